@@ -29,6 +29,7 @@ import { type LetterParts, mailWay, openLetters } from './open-letters.ts';
 import { KeptTokens } from './providers/kept-tokens.ts';
 import { ProviderStore } from './providers/provider-store.ts';
 import { RedirectStore } from './providers/redirect-store.ts';
+import { AddressProof } from './sign-in/address-proof.ts';
 import { DelayStore } from './sign-in/delay-store.ts';
 import { FreshSignIns } from './sign-in/fresh-sign-ins.ts';
 import { Owners } from './sign-in/owners.ts';
@@ -55,6 +56,7 @@ export interface AuthParts extends SignInByFactors, LetterParts {
   readonly authenticator: Authenticator;
   readonly signIn: SignIn;
   readonly recovery: Recovery;
+  readonly addressProof: AddressProof;
   readonly linkSignIn: LinkSignIn;
   readonly fresh: FreshSignIns;
   readonly sessions: Sessions;
@@ -119,18 +121,8 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
   const tokens = new KeptTokens(mongo, sealer);
   const [factorStore, passkeyStore] = [new FactorStore(mongo, sealer), new PasskeyStore(mongo)];
   const ownStores = [users, sessionStore, keyStore, activity, providerStore, redirectStore];
-  const stores = [
-    ...ownStores,
-    delays,
-    singleUseStore,
-    linkStore,
-    keyRing,
-    ...secrets,
-    passwords,
-    tokens,
-    factorStore,
-    passkeyStore,
-  ];
+  const signInStores = [delays, singleUseStore, linkStore, tokens, factorStore, passkeyStore];
+  const stores = [...ownStores, ...signInStores, keyRing, ...secrets, passwords];
   await Promise.all(stores.map((store) => store.start())).catch(explainSeal);
 
   const singleUse = new SingleUse(singleUseStore, now);
@@ -159,6 +151,7 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
     sessions,
     tokens,
     factors: [factorStore, passkeyStore],
+    pending: singleUse,
     onChanged: (id) => changed(`user:${id}`),
     ...clock,
   });
@@ -166,7 +159,7 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
   const signInDelays = new SignInDelays(delays, (account, network) => sessions.openedFrom(account, network));
   const letters = await openLetters(settings, { mongo, singleUse, findUser: (id) => users.find(id), ...clock });
   const { outbox } = letters;
-  const recovery = new Recovery({ users: accounts, singleUse, activity, outbox, base });
+  const recovery = new Recovery({ users: accounts, passwords, singleUse, activity, outbox, base });
   const common = { users: accounts, passwords, sessions, delays: signInDelays, singleUse, activity, base };
   const byFactors = openFactors({ ...common, factorStore, passkeyStore, ...clock }, (secondStep) => {
     return new SignIn({ ...common, secondStep, recovery, registration });
@@ -184,7 +177,7 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
   });
   const left = { countPolicies, countProviders: () => providerStore.count() };
   const owners = new Owners({ mode, users: accounts, store: users, keys, ...left, signIn, singleUse, activity });
-  const identities = new Identities({ store: users, passwords, activity, tokens, ...clock });
+  const identities = new Identities({ store: users, passwords, activity, tokens, sessions, ...clock });
   const flowParts = { mongo, identities, secondStep, singleUse, delays: signInDelays, activity, tokens, ...clock };
   let byProviders: ByProviders | undefined;
   const leftBehind = await owners.leftBehind();
@@ -199,6 +192,7 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
     authenticator,
     signIn,
     recovery,
+    addressProof: new AddressProof({ ...common, recovery, signIn }),
     linkSignIn,
     factors,
     factorSignIn,

@@ -2,10 +2,11 @@
  * Creates and connects all parts of webhooks: the book of endpoints, the sender, the planner, replays and samples. What is
  * started here is stopped here, in reverse order. No behaviour of its own. Not here: HTTP (http/).
  */
+import type { Users } from '../auth/accounts/users.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
 import type { Activity } from '../database/activity.ts';
 import type { Mongo } from '../database/mongo.ts';
-import { ITSELF } from '../database/system-collection.ts';
+import { ITSELF, type Stamp } from '../database/system-collection.ts';
 import type { Transactions } from '../database/transactions.ts';
 import type { Egress } from '../egress/egress.ts';
 import type { EventParts } from '../events/open-events.ts';
@@ -39,6 +40,7 @@ export interface WebhookNeeds {
   readonly transactions: Transactions;
   readonly auth: {
     readonly authenticator: Pick<Authenticator, 'standing' | 'onRevoked'>;
+    readonly users: Pick<Users, 'endWithProof'>;
     readonly activity: Activity;
     readonly sealer: Sealer;
   };
@@ -76,6 +78,8 @@ async function openOn(needs: WebhookNeeds, closers: Closers): Promise<WebhookPar
   const sender = await needs.makeSender(told, storedIds);
   const endpoints = new Endpoints({ store, transactions, activity, sender, checkUrl, onError });
   const { reloader } = endpoints;
+  const grants = { removeAll: (id: string, stamp: Stamp) => endpoints.removeOf({ kind: 'user', id }, stamp) };
+  closers.add(auth.users.endWithProof(grants), (it) => it());
   closers.add(sender, (it) => it.stop());
   await sender.start();
   closers.add(reloader, (it) => it.stop());

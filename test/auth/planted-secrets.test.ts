@@ -78,7 +78,10 @@ t.test('secrets stay secret', async (t) => {
   const ada = toAccount(made);
   plant('access token', ada.accessToken);
   plant('refresh token', ada.refreshToken);
-  await ask(app, 'POST /auth/verify', { token: await secretOf('verify', 0) });
+  const verification = await secretOf('verify', 0);
+  await refused('POST /auth/verify', { token: verification, password: wrong });
+  await refused('POST /auth/verify', { token: verification, password: second, newPassword: second });
+  await ask(app, 'POST /auth/verify', { token: verification }, ada);
   const renewed = toAccount(await ask(app, 'POST /auth/refresh', { refreshToken: ada.refreshToken }));
   plant('second access token', renewed.accessToken);
   plant('second refresh token', renewed.refreshToken);

@@ -20,7 +20,7 @@ t.test('recovering an account', async (t) => {
 
   await t.test('a change of address that was asked for before a reset by mail is off', async (t) => {
     const thief = await signUp(app, 'pat', { email: 'pat@example.org' });
-    await ask(app, 'POST /auth/verify', { token: await secret() });
+    await ask(app, 'POST /auth/verify', { token: await secret(), password: PASSWORD });
     await ask(app, 'PATCH /auth/me', { email: 'thief@example.org', password: PASSWORD }, thief);
     const pending = await secret();
     await ask(app, 'POST /auth/reset', { email: 'pat@example.org' });
@@ -49,7 +49,7 @@ t.test('recovering an account', async (t) => {
 
   await t.test('a change of address that was asked for before a change of password is off', async (t) => {
     const one = await signUp(app, 'kim', { email: 'kim@example.org' });
-    await ask(app, 'POST /auth/verify', { token: await secret() });
+    await ask(app, 'POST /auth/verify', { token: await secret(), password: PASSWORD });
     await ask(app, 'PATCH /auth/me', { email: 'thief2@example.org', password: PASSWORD }, one);
     const pending = await secret();
     await ask(app, 'POST /auth/password', { current: PASSWORD, password: NEW }, one);
@@ -58,7 +58,7 @@ t.test('recovering an account', async (t) => {
 
   await t.test('a letter that was asked for before a change of password sets none', async (t) => {
     const one = await signUp(app, 'max', { email: 'max@example.org' });
-    await ask(app, 'POST /auth/verify', { token: await secret() });
+    await ask(app, 'POST /auth/verify', { token: await secret(), password: PASSWORD });
     await ask(app, 'POST /auth/reset', { email: 'max@example.org' });
     const token = await secret();
     await ask(app, 'POST /auth/password', { current: PASSWORD, password: NEW }, one);
@@ -68,7 +68,7 @@ t.test('recovering an account', async (t) => {
 
   await t.test('a letter that an address was sent before it changed hands proves nothing of another', async (t) => {
     const one = await signUp(app, 'ann', { email: 'ann@example.org' });
-    await ask(app, 'POST /auth/verify', { token: await secret() });
+    await ask(app, 'POST /auth/verify', { token: await secret(), password: PASSWORD });
     await ask(app, 'POST /auth/reset', { email: 'ann@example.org' });
     const token = await secret();
     const stamp = { by: null, request: null };
@@ -83,17 +83,17 @@ t.test('recovering an account', async (t) => {
     await ask(app, 'PATCH /auth/me', { email: 'bob@example.org', password: PASSWORD }, stranger);
     await secret();
     const one = await signUp(app, 'bob', { email: 'bob@example.org' });
-    t.equal((await ask(app, 'POST /auth/verify', { token: await secret() })).statusCode, 204);
+    t.equal((await ask(app, 'POST /auth/verify', { token: await secret(), password: PASSWORD })).statusCode, 204);
     t.equal((await parts.auth.users.get(one.id)).emailVerified, true);
   });
 
   await t.test('a letter to the old address sets no password once the address is another', async (t) => {
     const one = await signUp(app, 'lou', { email: 'lou@example.org' });
-    await ask(app, 'POST /auth/verify', { token: await secret() });
+    await ask(app, 'POST /auth/verify', { token: await secret(), password: PASSWORD });
     await ask(app, 'POST /auth/reset', { email: 'lou@example.org' });
     const old = await secret();
     await ask(app, 'PATCH /auth/me', { email: 'lou@new.example', password: PASSWORD }, one);
-    t.equal((await ask(app, 'POST /auth/verify', { token: await secret() })).statusCode, 204);
+    t.equal((await ask(app, 'POST /auth/verify', { token: await secret(), password: PASSWORD })).statusCode, 204);
     t.equal((await ask(app, 'POST /auth/reset/confirm', { token: old, password: NEW })).statusCode, 410);
   });
 });

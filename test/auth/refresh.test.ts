@@ -76,6 +76,31 @@ t.test('in use', async (t) => {
     t.equal((await refresh(last)).statusCode, 401);
   });
 
+  await t.test('a token gets the same successor for ten seconds, however many came after it', async (t) => {
+    const { refreshToken, session } = await signUp(app, 'alan');
+    const tokens = [refreshToken];
+    for (let n = 0; n < 40; n++) tokens.push(toAccount(await refresh(tokens.at(-1) ?? '')).refreshToken);
+    for (const at of [0, 1, 17, 38, 39]) {
+      t.equal((await refresh(tokens[at] ?? '', second.app)).json().refreshToken, tokens[at + 1], `token ${at}`);
+    }
+    const known = decodeToken(refreshToken);
+    if (known === null) throw new Error('It is no token');
+    t.equal((await refresh(encodeToken({ ...known, secret: Buffer.alloc(32, 7) }))).statusCode, 401, 'a made-up one');
+    t.equal((await refresh(tokens[40] ?? '')).statusCode, 200, 'ends nothing');
+    const { used = [] } = (await families.findOne({ _id: session })) ?? {};
+    t.ok(used.length <= 102, `${used.length} times are kept, at most ten a second`);
+    const old = new Date(Date.now() - 10_001);
+    await families.updateOne(
+      { _id: session },
+      { $set: { 'used.$[early].at': old } },
+      { arrayFilters: [{ 'early.from': { $lte: 1 } }] },
+    );
+    const last = (await families.findOne({ _id: session }))?.used.at(-1);
+    t.ok(last !== undefined);
+    t.equal((await refresh(tokens[0] ?? '')).statusCode, 401, 'used too long ago, though later ones are remembered');
+    t.equal((await refresh(tokens[40] ?? '')).statusCode, 401, 'so the session has ended');
+  });
+
   await t.test('a made-up one ends nothing', async (t) => {
     const { refreshToken } = await signUp(app, 'donald');
     const known = decodeToken(refreshToken);

@@ -8,6 +8,7 @@ import { MillraceError } from '../../kernel/errors.ts';
 import { identityParts, type ProviderIdentity } from '../identity/provider-identity.ts';
 import type { User } from '../identity/user.ts';
 import type { KeptTokens } from '../providers/kept-tokens.ts';
+import type { Sessions } from '../tokens/sessions.ts';
 import type { Passwords } from './passwords.ts';
 import type { UserStore } from './user-store.ts';
 
@@ -22,6 +23,7 @@ export interface IdentitiesParts {
   readonly passwords: Pick<Passwords, 'mark'>;
   readonly activity: Activity;
   readonly tokens: Pick<KeptTokens, 'forget'>;
+  readonly sessions: Pick<Sessions, 'confirmOpen'>;
   readonly now: () => number;
 }
 
@@ -35,10 +37,11 @@ export class Identities {
   /**
    * Joins an identity to an account.
    * @param id of the identity
-   * @throws MillraceError `identity-taken`, `identity-exists`
+   * @param session the one that joins it
+   * @throws MillraceError `identity-taken`, `identity-exists`, `invalid-credential` when the session has ended meanwhile
    */
-  async join(user: string, id: string, stamp: Stamp): Promise<ShownIdentity> {
-    const { store, activity, now } = this.#parts;
+  async join(user: string, id: string, session: string, stamp: Stamp): Promise<ShownIdentity> {
+    const { store, activity, sessions, now } = this.#parts;
     const identity: ProviderIdentity = { id, joinedAt: new Date(now()) };
     const { provider, subject } = identityParts(identity);
     if (!(await store.addIdentity(user, provider, identity, stamp, identity.joinedAt))) {
@@ -46,6 +49,8 @@ export class Identities {
         hint: `Remove it first: DELETE /auth/identities/${provider}`,
       });
     }
+    const undo = () => store.removeIdentity(user, provider, null, stamp, new Date(now()));
+    await sessions.confirmOpen(session, undo);
     await activity.record('system.identity.joined', { user, provider, subject }, stamp);
     return shown(identity);
   }

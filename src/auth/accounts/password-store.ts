@@ -1,6 +1,6 @@
 /** Where password hashes are kept: `<db>_log`, whose changes are no events. Only this folder calls this file. */
 import type { Collection } from 'mongodb';
-import { translated } from '../../database/errors.ts';
+import { duplicateKey, translated } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
 
 interface PasswordRow {
@@ -24,6 +24,28 @@ export class PasswordStore {
 
   async set(user: string, hash: string, changedAt: Date): Promise<void> {
     await translated(() => this.#rows.updateOne({ _id: user }, { $set: { hash, changedAt } }, { upsert: true }));
+  }
+
+  /**
+   * Replaces a hash by another one.
+   * @param before null for an account without a password
+   * @returns false when the present hash is not the one before
+   */
+  async replace(user: string, before: string | null, hash: string, changedAt: Date): Promise<boolean> {
+    return translated(async () => {
+      if (before !== null) {
+        return (
+          (await this.#rows.updateOne({ _id: user, hash: before }, { $set: { hash, changedAt } })).matchedCount === 1
+        );
+      }
+      try {
+        await this.#rows.insertOne({ _id: user, hash, changedAt });
+        return true;
+      } catch (error) {
+        if (duplicateKey(error)) return false;
+        throw error;
+      }
+    });
   }
 
   async remove(user: string): Promise<void> {

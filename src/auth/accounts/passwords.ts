@@ -42,6 +42,16 @@ export class Passwords {
   }
 
   /**
+   * Replaces the password that an account had when its mark was read.
+   * @returns false when the password was set meanwhile
+   * @throws MillraceError `overloaded`
+   */
+  async replace(user: string, mark: string | null, password: string): Promise<boolean> {
+    const hashed = await this.inTurn(() => hash(prepared(password), COST));
+    return this.#store.replace(user, mark, hashed, this.#now());
+  }
+
+  /**
    * Runs a task that hashes in one of the few slots there are for that; when all are taken it waits for one.
    * @throws MillraceError `overloaded` when too many wait already, and what the task throws
    */

@@ -7,7 +7,7 @@ import { newId } from '../../database/json/ids.ts';
 import { newMeta, type Stamp } from '../../database/system-collection.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import type { ProviderIdentity } from '../identity/provider-identity.ts';
-import { signInNames, type User } from '../identity/user.ts';
+import { isUnproven, signInNames, type User } from '../identity/user.ts';
 import type { KeptTokens } from '../providers/kept-tokens.ts';
 import type { EndReason } from '../tokens/session.ts';
 import type { Sessions } from '../tokens/sessions.ts';
@@ -15,9 +15,7 @@ import { requireOneScript, skeletonOf } from './look-alikes.ts';
 import { checkPassword, type Passwords } from './passwords.ts';
 import type { UserChange, UserSearch, UserStore } from './user-store.ts';
 
-/**
- * How often a change of names is tried again because another change came first: each time, one of the changes succeeds.
- */
+/** How often something is tried again because another request came first: each time, one of the requests succeeds. */
 const TRIES = 100;
 
 export interface NewUser extends Partial<Pick<User, 'kind' | 'username' | 'email' | 'roles' | 'claims' | 'profile'>> {
@@ -33,16 +31,25 @@ export interface UsersParts {
   readonly passwords: Passwords;
   readonly sessions: Sessions;
   readonly tokens: Pick<KeptTokens, 'forget'>;
-  /** Where second factors and passkeys are kept. */
-  readonly factors: readonly { removeAll(user: string): Promise<unknown> }[];
+  /** Where second factors and passkeys are kept; the result tells whether there were any. */
+  readonly factors: readonly { removeAll(user: string): Promise<boolean | number> }[];
+  /** Where the secrets of requests that are not finished are kept, such as links in letters. */
+  readonly pending: { forgetAll(user: string): Promise<void> };
   /** Called with accounts whose rights changed in this process, before the request is answered. */
   readonly onChanged: (id: string) => void;
   readonly now?: () => number;
 }
 
+/** What an account let somebody do without being signed in, such as receive its events. */
+export interface AccountGrants {
+  /** @returns how many there were */
+  removeAll(user: string, stamp: Stamp): Promise<number>;
+}
+
 export class Users {
   readonly #parts: UsersParts;
   readonly #now: () => number;
+  readonly #grants = new Set<AccountGrants>();
 
   constructor(parts: UsersParts) {
     this.#parts = parts;
@@ -134,6 +141,8 @@ export class Users {
   /**
    * Sets a password and ends the sessions that were opened with the old one.
    * @param but a session that stays open
+   * @param mark of the password that it replaces; undefined for whatever there is
+   * @returns false when the password is not the marked one any more; then nothing changes
    * @throws MillraceError `password-refused`
    */
   async setPassword(
@@ -141,30 +150,66 @@ export class Users {
     password: string,
     reason: EndReason,
     stamp: Stamp,
-    but: string | null = null,
-  ): Promise<void> {
+    { but, mark }: { readonly but?: string; readonly mark?: string | null } = {},
+  ): Promise<boolean> {
     checkPassword(password, names);
-    await this.#parts.passwords.set(_id, password);
-    await this.#parts.sessions.endAll(_id, reason, stamp, but);
+    const { passwords, sessions } = this.#parts;
+    if (mark === undefined) await passwords.set(_id, password);
+    else if (!(await passwords.replace(_id, mark, password))) return false;
+    await sessions.endAll(_id, reason, stamp, but);
+    return true;
   }
 
   /**
-   * Proves the address of an account, for whoever reads its letters. If the account made itself and nobody had proved the
-   * address before, a stranger may have made it in wait for the holder of the address. So every other way in ends: the
-   * password becomes one that nobody knows, and sessions, passkeys and identities go.
+   * Adds grants that end with everything else that was registered when the address of an account is proven.
+   * @returns a function that takes them away again
    */
-  async proveAddress(user: User, stamp: Stamp): Promise<User> {
-    if (user.emailVerified) return user;
-    const { _id: id, kind, identities = [], _meta } = user;
-    const change: UserChange = { emailVerified: true };
-    if (kind === 'owner' || _meta.createdBy !== id) return this.change(id, change, stamp);
-    const { passwords, sessions, tokens, factors } = this.#parts;
-    if ((await passwords.mark(id)) !== null) await passwords.set(id, randomBytes(32).toString('base64url'));
-    for (const store of factors) await store.removeAll(id);
-    await tokens.forget(identities.map((identity) => identity.id));
-    const proved = await this.change(id, { ...change, ...(identities.length > 0 && { identities: [] }) }, stamp);
-    await sessions.endAll(id, 'password-reset', stamp);
-    return proved;
+  endWithProof(grants: AccountGrants): () => void {
+    this.#grants.add(grants);
+    return () => this.#grants.delete(grants);
+  }
+
+  /**
+   * Marks the address of an account as proven, for the person who reads its e-mails. If the account registered itself and its
+   * address was never proven, somebody else may have registered it in wait for that person. So everything registered before
+   * ends first: the password becomes one that nobody knows, and sessions, factors, identities, secrets of unfinished requests
+   * and grants are removed.
+   * @returns the account; its address is not proven when it was changed meanwhile
+   * @throws MillraceError `document-not-found`, `contention`
+   */
+  async proveAddress({ _id: id, email }: User, stamp: Stamp): Promise<User> {
+    const user = await this.get(id);
+    if (user.emailVerified || user.email !== email) return user;
+    // The address is marked last: when the process stops before, the next proof ends everything again.
+    if (isUnproven(user)) await this.#endEverything(id, stamp);
+    const change = { emailVerified: true };
+    const proved = await this.#parts.store.change(id, change, stamp, new Date(this.#now()), { email });
+    this.#parts.onChanged(id);
+    return proved ?? this.get(id);
+  }
+
+  /**
+   * Requests under way may add something after it was looked for, but each looks again for what admitted it. So this looks
+   * until it finds nothing.
+   */
+  async #endEverything(id: string, stamp: Stamp): Promise<void> {
+    const { passwords, sessions, tokens, factors, pending } = this.#parts;
+    await passwords.set(id, randomBytes(32).toString('base64url'));
+    for (let round = 1; round <= TRIES; round++) {
+      let found = 0;
+      for (const store of factors) found += Number(await store.removeAll(id));
+      const { identities = [], secondFactor = false } = await this.get(id);
+      await tokens.forget(identities.map((identity) => identity.id));
+      if (identities.length > 0 || secondFactor) {
+        found += 1;
+        await this.change(id, { identities: [], secondFactor: false }, stamp);
+      }
+      for (const grants of this.#grants) found += await grants.removeAll(id, stamp);
+      await pending.forgetAll(id);
+      found += await sessions.endAll(id, 'password-reset', stamp);
+      if (found === 0) return;
+    }
+    throw new MillraceError('contention', 'Too many requests are changing this account');
   }
 
   /**

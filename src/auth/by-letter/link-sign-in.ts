@@ -11,7 +11,7 @@ import { networkOf } from '../../kernel/config/addresses.ts';
 import type { Users } from '../accounts/users.ts';
 import { hashOf, isHashOf, isVerifierOf } from '../flows/flow.ts';
 import { foreignBrowser, linkUnusable, wrongLetterCode } from '../identity/refusals.ts';
-import { foldName, isAddressOf, type User } from '../identity/user.ts';
+import { foldName, isAddressOf, isUnproven, type User } from '../identity/user.ts';
 import type { LanguageName } from '../letters/languages/languages.ts';
 import type { Composed, Outbox } from '../letters/outbox.ts';
 import type { LetterRow } from '../letters/outbox-store.ts';
@@ -159,9 +159,12 @@ export class LinkSignIn {
 
   async #open(user: User, email: string, origin: SessionOrigin): Promise<SignedIn> {
     const { users, secondStep, signIn } = this.#parts;
-    // Then the address counts as proved when the second factor is: whoever made the account may not be who reads its letters.
+    const prove = () => users.proveAddress(user, stampOf(origin, actorText(user.kind, user._id)));
+    // A factor that was enrolled before the address was proven ends with the proof. Any other one is required first, and then
+    // the address counts as proven.
+    if (isUnproven(user)) await prove();
     if (await secondStep.stands(user._id)) throw await secondStep.question(user, { email });
-    const proved = await users.proveAddress(user, stampOf(origin, actorText(user.kind, user._id)));
+    const proved = await prove();
     return signIn.welcome(proved, origin, { holds: (one) => !one.disabled && isAddressOf(one, email) });
   }
 

@@ -53,9 +53,7 @@ export class FactorSignIn {
     if ('code' in proof) await factors.prove(user, proof.code, origin);
     else if ((await passkeys.prove(proof.credential, ticket, origin)).user._id !== user._id) throw signInFailed();
     if ((await singleUse.take('factor', ticket)) === null) throw invalidCredential();
-    if (email !== null && !user.emailVerified) {
-      await users.change(user._id, { emailVerified: true }, stampOf(origin, actorText(user.kind, user._id)));
-    }
+    if (email !== null) await users.proveAddress(user, stampOf(origin, actorText(user.kind, user._id)));
     return signIn.welcome(user, origin, { holds, ...(typeof identity === 'string' ? { identity } : {}) });
   }
 }

@@ -27,7 +27,7 @@ const TOTP_CODE = /^\d{6}$/;
 export interface FactorsParts {
   readonly store: FactorStore;
   readonly users: Users;
-  readonly sessions: Pick<Sessions, 'endAll'>;
+  readonly sessions: Pick<Sessions, 'endAll' | 'confirmOpen'>;
   readonly delays: SignInDelays;
   readonly activity: Activity;
   /** Where people reach this server. */
@@ -73,7 +73,8 @@ export class Factors {
    * were opened without a code.
    * @param session the one that asks
    * @returns the recovery codes
-   * @throws MillraceError `factor-exists`, `factor-not-begun`, `sign-in-failed` for a wrong code, `rate-limited`
+   * @throws MillraceError `factor-exists`, `factor-not-begun`, `sign-in-failed` for a wrong code, `rate-limited`,
+   *   `invalid-credential` when the session has ended meanwhile
    */
   async confirm(
     user: User,
@@ -95,6 +96,7 @@ export class Factors {
       if (await store.confirm(user._id, begun.sealed, step, hashes, new Date(now()))) return true;
       throw notBegun();
     });
+    await sessions.confirmOpen(session, () => store.removeAll(user._id));
     await sessions.endAll(user._id, 'factor-added', stamp, session);
     await this.#told(user, stamp);
     return codes;

@@ -18,7 +18,14 @@ export interface PasskeyRow {
   readonly isSynced: boolean;
   readonly createdAt: Date;
   readonly usedAt: Date | null;
+  /** One of as many numbers as an account can have passkeys. Missing in rows of earlier versions. */
+  readonly slot?: number;
 }
+
+export type NewPasskey = Omit<PasskeyRow, 'slot'>;
+
+/** Of one account. */
+export const MOST_PASSKEYS = 20;
 
 export class PasskeyStore {
   readonly #rows: Collection<PasskeyRow>;
@@ -28,7 +35,12 @@ export class PasskeyStore {
   }
 
   async start(): Promise<void> {
-    await translated(() => this.#rows.createIndex({ user: 1, createdAt: 1 }));
+    await translated(() =>
+      this.#rows.createIndexes([
+        { key: { user: 1, createdAt: 1 } },
+        { key: { user: 1, slot: 1 }, unique: true, partialFilterExpression: { slot: { $exists: true } } },
+      ]),
+    );
   }
 
   find(id: string): Promise<PasskeyRow | null> {
@@ -40,15 +52,23 @@ export class PasskeyStore {
     return translated(() => this.#rows.find({ user }).sort({ createdAt: 1, _id: 1 }).toArray());
   }
 
-  /** Keeps a new one; false when there is one with this id. */
-  insert(row: PasskeyRow): Promise<boolean> {
+  /**
+   * Keeps a new one in a free slot. The unique index on slots holds the limit when several are added at once.
+   * @returns `exists` when there is one with this id, `full` when the account has as many as it can
+   */
+  insert(row: NewPasskey): Promise<'added' | 'exists' | 'full'> {
     return translated(async () => {
-      try {
-        await this.#rows.insertOne({ ...row });
-        return true;
-      } catch (error) {
-        if (duplicateKey(error)) return false;
-        throw error;
+      for (;;) {
+        const slot = freeSlot(await this.of(row.user));
+        if (slot === null) return (await this.find(row._id)) === null ? 'full' : 'exists';
+        try {
+          await this.#rows.insertOne({ ...row, slot });
+          return 'added';
+        } catch (error) {
+          const taken = duplicateKey(error);
+          if (taken === undefined) throw error;
+          if (!taken.fields.includes('slot')) return 'exists';
+        }
       }
     });
   }
@@ -77,4 +97,12 @@ export class PasskeyStore {
   async removeAll(user: string): Promise<number> {
     return (await translated(() => this.#rows.deleteMany({ user }))).deletedCount;
   }
+}
+
+/** The lowest free slot; rows of earlier versions, which have none, count as well. Null when there is none. */
+function freeSlot(rows: readonly PasskeyRow[]): number | null {
+  const used = new Set(rows.map(({ slot }) => slot));
+  const most = MOST_PASSKEYS - rows.filter(({ slot }) => slot === undefined).length;
+  for (let slot = 0; slot < most; slot++) if (!used.has(slot)) return slot;
+  return null;
 }

@@ -12,7 +12,8 @@ import type { User } from '../identity/user.ts';
 import { type SignInDelays, underPasskey } from '../sign-in/sign-in-delays.ts';
 import type { SingleUse } from '../sign-in/single-use.ts';
 import { type SessionOrigin, stampOf } from '../tokens/session.ts';
-import type { PasskeyRow, PasskeyStore } from './passkey-store.ts';
+import type { Sessions } from '../tokens/sessions.ts';
+import { MOST_PASSKEYS, type NewPasskey, type PasskeyRow, type PasskeyStore } from './passkey-store.ts';
 import {
   type AuthenticationResponseJSON,
   challengeOf,
@@ -25,12 +26,10 @@ import {
   requestOptions,
 } from './webauthn.ts';
 
-/** Of one account. */
-const MOST_PASSKEYS = 20;
-
 export interface PasskeysParts {
   readonly store: PasskeyStore;
   readonly users: Pick<Users, 'get'>;
+  readonly sessions: Pick<Sessions, 'confirmOpen'>;
   readonly singleUse: SingleUse;
   readonly delays: SignInDelays;
   readonly activity: Activity;
@@ -87,7 +86,8 @@ export class Passkeys {
 
   /**
    * Adds a passkey.
-   * @throws MillraceError `passkeys-unavailable`, `passkey-refused`, `passkey-exists`, `too-many-passkeys`
+   * @throws MillraceError `passkeys-unavailable`, `passkey-refused`, `passkey-exists`, `too-many-passkeys`,
+   *   `invalid-credential` when the session has ended meanwhile
    */
   async add(
     { _id, kind }: User,
@@ -95,7 +95,7 @@ export class Passkeys {
     { name, credential }: { readonly name: string; readonly credential: RegistrationResponseJSON },
     stamp: Stamp,
   ): Promise<ShownPasskey> {
-    const { store, singleUse, activity, now } = this.#parts;
+    const { store, singleUse, sessions, activity, now } = this.#parts;
     const party = this.#requireParty();
     const challenge = challengeOf(credential.response.clientDataJSON);
     const taken = challenge === null ? null : await singleUse.take('passkey-new', challenge);
@@ -105,11 +105,13 @@ export class Passkeys {
     if (made === null) throw refused(`It is not an answer to the challenge, or not for ${party.origin}`);
     if (kind === 'owner' && !made.isVerified)
       throw refused('Owners need a passkey that asks for a PIN or a fingerprint');
-    await this.#fewEnough(_id);
     const { id, publicKey, counter, isSynced } = made;
     const times = { createdAt: new Date(now()), usedAt: null };
-    const row: PasskeyRow = { _id: id, user: _id, name, publicKey, counter, isSynced, ...times };
-    if (!(await store.insert(row))) throw new MillraceError('passkey-exists', 'The passkey was added already');
+    const row: NewPasskey = { _id: id, user: _id, name, publicKey, counter, isSynced, ...times };
+    const outcome = await store.insert(row);
+    if (outcome === 'exists') throw new MillraceError('passkey-exists', 'The passkey was added already');
+    if (outcome === 'full') throw tooManyPasskeys();
+    await sessions.confirmOpen(session, () => store.remove(_id, id));
     await activity.record('system.factor.added', { user: _id, kind: 'passkey' }, stamp);
     return toShownPasskey(row);
   }
@@ -205,9 +207,7 @@ export class Passkeys {
   async #fewEnough(user: string): Promise<readonly PasskeyRow[]> {
     const present = await this.#parts.store.of(user);
     if (present.length < MOST_PASSKEYS) return present;
-    throw new MillraceError('too-many-passkeys', `An account can have ${MOST_PASSKEYS} passkeys`, {
-      hint: 'Remove one first: DELETE /auth/passkeys/{id}',
-    });
+    throw tooManyPasskeys();
   }
 
   #requireParty(): RelyingParty {
@@ -222,7 +222,7 @@ export class Passkeys {
   }
 }
 
-function toShownPasskey({ _id, name, createdAt, usedAt, isSynced }: PasskeyRow): ShownPasskey {
+function toShownPasskey({ _id, name, createdAt, usedAt, isSynced }: NewPasskey): ShownPasskey {
   return {
     id: _id,
     name,
@@ -238,6 +238,12 @@ function digestOf(ticket: string): string {
 
 function refused(why: string): MillraceError {
   return new MillraceError('passkey-refused', why, { hint: 'Begin again: POST /auth/passkeys/begin' });
+}
+
+function tooManyPasskeys(): MillraceError {
+  return new MillraceError('too-many-passkeys', `An account can have ${MOST_PASSKEYS} passkeys`, {
+    hint: 'Remove one first: DELETE /auth/passkeys/{id}',
+  });
 }
 
 function noPasskey(): MillraceError {

@@ -79,12 +79,17 @@ export class OneTimeCodes {
    * verifier, so nobody can let another person's browser join that person's identity to an account of their own.
    * @throws MillraceError `invalid-credential`, `identity-taken`, `identity-exists`, `rate-limited`
    */
-  join(user: User, code: string, verifier: string, origin: SessionOrigin): Promise<ShownIdentity> {
+  join(user: User, session: string, code: string, verifier: string, origin: SessionOrigin): Promise<ShownIdentity> {
     const { attempts, identities } = this.#parts;
     return attempts.run(origin, null, async () => {
       const { account, identity, keep } = await this.#redeem('join-code', code, verifier);
       if (account !== user._id) throw invalidCredential();
-      const joined = await identities.join(user._id, identity, stampOf(origin, actorText(user.kind, user._id)));
+      const joined = await identities.join(
+        user._id,
+        identity,
+        session,
+        stampOf(origin, actorText(user.kind, user._id)),
+      );
       await keep();
       return joined;
     });

@@ -45,9 +45,10 @@ export async function identityRoutes(app: FastifyInstance, options: IdentityRout
   );
 
   app.post('/auth/identities', { config: BY_PROVIDER.finishJoin }, async (request, reply) => {
-    const user = await users.get(requireAccount(request.principal).id);
+    const { id, session } = requireAccount(request.principal);
+    const user = await users.get(id);
     const { code, codeVerifier } = checked(EXCHANGE, request.body);
-    return reply.code(201).send(await codes.join(user, code, codeVerifier, sessionOriginOf(request)));
+    return reply.code(201).send(await codes.join(user, session, code, codeVerifier, sessionOriginOf(request)));
   });
 
   app.post<OfProvider>('/auth/identities/:provider', { config: BY_PROVIDER.beginJoin }, async (request) => {

@@ -1,57 +1,77 @@
 /**
- * The two small pages behind links in letters: a new password, a confirmed address. The
- * secret stands after `#`, which browsers never send. Pure. Not here: the frame that all pages have (small-page.ts).
+ * The two small pages behind links in e-mails: a new password, a confirmed address. The secret stands after `#`, which browsers
+ * never send. Pure. The frame of all pages is in small-page.ts.
  */
 import { type SmallPage, smallPage } from './small-page.ts';
 
-interface Plan {
-  readonly title: string;
+interface Form {
   readonly intro: string;
   readonly button: string;
   readonly done: string;
-  /** Where the form goes. */
-  readonly target: string;
-  readonly password?: true;
+  readonly field: { readonly name: string; readonly label: string; readonly isNew: boolean };
 }
 
-const SCRIPT = `const form=document.querySelector('form'),says=document.getElementById('says'),token=location.hash.slice(1);
-history.replaceState(null,'',location.pathname);
-if(!token){says.textContent='The link is not complete. Open it once more as it was given to you.';form.hidden=true}
-form.addEventListener('submit',async(event)=>{event.preventDefault();const button=form.querySelector('button');
-button.disabled=true;says.textContent='';try{const answer=await fetch(form.dataset.target,{method:'POST',
+interface Plan {
+  readonly title: string;
+  /** Where the forms go. */
+  readonly target: string;
+  readonly forms: readonly Form[];
+}
+
+const SCRIPT = `const forms=[...document.querySelectorAll('form')],says=document.getElementById('says'),token=location.hash.slice(1);
+const hide=()=>{for(const form of forms)form.hidden=true};history.replaceState(null,'',location.pathname);
+if(!token){says.textContent='The link is not complete. Open it once more as it was given to you.';hide()}
+for(const form of forms)form.addEventListener('submit',async(event)=>{event.preventDefault();
+const button=form.querySelector('button');button.disabled=true;says.textContent='';
+try{const answer=await fetch(form.dataset.target,{method:'POST',
 headers:{'content-type':'application/json'},body:JSON.stringify({...Object.fromEntries(new FormData(form)),token})});
-if(answer.ok){form.hidden=true;says.textContent=form.dataset.done}
+if(answer.ok){hide();says.textContent=form.dataset.done}
 else{const problem=await answer.json();says.textContent=problem.detail+(problem.hint?'. '+problem.hint+'.':'.')}}
 catch{says.textContent='The server does not answer. Try again.'}button.disabled=false});`;
 
-function linkPage({ title, intro, button, done, target, password }: Plan): SmallPage {
-  const field = password
-    ? '<label for="password">New password</label><input id="password" name="password" type="password" autocomplete="new-password" minlength="8" maxlength="256" required>'
-    : '';
-  return smallPage(
-    title,
-    `<form data-target="${target}" data-done="${done}"><p>${intro}</p>
-${field}
-<button>${button}</button></form><p id="says" role="status"></p>`,
-    SCRIPT,
-  );
+function linkPage({ title, target, forms }: Plan): SmallPage {
+  const body = forms.map(({ intro, button, done, field: { name, label, isNew } }) => {
+    const rules = isNew ? 'autocomplete="new-password" minlength="8"' : 'autocomplete="current-password"';
+    return `<form data-target="${target}" data-done="${done}"><p>${intro}</p>
+<label for="${name}">${label}</label><input id="${name}" name="${name}" type="password" ${rules} maxlength="256" required>
+<button>${button}</button></form>`;
+  });
+  return smallPage(title, `${body.join('<hr>')}<p id="says" role="status"></p>`, SCRIPT);
 }
 
 /** The pages by their path. */
 export const LINK_PAGES: Readonly<Record<string, SmallPage>> = {
   '/reset': linkPage({
     title: 'Set a new password',
-    intro: 'All devices that are signed in now will have to sign in again. The link works once.',
-    button: 'Set the password',
-    done: 'Done. Sign in with the new password.',
     target: '/auth/reset/confirm',
-    password: true,
+    forms: [
+      {
+        intro: 'All devices that are signed in now will have to sign in again. The link works once.',
+        button: 'Set the password',
+        done: 'Done. Sign in with the new password.',
+        field: { name: 'password', label: 'New password', isNew: true },
+      },
+    ],
   }),
   '/verify': linkPage({
     title: 'Confirm your e-mail address',
-    intro: 'One click, and the address is yours.',
-    button: 'Confirm',
-    done: 'Done. The address is confirmed.',
     target: '/auth/verify',
+    forms: [
+      {
+        intro:
+          'You registered the account or changed its address yourself? Type its password, and everything stays as it is.',
+        button: 'Confirm',
+        done: 'Done. The address is confirmed.',
+        field: { name: 'password', label: 'Password of the account', isNew: false },
+      },
+      {
+        intro:
+          'You did not register, or do not know the password? Set a new one. Every device and every other sign-in method of a ' +
+          'new account is removed.',
+        button: 'Confirm with a new password',
+        done: 'Done. The address is confirmed. Sign in with the new password.',
+        field: { name: 'newPassword', label: 'New password', isNew: true },
+      },
+    ],
   }),
 };

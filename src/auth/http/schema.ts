@@ -63,7 +63,20 @@ export const LOGIN = Type.Object(
   closed,
 );
 export const REFRESH = Type.Object({ refreshToken: TOKEN }, closed);
-export const VERIFY = Type.Object({ token: TOKEN }, closed);
+export const VERIFY = Type.Object(
+  {
+    token: TOKEN,
+    password: Type.Optional({
+      ...PASSWORD,
+      description: 'The password of the account: then everything stays as it is.',
+    }),
+    newPassword: Type.Optional({
+      ...PASSWORD,
+      description: '8 to 256 characters. It becomes the password, and everything that was registered before ends.',
+    }),
+  },
+  closed,
+);
 export const RESET = Type.Object({ email: EMAIL }, closed);
 export const RESET_CONFIRM = Type.Object({ token: TOKEN, password: PASSWORD }, closed);
 export const SETUP = Type.Object({ token: TOKEN, email: EMAIL, password: PASSWORD }, closed);

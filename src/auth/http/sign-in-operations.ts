@@ -49,9 +49,23 @@ export const SIGN_IN = {
     id: 'auth.verify',
     tag,
     summary: 'Confirm an e-mail address',
+    description:
+      'With `password`, or with the access token of a session of the account, everything stays as it is. With `token` alone, ' +
+      'or with `newPassword`, the address of an account that registered itself is confirmed, and what was registered before ' +
+      'ends: password, sessions, passkeys, second factor, providers. An account whose address was confirmed before does not ' +
+      'get another address that way.',
     body: jsonBody(VERIFY),
     answers: DONE,
-    errors: [...CHECKED_ERRORS, 'link-unusable', 'unique-violation', 'document-not-found'],
+    errors: [
+      ...CHECKED_ERRORS,
+      'link-unusable',
+      'unique-violation',
+      'not-authenticated',
+      'invalid-credential',
+      'sign-in-failed',
+      'password-refused',
+      'document-not-found',
+    ],
   }),
   reset: operation({
     id: 'auth.reset',

@@ -1,15 +1,18 @@
 /**
  * The HTTP face of signing in: operations that need no credential. Registered where no credential is looked at, so that
- * an expired one does not prevent getting a new one. Not here: what signing in does (sign-in.ts).
+ * an expired one does not prevent getting a new one. Confirming an address alone looks at one by itself. Not here: what signing in does (sign-in.ts).
  */
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { MillraceError } from '../../kernel/errors.ts';
 import { checked } from '../../kernel/parse-body.ts';
 import { requestBase } from '../../kernel/request.ts';
+import type { Authenticator } from '../authenticator.ts';
 import type { LinkSignIn } from '../by-letter/link-sign-in.ts';
 import type { ClaimRenewals } from '../flows/claim-renewals.ts';
 import type { OneTimeCodes } from '../flows/one-time-codes.ts';
 import type { ProviderSignIn } from '../flows/provider-sign-in.ts';
 import type { Provider } from '../providers/provider.ts';
+import type { AddressProof } from '../sign-in/address-proof.ts';
 import type { Owners } from '../sign-in/owners.ts';
 import type { Recovery } from '../sign-in/recovery.ts';
 import type { SignIn } from '../sign-in/sign-in.ts';
@@ -31,6 +34,8 @@ const TITLES: Readonly<Partial<Record<Provider['kind'], string>>> = {
 export interface SignInRoutesOptions {
   readonly signIn: SignIn;
   readonly recovery: Recovery;
+  readonly addressProof: AddressProof;
+  readonly authenticator: Authenticator;
   readonly linkSignIn: LinkSignIn;
   readonly sessions: Sessions;
   readonly owners: Owners;
@@ -42,8 +47,8 @@ export interface SignInRoutesOptions {
 }
 
 export async function signInRoutes(app: FastifyInstance, options: SignInRoutesOptions): Promise<void> {
-  const { signIn, recovery, linkSignIn, sessions, owners, keyRing, providerSignIn, codes, claimRenewals, publicUrl } =
-    options;
+  const { signIn, recovery, addressProof, authenticator, linkSignIn, sessions, owners, keyRing } = options;
+  const { providerSignIn, codes, claimRenewals, publicUrl } = options;
   app.addHook('onRequest', async (_request, reply) => {
     reply.header('cache-control', 'no-store');
   });
@@ -67,8 +72,12 @@ export async function signInRoutes(app: FastifyInstance, options: SignInRoutesOp
   });
 
   app.post('/auth/verify', { config: SIGN_IN.verify }, async (request, reply) => {
-    const { token } = checked(VERIFY, request.body);
-    await recovery.verify(token, sessionOriginOf(request));
+    const { token, password, newPassword } = checked(VERIFY, request.body);
+    if (password !== undefined && newPassword !== undefined) {
+      throw new MillraceError('invalid-body', "Send 'password' or 'newPassword', not both");
+    }
+    const account = await accountOf(authenticator, request);
+    await addressProof.confirm(token, { account, password, newPassword }, sessionOriginOf(request));
     return reply.code(204).send();
   });
 
@@ -106,4 +115,16 @@ export async function signInRoutes(app: FastifyInstance, options: SignInRoutesOp
   app.get('/.well-known/jwks.json', { config: SIGN_IN.publicKeys }, async (_request, reply) =>
     reply.header('cache-control', 'public, max-age=60').header('vary', 'Origin').send({ keys: keyRing.publicKeys() }),
   );
+}
+
+/**
+ * The account whose session a request has; null without one. A session that has ended is refused: without it, the request would
+ * end what its client wants to keep.
+ * @throws MillraceError `invalid-credential`
+ */
+async function accountOf(authenticator: Authenticator, { headers }: FastifyRequest): Promise<string | null> {
+  const { authorization = '' } = headers;
+  if (!/^bearer /i.test(authorization)) return null;
+  const principal = await authenticator.authenticate(authorization);
+  return principal.kind === 'user' || principal.kind === 'owner' ? principal.id : null;
 }

@@ -19,7 +19,7 @@ color:inherit;background:transparent;border:1px solid var(--line);border-radius:
 button{margin-top:1.25rem;padding:.6rem 1.2rem;font:inherit;border:0;border-radius:.4rem;background:var(--act);
 color:var(--paper);cursor:pointer}button:disabled{opacity:.5}:focus-visible{outline:2px solid var(--act);outline-offset:2px}
 #providers button{display:block;width:100%;margin-top:.75rem;color:inherit;background:transparent;
-border:1px solid var(--line)}#says{min-height:1.5em;margin-top:1rem}`;
+border:1px solid var(--line)}hr{margin:2rem 0;border:0;border-top:1px solid var(--line)}#says{min-height:1.5em;margin-top:1rem}`;
 
 /**
  * @param title as text

@@ -64,6 +64,14 @@ export function foldName(name: string): string {
   return name.normalize('NFKC').trim().toLowerCase();
 }
 
+/**
+ * Whether an account registered itself and its address is not proven yet. Then whoever registered it may not be the holder
+ * of the address, so nothing that signs in to it can be trusted after the address is proven.
+ */
+export function isUnproven({ _id, kind, emailVerified, _meta }: User): boolean {
+  return kind === 'user' && !emailVerified && _meta.createdBy === _id;
+}
+
 /** Whether an account has this address. */
 export function isAddressOf({ email }: Pick<User, 'email'>, address: string): boolean {
   return email !== null && foldName(email) === foldName(address);

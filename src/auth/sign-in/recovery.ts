@@ -1,11 +1,10 @@
 /**
- * What the holder of an address can do by a letter: prove the address, and set a new password. The answers show nobody whether
- * an address has an account. Not here: signing in by a letter (by-letter/), sending (letters/outbox.ts), HTTP
- * (sign-in-routes.ts).
+ * What the holder of an address can do by an e-mail: ask for the link that proves it, and set a new password. The responses do
+ * not tell whether an address has an account. Proving itself: address-proof.ts; HTTP: sign-in-routes.ts.
  */
 import type { Activity } from '../../database/activity.ts';
-import { actorText } from '../../database/system-collection.ts';
-import { checkPassword } from '../accounts/passwords.ts';
+import { actorText, type Stamp } from '../../database/system-collection.ts';
+import { checkPassword, type Passwords } from '../accounts/passwords.ts';
 import type { Users } from '../accounts/users.ts';
 import { linkUnusable } from '../identity/refusals.ts';
 import { foldName, isAddressOf, type User } from '../identity/user.ts';
@@ -20,6 +19,7 @@ const LETTER_MS = 60_000;
 
 export interface RecoveryParts {
   readonly users: Users;
+  readonly passwords: Pick<Passwords, 'mark'>;
   readonly singleUse: SingleUse;
   readonly activity: Activity;
   readonly outbox: Outbox;
@@ -48,20 +48,6 @@ export class Recovery {
     await this.#parts.outbox.add({ kind, to: email, facts: { user: user._id, email }, language });
   }
 
-  /** @throws MillraceError `link-unusable`, `unique-violation` */
-  async verify(token: string, origin: SessionOrigin): Promise<void> {
-    const taken = await this.#parts.singleUse.take('verify', token);
-    const email = taken?.facts['email'];
-    if (taken?.subject == null || typeof email !== 'string') throw linkUnusable();
-    const user = await this.#parts.users.get(taken.subject);
-    await this.#parts.users.change(
-      user._id,
-      { email, emailVerified: true },
-      stampOf(origin, actorText(user.kind, user._id)),
-    );
-    if (!isAddressOf(user, email)) await this.#parts.singleUse.forget('reset', user._id);
-  }
-
   /**
    * Sends a letter to the account of an address, if there is one; the answer does not show whether there is.
    * @throws MillraceError `overloaded`
@@ -82,13 +68,26 @@ export class Recovery {
     checkPassword(password, user.names);
     if ((await this.#parts.singleUse.take('reset', token)) === null) throw linkUnusable();
     const stamp = stampOf(origin, actorText(user.kind, user._id));
-    // Before the new password: whoever made the account in wait for this person keeps no way in. A second factor stays: a
-    // mailbox alone must not remove it.
-    if (user.secondFactor !== true) await this.#parts.users.proveAddress(user, stamp);
-    else if (!user.emailVerified) await this.#parts.users.change(user._id, { emailVerified: true }, stamp);
-    await this.#parts.users.setPassword(user, password, 'password-reset', stamp);
+    // Factors that were enrolled before the address was proven end with the rest. Later ones stay: a mailbox alone must not
+    // remove them.
+    await this.#parts.users.proveAddress(user, stamp);
+    const mark = await this.#parts.passwords.mark(user._id);
+    const isStill = isAddressOf(await this.#parts.users.get(user._id), email);
+    if (!isStill || !(await this.setByMail(user, password, stamp, mark))) throw linkUnusable();
+  }
+
+  /**
+   * Sets the password of an account whose address was just proven.
+   * @param mark of the password that it replaces
+   * @returns false when that was replaced meanwhile
+   * @throws MillraceError `password-refused`
+   */
+  async setByMail(user: User, password: string, stamp: Stamp, mark: string | null): Promise<boolean> {
+    const { users, activity } = this.#parts;
+    if (!(await users.setPassword(user, password, 'password-reset', stamp, { mark }))) return false;
     await this.forgetLetters(user._id);
-    await this.#parts.activity.record('system.auth.password-changed', { user: user._id, how: 'by-mail' }, stamp);
+    await activity.record('system.auth.password-changed', { user: user._id, how: 'by-mail' }, stamp);
+    return true;
   }
 
   /** After a new password, links and letters that an attacker may have asked for with the old one stop working. */

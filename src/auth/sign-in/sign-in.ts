@@ -57,8 +57,10 @@ export class SignIn {
   async register(wanted: NewUser, origin: SessionOrigin, language: LanguageName | null = null): Promise<SignedIn> {
     if (this.#parts.registration === 'closed') throw registrationClosed();
     const user = await this.#parts.users.create({ ...wanted, kind: 'user' }, { request: origin.request });
-    if (user.email !== null) await this.#parts.recovery.sendVerification(user, user.email, language);
-    return this.welcome(user, origin);
+    const { passwords, recovery } = this.#parts;
+    const mark = await passwords.mark(user._id);
+    if (user.email !== null) await recovery.sendVerification(user, user.email, language);
+    return this.welcome(user, origin, { holds: async ({ _id }) => (await passwords.mark(_id)) === mark });
   }
 
   /**
@@ -119,9 +121,11 @@ export class SignIn {
     origin: SessionOrigin,
   ): Promise<void> {
     checkPassword(next, user.names);
+    const mark = await this.#parts.passwords.mark(user._id);
     await this.confirmPassword(user, current, origin);
     const stamp = stampOf(origin, actorText(user.kind, user._id));
-    await this.#parts.users.setPassword(user, next, 'password-changed', stamp, session);
+    const how = { but: session, mark };
+    if (!(await this.#parts.users.setPassword(user, next, 'password-changed', stamp, how))) throw signInFailed();
     await this.#parts.recovery.forgetLetters(user._id);
     await this.#parts.activity.record('system.auth.password-changed', { user: user._id, how: 'known' }, stamp);
   }

@@ -48,6 +48,11 @@ export class SingleUseStore {
     await translated(() => this.#rows.deleteMany({ purpose, subject }));
   }
 
+  async removeOf(purposes: readonly string[], subjects: readonly string[]): Promise<void> {
+    const filter = { purpose: { $in: [...purposes] }, subject: { $in: [...subjects] } };
+    await translated(() => this.#rows.deleteMany(filter));
+  }
+
   /** Reserves a name; false while it is reserved already. */
   async hold(name: string, now: Date, expiresAt: Date): Promise<boolean> {
     const facts = { purpose: 'held', subject: null, facts: '{}', madeAt: now, expiresAt };

@@ -4,6 +4,7 @@
  * here: what they allow.
  */
 import { hash, randomBytes } from 'node:crypto';
+import { actorText } from '../../database/system-collection.ts';
 import type { SingleUseRow, SingleUseStore } from './single-use-store.ts';
 
 export type Purpose =
@@ -100,7 +101,7 @@ export class SingleUse {
   }
 
   /** Looks at one that is not used up by that; null when there is none like this. */
-  async see(purpose: 'stream' | 'reset' | 'factor', secret: string): Promise<Taken | null> {
+  async see(purpose: 'stream' | 'reset' | 'verify' | 'factor', secret: string): Promise<Taken | null> {
     if (!SECRET.test(secret)) return null;
     const row = await this.#store.find(idOf(secret), purpose, new Date(this.#now()));
     return row && toTaken(row);
@@ -115,6 +116,11 @@ export class SingleUse {
   /** Makes the older ones useless. */
   forget(purpose: Purpose, subject: string | null): Promise<void> {
     return this.#store.removeAll(purpose, subject);
+  }
+
+  /** Makes useless what was made for the account of a user and for its sessions. */
+  forgetAll(user: string): Promise<void> {
+    return this.#store.removeOf(Object.keys(SINGLE_USE_MS), [user, actorText('user', user)]);
   }
 
   async #take(purpose: Purpose, secret: string): Promise<SingleUseRow | null> {

@@ -9,8 +9,14 @@ import { makeOwnCollection, type Stamp, stampedForDeletion } from '../../databas
 import type { Session } from './session.ts';
 
 const SESSIONS = '_sessions';
-/** Used tokens of one session that are remembered. */
-const MAX_USED = 8;
+/** Uses of tokens within this time are kept together, in milliseconds. It bounds what is kept of a session. */
+const USE_STEP_MS = 100;
+
+export interface TokenUses {
+  readonly from: number;
+  readonly to: number;
+  readonly at: Date;
+}
 
 /** The family of refresh tokens of a session. */
 export interface Family {
@@ -21,8 +27,8 @@ export interface Family {
   readonly identity?: string;
   readonly generation: number;
   readonly hash: string;
-  /** Hashes of the tokens that were used last, and when; the newest last. */
-  readonly used: readonly { readonly hash: string; readonly at: Date }[];
+  /** Which generations of tokens were used lately, and until when at most; the newest last. */
+  readonly used: readonly TokenUses[];
   readonly rotatedAt: Date;
   /** When its holder last proved to be the user; missing in sessions of earlier versions. */
   readonly provedAt?: Date;
@@ -66,19 +72,25 @@ export class SessionStore {
 
   /**
    * Replaces the current token by the next one.
+   * @param since uses before this time are forgotten
    * @returns false when the given one is not the current one, or has expired
    */
-  async rotate(family: Pick<Family, '_id' | 'hash'>, next: string, now: Date, expiresAt: Date): Promise<boolean> {
-    const { _id, hash } = family;
+  async rotate(
+    { _id, hash }: Pick<Family, '_id' | 'hash'>,
+    next: string,
+    { now, since, expiresAt }: { readonly now: Date; readonly since: Date; readonly expiresAt: Date },
+  ): Promise<boolean> {
+    const at = new Date(Math.ceil(now.getTime() / USE_STEP_MS) * USE_STEP_MS);
+    const uses = (cond: object) => ({ $filter: { input: '$used', as: 'one', cond } });
+    const same = uses({ $eq: ['$$one.at', at] });
+    const from = { $ifNull: [{ $let: { vars: { same }, in: { $min: '$$same.from' } } }, '$generation'] };
+    const others = uses({ $and: [{ $gt: ['$$one.at', since] }, { $ne: ['$$one.at', at] }] });
+    const used = { $concatArrays: [others, [{ from, to: '$generation', at }]] };
+    const generation = { $add: ['$generation', 1] };
     const { matchedCount } = await translated(() =>
-      this.#families.updateOne(
-        { _id, hash, expiresAt: { $gt: now } },
-        {
-          $set: { hash: next, rotatedAt: now, expiresAt },
-          $push: { used: { $each: [{ hash, at: now }], $slice: -MAX_USED } },
-          $inc: { generation: 1 },
-        },
-      ),
+      this.#families.updateOne({ _id, hash, expiresAt: { $gt: now } }, [
+        { $set: { hash: next, rotatedAt: now, expiresAt, generation, used } },
+      ]),
     );
     return matchedCount === 1;
   }

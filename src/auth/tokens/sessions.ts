@@ -119,16 +119,19 @@ export class Sessions {
     if (token === null) throw invalidCredential();
     const next = successor(token, key);
     const hash = hashToken(token);
-    const place = { _id: token.session, hash };
-    const turned = await store.rotate(place, hashToken(next), new Date(this.#now()), this.#expiry());
+    const [now, since] = [new Date(this.#now()), new Date(this.#now() - GRACE_MS)];
+    const times = { now, since, expiresAt: this.#expiry() };
+    const turned = await store.rotate({ _id: token.session, hash }, hashToken(next), times);
     const family = await store.family(token.session);
     if (family === null) throw invalidCredential();
-    const again = family.used.some((one) => one.hash === hash && this.#now() - one.at.getTime() < GRACE_MS);
-    if (turned || again) {
-      if (turned && family.identity !== undefined) onRenewed?.(family.identity);
+    if (turned) {
+      if (family.identity !== undefined) onRenewed?.(family.identity);
       return this.#hand(family.user, next);
     }
     if (family.expiresAt.getTime() > this.#now() && leadsTo(token, family, key)) {
+      const { generation } = token;
+      const used = family.used.find(({ from, to }) => from <= generation && generation <= to);
+      if (used !== undefined && this.#now() - used.at.getTime() < GRACE_MS) return this.#hand(family.user, next);
       await this.end(token.session, family.user, 'token-reused', stampOf(origin));
     }
     throw invalidCredential();
@@ -189,11 +192,25 @@ export class Sessions {
     await this.end(token.session, family.user, 'logout', stampOf(origin));
   }
 
-  /** Ends all sessions of an account, but for one. */
-  async endAll(user: string, reason: EndReason, stamp: Stamp, but: string | null = null): Promise<void> {
+  /** Ends all sessions of an account, but for one. @returns how many ended */
+  async endAll(user: string, reason: EndReason, stamp: Stamp, but: string | null = null): Promise<number> {
+    let ended = 0;
     for (const { _id } of await this.#parts.store.list(user)) {
-      if (_id !== but) await this.end(_id, user, reason, stamp);
+      if (_id !== but && (await this.end(_id, user, reason, stamp))) ended += 1;
     }
+    return ended;
+  }
+
+  /**
+   * Checks once more the session that admitted a request, after the request added a sign-in method: sessions that end
+   * take along what they added, also when both happen at the same time.
+   * @param undo removes what was added
+   * @throws MillraceError `invalid-credential` when the session has ended
+   */
+  async confirmOpen(id: string, undo: () => Promise<unknown>): Promise<void> {
+    if ((await this.#parts.store.find(id)) !== null) return;
+    await undo();
+    throw invalidCredential();
   }
 
   /** Ends the sessions of an account that were opened by an identity. */

@@ -153,6 +153,18 @@ export class Endpoints {
     await this.reloader.reload();
   }
 
+  /** Removes the endpoints of one maker. @returns how many there were */
+  async removeOf(maker: Maker, stamp: Stamp): Promise<number> {
+    const { store, transactions } = this.#parts;
+    const ids = await store.idsOf(maker);
+    if (ids.length === 0) return 0;
+    await transactions.run(async (session) => {
+      for (const id of ids) await store.remove(id, stamp, session);
+    });
+    await this.reloader.reload();
+    return ids.length;
+  }
+
   /**
    * Gives an endpoint a new secret. Those that it had still sign for the grace time.
    * @param graceMs milliseconds

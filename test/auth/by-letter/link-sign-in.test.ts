@@ -42,7 +42,7 @@ t.test('signing in by a letter', async (t) => {
   const member = async (name: string) => {
     const account = await signUp(app, name, { email: `${name}@example.org` });
     const { token } = linkIn(await mailbox.next(`${name}@example.org`));
-    await ask(app, 'POST /auth/verify', { token });
+    await ask(app, 'POST /auth/verify', { token, password: PASSWORD });
     return account;
   };
   /** Lets the next letter to an address be sent at once. */

@@ -65,6 +65,33 @@ t.test('passkeys', async (t) => {
     t.equal(await told.countDocuments({ type: 'system.factor.removed', 'details.kind': 'passkey' }), 1);
   });
 
+  await t.test('are at most 20, also when several are added at once', async (t) => {
+    const ada = await signUp(app, 'several');
+    const rows = parts.mongo.log.collection<{ _id: string; user: string }>('passkeys');
+    const row = {
+      user: ada.id,
+      name: 'x',
+      publicKey: '',
+      counter: 0,
+      isSynced: false,
+      createdAt: new Date(),
+      usedAt: null,
+    };
+    // Some of an earlier version, and some of this one.
+    await rows.insertMany(Array.from({ length: 9 }, (_, n) => ({ ...row, _id: `early-${n}` })));
+    await rows.insertMany(Array.from({ length: 9 }, (_, n) => ({ ...row, _id: `late-${n}`, slot: n })));
+    const begun = await Promise.all(Array.from({ length: 8 }, () => begin(ada)));
+    const added = await Promise.all(begun.map((options) => add(new SoftPasskey(ORIGIN).create(options), ada)));
+    const codes = added.map(({ statusCode }) => statusCode);
+    t.equal(codes.filter((code) => code === 201).length, 2);
+    const refused = added.filter(({ statusCode }) => statusCode !== 201).map((answer) => answer.json().code);
+    t.strictSame(new Set(refused), new Set(['too-many-passkeys']));
+    t.equal(await rows.countDocuments({ user: ada.id }), 20);
+    t.match(await begin(ada), { code: 'too-many-passkeys' });
+    t.equal((await ask(app, 'DELETE /auth/passkeys/late-3', undefined, ada)).statusCode, 204);
+    t.equal((await add(new SoftPasskey(ORIGIN).create(await begin(ada)), ada)).statusCode, 201, 'a free place is used');
+  });
+
   await t.test('a new one is refused', async (t) => {
     const [ada, eve] = [await signUp(app, 'new'), await signUp(app, 'newer')];
     const passkey = new SoftPasskey(ORIGIN);

@@ -52,3 +52,38 @@ t.test('the page that sets a new password', { skip: whyNoBrowser() ?? false }, a
     'nothing comes from elsewhere',
   );
 });
+
+t.test('the page that confirms an address', { skip: whyNoBrowser() ?? false }, async (t) => {
+  const smtp = await testSmtp(t);
+  const { app, parts } = await buildTestApp(t, { MILLRACE_SMTP_URL: smtp.url });
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const browser = await testBrowser(t);
+  const page = await browser.newPage({ viewport: { width: 360, height: 740 } });
+  const open = async (name: string) => {
+    const { id } = await signUp(app, name, { email: `${name}@example.org` });
+    const token = () => new RegExp(`To: ${name}@example.org[^]*?verify#([\\w-]{43})`).exec(smtp.received())?.[1];
+    await until(() => token() !== undefined, 'the e-mail arrives');
+    await page.goto(`${url}/verify#${token()}`);
+    return id;
+  };
+
+  const known = await open('ada');
+  t.equal(await inPage<number>(page, 'function width() { return document.documentElement.scrollWidth }'), 360);
+  await page.getByLabel('Password of the account').fill('not my password');
+  await page.getByRole('button', { name: 'Confirm', exact: true }).click();
+  await page.getByText('The name or the password is not right').waitFor();
+  await page.getByLabel('Password of the account').fill(PASSWORD);
+  await page.getByRole('button', { name: 'Confirm', exact: true }).click();
+  await page.getByText('Done.').waitFor();
+  t.strictSame(await page.locator('form:visible').count(), 0);
+  t.match(await parts.auth.users.get(known), { emailVerified: true });
+  t.ok(await signIn(app, 'ada'), 'the password stays');
+
+  const foreign = await open('eve');
+  await page.getByLabel('New password').fill(NEXT);
+  await page.getByRole('button', { name: 'Confirm with a new password' }).click();
+  await page.getByText('Sign in with the new password').waitFor();
+  t.match(await parts.auth.users.get(foreign), { emailVerified: true });
+  t.ok(await signIn(app, 'eve', NEXT));
+  await t.rejects(signIn(app, 'eve', PASSWORD));
+});

@@ -34,7 +34,7 @@ t.test('letters', async (t) => {
   const member = async (name: string, more = {}) => {
     const account = await signUp(app, name, { email: `${name}@example.org`, ...more });
     const { token } = linkIn(await mailbox.next(`${name}@example.org`));
-    await ask(app, 'POST /auth/verify', { token });
+    await ask(app, 'POST /auth/verify', { token }, account);
     return account;
   };
 
@@ -144,7 +144,7 @@ t.test('letters', async (t) => {
     t.match(await mailbox.next(email, /A way to sign in/), { text: /^The authenticator app was removed/ });
     await ask(app, 'PATCH /auth/me', { email: 'kim@new.example', password: NEXT }, account);
     const asked = await mailbox.next('kim@new.example', /^Confirm your new/);
-    t.equal((await ask(app, 'POST /auth/verify', { token: linkIn(asked).token })).statusCode, 204);
+    t.equal((await ask(app, 'POST /auth/verify', { token: linkIn(asked).token }, account)).statusCode, 204);
     t.match(await mailbox.next(email, /address was changed/), { text: /kim@new\.example/ }, 'the old address is told');
   });
 

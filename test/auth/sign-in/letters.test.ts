@@ -54,7 +54,7 @@ t.test('letters', async (t) => {
     const token = await secret('verify');
     const verified = async () => (await ask(app, 'GET /auth/me', undefined, account)).json().emailVerified;
     t.equal(await verified(), false);
-    t.equal((await ask(app, 'POST /auth/verify', { token })).statusCode, 204);
+    t.equal((await ask(app, 'POST /auth/verify', { token }, account)).statusCode, 204);
     t.equal(await verified(), true);
     t.match((await ask(app, 'POST /auth/verify', { token })).json(), { status: 410, code: 'link-unusable' });
     t.equal((await ask(app, 'POST /auth/reset/confirm', { token, password: PASSWORD })).statusCode, 410);
@@ -66,7 +66,7 @@ t.test('letters', async (t) => {
     t.match((await change({ email: 'ada@new.example' })).json(), { code: 'sign-in-failed' });
     const asked = await change({ email: 'ada@new.example', password: PASSWORD });
     t.match(asked.json(), { email: 'ada@example.org' }, 'not yet');
-    await ask(app, 'POST /auth/verify', { token: await secret('verify') });
+    await ask(app, 'POST /auth/verify', { token: await secret('verify') }, account);
     t.match((await ask(app, 'GET /auth/me', undefined, account)).json(), {
       email: 'ada@new.example',
       emailVerified: true,
@@ -80,7 +80,7 @@ t.test('letters', async (t) => {
       await ask(app, 'PATCH /auth/me', { email, password: PASSWORD }, account);
       const token = await secret('verify');
       const rename = (end: string) => ask(app, 'PATCH /auth/me', { username: `${end}-${round}` }, account);
-      const answers = await Promise.all([rename('a'), ask(app, 'POST /auth/verify', { token }), rename('b')]);
+      const answers = await Promise.all([rename('a'), ask(app, 'POST /auth/verify', { token }, account), rename('b')]);
       t.strictSame(
         answers.map(({ statusCode }) => statusCode),
         [200, 204, 200],
