@@ -3,13 +3,14 @@
  * (egress.ts).
  */
 import type { Dispatcher } from 'undici';
+import { BrokenEncoding, decoded } from './decoding.ts';
 import { egressError } from './egress-error.ts';
 
 /** Statuses whose answers have no body (RFC 9110 section 6.4.1). */
 const WITHOUT_BODY = new Set([204, 205, 304]);
 
 /**
- * Reads the body, and no more of it than asked for.
+ * Reads the body, decoded, and no more of it than the limit: neither of what comes nor of what it becomes.
  * @throws EgressError `too-large`, `malformed-answer`
  */
 export async function readAnswer(
@@ -19,17 +20,22 @@ export async function readAnswer(
   const { statusCode, body } = answer;
   try {
     const headers = headersOf(answer);
-    const encoding = headers.get('content-encoding') ?? 'identity';
-    if (encoding !== 'identity') throw new TypeError(`The encoding ${encoding} was not asked for`);
     if (Number(headers.get('content-length') ?? 0) > maxBytes) throw egressError('too-large', origin);
-    const bytes = await read(body, maxBytes, origin);
+    const encodings = headers.get('content-encoding');
+    const received = bounded(body, maxBytes, origin);
+    const bytes = await read(encodings === null ? received : bounded(decoded(received, encodings), maxBytes, origin));
+    if (encodings !== null) {
+      // They describe the bytes that came, and not the ones that callers get.
+      headers.delete('content-encoding');
+      headers.delete('content-length');
+    }
     return new Response(WITHOUT_BODY.has(statusCode) ? null : bytes, { status: statusCode, headers });
   } catch (error) {
     // What is still to come is not waited for.
     body.on('error', () => undefined).destroy();
     // A status or a header that the standard does not know.
-    if (error instanceof TypeError || error instanceof RangeError) throw egressError('malformed-answer', origin, error);
-    throw error;
+    const isMalformed = error instanceof TypeError || error instanceof RangeError || error instanceof BrokenEncoding;
+    throw isMalformed ? egressError('malformed-answer', origin, error) : error;
   }
 }
 
@@ -41,13 +47,17 @@ function headersOf({ headers }: Dispatcher.ResponseData): Headers {
   return found;
 }
 
-async function read(body: AsyncIterable<Buffer>, maxBytes: number, origin: string): Promise<Uint8Array<ArrayBuffer>> {
-  const parts: Buffer[] = [];
+async function* bounded(body: AsyncIterable<Buffer>, maxBytes: number, origin: string): AsyncIterable<Buffer> {
   let size = 0;
   for await (const part of body) {
     size += part.length;
     if (size > maxBytes) throw egressError('too-large', origin);
-    parts.push(part);
+    yield part;
   }
+}
+
+async function read(body: AsyncIterable<Buffer>): Promise<Uint8Array<ArrayBuffer>> {
+  const parts: Buffer[] = [];
+  for await (const part of body) parts.push(part);
   return Buffer.concat(parts);
 }

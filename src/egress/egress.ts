@@ -216,7 +216,7 @@ async function asked(url: URL, init: RequestInit): Promise<Dispatcher.RequestOpt
     origin: url.origin,
     path: `${url.pathname}${url.search}`,
     method: request.method,
-    // GitHub answers nobody who does not say a name; compressed answers would have to be unpacked within bounds.
+    // GitHub refuses requests without a name. Some servers compress all the same (decoding.ts).
     headers: { 'user-agent': 'Millrace', ...headers, 'accept-encoding': 'identity' },
     body: request.body === null ? null : await request.bytes(),
     signal: init.signal ?? null,

@@ -18,9 +18,22 @@ export type Verb = keyof typeof VERBS;
 /** The place that must be readable: all events, the accounts of others, or files. */
 type Audience = 'events' | 'admin:accounts' | 'files';
 
+interface SystemThing {
+  readonly thing: string;
+  readonly audience: Audience;
+  readonly data: string;
+  /** Stored members that only the program itself uses. No event has them. */
+  readonly internal?: readonly string[];
+}
+
 /** The collections of the system: every change in one of them is an event `system.{thing}.{verb}`. */
 export const SYSTEM_COLLECTIONS = {
-  _users: { thing: 'user', audience: 'admin:accounts', data: 'The account, without its secrets.' },
+  _users: {
+    thing: 'user',
+    audience: 'admin:accounts',
+    data: 'The account, without its secrets.',
+    internal: ['names', 'skeleton'],
+  },
   _sessions: { thing: 'session', audience: 'admin:accounts', data: 'The session, without its tokens.' },
   _keys: { thing: 'key', audience: 'admin:accounts', data: 'The API key, without its secret.' },
   _providers: { thing: 'provider', audience: 'admin:accounts', data: 'The identity provider, without its secrets.' },
@@ -42,7 +55,7 @@ export const SYSTEM_COLLECTIONS = {
     audience: 'admin:accounts',
     data: 'An occurrence whose type this version does not know.',
   },
-} as const satisfies Readonly<Record<`_${string}`, { thing: string; audience: Audience; data: string }>>;
+} as const satisfies Readonly<Record<`_${string}`, SystemThing>>;
 
 export type SystemCollection = keyof typeof SYSTEM_COLLECTIONS;
 
@@ -200,3 +213,23 @@ export const SYSTEM_TYPES: ReadonlyMap<string, Audience> = new Map([
   ),
   ...Object.entries({ ...OCCURRENCES, ...LOG_EVENTS }).map(([type, { audience }]) => [type, audience] as const),
 ]);
+
+/** What happens to single documents, also to those of the system, whose collections nothing here drops or renames. */
+const DOCUMENT_VERBS: readonly Verb[] = ['created', 'updated', 'deleted'];
+
+/** The types of the system that this program makes events of. The others are made when another program drops a collection. */
+export const USUAL_SYSTEM_TYPES: readonly string[] = [
+  ...Object.values(SYSTEM_COLLECTIONS).flatMap(({ thing }) => DOCUMENT_VERBS.map((verb) => `system.${thing}.${verb}`)),
+  ...Object.keys(OCCURRENCES),
+  ...Object.keys(LOG_EVENTS),
+];
+
+const NONE: ReadonlySet<string> = new Set();
+const INTERNAL: ReadonlyMap<string, ReadonlySet<string>> = new Map(
+  Object.entries<SystemThing>(SYSTEM_COLLECTIONS).map(([name, { internal }]) => [name, new Set(internal)]),
+);
+
+/** Top-level members of the documents of a collection that no event has. */
+export function internalMembers(collection: string | null): ReadonlySet<string> {
+  return (collection === null ? undefined : INTERNAL.get(collection)) ?? NONE;
+}

@@ -57,6 +57,37 @@ t.test('events of accounts', async (t) => {
     );
   });
 
+  await t.test('have no members that only the server uses', async (t) => {
+    await ask(app, `PATCH /admin/users/${owner.id}`, { claims: { names: 'mine' } }, owner);
+    await parts.mongo.data
+      .collection<{ _id: string }>('_users')
+      .updateOne({ _id: developer.id }, { $set: { names: ['x'] } });
+    const last = { type: 'system.user.updated', documentId: developer.id };
+    const found = async () => (await events()) as (Told & { changed: string[] | null; before: object | null })[];
+    await until(
+      async () => (await found()).some((one) => one.type === last.type && JSON.stringify(one).includes(developer.id)),
+      'it',
+    );
+    const ofUsers = (await found()).filter(({ type }) => type.startsWith('system.user.'));
+    t.ok(ofUsers.length >= 5);
+    for (const { data, before, changed } of ofUsers) {
+      const members = [data, before].flatMap((state) => Object.keys(state ?? {}));
+      t.strictSame(
+        [...members, ...(changed ?? [])].filter((name) => name === 'names' || name === 'skeleton'),
+        [],
+      );
+    }
+    t.match(
+      ofUsers.find(({ data }) => data?.['claims'] && JSON.stringify(data['claims']).includes('mine')),
+      {
+        data: { claims: { names: 'mine' } },
+      },
+    );
+    const audited = async () => (await ask(app, 'GET /admin/audit?type=system.user.created', undefined, owner)).body;
+    await until(async () => (await audited()).includes(ada.id), 'the audit has it');
+    t.notMatch(await audited(), /"(?:names|skeleton)":/);
+  });
+
   await t.test('are for owners and admins', async (t) => {
     const grace = await signUp(app, 'grace');
     t.equal((await ask(app, 'GET /events', undefined, grace)).statusCode, 403);

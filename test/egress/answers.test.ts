@@ -1,10 +1,11 @@
 /** How answers of other servers are read: within bounds of time and size, and none that is no plain answer. */
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer as createSocketServer, type Server, type Socket } from 'node:net';
 import { pipeline, Readable } from 'node:stream';
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import t, { type Test } from 'tap';
 import { type CallLimits, Egress } from '../../src/egress/egress.ts';
 import { EgressError } from '../../src/egress/egress-error.ts';
@@ -160,12 +161,45 @@ t.test('what is no plain HTTP is no answer', async (t) => {
   }
 });
 
-t.test('a small answer that would unpack to a large one is not unpacked', async (t) => {
-  const bomb = gzipSync(Buffer.alloc(50 * 1024 ** 2));
-  const { egress, url } = await serving(t, (_, response) => {
-    response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb);
+t.test('a response that comes compressed although that was not requested is decoded within the limit', async (t) => {
+  const text = 'dressed and undressed '.repeat(500);
+  const [bytes, bomb] = [Buffer.from(text), Buffer.alloc(2_000_001)];
+  const encoded: Readonly<Record<string, { readonly name: string; readonly body: Buffer; readonly kind?: string }>> = {
+    '/gzip': { name: 'gzip', body: gzipSync(bytes) },
+    '/upper': { name: ' GZIP ', body: gzipSync(bytes) },
+    '/x-gzip': { name: 'x-gzip', body: gzipSync(bytes) },
+    '/members': { name: 'gzip', body: Buffer.concat([gzipSync(bytes.subarray(0, 99)), gzipSync(bytes.subarray(99))]) },
+    '/deflate': { name: 'deflate', body: deflateSync(bytes) },
+    '/raw': { name: 'deflate', body: deflateRawSync(bytes) },
+    '/br': { name: 'br', body: brotliCompressSync(bytes) },
+    '/zstd': { name: 'zstd', body: zstdCompressSync(bytes) },
+    '/two': { name: 'gzip, br', body: brotliCompressSync(gzipSync(bytes)) },
+    '/identity': { name: 'identity', body: bytes },
+    '/three': { name: 'gzip, gzip, gzip', body: gzipSync(bytes), kind: 'malformed-answer' },
+    '/unknown': { name: 'compress', body: bytes, kind: 'malformed-answer' },
+    '/prototype': { name: 'constructor', body: bytes, kind: 'malformed-answer' },
+    '/cut': { name: 'gzip', body: gzipSync(bytes).subarray(0, -9), kind: 'malformed-answer' },
+    '/noise': { name: 'br', body: Buffer.alloc(999, 0xff), kind: 'malformed-answer' },
+    '/bomb': { name: 'gzip', body: gzipSync(bomb), kind: 'too-large' },
+    '/bomb-br': { name: 'br', body: brotliCompressSync(bomb), kind: 'too-large' },
+    '/bomb-two': { name: 'gzip, gzip', body: gzipSync(gzipSync(bomb)), kind: 'too-large' },
+    '/long': { name: 'gzip', body: gzipSync(randomBytes(2_000_001)), kind: 'too-large' },
+  };
+  const { egress, url } = await serving(t, (request, response) => {
+    const { name = '', body = '' } = encoded[request.url ?? ''] ?? {};
+    response.writeHead(200, { 'content-encoding': name }).end(request.method === 'HEAD' ? undefined : body);
   });
-  t.equal(await kindOf(egress.fetch(url)), 'malformed-answer');
+  for (const [path, { kind }] of Object.entries(encoded)) {
+    const call = egress.fetch(`${url}${path}`, {}, { maxBytes: 2_000_000 });
+    if (kind !== undefined) t.equal(await kindOf(call), kind, path);
+    else {
+      const response = await call;
+      t.equal(await response.text(), text, path);
+      t.equal(response.headers.get('content-encoding'), null);
+      t.equal(response.headers.get('content-length'), null);
+    }
+  }
+  t.equal(await (await egress.fetch(`${url}/gzip`, { method: 'HEAD' })).text(), '', 'a response without content');
 });
 
 t.test('a server that is not there', async (t) => {

@@ -10,26 +10,34 @@ import {
 } from 'openid-client';
 import { EgressError } from '../../egress/egress-error.ts';
 import { MillraceError } from '../../kernel/errors.ts';
+import type { Provider } from '../providers/provider.ts';
 import { answerRefused, ERROR_WORD, providerDenied, providerUnavailable } from './provider-refusal.ts';
 
+/** How a provider speaks of PKCE (RFC 7636) that it does not take. */
+const ABOUT_PKCE = /code[_ ](?:challenge|verifier)|\bPKCE\b/i;
+const WITHOUT_PKCE = 'where it does not know PKCE, set its member "pkce" to false';
+const WITHOUT_NONCE = 'where its id tokens have no nonce, set its member "nonce" to "optional"';
+
 /**
- * Turns what a call to a provider threw into a refusal.
- * @param name of the provider
+ * Turns what a call to a provider threw into a refusal. Where a setting of the provider may help, the reason names it.
  * @throws the error itself when it is none of the provider's
  */
-export function toRefusal(error: unknown, name: string): MillraceError {
+export function toRefusal(error: unknown, { name, pkce }: Pick<Provider, 'name' | 'pkce'>): MillraceError {
   if (error instanceof MillraceError) return error;
   const egress = causesOf(error).find((one) => one instanceof EgressError);
   if (egress !== undefined) return providerUnavailable(name, egress.message);
-  if (error instanceof AuthorizationResponseError) return providerDenied(name, error.error);
+  const isAboutPkce = pkce && causesOf(error).some((one) => ABOUT_PKCE.test(descriptionOf(one)));
+  if (error instanceof AuthorizationResponseError && !isAboutPkce) return providerDenied(name, error.error);
   const word = causesOf(error).flatMap((one) => errorWord(one) ?? [])[0];
   if (error instanceof ResponseBodyError || error instanceof WWWAuthenticateChallengeError || word !== undefined) {
-    return answerRefused(name, `it answered with the error ${word ?? 'of a challenge'}`);
+    const advice = isAboutPkce || (pkce && word === 'invalid_request') ? `; ${WITHOUT_PKCE}` : '';
+    return answerRefused(name, `it answered with the error ${word ?? 'of a challenge'}${advice}`);
   }
   // The library throws a TypeError for metadata that is no metadata.
   if (error instanceof ClientError || error instanceof TypeError) {
     const inner = error.cause instanceof Error ? `: ${error.cause.message}` : '';
-    return answerRefused(name, `${error.message}${inner}`);
+    const reason = `${error.message}${inner}`;
+    return answerRefused(name, /"nonce".*missing/.test(reason) ? `${reason}; ${WITHOUT_NONCE}` : reason);
   }
   throw error;
 }
@@ -41,6 +49,13 @@ function causesOf(error: unknown): unknown[] {
     one = typeof one === 'object' && one !== null && 'cause' in one ? one.cause : undefined;
   }
   return causes;
+}
+
+/** What a provider says of its error in words of its own. They may hold secrets, so they are read and not repeated. */
+function descriptionOf(one: unknown): string {
+  if (typeof one !== 'object' || one === null) return '';
+  const text = 'error_description' in one ? one.error_description : undefined;
+  return typeof text === 'string' ? text : '';
 }
 
 /** The error code that a provider answered with: as an error (RFC 6749 section 5.2), or in a 200 as GitHub does. */

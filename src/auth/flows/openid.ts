@@ -30,6 +30,7 @@ import {
 } from 'openid-client';
 import type { Egress } from '../../egress/egress.ts';
 import { withoutSlash } from '../../kernel/config/addresses.ts';
+import { isPlain } from '../../kernel/objects.ts';
 import type { ProviderTokens } from '../providers/kept-tokens.ts';
 import { isDiscovered, type Provider } from '../providers/provider.ts';
 import { appleSecret } from './apple-secret.ts';
@@ -85,8 +86,7 @@ export class OpenId {
         redirect_uri: flow.callback,
         scope: provider.scopes.join(' '),
         state,
-        code_challenge: hashOf(flow.verifier),
-        code_challenge_method: 'S256',
+        ...(provider.pkce ? { code_challenge: hashOf(flow.verifier), code_challenge_method: 'S256' } : {}),
         ...(provider.issuer === null ? {} : { nonce: flow.nonce }),
         ...(isPosted(provider) ? { response_mode: 'form_post' } : {}),
       });
@@ -94,7 +94,7 @@ export class OpenId {
       if (fault !== null) throw answerRefused(provider.name, `the URL of its authorization endpoint ${fault}`);
       return url.href;
     } catch (error) {
-      throw toRefusal(error, provider.name);
+      throw toRefusal(error, provider);
     }
   }
 
@@ -115,11 +115,20 @@ export class OpenId {
       const url = new URL(flow.callback);
       url.search = answer.toString();
       const isOpenId = provider.issuer !== null;
-      const tokens = await authorizationCodeGrant(config, url, {
+      const checks = {
         expectedState: state,
-        pkceCodeVerifier: flow.verifier,
-        ...(isOpenId ? { expectedNonce: flow.nonce } : {}),
-      });
+        ...(provider.pkce ? { pkceCodeVerifier: flow.verifier } : {}),
+        ...(isOpenId ? { expectedNonce: flow.nonce, idTokenExpected: true } : {}),
+      };
+      if (provider.nonce === 'optional') {
+        // The library reads what it expects after the response came, so the nonce of a token without one is not required.
+        config[customFetch] = async (...request) => {
+          const response = await this.#ask(...request);
+          if (await lacksNonce(response.clone())) delete checks.expectedNonce;
+          return response;
+        };
+      }
+      const tokens = await authorizationCodeGrant(config, url, checks);
       const kept = this.#tokensOf(tokens);
       if (!isOpenId) return { ...(await proveOAuthUser(provider, config, tokens.access_token)), tokens: kept };
       known.keys = getJwksCache(config) ?? null;
@@ -133,7 +142,7 @@ export class OpenId {
       const claims = { ...more, ...appleName(provider, answer), ...idToken };
       return { subject: idToken.sub, claims, email: emailOf(claims), tokens: kept };
     } catch (error) {
-      throw toRefusal(error, provider.name);
+      throw toRefusal(error, provider);
     }
   }
 
@@ -171,7 +180,7 @@ export class OpenId {
       if (error instanceof ResponseBodyError && error.error === 'invalid_grant') {
         throw providerDenied(provider.name, error.error);
       }
-      throw toRefusal(error, provider.name);
+      throw toRefusal(error, provider);
     }
   }
 
@@ -190,7 +199,7 @@ export class OpenId {
         ...(state === null ? {} : { state }),
       }).href;
     } catch (error) {
-      throw toRefusal(error, provider.name);
+      throw toRefusal(error, provider);
     }
   }
 
@@ -271,4 +280,17 @@ export class OpenId {
 
 function asymmetric({ id_token_signing_alg_values_supported: named }: ServerMetadata): string[] {
   return named === undefined ? ALL_ASYMMETRIC : named.filter((algorithm) => ASYMMETRIC.test(algorithm));
+}
+
+/** Whether a response of a token endpoint has an id token, and that has no nonce. Nothing of it is verified yet. */
+async function lacksNonce(response: Response): Promise<boolean> {
+  const body: unknown = await response.json().catch(() => null);
+  const token = isPlain(body) ? body['id_token'] : undefined;
+  const [, payload = ''] = typeof token === 'string' ? token.split('.') : [];
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString());
+    return isPlain(claims) && !('nonce' in claims);
+  } catch {
+    return false;
+  }
 }

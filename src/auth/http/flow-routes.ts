@@ -14,6 +14,8 @@ import { refusalPage } from './refusal-page.ts';
 import { sessionOriginOf } from './requests.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
+/** Users in many groups have large responses: hundreds of kilobytes were seen. Other forms are small (http/bodies/form.ts). */
+const MAX_SAML_BYTES = 1_048_576;
 
 export interface FlowRoutesOptions {
   readonly providerSignIn: ProviderSignIn;
@@ -84,7 +86,8 @@ export async function flowRoutes(app: FastifyInstance, options: FlowRoutesOption
     return reply.type('application/samlmetadata+xml').send(xml);
   });
 
-  app.post<OfProvider>('/auth/saml/:provider/acs', { config: BY_PROVIDER.samlAnswer }, async (request, reply) => {
+  const response = { config: BY_PROVIDER.samlAnswer, bodyLimit: MAX_SAML_BYTES };
+  app.post<OfProvider>('/auth/saml/:provider/acs', response, async (request, reply) => {
     parameters(request, []);
     requireMediaType(request, [FORM]);
     const { body } = request;

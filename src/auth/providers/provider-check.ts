@@ -89,7 +89,7 @@ export async function checkProvider(provider: Provider, parts: CheckParts): Prom
       const found = await objectAt(`${withoutSlash(issuer)}/.well-known/openid-configuration`, ask);
       const { jwks_uri: discovered } = found;
       jwks ??= typeof discovered === 'string' ? discovered : undefined;
-      return judgeDiscovery(found, issuer, parts.egress);
+      return judgeDiscovery(found, { ...provider, issuer }, parts.egress);
     });
   }
   if (issuer === null) {
@@ -123,7 +123,11 @@ async function objectAt(url: string, ask: (url: string) => Promise<Response>): P
 }
 
 /** OpenID Connect Discovery 1.0, section 3 and 4.3. */
-function judgeDiscovery(found: Record<string, unknown>, issuer: string, egress: CheckParts['egress']): string {
+function judgeDiscovery(
+  found: Record<string, unknown>,
+  { issuer, pkce }: { readonly issuer: string; readonly pkce: boolean },
+  egress: CheckParts['egress'],
+): string {
   if (withoutSlash(String(found['issuer'])) !== withoutSlash(issuer)) {
     throw new Failed(`The discovery document names the issuer ${short(found['issuer'])}, not ${issuer}.`);
   }
@@ -134,8 +138,8 @@ function judgeDiscovery(found: Record<string, unknown>, issuer: string, egress: 
     if (fault !== null) throw new Failed(`The ${name} of the discovery document ${fault}.`);
   }
   const methods = found['code_challenge_methods_supported'];
-  if (Array.isArray(methods) && !methods.includes('S256')) {
-    throw new Failed('The provider names methods of PKCE, and S256 is not among them.');
+  if (pkce && Array.isArray(methods) && !methods.includes('S256')) {
+    throw new Failed('The provider names methods of PKCE, and S256 is not among them. Set its member "pkce" to false.');
   }
   return `The discovery document of ${issuer} is complete.`;
 }

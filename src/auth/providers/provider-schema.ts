@@ -181,6 +181,24 @@ export const PROVIDER = Type.Object(
     keepTokens: Type.Optional(
       Type.Boolean({ default: false, description: "Whether the provider's tokens are kept, encrypted." }),
     ),
+    nonce: Type.Optional(
+      Type.Unsafe<'required' | 'optional'>({
+        type: 'string',
+        enum: ['required', 'optional'],
+        default: 'required',
+        description:
+          'OpenID Connect: `optional` accepts an id token without a nonce, as LinkedIn sends it. Then a stolen id token of ' +
+          'another sign-in is not recognized.',
+      }),
+    ),
+    pkce: Type.Optional(
+      Type.Boolean({
+        default: true,
+        description:
+          'Whether codes are bound to the sign-in by PKCE; `false` is for providers that refuse it. Then a code that was ' +
+          'stolen on its way can be used in another sign-in.',
+      }),
+    ),
     enabled: Type.Optional(Type.Boolean({ default: true, description: 'Whether anybody can sign in by it.' })),
   },
   { ...closed, description: 'An identity provider.' },

@@ -83,6 +83,10 @@ export interface Provider {
   readonly register: boolean | null;
   /** Whether the tokens of the provider are kept. */
   readonly keepTokens: boolean;
+  /** Whether an id token without the nonce of the sign-in is accepted. One with another nonce never is. */
+  readonly nonce: 'required' | 'optional';
+  /** Whether a code is bound to the sign-in by PKCE (RFC 7636). */
+  readonly pkce: boolean;
   readonly enabled: boolean;
 }
 
@@ -185,6 +189,8 @@ export function toProvider(written: WrittenProvider, secrets: ProviderSecrets, v
     roles: written.roles ?? [],
     register: written.register ?? null,
     keepTokens: written.keepTokens ?? false,
+    nonce: written.nonce ?? 'required',
+    pkce: written.pkce ?? true,
     enabled: written.enabled ?? true,
   });
 }
@@ -230,6 +236,8 @@ function membersOfOthers(written: WrittenProvider): readonly string[] {
     ['scopes', isSaml && 'scopes' in written],
     ['endpoints', isSaml && 'endpoints' in written],
     ['keepTokens', isSaml && written.keepTokens === true],
+    ['nonce', (isOAuth || isSaml) && 'nonce' in written],
+    ['pkce', isSaml && 'pkce' in written],
     ['teamId', kind !== 'apple' && 'teamId' in written],
     ['keyId', kind !== 'apple' && 'keyId' in written],
     ['endpoints/jwks', isOAuth && 'jwks' in endpoints],

@@ -90,7 +90,7 @@ export class Providers {
   async create(body: unknown, stamp: Stamp): Promise<Shown> {
     const { store, checkUrl } = this.#parts;
     const { written, secrets } = parseProvider(body, null, checkUrl);
-    await checkWrittenMetadata(written);
+    await checkWrittenMetadata(written, checkUrl);
     return this.#change(written.name, async (session) => {
       const all = await store.all(session);
       if (all.some((one) => one.written.name === written.name)) {
@@ -111,7 +111,7 @@ export class Providers {
     return this.#change(name, async (session) => {
       const before = await this.#existing(name, session, condition);
       const { written, secrets } = parseProvider(body, { ...before, secrets: before.openSecrets() }, checkUrl);
-      await checkWrittenMetadata(written);
+      await checkWrittenMetadata(written, checkUrl);
       await store.save(before, written, secrets, stamp, session);
     });
   }

@@ -41,15 +41,24 @@ export function samlFaults(
 }
 
 /**
- * Reads the metadata that an owner sent.
- * @throws MillraceError `invalid-body` where no provider can be read from it
+ * Reads the metadata that an owner sent, and judges the URLs in it as those that owners write themselves.
+ * @param checkUrl what is wrong with a URL of the provider; null for nothing
+ * @throws MillraceError `invalid-body` where no provider can be read from it, or one of its URLs cannot be used
  */
-export async function checkWrittenMetadata({ saml }: Pick<ProviderBody, 'saml'>): Promise<void> {
+export async function checkWrittenMetadata(
+  { saml }: Pick<ProviderBody, 'saml'>,
+  checkUrl: (url: string) => string | null,
+): Promise<void> {
   if (saml?.metadata === undefined) return;
-  const { readSamlMetadata } = await import('../saml/provider-metadata.ts');
+  const { readSamlMetadata, usedPlaces } = await import('../saml/provider-metadata.ts');
   const { SamlFault } = await import('../saml/xml.ts');
   try {
-    readSamlMetadata(saml.metadata, saml.issuer);
+    const { binding, entryPoint, urls } = usedPlaces(saml, readSamlMetadata(saml.metadata, saml.issuer));
+    if (entryPoint === null) throw new SamlFault(`names no URL for sign-ins by ${binding}`);
+    for (const url of urls) {
+      const fault = checkUrl(url);
+      if (fault !== null) throw new SamlFault(`names the URL ${url.slice(0, 120)}, which ${fault}`);
+    }
   } catch (error) {
     if (!(error instanceof SamlFault)) throw error;
     const pointer = '/saml/metadata';

@@ -8,7 +8,7 @@ import { EgressError } from '../../egress/egress-error.ts';
 import { answerRefused, providerUnavailable } from '../flows/provider-refusal.ts';
 import type { Provider } from '../providers/provider.ts';
 import { usableCertificates } from '../saml/certificates.ts';
-import { readSamlMetadata, type SamlMetadata } from '../saml/provider-metadata.ts';
+import { readSamlMetadata, type SamlMetadata, usedPlaces } from '../saml/provider-metadata.ts';
 import { SamlFault, utf8 } from '../saml/xml.ts';
 
 const METADATA_MS = 15 * 60_000;
@@ -109,18 +109,14 @@ export class KnownSamlProviders {
   #facts({ saml }: Provider, metadata: SamlMetadata | null): SamlFacts {
     const now = this.#now();
     if (metadata?.validUntil != null && metadata.validUntil <= now) throw new SamlFault('the metadata has expired');
-    const points = metadata?.entryPoints ?? { redirect: null, post: null };
-    const binding = saml?.binding ?? (metadata !== null && points.redirect === null ? 'post' : 'redirect');
-    const entryPoint = saml?.entryPoint ?? points[binding];
+    const { binding, entryPoint, logoutUrl, logoutAnswerUrl, urls } = usedPlaces(saml, metadata);
     const issuer = saml?.issuer ?? metadata?.issuer;
-    if (entryPoint == null || issuer === undefined) {
+    if (entryPoint === null || issuer === undefined) {
       throw new SamlFault(`the metadata names no place for sign-ins by ${binding}`);
     }
-    const logoutUrl = saml?.logoutUrl ?? metadata?.logoutUrl ?? null;
-    const logoutAnswerUrl = saml?.logoutUrl ?? metadata?.logoutAnswerUrl ?? null;
-    for (const url of [entryPoint, logoutUrl, logoutAnswerUrl]) {
-      const fault = url === null ? null : this.#egress.checkUrl(url);
-      if (fault !== null) throw new SamlFault(`the URL ${url?.slice(0, 120)} of its metadata ${fault}`);
+    for (const url of urls) {
+      const fault = this.#egress.checkUrl(url);
+      if (fault !== null) throw new SamlFault(`the URL ${url.slice(0, 120)} of its metadata ${fault}`);
     }
     const certificates = usableCertificates([...(saml?.certificates ?? []), ...(metadata?.certificates ?? [])], now);
     if (certificates.length === 0) throw new SamlFault('no certificate of the provider may be used today');

@@ -58,6 +58,35 @@ export function readSamlMetadata(text: string, issuer: string | undefined): Saml
   };
 }
 
+/** Where a provider is reached. */
+export interface SamlPlaces {
+  readonly binding: 'redirect' | 'post';
+  /** Where sign-ins begin; null where the metadata names none for the binding. */
+  readonly entryPoint: string | null;
+  readonly logoutUrl: string | null;
+  readonly logoutAnswerUrl: string | null;
+  /** All of them that there are. */
+  readonly urls: readonly string[];
+}
+
+/** What an owner wrote of where a provider is reached. */
+export interface WrittenPlaces {
+  readonly binding?: 'redirect' | 'post';
+  readonly entryPoint?: string;
+  readonly logoutUrl?: string;
+}
+
+/** The URLs that are used of a provider: what an owner wrote, completed by its metadata. */
+export function usedPlaces(written: WrittenPlaces | null, metadata: SamlMetadata | null): SamlPlaces {
+  const points = metadata?.entryPoints ?? { redirect: null, post: null };
+  const binding = written?.binding ?? (metadata !== null && points.redirect === null ? 'post' : 'redirect');
+  const entryPoint = written?.entryPoint ?? points[binding];
+  const logoutUrl = written?.logoutUrl ?? metadata?.logoutUrl ?? null;
+  const logoutAnswerUrl = written?.logoutUrl ?? metadata?.logoutAnswerUrl ?? null;
+  const urls = [entryPoint, logoutUrl, logoutAnswerUrl].filter((url) => url !== null);
+  return { binding, entryPoint, logoutUrl, logoutAnswerUrl, urls };
+}
+
 function placeOf(role: XmlElement, service: string, binding: keyof typeof BINDING): XmlElement | undefined {
   return named(role, 'metadata', service).find((one) => attributeOf(one, 'Binding') === BINDING[binding]);
 }

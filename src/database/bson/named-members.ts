@@ -1,6 +1,6 @@
 /**
- * Reads a few members of a stored document and skips the rest: a page's cursor, for one, needs the fields of the sort
- * only. Not here: reading whole documents (stored.ts).
+ * Members of a stored document by their names: reads a few and skips the rest (a page's cursor, for one, needs the fields of the
+ * sort only), or leaves a few out. Reading whole documents is in stored.ts.
  */
 import type { Document } from 'mongodb';
 import { documentEnd, isNamed, nameEnd, valueEnd } from './bson-bytes.ts';
@@ -26,4 +26,28 @@ export function readNamed(raw: Uint8Array, names: readonly Uint8Array[]): Docume
   size = small.writeUInt8(0, size);
   small.writeInt32LE(size, 0);
   return readStored(small.subarray(0, size));
+}
+
+/**
+ * The document without the top-level members with these names, as bytes; the same bytes when it has none of them.
+ * @throws MillraceError `internal` when the bytes are not a BSON document
+ */
+export function withoutNamed(raw: Buffer, names: ReadonlySet<string>): Buffer {
+  const end = documentEnd(raw, 0, raw.length);
+  const parts: Buffer[] = [];
+  let [from, size] = [4, 0];
+  for (let at = 4; at < end; ) {
+    const name = nameEnd(raw, at + 1, end);
+    const after = valueEnd(raw, raw[at] ?? 0, name + 1, end);
+    if (names.has(raw.toString('utf8', at + 1, name))) {
+      parts.push(raw.subarray(from, at));
+      size += after - at;
+      from = after;
+    }
+    at = after;
+  }
+  if (size === 0) return raw;
+  const head = Buffer.alloc(4);
+  head.writeInt32LE(raw.length - size);
+  return Buffer.concat([head, ...parts, raw.subarray(from)]);
 }

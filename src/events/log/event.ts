@@ -10,6 +10,7 @@ import { encodeDocument, toWire } from '../../database/json/json.ts';
 import { storedRevision } from '../../database/json/transcode-document.ts';
 import type { CollectionName } from '../../database/names.ts';
 import {
+  internalMembers,
   isOccurrence,
   isSystemCollection,
   SYSTEM_COLLECTIONS,
@@ -157,7 +158,9 @@ function changed(row: LogRow): string[] | null {
   if (row.before !== null && row.after !== null) return rawDifference(row.before, row.after).filter(visible);
   if (row.update === null) return null;
   const paths = updatedPaths(row.update);
-  return [...new Set(paths.map((path) => path.split('.', 1)[0] ?? path))].filter(visible);
+  const internal = internalMembers(row.collection);
+  const names = new Set(paths.map((path) => path.split('.', 1)[0] ?? path));
+  return [...names].filter((name) => visible(name) && !internal.has(name));
 }
 
 const visible = (name: string) => name !== '_meta' && name !== '_id';

@@ -4,8 +4,10 @@
  * becomes a row (row-maker.ts), what clients see of it (event.ts).
  */
 import type { Document, Timestamp } from 'mongodb';
+import { withoutNamed } from '../../database/bson/named-members.ts';
 import { binary, decodeOwn, decodeShallow, timestamp } from '../../database/bson/raw.ts';
 import { readOrdered } from '../../database/bson/stored.ts';
+import { internalMembers } from '../../kernel/event-types.ts';
 
 /** Documents above this size are left out of a row, because a whole row must fit into 16 MB. */
 export const BODY_LIMIT = 12 * 1024 * 1024;
@@ -100,6 +102,18 @@ export function bodyBytes(row: Pick<LogRow, 'after' | 'before' | 'update'>): num
   return (row.after?.length ?? 0) + (row.before?.length ?? 0) + (row.update?.length ?? 0);
 }
 
+/** A state of a document without the members that no event has; null when its bytes are damaged. */
+export function withoutInternal(collection: string | null, state: Buffer | null): Buffer | null {
+  const internal = internalMembers(collection);
+  if (state === null || internal.size === 0) return state;
+  try {
+    return withoutNamed(state, internal);
+  } catch {
+    // Any program may have written the bytes. Reading the log must not stop.
+    return null;
+  }
+}
+
 /** The stored form. Empty members are left out. */
 export function encodeRow(row: LogRow): Document {
   const { transaction } = row;
@@ -135,6 +149,7 @@ export function decodeRow(bytes: Uint8Array): LogRow {
   const token = binary(stored['tk']);
   if (operation === undefined || token === null) throw new TypeError(`Row ${String(stored['_id'])} cannot be read`);
   const transaction = stored['x'] instanceof Uint8Array ? decodeOwn(stored['x']) : null;
+  const collection = text(stored['c']);
   return {
     number: Number(stored['_id']),
     epoch: Number(stored['e']),
@@ -142,10 +157,11 @@ export function decodeRow(bytes: Uint8Array): LogRow {
     time: timestamp(stored['t']),
     wall: stored['w'] instanceof Date ? stored['w'] : new Date(0),
     operation,
-    collection: text(stored['c']),
+    collection,
     key: binary(stored['k']),
-    after: binary(stored['a']),
-    before: binary(stored['b']),
+    // Rows of earlier versions were not cut.
+    after: withoutInternal(collection, binary(stored['a'])),
+    before: withoutInternal(collection, binary(stored['b'])),
     update: binary(stored['u']),
     transaction: transaction && {
       id: String(transaction['id']),

@@ -6,7 +6,7 @@
 import * as bson from '../../database/bson/bson-bytes.ts';
 import { isWritable } from '../../database/bson/stored.ts';
 import type { StreamChange } from '../../database/cursors/change.ts';
-import { BODY_LIMIT, bodyBytes, EMPTY_ROW, type LogRow, type RowOperation } from '../log/row.ts';
+import { BODY_LIMIT, bodyBytes, EMPTY_ROW, type LogRow, type RowOperation, withoutInternal } from '../log/row.ts';
 import { updatedPaths } from '../log/updated-paths.ts';
 
 /** How many stamps are remembered of documents that are about to be deleted. */
@@ -91,7 +91,7 @@ export class RowMaker {
       collection: change.collection,
       // Without a key the row says that something in the collection changed, and readers read the collection anew.
       ...(known ? { key: change.key } : {}),
-      ...(big || !known ? {} : { after: change.after, before: change.before, update: change.update }),
+      ...(big || !known ? {} : { ...statesOf(change), update: change.update }),
       transaction: this.#transaction && { ...this.#transaction, last: false },
       ...this.#author(change),
       big: big && known,
@@ -111,6 +111,10 @@ export class RowMaker {
     const known = change.before !== null || change.operation === 'insert' || movesRevision(change);
     return known && after.revision !== null && after.revision !== before.revision ? author(after) : NOBODY;
   }
+}
+
+function statesOf({ collection, after, before }: StreamChange): Pick<LogRow, 'after' | 'before'> {
+  return { after: withoutInternal(collection, after), before: withoutInternal(collection, before) };
 }
 
 const UNMARKED = { by: null, request: null, revision: null } as const;

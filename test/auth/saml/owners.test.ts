@@ -61,12 +61,24 @@ t.test('owners', async (t) => {
 
   await t.test('are told what is wrong with a provider', async (t) => {
     const known = byHand(provider);
+    const { host } = new URL(provider.origin);
+    const text = await (await fetch(`${provider.origin}/metadata`)).text();
+    const written = (change: (xml: string) => string) => ({ metadata: change(text), metadataUrl: undefined });
     const cases: readonly (readonly [string, object, object])[] = [
       ['/saml', {}, { saml: undefined }],
       ['/saml/issuer', { metadataUrl: undefined }, {}],
       ['/saml/metadata', { metadata: '<x/>', metadataUrl: undefined }, {}],
       ['/saml/metadata', { metadata: '<!DOCTYPE x><x/>', metadataUrl: undefined }, {}],
       ['/saml/metadataUrl', { metadataUrl: 'file:///etc/passwd' }, {}],
+      ['/saml/metadataUrl', { metadataUrl: 'https://id.example.org:25/metadata' }, {}],
+      ['/saml/metadata', written((xml) => xml.replaceAll(`${host}/sso`, 'id.example.org:25/sso')), {}],
+      ['/saml/metadata', written((xml) => xml.replaceAll(`${host}/slo`, 'id.example.org:6000/slo')), {}],
+      [
+        '/saml/metadata',
+        written((xml) => xml.replaceAll(/Location="[^"]*sso"/g, 'Location="javascript:alert(1)"')),
+        {},
+      ],
+      ['/saml/metadata', written((xml) => xml.replaceAll(/<md:SingleSignOnService[^>]*>/g, '')), {}],
       ['/saml/entryPoint', { ...known, entryPoint: 'javascript:alert(1)' }, {}],
       ['/saml/certificates/0', { ...known, certificates: [samlKeys({ bits: 1_024 }).certificate] }, {}],
       ['/saml/certificates/0', { ...known, certificates: ['x'.repeat(80)] }, {}],

@@ -7,7 +7,7 @@ import { Confirm } from '../../parts/confirm.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { Verdict } from '../../parts/installation/verdict.tsx';
 import { useAction } from '../../parts/use-action.ts';
-import { type ListedProvider, titleOf } from './providers.ts';
+import { type ListedProvider, titleOf, weaknessesOf } from './providers.ts';
 
 /** As `POST /admin/providers/{name}/check` answers. */
 interface CheckResult {
@@ -55,6 +55,11 @@ export function ProviderCard({ provider, joined, onEdit, onChanged }: ProviderCa
         <Text size="sm" c="dimmed">
           {register ? 'A first sign-in makes an account' : 'For accounts that have joined it'} · /auth/{name}
         </Text>
+        {weaknessesOf(provider).map((weakness) => (
+          <Text key={weakness} size="sm">
+            {weakness}
+          </Text>
+        ))}
         <Group gap="xs">
           <Button size="xs" variant="default" loading={busy} onClick={() => void run(check)}>
             Check

@@ -81,3 +81,19 @@ export function returnAddressOf(base: string, kind: ProviderKind, name: string):
 export function titleOf({ kind, name }: Pick<ListedProvider, 'kind' | 'name'>): string {
   return kind === 'oidc' || kind === 'saml' ? name : (PROVIDER_KINDS.find((one) => one.kind === kind)?.title ?? name);
 }
+
+/** What is lost by the settings of a provider that does less than the standard, as sentences. */
+export function weaknessesOf({ nonce, pkce }: Pick<ListedProvider, 'nonce' | 'pkce'>): readonly string[] {
+  return [
+    ...(nonce === 'optional'
+      ? [
+          'Weaker: id tokens may lack a nonce ("nonce": "optional"). A stolen id token of another sign-in is not recognized.',
+        ]
+      : []),
+    ...(pkce === false
+      ? [
+          'Weaker: codes are not bound by PKCE ("pkce": false). A code that was stolen on its way can be used in another sign-in.',
+        ]
+      : []),
+  ];
+}

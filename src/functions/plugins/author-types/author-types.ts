@@ -6,7 +6,7 @@
 import { UPDATE_OPERATORS } from '../../../collections/patch/update-operators.ts';
 import type { SeenCollection } from '../../../collections/sample/seen-collections.ts';
 import { ERRORS } from '../../../kernel/errors.ts';
-import { SYSTEM_TYPES } from '../../../kernel/event-types.ts';
+import { USUAL_SYSTEM_TYPES } from '../../../kernel/event-types.ts';
 import { CONTEXT_TEXT, DOCUMENTS_TEXT } from './context-text.ts';
 import { GLOBALS_TEXT } from './globals-text.ts';
 import { KINDS_TEXT } from './kinds-text.ts';
@@ -27,7 +27,7 @@ ${DOCUMENTS_TEXT}
   type Operators = { readonly [O in ${union([...UPDATE_OPERATORS.keys()])}]?: { readonly [path: string]: unknown } };
 ${KINDS_TEXT}
   /** What happens besides changes of documents, whose types are such as 'orders.created'. */
-  type SystemEventType =${listed([...SYSTEM_TYPES.keys()])};
+  type SystemEventType =${listed(USUAL_SYSTEM_TYPES)};
 ${CONTEXT_TEXT}
   type ErrorCode =${listed(Object.keys(ERRORS))};
 }

@@ -178,3 +178,10 @@ t.test('every operation of the host has its place in ctx', async (t) => {
   const script = `export default (async (_, ctx) => { ${calls.join(' ')} }) satisfies Millrace.Cron;\n`;
   t.strictSame(await compileForAuthors(t, TYPES, { 'all.ts': script }), []);
 });
+
+t.test('the types of events name those of the system that happen, and no others', async (t) => {
+  for (const type of ['system.user.created', 'system.policy.deleted', 'system.auth.failed', 'system.log.gap']) {
+    t.ok(TYPES.includes(`| '${type}'`), type);
+  }
+  t.notMatch(TYPES, /'system\.[\w-]+\.(?:dropped|renamed)'/);
+});
