@@ -148,3 +148,8 @@ export function keyMay({ collections, actions }: KeyPrincipal, named: NamedActio
 export function untilOf({ allows, denies }: Spoken, now: Date): number | null {
   return [...allows, ...denies].some(({ namesNow }) => namesNow) ? now.getTime() + NOW_STANDS_MS : null;
 }
+
+/** The earlier one of two times, null for none. */
+export function earlier(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.min(a, b);
+}

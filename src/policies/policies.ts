@@ -9,6 +9,7 @@ import { isCollectionName } from '../database/names.ts';
 import type { Mode } from '../kernel/config/config.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import {
+  earlier,
   type Granted,
   grant,
   isDenied,
@@ -131,18 +132,23 @@ export class Policies {
     return scope === null && this.#lacked(principal, 'read', place).length > 0 ? readingNothing(principal) : scope;
   }
 
-  /** The places of which a principal may read something. While policies cannot be read: none, except for owners. */
-  readable(principal: Principal): Readable {
-    const known = this.#readable.get(principal);
+  /**
+   * The places of which a principal may read something. While policies cannot be read: none, except for owners.
+   * @param live whether those count, too, that it may read as soon as a value is there (`findLive`)
+   */
+  readable(principal: Principal, live = false): Readable {
+    const known = live ? undefined : this.#readable.get(principal);
     if (known !== undefined) return known;
     const isOpen = this.#set !== null || principal.kind === 'owner';
-    const reads = (place: Place | typeof UNNAMED) => isOpen && this.#find(principal, 'read', place) !== null;
+    const waits = (place: Place | typeof UNNAMED) => live && this.#lacked(principal, 'read', place).length > 0;
+    const reads = (place: Place | typeof UNNAMED) =>
+      isOpen && (this.#find(principal, 'read', place) !== null || waits(place));
     const limits = principal.kind === 'key' ? (principal.collections ?? []) : [];
     const named = [...new Set([...(this.#set?.named ?? []), ...limits])].filter(isCollectionName);
     const places = [...NOT_COLLECTIONS, ...named].filter(reads);
     const unnamed = reads(UNNAMED);
     const readable = { anything: unnamed || places.length > 0, places, unnamed };
-    this.#readable.set(principal, readable);
+    if (!live) this.#readable.set(principal, readable);
     return readable;
   }
 
@@ -222,7 +228,7 @@ export class Policies {
   }
 
   /** Variables without a value that keep a principal out. Anonymous clients, owners and limits of keys have none. */
-  #lacked(principal: Principal, action: NamedAction, place: Place): readonly string[] {
+  #lacked(principal: Principal, action: NamedAction, place: Place | typeof UNNAMED): readonly string[] {
     const set = this.#set;
     if (set === null || principal.kind === 'owner' || principal.kind === 'anonymous') return [];
     if (principal.kind === 'key' && !keyMay(principal, action, place)) return [];
@@ -285,10 +291,6 @@ export class Policies {
 
 function isRepeated(last: Decision | undefined, action: NamedAction, place: Place): boolean {
   return last?.action === action && last.place === place;
-}
-
-function earlier(a: number | null, b: number | null): number | null {
-  return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }
 
 function aboutOf(set: PolicySet, place: Place | typeof UNNAMED): string {

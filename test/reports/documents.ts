@@ -1,5 +1,6 @@
 /** Reports about documents and the subscriptions to them. */
 import assert from 'node:assert/strict';
+import { WebSocket } from 'ws';
 import type { Product, Report } from './report.ts';
 
 const UPDATE = 'application/vnd.millrace.update+json';
@@ -11,6 +12,12 @@ export const reports: readonly Report[] = [
     run: unchanged,
   },
   { point: 'B5', title: 'Ids of the usual generators are accepted, also with an underscore first', run: underscores },
+  { point: 'B9', title: 'A refused subscription is named by its id', run: namedRefusals },
+  {
+    point: 'B10',
+    title: 'A subscription that begins before a claim has a value fills when it comes',
+    run: laterClaims,
+  },
 ];
 
 async function unchanged(product: Product): Promise<void> {
@@ -59,4 +66,66 @@ async function underscores({ call }: Product): Promise<void> {
   const refused = await call('POST', '/api/underscores', { body: { id: '_changes' } });
   assert.deepEqual([refused.status, refused.body.code], [400, 'invalid-id']);
   assert.match(refused.body.detail, /route/);
+}
+
+type Message = Readonly<Record<string, unknown>>;
+
+/** A connection of live data with its messages in order. */
+async function connect(product: Product, token: string | null) {
+  const socket = new WebSocket(`${product.url.replace(/^http/, 'ws')}/realtime`, 'millrace.v1');
+  const messages: Message[] = [];
+  let notice = () => {};
+  socket.on('message', (bytes) => {
+    messages.push(JSON.parse(String(bytes)));
+    notice();
+  });
+  await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));
+  const send = (message: string) => socket.send(message);
+  const next = async (fits: (message: Message) => boolean): Promise<Message> => {
+    for (;;) {
+      const found = messages.find(fits);
+      if (found !== undefined) return found;
+      await new Promise<void>((resolve) => {
+        notice = resolve;
+      });
+    }
+  };
+  send(JSON.stringify({ type: 'hello', ...(token === null ? {} : { token }) }));
+  await next(({ type }) => type === 'welcome');
+  return { send, next, close: () => socket.close() };
+}
+
+async function namedRefusals(product: Product): Promise<void> {
+  const { send, next, close } = await connect(product, product.admin);
+  const values = { surrogate: '"\\ud83d"', integer: '9007199254740993', number: '1e400', proto: '{"__proto__":1}' };
+  for (const [id, value] of Object.entries(values)) {
+    send(`{"type":"subscribe","id":"${id}","collection":"named","query":{"filter":{"a":${value}}}}`);
+    const { problem, type } = await next((message) => message['id'] === id);
+    assert.equal(type, 'unsubscribed');
+    assert.match(String(Object(problem).code), /^unsupported-(?:value|key)$/);
+  }
+  close();
+}
+
+async function laterClaims(product: Product): Promise<void> {
+  const { call } = product;
+  const account = { username: 'late', password: 'a long password of late' };
+  const registered = await call('POST', '/auth/register', { body: account, token: null });
+  assert.equal(registered.status, 201);
+  const { user, accessToken } = registered.body;
+  const policy = { collections: ['late'], actions: ['read'], where: { team: '$user.claims.team' } };
+  const saved = await call('PUT', '/admin/policies/late', { body: policy });
+  assert.ok(saved.status < 300, JSON.stringify(saved.body));
+  await call('POST', '/api/late', { body: { id: 'a', team: 'red' } });
+  const { send, next, close } = await connect(product, accessToken);
+  // The policy is read by the server within a second.
+  for (let n = 0, live = false; !live; n++) {
+    send(JSON.stringify({ type: 'subscribe', id: `late-${n}`, collection: 'late' }));
+    const { type } = await next(({ id, type }) => id === `late-${n}` && (type === 'live' || type === 'unsubscribed'));
+    live = type === 'live';
+  }
+  const changed = await call('PATCH', `/admin/users/${user.id}`, { body: { claims: { team: 'red' } } });
+  assert.equal(changed.status, 200);
+  assert.equal((await next(({ op }) => op === 'enter'))['documentId'], 'a');
+  close();
 }

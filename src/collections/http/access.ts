@@ -57,3 +57,13 @@ export function access<A extends Action>(
   const name = parseCollectionName(params.collection);
   return [policies.scope(principal, action, name), name];
 }
+
+/**
+ * The name of the collection of a live answer, which may begin while a value that its policies need is missing.
+ * @throws MillraceError as `access`
+ */
+export function liveAccess(policies: Policies, { principal, params }: RequestOnCollection): CollectionName {
+  const name = parseCollectionName(params.collection);
+  if (policies.findLive(principal, name) === null) policies.scope(principal, 'read', name);
+  return name;
+}

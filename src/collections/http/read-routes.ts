@@ -19,7 +19,7 @@ import { type PermittedExpansion, toExpansions } from '../read/expansion.ts';
 import { cutStored, withIds, withWholeMeta } from '../read/field-selection.ts';
 import { requireFields } from '../read/projection.ts';
 import { isFresh, parsePreconditions } from '../store/preconditions.ts';
-import { access, type CollectionRoutesOptions, type OnCollection, type OnDocument } from './access.ts';
+import { access, type CollectionRoutesOptions, liveAccess, type OnCollection, type OnDocument } from './access.ts';
 import { READING } from './document-operations.ts';
 import { type Begin, sendHead, sendJson, sendList } from './list-response.ts';
 import { objectBody } from './request-body.ts';
@@ -88,8 +88,7 @@ export async function readRoutes(app: FastifyInstance, options: CollectionRoutes
   app.get<OnCollection>('/:collection', { config: { ...READING.list, streams: true } }, async (request, reply) => {
     const found = readParameters(queryText(request));
     if (!asksForStream(request)) return answerList(request, reply, parseQuery(found));
-    const [, name] = access(policies, request, 'read');
-    return live(request, reply, found, name);
+    return live(request, reply, found, liveAccess(policies, request));
   });
 
   app.post<OnCollection>(

@@ -12,19 +12,24 @@ import { systemTypesOf, wanting } from './wanted-types.ts';
 /**
  * The collections of the requested events of which the principal may see something; null for all.
  * @param types event types, in which `*` stands for anything
+ * @param live whether the answer goes on while rights change: then a missing value, such as a claim, is waited for
  * @throws MillraceError `not-authenticated`, `forbidden` when nothing may be read that they could mean, or when one of
  * them names a place that may not be read
  */
 export function hearable(
-  policies: Pick<Policies, 'scope' | 'readable'>,
+  policies: Pick<Policies, 'scope' | 'findLive' | 'readable'>,
   principal: Principal,
   types: readonly string[],
+  live = false,
 ): readonly CollectionName[] | null {
   const places = types.map(placeOf);
-  for (const place of places) if (place !== null) policies.scope(principal, 'read', place);
+  for (const place of places) {
+    if (place === null || (live && policies.findLive(principal, place) !== null)) continue;
+    policies.scope(principal, 'read', place);
+  }
   const named = places.flatMap((place) => (place !== null && isCollectionName(place) ? place : []));
   if (named.length === types.length) return named;
-  const { places: readable, unnamed } = policies.readable(principal);
+  const { places: readable, unnamed } = policies.readable(principal, live);
   if (unnamed || readable.includes('events') || readable.includes('admin:accounts')) return null;
   const wants = wanting(types);
   const collections = readable.filter(isCollectionName).filter((name) => typesOf(name).some(wants));

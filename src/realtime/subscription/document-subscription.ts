@@ -51,8 +51,10 @@ export class DocumentSubscription extends Subscription {
     this.#principal = options.principal;
     this.cost = costOf(options.asked.query.filter);
     this.collections = [options.collection];
-    const scope = this.parts.policies.scope(options.principal, 'read', options.collection);
-    this.#question = toLiveQuestion(options.collection, options.asked, scope);
+    const { policies } = this.parts;
+    const { principal, collection, asked } = options;
+    const scope = policies.findLive(principal, collection) ?? policies.scope(principal, 'read', collection);
+    this.#question = toLiveQuestion(collection, asked, scope);
   }
 
   get principal(): Principal {

@@ -132,6 +132,6 @@ export class EventSubscription extends Subscription {
   }
 
   #hearable(): readonly string[] | null {
-    return hearable(this.parts.policies, this.#principal, this.#types);
+    return hearable(this.parts.policies, this.#principal, this.#types, true);
   }
 }

@@ -6,6 +6,7 @@ import { parseWhom, WHOM_FORMS, type Whom } from '../../auth/identity/whom.ts';
 import { parseJson } from '../../database/json/json.ts';
 import { requireTypes } from '../../events/read/wanted-types.ts';
 import { MillraceError } from '../../kernel/errors.ts';
+import { parseExactJson } from '../../kernel/exact-json.ts';
 import { isPlain } from '../../kernel/objects.ts';
 
 export const SUBPROTOCOL = 'millrace.v1';
@@ -111,9 +112,9 @@ const MAX_COLLECTION = 100;
  */
 export function parseMessage(bytes: Buffer): ClientMessage {
   const message = parseObject(bytes);
-  const { type, id } = message;
+  const { type } = message;
   if (typeof type !== 'string') throw new BadFrame('The frame has no type');
-  const named = typeof id === 'string' && id.length <= MAX_ID ? id : null;
+  const named = nameOf(message);
   switch (type) {
     case 'pong':
       return { type };
@@ -122,9 +123,9 @@ export function parseMessage(bytes: Buffer): ClientMessage {
     case 'authenticate':
       return { type, token: token(message, named) };
     case 'subscribe':
-      return { type, wish: readWish(message, readId(message, named)) };
+      return { type, wish: readWish(message, readId(named)) };
     case 'unsubscribe':
-      return { type, id: readId(message, named) };
+      return { type, id: readId(named) };
     default: {
       const text = `There is no message of type '${type.slice(0, 40)}'`;
       throw new BadMessage(new MillraceError('unknown-message', text), named);
@@ -139,14 +140,31 @@ function parseObject(bytes: Buffer): Record<string, unknown> {
   } catch (error) {
     if (!(error instanceof MillraceError) || error.code === 'malformed-json')
       throw new BadFrame('The frame is not JSON');
-    throw new BadMessage(error, null);
+    throw refusal(bytes, error);
   }
   if (!isPlain(value)) throw new BadFrame('The frame is not a JSON object');
   return value;
 }
 
-function readId({ id }: Record<string, unknown>, named: string | null): string {
-  if (named !== null && named !== '' && typeof id === 'string') return named;
+/** The refusal of a frame that holds something that no document can hold, such as 2^53 + 1. Its id is read all the same. */
+function refusal(bytes: Buffer, fault: MillraceError): BadFrame | BadMessage {
+  let message: unknown;
+  try {
+    message = parseExactJson(bytes.toString());
+  } catch {
+    return new BadFrame('The frame is not JSON');
+  }
+  if (!isPlain(message)) return new BadFrame('The frame is not a JSON object');
+  return new BadMessage(fault, nameOf(message), message['type'] === 'subscribe');
+}
+
+/** The id that a message names, if it can be one. */
+function nameOf({ id }: Record<string, unknown>): string | null {
+  return typeof id === 'string' && id !== '' && id.length <= MAX_ID && id.isWellFormed() ? id : null;
+}
+
+function readId(named: string | null): string {
+  if (named !== null) return named;
   throw new BadMessage(invalid(`'id' must be a string of 1 to ${MAX_ID} characters`), null);
 }
 

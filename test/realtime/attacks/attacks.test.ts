@@ -39,10 +39,28 @@ t.test('attacks on sockets', async (t) => {
     [
       'a prototype key',
       '{"type":"subscribe","id":"p","collection":"a","query":{"__proto__":{}}}',
-      undefined,
+      'p',
       'unsupported-key',
     ],
     ['deep nesting', `{"type":"pong","x":${'['.repeat(5_000)}${']'.repeat(5_000)}}`, undefined, 'too-deep'],
+    ...[
+      ['half a surrogate pair', '"\\ud800"', 'unsupported-value'],
+      ['an integer beyond 2^53', '9007199254740993', 'unsupported-value'],
+      ['a number beyond a double', '-1e400', 'unsupported-value'],
+      ['a value too deep', `${'['.repeat(200)}${']'.repeat(200)}`, 'too-deep'],
+    ].map(([what = '', value, code = '']): [string, string, string, string] => [
+      what,
+      `{"query":{"filter":{"a":${value}}},"type":"subscribe","\\u0069d":"u-${what}","collection":"a"}`,
+      `u-${what}`,
+      code,
+    ]),
+    [
+      'half a surrogate pair in events',
+      '{"type":"subscribe","id":"v","events":["a.*"],"filter":{"a":"\\udfff"}}',
+      'v',
+      'unsupported-value',
+    ],
+    ['half a pair in the id', '{"type":"unsubscribe","id":"\\ud800"}', undefined, 'unsupported-value'],
     [
       'a filter too deep',
       `{"type":"subscribe","id":"d","collection":"a","query":{"filter":${'{"$not":'.repeat(40)}{}${'}'.repeat(40)}}}`,

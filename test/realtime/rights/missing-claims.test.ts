@@ -2,6 +2,7 @@
 import t from 'tap';
 import { ask, signInOwner, signUp } from '../../helpers/accounts.ts';
 import { buildTestApp } from '../../helpers/app.ts';
+import { openStream } from '../../helpers/live/event-stream.ts';
 import { openSocket } from '../../helpers/live/socket.ts';
 import { withPolicies } from '../../helpers/policies.ts';
 
@@ -70,4 +71,46 @@ t.test('a claim that is missing', async (t) => {
       t.match(await socket.frame({ type: 'unsubscribed' }), { problem: { code: 'policy-revoked' } }, 'others do');
     });
   }
+
+  await t.test('is waited for by a live answer that begins without it', async (t) => {
+    withPolicies(parts, [{ ...POSTS, where: { team: '$user.claims.team' } }]);
+    await claim({});
+    const socket = await openSocket(t, url, { hello: { type: 'hello', token: ann.accessToken } });
+    const query = { filter: { team: { $exists: true } }, sort: 'team', fields: 'team' };
+    socket.send({ type: 'subscribe', id: 's', collection: 'posts', query });
+    socket.send({
+      type: 'subscribe',
+      id: 'own',
+      collection: 'posts',
+      query: { filter: { team: '$user.claims.team' } },
+    });
+    socket.send({ type: 'subscribe', id: 'named', events: ['posts.*'] });
+    socket.send({ type: 'subscribe', id: 'any', events: ['*'] });
+    for (const id of ['s', 'own', 'named', 'any']) await socket.frame({ type: 'live', id });
+    const headers = { accept: 'text/event-stream', authorization: `Bearer ${ann.accessToken}` };
+    const stream = await openStream(t, `${url}/api/posts`, headers);
+    await stream.event('live');
+    t.equal((await ask(app, 'GET /api/posts', undefined, ann)).statusCode, 403, 'a list says which value is missing');
+
+    await ask(app, 'POST /api/posts', { id: 'c', team: 'blue' }, boss);
+    await claim({ team: 'red' });
+    for (const id of ['s', 'own']) t.match(await socket.frame({ op: 'enter', id }), { documentId: 'a' });
+    t.match(await stream.event('change'), { data: { documentId: 'a' } });
+    await ask(app, 'POST /api/posts', { id: 'd', team: 'red' }, boss);
+    for (const id of ['named', 'any']) {
+      t.match(await socket.frame({ type: 'event', id }), { event: { documentId: 'd' } }, 'events of its team');
+    }
+    await claim({});
+    await socket.frame({ op: 'leave', documentId: 'd', id: 's' });
+    await claim({ team: 'blue' });
+    await socket.frame({ op: 'enter', documentId: 'b', id: 's' });
+    await ask(app, 'POST /api/posts', { id: 'e', team: 'blue' }, boss);
+    await socket.frame((frame) => frame['id'] === 'any' && Object(frame['event']).documentId === 'e');
+    t.notOk(
+      socket.frames.some(({ type }) => type === 'unsubscribed'),
+      'none has ended',
+    );
+    socket.send({ type: 'subscribe', id: 'elsewhere', collection: 'others' });
+    t.match(await socket.frame({ type: 'unsubscribed' }), { id: 'elsewhere', problem: { code: 'forbidden' } });
+  });
 });
