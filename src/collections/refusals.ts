@@ -3,7 +3,7 @@
  * is found. Not here: when something is refused (collections.ts).
  */
 import type { Document } from 'mongodb';
-import { duplicateKey, uniqueViolation } from '../database/errors.ts';
+import { duplicateKey, refusedFields, uniqueViolation } from '../database/errors.ts';
 import { idText } from '../database/json/ids.ts';
 import type { CollectionName } from '../database/names.ts';
 import { MillraceError } from '../kernel/errors.ts';
@@ -42,15 +42,20 @@ export function isAccessRefusal(error: unknown): boolean {
 }
 
 /**
- * Cuts the error of a value that is taken already: it names the members of the index only if the writer may see all of
+ * Cuts the error of a value that is taken already, or that an index cannot hold: it names the members of the index only if the writer may see all of
  * them.
  * @param reader what the writer may read
  */
 export function discreet(error: unknown, reader: Scope<'read'> | null): unknown {
-  if (!(error instanceof MillraceError) || error.code !== 'unique-violation') return error;
+  if (!(error instanceof MillraceError)) return error;
+  const isUnique = error.code === 'unique-violation';
+  const refused = isUnique ? [] : refusedFields(error);
+  if (!isUnique && refused.length === 0) return error;
   if (reader !== null && !hidesFields(reader)) return error;
-  const fields = violatedFields(error);
+  const fields = isUnique ? violatedFields(error) : refused;
   if (reader !== null && fields.length > 0 && fields.every((path) => isReadable(reader, path))) return error;
+  if (!isUnique)
+    return new MillraceError(error.code, 'An index of the collection cannot hold this document', { cause: error });
   return new MillraceError('unique-violation', 'Another document has a value that must be unique', { cause: error });
 }
 

@@ -67,12 +67,36 @@ export function uniqueViolation(
   const names = fields.map(wirePath);
   return new MillraceError('unique-violation', `${says} ${names.join(' and ')}`, {
     faults: names.map((name) => ({
-      pointer: `/${name.replaceAll('~', '~0').replaceAll('/', '~1').replaceAll('.', '/')}`,
+      pointer: pointerOf(name),
       code: 'unique-violation',
       detail: 'This value must be unique in the collection',
     })),
     cause,
   });
+}
+
+/** JSON Pointer of a path with dots. */
+function pointerOf(path: string): string {
+  return `/${wirePath(path).replaceAll('~', '~0').replaceAll('/', '~1').replaceAll('.', '/')}`;
+}
+
+interface RefusingIndex {
+  readonly name: string;
+  /** Stored paths; empty where the index holds all. */
+  readonly fields: readonly string[];
+}
+
+const refusing = new WeakMap<Error, RefusingIndex>();
+
+/** Notes which index refused a write, for the words of the refusal. @param fields stored paths of the index */
+export function noteRefusingIndex(error: Error, name: string, fields: readonly string[]): void {
+  refusing.set(error, { name, fields });
+}
+
+/** The members of the index that refused a write, also after the error was translated; none if it was another error. */
+export function refusedFields(error: unknown): readonly string[] {
+  if (!(error instanceof Error)) return [];
+  return refusing.get(error)?.fields ?? refusedFields(error.cause);
 }
 
 /** Turns any error of the driver, and the end of a deadline, into a Millrace error; others are returned as they are. */
@@ -92,12 +116,24 @@ export function translateError(error: unknown): unknown {
   return meaning === undefined ? error : told(meaning, error);
 }
 
+/** With the members of the index that refused the write, where it is known. */
+function withFields(error: MillraceError, { name, fields }: RefusingIndex): MillraceError {
+  const { code, message } = error;
+  const faults = fields.map((path) => ({ pointer: pointerOf(path), code, detail: `It is in the index '${name}'` }));
+  return error.with({
+    message: `${message}: '${name}' on ${fields.map(wirePath).join(' and ') || 'all members'}`,
+    faults,
+  });
+}
+
 function told({ code, message, hint, retryAfter }: Meaning, cause: unknown): MillraceError {
-  return new MillraceError(code, message, {
+  const error = new MillraceError(code, message, {
     ...(hint === undefined ? {} : { hint }),
     ...(retryAfter === undefined ? {} : { headers: { 'retry-after': String(retryAfter) } }),
     cause,
   });
+  const index = cause instanceof Error ? refusing.get(cause) : undefined;
+  return index === undefined ? error : withFields(error, index);
 }
 
 /**

@@ -28,6 +28,8 @@ export const CODE = {
   /** CollectionUUIDMismatch: another collection, or none, has the name by now. */
   otherCollection: 361,
   duplicateKey: 11000,
+  /** A value under a `2dsphere` index that is no geometry. */
+  noGeoKeys: 16755,
   /** BackgroundOperationInProgressForNamespace: an index is being built. */
   indexBeingBuilt: 12587,
   /** A step of an indexed path is a position in an array and a member's name at once. */
@@ -65,6 +67,21 @@ const NOT_INDEXABLE: Meaning = {
   message: 'An index of the collection cannot hold this document',
   hint: 'An index may include only one array of each document',
 };
+const NOT_GEO: Meaning = {
+  code: 'unsupported-value',
+  message: 'A geospatial index of the collection cannot hold this document',
+  hint: 'Send valid GeoJSON, such as {"type":"Point","coordinates":[13.4,52.5]}: longitude first, rings closed',
+};
+const LANGUAGE: Meaning = {
+  code: 'unsupported-value',
+  message: 'The text index of the collection does not know the language of this document',
+  hint: 'A text index takes the language of a document from its member "language", or another one that the index names',
+};
+const NOT_HASHABLE: Meaning = {
+  code: 'unsupported-value',
+  message: 'A hashed index of the collection cannot hold this document',
+  hint: 'The members of such an index cannot be arrays',
+};
 const SORT: Meaning = {
   code: 'sort-impossible',
   message: 'A document has arrays under two of the sort keys',
@@ -99,6 +116,9 @@ const TOO_MUCH: Meaning = {
   hint: 'Write it in smaller parts',
 };
 
+/** Of geo fields under a `2d` index: no two numbers, out of its bounds, and other forms of wrong points. */
+const CODES_OF_2D = [13026, 13027, 13068, 13654, 16804];
+
 const MEANINGS: readonly (readonly [meaning: Meaning, codes: readonly number[]])[] = [
   // MaxTimeMSExpired, NetworkInterfaceExceededTimeLimit, ExceededTimeLimit, TransactionExceededLifetimeLimitSeconds
   [TIMEOUT, [CODE.maxTimeExpired, 202, 262, 290]],
@@ -130,6 +150,11 @@ const MEANINGS: readonly (readonly [meaning: Meaning, codes: readonly number[]])
   [READ_ONLY, [CODE.commandNotSupportedOnView]],
   [ALONE, [CODE.notInTransaction]],
   [NOT_INDEXABLE, [CODE.parallelArrays, CODE.ambiguousPath]],
+  [NOT_GEO, [CODE.noGeoKeys, ...CODES_OF_2D]],
+  [LANGUAGE, [17261, 17262]],
+  [NOT_HASHABLE, [16766]],
+  // The id of a document in a clustered collection
+  [TOO_LARGE, [5894900]],
 ];
 
 const BY_CODE: ReadonlyMap<number, Meaning> = new Map(
@@ -146,6 +171,18 @@ export function meaningOf(code: number | undefined, text: string): Meaning | und
   if (code === CODE.notInTransaction && text.includes(' time-series collection')) return READ_ONLY;
   if (/larger than the maximum size|object to insert too large/i.test(text)) return TOO_LARGE;
   return code === undefined ? undefined : BY_CODE.get(code);
+}
+
+const KINDS: readonly (readonly [kind: string, codes: readonly number[]])[] = [
+  ['2dsphere', [CODE.noGeoKeys]],
+  ['2d', CODES_OF_2D],
+  ['text', [17261, 17262]],
+  ['hashed', [16766]],
+];
+
+/** The kind of index that refuses a document with this code; undefined for errors that are not about such an index. */
+export function refusingKind(code: number | undefined): string | undefined {
+  return code === undefined ? undefined : KINDS.find(([, codes]) => codes.includes(code))?.[0];
 }
 
 /** For a server that cannot be reached at all. */

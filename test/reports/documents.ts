@@ -12,6 +12,7 @@ export const reports: readonly Report[] = [
     run: unchanged,
   },
   { point: 'B5', title: 'Ids of the usual generators are accepted, also with an underscore first', run: underscores },
+  { point: 'B7', title: 'A document that an index cannot hold is refused with the index', run: refusedByIndexes },
   { point: 'B9', title: 'A refused subscription is named by its id', run: namedRefusals },
   {
     point: 'B10',
@@ -109,23 +110,47 @@ async function namedRefusals(product: Product): Promise<void> {
 
 async function laterClaims(product: Product): Promise<void> {
   const { call } = product;
-  const account = { username: 'late', password: 'a long password of late' };
-  const registered = await call('POST', '/auth/register', { body: account, token: null });
-  assert.equal(registered.status, 201);
-  const { user, accessToken } = registered.body;
-  const policy = { collections: ['late'], actions: ['read'], where: { team: '$user.claims.team' } };
-  const saved = await call('PUT', '/admin/policies/late', { body: policy });
-  assert.ok(saved.status < 300, JSON.stringify(saved.body));
+  const account = { username: 'late', password: 'four wooden ships sail' };
+  const made = await call('POST', '/admin/users', { body: { kind: 'user', roles: [], ...account } });
+  assert.equal(made.status, 201, JSON.stringify(made.body));
+  const { accessToken } = (await call('POST', '/auth/login', { body: account, token: null })).body;
+  const policy = {
+    name: 'late',
+    effect: 'allow',
+    collections: ['late'],
+    actions: ['read'],
+    where: { team: '$user.claims.team' },
+  };
+  const deny = { ...policy, name: 'not-late', effect: 'deny', where: { team: { $ne: '$user.claims.team' } } };
+  for (const body of [
+    { id: 'late', ...policy },
+    { id: 'not-late', ...deny },
+  ]) {
+    const saved = await call('POST', '/admin/policies', { body });
+    assert.equal(saved.status, 201, JSON.stringify(saved.body));
+  }
   await call('POST', '/api/late', { body: { id: 'a', team: 'red' } });
   const { send, next, close } = await connect(product, accessToken);
-  // The policy is read by the server within a second.
-  for (let n = 0, live = false; !live; n++) {
-    send(JSON.stringify({ type: 'subscribe', id: `late-${n}`, collection: 'late' }));
-    const { type } = await next(({ id, type }) => id === `late-${n}` && (type === 'live' || type === 'unsubscribed'));
-    live = type === 'live';
-  }
-  const changed = await call('PATCH', `/admin/users/${user.id}`, { body: { claims: { team: 'red' } } });
+  send(JSON.stringify({ type: 'subscribe', id: 'late', collection: 'late' }));
+  assert.equal((await next(({ type }) => type === 'live' || type === 'unsubscribed'))['type'], 'live');
+  const changed = await call('PATCH', `/admin/users/${made.body.id}`, { body: { claims: { team: 'red' } } });
   assert.equal(changed.status, 200);
   assert.equal((await next(({ op }) => op === 'enter'))['documentId'], 'a');
   close();
+}
+
+async function refusedByIndexes({ call, database }: Product): Promise<void> {
+  await database.collection('places').createIndex({ loc: '2dsphere' });
+  await database.collection('texts').createIndex({ body: 'text' });
+  const writes: [string, object, RegExp][] = [
+    ['/api/places', { loc: { type: 'Point', coordinates: ['a', 1] } }, /loc_2dsphere/],
+    ['/api/places', [{ loc: { type: 'Point', coordinates: [1, 1] } }, { loc: 'Berlin' }], /loc_2dsphere/],
+    ['/api/texts', { body: 'x', language: 'klingon' }, /body_text/],
+    ['/api/texts', { body: 'x', language: 5 }, /body_text/],
+  ];
+  for (const [path, body, index] of writes) {
+    const refused = await call('POST', path, { body });
+    assert.deepEqual([refused.status, refused.body.code], [400, 'unsupported-value']);
+    assert.match(refused.body.detail, index);
+  }
 }

@@ -36,7 +36,7 @@ import { type Preconditions, UNCONDITIONAL } from './preconditions.ts';
 import { BATCH, type ReadOptions, type Reads } from './reads.ts';
 import type { StoredChange } from './stored-change.ts';
 import { TransactionReads } from './transaction-reads.ts';
-import { addViolatedKeys } from './violated-index.ts';
+import { addViolatedKeys, withIndex } from './violated-index.ts';
 
 const SIZE = Buffer.from('bytes');
 
@@ -112,15 +112,17 @@ export class DocumentStore implements Reads {
    * @param bytes size of the document as BSON
    */
   async insert(name: CollectionName, document: Document, bytes: number, session?: ClientSession): Promise<void> {
-    if (session === undefined) await this.#shared.insert(name, document, bytes);
-    else await this.#mongo.data.collection(name).insertOne(document, { session });
+    const collection = this.#mongo.data.collection(name);
+    await withIndex<unknown>(collection, () =>
+      session === undefined ? this.#shared.insert(name, document, bytes) : collection.insertOne(document, { session }),
+    );
   }
 
   /** Inserts many documents in order within a transaction; throws the driver's own error on a duplicate key. */
   async insertMany(name: CollectionName, documents: readonly Document[], session: ClientSession): Promise<void> {
     const collection = this.#mongo.data.collection(name);
     try {
-      await collection.insertMany([...documents], { session, ordered: true });
+      await withIndex(collection, () => collection.insertMany([...documents], { session, ordered: true }));
     } catch (error) {
       if (error instanceof MongoBulkWriteError) await addViolatedKeys(collection, [error.writeErrors].flat());
       throw error;
@@ -150,8 +152,10 @@ export class DocumentStore implements Reads {
     }
     // In a shared update, a vanished document that has only an id could not be told from an unchanged one.
     const whole = goesWhole(change);
-    if (holdsMore(change.old) && !whole) return this.#shared.replace(name, change, change.bytes);
-    return this.#replaceOne(name, change, whole);
+    const isShared = holdsMore(change.old) && !whole;
+    return withIndex(this.#mongo.data.collection(name), () =>
+      isShared ? this.#shared.replace(name, change, change.bytes) : this.#replaceOne(name, change, whole),
+    );
   }
 
   /**
@@ -205,7 +209,7 @@ export class DocumentStore implements Reads {
     if (operations.length === 0) return;
     const collection = this.#mongo.data.collection(name);
     try {
-      await collection.bulkWrite(operations, { session, ordered: true });
+      await withIndex(collection, () => collection.bulkWrite(operations, { session, ordered: true }));
     } catch (error) {
       if (error instanceof MongoBulkWriteError) await addViolatedKeys(collection, [error.writeErrors].flat());
       throw error;

@@ -1,9 +1,10 @@
 /**
- * Which index a bulk insert violated. The driver reports only the text of such an error, which holds the index's name;
- * the fields are asked of the database. Not here: how the error is worded (refusals.ts).
+ * Which index refused a write. The driver reports only the text of such an error. It holds the name of a unique index,
+ * and nothing about others; the fields are read from the database. Not here: how the error is worded (refusals.ts).
  */
 import type { Collection, Document, WriteError } from 'mongodb';
-import { CODE } from '../../database/errors.ts';
+import { CODE, noteRefusingIndex, serverCode } from '../../database/errors.ts';
+import { refusingKind } from '../../database/server-codes.ts';
 
 /** Adds to each error of a bulk write the key of the violated index, as errors of single writes have it. */
 export async function addViolatedKeys(collection: Collection, failed: readonly WriteError[]): Promise<void> {
@@ -18,4 +19,26 @@ export async function addViolatedKeys(collection: Collection, failed: readonly W
 
 function names(error: WriteError, index: string): boolean {
   return error.errmsg?.includes(` index: ${index} dup key: `) === true;
+}
+
+/** Makes a write. If an index cannot hold a document, the error gets the name and the fields of that index. */
+export async function withIndex<T>(collection: Collection, write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    const kind = refusingKind(serverCode(error));
+    if (kind !== undefined && error instanceof Error) {
+      const indexes: Document[] = await collection.listIndexes().toArray();
+      const [index, ...others] = indexes.filter(({ key }) => Object.values(key).includes(kind));
+      // Which one of several it was, the server does not say.
+      if (index !== undefined && others.length === 0) noteRefusingIndex(error, index['name'], fieldsOf(index, kind));
+    }
+    throw error;
+  }
+}
+
+/** The paths that are indexed in this way. Those of a text index are not in its key. */
+function fieldsOf({ key, weights = {} }: Document, kind: string): string[] {
+  const paths = kind === 'text' ? Object.keys(weights) : Object.keys(key).filter((path) => key[path] === kind);
+  return paths.filter((path) => path !== '$**');
 }

@@ -1,0 +1,112 @@
+/** Documents that an index of the database cannot hold: refused with the index and its members, and nothing is written. */
+import type { CreateIndexesOptions, IndexSpecification } from 'mongodb';
+import t from 'tap';
+import { buildTestApp } from '../../helpers/app.ts';
+import { withPolicies } from '../../helpers/policies.ts';
+import { postsWorld } from '../../helpers/posts.ts';
+
+const POINT = { type: 'Point', coordinates: [1, 2] };
+
+type Case = readonly [
+  kind: string,
+  index: IndexSpecification,
+  options: CreateIndexesOptions,
+  good: object,
+  bad: object[],
+  pointer: string | null,
+];
+
+const CASES: readonly Case[] = [
+  [
+    '2dsphere',
+    { 'at.loc': '2dsphere', n: 1 },
+    {},
+    { at: { loc: POINT } },
+    ['x', 5, { type: 'Point', coordinates: ['a', 1] }, { type: 'Blob' }, [500, 0]].map((loc) => ({ at: { loc } })),
+    '/at/loc',
+  ],
+  ['2d', { loc: '2d' }, {}, { loc: [1, 2] }, [{ loc: [1] }, { loc: [500, 500] }, { loc: POINT }], '/loc'],
+  [
+    'text',
+    { t: 'text' },
+    {},
+    { t: 'a', language: 'german' },
+    [
+      { t: 'a', language: 'xx' },
+      { t: 'a', language: 5 },
+    ],
+    '/t',
+  ],
+  [
+    'text, of all members',
+    { '$**': 'text' },
+    { language_override: 'lang' },
+    { a: 'b' },
+    [{ a: 'b', lang: 'xx' }],
+    null,
+  ],
+  ['hashed', { h: 'hashed' }, {}, { h: 1 }, [{ h: [1] }], '/h'],
+];
+
+t.test('what an index cannot hold is refused in every way of writing', async (t) => {
+  const { app, parts } = await buildTestApp(t);
+  for (const [at, [kind, index, options, good, bad, pointer]] of CASES.entries()) {
+    await t.test(kind, async (t) => {
+      const name = `c${at}`;
+      const collection = parts.mongo.data.collection(name);
+      await app.inject({ method: 'POST', url: `/api/${name}`, payload: { id: 'a', ...good } });
+      const indexName = await collection.createIndex(index, options);
+      const before = await collection.find().toArray();
+      for (const document of bad) {
+        const writes = [
+          { method: 'POST', url: `/api/${name}`, payload: document },
+          { method: 'POST', url: `/api/${name}`, payload: [good, document] },
+          { method: 'PUT', url: `/api/${name}/a`, payload: document },
+          { method: 'PATCH', url: `/api/${name}/a`, payload: document },
+          { method: 'PATCH', url: `/api/${name}?filter={}`, headers: { prefer: 'max-affected=9' }, payload: document },
+          {
+            method: 'PUT',
+            url: `/api/${name}/a`,
+            headers: { 'idempotency-key': JSON.stringify(document) },
+            payload: document,
+          },
+          {
+            method: 'POST',
+            url: '/batch',
+            payload: { operations: [{ method: 'POST', path: `/api/${name}`, body: document }] },
+          },
+        ] as const;
+        for (const write of writes) {
+          const answer = await app.inject(write);
+          const what = `${write.method} ${write.url} ${JSON.stringify(document)}`;
+          t.match(answer.json(), { status: 400, code: 'unsupported-value' }, what);
+          t.match(answer.json().detail, indexName, what);
+          if (pointer !== null) t.match(answer.json().errors[0].pointer, new RegExp(`${pointer}$`), what);
+        }
+      }
+      t.strictSame(await collection.find().toArray(), before);
+      const shared = await Promise.all(
+        [good, bad[0], good].map((payload) =>
+          app.inject({ method: 'POST', url: `/api/${name}`, payload: { ...payload } }),
+        ),
+      );
+      t.strictSame(
+        shared.map(({ statusCode }) => statusCode),
+        [201, 400, 201],
+        'others of the same call are stored',
+      );
+    });
+  }
+});
+
+t.test('an index on hidden members is not named', async (t) => {
+  const { parts, ann, ask } = await postsWorld(t);
+  await parts.mongo.data
+    .collection('posts')
+    .createIndex({ secret: '2dsphere' })
+    .catch(() => {});
+  withPolicies(parts, [{ collections: ['posts'], actions: ['create', 'read'], fields: { read: ['*', '-secret'] } }]);
+  const refused = await ask(ann, 'POST', '/api/posts', { secret: 'x' });
+  t.match(refused, { status: 400, code: 'unsupported-value' });
+  t.notMatch(JSON.stringify(refused.json), /secret/);
+});
