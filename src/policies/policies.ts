@@ -26,6 +26,7 @@ import {
   type ActionOf,
   actionOf,
   grantedFor,
+  isOver,
   type NamedAction,
   NOT_COLLECTIONS,
   type Place,
@@ -295,8 +296,4 @@ function isRepeated(last: Decision | undefined, action: NamedAction, place: Plac
 
 function aboutOf(set: PolicySet, place: Place | typeof UNNAMED): string {
   return placeKey(set, place === 'admin:accounts' ? 'admin' : place);
-}
-
-function isOver(scope: Scope | null, now: () => Date): boolean {
-  return scope !== null && scope.until !== null && now().getTime() >= scope.until;
 }

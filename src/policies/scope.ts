@@ -126,3 +126,8 @@ export function readerOf(scope: Scope): Scope<'read'> | null {
 function isReading(scope: Scope): scope is Scope<'read'> {
   return scope.action === 'read';
 }
+
+/** Whether a Scope that holds for a limited time has ended. */
+export function isOver(scope: Scope | null, now: () => Date): boolean {
+  return scope !== null && scope.until !== null && now().getTime() >= scope.until;
+}
