@@ -3,7 +3,7 @@
  * reader of the event log keeps these events longer than the log does. Not here: making the events.
  */
 import { type Event, eventType, toEvent } from '../events/log/event.ts';
-import { parsePosition } from '../events/log/position.ts';
+import { requirePosition } from '../events/log/position.ts';
 import type { LogRow } from '../events/log/row.ts';
 import type { Consumer, ConsumerOptions } from '../events/read/consumer.ts';
 import { outputId } from '../events/read/consumer.ts';
@@ -51,10 +51,7 @@ export class Audit {
     type: string | null,
     limit: number,
   ): Promise<Event[]> {
-    const place = before === null ? null : parsePosition(before);
-    if (before !== null && place === null) {
-      throw new MillraceError('invalid-parameter', 'The position does not come from this server');
-    }
+    const place = before === null ? null : requirePosition(before);
     if (type !== null) requireTypes([type]);
     const rows = await this.#store.list(place, type === null ? null : toPattern(type), limit);
     return rows.map(({ event }) => JSON.parse(event));

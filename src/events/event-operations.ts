@@ -72,7 +72,16 @@ export const FOLLOW_ALL = operation({
   tag,
   as: true,
   summary: 'Follow all events',
-  parameters: [...FEED, queryParameter('types', 'Event types, such as todos.created,system.file.*'), EVENT_FILTER],
+  parameters: [
+    ...FEED,
+    queryParameter('last', 'In place of since: the events among so many of the newest rows of the log.', {
+      type: 'integer',
+      minimum: 1,
+      maximum: MAX_LIMIT,
+    }),
+    queryParameter('types', 'Event types, such as todos.created,system.file.*'),
+    EVENT_FILTER,
+  ],
   answers: { 200: page('events') },
   errors: [...FEED_ERRORS, ...QUERY_ERRORS],
 });

@@ -32,8 +32,13 @@ export const methods = fp(
       const closest = matching.filter((one) => !matching.some((other) => isCloser(other, one)));
       const allowed = new Set(closest.flatMap((one) => [...one.methods]));
       const allow = [...allowed].sort().join(', ');
-      if (allow === '')
-        throw new MillraceError('route-not-found', `There is nothing at ${path.slice(0, 200)}`, { hint });
+      if (allow === '' || hasEmptyStep(request)) {
+        const shorter = path.replace(/\/+$/, '');
+        const isSlash = shorter !== path && [...known.values()].some(({ pattern }) => pattern.test(shorter));
+        throw new MillraceError('route-not-found', `There is nothing at ${path.slice(0, 200)}`, {
+          hint: isSlash ? `Leave out the slash at the end: ${shorter.slice(0, 200)}` : hint,
+        });
+      }
       if (request.method === 'OPTIONS') {
         reply.code(204).header('allow', allow).send();
         return;
@@ -51,7 +56,11 @@ export const methods = fp(
     });
     // Before the body is read: a body that will be refused is never parsed.
     app.addHook('onRequest', (request, reply, done) => {
-      if (!request.is404 && cut.get(request.routeOptions.url ?? '')?.test(request.url) !== true) {
+      if (
+        !request.is404 &&
+        !hasEmptyStep(request) &&
+        cut.get(request.routeOptions.url ?? '')?.test(request.url) !== true
+      ) {
         done();
         return;
       }
@@ -65,6 +74,12 @@ export const methods = fp(
   },
   { name: 'methods' },
 );
+
+/** The router takes `/api/todos/` for `/api/:collection/:id` with an id without a character. */
+function hasEmptyStep({ params }: FastifyRequest): boolean {
+  if (params === null || typeof params !== 'object') return false;
+  return Object.entries(params).some(([name, value]) => name !== '*' && value === '');
+}
 
 /** True if every path that `one` matches is also matched by `other`, and not the other way round. */
 function isCloser(one: Known, other: Known): boolean {

@@ -5,7 +5,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { actorOf } from '../auth/identity/principal.ts';
 import type { CollectionName } from '../database/names.ts';
-import { parsePosition } from '../events/log/position.ts';
+import { requirePosition } from '../events/log/position.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import type { QueryParameter } from '../query/parse/parameters.ts';
 import { parseQuery } from '../query/parse/parse-query.ts';
@@ -85,9 +85,7 @@ function sinceOf(request: FastifyRequest, parameters: readonly QueryParameter[])
   const last = request.headers['last-event-id'];
   if (last === NOWHERE) return null;
   const since = typeof last === 'string' && last !== '' ? last : (given[0] ?? null);
-  if (since !== null && parsePosition(since) === null) {
-    throw new MillraceError('invalid-parameter', 'The position does not come from this server');
-  }
+  if (since !== null) requirePosition(since);
   return since;
 }
 

@@ -98,6 +98,23 @@ t.test('changes are filtered in the language of lists, by the states before and 
   t.equal((await get('/api/filtered/_changes?n[foo]=1')).body.code, 'unknown-operator');
 });
 
+t.test('a first look begins some rows before the end of the log, and says what a position is', async (t) => {
+  const since = await now();
+  for (const id of ['a', 'b', 'c']) await write('POST', '/api/looked', { id });
+  await until(async () => (await get(`/events?since=${since}`)).body.events.length >= 3, 'all told');
+  const ids = async (query: string) =>
+    (await get(`/events?types=looked.*&${query}`)).body.events.map((one: { documentId: string }) => one.documentId);
+  t.same(await ids('last=2'), ['b', 'c']);
+  t.same(await ids('last=1000'), ['a', 'b', 'c'], 'however many there are');
+  const { position } = (await get('/events?last=1&limit=1')).body;
+  t.same((await get(`/events?since=${position}`)).body.events, [], 'its position is followed');
+  for (const query of ['last=0', 'last=1001', 'last=x', `last=1&since=${since}`])
+    t.match(await get(`/events?${query}`), { status: 400, body: { code: 'invalid-parameter' } }, query);
+  for (const path of ['/events?since=0', '/api/looked/_changes?since=0'])
+    t.match((await get(path)).body, { code: 'invalid-parameter' }, path);
+  t.match((await get('/events?since=0')).body.hint, /such as 1-1042/);
+});
+
 t.test('what the database tells no changes of is refused, and not answered by silence', async (t) => {
   await write('POST', '/api/source', { id: 'a' });
   const { data } = parts.mongo;

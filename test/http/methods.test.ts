@@ -34,6 +34,21 @@ t.test('methods of paths', async (t) => {
       }
     }
   }
+  for (const path of ['/api/todos', '/files', '/admin/users', '/webhooks/endpoints', '/events', '/healthz']) {
+    for (const method of METHODS) {
+      const answer = await app.inject({ method, url: `${path}/?x=1` });
+      t.equal(answer.statusCode, 404, `${method} ${path}/`);
+      if (method === 'HEAD') continue;
+      t.match(answer.json(), { code: 'route-not-found', hint: `Leave out the slash at the end: ${path}` });
+    }
+  }
+  for (const path of ['/api/', '/api//a', '/api//_changes', '/files//a.txt']) {
+    t.match((await app.inject(path)).json(), {
+      status: 404,
+      code: 'route-not-found',
+      detail: `There is nothing at ${path}`,
+    });
+  }
   for (const path of ['/api', '/api/', '/api/todos/a/b', '/files/a/b/c', '/nowhere', '/batch/x']) {
     t.equal((await app.inject({ method: 'OPTIONS', url: path })).statusCode, 404, path);
     t.equal((await app.inject({ method: 'PUT', url: path })).statusCode, 404, path);

@@ -13,6 +13,7 @@ export const reports: readonly Report[] = [
   },
   { point: 'B5', title: 'Ids of the usual generators are accepted, also with an underscore first', run: underscores },
   { point: 'B7', title: 'A document that an index cannot hold is refused with the index', run: refusedByIndexes },
+  { point: 'B8', title: 'Small errors say what to do', run: smallErrors },
   { point: 'B9', title: 'A refused subscription is named by its id', run: namedRefusals },
   {
     point: 'B10',
@@ -153,4 +154,22 @@ async function refusedByIndexes({ call, database }: Product): Promise<void> {
     assert.deepEqual([refused.status, refused.body.code], [400, 'unsupported-value']);
     assert.match(refused.body.detail, index);
   }
+}
+
+async function smallErrors({ call }: Product): Promise<void> {
+  await call('POST', '/api/movies', { body: { id: 'a' } });
+  for (const path of ['/api/movies/', '/api/', '/files/', '/api//a']) {
+    const missing = await call('GET', path);
+    assert.deepEqual([missing.status, missing.body.code], [404, 'route-not-found']);
+  }
+  assert.match((await call('GET', '/api/movies/')).body.hint, /\/api\/movies$/);
+  const first = await call('GET', '/events?since=0');
+  assert.equal(first.status, 400);
+  assert.match(first.body.hint, /1-1042/);
+  for (let events: unknown[] = []; events.length === 0; ) ({ events } = (await call('GET', '/events?last=50')).body);
+  const { hint } = (await call('GET', '/api/movies?filter={"$unheardof":1}')).body;
+  assert.equal(hint.match(/\$not\b/g).length, 1);
+  const batch = await call('POST', '/batch', { body: { operations: [{ method: 'SHOUT', path: '/api/movies' }] } });
+  assert.equal(batch.status, 405);
+  assert.ok(batch.headers.get('allow')?.includes('POST'));
 }

@@ -52,7 +52,11 @@ export function prepareWrite(request: WriteRequest, parts: WriteParts): Prepared
     if (request.method === 'PATCH') return preparePatch(request, id, parts);
     if (request.method === 'DELETE') return prepareRemove(request, id, parts);
   }
-  throw new MillraceError('method-not-allowed', `${request.method} is not possible here`);
+  const allow = id === undefined ? 'DELETE, PATCH, POST' : 'DELETE, PATCH, PUT';
+  throw new MillraceError('method-not-allowed', `${request.method.slice(0, 80)} is not possible here`, {
+    hint: `Writes of a path of this form: ${allow}`,
+    headers: { allow },
+  });
 }
 
 /** Runs a write so that its errors name no member that the writer may not see. */

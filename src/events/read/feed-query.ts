@@ -21,15 +21,17 @@ const MAX_TYPE_LENGTH = 200;
 
 export interface FeedQuery {
   readonly since: string | null;
+  /** How many rows before the end of the log the page begins, in place of `since`. */
+  readonly last: number | null;
   readonly waitMs: number;
   readonly limit: number;
   /** Event types, with `*` for anything; null when all are wanted. */
   readonly types: readonly string[] | null;
 }
 
-/** Reads `since`, `types`, `wait`, `limit`, and `filter` as JSON; throws the errors of these. */
+/** Reads `since` or `last`, `types`, `wait`, `limit`, and `filter` as JSON; throws the errors of these. */
 export function parseEventsQuery(url: string): FeedQuery & { readonly filter: OpenFilter } {
-  const known = ['since', 'types', 'wait', 'limit', 'filter'];
+  const known = ['since', 'last', 'types', 'wait', 'limit', 'filter'];
   const found = readParameters(queryText({ url }));
   for (const [name] of found) if (!known.includes(name)) throw unknown(name, known);
   const isFilter = ([name]: QueryParameter) => name === 'filter';
@@ -83,8 +85,11 @@ function common(parameters: readonly QueryParameter[]): FeedQuery {
   }
   const since = found.get('since') ?? null;
   if (since === '') throw invalid('since', 'must be a position, or be left out');
+  const last = found.has('last') ? integer(found, 'last', 0, 1, MAX_LIMIT) : null;
+  if (since !== null && last !== null) throw invalid('last', "takes the place of 'since'");
   return {
     since,
+    last,
     waitMs: 1000 * integer(found, 'wait', 0, 0, MAX_WAIT_S),
     limit: integer(found, 'limit', 500, 1, MAX_LIMIT),
     types: types(found.get('types') ?? null),

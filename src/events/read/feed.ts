@@ -7,7 +7,7 @@ import type { FairSemaphore } from '../../kernel/concurrency/fair-semaphore.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import type { Lane } from '../../query/evaluate/turnstile.ts';
 import type { EventLog } from '../log/event-log.ts';
-import { formatPosition, type LogPosition, parsePosition } from '../log/position.ts';
+import { formatPosition, type LogPosition, requirePosition } from '../log/position.ts';
 import { type LogRow, rowsWithin, wholeBytes } from '../log/row.ts';
 import type { Tail } from '../log/tail.ts';
 
@@ -31,6 +31,8 @@ export interface FeedPage<T> {
 export interface PageQuery<T> {
   /** The position of the last page; without one the answer is empty and has the current position. */
   readonly since: string | null;
+  /** In place of a position: how many rows before the end of the log it begins. */
+  readonly last?: number | null;
   readonly limit: number;
   readonly waitMs: number;
   /** The item that a reader gets for a row; null for none. */
@@ -77,8 +79,8 @@ export class Feed {
    * the current position in the header `millrace-position`
    */
   async page<T>(query: PageQuery<T>): Promise<FeedPage<T>> {
-    if (query.since === null) return { items: [], position: this.position };
-    const place = await this.usable(query.since);
+    const place = query.since === null ? await this.#before(query.last ?? 0) : await this.usable(query.since);
+    if (place === null) return { items: [], position: this.position };
     const until = performance.now() + query.waitMs;
     const page: Gathered<T> = { place, items: [], bytes: 0, scannedRows: 0, scannedBytes: 0 };
     for (;;) {
@@ -121,8 +123,7 @@ export class Feed {
 
   /** The place of a position after which rows can be read; waits up to 2 s for a row not yet seen in this process. */
   async usable(text: string): Promise<LogPosition> {
-    const place = parsePosition(text);
-    if (place === null) throw new MillraceError('invalid-parameter', 'The position does not come from this server');
+    const place = requirePosition(text);
     const until = performance.now() + UNKNOWN_WAIT_MS;
     const ahead = () =>
       place.epoch > this.#tail.position.epoch ||
@@ -136,6 +137,13 @@ export class Feed {
     if (place.epoch < this.#tail.position.epoch) throw this.#gone('epoch-changed');
     if (place.number < (await this.#log.floor()) - 1) throw this.#gone('position-expired');
     return place;
+  }
+
+  /** The place so many rows before the end of the log, or its beginning; null for the end itself. */
+  async #before(rows: number): Promise<LogPosition | null> {
+    if (rows === 0) return null;
+    const { epoch, number } = this.#tail.position;
+    return { epoch, number: Math.max(number - rows, (await this.#log.floor()) - 1, 0) };
   }
 
   #news(signal: AbortSignal, limitMs: number): { readonly came: Promise<void>; forget(): void } {

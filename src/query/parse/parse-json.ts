@@ -59,7 +59,7 @@ function readFilter(value: unknown, place: Place, what: string): OpenFilter {
 function readMember(name: string, value: unknown, place: Place): OpenFilter {
   if (!name.startsWith('$')) return readField(name, value, place);
   if (name === '$not') return not(readFilter(value, inside(place), '$not'));
-  if (!LOGICAL.includes(name)) throw unknownOperator(name, [...LOGICAL, ...AT_FIELDS]);
+  if (!LOGICAL.includes(name)) throw unknownOperator(name, [...new Set([...LOGICAL, ...AT_FIELDS])]);
   if (!Array.isArray(value) || value.length === 0) throw invalidFilter(`${name} must be a list of one or more filters`);
   const filters = bounded(value, name).map((filter) => readFilter(filter, inside(inside(place)), `An item of ${name}`));
   if (name === '$and') return and(filters);

@@ -87,7 +87,16 @@ t.test('refused batches', async (t) => {
       post('a path that is not well encoded', [{ method: 'POST', path: '/api/%', body: {} }], {
         code: 'malformed-request',
       }),
-      post('GET', [{ method: 'GET', path: '/api/refused/x' }], { status: 405, code: 'method-not-allowed' }),
+      post('GET', [{ method: 'GET', path: '/api/refused/x' }], {
+        status: 405,
+        code: 'method-not-allowed',
+        expectHeaders: { allow: 'DELETE, PATCH, PUT' },
+      }),
+      post('a method that none is', [{ method: 'SHOUT', path: '/api/refused' }], {
+        status: 405,
+        code: 'method-not-allowed',
+        expectHeaders: { allow: 'DELETE, PATCH, POST' },
+      }),
       post('a reserved name', [{ method: 'POST', path: '/api/_users', body: {} }], { code: 'invalid-name' }),
       post('no body of an operation', [{ method: 'POST', path: '/api/refused' }], { code: 'body-required' }),
       {

@@ -79,6 +79,7 @@ t.test('what is refused, and how', async (t) => {
     [{ $where: 'sleep(1)' }, 'unknown-operator', /\$where/],
     [{ $expr: { $gt: ['$a', 1] } }, 'unknown-operator', /\$expr/],
     [{ $gt: 1 }, 'unknown-operator', /\$gt/],
+    [{ $unheardof: 1 }, 'unknown-operator', /^(?!.*\$not.*\$not)(?=.*\$not)/],
     [{ a: { $grt: 1 } }, 'unknown-operator', /Did you mean '\$gt'/],
     [{ a: { $gt: 1, b: 2 } }, 'unknown-operator', /'b'/],
     [{ a: { $gt: { $gt: 1 } } }, 'unknown-operator', /\$gt/],
