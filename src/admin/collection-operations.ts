@@ -3,6 +3,7 @@ import Type from 'typebox';
 import { COLLECTION_KINDS } from '../collections/catalogue.ts';
 import { INDEX, INDEXES } from '../collections/index-plan.ts';
 import { ASKED_ERRORS, answer, jsonBody, operation } from '../contract/operation.ts';
+import { pathParameter, queryParameter } from '../contract/parameters.ts';
 import { listOf, shape } from '../contract/schema.ts';
 import { COLLECTION } from '../database/names.ts';
 import type { ErrorCode } from '../kernel/errors.ts';
@@ -63,8 +64,14 @@ export const COLLECTIONS = {
     id: 'collections.list',
     tag,
     summary: 'List the collections',
+    parameters: [
+      queryParameter('reachable', 'False for collections of other programs whose names no route takes.', {
+        type: 'boolean',
+        default: true,
+      }),
+    ],
     answers: answer('All of them, by name.', listOf(SUMMARY)),
-    errors: ASKED_ERRORS,
+    errors: [...ASKED_ERRORS, 'unknown-parameter', 'invalid-parameter'],
   }),
   shape: operation({
     id: 'collections.shape',
@@ -79,7 +86,8 @@ export const COLLECTIONS = {
     id: 'collections.rename',
     tag,
     summary: 'Rename a collection',
-    parameters: [COLLECTION],
+    description: 'Also one of another program whose name no other route takes.',
+    parameters: [pathParameter('collection', 'Its name.', { type: 'string', minLength: 1 })],
     body: jsonBody(RENAME),
     answers: answer('The collection.', SUMMARY),
     errors: [...NAMED, 'resource-not-available', 'collection-exists'],

@@ -6,9 +6,10 @@
 import type { FastifyInstance } from 'fastify';
 import type { Catalogue } from '../collections/catalogue.ts';
 import type { Shapes } from '../collections/sample/shapes.ts';
-import { parseCollectionName } from '../database/names.ts';
+import { isOtherName, parseCollectionName } from '../database/names.ts';
+import { MillraceError } from '../kernel/errors.ts';
 import { checked } from '../kernel/parse-body.ts';
-import { requireMediaType } from '../kernel/request.ts';
+import { parameters, requireMediaType } from '../kernel/request.ts';
 import { enterAt } from '../policies/http/enter-at.ts';
 import type { Policies } from '../policies/policies.ts';
 import { COLLECTIONS, RENAME } from './collection-operations.ts';
@@ -30,7 +31,11 @@ export async function collectionAdminRoutes(
   const enter = enterAt(policies, 'admin');
 
   app.get('/admin/collections', { config: COLLECTIONS.list }, async (request) => {
-    return catalogue.list(enter(request, 'read'));
+    const scope = policies.scope(request.principal, 'read', 'admin');
+    const reachable = parameters(request, ['reachable']).get('reachable') ?? 'true';
+    if (reachable === 'true') return catalogue.list(scope);
+    if (reachable === 'false') return catalogue.listOthers(scope);
+    throw new MillraceError('invalid-parameter', "The parameter 'reachable' is true or false");
   });
 
   // It shows members of documents, so it takes the right to read these as well.
@@ -44,7 +49,9 @@ export async function collectionAdminRoutes(
     const scope = enter(request, 'update');
     requireMediaType(request, ['application/json']);
     const { name } = checked(RENAME, request.body);
-    return catalogue.rename(scope, parseCollectionName(request.params.collection), parseCollectionName(name));
+    const { collection } = request.params;
+    const old = isOtherName(collection) ? collection : parseCollectionName(collection);
+    return catalogue.rename(scope, old, parseCollectionName(name));
   });
 
   app.delete<OnCollection>('/admin/collections/:collection', { config: COLLECTIONS.drop }, async (request, reply) => {

@@ -5,7 +5,7 @@
 import type { Document } from 'mongodb';
 import { CODE, serverCode, translated } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
-import type { CollectionName } from '../database/names.ts';
+import { type CollectionName, isCollectionName, type OtherName } from '../database/names.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import type { Scope } from '../policies/scope.ts';
 import { notAvailable } from './refusals.ts';
@@ -15,7 +15,7 @@ import type { Registry } from './registry.ts';
 const AT_ONCE = 8;
 
 export interface CollectionSummary {
-  readonly name: CollectionName;
+  readonly name: CollectionName | OtherName;
   /** The database's own estimate, made without reading documents; inexact after the database crashed. */
   readonly documents: number;
   /** Size of the documents as BSON. */
@@ -41,7 +41,15 @@ export class Catalogue {
 
   /** All collections that clients may name, by name. A view holds nothing of its own: its numbers are 0. */
   async list(_scope: Scope<'read', 'admin'>): Promise<readonly CollectionSummary[]> {
-    const names = await this.#registry.names();
+    return this.#summaries(await this.#registry.names());
+  }
+
+  /** Collections of other programs that clients cannot name: they have to be renamed, or shown by a view. */
+  async listOthers(_scope: Scope<'read', 'admin'>): Promise<readonly CollectionSummary[]> {
+    return this.#summaries(await this.#registry.otherNames());
+  }
+
+  async #summaries(names: readonly (CollectionName | OtherName)[]): Promise<readonly CollectionSummary[]> {
     const found: CollectionSummary[] = [];
     for (let at = 0; at < names.length; at += AT_ONCE) {
       const summaries = await Promise.all(names.slice(at, at + AT_ONCE).map((name) => this.#summary(name)));
@@ -64,7 +72,11 @@ export class Catalogue {
    * Gives a collection another name. An existing collection is never overwritten.
    * @throws MillraceError `resource-not-available`, `collection-exists`
    */
-  async rename(_scope: Scope<'update', 'admin'>, name: CollectionName, to: CollectionName): Promise<CollectionSummary> {
+  async rename(
+    _scope: Scope<'update', 'admin'>,
+    name: CollectionName | OtherName,
+    to: CollectionName,
+  ): Promise<CollectionSummary> {
     if (name !== to) {
       try {
         await this.#mongo.data.renameCollection(name, to);
@@ -73,7 +85,7 @@ export class Catalogue {
         if (serverCode(error) !== CODE.namespaceExists) return translated(() => Promise.reject(error));
         throw new MillraceError('collection-exists', `A collection '${to}' exists already`, { cause: error });
       }
-      this.#registry.forget(name);
+      if (isCollectionName(name)) this.#registry.forget(name);
     }
     const summary = await this.#summary(to);
     if (summary === null) throw notAvailable(to);
@@ -81,7 +93,7 @@ export class Catalogue {
   }
 
   /** Null for a collection that was dropped after it was listed. */
-  async #summary(name: CollectionName): Promise<CollectionSummary | null> {
+  async #summary(name: CollectionName | OtherName): Promise<CollectionSummary | null> {
     return translated(async () => {
       try {
         const stages = [{ $collStats: { storageStats: {} } }];
@@ -97,7 +109,7 @@ export class Catalogue {
   }
 }
 
-function summaryOf(name: CollectionName, stats: Document): CollectionSummary {
+function summaryOf(name: CollectionName | OtherName, stats: Document): CollectionSummary {
   const { count = 0, size = 0, nindexes = 0, capped, timeseries, clustered } = stats;
   // These two keep their documents in the order of the id, without an index for it.
   const ofId = timeseries !== undefined || clustered === true ? 0 : 1;

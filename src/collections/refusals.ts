@@ -5,15 +5,15 @@
 import type { Document } from 'mongodb';
 import { duplicateKey, refusedFields, uniqueViolation } from '../database/errors.ts';
 import { idText } from '../database/json/ids.ts';
-import type { CollectionName } from '../database/names.ts';
+import { type CollectionName, isCollectionName, type OtherName } from '../database/names.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { hidesFields, isReadable } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
 
 /** The error for a collection that was never created. */
-export function notAvailable(name: CollectionName): MillraceError {
+export function notAvailable(name: CollectionName | OtherName): MillraceError {
   return new MillraceError('resource-not-available', `Resource '${name}' is not available in the database`, {
-    hint: `POST a JSON object to /api/${name} and it will be`,
+    ...(isCollectionName(name) ? { hint: `POST a JSON object to /api/${name} and it will be` } : {}),
   });
 }
 

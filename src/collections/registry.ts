@@ -4,7 +4,7 @@
  */
 import { CODE, serverCode, translated } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
-import { type CollectionName, isCollectionName } from '../database/names.ts';
+import { type CollectionName, isCollectionName, isOtherName, type OtherName } from '../database/names.ts';
 import { ensureCollection } from '../database/system-collection.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import type { OpenTransaction } from './open-transaction.ts';
@@ -32,11 +32,17 @@ export class Registry {
 
   /** The collections that clients may name, by name. */
   async names(): Promise<readonly CollectionName[]> {
+    return (await this.#all()).filter(isCollectionName);
+  }
+
+  /** The collections that other programs made and that clients cannot name, by name. */
+  async otherNames(): Promise<readonly OtherName[]> {
+    return (await this.#all()).filter(isOtherName);
+  }
+
+  async #all(): Promise<string[]> {
     const found = await translated(() => this.#mongo.data.listCollections({}, { nameOnly: true }).toArray());
-    return found
-      .map(({ name }) => name)
-      .sort()
-      .flatMap((name) => (isCollectionName(name) ? name : []));
+    return found.map(({ name }) => name).sort();
   }
 
   /**

@@ -13,6 +13,9 @@ export type CollectionName = string & { readonly [brand]: 'CollectionName' };
 const NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 const RESERVED = new Set(['system', 'files', 'functions', 'events', 'admin', 'webhooks']);
 
+const OTHERS =
+  'A collection that another program stores under another name can be renamed in the dashboard, or be shown under such a name by a view of the database';
+
 /** The parameter `:collection` of a path. */
 export const COLLECTION = pathParameter('collection', 'A letter, then up to 63 letters, digits, _ or -.', {
   type: 'string',
@@ -26,6 +29,19 @@ export function isCollectionName(text: string): text is CollectionName {
 }
 
 /**
+ * The name of a collection that another program made and that no route takes, such as `shop.users`. Names that begin
+ * with `_` or `system.` belong to the server and to the database.
+ */
+export type OtherName = string & { readonly [other]: 'OtherName' };
+
+declare const other: unique symbol;
+
+/** Whether a name is one of these. */
+export function isOtherName(text: string): text is OtherName {
+  return text !== '' && !/^(?:_|system\.)|[\0$]/.test(text) && !isCollectionName(text);
+}
+
+/**
  * Checks a name that came from a client.
  * @throws MillraceError `invalid-name`
  */
@@ -34,7 +50,7 @@ export function parseCollectionName(text: string): CollectionName {
   throw new MillraceError('invalid-name', `'${text.slice(0, 80)}' is not a name for a collection`, {
     hint: RESERVED.has(text)
       ? `The names ${[...RESERVED].join(', ')} are reserved`
-      : 'A name is a letter followed by up to 63 letters, digits, _ or -',
+      : `A name is a letter followed by up to 63 letters, digits, _ or -. ${OTHERS}`,
   });
 }
 

@@ -72,6 +72,28 @@ t.test('collections', async (t) => {
     t.match(await ask('PATCH', '/admin/collections/tasks', { name: 'tasks' }), { status: 200 });
   });
 
+  await t.test('those of other programs with names that no route takes can be renamed', async (t) => {
+    const { data } = parts.mongo;
+    const names = ['2024_orders', 'Bestände', 'events', 'shop.users'];
+    for (const name of names) await data.collection(name).insertOne({ n: 1 });
+    const others = async () =>
+      (await ask('GET', '/admin/collections?reachable=false')).json.map(({ name }: { name: string }) => name);
+    t.strictSame(await others(), names, 'and no internal ones');
+    t.notMatch(JSON.stringify((await ask('GET', '/admin/collections')).json), /shop/);
+    t.match((await ask('GET', '/api/shop.users')).json, { code: 'invalid-name', hint: /renamed/ });
+    for (const [index, name] of names.entries()) {
+      const url = `/admin/collections/${encodeURIComponent(name)}`;
+      t.match(await ask('PATCH', url, { name: `usable${index}` }), { status: 200, json: { documents: 1 } });
+      t.equal((await ask('GET', `/api/usable${index}`)).json.length, 1);
+      t.equal((await ask('PATCH', url, { name: 'again' })).status, 404);
+      await data.collection(`usable${index}`).drop();
+    }
+    t.strictSame(await others(), []);
+    for (const name of ['_users', 'system.views', 'system.profile'])
+      t.equal((await ask('PATCH', `/admin/collections/${name}`, { name: 'mine' })).json.code, 'invalid-name', name);
+    t.equal((await ask('GET', '/admin/collections?reachable=x')).json.code, 'invalid-parameter');
+  });
+
   await t.test('dropped', async (t) => {
     t.equal((await other.app.inject({ method: 'POST', url: '/api/tasks', payload: { id: 'c' } })).statusCode, 201);
     const { position } = (await ask('GET', '/events')).json;

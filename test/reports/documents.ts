@@ -12,6 +12,7 @@ export const reports: readonly Report[] = [
     run: unchanged,
   },
   { point: 'B5', title: 'Ids of the usual generators are accepted, also with an underscore first', run: underscores },
+  { point: 'B6', title: 'Collections with unusual names are listed and can be renamed', run: otherNames },
   { point: 'B7', title: 'A document that an index cannot hold is refused with the index', run: refusedByIndexes },
   { point: 'B8', title: 'Small errors say what to do', run: smallErrors },
   { point: 'B9', title: 'A refused subscription is named by its id', run: namedRefusals },
@@ -172,4 +173,21 @@ async function smallErrors({ call }: Product): Promise<void> {
   const batch = await call('POST', '/batch', { body: { operations: [{ method: 'SHOUT', path: '/api/movies' }] } });
   assert.equal(batch.status, 405);
   assert.ok(batch.headers.get('allow')?.includes('POST'));
+}
+
+async function otherNames({ call, database }: Product): Promise<void> {
+  for (const name of ['shop.users', '2024_orders', 'Bestände']) await database.collection(name).insertOne({ n: 1 });
+  const refused = await call('GET', '/api/shop.users');
+  assert.deepEqual([refused.status, refused.body.code], [400, 'invalid-name']);
+  assert.match(refused.body.hint, /renamed in the dashboard/);
+  const { body } = await call('GET', '/admin/collections?reachable=false');
+  assert.deepEqual(
+    new Set(body.map(({ name }: { name: string }) => name)),
+    new Set(['shop.users', '2024_orders', 'Bestände']),
+  );
+  const renamed = await call('PATCH', `/admin/collections/${encodeURIComponent('Bestände')}`, {
+    body: { name: 'stock' },
+  });
+  assert.equal(renamed.status, 200);
+  assert.equal((await call('GET', '/api/stock')).body.length, 1);
 }

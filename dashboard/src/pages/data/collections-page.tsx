@@ -25,6 +25,9 @@ interface SizedCollection {
   readonly kind: string;
 }
 
+/** Collections of other programs whose names no address takes. */
+const OTHERS = '/admin/collections?reachable=false';
+
 /** Whatever changes the list or a count in it. */
 const FOLLOWED = ['*.created', '*.deleted', '*.dropped', '*.renamed'];
 
@@ -46,6 +49,7 @@ const route = getRouteApi('/data');
 
 export function CollectionsPage() {
   const { data, error, refetch } = useResource<readonly SizedCollection[]>('/admin/collections', FOLLOWED);
+  const { data: others = [] } = useResource<readonly SizedCollection[]>(OTHERS, FOLLOWED);
   const { create } = route.useSearch();
   const navigate = route.useNavigate();
   const [asked, setAsked] = useState<Asked | null>(null);
@@ -99,6 +103,32 @@ export function CollectionsPage() {
             </Table.Tr>
           ))}
         </DataTable>
+      )}
+      {others.length === 0 ? null : (
+        <Stack gap="xs" mt="lg">
+          <Text size="sm">
+            These collections of other programs have names that the API cannot use, such as names with dots. Rename
+            them, or show them under another name by a view of the database.
+          </Text>
+          <DataTable
+            label="Collections with unusable names"
+            columns={['Collection', { right: 'Documents' }, { hidden: 'Actions' }]}
+          >
+            {others.map(({ name, documents, kind }) => (
+              <Table.Tr key={name}>
+                <Table.Td>{name}</Table.Td>
+                <Table.Td ta="right">{UNCOUNTED.includes(kind) ? '–' : numberText(documents)}</Table.Td>
+                <Table.Td ta="right">
+                  {build && kind !== 'view' ? (
+                    <Button size="compact-sm" variant="default" onClick={() => setAsked({ what: 'rename', name })}>
+                      Rename {name}
+                    </Button>
+                  ) : null}
+                </Table.Td>
+              </Table.Tr>
+            ))}
+          </DataTable>
+        </Stack>
       )}
       {create === true && build ? <NewCollection onClose={() => void navigate({ search: {} })} /> : null}
       {asked?.what === 'rename' ? <Rename name={asked.name} onClose={close} /> : null}
