@@ -7,7 +7,7 @@ import type { Egress } from '../egress/egress.ts';
 import type { Note } from '../events/log/note.ts';
 import { type Config, ConfigError } from '../kernel/config/config.ts';
 import { DirectSender } from './sending/direct/direct-sender.ts';
-import type { Sender, SenderEvents } from './sending/sender.ts';
+import type { Sender, SenderEvents, StoredTargets } from './sending/sender.ts';
 
 export interface SenderNeeds {
   readonly mongo: Pick<Mongo, 'log'>;
@@ -18,11 +18,7 @@ export interface SenderNeeds {
 }
 
 /** Makes the sender, which still has to be started. */
-export type MakeSender = (
-  events: SenderEvents,
-  /** Tells the ids of all endpoints that are stored. */
-  storedIds: () => Promise<readonly string[]>,
-) => Sender | Promise<Sender>;
+export type MakeSender = (events: SenderEvents, stored: StoredTargets) => Sender | Promise<Sender>;
 
 /** @throws ConfigError when the address of Svix may not be called */
 export function senderBy({ svix }: Config['webhooks'], { version, ...needs }: SenderNeeds): MakeSender {
@@ -32,8 +28,8 @@ export function senderBy({ svix }: Config['webhooks'], { version, ...needs }: Se
     const hint = 'The network of a server of your own must be in MILLRACE_EGRESS_ALLOW.';
     throw new ConfigError([`MILLRACE_SVIX_URL: the URL ${fault}. ${hint}`]);
   }
-  return async (events, storedIds) => {
+  return async (events, stored) => {
     const { SvixSender } = await import('./sending/svix/svix-sender.ts');
-    return new SvixSender({ ...needs, ...svix, events, storedIds });
+    return new SvixSender({ ...needs, ...svix, events, stored });
   };
 }

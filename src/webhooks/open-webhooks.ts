@@ -70,12 +70,11 @@ async function openOn(needs: WebhookNeeds, closers: Closers): Promise<WebhookPar
   const [store, replayStore] = [new EndpointStore(mongo, auth.sealer), new ReplayStore(mongo)];
   await Promise.all([store.start(), replayStore.start()]);
 
-  const storedIds = async () => (await transactions.run((session) => store.all(session))).map(({ id }) => id);
   const told: SenderEvents = {
     onDisable: async (endpoint, reason) => void (await endpoints.disable(endpoint, reason)),
     onDead: (deliveries) => recordDead(activity, deliveries),
   };
-  const sender = await needs.makeSender(told, storedIds);
+  const sender = await needs.makeSender(told, { ids: () => endpoints.storedIds(), one: (id) => endpoints.stored(id) });
   const endpoints = new Endpoints({ store, transactions, activity, sender, checkUrl, onError });
   const { reloader } = endpoints;
   const grants = { removeAll: (id: string, stamp: Stamp) => endpoints.removeOf({ kind: 'user', id }, stamp) };

@@ -32,6 +32,41 @@ t.test('deliveries go through Svix, the state says so, and neither token nor sec
   for (const secret of [svix.token, made.secret]) t.notOk(shown.includes(secret));
 });
 
+t.test('a header that Svix does not send is refused when an endpoint is saved', async (t) => {
+  const svix = await startSvix(t);
+  const settings = {
+    MILLRACE_EGRESS_ALLOW: '127.0.0.0/8',
+    MILLRACE_SVIX_URL: svix.url,
+    MILLRACE_SVIX_TOKEN: svix.token,
+  };
+  const { mine } = await webhookWorld(t, { settings, sends: true });
+  const endpoint = { url: 'https://example.org/', types: ['todos.*'] };
+  const saved = await mine('POST /webhooks/endpoints', { ...endpoint, headers: { 'x-fine': 'a'.repeat(2_048) } });
+  t.equal(saved.statusCode, 201);
+  const names = ['Cache-Control', 'pragma', 'expires', 'age', 'warning', 'trailers', 'clear-site-data'];
+  const prefixed = [
+    'x-amz-a',
+    'x-amzn-a',
+    'X-Goog-A',
+    'x-google-a',
+    'x-gfe-a',
+    'x-azure-a',
+    'x-fd-a',
+    'x-svix-a',
+    'svix-a',
+  ];
+  for (const name of [...names, ...prefixed]) {
+    const headers = { [name]: 'a' };
+    for (const response of [
+      await mine('POST /webhooks/endpoints', { ...endpoint, headers }),
+      await mine(`PATCH /webhooks/endpoints/${saved.json().id}`, { headers }),
+    ]) {
+      const { statusCode, json } = response;
+      t.match([statusCode, json().errors[0]], [400, { pointer: /^\/headers\//, detail: /is not sent by Svix/ }], name);
+    }
+  }
+});
+
 t.test('without Svix the state says that Millrace sends', async (t) => {
   const { app } = await buildTestApp(t);
   t.strictSame((await app.inject('/admin/state')).json().webhooks, { sender: { kind: 'direct' } });

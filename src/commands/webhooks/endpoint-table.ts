@@ -19,6 +19,7 @@ const ENDPOINTS = Type.Array(
       pending: Type.Number(),
       lastSuccessAt: nullableText,
       failingSince: nullableText,
+      fault: nullableText,
     }),
   }),
 );
@@ -49,6 +50,7 @@ function cellsOf(endpoint: Static<typeof ENDPOINTS>[number]): string[] {
 
 function stateOf({ enabled, disabledReason, health }: Static<typeof ENDPOINTS>[number]): string {
   if (!enabled) return `disabled (${disabledReason})`;
+  if (health.fault !== null) return `refused: ${health.fault}`;
   return health.breaker === 'closed' ? 'enabled' : `breaker ${health.breaker}`;
 }
 

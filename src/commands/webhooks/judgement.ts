@@ -7,6 +7,8 @@ import { Signer } from '../../webhooks/sending/signature.ts';
 import type { ReceivedCall, Reply } from './receiver.ts';
 
 const HEADERS = ['webhook-id', 'webhook-timestamp', 'webhook-signature'] as const;
+/** The names that Svix uses if it is not configured otherwise. */
+const SVIX_HEADERS = ['svix-id', 'svix-timestamp', 'svix-signature'] as const;
 const TOLERANCE_S = 300;
 
 /**
@@ -14,14 +16,20 @@ const TOLERANCE_S = 300;
  * @param now milliseconds since 1970
  */
 export function faultOf({ headers, body }: ReceivedCall, secret: string, now: number): string | null {
-  const missing = HEADERS.find((name) => headers[name] === undefined);
+  const names = SVIX_HEADERS.some((name) => headers[name] !== undefined) ? SVIX_HEADERS : HEADERS;
+  const missing = names.find((name) => headers[name] === undefined);
   if (missing !== undefined) return `it has no header ${missing}`;
-  const [id = '', timestamp = '', signatures = ''] = HEADERS.map((name) => headers[name]);
+  const [id = '', timestamp = '', signatures = ''] = names.map((name) => headers[name]);
   const seconds = Number(timestamp);
   if (!/^\d{1,12}$/.test(timestamp)) return 'its timestamp is not a number of seconds';
   if (Math.abs(now / 1_000 - seconds) > TOLERANCE_S) return 'its timestamp is more than five minutes away';
   const right = new Signer([{ secret, until: null }]).headers(id, body, seconds * 1_000)['webhook-signature'] ?? '';
   return signatures.split(' ').includes(right) ? null : 'its signature does not fit';
+}
+
+/** The id of a delivery: the same on every try. */
+export function idOf({ headers }: ReceivedCall): string {
+  return headers['webhook-id'] ?? headers['svix-id'] ?? '';
 }
 
 export interface Judged {
@@ -39,7 +47,7 @@ export function lineOf({ call, reply, fault, again, at }: Judged): string {
   const answered = `answered ${reply.status}`;
   if (fault !== null) return printable(`${time}  ${call.method} ${call.path}  NOT VERIFIED: ${fault}, ${answered}`);
   const event = parsed(call.body);
-  const [type, document, id] = [event['type'], event['documentId'] ?? '', call.headers['webhook-id']].map(String);
+  const [type, document, id] = [event['type'], event['documentId'] ?? '', idOf(call)].map(String);
   const state = `verified${again ? ', again' : ''}, ${answered}`;
   return printable(`${time}  ${type?.padEnd(20)}  ${document?.padEnd(24)}  ${id}  ${state}`);
 }

@@ -6,7 +6,7 @@ import Type from 'typebox';
 import { Egress } from '../../egress/egress.ts';
 import { EgressError } from '../../egress/egress-error.ts';
 import { EVERYWHERE, Refused, type Remote } from '../remote/remote.ts';
-import { faultOf, lineOf, wholeOf } from './judgement.ts';
+import { faultOf, idOf, lineOf, wholeOf } from './judgement.ts';
 import { openReceiver, type ReceivedCall, type Receiver, type Reply } from './receiver.ts';
 
 export interface ListenOptions {
@@ -73,7 +73,7 @@ function receiving({ forward, verbose }: ListenOptions, secret: Promise<string>,
   const known = new Set<string>();
   return async (call: ReceivedCall): Promise<Reply> => {
     const fault = faultOf(call, await secret, Date.now());
-    const id = call.headers['webhook-id'] ?? '';
+    const id = idOf(call);
     const again = known.has(id);
     const reply = fault !== null ? { status: 400 } : await onward(call, forward, egress);
     if (fault === null) remember(known, id);

@@ -31,7 +31,12 @@ interface Before {
   readonly headers: OwnHeaders;
 }
 
-type CheckUrl = Egress['checkUrl'];
+/** What is asked of others about an endpoint. */
+export interface EndpointRules {
+  readonly checkUrl: Egress['checkUrl'];
+  /** Why a header field cannot be sent, as a sentence without its subject; null when it can. Asked of what is new. */
+  readonly headerFault?: (name: string) => string | null;
+}
 
 /** Characters of one endpoint as JSON. */
 const MAX_CHARACTERS = 65_536;
@@ -40,11 +45,11 @@ const MAX_CHARACTERS = 65_536;
  * Reads a new endpoint.
  * @throws MillraceError `body-required`, `invalid-body`, `invalid-endpoint` with the places
  */
-export function parseNewEndpoint(body: unknown, checkUrl: CheckUrl): Before & { readonly secret: string } {
+export function parseNewEndpoint(body: unknown, rules: EndpointRules): Before & { readonly secret: string } {
   const { secret, ...rest } = checked(NEW_ENDPOINT, body);
   const fault = secret === undefined ? null : secretFault(secret);
   const faults: Fault[] = fault === null ? [] : [{ pointer: '/secret', code: 'invalid-endpoint', detail: fault }];
-  return { ...complete(rest, null, checkUrl, faults), secret: secret ?? newSecret() };
+  return { ...complete(rest, null, rules, faults), secret: secret ?? newSecret() };
 }
 
 /**
@@ -53,19 +58,19 @@ export function parseNewEndpoint(body: unknown, checkUrl: CheckUrl): Before & { 
  * these values, could have them sent to another server.
  * @throws MillraceError `body-required`, `body-type`, `invalid-body`, `invalid-endpoint` with the places
  */
-export function parseChange(patch: unknown, before: Before, checkUrl: CheckUrl): Before {
+export function parseChange(patch: unknown, before: Before, rules: EndpointRules): Before {
   if (patch !== undefined && !isPlain(patch)) throw new MillraceError('body-type', 'A merge patch is a JSON object');
   const shown = { ...before.written, headers: blanked(Object.keys(before.headers)) };
   const merged = patch === undefined ? undefined : mergePatch(shown, lowerHeaders(patch), new TypeKeeper());
-  return complete(checked(ENDPOINT, merged), before, checkUrl, []);
+  return complete(checked(ENDPOINT, merged), before, rules, []);
 }
 
 /**
  * Reads an endpoint as it is kept: another program may have written what a request may not.
  * @throws MillraceError as the change of it would
  */
-export function checkKept(written: unknown, headers: OwnHeaders, checkUrl: CheckUrl): Before {
-  return complete(checked(ENDPOINT, { ...(isPlain(written) ? written : {}), headers }), null, checkUrl, []);
+export function checkKept(written: unknown, headers: OwnHeaders, rules: EndpointRules): Before {
+  return complete(checked(ENDPOINT, { ...(isPlain(written) ? written : {}), headers }), null, rules, []);
 }
 
 /** Own headers as answers show them. */
@@ -73,11 +78,11 @@ export function blanked(names: readonly string[]): Readonly<Record<string, strin
   return Object.fromEntries(names.map((name) => [name, BLANK]));
 }
 
-function complete(body: EndpointBody, before: Before | null, checkUrl: CheckUrl, faults: Fault[]): Before {
+function complete(body: EndpointBody, before: Before | null, rules: EndpointRules, faults: Fault[]): Before {
   const { url, types } = body;
   const filter = isPlain(body.filter) ? body.filter : null;
   const refuse = (pointer: string, detail: string) => faults.push({ pointer, code: 'invalid-endpoint', detail });
-  const urlFault = checkUrl(url);
+  const urlFault = rules.checkUrl(url);
   if (urlFault !== null) refuse('/url', urlFault);
   for (const [index, type] of types.entries()) faults.push(...faultsAt(`/types/${index}`, () => requireTypes([type])));
   if (filter !== null) faults.push(...faultsAt('/filter', () => requireFilter(filter)));
@@ -87,6 +92,11 @@ function complete(body: EndpointBody, before: Before | null, checkUrl: CheckUrl,
   }
   for (const { name, detail } of headerFaults(headers)) {
     refuse(name === null ? '/headers' : `/headers/${escaped(name)}`, detail);
+  }
+  for (const [name, value] of Object.entries(headers)) {
+    const isNew = before?.headers[name.toLowerCase()] !== value;
+    const fault = isNew ? (rules.headerFault?.(name) ?? null) : null;
+    if (fault !== null) refuse(`/headers/${escaped(name)}`, fault);
   }
   if (JSON.stringify(body).length > MAX_CHARACTERS) refuse('', `It has more than ${MAX_CHARACTERS} characters`);
   const [first] = faults;

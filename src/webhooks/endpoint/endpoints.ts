@@ -10,7 +10,7 @@ import type { Egress } from '../../egress/egress.ts';
 import { Reloader } from '../../kernel/concurrency/reloader.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { type DisabledReason, type EndpointTarget, MAX_ENDPOINTS, type Maker, type Via } from './endpoint.ts';
-import { blanked, checkKept, parseChange, parseNewEndpoint } from './endpoint-rules.ts';
+import { blanked, checkKept, type EndpointRules, parseChange, parseNewEndpoint } from './endpoint-rules.ts';
 import type { EndpointStore, KeptEndpoint } from './endpoint-store.ts';
 import { newSecret, rotated } from './signing-secrets.ts';
 import { ENDPOINTS_COLLECTION, type StoredEndpoint } from './stored-endpoint.ts';
@@ -19,6 +19,7 @@ import { ENDPOINTS_COLLECTION, type StoredEndpoint } from './stored-endpoint.ts'
 export interface EndpointListener {
   ensureEndpoint(target: EndpointTarget): Promise<void>;
   removeEndpoint(id: string): Promise<void>;
+  headerFault(name: string): string | null;
 }
 
 export interface EndpointsParts {
@@ -62,11 +63,14 @@ export class Endpoints {
   /** Puts changes of every process in force in this one, and tells the sender of them. */
   readonly reloader: Reloader;
   readonly #now: () => number;
+  readonly #rules: EndpointRules;
   #inForce: ReadonlyMap<string, { readonly version: string; readonly target: EndpointTarget | null }> = new Map();
 
   constructor(parts: EndpointsParts) {
     this.#parts = parts;
     this.#now = parts.now ?? Date.now;
+    const { checkUrl, sender } = parts;
+    this.#rules = { checkUrl, headerFault: (name) => sender.headerFault(name) };
     this.reloader = new Reloader({
       read: () => this.#read(),
       concerns: (collection) => collection === ENDPOINTS_COLLECTION,
@@ -77,6 +81,19 @@ export class Endpoints {
   /** The endpoints that are in force in this process, as the sender was told of them. */
   inForce(): readonly EndpointTarget[] {
     return [...this.#inForce.values()].flatMap(({ target }) => target ?? []);
+  }
+
+  /** Ids of all endpoints in the database. */
+  async storedIds(): Promise<readonly string[]> {
+    const { store, transactions } = this.#parts;
+    return (await transactions.run((session) => store.all(session))).map(({ id }) => id);
+  }
+
+  /** An endpoint as it is in the database; null when it is gone or cannot be used. */
+  async stored(id: string): Promise<EndpointTarget | null> {
+    const { store, transactions } = this.#parts;
+    const found = await transactions.run((session) => store.find(id, session));
+    return found === null ? null : this.#target(found);
   }
 
   /** The oldest first. @param of the one maker of them; null for those of all */
@@ -108,8 +125,8 @@ export class Endpoints {
     stamp: Stamp,
     via?: Via,
   ): Promise<{ readonly shown: ShownEndpoint; readonly secret: string }> {
-    const { store, checkUrl } = this.#parts;
-    const { written, headers, secret } = parseNewEndpoint(body, checkUrl);
+    const { store } = this.#parts;
+    const { written, headers, secret } = parseNewEndpoint(body, this.#rules);
     const shown = await this.#change(async (session) => {
       if ((await store.countAlone(session)) >= MAX_ENDPOINTS) {
         throw new MillraceError('too-many-endpoints', `There are ${MAX_ENDPOINTS} endpoints already`);
@@ -130,11 +147,11 @@ export class Endpoints {
    * @throws MillraceError `endpoint-not-found`, `body-type`, `invalid-body`, `invalid-endpoint`, what the condition throws
    */
   change(patch: unknown, { stamp, ...change }: EndpointChange): Promise<ShownEndpoint> {
-    const { store, activity, checkUrl } = this.#parts;
+    const { store, activity } = this.#parts;
     return this.#change(async (session) => {
       const before = await this.#changed(change, session);
       const { secrets, headers: kept } = before.open();
-      const { written, headers } = parseChange(patch, { written: before.written, headers: kept }, checkUrl);
+      const { written, headers } = parseChange(patch, { written: before.written, headers: kept }, this.#rules);
       await store.save(before, written, { secrets, headers }, stamp, session);
       if (before.written.enabled && !written.enabled) {
         await activity.record('system.endpoint.disabled', { endpoint: before.id, reason: 'owner' }, stamp, session);
@@ -256,7 +273,7 @@ export class Endpoints {
     try {
       const { secrets, headers } = open();
       // Another program may have written what a request may not, or another mode may have allowed it.
-      const { url, ratePerSecond, ordering, schedule, enabled } = checkKept(written, headers, checkUrl).written;
+      const { url, ratePerSecond, ordering, schedule, enabled } = checkKept(written, headers, { checkUrl }).written;
       return Object.freeze({ id, url, secrets, headers, ratePerSecond, ordering, schedule, enabled });
     } catch (error) {
       onError(new Error(`The endpoint '${id}' cannot be used`, { cause: error }));

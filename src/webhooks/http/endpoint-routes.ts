@@ -49,6 +49,7 @@ const UNTRIED: Health = {
   lastSuccessAt: null,
   lastFailureAt: null,
   failingSince: null,
+  fault: null,
 };
 
 export async function endpointRoutes(app: FastifyInstance, options: WebhookRoutesOptions): Promise<void> {

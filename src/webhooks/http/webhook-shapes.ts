@@ -68,6 +68,9 @@ const HEALTH = Type.Object({
   lastSuccessAt: nullable(TIME),
   lastFailureAt: nullable(TIME),
   failingSince: nullable(TIME),
+  fault: nullable(
+    Type.String({ description: 'Why the service that sends does not take the endpoint. Its deliveries wait.' }),
+  ),
 });
 
 const SHOWN = {

@@ -86,6 +86,15 @@ export interface Health {
   readonly lastFailureAt: Date | null;
   /** The first failure after the last success; null when the last try succeeded. */
   readonly failingSince: Date | null;
+  /** Why the service that sends does not take the endpoint, as a sentence; null when it does. Its deliveries wait. */
+  readonly fault: string | null;
+}
+
+/** The endpoints as they are in the database. */
+export interface StoredTargets {
+  readonly ids: () => Promise<readonly string[]>;
+  /** Null when it is gone or cannot be used. */
+  readonly one: (id: string) => Promise<EndpointTarget | null>;
 }
 
 /** Who sends, and whether that works. */
@@ -120,6 +129,8 @@ export interface Sender {
    * its breaker. A disabled endpoint's pending deliveries are discarded.
    */
   ensureEndpoint(target: EndpointTarget): Promise<void>;
+  /** Why a header field of an endpoint cannot be sent, as a sentence without its subject; null when it can. */
+  headerFault(name: string): string | null;
   /** The endpoint is gone: its pending deliveries are discarded. */
   removeEndpoint(id: string): Promise<void>;
   /** Takes deliveries. When it resolves they are safe, and each will be made at least once. */

@@ -56,6 +56,10 @@ export class MemorySender implements Sender {
 
   async start(): Promise<void> {}
 
+  headerFault(): null {
+    return null;
+  }
+
   state(): SenderState {
     return { kind: 'direct' };
   }
@@ -156,7 +160,8 @@ export class MemorySender implements Sender {
           (row) => row.one.endpoint === id && row.state === 'pending',
         ).length;
         const state = breaker?.state(this.#now()) ?? 'closed';
-        return [id, { breaker: state, pending, lastSuccessAt: success, lastFailureAt: failure, failingSince: since }];
+        const times = { lastSuccessAt: success, lastFailureAt: failure, failingSince: since };
+        return [id, { breaker: state, pending, ...times, fault: null }];
       }),
     );
   }

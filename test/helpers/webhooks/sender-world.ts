@@ -37,9 +37,16 @@ export interface SenderTraits {
   readonly hasBreaker: boolean;
   /** Tries each endpoint by its own schedule, after a resend too. */
   readonly hasSchedules: boolean;
+  /** Longest pause that a receiver can ask for instead of one of 5 s, in milliseconds. */
+  readonly longestPauseMs: number;
 }
 
-export const OWN_TRAITS: SenderTraits = { makesRequests: true, hasBreaker: true, hasSchedules: true };
+export const OWN_TRAITS: SenderTraits = {
+  makesRequests: true,
+  hasBreaker: true,
+  hasSchedules: true,
+  longestPauseMs: 24 * 3_600_000,
+};
 
 export interface Clock {
   readonly offset: () => number;

@@ -5,6 +5,8 @@
 import type { Test } from 'tap';
 import { openMongo } from '../../../src/database/mongo.ts';
 import { Egress } from '../../../src/egress/egress.ts';
+import type { EndpointTarget } from '../../../src/webhooks/endpoint/endpoint.ts';
+import type { StoredTargets } from '../../../src/webhooks/sending/sender.ts';
 import { SvixSender, type SvixTimes } from '../../../src/webhooks/sending/svix/svix-sender.ts';
 import { testMongo } from '../mongo.ts';
 import { until } from '../until.ts';
@@ -18,6 +20,7 @@ export const SVIX_TEST_TIMES: SvixTimes = {
   lookMs: [30, 60, 120, 250, 1_000],
   lostMs: 20_000,
   pauseMs: 50,
+  refusedMs: 200,
   checkMs: 3_600_000,
 };
 
@@ -26,17 +29,27 @@ export interface SvixPlace {
   readonly database: string;
   readonly svix: { readonly url: string; readonly token: string };
   readonly times?: Partial<SvixTimes>;
-  /** Ids of the endpoints that Millrace has; without it those that the sender was told of last. */
-  readonly storedIds?: () => Promise<readonly string[]>;
+  /** The endpoints that Millrace has; without it those that the sender was told of last. */
+  readonly stored?: StoredTargets;
 }
 
 /** Svix has its own requests and its own schedule, and no breaker. */
-export const SVIX_TRAITS: SenderTraits = { makesRequests: false, hasBreaker: false, hasSchedules: false };
+export const SVIX_TRAITS: SenderTraits = {
+  makesRequests: false,
+  hasBreaker: false,
+  hasSchedules: false,
+  longestPauseMs: 10_000,
+};
 
 export interface SvixWorld extends SenderWorld {
-  /** Ids of the endpoints that the sender was told of. */
-  readonly told: ReadonlySet<string>;
+  /** The endpoints that the sender was told of. */
+  readonly told: ReadonlyMap<string, EndpointTarget>;
   readonly notes: readonly string[];
+}
+
+/** Endpoints as a database has them. */
+export function storedIn(targets: ReadonlyMap<string, EndpointTarget>): StoredTargets {
+  return { ids: async () => [...targets.keys()], one: async (id) => targets.get(id) ?? null };
 }
 
 /** A Svix sender with a connection of its own, as in a process of its own. */
@@ -45,7 +58,7 @@ export async function openSvix(t: Test, place: SvixPlace): Promise<SvixWorld> {
   t.teardown(() => mongo.close());
   const egress = new Egress({ mode: 'development', allow: [] });
   t.teardown(() => egress.close());
-  const told = new Set<string>();
+  const told = new Map<string, EndpointTarget>();
   const notes: string[] = [];
   const made = world(t, ({ offset, events }) => {
     const sender = new SvixSender({
@@ -54,7 +67,7 @@ export async function openSvix(t: Test, place: SvixPlace): Promise<SvixWorld> {
       mongo,
       egress,
       events,
-      storedIds: place.storedIds ?? (async () => [...told]),
+      stored: place.stored ?? storedIn(told),
       clockOffsetMs: offset,
       onNote: (_, message, details) => notes.push(`${message}: ${JSON.stringify(details)}`),
       times: { ...SVIX_TEST_TIMES, ...place.times },
@@ -62,7 +75,7 @@ export async function openSvix(t: Test, place: SvixPlace): Promise<SvixWorld> {
     });
     const ensure = sender.ensureEndpoint.bind(sender);
     sender.ensureEndpoint = async (target) => {
-      told.add(target.id);
+      told.set(target.id, target);
       await ensure(target);
     };
     const remove = sender.removeEndpoint.bind(sender);

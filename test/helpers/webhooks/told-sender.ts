@@ -30,6 +30,10 @@ export class ToldSender implements Sender {
   async stop(): Promise<void> {}
   wake(): void {}
 
+  headerFault(): null {
+    return null;
+  }
+
   state(): SenderState {
     return { kind: 'direct' };
   }
@@ -91,7 +95,7 @@ export class ToldSender implements Sender {
   }
 
   async health(endpoints: readonly string[]): Promise<ReadonlyMap<string, Health>> {
-    const times = { lastSuccessAt: null, lastFailureAt: null, failingSince: null };
+    const times = { lastSuccessAt: null, lastFailureAt: null, failingSince: null, fault: null };
     return new Map(endpoints.map((id) => [id, { breaker: 'open', pending: 7, ...times }]));
   }
 

@@ -110,6 +110,8 @@ t.test('a delivery is genuine by one of its signatures', async (t) => {
   const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
   const content = '{"test": 2432232314}';
   t.ok(isGenuine(secret, { headers, content }));
+  const bySvix = Object.entries(headers).map(([name, value]) => [name.replace('Webhook', 'Svix'), value]);
+  t.ok(isGenuine(secret, { headers: Object.fromEntries(bySvix), content }), 'with the names that Svix has');
   t.notOk(isGenuine(secret, { headers, content: '{"test": 2432232315}' }));
   t.notOk(isGenuine(secret.replace('Sw', 'Sx'), { headers, content }));
   t.notOk(isGenuine(secret, { headers: {}, content }));

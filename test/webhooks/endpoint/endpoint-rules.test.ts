@@ -11,7 +11,7 @@ import { BAD_BODIES, GOOD, GOOD_BODIES, secretOf } from './bodies.ts';
 const egress = (mode: Mode, allow: readonly string[] = []) => {
   const made = new Egress({ mode, allow });
   t.teardown(() => made.close());
-  return (url: string) => made.checkUrl(url);
+  return { checkUrl: (url: string) => made.checkUrl(url) };
 };
 const inDevelopment = egress('development');
 const inProduction = egress('production');
@@ -217,4 +217,22 @@ t.test('whatever is sent, it is refused in words or kept as it is', async (t) =>
       t.match(refused.code, /^(invalid-body|invalid-endpoint)$/, JSON.stringify(body).slice(0, 200));
   }
   t.ok(taken > rounds / 50 && taken < rounds, `${taken} of ${rounds} were taken`);
+});
+
+t.test('a header that the sender cannot send is refused by name, but one that is kept already stays', async (t) => {
+  const headerFault = (name: string) => (name.toLowerCase() === 'pragma' ? 'is not sent' : null);
+  const rules = { ...inDevelopment, headerFault };
+  t.match(
+    refusal(() => parseNewEndpoint({ ...GOOD, headers: { Pragma: 'a', 'x-a': 'b' } }, rules)),
+    { code: 'invalid-endpoint', faults: ['/headers/Pragma is not sent'] },
+  );
+  const before = parseNewEndpoint({ ...GOOD, headers: { pragma: 'a' } }, inDevelopment);
+  t.equal(
+    refusal(() => parseChange({ enabled: false }, before, rules)),
+    null,
+  );
+  t.match(
+    refusal(() => parseChange({ headers: { pragma: 'b' } }, before, rules)),
+    { faults: ['/headers/pragma is not sent'] },
+  );
 });

@@ -27,7 +27,7 @@ t.test('an endpoint is made, read, changed and removed', async (t) => {
     disabledReason: null,
     principal: { kind: 'owner', id: 'o1' },
     createdAt: /Z$/,
-    health: { breaker: 'open', pending: 7, lastSuccessAt: null, lastFailureAt: null, failingSince: null },
+    health: { breaker: 'open', pending: 7, lastSuccessAt: null, lastFailureAt: null, failingSince: null, fault: null },
   });
   const url = `/webhooks/endpoints/${endpoint.id}` as const;
   const read = await boss(`GET ${url}`);

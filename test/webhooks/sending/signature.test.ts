@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { Webhook as SvixWebhook } from 'svix';
 import t from 'tap';
+import { faultOf, idOf } from '../../../src/commands/webhooks/judgement.ts';
 import { Signer } from '../../../src/webhooks/sending/signature.ts';
 import { type SignedRequest, verifiedByPython, whyNoPython } from '../../helpers/webhooks/python-verifier.ts';
 
@@ -79,4 +80,17 @@ t.test('the format of the header fields', async (t) => {
   t.match(alone['webhook-signature'], /^v1,[A-Za-z0-9+/]{43}=$/);
   t.match(rotating['webhook-signature'], /^(v1,[A-Za-z0-9+/]{43}=( |$)){3}$/, 'one entry for each live secret');
   t.match(rotated['webhook-signature'], /^v1,[A-Za-z0-9+/]{43}=$/, 'a secret ends at its time');
+});
+
+t.test('`webhooks listen` takes the names of headers that Svix has, too', async (t) => {
+  for (const prefix of ['webhook-', 'svix-']) {
+    const entries = Object.entries(alone).map(([name, value]) => [name.replace('webhook-', prefix), value]);
+    const headers: Record<string, string> = Object.fromEntries(entries);
+    const call = { method: 'POST', path: '/', headers, body: BODY };
+    t.equal(faultOf(call, fresh ?? '', now), null, prefix);
+    t.equal(idOf(call), '3-1042', prefix);
+    t.match(faultOf({ ...call, body: `${BODY} ` }, fresh ?? '', now), /signature/, prefix);
+    const { [`${prefix}timestamp`]: _, ...rest } = headers;
+    t.match(faultOf({ ...call, headers: rest }, fresh ?? '', now), `${prefix}timestamp`, prefix);
+  }
 });

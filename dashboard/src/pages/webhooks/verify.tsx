@@ -3,12 +3,12 @@ import { Anchor, Stack, Tabs, Text, Title } from '@mantine/core';
 import { Copyable } from '../../parts/copy.tsx';
 import type { Endpoint } from './parts/answers.ts';
 
-const NODE = `import { Webhook } from 'standardwebhooks'; // or from 'svix': npm install svix
+const NODE = `import { Webhook } from 'svix'; // npm install svix; it takes the headers webhook-… and svix-…
 
 // rawBody: the bytes as they came, not JSON that was parsed and written again
 const event = new Webhook(process.env.WEBHOOK_SECRET).verify(rawBody, request.headers);`;
 
-const PYTHON = `from standardwebhooks.webhooks import Webhook  # pip install standardwebhooks
+const PYTHON = `from svix.webhooks import Webhook  # pip install svix; it takes the headers webhook-… and svix-…
 
 # raw_body: the bytes as they came
 event = Webhook(os.environ["WEBHOOK_SECRET"]).verify(raw_body, request.headers)`;

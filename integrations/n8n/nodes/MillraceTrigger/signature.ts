@@ -20,8 +20,9 @@ export interface Delivery {
  * @param now in milliseconds since 1970
  */
 export function isGenuine({ headers, body }: Delivery, secret: string, now: number): boolean {
-  const [id, timestamp, signatures] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) => {
-    const value = headers[name];
+  const [id, timestamp, signatures] = ['id', 'timestamp', 'signature'].map((name) => {
+    // Svix, where an installation sends by it, has names of its own.
+    const value = headers[`webhook-${name}`] ?? headers[`svix-${name}`];
     return typeof value === 'string' ? value : '';
   }) as [string, string, string];
   if (id === '' || !/^[0-9]{1,12}$/.test(timestamp)) return false;

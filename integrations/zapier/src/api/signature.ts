@@ -13,13 +13,15 @@ export interface RawRequest {
 export function isGenuine(secret: string, { headers = {}, content = '' }: RawRequest): boolean {
   const header = (name: string) => {
     // Zapier hands `webhook-id` on as `Http-Webhook-Id`.
-    const found = Object.entries(headers).find(([one]) => one.toLowerCase().replace(/^http-/, '') === name);
+    // Svix, where an installation sends by it, has names of its own.
+    const names = [`webhook-${name}`, `svix-${name}`];
+    const found = Object.entries(headers).find(([one]) => names.includes(one.toLowerCase().replace(/^http-/, '')));
     return found === undefined ? '' : String(found[1]);
   };
   const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
-  const signed = `${header('webhook-id')}.${header('webhook-timestamp')}.${content}`;
+  const signed = `${header('id')}.${header('timestamp')}.${content}`;
   const expected = createHmac('sha256', key).update(signed).digest();
-  return header('webhook-signature')
+  return header('signature')
     .split(' ')
     .map((one) => Buffer.from(one.replace(/^v1,/, ''), 'base64'))
     .some((one) => one.length === expected.length && timingSafeEqual(one, expected));

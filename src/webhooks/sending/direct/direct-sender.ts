@@ -50,6 +50,14 @@ class DirectTransport implements Transport {
     this.#callees.delete(id);
   }
 
+  fault(): null {
+    return null;
+  }
+
+  headerFault(): null {
+    return null;
+  }
+
   async send({ row, body }: TakenDelivery, target: EndpointTarget, now: number): Promise<TryResult> {
     const { trigger, event } = row;
     const callee = this.#callees.get(target.id) ?? new Callee(target, this.#agent);

@@ -98,14 +98,15 @@ export class Dispatcher {
       await this.#giveBack([one]);
       return;
     }
-    const { succeeded, judged, outcome, ...kept } = await transport.send(one, state.target, clock.now());
+    const { succeeded, judged, outcome, holdMs, ...kept } = await transport.send(one, state.target, clock.now());
     slots.end(one, succeeded);
     const now = clock.now();
     const due = outcome.state === 'pending' ? new Date(now + outcome.pauseMs) : null;
     const at = kept.attempts.at(-1)?.at ?? new Date(now);
     const breaker = judged && succeeded !== null ? judge(state, one, succeeded, now) : null;
     this.#finishing.add({ one, finished: { ...kept, id, take: one.take, at, due, state: outcome.state }, breaker });
-    if (breaker !== null && breaker !== 'closed') {
+    if (holdMs !== undefined) state.heldUntil = now + holdMs;
+    if (holdMs !== undefined || (breaker !== null && breaker !== 'closed')) {
       await this.#giveBack(slots.withdraw(({ endpoint }) => endpoint === one.endpoint));
     }
     this.send();

@@ -97,8 +97,9 @@ export class QueueSender implements Sender {
     const { id, url, enabled } = target;
     const known = this.#endpoints.get(id);
     const before = known?.target;
-    const state = known ?? { target, breaker: new Breaker(), failingSince: null, notBefore: 0 };
+    const state = known ?? { target, breaker: new Breaker(), failingSince: null, notBefore: 0, heldUntil: 0 };
     state.target = target;
+    state.heldUntil = 0;
     this.#endpoints.set(id, state);
     this.#transport.ensureEndpoint(target);
     this.#removed.delete(id);
@@ -110,6 +111,10 @@ export class QueueSender implements Sender {
     }
     if (enabled) this.#dispatcher.taking.wake();
     else await this.#discard(id);
+  }
+
+  headerFault(name: string): string | null {
+    return this.#transport.headerFault(name);
   }
 
   async removeEndpoint(id: string): Promise<void> {
@@ -164,7 +169,13 @@ export class QueueSender implements Sender {
       this.#shared.store.pending(endpoints),
     ]);
     const byId = new Map(rows.map((row) => [row._id, row]));
-    return new Map(endpoints.map((id) => [id, healthOf(byId.get(id), pending.get(id) ?? 0, this.#shared.clock.now())]));
+    const now = this.#shared.clock.now();
+    return new Map(
+      endpoints.map((id) => [
+        id,
+        { ...healthOf(byId.get(id), pending.get(id) ?? 0, now), fault: this.#transport.fault(id) },
+      ]),
+    );
   }
 
   #restore(id: string, state: EndpointState): void {
@@ -235,15 +246,15 @@ export class QueueSender implements Sender {
   }
 
   /** How many new deliveries of an endpoint may be taken at once: none that would overtake those before them. */
-  #roomOf({ target, breaker }: EndpointState): number {
+  #roomOf({ target, breaker, heldUntil }: EndpointState): number {
     const { id, enabled, ratePerSecond, ordering } = target;
     const { ended, taking } = this.#dispatcher;
     const free = enabled && ratePerSecond === null && ordering === 'none' && breaker.open === null && !ended;
-    return free && !taking.isBehind(id) ? this.#shared.slots.room(id) : 0;
+    return free && heldUntil <= this.#shared.clock.now() && !taking.isBehind(id) ? this.#shared.slots.room(id) : 0;
   }
 }
 
-function healthOf(row: HealthRow | undefined, pending: number, now: number): Health {
+function healthOf(row: HealthRow | undefined, pending: number, now: number): Omit<Health, 'fault'> {
   const { openUntil, probing, lastSuccessAt = null, lastFailureAt = null, failingSince = null } = row ?? {};
   const open = openUntil !== undefined && openUntil.getTime() > now && probing !== true;
   const breaker = openUntil === undefined ? 'closed' : open ? 'open' : 'half-open';

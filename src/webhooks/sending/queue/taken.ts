@@ -44,6 +44,8 @@ export interface EndpointState {
   failingSince: number | null;
   /** When the next delivery may be taken, in milliseconds since 1970: the end of the places of an endpoint with a rate. */
   notBefore: number;
+  /** Nothing can be sent to it before this time, in milliseconds since 1970. */
+  heldUntil: number;
 }
 
 export interface Shared {

@@ -167,7 +167,7 @@ export class Taking {
   #open(endpoint: string, now: number): EndpointState | null {
     const state = this.#parts.endpoints.get(endpoint);
     if (state === undefined || !state.target.enabled) return null;
-    return now >= state.notBefore && state.breaker.state(now) !== 'open' ? state : null;
+    return now >= Math.max(state.notBefore, state.heldUntil) && state.breaker.state(now) !== 'open' ? state : null;
   }
 
   async #take(wanted: readonly { readonly endpoint: string; readonly count: number }[]): Promise<void> {
@@ -250,7 +250,7 @@ export class Taking {
     for (const endpoint of this.#more) {
       const state = endpoints.get(endpoint);
       if (state === undefined || !state.target.enabled) continue;
-      const opens = Math.max(state.notBefore, state.breaker.open?.openUntil ?? 0);
+      const opens = Math.max(state.notBefore, state.heldUntil, state.breaker.open?.openUntil ?? 0);
       // Others wait for room, which the end of a call makes.
       if (opens > now) next = Math.min(next, opens);
     }

@@ -15,6 +15,8 @@ export interface TryResult extends Pick<Finished, 'attempts' | 'tries' | 'handed
   /** Whether the try counts for the breaker of the endpoint. */
   readonly judged: boolean;
   readonly outcome: TryOutcome;
+  /** For how long no delivery of the endpoint can be sent, in milliseconds. */
+  readonly holdMs?: number;
 }
 
 export interface Transport {
@@ -23,6 +25,10 @@ export interface Transport {
   /** Told of each endpoint as it is now, before deliveries to it are passed. */
   ensureEndpoint(target: EndpointTarget): void;
   removeEndpoint(id: string): void;
+  /** Why an endpoint cannot be sent to, as a sentence; null when it can. */
+  fault(id: string): string | null;
+  /** Why a header field cannot be sent, as a sentence without its subject; null when it can. */
+  headerFault(name: string): string | null;
   /**
    * Makes one try. Never throws, and takes no longer than the sender's limit for one call.
    * @param now milliseconds since 1970

@@ -3,15 +3,17 @@
  */
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import type { EndpointOut } from 'svix';
+import type { EndpointOut, Svix } from 'svix';
 import type { EndpointTarget, LiveSecret } from '../../endpoint/endpoint.ts';
 import { type SvixApi, SvixFault } from './svix-api.ts';
+import { rotateSecrets } from './svix-secrets.ts';
+
+type EndpointUpdate = Parameters<Svix['endpoint']['upsert']>[2];
 
 const DESCRIPTION = 'Kept by Millrace: change it there';
 const PAGE = 250;
 /** Svix counts whole messages a second. */
 const MAX_RATE = 65_535;
-const SECOND = 1_000;
 
 /**
  * Makes the endpoint at Svix as it is here.
@@ -19,22 +21,75 @@ const SECOND = 1_000;
  * @throws SvixFault
  */
 export async function mendEndpoint(api: SvixApi, app: string, target: EndpointTarget, now: number): Promise<void> {
-  const { id, headers, url } = target;
-  const live = target.secrets.filter(({ until }) => until === null || until > now);
-  const wanted = wantedOf(target);
+  const { id, url } = target;
   const found = await existing(api, app, id);
+  const live = liveSecrets(target, now);
   if (found === null) {
-    // The oldest secret first, so that the ones after it can take its place one by one.
-    const secret = live.at(-1)?.secret ?? null;
-    const options = { idempotencyKey: `endpoint.${id}.${randomUUID()}` };
-    await api.call((svix) => svix.endpoint.create(app, { ...wanted, headers: { ...headers }, secret }, options));
-  } else {
-    if (!isDeepStrictEqual(shapeOf(found), shapeOf({ ...found, ...wanted, url }))) {
-      await api.call((svix) => svix.endpoint.upsert(app, id, wanted));
-    }
-    await mendHeaders(api, app, target);
+    await createEndpoint(api, app, target, now);
+    return;
   }
-  await mendSecrets(api, app, id, live, now);
+  const wanted = { ...wantedOf(target), metadata: found.metadata };
+  const told = await mendHeaders(api, app, target);
+  // Svix reads its endpoints anew after this call, and not after one that sets headers.
+  if (told || !isDeepStrictEqual(shapeOf(found), shapeOf({ ...found, ...wanted, url }))) {
+    await api.call((svix) => svix.endpoint.upsert(app, id, wanted));
+  }
+  const setMetadata = upsertingMetadata(api, app, id, wanted);
+  if (await rotateSecrets({ api, app, id, now, metadata: found.metadata, setMetadata }, live)) return;
+  await replaceEndpoint(api, app, { target, found, now });
+}
+
+/** @param name its uid at Svix; null for one that gets it later @returns its id at Svix */
+async function createEndpoint(
+  api: SvixApi,
+  app: string,
+  target: EndpointTarget,
+  now: number,
+  name: string | null = target.id,
+): Promise<string> {
+  const { headers } = target;
+  const live = liveSecrets(target, now);
+  // The oldest secret first, so that the ones after it can take its place one by one.
+  const secret = live.at(-1)?.secret ?? null;
+  const { uid: _, ...wanted } = { ...wantedOf(target), metadata: {} };
+  const named = name === null ? wanted : { ...wanted, uid: name };
+  // The open server does not take headers with a new endpoint. Nothing is to be sent without them.
+  const hasHeaders = Object.keys(headers).length > 0;
+  const options = { idempotencyKey: `endpoint.${target.id}.${randomUUID()}` };
+  const first = { ...named, disabled: named.disabled || hasHeaders, secret };
+  const { id } = await api.call((svix) => svix.endpoint.create(app, first, options));
+  if (hasHeaders) {
+    await api.call((svix) => svix.endpoint.setHeaders(app, id, { headers: { ...headers } }));
+    await api.call((svix) => svix.endpoint.upsert(app, id, named));
+  }
+  const setMetadata = upsertingMetadata(api, app, id, named);
+  await rotateSecrets({ api, app, id, now, metadata: {}, setMetadata }, live);
+  return id;
+}
+
+function upsertingMetadata(api: SvixApi, app: string, id: string, wanted: EndpointUpdate) {
+  return async (metadata: Readonly<Record<string, string>>): Promise<void> => {
+    await api.call((svix) => svix.endpoint.upsert(app, id, { ...wanted, metadata: { ...metadata } }));
+  };
+}
+
+/**
+ * Puts a new endpoint in the place of one that would sign with secrets that have ended. For a moment both get what is sent, so
+ * that nothing is lost. One without a uid is removed by `removeStrangers` if this breaks off.
+ */
+async function replaceEndpoint(
+  api: SvixApi,
+  app: string,
+  { target, found, now }: { readonly target: EndpointTarget; readonly found: EndpointOut; readonly now: number },
+): Promise<void> {
+  const id = await createEndpoint(api, app, target, now, null);
+  const { metadata } = await api.call((svix) => svix.endpoint.get(app, id));
+  await removeEndpoint(api, app, found.id);
+  await api.call((svix) => svix.endpoint.upsert(app, id, { ...wantedOf(target), metadata }));
+}
+
+function liveSecrets({ secrets }: EndpointTarget, now: number): readonly LiveSecret[] {
+  return secrets.filter(({ until }) => until === null || until > now);
 }
 
 /** Svix shall no longer have it. @throws SvixFault */
@@ -110,39 +165,14 @@ function shapeOf({
   };
 }
 
-/** Svix does not show the values of some headers, such as `authorization`: these are told each time. */
-async function mendHeaders(api: SvixApi, app: string, { id, headers }: EndpointTarget): Promise<void> {
+/**
+ * Svix does not show the values of some headers, such as `authorization`: these are told each time.
+ * @returns whether it was told something
+ */
+async function mendHeaders(api: SvixApi, app: string, { id, headers }: EndpointTarget): Promise<boolean> {
   const { headers: found, sensitive } = await api.call((svix) => svix.endpoint.getHeaders(app, id));
   const lower = Object.fromEntries(Object.entries(found).map(([name, value]) => [name.toLowerCase(), value]));
-  if (sensitive.length === 0 && isDeepStrictEqual(lower, { ...headers })) return;
+  if (sensitive.length === 0 && isDeepStrictEqual(lower, { ...headers })) return false;
   await api.call((svix) => svix.endpoint.setHeaders(app, id, { headers: { ...headers } }));
+  return true;
 }
-
-/**
- * Rotates until the newest secret signs. The ones before it sign for as long as they do here.
- * @param live the newest first
- */
-async function mendSecrets(
-  api: SvixApi,
-  app: string,
-  id: string,
-  live: readonly LiveSecret[],
-  now: number,
-): Promise<void> {
-  const { key } = await api.call((svix) => svix.endpoint.getSecret(app, id));
-  const at = live.findIndex(({ secret }) => bare(secret) === bare(key));
-  const rotate = async (secret: string, graceMs: number) => {
-    const gracePeriodSeconds = Math.max(0, Math.ceil(graceMs / SECOND));
-    const options = { idempotencyKey: `secret.${id}.${randomUUID()}` };
-    await api.call((svix) => svix.endpoint.rotateSecret(app, id, { key: secret, gracePeriodSeconds }, options));
-  };
-  const known = at === -1 ? live.length - 1 : at;
-  const oldest = live[known];
-  if (at === -1 && oldest !== undefined) await rotate(oldest.secret, 0);
-  for (let n = known; n > 0; n -= 1) {
-    const next = live[n - 1];
-    if (next !== undefined) await rotate(next.secret, (live[n]?.until ?? now) - now);
-  }
-}
-
-const bare = (secret: string): string => secret.replace(/^whsec_/, '');

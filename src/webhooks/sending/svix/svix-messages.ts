@@ -105,14 +105,21 @@ export async function newTries(
 }
 
 /**
- * When Svix tries a failed message again; null when it does not, and now when it has tried it again meanwhile.
+ * When Svix tries a failed message again; null when it does not, now when it has tried it again meanwhile, and `gone` when the
+ * endpoint to which it was sent is no longer there.
  * @throws SvixFault
  */
-export async function nextTry(api: SvixApi, app: string, message: string, now: number): Promise<Date | null> {
+export async function nextTry(
+  api: SvixApi,
+  app: string,
+  { message, endpoint }: { readonly message: string; readonly endpoint: string },
+  now: number,
+): Promise<Date | 'gone' | null> {
   const { data } = await api.call((svix) => svix.messageAttempt.listAttemptedDestinations(app, message));
-  const [destination] = data;
-  if (destination !== undefined && destination.status !== FAILED) return new Date(now);
-  return destination?.nextAttempt ?? null;
+  // One that was deleted is still shown, without its uid.
+  const destination = data.find(({ uid }) => uid === endpoint);
+  if (destination === undefined) return 'gone';
+  return destination.status === FAILED ? (destination.nextAttempt ?? null) : new Date(now);
 }
 
 function toTry({

@@ -5,8 +5,10 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Lease } from '../../../database/lease.ts';
 import type { Note } from '../../../events/log/note.ts';
 import type { EndpointTarget } from '../../endpoint/endpoint.ts';
+import type { StoredTargets } from '../sender.ts';
 import type { SvixApi } from './svix-api.ts';
 import { SvixFault } from './svix-api.ts';
 import { mendEndpoint, removeEndpoint, removeStrangers } from './svix-endpoint.ts';
@@ -15,8 +17,13 @@ export interface SvixMirrorParts {
   readonly api: SvixApi;
   /** The name of this installation's application at Svix. */
   readonly uid: () => Promise<string>;
-  /** Ids of the endpoints that Millrace has now, in the database. */
-  readonly storedIds: () => Promise<readonly string[]>;
+  /**
+   * A process may have been told of an older endpoint, and two processes that tell Svix of different ones would rotate its secrets
+   * back and forth.
+   */
+  readonly stored: StoredTargets;
+  /** Held while Svix is told of endpoints, so that one process does so at a time. */
+  readonly lease: Pick<Lease, 'acquire' | 'release' | 'held'>;
   readonly onNote: Note;
   /** Time from one look at everything to the next, in milliseconds. */
   readonly checkMs: number;
@@ -28,6 +35,8 @@ export interface SvixMirrorParts {
 const TOGETHER = 4;
 /** Pause after an unexpected failure, in milliseconds, such as a database that is away. */
 const AGAIN_MS = 1_000;
+/** Pause before the lease is asked for again that another process holds, in milliseconds. */
+const LEASE_MS = 100;
 
 export class SvixMirror {
   readonly #parts: SvixMirrorParts;
@@ -36,8 +45,8 @@ export class SvixMirror {
   readonly #wanted = new Map<string, EndpointTarget | null>();
   /** What Svix may have otherwise. */
   readonly #open = new Set<string>();
-  /** What Svix refuses to take, until it is changed or looked at again. */
-  readonly #refused = new Set<string>();
+  /** What Svix refuses to take, with the reason, until it is changed or looked at again. */
+  readonly #refused = new Map<string, string>();
   #strangers = true;
   #application: string | null = null;
   #running: Promise<void> | null = null;
@@ -69,6 +78,11 @@ export class SvixMirror {
   remove(id: string): void {
     this.#wanted.set(id, null);
     this.#look(id);
+  }
+
+  /** Why Svix does not take an endpoint, as a sentence; null when it does, as far as is known. */
+  fault(id: string): string | null {
+    return this.#refused.get(id) ?? null;
   }
 
   /** Looks at everything. */
@@ -110,22 +124,36 @@ export class SvixMirror {
 
   #look(id: string): void {
     this.#open.add(id);
-    this.#refused.delete(id);
     this.#wake();
   }
 
   #wake(): void {
     this.#running ??= this.#run().finally(() => {
       this.#running = null;
+      // It may have come while the lease was given back.
+      if (!this.#end.signal.aborted && this.#hasWork()) this.#wake();
     });
   }
 
   async #run(): Promise<void> {
-    const { api, onNote } = this.#parts;
+    const { lease } = this.#parts;
+    try {
+      await this.#settle();
+    } finally {
+      await lease.release().catch(() => undefined);
+    }
+  }
+
+  async #settle(): Promise<void> {
+    const { api, onNote, lease } = this.#parts;
     const { signal } = this.#end;
-    while (!signal.aborted && (this.#strangers || this.#open.size > 0)) {
+    while (!signal.aborted && this.#hasWork()) {
       try {
         await pause(api.pause(), undefined, { signal });
+        if (!lease.held() && !(await lease.acquire())) {
+          await pause(LEASE_MS, undefined, { signal });
+          continue;
+        }
         if (this.#open.size > 0) await this.#mendSome();
         else await this.#removeStrangers();
       } catch (error) {
@@ -136,6 +164,10 @@ export class SvixMirror {
         await pause(AGAIN_MS, undefined, { signal }).catch(() => undefined);
       }
     }
+  }
+
+  #hasWork(): boolean {
+    return this.#strangers || this.#open.size > 0;
   }
 
   async #mendSome(): Promise<void> {
@@ -149,15 +181,17 @@ export class SvixMirror {
   }
 
   async #mend(app: string, id: string): Promise<void> {
-    const { api, now, onNote } = this.#parts;
+    const { api, now, stored, onNote } = this.#parts;
     const target = this.#wanted.get(id) ?? null;
     try {
+      const fresh = target === null ? null : await stored.one(id);
       if (target === null) await removeEndpoint(api, app, id);
-      else await mendEndpoint(api, app, target, now());
+      else if (fresh !== null) await mendEndpoint(api, app, fresh, now());
+      this.#refused.delete(id);
     } catch (error) {
       if (!(error instanceof SvixFault) || error.kind !== 'refused') throw error;
       onNote('error', `Svix does not take the endpoint '${id}': its deliveries wait`, { fault: error.message });
-      this.#refused.add(id);
+      this.#refused.set(id, error.message);
     }
     // It may have been changed once more meanwhile.
     if ((this.#wanted.get(id) ?? null) !== target) return;
@@ -166,10 +200,10 @@ export class SvixMirror {
   }
 
   async #removeStrangers(): Promise<void> {
-    const { api, storedIds } = this.#parts;
+    const { api, stored } = this.#parts;
     this.#strangers = false;
     try {
-      await removeStrangers(api, await this.application(), storedIds);
+      await removeStrangers(api, await this.application(), stored.ids);
     } catch (error) {
       this.#strangers = true;
       throw error;

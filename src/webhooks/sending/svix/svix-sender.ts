@@ -3,6 +3,8 @@
  * it is told to Svix until that has accepted it, and then asked about until it has ended. Endpoints stay Millrace's, and Svix
  * gets their copies (svix-mirror.ts). Not here: Svix's API (svix-api.ts), and the queue (queue/).
  */
+import { randomUUID } from 'node:crypto';
+import { Lease } from '../../../database/lease.ts';
 import type { EndpointTarget } from '../../endpoint/endpoint.ts';
 import { Blanks } from '../blanks.ts';
 import { GONE, NO_BODY } from '../outcome.ts';
@@ -10,9 +12,10 @@ import type { DueRow, Handed, StoredAttempt } from '../queue/delivery-row.ts';
 import { QueueSender, type QueueSenderOptions } from '../queue/queue-sender.ts';
 import type { TakenDelivery } from '../queue/taken.ts';
 import type { Transport, TryResult } from '../queue/transport.ts';
-import type { SenderState } from '../sender.ts';
+import type { SenderState, StoredTargets } from '../sender.ts';
 import { SvixApi, type SvixCaller, SvixFault } from './svix-api.ts';
 import { SvixApplicationStore } from './svix-application-store.ts';
+import { svixHeaderFault } from './svix-headers.ts';
 import { createMessage, newTries, nextTry, resendMessage, type SvixTry } from './svix-messages.ts';
 import { SvixMirror } from './svix-mirror.ts';
 
@@ -28,6 +31,8 @@ export interface SvixTimes {
   readonly lostMs: number;
   /** First pause after Svix did not answer. */
   readonly pauseMs: number;
+  /** How long deliveries wait for an endpoint that Svix refuses, before it is looked whether it still does. */
+  readonly refusedMs: number;
   /** From one comparison of all endpoints to the next. */
   readonly checkMs: number;
 }
@@ -38,6 +43,7 @@ export const SVIX_TIMES: SvixTimes = {
   lookMs: [1_000, 2_000, 5_000, 15_000, 60_000],
   lostMs: 120_000,
   pauseMs: 1_000,
+  refusedMs: 60_000,
   checkMs: 3_600_000,
 };
 
@@ -45,8 +51,7 @@ export interface SvixSenderOptions extends QueueSenderOptions {
   readonly url: string;
   readonly token: string;
   readonly egress: SvixCaller;
-  /** Ids of all endpoints that are stored now. */
-  readonly storedIds: () => Promise<readonly string[]>;
+  readonly stored: StoredTargets;
   readonly times?: Partial<SvixTimes>;
 }
 
@@ -68,7 +73,7 @@ class SvixTransport implements Transport {
   readonly #api: SvixApi;
   readonly #mirror: SvixMirror;
 
-  constructor({ url, token, egress, mongo, storedIds, times, clockOffsetMs = () => 0, ...options }: SvixSenderOptions) {
+  constructor({ url, token, egress, mongo, stored, times, clockOffsetMs = () => 0, ...options }: SvixSenderOptions) {
     const { onNote = () => undefined } = options;
     this.#times = { ...SVIX_TIMES, ...times };
     const { callMs: timeoutMs, pauseMs, checkMs } = this.#times;
@@ -76,7 +81,8 @@ class SvixTransport implements Transport {
     const store = new SvixApplicationStore(mongo);
     const uid = () => store.uid();
     const now = () => Date.now() + clockOffsetMs();
-    this.#mirror = new SvixMirror({ api: this.#api, uid, storedIds, onNote, checkMs, now });
+    const lease = new Lease({ collection: mongo.log.collection('lease'), id: 'svix', owner: randomUUID() });
+    this.#mirror = new SvixMirror({ api: this.#api, uid, stored, lease, onNote, checkMs, now });
   }
 
   async start(): Promise<void> {
@@ -99,11 +105,22 @@ class SvixTransport implements Transport {
     return this.#api.state();
   }
 
+  fault(id: string): string | null {
+    return this.#mirror.fault(id);
+  }
+
+  headerFault(name: string): string | null {
+    return svixHeaderFault(name);
+  }
+
   async send({ row, body }: TakenDelivery, target: EndpointTarget, now: number): Promise<TryResult> {
     const wait = this.#api.pause();
     // Not all of them at once when Svix answers again.
     if (wait > 0) return later(row, wait * (1 + Math.random()));
     if (!(await this.#mirror.settled(target.id, this.#times.settleMs))) {
+      const { refusedMs } = this.#times;
+      // All its deliveries wait, not each for itself: there may be many.
+      if (this.#mirror.fault(target.id) !== null) return { ...later(row, 0), holdMs: refusedMs };
       return later(row, Math.max(this.#times.pauseMs, this.#api.pause()));
     }
     try {
@@ -141,9 +158,10 @@ class SvixTransport implements Transport {
     const told = { message, seen: last.id };
     if (tries.some(({ error }) => error === null)) return { ...news, outcome: { state: 'delivered' }, handed: told };
     const over = row.trigger === 'test' || last.status === GONE;
-    const next = over ? null : await nextTry(this.#api, app, message, now);
-    // Told once more, it had one try. What was lost gets all its tries with a new message.
-    if (next === null && handed.lost && !over)
+    const next = over ? null : await nextTry(this.#api, app, { message, endpoint: row.endpoint }, now);
+    // Told once more, it had one try. What was lost, or belonged to an endpoint that another one replaces, gets all its tries
+    // with a new message.
+    if (next === 'gone' || (next === null && handed.lost && !over))
       return { ...news, outcome: { state: 'pending', pauseMs: 0 }, handed: null };
     if (next === null) return { ...news, outcome: { state: 'dead' }, handed: told };
     const pauseMs = Math.max(next.getTime() - now, 0) + LATE_MS;

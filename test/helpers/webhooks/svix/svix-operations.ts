@@ -25,12 +25,24 @@ type Body = {
   readonly key?: string;
   readonly gracePeriodSeconds?: number;
   readonly headers?: Record<string, string>;
-} & Partial<Pick<SvixEndpoint, 'url' | 'description' | 'eventTypes' | 'disabled' | 'throttleRate'>> & {
+} & Partial<Pick<SvixEndpoint, 'url' | 'description' | 'eventTypes' | 'disabled' | 'throttleRate' | 'metadata'>> & {
     readonly secret?: string | null;
   };
 
-/** Header fields whose values Svix does not show. */
-const SENSITIVE = new Set(['authorization', 'x-api-key', 'x-auth-token', 'x-authorization']);
+/** Header fields whose values the open server does not show. */
+const SENSITIVE = new Set([
+  'authorization',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'www-authenticate',
+  'x-api-key',
+  'x-auth-token',
+]);
+/** Header fields that the open server refuses, as far as Millrace does not itself. */
+const FORBIDDEN =
+  /^(age|cache-control|clear-site-data|expires|pragma|trailers|warning|(x-amzn?-|x-google|x-goog-|x-gfe|x-azure-|x-fd-|x-svix-|svix-).*)$/;
+const MAX_VALUE = 4_096;
+const MAX_OLD_KEYS = 10;
 const STATUS_TEXT = { 0: 'success', 2: 'fail' } as const;
 
 export function fault(status: number, code: string, detail: string): Answered {
@@ -68,9 +80,11 @@ function application(state: SvixState, { uid = '', name = '' }: Body): Answered 
     uid,
     name,
     endpoints: new Map(),
+    deleted: new Map(),
     messages: new Map(),
     byEventId: new Map(),
     attempts: new Map(),
+    cache: null,
   };
   state.apps.set(uid, app);
   const times = { createdAt: state.time(), updatedAt: state.time() };
@@ -78,19 +92,21 @@ function application(state: SvixState, { uid = '', name = '' }: Body): Answered 
 }
 
 function created(state: SvixState, app: SvixApplication, body: Body): Answered {
-  const { uid = null, secret, headers = {} } = body;
+  const { uid = null, secret } = body;
   if (find(app, uid ?? '') !== undefined) return fault(409, 'conflict', 'An endpoint with this uid exists');
   const endpoint: SvixEndpoint = {
     ...written(body),
     id: state.newId('ep'),
     uid,
-    headers: { ...headers },
+    // The open server passes over `headers` here.
+    headers: {},
     key: secret ?? `whsec_${Buffer.from(state.newId('key')).toString('base64')}`,
     oldKeys: [],
     createdAt: state.time(),
     updatedAt: state.time(),
   };
   app.endpoints.set(endpoint.id, endpoint);
+  app.cache = null;
   return { status: 201, body: shown(endpoint) };
 }
 
@@ -101,10 +117,13 @@ function ofEndpoint(state: SvixState, app: SvixApplication, { operationId, path,
     case 'v1.endpoint.get':
       return { status: 200, body: shown(endpoint) };
     case 'v1.endpoint.upsert':
-      Object.assign(endpoint, written(body), { updatedAt: state.time() });
+      Object.assign(endpoint, written(body), { uid: body.uid ?? null, updatedAt: state.time() });
+      app.cache = null;
       return { status: 200, body: shown(endpoint) };
     case 'v1.endpoint.delete':
       app.endpoints.delete(endpoint.id);
+      app.deleted.set(endpoint.id, { ...endpoint, uid: null });
+      app.cache = null;
       return { status: 204, body: null };
     case 'v1.endpoint.get-headers': {
       const entries = Object.entries(endpoint.headers);
@@ -112,14 +131,22 @@ function ofEndpoint(state: SvixState, app: SvixApplication, { operationId, path,
       const sensitive = entries.filter(([name]) => SENSITIVE.has(name.toLowerCase())).map(([name]) => name);
       return { status: 200, body: { headers: Object.fromEntries(open), sensitive } };
     }
-    case 'v1.endpoint.set-headers':
+    case 'v1.endpoint.set-headers': {
+      const refused = headerFault(body.headers ?? {});
+      if (refused !== null) return refused;
       endpoint.headers = { ...body.headers };
       return { status: 204, body: null };
+    }
     case 'v1.endpoint.get-secret':
       return { status: 200, body: { key: endpoint.key } };
     case 'v1.endpoint.rotate-secret': {
-      const until = Date.parse(state.time()) + (body.gracePeriodSeconds ?? 86_400) * 1_000;
-      endpoint.oldKeys.unshift({ key: endpoint.key, until });
+      const now = Date.parse(state.time());
+      const until = now + (body.gracePeriodSeconds ?? 86_400) * 1_000;
+      const old = [{ key: endpoint.key, until }, ...endpoint.oldKeys].filter((one) => one.until > now);
+      if (old.length > MAX_OLD_KEYS)
+        return fault(400, 'limit_reached', `You can only rotate a key ${MAX_OLD_KEYS} times`);
+      endpoint.oldKeys = old;
+      app.cache = null;
       endpoint.key = body.key ?? endpoint.key;
       return { status: 204, body: null };
     }
@@ -163,7 +190,8 @@ function ofMessage(state: SvixState, app: SvixApplication, { operationId, path, 
       };
     case 'v1.message-attempt.list-attempted-destinations': {
       const [newest] = attempts;
-      const endpoint = app.endpoints.get(newest?.endpointId ?? '');
+      const of = newest?.endpointId ?? '';
+      const endpoint = app.endpoints.get(of) ?? app.deleted.get(of);
       const { metadata: _, ...rest } = endpoint === undefined ? { metadata: {} } : shown(endpoint);
       const one = newest && {
         ...rest,
@@ -182,16 +210,36 @@ function ofMessage(state: SvixState, app: SvixApplication, { operationId, path, 
   }
 }
 
+function headerFault(headers: Readonly<Record<string, string>>): Answered | null {
+  for (const [name, value] of Object.entries(headers)) {
+    const msg = FORBIDDEN.test(name.toLowerCase())
+      ? 'Header uses a forbidden key.'
+      : value.length > MAX_VALUE && 'Maximum header length is 4096 bytes';
+    if (msg === false) continue;
+    return { status: 422, body: { detail: [{ loc: ['body', 'headers'], msg, type: 'value_error.jsondecode' }] } };
+  }
+  return null;
+}
+
 function find(app: SvixApplication, id: string): SvixEndpoint | undefined {
   return app.endpoints.get(id) ?? [...app.endpoints.values()].find(({ uid }) => uid === id);
 }
 
-function written({ url = '', description = '', channels = null, eventTypes = null, disabled, throttleRate }: Body) {
-  return { url, description, channels, eventTypes, disabled: disabled ?? false, throttleRate: throttleRate ?? null };
+function written({ url = '', description = '', channels = null, eventTypes = null, ...rest }: Body) {
+  const { disabled, throttleRate, metadata = {} } = rest;
+  return {
+    metadata,
+    url,
+    description,
+    channels,
+    eventTypes,
+    disabled: disabled ?? false,
+    throttleRate: throttleRate ?? null,
+  };
 }
 
 function shown({ headers: _, key: __, oldKeys: ___, ...endpoint }: SvixEndpoint) {
-  return { ...endpoint, metadata: {} };
+  return endpoint;
 }
 
 function shownMessage({ body: _, ...message }: SvixMessage) {

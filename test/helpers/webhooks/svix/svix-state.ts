@@ -14,6 +14,7 @@ export interface SvixEndpoint {
   disabled: boolean;
   throttleRate: number | null;
   headers: Record<string, string>;
+  metadata: Record<string, string>;
   key: string;
   oldKeys: { readonly key: string; readonly until: number }[];
   readonly createdAt: string;
@@ -48,10 +49,14 @@ export interface SvixApplication {
   readonly uid: string;
   readonly name: string;
   readonly endpoints: Map<string, SvixEndpoint>;
+  /** Deleted endpoints, which are still shown with what was sent to them. */
+  readonly deleted: Map<string, SvixEndpoint>;
   readonly messages: Map<string, SvixMessage>;
   readonly byEventId: Map<string, SvixMessage>;
   /** By message, the oldest first. */
   readonly attempts: Map<string, SvixAttempt[]>;
+  /** Headers of endpoints as they were read with a message; null after a change of an endpoint that is not one of headers. */
+  cache: ReadonlyMap<string, Readonly<Record<string, string>>> | null;
 }
 
 interface Task {
@@ -109,6 +114,7 @@ export class SvixState {
   /** Takes a message for all endpoints that listen. */
   create(app: SvixApplication, message: SvixMessage): void {
     app.messages.set(message.id, message);
+    app.cache ??= new Map([...app.endpoints.values()].map(({ id, headers }) => [id, headers]));
     app.attempts.set(message.id, []);
     if (message.eventId !== null) {
       app.byEventId.set(message.eventId, message);
@@ -151,11 +157,12 @@ export class SvixState {
     if (endpoint !== undefined && !endpoint.disabled) {
       const timestamp = this.time();
       const begun = performance.now();
-      const { code, response, retryAfter } = await this.#call(endpoint, message, life);
+      const { code, response, retryAfter } = await this.#call(app, endpoint, message, life);
       if (life.aborted) return;
       const succeeded = code >= 200 && code < 300;
       const pause = succeeded || trigger === 1 ? undefined : this.#schedule[attempt];
-      const next = pause === undefined ? null : this.#now() + Math.max(pause, retryAfter * 1_000);
+      // What the receiver asks for counts up to twice the pause.
+      const next = pause === undefined ? null : this.#now() + Math.min(Math.max(pause, retryAfter * 1_000), 2 * pause);
       app.attempts.get(message.id)?.push({
         id: this.newId('atmpt'),
         msgId: message.id,
@@ -175,7 +182,7 @@ export class SvixState {
     this.wake();
   }
 
-  async #call(endpoint: SvixEndpoint, { id, body }: SvixMessage, life: AbortSignal) {
+  async #call(app: SvixApplication, endpoint: SvixEndpoint, { id, body }: SvixMessage, life: AbortSignal) {
     const at = String(Math.floor(this.#now() / 1_000));
     const live = [endpoint.key, ...endpoint.oldKeys.filter(({ until }) => until > this.#now()).map(({ key }) => key)];
     const signatures = live.map((key) => {
@@ -183,7 +190,7 @@ export class SvixState {
       return `v1,${createHmac('sha256', secret).update(`${id}.${at}.${body}`).digest('base64')}`;
     });
     const headers = {
-      ...endpoint.headers,
+      ...(app.cache?.get(endpoint.id) ?? endpoint.headers),
       'webhook-id': id,
       'webhook-timestamp': at,
       'webhook-signature': signatures.join(' '),

@@ -132,7 +132,14 @@ export function pausing(scene: MakeScene, { hasBreaker }: SenderTraits): void {
   t.test('health', async (t) => {
     const { sender, receiver, endpoint, tried, reaches } = await scene(t);
     const health = async () => (await sender.health([endpoint.id])).get(endpoint.id);
-    const none = { breaker: 'closed', pending: 0, lastSuccessAt: null, lastFailureAt: null, failingSince: null };
+    const none = {
+      breaker: 'closed',
+      pending: 0,
+      lastSuccessAt: null,
+      lastFailureAt: null,
+      failingSince: null,
+      fault: null,
+    };
     t.strictSame(await health(), none);
     receiver.answer = ({ id }) => (id === '1-1' ? 500 : 200);
     await sender.submit([newDelivery(endpoint.id, 1)]);

@@ -1,15 +1,18 @@
 /** Svix's endpoints are kept like Millrace's, whoever changes which of them, and however often Svix fails meanwhile. */
+import { createHmac } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import type { EndpointTarget } from '../../../../src/webhooks/endpoint/endpoint.ts';
+import { rotated } from '../../../../src/webhooks/endpoint/signing-secrets.ts';
+import { DeliveryStore } from '../../../../src/webhooks/sending/queue/delivery-store.ts';
 import { testMongo } from '../../../helpers/mongo.ts';
 import { Random, runSeed } from '../../../helpers/random.ts';
 import { until } from '../../../helpers/until.ts';
-import { newDelivery, newEndpoint, newSecret } from '../../../helpers/webhooks/endpoints.ts';
-import { startReceiver } from '../../../helpers/webhooks/receiver.ts';
+import { newDeliveries, newDelivery, newEndpoint, newSecret } from '../../../helpers/webhooks/endpoints.ts';
+import { type Received, startReceiver } from '../../../helpers/webhooks/receiver.ts';
 import { type SvixServer, startSvix } from '../../../helpers/webhooks/svix/svix-server.ts';
 import type { SvixEndpoint } from '../../../helpers/webhooks/svix/svix-state.ts';
-import { openSvix } from '../../../helpers/webhooks/svix-world.ts';
+import { openSvix, type SvixWorld, storedIn } from '../../../helpers/webhooks/svix-world.ts';
 
 const CHANGES = 50;
 const HOUR = 3_600_000;
@@ -40,8 +43,7 @@ t.test('after 50 random changes on either side the endpoints are equal', async (
   const pick = <T>(all: readonly T[]): T | undefined => all[Math.floor(random() * all.length)];
   const [place, svix] = await Promise.all([testMongo(t), startSvix(t)]);
   const ours = new Map<string, EndpointTarget>();
-  const storedIds = async () => [...ours.keys()];
-  const { sender } = await openSvix(t, { ...place, svix, storedIds, times: { checkMs: 400 } });
+  const { sender } = await openSvix(t, { ...place, svix, stored: storedIn(ours), times: { checkMs: 400 } });
   const set = async (target: EndpointTarget) => {
     ours.set(target.id, target);
     await sender.ensureEndpoint(target);
@@ -119,18 +121,119 @@ t.test('two installations with one token leave each other alone', async (t) => {
   );
 });
 
-t.test('an endpoint that Svix refuses keeps no other one waiting', async (t) => {
+t.test('a new endpoint sends its own headers from its first delivery on, and changed ones at once', async (t) => {
   const [place, svix, receiver] = await Promise.all([testMongo(t), startSvix(t), startReceiver(t)]);
-  const { sender, reaches, notes } = await openSvix(t, { ...place, svix });
-  let refused = 0;
-  svix.fate = (operation) => (operation === 'v1.endpoint.create' && refused++ === 0 ? 422 : 'fine');
-  const [bad, good] = [newEndpoint(receiver.url), newEndpoint(receiver.url)];
+  const { sender, reaches } = await openSvix(t, { ...place, svix });
+  const plain = newEndpoint(receiver.url);
+  const headed = newEndpoint(receiver.url, { headers: { authorization: 'Bearer a', 'x-team': '1' } });
+  await sender.ensureEndpoint(plain);
+  await sender.submit([newDelivery(plain.id, 1)]);
+  await reaches(`${plain.id}:1-1`, 'delivered');
+  await sender.ensureEndpoint(headed);
+  await sender.submit([newDelivery(headed.id, 2)]);
+  await reaches(`${headed.id}:1-2`, 'delivered');
+  await sender.ensureEndpoint({ ...headed, headers: { authorization: 'Bearer b' } });
+  await sender.submit([newDelivery(headed.id, 3)]);
+  await reaches(`${headed.id}:1-3`, 'delivered');
+  t.strictSame(
+    receiver.received.map(({ headers }) => [headers['authorization'], headers['x-team']]),
+    [
+      [undefined, undefined],
+      ['Bearer a', '1'],
+      ['Bearer b', undefined],
+    ],
+  );
+});
+
+/** Signatures of the newest delivery, which is made for that. */
+async function signaturesOf(t: Test, scene: Awaited<ReturnType<typeof rotating>>): Promise<number> {
+  scene.count += 1;
+  await scene.sender.submit([newDelivery(scene.target.id, scene.count)]);
+  await scene.reaches(`${scene.target.id}:1-${scene.count}`, 'delivered');
+  const { headers = {}, body = '' }: Partial<Received> = scene.receiver.received.at(-1) ?? {};
+  const [id, at, signatures] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) => headers[name]);
+  const right = scene.target.secrets.map(({ secret }) => {
+    const key = Buffer.from(secret.replace('whsec_', ''), 'base64');
+    return `v1,${createHmac('sha256', key).update(`${id}.${at}.${body}`).digest('base64')}`;
+  });
+  t.strictSame(new Set(signatures?.split(' ')), new Set(right), 'the live secrets sign, and no other');
+  return signatures?.split(' ').length ?? 0;
+}
+
+async function rotating(t: Test) {
+  const [place, svix, receiver] = await Promise.all([testMongo(t), startSvix(t), startReceiver(t)]);
+  const stored = new Map<string, EndpointTarget>();
+  const worlds = [1, 2].map(() => openSvix(t, { ...place, svix, stored: storedIn(stored) }));
+  const [first, second] = await Promise.all(worlds);
+  const target = newEndpoint(receiver.url, { headers: { 'x-team': '1' } });
+  const scene = { ...first, receiver, target, count: 0, rotate: async (_graceMs: number) => {} };
+  const tell = async () => {
+    stored.set(target.id, scene.target);
+    await Promise.all([first?.sender.ensureEndpoint(scene.target), second?.sender.ensureEndpoint(scene.target)]);
+  };
+  scene.rotate = async (graceMs) => {
+    scene.target = { ...scene.target, secrets: rotated(scene.target.secrets, newSecret(), graceMs, Date.now()) };
+    await tell();
+  };
+  await tell();
+  return scene as typeof scene & SvixWorld;
+}
+
+t.test('twelve rotations in two processes at once leave three secrets that sign', async (t) => {
+  const scene = await rotating(t);
+  for (let n = 0; n < 12; n += 1) await scene.rotate(HOUR);
+  t.equal(await signaturesOf(t, scene), 3);
+  t.equal(scene.receiver.received.at(-1)?.headers['x-team'], '1');
+});
+
+t.test('a rotation without grace ends the secrets before it', async (t) => {
+  const scene = await rotating(t);
+  await scene.rotate(HOUR);
+  t.equal(await signaturesOf(t, scene), 2);
+  await scene.rotate(0);
+  t.equal(await signaturesOf(t, scene), 1);
+});
+
+t.test('a delivery whose endpoint is replaced at Svix between its tries is delivered by the new one', async (t) => {
+  const scene = await rotating(t);
+  await scene.rotate(HOUR);
+  await signaturesOf(t, scene);
+  scene.receiver.answer = () => 500;
+  await scene.sender.submit([newDelivery(scene.target.id, 99)]);
+  await scene.tried(`${scene.target.id}:1-99`, 1);
+  scene.receiver.answer = () => 204;
+  await scene.rotate(0);
+  t.equal(await signaturesOf(t, scene), 1);
+  await scene.sender.resend(`${scene.target.id}:1-99`);
+  await scene.reaches(`${scene.target.id}:1-99`, 'delivered');
+});
+
+t.test('an endpoint that Svix refuses shows why, waits at rest, and keeps no other one waiting', async (t) => {
+  const [place, svix, receiver] = await Promise.all([testMongo(t), startSvix(t), startReceiver(t)]);
+  const { sender, reaches, notes } = await openSvix(t, { ...place, svix, times: { refusedMs: 60_000 } });
+  const [bad, good] = [newEndpoint(receiver.url, { headers: { pragma: 'x' } }), newEndpoint(receiver.url)];
   await sender.ensureEndpoint(bad);
   await until(() => notes.some((note) => note.includes(`Svix does not take the endpoint '${bad.id}'`)), 'it is noted');
   await sender.ensureEndpoint(good);
-  await sender.submit([bad, good].map(({ id }) => newDelivery(id, 1)));
+  await sender.submit([...newDeliveries(bad.id, 200), newDelivery(good.id, 1)]);
   await reaches(`${good.id}:1-1`, 'delivered');
-  t.equal((await sender.delivery(`${bad.id}:1-1`))?.delivery.state, 'pending');
-  await sender.ensureEndpoint({ ...bad, ratePerSecond: 10 });
-  await reaches(`${bad.id}:1-1`, 'delivered');
+  const health = async (id: string) => (await sender.health([id])).get(id);
+  t.match(await health(bad.id), { pending: 200, breaker: 'closed', fault: /422.*Header uses a forbidden key/ });
+  t.match(await health(good.id), { fault: null });
+  const rows = async () => (await sender.deliveries({ endpoint: bad.id, limit: 1_000 })).deliveries;
+  await until(async () => (await rows()).every(({ nextAttemptAt }) => nextAttemptAt !== null), 'all are given back');
+  const asked = [...svix.asked.values()].reduce((sum, count) => sum + count, 0);
+  const picks = t.capture(DeliveryStore.prototype, 'take', DeliveryStore.prototype.take);
+  await sender.submit(newDeliveries(bad.id, 200, 201));
+  sender.wake();
+  await sender.submit([newDelivery(good.id, 2)]);
+  await reaches(`${good.id}:1-2`, 'delivered');
+  t.notOk(
+    picks().some(({ args }) => args[0].some(({ endpoint }) => endpoint === bad.id)),
+    'none of them is taken',
+  );
+  t.ok([...svix.asked.values()].reduce((sum, count) => sum + count, 0) < asked + 20, 'Svix is not asked for each');
+  await sender.ensureEndpoint({ ...bad, headers: {} });
+  for (const number of [1, 400]) await reaches(`${bad.id}:1-${number}`, 'delivered');
+  t.match(await health(bad.id), { fault: null });
 });

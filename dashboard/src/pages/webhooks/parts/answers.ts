@@ -22,6 +22,8 @@ export interface Endpoint {
     readonly lastSuccessAt: string | null;
     readonly lastFailureAt: string | null;
     readonly failingSince: string | null;
+    /** Why the service that sends does not take it. */
+    readonly fault: string | null;
   };
 }
 

@@ -24,6 +24,9 @@ export function healthOf({ enabled, disabledReason, health }: Endpoint) {
     const why = disabledReason === null ? '' : `, ${DISABLED[disabledReason]}`;
     return { color: 'gray', word: 'disabled', title: `Disabled${why}. Nothing is sent.` };
   }
+  if (health.fault !== null) {
+    return { color: 'red', word: 'refused', title: `${health.fault}. Its deliveries wait.` };
+  }
   if (health.breaker === 'open') {
     return {
       color: 'red',
