@@ -56,9 +56,7 @@ export class MemorySender implements Sender {
 
   async start(): Promise<void> {}
 
-  headerFault(): null {
-    return null;
-  }
+  headerFault = () => null;
 
   state(): SenderState {
     return { kind: 'direct' };
