@@ -181,9 +181,9 @@ export async function buildApp(parts: Parts, log: Logger): Promise<FastifyInstan
       await context.register(draftRoutes, { ...parts, ...parts.auth, mode: config.mode, subscriptions });
       await context.register(signRoutes, { ...parts, publicUrl: config.publicUrl });
       const position = () => parts.events.feed.position;
-      await context.register(endpointRoutes, { ...parts, mode: config.mode, position });
-      await context.register(deliveryRoutes, { ...parts, mode: config.mode, position });
-      await context.register(hookRoutes, { ...parts, mode: config.mode });
+      await context.register(endpointRoutes, { ...parts, ...parts.auth, mode: config.mode, position });
+      await context.register(deliveryRoutes, { ...parts, ...parts.auth, mode: config.mode, position });
+      await context.register(hookRoutes, { ...parts, ...parts.auth, mode: config.mode });
       const described = new DescribedCollections(parts);
       await context.register(collectionRoutes, { ...parts, described, publicUrl: config.publicUrl });
       await context.register(runRoutes, parts);

@@ -3,6 +3,7 @@
  * whether its policies allow the action at all (policies/), and the routes.
  */
 import type { FastifyRequest } from 'fastify';
+import type { Authenticator } from '../../auth/authenticator.ts';
 import { type Action, type ClientPrincipal, stampBy } from '../../auth/identity/principal.ts';
 import type { Stamp } from '../../database/system-collection.ts';
 import type { Mode } from '../../kernel/config/config.ts';
@@ -37,6 +38,26 @@ export function askingFor(
   }
   const maker = makerOf(principal);
   return { maker, of: principal.kind === 'owner' ? null : maker, stamp: stampBy(scope, id) };
+}
+
+/**
+ * Checks once more the session or key that admitted a request, after the request added something that outlasts it: what ends a
+ * session may have looked for that just before.
+ * @param undo removes what was added
+ * @throws MillraceError `invalid-credential` when the session or key has ended
+ */
+export async function confirmStanding(
+  authenticator: Pick<Authenticator, 'present'>,
+  { principal }: Pick<FastifyRequest, 'principal'>,
+  undo: () => Promise<void>,
+): Promise<void> {
+  if (principal.kind === 'anonymous') return;
+  try {
+    await authenticator.present(principal);
+  } catch (error) {
+    if (error instanceof MillraceError && error.code === 'invalid-credential') await undo();
+    throw error;
+  }
 }
 
 function makerOf(principal: ClientPrincipal): Maker {

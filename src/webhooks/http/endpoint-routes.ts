@@ -3,6 +3,7 @@
  * (endpoint/), and single deliveries (delivery-routes.ts).
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Authenticator } from '../../auth/authenticator.ts';
 import type { Action } from '../../auth/identity/principal.ts';
 import { versionCondition, versionTag } from '../../collections/store/preconditions.ts';
 import { type LogPosition, parsePosition } from '../../events/log/position.ts';
@@ -16,7 +17,7 @@ import type { EndpointChange, Endpoints, ShownEndpoint } from '../endpoint/endpo
 import type { LogReplays } from '../planning/replays.ts';
 import type { LogSamples } from '../planning/samples.ts';
 import type { Health, Sender } from '../sending/sender.ts';
-import { askingFor } from './asking.ts';
+import { askingFor, confirmStanding } from './asking.ts';
 import { ENDPOINT_OPERATIONS as OPERATIONS } from './endpoint-operations.ts';
 import { TEST_TYPE, testDelivery } from './test-delivery.ts';
 import { RECOVER, REPLAY, ROTATE, TEST } from './webhook-shapes.ts';
@@ -29,6 +30,7 @@ export interface Webhooks {
 }
 
 export interface WebhookRoutesOptions {
+  readonly authenticator: Pick<Authenticator, 'present'>;
   readonly policies: Policies;
   readonly webhooks: Webhooks;
   readonly mode: Mode;
@@ -53,7 +55,7 @@ const UNTRIED: Health = {
 };
 
 export async function endpointRoutes(app: FastifyInstance, options: WebhookRoutesOptions): Promise<void> {
-  const { policies, mode, position } = options;
+  const { authenticator, policies, mode, position } = options;
   const { endpoints, sender, samples, replays } = options.webhooks;
   const enter = (request: FastifyRequest, action: Action) => {
     parameters(request, []);
@@ -82,6 +84,8 @@ export async function endpointRoutes(app: FastifyInstance, options: WebhookRoute
   app.post(URL, { config: OPERATIONS.create }, async (request, reply) => {
     const { maker, stamp } = enter(request, 'create');
     const { shown, secret } = await endpoints.create(request.body, maker, stamp);
+    const { id } = shown.endpoint;
+    await confirmStanding(authenticator, request, () => endpoints.remove({ id, of: null, stamp }));
     return send(reply.code(201).header('location', `${URL}/${shown.endpoint.id}`), shown, { secret });
   });
 

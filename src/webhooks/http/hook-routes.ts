@@ -5,6 +5,7 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import Type from 'typebox';
+import type { Authenticator } from '../../auth/authenticator.ts';
 import type { Action } from '../../auth/identity/principal.ts';
 import { ASKED_ERRORS, answer, CHECKED_ERRORS, DONE, jsonBody, operation } from '../../contract/operation.ts';
 import { idParameter, queryParameter } from '../../contract/parameters.ts';
@@ -17,7 +18,7 @@ import type { Policies } from '../../policies/policies.ts';
 import { DISABLED_REASONS, HOOKS, type Maker } from '../endpoint/endpoint.ts';
 import { FILTER, URL as TARGET_URL } from '../endpoint/endpoint-schema.ts';
 import type { Endpoints, ShownEndpoint } from '../endpoint/endpoints.ts';
-import { askingFor } from './asking.ts';
+import { askingFor, confirmStanding } from './asking.ts';
 import type { OnId } from './endpoint-routes.ts';
 
 const tag = 'Webhooks';
@@ -100,13 +101,14 @@ const OPERATIONS = {
 };
 
 export interface HookRoutesOptions {
+  readonly authenticator: Pick<Authenticator, 'present'>;
   readonly policies: Policies;
   readonly webhooks: { readonly endpoints: Endpoints };
   readonly mode: Mode;
 }
 
 export async function hookRoutes(app: FastifyInstance, options: HookRoutesOptions): Promise<void> {
-  const { policies, mode } = options;
+  const { authenticator, policies, mode } = options;
   const { endpoints } = options.webhooks;
   const enter = (request: FastifyRequest, action: Action) => {
     parameters(request, []);
@@ -136,6 +138,8 @@ export async function hookRoutes(app: FastifyInstance, options: HookRoutesOption
     const { shown, secret } = await endpoints.create(body, maker, stamp, HOOKS).catch((error: unknown) => {
       throw asHookError(error);
     });
+    const { id } = shown.endpoint;
+    await confirmStanding(authenticator, request, () => endpoints.remove({ id, of: null, stamp }));
     return reply
       .code(201)
       .header('location', `${PATH}/${shown.endpoint.id}`)

@@ -3,6 +3,7 @@
  * before, unless the proof comes from the person who registered.
  */
 import t, { type Test } from 'tap';
+import { toPrincipal } from '../../../src/auth/identity/user.ts';
 import { type Account, ask, PASSWORD, signIn, signUp, toAccount } from '../../helpers/accounts.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { codeNow, setUpFactor } from '../../helpers/factors/authenticator.ts';
@@ -212,6 +213,15 @@ t.test('the first proof of an address', async (t) => {
     const credential = { ...new SoftPasskey(ORIGIN).create(again), type: 'public-key' as const };
     const added = parts.auth.passkeys.add(user, maker.session, { name: 'x', credential }, STAMP);
     await t.rejects(added, { code: 'invalid-credential' });
+    const { authenticator } = parts.auth;
+    const { authenticate } = authenticator;
+    authenticator.authenticate = () => toPrincipal(user, maker.session, Date.now() + 60_000);
+    const hook = { targetUrl: 'http://127.0.0.1:8099/', event: 'todos.created' };
+    t.match((await ask(app, 'POST /hooks', hook, maker)).json(), { code: 'invalid-credential' });
+    const endpoint = { url: hook.targetUrl, types: [hook.event] };
+    t.match((await ask(app, 'POST /webhooks/endpoints', endpoint, maker)).json(), { code: 'invalid-credential' });
+    authenticator.authenticate = authenticate;
+    t.strictSame(await parts.webhooks.endpoints.idsOf({ kind: 'user', id: user._id }), []);
     t.equal(await log('factors').countDocuments({ _id: user._id }), 0);
     t.equal(await log('passkeys').countDocuments({ user: user._id }), 0);
     t.strictSame((await users.get(user._id)).identities, []);
