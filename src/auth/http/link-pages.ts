@@ -20,7 +20,7 @@ interface Plan {
 
 const SCRIPT = `const forms=[...document.querySelectorAll('form')],says=document.getElementById('says'),token=location.hash.slice(1);
 const hide=()=>{for(const form of forms)form.hidden=true};history.replaceState(null,'',location.pathname);
-onhashchange=()=>location.reload();
+addEventListener('hashchange',()=>location.reload());
 if(!token){says.textContent='The link is not complete. Open it once more as it was given to you.';hide()}
 for(const form of forms)form.addEventListener('submit',async(event)=>{event.preventDefault();
 const button=form.querySelector('button');button.disabled=true;says.textContent='';
