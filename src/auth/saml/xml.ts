@@ -25,7 +25,7 @@ const MAX_DEPTH = 40;
 /** A response about a user in ten thousand groups has a third of it. */
 const MAX_ELEMENTS = 50_000;
 /** Of an element and those around it: the parser copies their namespaces for each element. */
-const MAX_ATTRIBUTES = 256;
+const MAX_ATTRIBUTES = 128;
 const DECLARATION = /^\uFEFF?<\?xml\s[^<>]*\?>/;
 
 /** @throws SamlFault for text that is not the Base64 of UTF-8 */
