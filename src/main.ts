@@ -60,12 +60,13 @@ async function serve(config: Config, log: Logger, stopping: Promise<string>): Pr
   const opened = await Promise.race([open(config), stopping]);
   if (typeof opened === 'string') return;
   const [embedded, { makeParts }] = opened;
+  let cannotServe = false;
   try {
     const parts = await Promise.race([
       makeParts(
         config,
         embedded?.url ?? config.database.url ?? '',
-        (error) => log.error({ err: error }, 'Background work failed'),
+        (error) => cannotServe || log.error({ err: error }, 'Background work failed'),
         (letter) => log.info(letter),
         (advice) => log.warn(advice),
       ),
@@ -74,6 +75,10 @@ async function serve(config: Config, log: Logger, stopping: Promise<string>): Pr
     if (typeof parts === 'string') return;
     try {
       await serveParts(parts, log, embedded, stopping);
+    } catch (error) {
+      // What the closing interrupts would stand before the one error that matters.
+      cannotServe = true;
+      throw error;
     } finally {
       await withinTime(parts.close(), CLOSE_MS);
     }

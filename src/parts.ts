@@ -85,9 +85,9 @@ export interface Parts {
 /**
  * Opens everything in order. A start that fails closes what it had opened.
  * @param url connection string of the database
- * @param onError called with errors of background work, which no request can be answered with
+ * @param onError called with errors of background work, which no request can be answered with; no more once the start failed
  * @param onLetter shows letters and runs of functions at the terminal, in development mode
- * @param onAdvice told what those who run the server could improve
+ * @param onAdvice called with what those who run the server could improve, and with faults after which work goes on
  * @throws UnusableDatabase when the server cannot carry Millrace, ConfigError when a store of files cannot be used
  */
 export async function makeParts(
@@ -99,11 +99,19 @@ export async function makeParts(
 ): Promise<Parts> {
   const settings = { url, database: config.database.name };
   const closers = new Closers();
+  let hasFailed = false;
+  // What the closing of a failed start interrupts would stand before the one error that matters.
+  const unlessFailed =
+    <T>(report: (what: T) => void) =>
+    (what: T) => {
+      if (!hasFailed) report(what);
+    };
   try {
     const mongo = closers.add(await openMongo(settings), (it) => it.close());
-    return await makeOn(mongo, closers, config, onError, onLetter, onAdvice);
+    return await makeOn(mongo, closers, config, unlessFailed(onError), onLetter, unlessFailed(onAdvice));
   } catch (error) {
-    await closers.close().catch(onError);
+    hasFailed = true;
+    await closers.close().catch(() => undefined);
     throw mayNot(error, settings) ?? error;
   }
 }
@@ -180,7 +188,10 @@ async function makeOn(
   );
 
   const onNote: Note = (level, message, details) => {
-    if (level !== 'info') onError(new Error(`${message}: ${JSON.stringify(details)}`));
+    const text = `${message}: ${JSON.stringify(details)}`;
+    if (level === 'error') onError(new Error(text));
+    // Work that goes on by itself needs no one to act.
+    else if (level === 'warn') onAdvice(text);
   };
   const events = closers.add(await openEvents(mongo, { ...config.events, onNote }), (it) => it.close());
   // What every process holds in memory and keeps in force within a second.

@@ -42,8 +42,8 @@ export interface StreamReply {
   readonly token: string | null;
   /** Size of the reply's entries in bytes. */
   readonly bytes: number;
-  /** The operation time that the server reported. */
-  readonly time: Timestamp;
+  /** The operation time that the server reported; null from a server that was started a moment ago and names none yet. */
+  readonly time: Timestamp | null;
 }
 
 const UNKNOWN_STAGE = 40324;
@@ -73,7 +73,7 @@ export async function* changeStream(options: ChangeStreamOptions): AsyncGenerato
       }
       if (batch.token === null) throw new TypeError('The change stream gave no resume token');
       const token = fragments.length === 0 ? batch.token : null;
-      yield { changes, token, bytes: batch.bytes, time: timestamp(reply['operationTime']) };
+      yield { changes, token, bytes: batch.bytes, time: timeOf(reply) };
       if (cursor === 0n) return;
       const more = {
         getMore: Long.fromBigInt(cursor),
@@ -86,6 +86,11 @@ export async function* changeStream(options: ChangeStreamOptions): AsyncGenerato
   } finally {
     await close(db, options.collection, cursor, session);
   }
+}
+
+function timeOf(reply: Document): Timestamp | null {
+  const time: unknown = reply['operationTime'];
+  return time === undefined ? null : timestamp(time);
 }
 
 async function open(options: ChangeStreamOptions, ask: (command: object) => Promise<Document>) {

@@ -3,12 +3,26 @@
  * moments are unknown, and the id of the replica set, by which a log that was moved to another one is recognised.
  * Nothing is guessed: after a break all state of readers is void, and the rows say so.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Db } from 'mongodb';
-import { changeStream } from '../../database/cursors/change-stream.ts';
+import { ANSWER_MS, changeStream, type StreamReply } from '../../database/cursors/change-stream.ts';
 import { EMPTY_ROW, type LogRow } from '../log/row.ts';
+
+/** Milliseconds until a server that named no time is asked again. */
+const AGAIN_MS = 50;
 
 /** The place at which a stream that is opened now begins. */
 async function start(data: Db, signal: AbortSignal): Promise<Pick<LogRow, 'token' | 'time'>> {
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]);
+  for (;;) {
+    const { token, time } = await firstReply(data, signal);
+    // A MongoDB that was started a moment ago names no time at first.
+    if (time !== null) return { token, time };
+    await pause(AGAIN_MS, undefined, { signal: limit });
+  }
+}
+
+async function firstReply(data: Db, signal: AbortSignal): Promise<Pick<StreamReply, 'time'> & Pick<LogRow, 'token'>> {
   const stream = changeStream({ db: data, full: true, signal });
   try {
     const first = await stream.next();

@@ -181,3 +181,26 @@ t.test('it tells whether all changes up to a cluster time have been given to rea
   }
   t.equal(other.recorder.hasPassed(new Timestamp({ t: 1, i: 1 })), false, 'what does not record does not know');
 });
+
+t.test('recording begins and goes on without an error on a server that names no time yet', async (t) => {
+  const world = await eventWorld(t, url);
+  let asked = 0;
+  const data = new Proxy(world.mongo.data, {
+    get: (db, name) => {
+      if (name !== 'command') return Reflect.get(db, name);
+      return async (...given: Parameters<typeof db.command>) => {
+        const { operationTime, ...reply } = await db.command(...given);
+        asked += 1;
+        return asked < 6 ? reply : { ...reply, operationTime };
+      };
+    },
+  });
+  const node = await world.node({ data });
+  await world.mongo.data.collection('a').insertOne({});
+  await until(() => node.rows.some((row) => row.operation === 'insert'), 'the insert is told');
+  t.ok(asked > 5, 'replies without a time were seen');
+  t.same(
+    node.notes.filter(({ level }) => level !== 'info'),
+    [],
+  );
+});
