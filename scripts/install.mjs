@@ -19,6 +19,7 @@ export const COMPILE_CACHE = join(ROOT, 'node_modules', '.cache', 'node');
 const NEEDED_NODE = 24;
 const TICK_MS = 10_000;
 const POLL_MS = 500;
+const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 /**
  * Installs the packages if one is missing or has another version. If nothing is to do, it only reads two files.
@@ -40,7 +41,8 @@ export async function ensureInstalled({ dev, root = ROOT, of = null }) {
   const ticking = setInterval(() => {
     console.error(`… still installing (${Math.round((Date.now() - started) / 1000)} s)`);
   }, TICK_MS);
-  const code = await ended(child).finally(() => clearInterval(ticking));
+  // An installation that was killed is begun anew by the next start, so it need not end by itself.
+  const code = await endedWithUs(child, () => child.kill('SIGKILL')).finally(() => clearInterval(ticking));
   if (code !== 0)
     throw new Error(`npm ci failed with exit code ${code}. Its output is above. Is the network reachable?`);
 }
@@ -81,6 +83,30 @@ export function ended(child) {
   });
 }
 
+/** The signal that has ended this script while it waited for a child; null until then. */
+let stoppedBy = null;
+
+/**
+ * The exit code of a child that must not outlive this script: it is ended when a signal ends this script, or when the
+ * starter of this script has ended (the other end of the IPC channel).
+ * @param end called with the signal to end the child
+ */
+async function endedWithUs(child, end) {
+  const stop = (signal) => {
+    stoppedBy ??= signal;
+    end(signal);
+  };
+  const orphaned = () => stop('SIGTERM');
+  for (const signal of STOP_SIGNALS) process.on(signal, stop);
+  process.on('disconnect', orphaned);
+  try {
+    return await ended(child);
+  } finally {
+    for (const signal of STOP_SIGNALS) process.off(signal, stop);
+    process.off('disconnect', orphaned);
+  }
+}
+
 /** Runs a script of a package, or one of ours, under the Node that runs the sources. Returns its exit code. */
 export function runScript(path, ...words) {
   return runScriptIn(ROOT, path, ...words);
@@ -89,8 +115,8 @@ export function runScript(path, ...words) {
 /** The same in another folder, to which the path of the script is relative. */
 export function runScriptIn(folder, path, ...words) {
   const child = spawn(nodeForSources(), [join(folder, path), ...words], { cwd: folder, stdio: ['ignore', 1, 2] });
-  process.once('SIGTERM', () => child.kill('SIGTERM'));
-  return ended(child);
+  // At a terminal, Ctrl-C reaches the child by itself.
+  return endedWithUs(child, (signal) => (signal === 'SIGINT' && process.stdin.isTTY) || child.kill(signal));
 }
 
 /**
@@ -124,13 +150,15 @@ function ancestors(script) {
 }
 
 /**
- * Runs the body of a script and exits with the code that it returns. An error is printed as one line, without a stack.
+ * Runs the body of a script and exits with the code that it returns. An error is printed as one line, without a stack; one
+ * that a signal caused is not printed.
  */
 export async function main(body) {
   try {
     process.exitCode = await body();
   } catch (error) {
-    console.error(error instanceof Error ? error.message : error);
-    process.exitCode = 1;
+    // What a signal interrupted is no error.
+    if (stoppedBy === null) console.error(error instanceof Error ? error.message : error);
+    process.exitCode = stoppedBy === null ? 1 : 128 + constants.signals[stoppedBy];
   }
 }

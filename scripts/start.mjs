@@ -7,6 +7,9 @@ import { join } from 'node:path';
 import { isStale } from './dashboard.mjs';
 import { COMPILE_CACHE, ended, ensureInstalled, main, nodeForSources, ROOT, whenNpmIsGone } from './install.mjs';
 
+/** How long the build of the dashboard may take to end, in milliseconds. */
+const BUILD_END_MS = 1_000;
+
 await main(async () => {
   await ensureInstalled({ dev: false });
   // The IPC channel closes when this process ends, even by kill -9, and then the program ends too. The warning is
@@ -18,11 +21,20 @@ await main(async () => {
   });
   // The server answers meanwhile; /dashboard says that it is being built.
   const building = isStale()
-    ? spawn(process.execPath, [join(ROOT, 'scripts', 'dashboard.mjs')], { stdio: [0, 2, 2] })
+    ? spawn(process.execPath, [join(ROOT, 'scripts', 'dashboard.mjs')], { stdio: ['ignore', 2, 2, 'ipc'] })
     : null;
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   // At a terminal, Ctrl-C reaches both processes, so it is passed on only elsewhere.
   process.on('SIGINT', () => process.stdin.isTTY || child.kill('SIGINT'));
   whenNpmIsGone('start.mjs', () => child.kill('SIGTERM'));
-  return ended(child).finally(() => building?.kill());
+  return ended(child).finally(() => endBuild(building));
 });
+
+/** Ends the build of the dashboard and what it runs. It does not delay the exit if it does not end. */
+async function endBuild(building) {
+  if (building === null || building.exitCode !== null || building.signalCode !== null) return;
+  building.kill();
+  const limit = setTimeout(() => building.kill('SIGKILL'), BUILD_END_MS);
+  await ended(building);
+  clearTimeout(limit);
+}
