@@ -24,7 +24,7 @@ import { LateHooks } from './collections/write-hooks.ts';
 import { type Mongo, mayNot, openMongo } from './database/mongo.ts';
 import { Transactions } from './database/transactions.ts';
 import { Egress } from './egress/egress.ts';
-import type { Note } from './events/log/note.ts';
+import { noteTo } from './events/log/note.ts';
 import { type EventParts, openEvents } from './events/open-events.ts';
 import type { Files } from './files/files.ts';
 import { openFiles } from './files/open-files.ts';
@@ -101,14 +101,11 @@ export async function makeParts(
   const closers = new Closers();
   let hasFailed = false;
   // What the closing of a failed start interrupts would stand before the one error that matters.
-  const unlessFailed =
-    <T>(report: (what: T) => void) =>
-    (what: T) => {
-      if (!hasFailed) report(what);
-    };
+  const report = (error: unknown) => void (hasFailed || onError(error));
+  const advise = (text: string) => void (hasFailed || onAdvice(text));
   try {
     const mongo = closers.add(await openMongo(settings), (it) => it.close());
-    return await makeOn(mongo, closers, config, unlessFailed(onError), onLetter, unlessFailed(onAdvice));
+    return await makeOn(mongo, closers, config, report, onLetter, advise);
   } catch (error) {
     hasFailed = true;
     await closers.close().catch(() => undefined);
@@ -187,12 +184,7 @@ async function makeOn(
     (it) => it.close(),
   );
 
-  const onNote: Note = (level, message, details) => {
-    const text = `${message}: ${JSON.stringify(details)}`;
-    if (level === 'error') onError(new Error(text));
-    // Work that goes on by itself needs no one to act.
-    else if (level === 'warn') onAdvice(text);
-  };
+  const onNote = noteTo({ onError, onAdvice });
   const events = closers.add(await openEvents(mongo, { ...config.events, onNote }), (it) => it.close());
   // What every process holds in memory and keeps in force within a second.
   const held = [policyBook, providers, redirects, auth.letterTemplates];
@@ -209,12 +201,7 @@ async function makeOn(
   closers.add(auth.startNotices(events.consumer), (it) => it.stop());
 
   if (quotas !== undefined) {
-    const counter = new QuotaCounter(quotaStore);
-    const counting = events.consumer({
-      name: 'quotas',
-      begin: (cursor) => counter.begin(cursor),
-      handle: (rows, allowed) => counter.count(rows, allowed),
-    });
+    const counting = events.consumer(new QuotaCounter(quotaStore).reading());
     closers.add(counting, (it) => it.stop());
     counting.start();
   }

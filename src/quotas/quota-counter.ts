@@ -39,6 +39,19 @@ export class QuotaCounter {
     this.#now = now;
   }
 
+  /** The options of the durable reader of the event log that counts. */
+  reading(): {
+    readonly name: string;
+    readonly begin: QuotaCounter['begin'];
+    readonly handle: QuotaCounter['count'];
+  } {
+    return {
+      name: 'quotas',
+      begin: (cursor) => this.begin(cursor),
+      handle: (rows, allowed) => this.count(rows, allowed),
+    };
+  }
+
   /**
    * Called when this process becomes the one that counts, before it is given rows.
    * @param cursor the row after which it is given rows
