@@ -10,7 +10,7 @@ import type { AskedRange, ReplayedRange, TriggerReplays } from './kinds/queue/tr
 import type { ActivePlugins, PluginFunction } from './plugins/plugin.ts';
 import type { Run } from './runs/run.ts';
 import type { RunQueue } from './runs/run-queue.ts';
-import type { RunRow } from './runs/run-row.ts';
+import { isRestricted, type RunRow } from './runs/run-row.ts';
 
 export interface RunRepeatsParts {
   readonly active: Pick<ActivePlugins, 'find'>;
@@ -40,6 +40,9 @@ export class RunRepeats {
       throw refused(`'${id}' was of the kind ${earlier.kind} and is now ${fn.use.kind}`);
     if (earlier.state === 'waiting' || earlier.state === 'running') throw refused('The run has not ended');
     if (fn.isQuarantined) throw quarantined(id);
+    if (isRestricted(earlier) && !fn.plugin.readsAccounts) {
+      throw refused(`The run may contain data of accounts, which the present version of '${id}' may not read`);
+    }
     if (isOfKind(fn, 'before')) throw refused('A before has no meaning without the write that it was asked about');
     if (!isOfKind(fn, 'endpoint')) return await queue.repeat(fn, earlier);
     if (fn.as === 'caller') throw refused(`'${id}' acts as its caller, who is not here`);

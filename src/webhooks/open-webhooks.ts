@@ -13,6 +13,7 @@ import type { EventParts } from '../events/open-events.ts';
 import { Closers } from '../kernel/closers.ts';
 import type { Sealer } from '../kernel/sealer.ts';
 import type { Policies } from '../policies/policies.ts';
+import type { Maker } from './endpoint/endpoint.ts';
 import { EndpointStore } from './endpoint/endpoint-store.ts';
 import { Endpoints } from './endpoint/endpoints.ts';
 import type { MakeSender } from './open-sender.ts';
@@ -32,6 +33,8 @@ export interface WebhookParts {
   readonly sender: Sender;
   readonly replays: LogReplays;
   readonly samples: LogSamples;
+  /** Whether endpoints of a maker may have been sent events of accounts. */
+  readonly mayTellOfAccounts: (maker: Maker) => Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -122,7 +125,13 @@ async function openOn(needs: WebhookNeeds, closers: Closers): Promise<WebhookPar
   planner.start();
   closers.add(waker, (it) => it.stop());
   await waker.start();
-  return { endpoints, sender, replays, samples: new LogSamples({ events, rows }), close: () => closers.close() };
+  const samples = new LogSamples({ events, rows });
+  const mayTellOfAccounts = async (maker: Maker) => {
+    const principal = await makers.find(maker);
+    // What one that is gone was sent before is not known.
+    return principal === null || policies.find(principal, 'read', 'admin:accounts') !== null;
+  };
+  return { endpoints, sender, replays, samples, mayTellOfAccounts, close: () => closers.close() };
 }
 
 /** That a delivery of such an event is dead is no event, or one death would make the next one. */

@@ -120,7 +120,8 @@ t.test('every route answers everybody as it should', async (t) => {
     }
     if (route.includes('/admin/jobs')) {
       const fn = jobOf(`p-${made}`);
-      const job = { fn, input: '{}', at: new Date(Date.now() + 3_600_000), depth: 0, request: 'run_made.0' };
+      const at = new Date(Date.now() + 3_600_000);
+      const job = { fn, input: '{}', at, depth: 0, restricted: false, request: 'run_made.0' };
       words.set('id', (await parts.functions.queue.jobs.schedule(job, null)).id);
     }
     if (route.includes('/admin/policies')) {

@@ -17,6 +17,8 @@ export interface FunctionCall {
     readonly attempt: number;
     /** How many triggers led to it: 0 for a call from outside, 1 for a trigger of a change that no run made. */
     readonly depth: number;
+    /** Whether it was given something of accounts; what it schedules was, too. */
+    readonly restricted: boolean;
   };
   /** The principal that asked; null for what the server runs by itself. `as: caller` needs one. */
   readonly caller: Principal | null;

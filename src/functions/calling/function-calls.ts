@@ -110,7 +110,9 @@ export class FunctionCalls implements Calling {
 
   #actions({ fn, run }: FunctionCall, acting: Acting, pretence: Pretence | null): HostActions {
     const { egress, now } = this.#parts;
-    const scheduling = { jobs: pretence?.jobs ?? this.#parts.jobs, depth: run.depth, now: () => now().getTime() };
+    const { depth, restricted } = run;
+    const jobs = pretence?.jobs ?? this.#parts.jobs;
+    const scheduling = { jobs, depth, restricted, now: () => now().getTime() };
     return {
       ...documentActions(this.#parts, acting),
       ...fileActions(this.#parts, acting, pretence !== null),

@@ -87,7 +87,7 @@ export class TryOut {
       fn,
       // A before is shown several writes at once; here it is one.
       input: JSON.stringify(kind === 'before' ? [input] : input),
-      run: { id: newRunId(), attempt: 1, depth: 0 },
+      run: { id: newRunId(), attempt: 1, depth: 0, restricted: false },
       caller,
       mayWrite: kind !== 'before',
     };

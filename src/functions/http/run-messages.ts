@@ -4,7 +4,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { LiveRuns, RunName } from '../runs/live-runs.ts';
-import type { Run } from '../runs/run.ts';
+import { type Run, withoutAccounts } from '../runs/run.ts';
 
 /** What waits for one reader at most, in characters. */
 export const MOST_WAITING = 512 * 1024;
@@ -17,14 +17,14 @@ export interface RunMessagesParts {
   readonly live: Pick<LiveRuns, 'watch'>;
   /** Whether the reader wants what happens to a run. */
   readonly wants: (run: RunName) => boolean;
-  /** Whether it may read what a run logs. */
-  readonly mayHear: (run: RunName) => boolean;
+  /** Whether it may read what restricted runs log, and how they fail. */
+  readonly mayReadAccounts: boolean;
   /** Ends the messages. */
   readonly signal: AbortSignal;
 }
 
 /** Messages from now on, until the signal ends them or too much waits. */
-export async function* runMessages({ live, wants, mayHear, signal }: RunMessagesParts): AsyncGenerator<Buffer> {
+export async function* runMessages({ live, wants, mayReadAccounts, signal }: RunMessagesParts): AsyncGenerator<Buffer> {
   let waiting: string[] = [`retry: ${RETRY_MS}\n\n`];
   let size = 0;
   let wake = new AbortController();
@@ -35,9 +35,9 @@ export async function* runMessages({ live, wants, mayHear, signal }: RunMessages
     wake.abort();
   };
   const end = live.watch({
-    onRun: (run: Run) => void (wants(run) && push('run', run)),
+    onRun: (run: Run) => void (wants(run) && push('run', mayReadAccounts ? run : withoutAccounts(run))),
     onLine: (run, line) => {
-      if (!wants(run) || !mayHear(run)) return;
+      if (!wants(run) || (run.restricted && !mayReadAccounts)) return;
       push('line', { run: run.id, plugin: run.plugin, function: run.function, ...line });
     },
   });

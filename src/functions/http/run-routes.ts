@@ -4,19 +4,16 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { clientOf, stampBy } from '../../auth/identity/principal.ts';
-import { requireTypes, systemTypesOf } from '../../events/read/wanted-types.ts';
+import { requireTypes } from '../../events/read/wanted-types.ts';
 import { MillraceError } from '../../kernel/errors.ts';
-import { SYSTEM_TYPES } from '../../kernel/event-types.ts';
 import { checked } from '../../kernel/parse-body.ts';
 import { parameters, requireMediaType } from '../../kernel/request.ts';
 import type { Policies } from '../../policies/policies.ts';
 import type { LongAnswers } from '../../policies/standing/long-answers.ts';
 import { pageLinks } from '../../query/page/page-links.ts';
-import type { ActivePlugins } from '../plugins/plugin.ts';
 import type { RunRepeats } from '../run-repeats.ts';
-import type { RunName } from '../runs/live-runs.ts';
 import type { RunParts } from '../runs/open-runs.ts';
-import { RUN_STATES, type RunDetails } from '../runs/run.ts';
+import { RUN_STATES, type Run, type RunDetails, withoutAccounts } from '../runs/run.ts';
 import { type RunRow, toDetails, toRun } from '../runs/run-row.ts';
 import type { RunQuery } from '../runs/run-store.ts';
 import { MAX_RUNS_OF_PAGE, RUN_OPERATIONS as OPERATIONS } from './run-operations.ts';
@@ -31,7 +28,6 @@ export interface RunRoutesOptions {
   readonly policies: Policies;
   readonly longAnswers: LongAnswers;
   readonly functions: {
-    readonly active: Pick<ActivePlugins, 'find'>;
     readonly runs: RunParts;
     readonly repeats: RunRepeats;
   };
@@ -47,16 +43,13 @@ interface OnFunction {
 
 export async function runRoutes(app: FastifyInstance, options: RunRoutesOptions): Promise<void> {
   const { policies, longAnswers, functions } = options;
-  const { active, runs, repeats } = functions;
+  const { runs, repeats } = functions;
   const closing = new AbortController();
   app.addHook('preClose', async () => closing.abort());
 
-  const isToldOfAccounts = ({ plugin, function: name }: Pick<RunName, 'plugin' | 'function'>): boolean => {
-    const fn = active.find(`${plugin}/${name}`);
-    // Of a function that is no longer there nobody knows.
-    if (fn === undefined) return true;
-    return fn.use.kind === 'trigger' && fn.plugin.readsAccounts && fn.use.on.some(isOfAccounts);
-  };
+  const mayReadAccounts = ({ principal }: FastifyRequest) =>
+    policies.find(principal, 'read', 'admin:accounts') !== null;
+  const shown = (request: FastifyRequest, run: Run): Run => (mayReadAccounts(request) ? run : withoutAccounts(run));
 
   const requireRun = async (id: string): Promise<RunRow> => {
     const row = await runs.store.find(id);
@@ -70,20 +63,17 @@ export async function runRoutes(app: FastifyInstance, options: RunRoutesOptions)
     const links = pageLinks(request.url, { next: next === null ? null : encodeURIComponent(next), prev: null });
     if (links !== null) reply.header('link', links);
     if (next !== null) reply.header('millrace-next', next);
-    return page;
+    return page.map((run) => shown(request, run));
   });
 
   app.get<OnRun>(`${URL}/:id`, { config: OPERATIONS.get }, async (request, reply) => {
     parameters(request, []);
     policies.scope(request.principal, 'read', 'admin');
     const row = await requireRun(request.params.id);
-    const details = toDetails(row);
-    const isHidden = row.kind === 'trigger' && isToldOfAccounts(row);
-    if (!isHidden || policies.find(request.principal, 'read', 'admin:accounts') !== null) {
-      return { ...toRun(row), ...details };
-    }
-    reply.header('millrace-hint', 'Input, result and lines may tell of accounts, which you may not read');
-    return { ...toRun(row), ...withoutContent(details) };
+    const [run, details] = [toRun(row), toDetails(row)];
+    if (!run.restricted || mayReadAccounts(request)) return { ...run, ...details };
+    reply.header('millrace-hint', 'Input, result, lines and messages may tell of accounts, which you may not read');
+    return { ...withoutAccounts(run), ...withoutContent(details) };
   });
 
   app.post<OnRun>(`${URL}/:id/repeat`, { config: OPERATIONS.repeat }, async (request, reply) => {
@@ -91,7 +81,7 @@ export async function runRoutes(app: FastifyInstance, options: RunRoutesOptions)
     const { principal, ip } = request;
     policies.scope(principal, 'create', 'admin');
     const run = await repeats.repeat(await requireRun(request.params.id), clientOf(principal, ip));
-    return reply.code(202).send(run);
+    return reply.code(202).send(shown(request, run));
   });
 
   app.post<OnFunction>(
@@ -109,21 +99,14 @@ export async function runRoutes(app: FastifyInstance, options: RunRoutesOptions)
   );
 
   app.get(`${URL}/live`, { config: { ...OPERATIONS.live, streams: true } }, (request, reply) =>
-    answerRunStream(
-      { policies, longAnswers, live: runs.live, isToldOfAccounts, closing: closing.signal },
-      request,
-      reply,
-    ),
+    answerRunStream({ policies, longAnswers, live: runs.live, closing: closing.signal }, request, reply),
   );
 }
 
-/** Whether a pattern of event types means some that are for those who may see accounts. */
-function isOfAccounts(pattern: string): boolean {
-  return systemTypesOf(pattern).some((type) => SYSTEM_TYPES.get(type) === 'admin:accounts');
-}
-
+/** What there is of a restricted run for who may not read accounts: nothing that its code was given or has said. */
 function withoutContent({ inputBytes, resultBytes, operations }: RunDetails): RunDetails {
-  return { logs: [], operations, input: null, inputBytes, result: null, resultBytes };
+  const untargeted = operations.map((one) => ({ ...one, target: '' }));
+  return { logs: [], operations: untargeted, input: null, inputBytes, result: null, resultBytes };
 }
 
 /** @throws MillraceError `unknown-parameter`, `invalid-parameter` */

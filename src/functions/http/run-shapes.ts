@@ -27,6 +27,9 @@ const RUN = {
       stack: nullable(Type.String({ description: 'With the files and lines of the author.' })),
     }),
   ),
+  restricted: Type.Boolean({
+    description: 'Whether it may tell of accounts: then what it was given and said is for those who may read accounts.',
+  }),
 };
 
 const LEVEL = oneOf(['info', 'warn', 'error'], 'Of the line.');

@@ -9,7 +9,7 @@ import { MillraceError } from '../../kernel/errors.ts';
 import { parameters } from '../../kernel/request.ts';
 import type { Policies } from '../../policies/policies.ts';
 import type { LongAnswers } from '../../policies/standing/long-answers.ts';
-import type { LiveRuns, RunName } from '../runs/live-runs.ts';
+import type { LiveRuns } from '../runs/live-runs.ts';
 import { MOST_WAITING, runMessages } from './run-messages.ts';
 
 const MAX_STREAMS = 100;
@@ -18,15 +18,13 @@ export interface RunStreamParts {
   readonly policies: Policies;
   readonly longAnswers: LongAnswers;
   readonly live: LiveRuns;
-  /** Whether code of the function may have been told of accounts. */
-  readonly isToldOfAccounts: (run: RunName) => boolean;
   /** Ends all streams. */
   readonly closing: AbortSignal;
 }
 
 /** Answers a request with the stream. @throws MillraceError `overloaded` and those of policies and parameters */
 export function answerRunStream(
-  { policies, longAnswers, live, isToldOfAccounts, closing }: RunStreamParts,
+  { policies, longAnswers, live, closing }: RunStreamParts,
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
@@ -61,7 +59,7 @@ export function answerRunStream(
   const messages = runMessages({
     live,
     wants: (run) => (plugin === null || run.plugin === plugin) && (name === null || run.function === name),
-    mayHear: (run) => scopes[1] !== null || !isToldOfAccounts(run),
+    mayReadAccounts: scopes[1] !== null,
     signal: AbortSignal.any([gone.signal, closing]),
   });
   return reply.send(Readable.from(answer.allowed(messages), { objectMode: false }));

@@ -71,6 +71,7 @@ export function endedRow({ id, fn, input, attempt, depth }: RunSubject, report: 
     attempt,
     event: null,
     error: errorOf(outcome),
+    restricted: false,
     depth,
     logs,
     operations,

@@ -7,7 +7,7 @@ import type { LogLine } from '../sandbox/sandbox.ts';
 import type { Run } from './run.ts';
 
 /** The run that a line belongs to. */
-export type RunName = Pick<Run, 'id' | 'plugin' | 'function'>;
+export type RunName = Pick<Run, 'id' | 'plugin' | 'function' | 'restricted'>;
 
 export interface Watcher {
   readonly onRun: (run: Run) => void;

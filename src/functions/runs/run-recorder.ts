@@ -48,6 +48,7 @@ export class RunRecorder {
       attempt,
       event: null,
       error: null,
+      restricted: false,
     };
     this.#parts.live.run(run);
     return run;

@@ -14,8 +14,10 @@ export const MAX_DETAIL_BYTES = 256 * 1024;
 
 const KEPT_MS = 30 * 24 * 3_600_000;
 
-export interface RunRow extends Omit<Run, 'id'>, RunDetails {
+export interface RunRow extends Omit<Run, 'id' | 'restricted'>, RunDetails {
   readonly _id: string;
+  /** Missing in rows of earlier versions. */
+  readonly restricted?: boolean;
   /** How many triggers led to it. */
   readonly depth: number;
   /** Of a trigger: the place of its event in the log. */
@@ -54,6 +56,11 @@ export function keptText(text: string | null): { readonly text: string | null; r
   return { text: bytes > MAX_DETAIL_BYTES ? null : text, bytes };
 }
 
+/** A run of an earlier version counts as restricted if it may be one. */
+export function isRestricted({ restricted, kind }: Pick<RunRow, 'restricted' | 'kind'>): boolean {
+  return restricted ?? kind === 'trigger';
+}
+
 export function toRun(row: ListedRun): Run {
   const { _id: id, plugin, version, kind, state, createdAt, startedAt, durationMs, cpuMs, attempt, event, error } = row;
   return {
@@ -70,6 +77,7 @@ export function toRun(row: ListedRun): Run {
     attempt,
     event,
     error,
+    restricted: isRestricted(row),
   };
 }
 

@@ -2,6 +2,7 @@
  * A run: one execution of a function as owners see it and as it is stored in `<db>_log.runs`. Runs of triggers, crons and
  * jobs are stored before they begin: they are the queue as well. Not here: how they are stored and taken.
  */
+import { ERRORS } from '../../kernel/errors.ts';
 import type { FunctionKind, LogLine } from '../sandbox/sandbox.ts';
 
 /**
@@ -47,6 +48,11 @@ export interface Run {
   /** Id of the event of a trigger; null for others. */
   readonly event: string | null;
   readonly error: RunError | null;
+  /**
+   * Whether it was given something of accounts: then content and messages are for those who may read accounts, and code gets
+   * it only if it may read accounts, too. Set when the run is stored, from its event, and never changed.
+   */
+  readonly restricted: boolean;
 }
 
 /** What one run shows besides, bounded: a longer input or result is null and its size is told. */
@@ -75,4 +81,17 @@ export function requestOfRun(run: string, depth: number): string {
 export function depthOf(request: string | null): number {
   const depth = /^run_[\w-]+\.(\d{1,2})$/.exec(request ?? '')?.[1];
   return depth === undefined ? 0 : Number(depth);
+}
+
+const HIDDEN = 'Not shown: it may contain data of accounts';
+
+/** A run for somebody who may not read accounts: without what its code said of its failure. */
+export function withoutAccounts(run: Run): Run {
+  if (!run.restricted || run.error === null) return run;
+  return { ...run, error: { code: publicCode(run.error), message: HIDDEN, stack: null } };
+}
+
+/** The code of an error, unless the code of a function has chosen it. */
+export function publicCode({ code }: Pick<RunError, 'code'>): string {
+  return Object.hasOwn(ERRORS, code) ? code : 'refused-by-function';
 }

@@ -8,7 +8,8 @@ import { MillraceError } from '../../kernel/errors.ts';
 import { parameters } from '../../kernel/request.ts';
 import { pageLinks } from '../../query/page/page-links.ts';
 import type { Maker } from '../endpoint/endpoint.ts';
-import { DELIVERY_STATES, type DeliveryQuery } from '../sending/sender.ts';
+import { DELIVERY_STATES, type Delivery, type DeliveryQuery } from '../sending/sender.ts';
+import { accountsForbidden, isOfAccounts, mayReadAccounts, withoutResponses } from './account-events.ts';
 import { askingFor } from './asking.ts';
 import { DELIVERY_OPERATIONS as OPERATIONS } from './delivery-operations.ts';
 import { type OnId, requireEnabled, type WebhookRoutesOptions } from './endpoint-routes.ts';
@@ -43,24 +44,33 @@ export async function deliveryRoutes(app: FastifyInstance, options: WebhookRoute
     return deliveries;
   });
 
-  app.get<OnId>(`${URL}/:id`, { config: OPERATIONS.get }, async (request) => {
+  /** Whether somebody may see what was sent with a delivery, and send it again. */
+  const maySee = ({ principal }: FastifyRequest, { type }: Delivery) =>
+    !isOfAccounts(type) || mayReadAccounts(policies, principal);
+
+  app.get<OnId>(`${URL}/:id`, { config: OPERATIONS.get }, async (request, reply) => {
     parameters(request, []);
     const { of } = askingFor(policies, mode, request, 'read');
     const { delivery, body } = await requireReach(request.params.id, of);
-    return { ...delivery, body };
+    if (maySee(request, delivery)) return { ...delivery, body };
+    reply.header('millrace-hint', 'The body tells of accounts, which you may not read');
+    return { ...delivery, body: null };
   });
 
   app.get<OnId>(`${URL}/:id/attempts`, { config: OPERATIONS.attempts }, async (request) => {
     parameters(request, []);
     const { of } = askingFor(policies, mode, request, 'read');
     const { delivery } = await requireReach(request.params.id, of);
-    return sender.attempts(delivery.id);
+    const attempts = await sender.attempts(delivery.id);
+    return maySee(request, delivery) ? attempts : withoutResponses(attempts);
   });
 
   app.post<OnId>(`${URL}/:id/resend`, { config: OPERATIONS.resend }, async (request, reply) => {
     parameters(request, []);
     const { of } = askingFor(policies, mode, request, 'update');
     const { delivery } = await requireReach(request.params.id, of);
+    if (!maySee(request, delivery))
+      throw accountsForbidden('The delivery tells of accounts, so you must not send it again');
     requireEnabled((await endpoints.show(delivery.endpoint, of)).endpoint);
     const again = await sender.resend(delivery.id);
     if (again === null) throw missing(delivery.id);

@@ -13,10 +13,12 @@ import { MillraceError } from '../../kernel/errors.ts';
 import { checked } from '../../kernel/parse-body.ts';
 import { parameters, requireMediaType } from '../../kernel/request.ts';
 import type { Policies } from '../../policies/policies.ts';
+import type { Maker } from '../endpoint/endpoint.ts';
 import type { EndpointChange, Endpoints, ShownEndpoint } from '../endpoint/endpoints.ts';
 import type { LogReplays } from '../planning/replays.ts';
 import type { LogSamples } from '../planning/samples.ts';
 import type { Health, Sender } from '../sending/sender.ts';
+import { ACCOUNT_TYPES, accountsForbidden, isRouting, mayReadAccounts } from './account-events.ts';
 import { askingFor, confirmStanding } from './asking.ts';
 import { ENDPOINT_OPERATIONS as OPERATIONS } from './endpoint-operations.ts';
 import { TEST_TYPE, testDelivery } from './test-delivery.ts';
@@ -27,6 +29,8 @@ export interface Webhooks {
   readonly sender: Sender;
   readonly samples: Pick<LogSamples, 'newest' | 'newestOf'>;
   readonly replays: Pick<LogReplays, 'begin' | 'find'>;
+  /** Whether endpoints of a maker may have been sent events of accounts. */
+  readonly mayTellOfAccounts: (maker: Maker) => Promise<boolean>;
 }
 
 export interface WebhookRoutesOptions {
@@ -56,7 +60,7 @@ const UNTRIED: Health = {
 
 export async function endpointRoutes(app: FastifyInstance, options: WebhookRoutesOptions): Promise<void> {
   const { authenticator, policies, mode, position } = options;
-  const { endpoints, sender, samples, replays } = options.webhooks;
+  const { endpoints, sender, samples, replays, mayTellOfAccounts } = options.webhooks;
   const enter = (request: FastifyRequest, action: Action) => {
     parameters(request, []);
     return askingFor(policies, mode, request, action);
@@ -75,6 +79,18 @@ export async function endpointRoutes(app: FastifyInstance, options: WebhookRoute
     id: request.params.id,
     condition: versionCondition(request.headers),
   });
+
+  /** Events go to an endpoint by the rights of its maker. So who may read less must not choose which, and where they go. */
+  const requireRouting = async ({ principal, params }: FastifyRequest<OnId>, { of }: EndpointChange) => {
+    if (of !== null || mayReadAccounts(policies, principal)) return;
+    const { endpoint } = await endpoints.show(params.id, of);
+    const { kind, id } = endpoint.principal;
+    const isOwn = principal.kind !== 'anonymous' && principal.kind === kind && principal.id === id;
+    if (isOwn || !(await mayTellOfAccounts(endpoint.principal))) return;
+    throw accountsForbidden(
+      'What made this endpoint may read accounts, so you must not change its URL, headers or events',
+    );
+  };
 
   app.get(URL, { config: OPERATIONS.list }, async (request) => {
     const { of } = enter(request, 'read');
@@ -97,6 +113,7 @@ export async function endpointRoutes(app: FastifyInstance, options: WebhookRoute
   app.patch<OnId>(`${URL}/:id`, { config: OPERATIONS.change }, async (request, reply) => {
     const change = changeOf(request, 'update');
     requireMediaType(request, ['application/merge-patch+json', 'application/json']);
+    if (isRouting(request.body)) await requireRouting(request, change);
     return send(reply, await endpoints.change(request.body, change));
   });
 
@@ -140,7 +157,8 @@ export async function endpointRoutes(app: FastifyInstance, options: WebhookRoute
     if (Number.isNaN(since.getTime())) throw invalid('/since', 'must be a moment that exists');
     const { endpoint } = await endpoints.show(request.params.id, of);
     requireEnabled(endpoint);
-    return reply.code(202).send({ count: await sender.recover(endpoint.id, since) });
+    const but = mayReadAccounts(policies, request.principal) ? [] : ACCOUNT_TYPES;
+    return reply.code(202).send({ count: await sender.recover(endpoint.id, since, but) });
   });
 
   app.post<OnId>(`${URL}/:id/replay`, { config: OPERATIONS.replay }, async (request, reply) => {

@@ -144,8 +144,12 @@ export interface Sender {
   attempts(id: string): Promise<readonly Attempt[]>;
   /** Makes one delivery due now, with all its tries before it. @returns null when there is none of this id */
   resend(id: string): Promise<Delivery | null>;
-  /** Makes the endpoint's dead and discarded deliveries due that were made since then. @returns how many */
-  recover(endpoint: string, since: Date): Promise<number>;
+  /**
+   * Makes the endpoint's dead and discarded deliveries due that were made since then.
+   * @param but types of events whose deliveries stay as they are
+   * @returns how many
+   */
+  recover(endpoint: string, since: Date, but?: readonly string[]): Promise<number>;
   /** By endpoint. */
   health(endpoints: readonly string[]): Promise<ReadonlyMap<string, Health>>;
 }

@@ -93,7 +93,7 @@ t.test('functions that see writes', async (t) => {
     const report = await parts.functions.calls.call({
       fn,
       input: '{}',
-      run: { id: 'run_test', attempt: 1, depth: 0 },
+      run: { id: 'run_test', attempt: 1, depth: 0, restricted: false },
       caller: null,
       within: null,
       mayWrite: true,

@@ -158,10 +158,11 @@ t.test('inside a transaction', async (t) => {
           );
           return ask('schedule', { name: 'later', input: { n: [1] }, after: 60_000 });
         },
-        { within, more },
+        { within, more, restricted: true },
       );
       t.match(returned(report), { id: 'job_1', at: String });
       t.match(jobs, [{ fn: { id: 'shop/later' }, input: '{"n":[1]}', depth: 1, request: requestOfRun(RUN.id, 1) }]);
+      t.equal(jobs[0]?.restricted, true, 'what it was given of accounts may be in the input of the job');
       const [{ at = new Date(0) } = {}] = jobs;
       t.ok(at.getTime() >= begun + 60_000 && at.getTime() <= Date.now() + 60_000);
     });

@@ -16,7 +16,7 @@ t.test('three calls that cannot be interrupted', async (t) => {
   const call = async (name: string) => {
     const fn = active.find(`a/${name}`);
     if (fn === undefined) throw new Error(`${name} is not in force`);
-    const run = { id: 'run_x', attempt: 1, depth: 0 };
+    const run = { id: 'run_x', attempt: 1, depth: 0, restricted: false };
     return calls.call({ fn, input: 'null', run, caller: null, within: null, mayWrite: true });
   };
   const isQuarantined = () => active.find('a/wedge')?.isQuarantined === true;

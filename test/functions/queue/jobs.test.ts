@@ -16,9 +16,9 @@ const post = (n: number) => app.inject({ method: 'POST', url: '/api/todos', payl
 async function schedule({ call }: Given, input: unknown, at: number) {
   const fn = call.fn.plugin.functions.find(({ use }) => use.kind === 'job');
   if (fn?.use.kind !== 'job' || call.within === null) throw new Error('The plugin has no job');
-  const { id, depth } = call.run;
-  const job = { fn: { ...fn, use: fn.use }, input: JSON.stringify(input), at: new Date(at), depth };
-  return await jobs.schedule({ ...job, request: requestOfRun(id, depth) }, call.within);
+  const { id, depth, restricted } = call.run;
+  const job = { fn: { ...fn, use: fn.use }, input: JSON.stringify(input), at: new Date(at) };
+  return await jobs.schedule({ ...job, depth, restricted, request: requestOfRun(id, depth) }, call.within);
 }
 
 /** The code that something is refused with. */
@@ -77,7 +77,7 @@ t.test('a job that another process has scheduled runs without being looked for',
   await node.queue.quiet();
   const other = await world.node({ later: { use: { kind: 'job' }, code: () => {} } }, () => false);
   await parts.atomic.run(async (within) => {
-    const job = { fn: jobOf('p'), input: 'null', at: new Date(world.clock.now), depth: 0 };
+    const job = { fn: jobOf('p'), input: 'null', at: new Date(world.clock.now), depth: 0, restricted: false };
     await jobs.schedule({ ...job, request: requestOfRun('run_x', 0) }, within);
   });
   await world.reaches({ kind: 'job', state: 'ok' });

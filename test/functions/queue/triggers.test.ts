@@ -1,9 +1,11 @@
 /** Triggers: which events make runs, what a run gets, since when, and where chains end. */
 import t from 'tap';
 import { requestOfRun } from '../../../src/functions/runs/run.ts';
+import type { RunRow } from '../../../src/functions/runs/run-row.ts';
 import { signUp } from '../../helpers/accounts.ts';
 import { markLog } from '../../helpers/events/log-rows.ts';
 import { onEvents, queueWorld } from '../../helpers/functions/queue-world.ts';
+import { runRow } from '../../helpers/functions/run-rows.ts';
 import { until } from '../../helpers/until.ts';
 
 t.setTimeout(120_000);
@@ -142,6 +144,68 @@ t.test('what happens to accounts is told only to plugins that may know', async (
   await signUp(app, 'bob');
   const [run] = await world.reaches({ state: 'ok' });
   t.match(JSON.parse(run?.input ?? ''), { type: 'system.user.created', data: { username: 'bob' } });
+  await node.stop();
+});
+
+t.test('A run of accounts that waits is never given to code that may not read accounts.', async (t) => {
+  const node = await world.node();
+  const failing = onEvents(['system.user.created', 'todos.created'], ({ call }) => {
+    throw new Error(`first ${call.run.restricted}`);
+  });
+  node.use({ users: failing });
+  await node.queue.quiet();
+  await signUp(app, 'cleo');
+  await post('todos', { n: 1 });
+  const [, todo] = await world.reaches({ state: 'waiting', attempt: 1 }, 2);
+  t.match(
+    (await world.runs()).map(({ restricted }) => restricted),
+    [true, false],
+    'by the type of the event',
+  );
+  t.match(todo?.error?.message, 'first false');
+  // A developer stores another version.
+  const got: unknown[] = [];
+  const said = { users: onEvents(['none.created'], ({ input }) => void got.push(input.type)) };
+  node.use(said, { readsAccounts: false });
+  await node.queue.quiet();
+  await world.pass(node, 2_000);
+  await world.reaches({ state: 'ok', restricted: false });
+  await node.queue.quiet();
+  t.strictSame(got, ['todos.created']);
+  t.match(await world.runs({ restricted: true }), [{ state: 'waiting', attempt: 1, version: '1' }]);
+  // An admin puts theirs in force again.
+  node.use(said, { readsAccounts: true });
+  await node.queue.quiet();
+  await node.queue.look();
+  await world.reaches({ state: 'ok', restricted: true });
+  t.strictSame(got, ['todos.created', 'system.user.created']);
+  // When no version may be given it for seven days, it ends.
+  node.use({ users: failing });
+  await node.queue.quiet();
+  await signUp(app, 'dora');
+  await world.reaches({ state: 'waiting', attempt: 1 });
+  world.clock.now += 8 * 24 * 3_600_000;
+  node.use(said, { readsAccounts: false });
+  await node.queue.quiet();
+  t.match(await world.reaches({ state: 'failed' }), [{ restricted: true, error: { code: 'function-not-found' } }]);
+  await node.stop();
+});
+
+t.test('A waiting run that an earlier version stored is given to code by the type of its event.', async (t) => {
+  const node = await world.node();
+  const waits = (n: number, type: string) => {
+    const { restricted: _, expireAt: __, ...row } = runRow(n, { plugin: 'p', function: 'all', state: 'waiting' });
+    return { ...row, attempt: 0, dueAt: new Date(0), token: null, input: `{"id":"1-${n}","type":"${type}","data":{}}` };
+  };
+  await parts.mongo.log
+    .collection<RunRow>('runs')
+    .insertMany([waits(1, 'system.user.created'), waits(2, 'todos.created')]);
+  const got: unknown[] = [];
+  node.use({ all: onEvents(['none.created'], ({ input }) => void got.push(input.type)) }, { readsAccounts: false });
+  await node.queue.quiet();
+  await world.reaches({ state: 'ok' });
+  await node.queue.quiet();
+  t.strictSame(got, ['todos.created']);
   await node.stop();
 });
 

@@ -1,5 +1,6 @@
 /** Runs over HTTP: lists and details, what is hidden from whom, repeating, and following them live. */
 import t from 'tap';
+import { toRun } from '../../../src/functions/runs/run-row.ts';
 import { endpointWorld, reportOf, response, value } from '../../helpers/functions/endpoint-world.ts';
 import { endpoint, pluginOf } from '../../helpers/functions/plugins.ts';
 import { runRow } from '../../helpers/functions/run-rows.ts';
@@ -82,28 +83,70 @@ t.test('a run of an endpoint shows what it was, without secrets', async (t) => {
   t.match((await get('/admin/runs/run_none')).json(), { status: 404, code: 'run-not-found' });
 });
 
-t.test('what tells of accounts is for those who may read accounts', async (t) => {
-  const told = {
-    input: '{"data":{"email":"ann@example.org"}}',
-    logs: [{ at: new Date(), level: 'info', text: 'ann@example.org' }],
-  } as const;
-  await store.insert([
-    runRow(31, { ...told, plugin: 'mail', function: 'greet' }),
-    runRow(32, { ...told, plugin: 'gone', function: 'greet' }),
-    runRow(33, { ...told, plugin: 'shop', function: 'follow' }),
-  ]);
-  for (const [id, shown] of [
-    ['run_0031', false],
-    ['run_0032', false],
-    ['run_0033', true],
-  ] as const) {
+t.test(
+  'What a run was given and has said of accounts is for those who may read accounts, by what was recorded.',
+  async (t) => {
+    const told = {
+      input: '{"data":{"email":"ann@example.org"}}',
+      logs: [{ at: new Date(), level: 'info', text: 'ann@example.org' }],
+      operations: [{ operation: 'documents.get', target: 'letters/ann@example.org', durationMs: 1, error: null }],
+      result: '"ann@example.org"',
+      state: 'failed',
+      error: { code: 'ann@example.org', message: 'ann@example.org', stack: 'at ann@example.org' },
+    } as const;
+    const { restricted: _, ...former } = runRow(35, { ...told, plugin: 'shop', function: 'follow' });
+    await store.insert([
+      runRow(31, { ...told, plugin: 'mail', function: 'greet', restricted: true }),
+      // The function in force follows no accounts, is gone, or is of another kind.
+      runRow(32, { ...told, plugin: 'shop', function: 'follow', restricted: true }),
+      runRow(33, { ...told, plugin: 'gone', function: 'greet', restricted: true }),
+      runRow(34, { ...told, plugin: 'shop', function: 'own', kind: 'job', restricted: true }),
+      // Stored by an earlier version, which recorded nothing.
+      former,
+      // The function in force follows accounts; this event was none of them.
+      runRow(36, { ...told, plugin: 'mail', function: 'greet' }),
+    ]);
     for (const who of [developer, viewer]) {
-      const answer = await get(`/admin/runs/${id}`, who);
-      t.equal(answer.body.includes('ann@example.org'), shown, id);
-      t.equal(answer.headers['millrace-hint'] === undefined, shown);
+      for (const [n, isShown] of [
+        [31, false],
+        [32, false],
+        [33, false],
+        [34, false],
+        [35, false],
+        [36, true],
+      ] as const) {
+        const answer = await get(`/admin/runs/run_00${n}`, who);
+        t.equal(answer.body.includes('ann@'), isShown, `${n}`);
+        t.equal(answer.headers['millrace-hint'] === undefined, isShown);
+        t.match((await get(`/admin/runs/run_00${n}`)).body, /ann@/, 'owners see all');
+      }
+      const listed = (await get('/admin/runs?state=failed&limit=7', who)).json();
+      const shown = listed.filter((run: object) => JSON.stringify(run).includes('ann@'));
+      t.match(shown, [{ id: 'run_0036', restricted: false }], 'a list hides what failed as well');
+      t.match(listed.at(-1), { restricted: true, error: { code: 'refused-by-function', stack: null } });
     }
-    t.match((await get(`/admin/runs/${id}`)).body, /ann@example.org/, 'owners see all');
+  },
+);
+
+t.test('A run of accounts is repeated only by code that may read accounts.', async (t) => {
+  await store.insert([
+    runRow(51, { plugin: 'mail', function: 'greet', restricted: true }),
+    runRow(52, { plugin: 'shop', function: 'follow', restricted: true }),
+  ]);
+  book.use([...book.plugins, pluginOf('later', { own: { use: { kind: 'job' } } })]);
+  await store.insert([runRow(54, { plugin: 'later', function: 'own', kind: 'job', restricted: true })]);
+  const before = queued.length;
+  for (const who of [boss, developer]) {
+    for (const n of [52, 54]) {
+      t.match((await repeat(`run_00${n}`, who)).json(), {
+        status: 409,
+        code: 'run-not-repeatable',
+        detail: /accounts/,
+      });
+    }
   }
+  t.equal(queued.length, before);
+  t.equal((await repeat('run_0051', developer)).statusCode, 202, 'the code of an admin gets it');
 });
 
 t.test('repeating', async (t) => {
@@ -120,7 +163,7 @@ t.test('repeating', async (t) => {
     was(49, { function: 'own', kind: 'job' }),
   ]);
   t.match((await repeat('run_0041')).json(), { id: 'run_again', state: 'waiting' });
-  t.strictSame(queued, ['run_0041']);
+  t.strictSame(queued, ['run_0051', 'run_0041']);
   for (const [n, status, code] of [
     [42, 409, 'run-not-repeatable'],
     [43, 404, 'function-not-found'],
@@ -144,7 +187,7 @@ t.test('repeating', async (t) => {
   t.match(await store.find(id), { state: 'ok', result: '"again"', input: '{"method":"POST"}' });
   t.equal(calls.length, before + 1);
   t.equal(calls.at(-1)?.caller, null, 'it acts as itself');
-  t.strictSame(queued, ['run_0041']);
+  t.strictSame(queued, ['run_0051', 'run_0041']);
 });
 
 t.test('following runs live', async (t) => {
@@ -179,11 +222,15 @@ t.test('following runs live', async (t) => {
   t.match(events[1], /^event: run\ndata: {"id":"run_[^"]+","plugin":"shop",.*"state":"ok"/);
 
   const line = { at: new Date(), level: 'info', text: 'ann@example.org' } as const;
-  live.line({ id: 'run_m', plugin: 'mail', function: 'greet' }, line);
-  live.line({ id: 'run_e', plugin: 'shop', function: 'total' }, { ...line, text: 'last' });
+  live.line({ id: 'run_m', plugin: 'mail', function: 'greet', restricted: true }, line);
+  const failed = { code: 'function-failed', message: 'ann@example.org', stack: 'ann@example.org' };
+  const fails = { plugin: 'mail', function: 'greet', state: 'failed', restricted: true, error: failed } as const;
+  live.run(toRun(runRow(77, fails)));
+  live.line({ id: 'run_e', plugin: 'shop', function: 'total', restricted: false }, { ...line, text: 'last' });
   await until(() => mail.text().includes('ann@'), 'chosen by plugin');
   t.notMatch(mail.text(), /shop/);
   await until(() => dev.text().includes('"last"'), 'the developer hears on');
+  t.match(dev.text(), /"id":"run_0077".*"code":"function-failed"/, 'also of the run that failed');
   t.notMatch(dev.text(), /ann@/, 'not of accounts');
 
   mail.end();
@@ -194,8 +241,8 @@ t.test('following runs live', async (t) => {
 
   // A reader that takes nothing is cut off, and the others are not.
   const text = 'x'.repeat(300_000);
-  live.line({ id: 'run_l', plugin: 'shop', function: 'total' }, { ...line, text });
-  live.line({ id: 'run_l', plugin: 'shop', function: 'total' }, { ...line, text });
+  live.line({ id: 'run_l', plugin: 'shop', function: 'total', restricted: false }, { ...line, text });
+  live.line({ id: 'run_l', plugin: 'shop', function: 'total', restricted: false }, { ...line, text });
   await until(() => live.watchers === 0, 'too much waited');
   await Promise.all([all.ended, dev.ended]);
   const last = await follow('');

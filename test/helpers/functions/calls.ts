@@ -12,7 +12,7 @@ import { owner } from '../principals.ts';
 import { type Code, DirectSandbox } from './direct-sandbox.ts';
 import { endpoint, type FunctionSpec, pluginOf } from './plugins.ts';
 
-export const RUN = { id: 'run_0000000000000000000000', attempt: 1, depth: 1 };
+export const RUN = { id: 'run_0000000000000000000000', attempt: 1, depth: 1, restricted: false };
 
 interface Asking {
   readonly as?: Principal | 'function';
@@ -21,6 +21,7 @@ interface Asking {
   readonly plugin?: Partial<Plugin>;
   readonly fn?: Partial<PluginFunction>;
   readonly isOff?: boolean;
+  readonly restricted?: boolean;
   readonly onLog?: (line: LogLine) => void;
   readonly more?: Readonly<Record<string, FunctionSpec>>;
 }
@@ -33,7 +34,17 @@ export async function callsWorld(t: Test, settings: Record<string, string> = { M
 
   /** Calls one function with this code. */
   async function call(code: Code, asking: Asking = {}) {
-    const { as = owner(), within, mayWrite = true, plugin, fn, more, isOff = false, onLog } = asking;
+    const {
+      as = owner(),
+      within,
+      mayWrite = true,
+      plugin,
+      fn,
+      more,
+      isOff = false,
+      restricted = false,
+      onLog,
+    } = asking;
     const calls = new FunctionCalls({
       ...{ policies, collections, byFilter, atomic, egress, files: parts.files, publicUrl: 'https://example.org' },
       sandbox: isOff ? null : new DirectSandbox({ run: code }),
@@ -49,7 +60,7 @@ export async function callsWorld(t: Test, settings: Record<string, string> = { M
     return calls.call({
       fn: first,
       input: 'null',
-      run: RUN,
+      run: { ...RUN, restricted },
       caller,
       within: within ?? null,
       mayWrite,

@@ -55,7 +55,7 @@ export async function exampleWorld(
   const call = async (fn: string, input: unknown) => {
     const found = parts.functions.active.find(`${name}/${fn}`);
     if (found === undefined) throw new Error(`There is no ${fn}`);
-    const run = { id: newRunId(), attempt: 1, depth: 0 };
+    const run = { id: newRunId(), attempt: 1, depth: 0, restricted: false };
     const given = { fn: found, input: JSON.stringify(input), run, caller: null, within: null, mayWrite: true };
     return parts.functions.calls.call(given);
   };

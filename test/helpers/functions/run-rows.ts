@@ -18,6 +18,7 @@ export function runRow(n: number, members: Partial<RunRow> = {}): RunRow {
     attempt: 1,
     event: null,
     error: null,
+    restricted: false,
     depth: 1,
     logs: [],
     operations: [],

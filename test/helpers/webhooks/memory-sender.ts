@@ -140,10 +140,13 @@ export class MemorySender implements Sender {
     return shown(row);
   }
 
-  async recover(endpoint: string, since: Date): Promise<number> {
+  async recover(endpoint: string, since: Date, but: readonly string[] = []): Promise<number> {
     const lost = [...this.#rows.values()].filter(
       ({ one, state, createdAt }) =>
-        one.endpoint === endpoint && createdAt >= since && (state === 'dead' || state === 'discarded'),
+        one.endpoint === endpoint &&
+        !but.includes(one.type) &&
+        createdAt >= since &&
+        (state === 'dead' || state === 'discarded'),
     );
     for (const row of lost) this.#again(row, 'recover');
     this.#turn();

@@ -17,7 +17,7 @@ import type {
 export class ToldSender implements Sender {
   /** By id, as the sender knows them. */
   readonly targets = new Map<string, EndpointTarget>();
-  /** In the order of the calls: `ensure <id>`, `remove <id>`, `recover <id> <moment>`. */
+  /** In the order of the calls: `ensure <id>`, `remove <id>`, `recover <id> <moment> but <types>`. */
   readonly calls: string[] = [];
   /** Thrown by the next call about an endpoint. */
   fault: Error | null = null;
@@ -79,9 +79,8 @@ export class ToldSender implements Sender {
 
   async attempts(id: string): Promise<readonly Attempt[]> {
     const request = { headers: { 'webhook-id': id } };
-    return [
-      { at: new Date(), durationMs: 1, status: 500, error: 'status', trigger: 'schedule', request, response: null },
-    ];
+    const response = { headers: { 'x-receiver': 'r' }, body: 'no' };
+    return [{ at: new Date(), durationMs: 1, status: 500, error: 'status', trigger: 'schedule', request, response }];
   }
 
   async resend(id: string): Promise<Delivery | null> {
@@ -89,8 +88,8 @@ export class ToldSender implements Sender {
     return found && { ...found.delivery, state: 'pending' };
   }
 
-  async recover(endpoint: string, since: Date): Promise<number> {
-    this.#note(`recover ${endpoint} ${since.toISOString()}`);
+  async recover(endpoint: string, since: Date, but: readonly string[] = []): Promise<number> {
+    this.#note(`recover ${endpoint} ${since.toISOString()}${but.length === 0 ? '' : ` but ${but.join()}`}`);
     return this.#rows.filter(({ delivery }) => delivery.endpoint === endpoint).length;
   }
 

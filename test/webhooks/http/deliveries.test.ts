@@ -1,10 +1,11 @@
 /** Deliveries over HTTP: lists in pages and by their members, one with its body and its tries, and once more. */
 import t from 'tap';
 import { DeliveryListStore } from '../../../src/webhooks/sending/queue/delivery-list-store.ts';
+import { type Account, ask, signInOwner } from '../../helpers/accounts.ts';
 import { newDelivery } from '../../helpers/webhooks/endpoints.ts';
 import { HOOK, webhookWorld } from '../../helpers/webhooks/webhook-world.ts';
 
-const { parts, sender, boss, mine } = await webhookWorld(t);
+const { app, parts, sender, boss, viewer, mine } = await webhookWorld(t);
 const [one, two] = [
   (await boss('POST /webhooks/endpoints', HOOK)).json().id,
   (await mine('POST /webhooks/endpoints', HOOK)).json().id,
@@ -74,3 +75,60 @@ t.test('one delivery with its body, its tries, and once more', async (t) => {
   t.match((await boss(`POST /webhooks/deliveries/${id}/resend`)).json(), { code: 'endpoint-not-found' });
   t.match((await mine(`GET /webhooks/deliveries/${id}`)).json(), { code: 'delivery-not-found' });
 });
+
+t.test(
+  'What was sent of accounts is for those who may read accounts, whatever the endpoint wants today.',
+  async (t) => {
+    const admin = await signInOwner(app, parts, ['admin']);
+    const developer = await signInOwner(app, parts, ['developer']);
+    const as =
+      ({ headers }: Account): typeof boss =>
+      (request, body) =>
+        ask(app, request, typeof body === 'object' ? body : undefined, { headers });
+    const [by, dev] = [as(admin), as(developer)];
+    const { id } = (await by('POST /webhooks/endpoints', { ...HOOK, types: ['system.user.*'] })).json();
+    await sender.submit([
+      newDelivery(id, 21, { type: 'system.user.created', body: '{"email":"eve@example.org"}' }),
+      newDelivery(id, 22, { type: 'todos.created', body: '{"title":"eve@example.org"}' }),
+      newDelivery(id, 23, { type: 'system.unknown.created', body: '{"email":"eve@example.org"}' }),
+    ]);
+    await by(`PATCH /webhooks/endpoints/${id}`, { types: ['todos.*'] });
+    for (const [event, isShown] of [
+      ['1-21', false],
+      ['1-22', true],
+      ['1-23', false],
+    ] as const) {
+      const path = `/webhooks/deliveries/${id}:${event}` as const;
+      for (const who of [dev, viewer]) {
+        const shown = await who(`GET ${path}`);
+        t.equal(shown.body.includes('eve@'), isShown, event);
+        t.equal(shown.headers['millrace-hint'] === undefined, isShown);
+        t.match((await who(`GET ${path}/attempts`)).json(), [
+          isShown ? { response: { body: 'no' } } : { response: { body: '' } },
+        ]);
+      }
+      t.match((await by(`GET ${path}`)).body, /eve@/);
+      t.equal((await dev(`POST ${path}/resend`)).statusCode, isShown ? 202 : 403, event);
+      t.equal((await by(`POST ${path}/resend`)).statusCode, 202);
+    }
+    const since = { since: '2026-01-01T00:00:00Z' };
+    await dev(`POST /webhooks/endpoints/${id}/recover`, since);
+    t.match(sender.calls.at(-1), /^recover .* but system\.user\.created/);
+    await by(`POST /webhooks/endpoints/${id}/recover`, since);
+    t.notMatch(sender.calls.at(-1), / but /);
+    // Nor is such an endpoint sent elsewhere, or given more, by somebody who may read less than its maker.
+    for (const patch of [{ url: 'https://dev.invalid/' }, { types: ['*'] }, { headers: {} }, { filter: null }]) {
+      const refused = await dev(`PATCH /webhooks/endpoints/${id}`, patch);
+      t.match(refused.json(), { status: 403, code: 'forbidden' }, JSON.stringify(patch));
+    }
+    t.equal((await dev(`PATCH /webhooks/endpoints/${id}`, { enabled: false })).statusCode, 200, 'it can be stopped');
+    t.equal((await by(`PATCH /webhooks/endpoints/${id}`, { url: 'https://else.invalid/' })).statusCode, 200);
+    const own = (await dev('POST /webhooks/endpoints', { ...HOOK, types: ['*'] })).json();
+    t.equal(
+      (await dev(`PATCH /webhooks/endpoints/${own.id}`, { url: 'https://dev.invalid/' })).statusCode,
+      200,
+      'their own',
+    );
+    t.equal((await by(`PATCH /webhooks/endpoints/${own.id}`, { url: HOOK.url })).statusCode, 200);
+  },
+);

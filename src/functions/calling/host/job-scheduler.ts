@@ -11,6 +11,8 @@ export interface NewJob {
   readonly at: Date;
   /** That of the run which schedules it: a chain of jobs and triggers counts on. */
   readonly depth: number;
+  /** Whether that run was given something of accounts, so that the input may have some of it. */
+  readonly restricted: boolean;
   /** The request id of the run which schedules it. */
   readonly request: string;
 }

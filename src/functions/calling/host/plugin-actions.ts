@@ -13,13 +13,15 @@ export interface Scheduling {
   readonly jobs: JobScheduler;
   /** Depth of the run. */
   readonly depth: number;
+  /** Whether the run was given something of accounts. */
+  readonly restricted: boolean;
   readonly now: () => number;
 }
 
 export function pluginActions(
   { plugin }: PluginFunction,
   { request, within }: Acting,
-  { jobs, depth, now }: Scheduling,
+  { jobs, depth, restricted, now }: Scheduling,
 ): HostActions<'hmac' | 'schedule'> {
   async function hmac(argument: Argument): Promise<string> {
     const name = argument.text('secret');
@@ -40,7 +42,7 @@ export function pluginActions(
     }
     const at = timeOf(argument, now());
     const input = JSON.stringify(argument.members['input'] ?? null);
-    const { id } = await jobs.schedule({ fn, input, at, depth, request }, within);
+    const { id } = await jobs.schedule({ fn, input, at, depth, restricted, request }, within);
     return JSON.stringify({ id, at: at.toISOString() });
   }
 

@@ -77,12 +77,12 @@ export class Befores implements WriteHooks {
     { origin, within }: Showing,
     isTold: boolean,
   ): Promise<CallReport> {
-    const name = { id, plugin: fn.plugin.name, function: fn.name };
+    const name = { id, plugin: fn.plugin.name, function: fn.name, restricted: false };
     try {
       return await this.#parts.calling.call({
         fn,
         input,
-        run: { id, attempt, depth },
+        run: { id, attempt, depth, restricted: false },
         caller: origin.principal,
         within: within ?? null,
         mayWrite: false,

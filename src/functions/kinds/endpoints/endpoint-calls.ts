@@ -71,11 +71,11 @@ export class EndpointCalls {
   async #run(fn: Endpoint, caller: Principal | null, input: string, repeated?: string): Promise<EndpointAnswer> {
     const { calling, recorder } = this.#parts;
     const id = repeated ?? recorder.newId();
-    const name = { id, plugin: fn.plugin.name, function: fn.name };
+    const name = { id, plugin: fn.plugin.name, function: fn.name, restricted: false };
     const { outcome: returned, ...report } = await calling.call({
       fn,
       input,
-      run: { id, attempt: 1, depth: 0 },
+      run: { id, attempt: 1, depth: 0, restricted: false },
       caller,
       within: null,
       mayWrite: true,

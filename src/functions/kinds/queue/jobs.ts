@@ -47,7 +47,7 @@ export class Jobs implements JobScheduler {
   /** @throws MillraceError `function-limit` for a long input, and when too many jobs of the plugin wait already */
   async schedule(job: NewJob, within: OpenTransaction | null): Promise<{ readonly id: string }> {
     const { store, activity } = this.#parts;
-    const { fn, input, at, depth, request } = job;
+    const { fn, input, at, depth, restricted, request } = job;
     if (Buffer.byteLength(input) > MAX_DETAIL_BYTES) {
       throw limit(`The input of a job may have ${MAX_DETAIL_BYTES / 1024} KB`);
     }
@@ -56,7 +56,7 @@ export class Jobs implements JobScheduler {
     }
     const id = newRunId();
     const now = new Date(this.#now());
-    const run = waitingRun({ id, fn, input, depth, now, dueAt: at, more: { scheduledAt: at } });
+    const run = waitingRun({ id, fn, input, depth, restricted, now, dueAt: at, more: { scheduledAt: at } });
     await store.insert(run, within?.session ?? null);
     const details = { function: fn.id, run: id, at: at.toISOString() };
     const stamp = { by: actorOfFunction(fn.id), request };

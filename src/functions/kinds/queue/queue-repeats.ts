@@ -8,7 +8,7 @@ import { ITSELF } from '../../../database/system-collection.ts';
 import type { PluginFunction } from '../../plugins/plugin.ts';
 import type { Run } from '../../runs/run.ts';
 import type { RunQueue } from '../../runs/run-queue.ts';
-import { newRunId, type RunRow, toRun } from '../../runs/run-row.ts';
+import { isRestricted, newRunId, type RunRow, toRun } from '../../runs/run-row.ts';
 import type { QueueStore } from './running/queue-store.ts';
 import { waitingRun } from './running/queued-run.ts';
 
@@ -38,7 +38,10 @@ export class QueueRepeats implements RunQueue {
       ...(fn.use.kind === 'cron' ? { line: fn.id } : {}),
     };
     // No run of the queue has a longer input than is kept.
-    const run = waitingRun({ id, fn, input: input ?? 'null', depth, now: at, dueAt: at, more });
+    const run = waitingRun({
+      ...{ id, fn, input: input ?? 'null', depth, restricted: isRestricted(earlier) },
+      ...{ now: at, dueAt: at, more },
+    });
     await store.insert([run]);
     await activity.record('system.function.scheduled', { function: fn.id, run: id, at: null }, ITSELF);
     return toRun(run);

@@ -23,7 +23,7 @@ import { TriggerPlanner } from './planning/trigger-planner.ts';
 import { Aftermath } from './running/aftermath.ts';
 import { QueueStore } from './running/queue-store.ts';
 import { QUEUED_KINDS } from './running/queued-run.ts';
-import { RunDispatch } from './running/run-dispatch.ts';
+import { RunDispatch, runnableOf } from './running/run-dispatch.ts';
 
 /** How often a process looks whether it records now, in milliseconds; it asks the database nothing. */
 const WATCH_MS = 100;
@@ -37,7 +37,7 @@ const STORED: ReadonlySet<string> = new Set(['system.function.scheduled', 'syste
 
 const NOT_FOUND: RunError = {
   code: 'function-not-found',
-  message: 'The function has not been there for seven days',
+  message: 'For seven days there was no version of the function that may be given this run',
   stack: null,
 };
 
@@ -278,9 +278,7 @@ export class Queue {
 
   async #endAbandoned(): Promise<void> {
     const now = this.#now();
-    const all = QUEUED_KINDS.flatMap((kind) =>
-      this.#needs.active.ofKind(kind).map((fn) => ({ plugin: fn.plugin.name, function: fn.name })),
-    );
+    const all = QUEUED_KINDS.flatMap((kind) => this.#needs.active.ofKind(kind).map(runnableOf));
     const lines = await this.#store.endAbandoned(all, new Date(now - ABANDONED_MS), NOT_FOUND, new Date(now));
     await this.#store.releaseHeads(lines, new Date(now));
   }

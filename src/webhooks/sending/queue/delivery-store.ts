@@ -251,9 +251,14 @@ export class DeliveryStore {
     return matchedCount === 1 || (await translated(() => this.#rows.countDocuments({ _id: id }, { limit: 1 }))) === 1;
   }
 
-  /** Makes the dead and discarded deliveries of an endpoint due that were made since a time. @returns how many */
-  async recover(endpoint: string, since: Date, now: Date): Promise<number> {
-    const which = { endpoint, createdAt: { $gte: since }, state: { $in: ['dead', 'discarded'] } } as Document;
+  /**
+   * Makes the dead and discarded deliveries of an endpoint due that were made since a time.
+   * @param but types whose deliveries stay as they are
+   * @returns how many
+   */
+  async recover(endpoint: string, since: Date, but: readonly string[], now: Date): Promise<number> {
+    const types = but.length === 0 ? {} : { type: { $nin: [...but] } };
+    const which = { endpoint, createdAt: { $gte: since }, state: { $in: ['dead', 'discarded'] }, ...types } as Document;
     const set = { $set: again('recover', now), ...TOLD_ANEW };
     return (await translated(() => this.#rows.updateMany(which, set))).modifiedCount;
   }

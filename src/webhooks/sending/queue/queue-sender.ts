@@ -156,9 +156,9 @@ export class QueueSender implements Sender {
     return (await this.#lists.one(id))?.delivery ?? null;
   }
 
-  async recover(endpoint: string, since: Date): Promise<number> {
+  async recover(endpoint: string, since: Date, but: readonly string[] = []): Promise<number> {
     await this.#shared.clock.refresh();
-    const count = await this.#shared.store.recover(endpoint, since, new Date(this.#shared.clock.now()));
+    const count = await this.#shared.store.recover(endpoint, since, but, new Date(this.#shared.clock.now()));
     if (count > 0) this.wake();
     return count;
   }

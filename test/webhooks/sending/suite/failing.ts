@@ -115,6 +115,7 @@ export function failing(scene: MakeScene, { hasSchedules, longestPauseMs }: Send
       receiver.answer = () => 200;
       await sender.ensureEndpoint(endpoint);
       t.equal(await sender.recover(endpoint.id, new Date(Date.now() + HOUR)), 0);
+      t.equal(await sender.recover(endpoint.id, since, ['todos.created']), 0, 'none of these types');
       t.equal(await sender.recover(endpoint.id, since), 4);
       for (const id of [...ids, `${endpoint.id}:1-4`]) await reaches(id, 'delivered');
       t.strictSame(new Set(receiver.received.map(({ id }) => id)), new Set(['1-1', '1-2', '1-3', '1-4']));

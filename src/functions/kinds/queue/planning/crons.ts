@@ -109,7 +109,16 @@ export class Crons {
       const id = runIdFor(fn.id, scheduledAt);
       const input = JSON.stringify({ scheduledAt });
       // It is alone in its line, until it has ended.
-      const run = { id, fn, input, depth: 0, now, dueAt: now, more: { scheduledAt: at, line: fn.id } };
+      const run = {
+        id,
+        fn,
+        input,
+        depth: 0,
+        restricted: false,
+        now,
+        dueAt: now,
+        more: { scheduledAt: at, line: fn.id },
+      };
       await store.insert([(await store.isBusy(fn.id, id)) ? refusedRun(run, OVERLAP) : waitingRun(run)]);
       onDue(new Set([fn.id]));
     }

@@ -14,7 +14,7 @@ import { isHeavy } from '../../../../query/evaluate/cost.ts';
 import type { Lane } from '../../../../query/evaluate/turnstile.ts';
 import { depthOf, MAX_CHAIN } from '../../../runs/run.ts';
 import type { RunRow } from '../../../runs/run-row.ts';
-import { refusedRun, runIdFor, waitingRun } from '../running/queued-run.ts';
+import { type PlannedRun, refusedRun, runIdFor, waitingRun } from '../running/queued-run.ts';
 import type { WantedTrigger } from './wanted-triggers.ts';
 
 const TOO_LONG = {
@@ -44,8 +44,8 @@ export class RowRuns {
    */
   async of(row: LogRow, triggers: readonly WantedTrigger[], lane: Lane): Promise<readonly RunRow[]> {
     const subject = toldFunction(row);
-    const isSecret = placesOfRow(row).includes('admin:accounts');
-    const asked = triggers.filter(({ fn }) => fn.id !== subject && (fn.plugin.readsAccounts || !isSecret));
+    const restricted = placesOfRow(row).includes('admin:accounts');
+    const asked = triggers.filter(({ fn }) => fn.id !== subject && (fn.plugin.readsAccounts || !restricted));
     if (asked.length === 0) return [];
     const whole = await this.#parts.completed(row);
     const turn = () => lane.pass();
@@ -68,10 +68,10 @@ export class RowRuns {
       }
     }
     const input = found.length === 0 ? null : toBody(whole, this.#parts.publicUrl);
-    return input === null ? [] : found.map(({ fn }) => this.#run(row, fn, input));
+    return input === null ? [] : found.map(({ fn }) => this.#run(row, fn, { input, restricted }));
   }
 
-  #run(row: LogRow, fn: WantedTrigger['fn'], input: string): RunRow {
+  #run(row: LogRow, fn: WantedTrigger['fn'], given: Pick<PlannedRun, 'input' | 'restricted'>): RunRow {
     const event = formatPosition(row);
     const position = { epoch: row.epoch, number: row.number };
     const depth = depthOf(row.request) + 1;
@@ -81,7 +81,7 @@ export class RowRuns {
     const id = runIdFor(fn.id, event);
     // One of a line is made due when it is known to be the first one.
     const dueAt = document === null ? now : null;
-    const planned = { id, fn, input, depth, now, dueAt, more: { event, position, ...line } };
+    const planned = { id, fn, ...given, depth, now, dueAt, more: { event, position, ...line } };
     return depth > MAX_CHAIN ? refusedRun(planned, TOO_LONG) : waitingRun(planned);
   }
 }

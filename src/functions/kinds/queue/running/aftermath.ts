@@ -4,8 +4,8 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Activity } from '../../../../database/activity.ts';
-import { MAX_CHAIN, type RunError, requestOfRun } from '../../../runs/run.ts';
-import type { RunRow } from '../../../runs/run-row.ts';
+import { MAX_CHAIN, publicCode, type RunError, requestOfRun } from '../../../runs/run.ts';
+import { isRestricted, type RunRow } from '../../../runs/run-row.ts';
 import type { AttemptEnd } from './attempt.ts';
 import type { AttemptFields, QueueStore } from './queue-store.ts';
 import { actorOfFunction, functionOf, nextAttemptAt } from './queued-run.ts';
@@ -96,7 +96,8 @@ export class Aftermath {
     const isOurs = await this.#persist(() => store.fail(run._id, run.token ?? '', { ...fields, error }, dueAt, now));
     if (!isOurs) return { dueAt: null, hasNext: false };
     const hasNext = dueAt === null && (await this.#goOn(run));
-    const details = { function: functionOf(run), run: run._id, code: error.code, event: run.event };
+    const code = isRestricted(run) ? publicCode(error) : error.code;
+    const details = { function: functionOf(run), run: run._id, code, event: run.event };
     // A failure over the failure of a function makes no more runs: they would make each other for ever.
     const depth = OF_FUNCTION.test(run.input ?? '') ? MAX_CHAIN : run.depth;
     const stamp = { by: actorOfFunction(details.function), request: requestOfRun(run._id, depth) };

@@ -10,7 +10,7 @@ import { blanking } from '../../../plugins/blanking.ts';
 import type { PluginFunction } from '../../../plugins/plugin.ts';
 import { errorOf, resultOf } from '../../../runs/ended-run.ts';
 import type { RunError } from '../../../runs/run.ts';
-import { keptText, type RunRow } from '../../../runs/run-row.ts';
+import { isRestricted, keptText, type RunRow } from '../../../runs/run-row.ts';
 import type { LogLine } from '../../../sandbox/sandbox.ts';
 import type { AttemptFields, QueueStore } from './queue-store.ts';
 import { functionOf } from './queued-run.ts';
@@ -71,7 +71,7 @@ export async function attempt(
       const made = await calling.call({
         fn,
         input: run.input ?? 'null',
-        run: { id: run._id, attempt: run.attempt, depth: run.depth },
+        run: { id: run._id, attempt: run.attempt, depth: run.depth, restricted: isRestricted(run) },
         caller: null,
         within,
         mayWrite: true,

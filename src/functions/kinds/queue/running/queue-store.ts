@@ -3,10 +3,11 @@
  * has a time at which it is due; one that waits for an earlier run of its line has none; one that is running has a token, and
  * only who knows the token may end it. Not here: lists of runs (runs/run-store.ts), and when something is taken (run-dispatch.ts).
  */
-import type { ClientSession, Collection, Document, IndexDescription, UpdateFilter } from 'mongodb';
+import type { ClientSession, Collection, Document, Filter, IndexDescription, UpdateFilter } from 'mongodb';
 import { translated } from '../../../../database/errors.ts';
 import type { Mongo } from '../../../../database/mongo.ts';
 import { insertOutputs } from '../../../../events/read/consumer.ts';
+import { SYSTEM_TYPES } from '../../../../kernel/event-types.ts';
 import type { RunError } from '../../../runs/run.ts';
 import { RUNS, type RunRow, runExpiry } from '../../../runs/run-row.ts';
 import { JOB_INDEXES } from './job-store.ts';
@@ -21,6 +22,11 @@ const INDEXES: readonly IndexDescription[] = [
   ...JOB_INDEXES,
 ];
 
+/** An event of accounts: the input begins with its id and type. */
+const OF_ACCOUNTS = `^\\{"id":"[\\d-]+","type":"(?:${[...SYSTEM_TYPES]
+  .flatMap(([type, place]) => (place === 'admin:accounts' ? [type.replaceAll('.', '\\.')] : []))
+  .join('|')})"`;
+
 /** A claim that a crash of the database undoes is made again, so it need not wait for the other members. */
 const QUICK = { writeConcern: { w: 1 } } as const;
 
@@ -28,6 +34,12 @@ const QUICK = { writeConcern: { w: 1 } } as const;
 export interface FunctionName {
   readonly plugin: string;
   readonly function: string;
+}
+
+/** A function as it is now, and what it may be given. */
+export interface RunnableFunction extends FunctionName {
+  /** Whether its code may read accounts. Otherwise restricted runs wait for a version that may. */
+  readonly readsAccounts: boolean;
 }
 
 export interface DueRun extends FunctionName {
@@ -50,13 +62,19 @@ export class QueueStore {
 
   /** Makes the indexes, once. Asked when there is a function that needs a queue. */
   prepare(): Promise<void> {
-    this.#prepared ??= translated(async () => void (await this.#runs.createIndexes([...INDEXES]))).catch(
-      (error: unknown) => {
-        this.#prepared = null;
-        throw error;
-      },
-    );
+    this.#prepared ??= translated(() => this.#prepare()).catch((error: unknown) => {
+      this.#prepared = null;
+      throw error;
+    });
     return this.#prepared;
+  }
+
+  async #prepare(): Promise<void> {
+    await this.#runs.createIndexes([...INDEXES]);
+    // Versions before this one did not record what a run may tell of.
+    const former = { state: { $in: ['waiting', 'running'] }, kind: 'trigger', restricted: { $exists: false } } as const;
+    const restricted = { $regexMatch: { input: { $ifNull: ['$input', ''] }, regex: OF_ACCOUNTS } };
+    await this.#runs.updateMany(former, [{ $set: { restricted } }]);
   }
 
   /** Inserts runs. One whose id is there already stays as it is. */
@@ -100,9 +118,9 @@ export class QueueStore {
   }
 
   /** The runs of each function that are due, the longest due first, up to a count for each. */
-  async due(functions: readonly FunctionName[], now: Date, count: number): Promise<readonly DueRun[]> {
+  async due(functions: readonly RunnableFunction[], now: Date, count: number): Promise<readonly DueRun[]> {
     const [first, ...rest] = functions.map((name) => [
-      { $match: { plugin: name.plugin, function: name.function, dueAt: { $lte: now } } },
+      { $match: { ...runsFor(name), dueAt: { $lte: now } } },
       { $sort: { dueAt: 1 } },
       { $limit: count },
       { $project: { plugin: 1, function: 1 } },
@@ -120,10 +138,10 @@ export class QueueStore {
   }
 
   /** Takes a run that is due. @returns the run, of which an attempt has begun; null when it is no longer due */
-  async claim(id: string, token: string, version: string, now: Date): Promise<RunRow | null> {
+  async claim(id: string, token: string, fn: RunnableFunction, version: string, now: Date): Promise<RunRow | null> {
     return await translated(() =>
       this.#runs.findOneAndUpdate(
-        { _id: id, state: 'waiting', dueAt: { $lte: now } },
+        { _id: id, ...runsFor(fn), state: 'waiting', dueAt: { $lte: now } },
         { $set: { state: 'running', token, version, startedAt: now }, $inc: { attempt: 1 }, $unset: { dueAt: '' } },
         { returnDocument: 'after', ...QUICK },
       ),
@@ -175,9 +193,9 @@ export class QueueStore {
     return next !== null;
   }
 
-  /** Ends what has waited since `before` for functions that are not in force. @returns the lines that go on */
+  /** Ends what has waited since `before` for functions that may not be given it. @returns the lines that go on */
   async endAbandoned(
-    known: readonly FunctionName[],
+    known: readonly RunnableFunction[],
     before: Date,
     error: RunError,
     now: Date,
@@ -185,7 +203,7 @@ export class QueueStore {
     const abandoned: Document = {
       state: 'waiting',
       $or: [{ dueAt: { $lte: before } }, { dueAt: { $exists: false }, createdAt: { $lte: before } }],
-      ...(known.length === 0 ? {} : { $nor: known.map(({ plugin, function: name }) => ({ plugin, function: name })) }),
+      ...(known.length === 0 ? {} : { $nor: known.map(runsFor) }),
     };
     const change: Document = {
       $set: { state: 'failed', error, token: null, expireAt: runExpiry(now) },
@@ -203,6 +221,11 @@ export class QueueStore {
     const open = { line, _id: { $ne: but } } as const;
     return (await translated(() => this.#runs.findOne(open, { projection: { _id: 1 } }))) !== null;
   }
+}
+
+/** The runs that the code of a function may be given, as it is now. */
+function runsFor({ plugin, function: name, readsAccounts }: RunnableFunction): Filter<RunRow> {
+  return { plugin, function: name, ...(readsAccounts ? {} : { restricted: { $ne: true } }) };
 }
 
 /** The change that ends a run. It leaves its line, and is kept for its time. */

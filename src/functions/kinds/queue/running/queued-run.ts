@@ -26,6 +26,8 @@ export interface PlannedRun {
   /** JSON text. */
   readonly input: string;
   readonly depth: number;
+  /** Whether the input has something of accounts. */
+  readonly restricted: boolean;
   readonly now: Date;
   /** Null while an earlier run of the same line may be before it. */
   readonly dueAt: Date | null;
@@ -33,7 +35,7 @@ export interface PlannedRun {
 }
 
 /** A run that waits. */
-export function waitingRun({ id, fn, input, depth, now, dueAt, more = {} }: PlannedRun): RunRow {
+export function waitingRun({ id, fn, input, depth, restricted, now, dueAt, more = {} }: PlannedRun): RunRow {
   const { text, bytes } = keptText(input);
   return {
     _id: id,
@@ -49,6 +51,7 @@ export function waitingRun({ id, fn, input, depth, now, dueAt, more = {} }: Plan
     attempt: 0,
     event: null,
     error: null,
+    restricted,
     logs: [],
     operations: [],
     input: text,

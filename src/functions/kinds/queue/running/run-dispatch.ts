@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { ActivePlugins, PluginFunction } from '../../../plugins/plugin.ts';
 import type { Aftermath } from './aftermath.ts';
 import { type AttemptNeeds, attempt } from './attempt.ts';
-import type { FunctionName, QueueStore } from './queue-store.ts';
+import type { QueueStore, RunnableFunction } from './queue-store.ts';
 import { functionOf, QUEUED_KINDS } from './queued-run.ts';
 import { RunSlots } from './run-slots.ts';
 
@@ -148,7 +148,7 @@ export class RunDispatch {
     for (const { id } of wanted) this.#stale.delete(id);
     try {
       const now = new Date(this.#parts.now());
-      const found = await this.#parts.store.due(wanted.map(nameOf), now, WINDOW);
+      const found = await this.#parts.store.due(wanted.map(runnableOf), now, WINDOW);
       for (const [id, runs] of Map.groupBy(found, functionOf)) {
         this.#window.set(
           id,
@@ -203,7 +203,7 @@ export class RunDispatch {
 
   async #run(fn: PluginFunction, id: string, token: string) {
     const { store, aftermath, now } = this.#parts;
-    const run = await store.claim(id, token, fn.plugin.version, new Date(now()));
+    const run = await store.claim(id, token, runnableOf(fn), fn.plugin.version, new Date(now()));
     if (run === null) return 'other';
     const end = await attempt(fn, run, token, this.#parts);
     const { course, dueAt, hasNext } = await aftermath.of(run, token, end, this.#stopped);
@@ -213,6 +213,7 @@ export class RunDispatch {
   }
 }
 
-function nameOf(fn: PluginFunction): FunctionName {
-  return { plugin: fn.plugin.name, function: fn.name };
+/** The function as the store looks for its runs. */
+export function runnableOf({ name, plugin }: PluginFunction): RunnableFunction {
+  return { plugin: plugin.name, function: name, readsAccounts: plugin.readsAccounts };
 }
