@@ -141,13 +141,9 @@ export class MemorySender implements Sender {
   }
 
   async recover(endpoint: string, since: Date, but: readonly string[] = []): Promise<number> {
-    const lost = [...this.#rows.values()].filter(
-      ({ one, state, createdAt }) =>
-        one.endpoint === endpoint &&
-        !but.includes(one.type) &&
-        createdAt >= since &&
-        (state === 'dead' || state === 'discarded'),
-    );
+    const wanted = [...this.#rows.values()].filter(({ one }) => one.endpoint === endpoint && !but.includes(one.type));
+    const ended = wanted.filter(({ state }) => state === 'dead' || state === 'discarded');
+    const lost = ended.filter(({ createdAt }) => createdAt >= since);
     for (const row of lost) this.#again(row, 'recover');
     this.#turn();
     return lost.length;
