@@ -13,8 +13,8 @@ import { coversAll } from '../query/evaluate/fields.ts';
 import { pathsOf } from '../query/filter.ts';
 import type { Query } from '../query/parse/query.ts';
 import type { OpenTransaction } from './open-transaction.ts';
-import { hintsForEmpty, hintsForUnsorted } from './read/hints.ts';
-import { keysOfNone, type List, Listing, type ListingParts } from './read/listing.ts';
+import { hintsForEmpty, hintsForFound, hintsForLacking } from './read/hints.ts';
+import { keysOfNone, type List, Listing, type ListingParts, MAX_LOOKED_AT } from './read/listing.ts';
 import { ShownMembers } from './read/shown-members.ts';
 import { notAvailable } from './refusals.ts';
 import type { Registry } from './registry.ts';
@@ -106,7 +106,9 @@ export class Lists {
     if (isEmpty && !(await this.#parts.registry.exists(name))) throw notAvailable(name);
     const hints: string[] = [];
     if (isEmpty && next === null) hints.push(...(await hintsForEmpty(this.#members, scope, name, query, now)));
-    if (unsorted.length > 0) hints.push(...(await hintsForUnsorted(this.#members, scope, name, unsorted)));
+    if (!isEmpty) hints.push(...hintsForFound(query));
+    const lacking = [...unsorted, ...this.#unshown(scope, name, query, documents)];
+    if (lacking.length > 0) hints.push(...(await hintsForLacking(this.#members, scope, name, lacking)));
     // A member that no document has needs no index.
     if (hints.length > 0 || tookMs <= this.#parts.slowListMs) return hints;
     const { sort, skip, limit } = query;
@@ -117,5 +119,19 @@ export class Lists {
     const goesOn = limit === null && documents.length >= FIRST_BATCH;
     const slow = { name, asked, filter, paths, sort, skip, limit, found: goesOn ? null : documents.length, tookMs };
     return this.#parts.missingIndexes.hints(slow);
+  }
+
+  /** The stored paths of wanted members that the first documents of a list lack. */
+  #unshown(
+    scope: Scope<'read'>,
+    name: CollectionName,
+    { fields, expand }: Query,
+    documents: readonly Uint8Array[],
+  ): readonly string[] {
+    const shown = fields?.mode === 'include' ? fields.paths : [];
+    const wanted = new Set([...shown, ...expand.map(({ path }) => path)].filter((path) => !path.startsWith('_')));
+    if (wanted.size === 0 || documents.length === 0) return [];
+    const unknown = this.#members.unknown(scope, name, [...wanted]);
+    return unknown.length === 0 ? [] : this.#members.learn(scope, name, unknown, documents.slice(0, MAX_LOOKED_AT));
   }
 }

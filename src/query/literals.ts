@@ -117,6 +117,6 @@ function timesOf(path: string, values: readonly OpenValue[]): readonly OpenValue
   }
   if (times.size > 0 || values.length === 0) return [...times.values()];
   throw new MillraceError('invalid-filter', `'${path}' is a time and must be compared with a date`, {
-    hint: 'Write it in ISO 8601, such as 2026-01-31T12:00:00Z.',
+    hint: 'Write it in ISO 8601, such as 2026-01-31T12:00:00Z. In an address a + is written %2B.',
   });
 }

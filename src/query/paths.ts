@@ -39,7 +39,7 @@ export function innerPath(path: string, code: ErrorCode = 'invalid-filter'): str
 /**
  * The members of `_meta` that are shown. It also holds the actor and request of the last change, which are never shown.
  */
-const META_MEMBERS: readonly string[] = ['revision', 'createdAt', 'updatedAt', 'createdBy', 'updatedBy'];
+export const META_MEMBERS: readonly string[] = ['revision', 'createdAt', 'updatedAt', 'createdBy', 'updatedBy'];
 
 /**
  * The stored path of what a client or a policy wrote: checked, and `id` turned into `_id`. In `_meta`, only the whole

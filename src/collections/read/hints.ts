@@ -1,6 +1,7 @@
 /**
- * The sentences of `Millrace-Hint`: why an answer is empty or not sorted. They are made only for such an answer. Not
- * here: which members a sample shows (shown-members.ts), and which index is missing.
+ * The sentences of `Millrace-Hint`: why a list is empty, not sorted or without a member that was wanted. They are made
+ * only for such a list. Not here: what is wrong with the values of conditions (value-hints.ts), which members a sample
+ * shows (shown-members.ts), and which index is missing.
  */
 import { type CollectionName, wirePath } from '../../database/names.ts';
 import { nearest } from '../../kernel/nearest.ts';
@@ -8,16 +9,20 @@ import { bindingsOf } from '../../policies/bindings.ts';
 import type { Scope } from '../../policies/scope.ts';
 import { bind } from '../../query/evaluate/bind.ts';
 import { requiredPaths } from '../../query/evaluate/required-paths.ts';
-import { foreignName } from '../../query/parse/foreign-names.ts';
+import { foreignCondition, foreignName } from '../../query/parse/foreign-names.ts';
 import { missingDollars } from '../../query/parse/missing-dollar.ts';
 import { RESERVED } from '../../query/parse/parse-query.ts';
 import type { Query } from '../../query/parse/query.ts';
-import type { ShownMembers, Unshown } from './shown-members.ts';
+import { META_MEMBERS } from '../../query/paths.ts';
+import type { Sampled, ShownMembers } from './shown-members.ts';
+import { brokenTimes, foreignValues, lostPluses, strangeKinds } from './value-hints.ts';
 
-/** Sentences about members in one hint. */
+/** Sentences in one hint. */
 const MAX_SENTENCES = 3;
 /** Characters of a name in a hint. */
 const MAX_NAME = 80;
+
+const META_NAMES = META_MEMBERS.map((member) => `_meta.${member}`);
 
 /** Why a list without documents may have found none. Pages after the first say nothing: there a list may just end. */
 export async function hintsForEmpty(
@@ -29,25 +34,34 @@ export async function hintsForEmpty(
 ): Promise<readonly string[]> {
   if (limit === 0 || cursor !== null || skip > 0) return [];
   const bound = bind(filter, bindingsOf(scope.principal, now)).filter;
-  const unshown = await members.unshown(scope, name, requiredPaths(bound));
-  return [...missingDollars(filter, wirePath), ...sentences(unshown)].slice(0, MAX_SENTENCES);
+  const lost = lostPluses(bound);
+  if (lost !== null && (await members.some(scope, name, lost.filter)) === true) return [lost.sentence];
+  const written = [...missingDollars(filter, wirePath), ...foreignValues(bound), ...brokenTimes(filter)];
+  const sampled = await members.sample(scope, name, requiredPaths(bound));
+  const strange = sampled === null ? [] : strangeKinds(bound, sampled);
+  return [...written, ...sentences(sampled), ...strange].slice(0, MAX_SENTENCES);
 }
 
-/** Why a list may not be sorted. @param keys stored paths of sort keys that no document of the answer has */
-export async function hintsForUnsorted(
+/** Why a list with documents may be another one than was meant. */
+export function hintsForFound({ filter }: Query): readonly string[] {
+  return brokenTimes(filter).slice(0, MAX_SENTENCES);
+}
+
+/** @param paths stored paths of members that are wanted, and that no document of the list has */
+export async function hintsForLacking(
   members: ShownMembers,
   scope: Scope<'read'>,
   name: CollectionName,
-  keys: readonly string[],
+  paths: readonly string[],
 ): Promise<readonly string[]> {
-  return sentences(await members.unshown(scope, name, keys)).slice(0, MAX_SENTENCES);
+  return sentences(await members.sample(scope, name, paths, true)).slice(0, MAX_SENTENCES);
 }
 
-function sentences(unshown: Unshown | null): string[] {
-  if (unshown === null) return [];
-  const { paths, names, documents, all } = unshown;
+function sentences(sampled: Sampled | null): string[] {
+  if (sampled === null) return [];
+  const { lacking, names, documents, all } = sampled;
   const none = all ? 'No document has' : `None of the newest ${documents} documents has`;
-  return paths.map((path) => {
+  return lacking.map((path) => {
     const meant = meaning(path, names);
     return `${none} the member '${path.slice(0, MAX_NAME)}'${meant === null ? '.' : meant}`;
   });
@@ -55,11 +69,20 @@ function sentences(unshown: Unshown | null): string[] {
 
 /** The end of the sentence: what was probably meant instead of the name. */
 function meaning(path: string, names: readonly string[]): string | null {
-  const told = foreignName(path);
+  const told = foreignName(path) ?? foreignCondition(path, names);
   if (told !== null) return `. ${told}`;
-  const within = names.find((name) => name.toLowerCase().endsWith(`.${path.toLowerCase()}`));
+  const wanted = path.toLowerCase();
+  const within =
+    names.find((name) => name.toLowerCase() === wanted) ??
+    names.find((name) => name.toLowerCase().endsWith(`.${wanted}`)) ??
+    [...names, ...META_NAMES].find((name) => bare(name) === bare(path));
   const near = within ?? nearest(path, [...names, ...RESERVED]);
   if (near === null) return null;
-  const what = names.includes(near) ? 'the member' : 'the parameter';
+  const what = names.includes(near) || META_NAMES.includes(near) ? 'the member' : 'the parameter';
   return `; did you mean ${what} '${near.slice(0, MAX_NAME)}'?`;
+}
+
+/** The last name of a path without letter case and separators: `created_at` and `_meta.createdAt` are alike. */
+function bare(path: string): string {
+  return (path.split('.').at(-1) ?? '').toLowerCase().replaceAll(/[-_\s]/g, '');
 }

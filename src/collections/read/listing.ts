@@ -55,7 +55,7 @@ export interface List {
 }
 
 /** Documents at the beginning of an answer that are looked at for what all of them lack. */
-const MAX_LOOKED_AT = 20;
+export const MAX_LOOKED_AT = 20;
 
 export interface ListingParts {
   readonly store: DocumentStore;

@@ -1,14 +1,17 @@
 /**
- * Which members the documents of a collection show to one Scope, told from a sample of the newest ones. For hints about
- * answers that found nothing: the sample is read through the Scope, so a hint tells nothing that a list would not show.
+ * Which members the documents of a collection show to one Scope, and of which kinds their values are, told from a sample
+ * of the newest ones. For hints about answers that found nothing: the sample is read through the Scope, so a hint tells
+ * nothing that a list would not show.
  */
 import type { Document } from 'mongodb';
 import { readStored } from '../../database/bson/stored.ts';
 import { type CollectionName, wirePath } from '../../database/names.ts';
 import { mapInTurns } from '../../kernel/concurrency/pauses.ts';
-import { toDatabaseFilter } from '../../policies/reach.ts';
+import { joinedFilter, reaches, toDatabaseFilter } from '../../policies/reach.ts';
 import type { Scope } from '../../policies/scope.ts';
-import { isMembers, type Members } from '../../query/evaluate/order.ts';
+import { compileMatch } from '../../query/evaluate/match.ts';
+import { isMembers, type Kind, kindOf, type Members } from '../../query/evaluate/order.ts';
+import type { Filter } from '../../query/filter.ts';
 import { isPosition } from '../../query/paths.ts';
 import type { DocumentStore } from '../store/store.ts';
 import { seenBytes } from './document-view.ts';
@@ -19,19 +22,24 @@ const SAMPLE = 50;
 const SAMPLE_MS = 200;
 /** Samples that are read at a time; beyond that there is no hint. */
 const AT_ONCE = 2;
-/** How long a member that was found in a sample counts as shown. */
+/** How long it is remembered that a sample has a member, and that it lacks one. */
 const SHOWN_MS = 60_000;
-/** Members that are remembered as shown to one Scope, at most. */
-const MAX_SHOWN = 200;
+const LACKED_MS = 5_000;
+/** Members that are remembered for one Scope, at most. */
+const MAX_KNOWN = 200;
+/** Elements of an array whose kinds are looked at. */
+const MAX_ELEMENTS = 100;
 /** Names of one sample, and levels of objects that they are taken from. */
 const MAX_NAMES = 300;
 const MAX_DEPTH = 4;
 
 /** What a sample shows of some members. */
-export interface Unshown {
+export interface Sampled {
   /** Wire paths of the members that no document of the sample has. */
-  readonly paths: readonly string[];
-  /** Wire paths of members that the sample has. */
+  readonly lacking: readonly string[];
+  /** The kinds of the values of the other ones, by stored path; an array counts with its elements. */
+  readonly kinds: ReadonlyMap<string, ReadonlySet<Kind>>;
+  /** Wire paths of members that the sample has; none when every member was known without a sample. */
   readonly names: readonly string[];
   /** How many documents were looked at. */
   readonly documents: number;
@@ -39,10 +47,19 @@ export interface Unshown {
   readonly all: boolean;
 }
 
+/** What is remembered of one member. */
+interface Known {
+  readonly until: number;
+  /** Empty when the sample lacked it. */
+  readonly kinds: ReadonlySet<Kind>;
+  /** The sample that lacked it. */
+  readonly sampled: Omit<Sampled, 'lacking' | 'kinds'> | null;
+}
+
 export class ShownMembers {
   readonly #store: DocumentStore;
-  /** Until when a member of a collection counts as shown, by the grants that show it. */
-  readonly #shown = new WeakMap<Scope['grants'], Map<string, number>>();
+  /** By the grants that show them, and by collection and path. */
+  readonly #known = new WeakMap<Scope['grants'], Map<string, Known>>();
   #running = 0;
 
   constructor(store: DocumentStore) {
@@ -50,60 +67,133 @@ export class ShownMembers {
   }
 
   /**
-   * Which of the members no document of a sample has. Members that were seen lately are not looked for again.
+   * What a sample has of the members. Members that were seen lately are not looked for again.
    * @param paths stored paths
-   * @returns null when all of them are shown, the Scope reaches no document, or there is no time to look
+   * @param lately true if a sample of the last seconds will do, for lists that are not empty
+   * @returns null when the Scope reaches no document, or there is no time to look
    */
-  async unshown(scope: Scope<'read'>, name: CollectionName, paths: Iterable<string>): Promise<Unshown | null> {
-    const asked = [...paths].filter((path) => path !== '_id' && !this.#isShown(scope, name, path));
-    if (asked.length === 0 || this.#running >= AT_ONCE) return null;
+  async sample(
+    scope: Scope<'read'>,
+    name: CollectionName,
+    paths: Iterable<string>,
+    lately = false,
+  ): Promise<Sampled | null> {
+    const asked = [...paths].filter((path) => path !== '_id');
+    const known = asked.map((path) => [path, this.#lookUp(scope, name, path)] as const);
+    const kinds = new Map(
+      known.flatMap(([path, one]) => (one !== null && one.kinds.size > 0 ? [[path, one.kinds]] : [])),
+    );
+    if (kinds.size === asked.length) return { lacking: [], kinds, names: [], documents: 0, all: false };
+    const [last] = known.flatMap(([, one]) => one?.sampled ?? []);
+    if (lately && last !== undefined && known.every(([, one]) => one !== null)) {
+      return { ...last, lacking: asked.filter((path) => !kinds.has(path)).map(wirePath), kinds };
+    }
+    return this.#briefly(async () => {
+      const { documents, all } = await this.#newest(scope, name);
+      if (documents.length === 0) return null;
+      const sampled = { names: namesOf(documents), documents: documents.length, all };
+      const lacking: string[] = [];
+      for (const path of asked) {
+        const found = kindsIn(documents, path);
+        this.#remember(scope, name, path, found, sampled);
+        if (found.size > 0) kinds.set(path, found);
+        else lacking.push(wirePath(path));
+      }
+      return { ...sampled, lacking, kinds };
+    });
+  }
+
+  /** The members that are not remembered as shown. */
+  unknown(scope: Scope<'read'>, name: CollectionName, paths: readonly string[]): readonly string[] {
+    return paths.filter((path) => (this.#lookUp(scope, name, path)?.kinds.size ?? 0) === 0);
+  }
+
+  /** Remembers the members that some of the documents have. @returns the others */
+  learn(
+    scope: Scope<'read'>,
+    name: CollectionName,
+    paths: readonly string[],
+    documents: readonly Uint8Array[],
+  ): readonly string[] {
+    const read = documents.map(readStored);
+    return paths.filter((path) => {
+      const kinds = kindsIn(read, path);
+      if (kinds.size > 0) this.#remember(scope, name, path, kinds);
+      return kinds.size === 0;
+    });
+  }
+
+  /** Whether the Scope reaches a document that passes the filter; null when there is no time to look. */
+  async some(scope: Scope<'read'>, name: CollectionName, filter: Filter): Promise<boolean | null> {
+    return this.#briefly(async () => {
+      const { documents } = await this.#store.page(name, joinedFilter(filter, scope), {
+        limit: 1,
+        maxTimeMS: SAMPLE_MS,
+      });
+      const match = compileMatch(filter);
+      return documents.map(readStored).some((document) => match(document) && reaches(scope, document));
+    });
+  }
+
+  /** Runs a read for a hint. A hint is not worth an error: the response itself was found. */
+  async #briefly<T>(read: () => Promise<T>): Promise<T | null> {
+    if (this.#running >= AT_ONCE) return null;
     this.#running++;
     try {
-      const { documents, all } = await this.#sample(scope, name);
-      const [has, lacks] = [new Set<string>(), new Set<string>()];
-      for (const path of asked) {
-        const steps = path.split('.');
-        (documents.some((document) => hasPath(document, steps)) ? has : lacks).add(path);
-      }
-      for (const path of has) this.#remember(scope, name, path);
-      if (documents.length === 0 || lacks.size === 0) return null;
-      return { paths: [...lacks].map(wirePath), names: namesOf(documents), documents: documents.length, all };
+      return await read();
     } catch {
-      // A hint is not worth an error: the answer itself was found.
       return null;
     } finally {
       this.#running--;
     }
   }
 
-  async #sample(scope: Scope<'read'>, name: CollectionName): Promise<{ documents: readonly Document[]; all: boolean }> {
+  async #newest(scope: Scope<'read'>, name: CollectionName): Promise<{ documents: readonly Document[]; all: boolean }> {
     const options = { sort: new Map([['_id', -1 as const]]), limit: SAMPLE, maxTimeMS: SAMPLE_MS };
     const { documents, more = false } = await this.#store.page(name, toDatabaseFilter(scope), options);
     const seen = (await mapInTurns(documents, (raw) => seenBytes(scope, raw, true))).filter((raw) => raw !== null);
     return { documents: seen.map(readStored), all: !more && documents.length < SAMPLE };
   }
 
-  #isShown({ grants }: Scope<'read'>, name: CollectionName, path: string): boolean {
-    return (this.#shown.get(grants)?.get(`${name}/${path}`) ?? 0) > performance.now();
+  #lookUp({ grants }: Scope<'read'>, name: CollectionName, path: string): Known | null {
+    const known = this.#known.get(grants)?.get(`${name}/${path}`);
+    return known !== undefined && known.until > performance.now() ? known : null;
   }
 
-  #remember({ grants }: Scope<'read'>, name: CollectionName, path: string): void {
-    const shown = this.#shown.get(grants) ?? new Map<string, number>();
-    if (shown.size >= MAX_SHOWN) shown.clear();
-    this.#shown.set(grants, shown.set(`${name}/${path}`, performance.now() + SHOWN_MS));
+  #remember(
+    { grants }: Scope<'read'>,
+    name: CollectionName,
+    path: string,
+    kinds: ReadonlySet<Kind>,
+    sampled: Known['sampled'] = null,
+  ): void {
+    const known = this.#known.get(grants) ?? new Map<string, Known>();
+    if (known.size >= MAX_KNOWN) known.clear();
+    const until = performance.now() + (kinds.size > 0 ? SHOWN_MS : LACKED_MS);
+    this.#known.set(grants, known.set(`${name}/${path}`, { until, kinds, sampled: kinds.size > 0 ? null : sampled }));
   }
 }
 
-/** Whether a path leads to a value, through arrays as filters do. */
-function hasPath(node: unknown, steps: readonly string[]): boolean {
+/** The kinds of all values that a path leads to in the documents, through arrays as filters do. */
+function kindsIn(documents: readonly Document[], path: string): ReadonlySet<Kind> {
+  const kinds = new Set<Kind>();
+  for (const document of documents) collectKinds(document, path.split('.'), kinds);
+  return kinds;
+}
+
+function collectKinds(node: unknown, steps: readonly string[], kinds: Set<Kind>): void {
   const [step, ...rest] = steps;
-  if (step === undefined) return node !== undefined;
-  if (Array.isArray(node)) {
-    if (isPosition(step) && hasPath(node[Number(step)], rest)) return true;
-    return node.some((element) => isMembers(element) && hasPath(element, steps));
+  if (step === undefined) {
+    if (node !== undefined) kinds.add(kindOf(node));
+    for (const element of elementsOf(node)) kinds.add(kindOf(element));
+    return;
   }
-  return isMembers(node) && Object.hasOwn(node, step) && hasPath(node[step], rest);
+  if (Array.isArray(node) && isPosition(step)) collectKinds(node[Number(step)], rest, kinds);
+  for (const element of elementsOf(node)) if (isMembers(element)) collectKinds(element, steps, kinds);
+  if (isMembers(node) && Object.hasOwn(node, step)) collectKinds(node[step], rest, kinds);
 }
+
+const elementsOf = (node: unknown): readonly unknown[] => (Array.isArray(node) ? node.slice(0, MAX_ELEMENTS) : []);
 
 /** Names of members as clients write them, those of the first documents first. */
 function namesOf(documents: readonly Document[]): readonly string[] {

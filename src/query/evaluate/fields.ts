@@ -20,6 +20,7 @@ export interface Fields {
  */
 export function parseFields(names: readonly string[]): Fields {
   if (names.length > LIMITS.fields) throw invalid(`There are more than ${LIMITS.fields} fields`);
+  if (/^\s*(?:[[{]\s*)+"/.test(names[0] ?? '')) throw invalid('Fields are a list with commas, not JSON');
   const read = names.map((name) => ({
     out: name.startsWith('-'),
     path: storedPath(name.replace(/^-/, ''), 'invalid-parameter'),

@@ -29,6 +29,7 @@ export function parseSort(names: readonly string[]): Sort {
   const keys = names.map((name): SortKey => {
     const [, key, direction] = /^(.+?)[:\s](asc|desc|ascending|descending)$/i.exec(name) ?? [];
     if (key !== undefined && direction !== undefined) throw directionAfter(name, key, direction);
+    if (/^\s*(?:[[{]\s*)+"/.test(name)) throw jsonSort(names);
     const descending = name.startsWith('-');
     const path = askedPath(descending ? name.slice(1) : name, 'invalid-parameter');
     if (path.split('.').some(isPosition)) throw invalid(`A sort cannot name a position of an array, as '${path}' does`);
@@ -87,6 +88,16 @@ function directionAfter(name: string, key: string, direction: string): MillraceE
   const here = /^desc/i.test(direction) ? `-${bare}` : bare;
   return new MillraceError('invalid-parameter', `'${name.slice(0, 80)}' has its direction after the name`, {
     hint: `Write it as sort=${here.slice(0, 80)}; - means descending.`,
+  });
+}
+
+/** React-admin and others write `["title","ASC"]`, MongoDB `{"title":-1}`. */
+function jsonSort(names: readonly string[]): MillraceError {
+  const text = names.join(',').slice(0, 200);
+  const words = [...text.matchAll(/"([^"]*)"(?:\s*[:,]\s*"?(asc|desc|-?1)\b"?)?/gi)];
+  const keys = words.map(([, key = '', direction = '']) => (/^(?:desc|-1)$/i.test(direction) ? `-${key}` : key));
+  return new MillraceError('invalid-parameter', `A sort is not written as JSON, as '${text.slice(0, 80)}' is`, {
+    hint: `Write it as sort=${keys.join(',').slice(0, 80)}; - means descending.`,
   });
 }
 

@@ -1,9 +1,10 @@
 /**
- * Names that other backends give to their parameters, and how the same is said here. No document has members with the
- * names in the first table, so a parameter of that name is refused. Those in the second table may be members and are
- * conditions here; they are explained only when they find nothing. Pure. Not here: what is done with a parameter
- * (parse-query.ts).
+ * Names that other backends give to their parameters and operators, and how the same is said here. No document has
+ * members with the names in the first table, so a parameter of that name is refused. Those in the second table, and
+ * operators in names and values, may be members and values; they are explained only when they find nothing. Pure. Not
+ * here: what is done with a parameter (parse-query.ts).
  */
+import type { Operator } from '../operators.ts';
 
 const PAGE = 'Pages are limit=20, then cursor= and the Millrace-Next of the page before.';
 const LIMIT = 'The size of a page is limit=20.';
@@ -29,7 +30,7 @@ const REFUSED: ReadonlyMap<string, string> = byName([
 ]);
 
 const POSSIBLE: ReadonlyMap<string, string> = byName([
-  [PAGE, ['page', 'pagination']],
+  [PAGE, ['page', 'pagination', 'range']],
   [LIMIT, ['size', 'take', 'top', 'max_results', 'maxResults']],
   [SKIP, ['offset', 'start', 'end']],
   [SORT, ['order', 'orderby', 'ordering', 'sortOrder', 'sort_order', 'asc', 'desc']],
@@ -46,7 +47,105 @@ export function refusedName(name: string): string | null {
 
 /** How any of the parameters of other backends is said here; null for every other name. */
 export function foreignName(name: string): string | null {
-  return REFUSED.get(name) ?? POSSIBLE.get(name) ?? null;
+  const lower = name.toLowerCase();
+  return REFUSED.get(name) ?? POSSIBLE.get(name) ?? POSSIBLE.get(lower) ?? null;
+}
+
+/** Operators of PostgREST, Django, Strapi, json-server, OData and others, in lower case. */
+const FOREIGN_OPERATORS: ReadonlyMap<string, Operator> = new Map<string, Operator>([
+  ['=', 'eq'],
+  ['==', 'eq'],
+  ['eq', 'eq'],
+  ['equals', 'eq'],
+  ['exact', 'eq'],
+  ['is', 'eq'],
+  ['!', 'ne'],
+  ['!=', 'ne'],
+  ['<>', 'ne'],
+  ['ne', 'ne'],
+  ['neq', 'ne'],
+  ['not', 'ne'],
+  ['>', 'gt'],
+  ['gt', 'gt'],
+  ['after', 'gt'],
+  ['>=', 'gte'],
+  ['gte', 'gte'],
+  ['ge', 'gte'],
+  ['min', 'gte'],
+  ['<', 'lt'],
+  ['lt', 'lt'],
+  ['before', 'lt'],
+  ['<=', 'lte'],
+  ['lte', 'lte'],
+  ['le', 'lte'],
+  ['max', 'lte'],
+  ['like', 'like'],
+  ['ilike', 'ilike'],
+  ['~', 'contains'],
+  ['contains', 'contains'],
+  ['icontains', 'icontains'],
+  ['containsi', 'icontains'],
+  ['startswith', 'startsWith'],
+  ['starts_with', 'startsWith'],
+  ['endswith', 'endsWith'],
+  ['ends_with', 'endsWith'],
+  ['match', 'regex'],
+  ['imatch', 'regex'],
+  ['regex', 'regex'],
+  ['in', 'in'],
+  ['nin', 'nin'],
+  ['notin', 'nin'],
+  ['cs', 'all'],
+  ['exists', 'exists'],
+]);
+
+/** `price__gte`, `price_gte`, `price:gte`, `price.gte` and `price$gte`; `price>`, as `price>=5` is read. */
+const NAME_WITH_OPERATOR = /^(.+?)(?:(?:__|[_:.$])([a-z]+(?:_with)?)|([<>!~]=?)(.*))$/i;
+
+/**
+ * How a condition is said here whose operator stands in the name of the member.
+ * @param names members that documents have; only one of them is taken for the member that is meant
+ */
+export function foreignCondition(path: string, names: readonly string[]): string | null {
+  const [, member = '', word, sign, operand = ''] = NAME_WITH_OPERATOR.exec(path) ?? [];
+  const operator = FOREIGN_OPERATORS.get((word ?? sign ?? '').toLowerCase());
+  const name = names.find((one) => one.toLowerCase() === member.toLowerCase());
+  if (operator === undefined || name === undefined) return null;
+  const sorted = sign !== undefined && operand === '' ? withEqual(operator) : operator;
+  return `An operator is written ${conditionOf(name, sorted, operand || 'value')}.`;
+}
+
+/** `price>=5` is read as the name `price>` and the value `5`. */
+function withEqual(operator: Operator): Operator {
+  if (operator === 'gt') return 'gte';
+  return operator === 'lt' ? 'lte' : operator;
+}
+
+const VALUE_WITH_OPERATOR = /^(not\.)?(?:([a-z]{2,9})([.:])|([<>]=?|!=|==))(.+)$/is;
+/** Words that are operators before a colon, too; others are likelier to be words of a text. */
+const BEFORE_COLONS: ReadonlySet<string> = new Set(['eq', 'ne', 'neq', 'gt', 'gte', 'lt', 'lte', 'like', 'ilike']);
+
+/** How a condition is said here whose operator stands before its value, as `eq.5`, `gte:5` and `>5`; null for others. */
+export function foreignOperator(name: string, value: string): string | null {
+  const [, negated, word = '', mark, sign = '', operand = ''] = VALUE_WITH_OPERATOR.exec(value) ?? [];
+  const known = (word || sign).toLowerCase();
+  const operator = FOREIGN_OPERATORS.get(known);
+  if (operator === undefined || (mark === ':' && !BEFORE_COLONS.has(known))) return null;
+  if (known === 'is' && !/^(?:null|true|false)$/i.test(operand)) return null;
+  const listed = /^[({](.*)[)}]$/s.exec(operand)?.[1];
+  if ((known === 'in' || known === 'cs') && listed === undefined) return null;
+  const bare = known === 'imatch' ? `(?i)${operand}` : (listed ?? operand);
+  if (negated === undefined) return conditionOf(name, operator, bare);
+  const opposite = OPPOSITES[operator];
+  if (opposite !== undefined) return conditionOf(name, opposite, bare);
+  return `filter={${JSON.stringify(name)}:{"$not":{"$${operator}":${JSON.stringify(bare)}}}}`;
+}
+
+const OPPOSITES: Readonly<Partial<Record<Operator, Operator>>> = { eq: 'ne', in: 'nin' };
+
+/** A condition in the short form. */
+export function conditionOf(name: string, operator: Operator, value: string): string {
+  return operator === 'eq' ? `${name}=${value}` : `${name}[${operator}]=${value}`;
 }
 
 function byName(rows: readonly (readonly [told: string, names: readonly string[]])[]): ReadonlyMap<string, string> {

@@ -1,0 +1,308 @@
+/**
+ * What is probably wrong with the values of conditions that find nothing: the kind of a value, an operator in the
+ * spelling of another backend, a time that is none, a plus that became a blank. Pure. Not here: names of members
+ * (hints.ts), and how a sample is read (shown-members.ts).
+ */
+import { wirePath } from '../../database/names.ts';
+import { KIND, type Kind, kindOf } from '../../query/evaluate/order.ts';
+import { and, eachTest, type Filter, field, type OpenFilter, or, type Test, type Value } from '../../query/filter.ts';
+import { LIMITS } from '../../query/limits.ts';
+import { readDate, readNumber } from '../../query/literals.ts';
+import { type Operator, TEXT_OPERATORS } from '../../query/operators.ts';
+import { conditionOf, foreignOperator } from '../../query/parse/foreign-names.ts';
+import type { Sampled } from './shown-members.ts';
+
+/** Characters of a value in a hint. */
+const MAX_VALUE = 60;
+
+interface Leaf {
+  readonly path: string;
+  readonly test: Test;
+}
+
+/** Conditions of which at least one must hold. Conditions under a negation hold where a value is of another kind. */
+type Unit = readonly Leaf[];
+
+function unitsOf(filter: Filter): readonly Unit[] {
+  switch (filter.kind) {
+    case 'field':
+      return filter.test.op === 'not' ? [] : [[filter]];
+    case 'and':
+      return filter.filters.flatMap(unitsOf);
+    case 'or': {
+      const branches = filter.filters.map(unitsOf);
+      return branches.every((units) => units.length === 1) ? [branches.flat(2)] : [];
+    }
+    case 'nor':
+      return [];
+    default:
+      return filter satisfies never;
+  }
+}
+
+/** A value as a hint shows it: cut, and in quotes where it is a text. */
+function quoted(value: string): string {
+  return `'${value.slice(0, MAX_VALUE)}${value.length > MAX_VALUE ? '…' : ''}'`;
+}
+
+/** Conditions in the spelling of another backend, such as `title=eq.Dune` and `title=*un*`. */
+export function foreignValues(filter: Filter): readonly string[] {
+  const found = new Set<string>();
+  for (const { path, test } of unitsOf(filter).flat()) {
+    const sentence = foreignValue(wirePath(path), test);
+    if (sentence !== null) found.add(sentence);
+  }
+  return [...found];
+}
+
+function foreignValue(name: string, test: Test): string | null {
+  if (test.op === 'text') return strangeText(name, test);
+  const [text] = textsOf(test);
+  if (text === undefined || test.op === 'regex') return null;
+  const meant = foreignOperator(name, text);
+  if (meant !== null) {
+    return `'${name}' is compared with the text ${quoted(text)}; an operator is written ${meant.slice(0, MAX_VALUE * 2)}.`;
+  }
+  if (test.op !== 'in' || !/^[*%].|.[*%]$/s.test(text)) return null;
+  return `'${name}' is compared with the text ${quoted(text)}; a part of a text is looked for by ${likeOf(name, 'like', text)}.`;
+}
+
+function strangeText(name: string, test: Extract<Test, { op: 'text' }>): string | null {
+  const { text, fold, how } = test;
+  if (how !== 'like') {
+    if (!/^[*%].*[*%]$/s.test(text)) return null;
+    return `'${operatorOf(test)}' looks for ${quoted(text)} as it is; write ${conditionOf(name, operatorOf(test), text.slice(1, -1))}.`;
+  }
+  const like = fold ? 'ilike' : 'like';
+  if (text.includes('%')) return `In '${like}', * stands for any text: ${likeOf(name, like, text)}.`;
+  if (text.includes('*')) return null;
+  return `'${like}' without * compares with the whole text; a part is looked for by ${likeOf(name, like, `*${text}*`)}.`;
+}
+
+function likeOf(name: string, like: Operator, text: string): string {
+  return conditionOf(name, like, text.replaceAll('%', '*').slice(0, MAX_VALUE));
+}
+
+/** Conditions with values of a kind that their members never have, told from a sample. */
+export function strangeKinds(filter: Filter, { kinds, names }: Sampled): readonly string[] {
+  const found = new Map<string, string>();
+  for (const unit of unitsOf(filter)) {
+    const strange = unit.map((leaf) => ({ leaf, held: held(kinds.get(leaf.path)) }));
+    const isStrange = strange.every(({ leaf, held }) => held.length > 0 && wants(leaf.test, held));
+    const [first] = strange;
+    if (first === undefined || !isStrange) continue;
+    found.set(first.leaf.path, strangeKind(first.leaf, first.held, names));
+  }
+  return [...found.values()];
+}
+
+const held = (kinds: ReadonlySet<Kind> | undefined): readonly Kind[] =>
+  kinds === undefined ? [] : [...kinds].filter((kind) => kind !== KIND.null);
+
+/** True if the test wants values of other kinds than these. */
+function wants(test: Test, held: readonly Kind[]): boolean {
+  const wanted = wantedKinds(test);
+  return wanted.length > 0 && !wanted.some((kind) => kind === KIND.null || held.includes(kind));
+}
+
+function wantedKinds(test: Test): readonly Kind[] {
+  switch (test.op) {
+    case 'in':
+    case 'all':
+      return test.values.map(kindOf);
+    case 'gt':
+    case 'gte':
+    case 'lt':
+    case 'lte':
+      return [kindOf(test.value)];
+    case 'text':
+    case 'regex':
+      return [KIND.string];
+    case 'size':
+    case 'elem':
+    case 'elemWhere':
+      return [KIND.array];
+    case 'exists':
+    case 'type':
+    case 'not':
+      return [];
+    default:
+      return test satisfies never;
+  }
+}
+
+const KIND_WORDS: Readonly<Partial<Record<Kind, readonly [one: string, many: string]>>> = {
+  [KIND.number]: ['a number', 'numbers'],
+  [KIND.string]: ['a text', 'texts'],
+  [KIND.object]: ['an object', 'objects'],
+  [KIND.array]: ['a list', 'lists'],
+  [KIND.binary]: ['binary data', 'binary data'],
+  [KIND.objectId]: ['an ObjectId', 'ObjectIds'],
+  [KIND.boolean]: ['a boolean', 'booleans'],
+  [KIND.date]: ['a date', 'dates'],
+};
+
+function strangeKind({ path, test }: Leaf, held: readonly Kind[], names: readonly string[]): string {
+  const name = wirePath(path);
+  const many = held.map((kind) => KIND_WORDS[kind]?.[1] ?? 'other values').join(' and ');
+  const [only] = held;
+  const holds = `'${name.slice(0, MAX_VALUE)}' holds ${many}`;
+  if (test.op === 'text' || test.op === 'regex') return `${holds}; '${operatorOf(test)}' looks for texts only.`;
+  if (test.op === 'size') return `${holds}; 'size' counts the elements of lists.`;
+  if (held.length === 1 && only === KIND.object) {
+    const member = names.find((one) => one.startsWith(`${name}.`));
+    return member === undefined
+      ? `${holds}.`
+      : `${holds}; a member of them is named as '${member.slice(0, MAX_VALUE)}'.`;
+  }
+  const value = firstValue(test);
+  if (value === undefined) return `${holds}, no lists.`;
+  return `${holds} and is compared with ${described(value)}${spelledFor(name, test, value, held)}.`;
+}
+
+function described(value: Value): string {
+  const word = KIND_WORDS[kindOf(value)]?.[0] ?? 'another value';
+  const text = plain(value);
+  if (text === null) return word;
+  return typeof value === 'string'
+    ? `${word.replace('a ', 'the ')} ${quoted(text)}`
+    : `${word.replace(/^an? /, 'the ')} ${text.slice(0, MAX_VALUE)}`;
+}
+
+/** How the value is written so that it is of the kind that the member has. */
+function spelledFor(name: string, test: Test, value: Value, held: readonly Kind[]): string {
+  const text = plain(value);
+  if (text === null) return '';
+  const operator = operatorOf(test);
+  if (typeof value !== 'string') {
+    if (!held.includes(KIND.string)) return '';
+    const json = JSON.stringify(text);
+    return `; as a text it is written ${conditionOf(name, operator, json)}, or {"$${operator}":${json}} in a JSON filter`;
+  }
+  if (held.includes(KIND.number) && readNumber(text) !== null) {
+    return `; as a number it is written ${conditionOf(name, operator, text)}, or {"$${operator}":${text}} in a JSON filter`;
+  }
+  if (held.includes(KIND.objectId) && /^[0-9a-f]{24}$/i.test(text)) {
+    return `; as an ObjectId it is written filter={${JSON.stringify(name)}:{"$${operator}":{"$oid":"${text}"}}}`;
+  }
+  if (!held.includes(KIND.date)) return '';
+  const time = readDate(text) === null ? '2026-01-31T12:00:00Z' : text;
+  return `; a date is written ${conditionOf(name, operator, time)}, or {"$${operator}":{"$date":"${time}"}} in a JSON filter`;
+}
+
+/** A value that has a text of its own; null for lists, objects and others. */
+function plain(value: Value): string | null {
+  if (value instanceof Date) return value.toISOString();
+  const kind = kindOf(value);
+  return kind === KIND.string || kind === KIND.number || kind === KIND.boolean || kind === KIND.objectId
+    ? String(value)
+    : null;
+}
+
+function firstValue(test: Test): Value | undefined {
+  if (test.op === 'in' || test.op === 'all') return test.values[0];
+  return 'value' in test ? test.value : undefined;
+}
+
+/** The operator as the short form names it. */
+function operatorOf(test: Test): Operator {
+  switch (test.op) {
+    case 'in':
+      return test.values.length === 1 ? 'eq' : 'in';
+    case 'text': {
+      const [name] =
+        Object.entries(TEXT_OPERATORS).find(([, one]) => one.how === test.how && one.fold === test.fold) ?? [];
+      return (name ?? 'contains') as Operator;
+    }
+    case 'not':
+      return 'ne';
+    case 'elem':
+    case 'elemWhere':
+      return 'all';
+    default:
+      return test.op;
+  }
+}
+
+/** The texts that a test compares with or looks for. */
+function textsOf(test: Test): readonly string[] {
+  if (test.op === 'text') return [test.text];
+  if (test.op === 'regex') return [test.pattern];
+  const values = test.op === 'in' || test.op === 'all' ? test.values : 'value' in test ? [test.value] : [];
+  return values.filter((value) => typeof value === 'string');
+}
+
+const TIME_SHAPE = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
+const LOST_OFFSET = /^(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?) (\d\d:?\d\d)$/;
+
+/** Texts that look like a time and are none: one whose `+` became a blank, or one that does not exist. */
+export function brokenTimes(filter: OpenFilter): readonly string[] {
+  const found = new Set<string>();
+  eachTest(filter, (test, path) => {
+    const values = test.op === 'in' || test.op === 'all' ? test.values : 'value' in test ? [test.value] : [];
+    for (const value of values) {
+      if (typeof value !== 'string' || !TIME_SHAPE.test(value) || readDate(value) !== null) continue;
+      const name = wirePath(path).slice(0, MAX_VALUE);
+      const [, time, offset] = LOST_OFFSET.exec(value) ?? [];
+      found.add(
+        time === undefined || offset === undefined
+          ? `'${name}' is compared with ${quoted(value)}, which is not a time in ISO 8601, so texts are compared.`
+          : `'${name}' is compared with ${quoted(value)}, where a + has become a blank; in an address it is written ${time}%2B${offset}.`,
+      );
+    }
+  });
+  return [...found];
+}
+
+/** Blanks of one text of which every combination with pluses is tried. */
+const MAX_BLANKS = 6;
+/** Texts with blanks that are tried in one filter. */
+const MAX_TRIED = 10;
+
+/**
+ * The filter with every blank of its texts read as a blank or a plus, and what is said if that finds something. Null
+ * when no text has a blank.
+ */
+export function lostPluses(filter: Filter): { readonly filter: Filter; readonly sentence: string } | null {
+  const named: { readonly path: string; readonly text: string }[] = [];
+  const widened = widen(filter, named);
+  const [first] = named;
+  if (first === undefined || named.length > MAX_TRIED) return null;
+  const name = wirePath(first.path).slice(0, MAX_VALUE);
+  const sentence = `No document has ${quoted(first.text)} at '${name}', but one has it with a + in the place of a blank; in an address a + is written %2B.`;
+  return { filter: widened, sentence };
+}
+
+function widen(filter: Filter, named: { path: string; text: string }[]): Filter {
+  switch (filter.kind) {
+    case 'field': {
+      const { path, test } = filter;
+      const blank = textsOf(test).filter((text) => text.includes(' ') && text.length <= LIMITS.textLength);
+      if (blank.length === 0) return filter;
+      named.push(...blank.map((text) => ({ path, text })));
+      if (test.op === 'text') return or(withPluses(test.text).map((text) => field(path, { ...test, text })));
+      if (test.op === 'in') return field(path, { op: 'in', values: [...test.values, ...blank.flatMap(withPluses)] });
+      return filter;
+    }
+    case 'and':
+      return and(filter.filters.map((inner) => widen(inner, named)));
+    case 'or':
+      return or(filter.filters.map((inner) => widen(inner, named)));
+    case 'nor':
+      return filter;
+    default:
+      return filter satisfies never;
+  }
+}
+
+/** The text with its blanks as blanks or pluses: all combinations for a few, all and each alone for more. */
+function withPluses(text: string): readonly string[] {
+  const [first = '', ...parts] = text.split(' ');
+  if (parts.length > MAX_BLANKS) {
+    const alone = parts.map((_, at) =>
+      parts.reduce((sum, part, index) => `${sum}${index === at ? '+' : ' '}${part}`, first),
+    );
+    return [text, text.replaceAll(' ', '+'), ...alone.slice(0, MAX_BLANKS)];
+  }
+  return parts.reduce<string[]>((sums, part) => sums.flatMap((sum) => [`${sum} ${part}`, `${sum}+${part}`]), [first]);
+}
