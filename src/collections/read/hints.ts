@@ -14,8 +14,9 @@ import { missingDollars } from '../../query/parse/missing-dollar.ts';
 import { RESERVED } from '../../query/parse/parse-query.ts';
 import type { Query } from '../../query/parse/query.ts';
 import { META_MEMBERS } from '../../query/paths.ts';
+import { brokenTimes, lostPluses } from './lost-pluses.ts';
 import type { Sampled, ShownMembers } from './shown-members.ts';
-import { brokenTimes, foreignValues, lostPluses, strangeKinds } from './value-hints.ts';
+import { foreignValues, strangeKinds } from './value-hints.ts';
 
 /** Sentences in one hint. */
 const MAX_SENTENCES = 3;
