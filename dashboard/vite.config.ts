@@ -5,8 +5,9 @@ import { defineConfig } from 'vite';
 /** A running server, for the requests of the page. */
 const SERVER = process.env['MILLRACE_URL'] ?? 'http://127.0.0.1:3000';
 
-export default defineConfig({
-  base: '/dashboard/',
+export default defineConfig(({ command }) => ({
+  // The build works below any path: the server writes where it is into the page, and scripts find each other relatively.
+  base: command === 'build' ? './' : '/dashboard/',
   plugins: [react()],
   // The server replaces it by a fresh nonce in each response.
   html: { cspNonce: '__NONCE__' },
@@ -23,4 +24,4 @@ export default defineConfig({
       '^/(?!dashboard(?!/session$))': { target: SERVER, ws: true },
     },
   },
-});
+}));

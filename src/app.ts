@@ -58,6 +58,7 @@ import { ownerFactor } from './http/access/owner-factor.ts';
 import { rateLimit } from './http/access/rate-limit.ts';
 import { readOnlyKeys } from './http/access/read-only-keys.ts';
 import { streamTickets } from './http/access/stream-tickets.ts';
+import { basePathOfAnswers, withoutBasePath } from './http/base-path.ts';
 import { callBodies } from './http/bodies/call-bodies.ts';
 import { form } from './http/bodies/form.ts';
 import { json } from './http/bodies/json.ts';
@@ -97,11 +98,13 @@ export async function buildApp(parts: Parts, log: Logger): Promise<FastifyInstan
   const app = createServer(config, log);
   const routes: DeclaredRoute[] = [];
 
+  app.decorate('basePath', config.basePath);
   await app.register(draining);
   await app.register(protection, { config });
   await app.register(cors, { config });
   await app.register(requestLog, { config, log });
   await app.register(errors);
+  await app.register(basePathOfAnswers);
   await app.register(publicHost, { config });
   await app.register(methods);
   await app.register(declaredRoutes, { routes });
@@ -221,7 +224,13 @@ export async function buildApp(parts: Parts, log: Logger): Promise<FastifyInstan
     const onError = (err: unknown, collection: string) =>
       log.error({ err, collection }, 'A collection cannot be described');
     const seen = new SeenCollections({ ...parts, onError });
-    const contract = new Contract({ seen, routes, endpoints: parts.functions.told, version: VERSION });
+    const contract = new Contract({
+      seen,
+      routes,
+      endpoints: parts.functions.told,
+      version: VERSION,
+      basePath: config.basePath,
+    });
     await context.register(openApiRoutes, { ...parts, contract });
     await context.register(authorTypeRoutes, { ...parts, seen });
     await context.register(eventRoutes, { ...parts, ...parts.auth });
@@ -240,6 +249,7 @@ export async function buildApp(parts: Parts, log: Logger): Promise<FastifyInstan
 
 function createServer(config: ServerConfig, log: FastifyBaseLogger): FastifyInstance {
   const nextId = requestIds();
+  const { basePath } = config;
   return Fastify<Server>({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
@@ -251,6 +261,7 @@ function createServer(config: ServerConfig, log: FastifyBaseLogger): FastifyInst
     keepAliveTimeout: config.idleTimeoutMs,
     requestTimeout: 0,
     return503OnClosing: false,
+    ...(basePath === '' ? {} : { rewriteUrl: ({ url = '/' }) => withoutBasePath(url, basePath) }),
     http: {
       maxHeaderSize: MAX_HEADER_BYTES,
       requireHostHeader: false,

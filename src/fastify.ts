@@ -8,6 +8,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** True in a context whose routes take and answer JSON alone (http/bodies/json.ts); elsewhere undefined. */
     speaksJson?: true;
+    /** The path below which clients reach this server, such as `/backend`; empty for none (http/base-path.ts). */
+    basePath?: string;
   }
 
   interface FastifyRequest {

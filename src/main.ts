@@ -106,7 +106,7 @@ async function serveParts(
   const about = { version: mongo.version, embedded: embedded !== undefined };
   const production = config.mode === 'production';
   for (const line of databaseWarnings({ ...about, authenticated: mongo.authenticated, production })) log.warn(line);
-  const told = { ...about, url, config, note: auth.leftBehind };
+  const told = { ...about, url: `${url}${server.basePath}`, config, note: auth.leftBehind };
   print(summary({ ...told, setUp, open: isOpen(policies) }));
   try {
     const reason = await Promise.race([stopping, ...(embedded ? [lost(embedded, stopping)] : [])]);
@@ -135,7 +135,7 @@ function isOpen(policies: Parts['policies']): boolean {
  */
 async function offerSetUp({ config, auth }: Parts, url: string): Promise<string | null> {
   if (config.mode !== 'production' || (await auth.owners.exists())) return null;
-  return auth.owners.link(config.server.publicUrl ?? url);
+  return auth.owners.link(config.server.publicUrl ?? `${url}${config.server.basePath}`);
 }
 
 /** Starts the embedded database where one is needed, and loads the program while mongod opens its files. */

@@ -10,6 +10,7 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { Problem } from '../../client/client.ts';
 import { comeBack } from './api/by-provider.ts';
+import { BASE_PATH, DASHBOARD } from './api/server.ts';
 import { session } from './api/session.ts';
 import { router } from './router.tsx';
 
@@ -95,6 +96,11 @@ Reflect.set(globalThis, '__webpack_nonce__', nonce);
 
 /** Who comes back from a provider is signed in before anything is drawn. */
 async function begin(): Promise<void> {
+  // The server answers without the path, too, but cookies and links of the page are below it.
+  if (!location.pathname.startsWith(DASHBOARD)) {
+    location.replace(BASE_PATH + location.pathname + location.search + location.hash);
+    await new Promise(() => {});
+  }
   await session.begin();
   await comeBack();
 }

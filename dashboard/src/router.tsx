@@ -1,5 +1,6 @@
 /** The addresses of the dashboard. Each page is loaded when it is opened first, and keeps its state in its address. */
 import { createRouter, type ErrorComponentProps, parseSearchWith, stringifySearchWith } from '@tanstack/react-router';
+import { DASHBOARD } from './api/server.ts';
 import { accountRoute } from './pages/account/route.ts';
 import { apiRoute } from './pages/api/route.ts';
 import { collectionRoute, collectionsRoute } from './pages/data/route.ts';
@@ -46,7 +47,7 @@ export const router = createRouter({
     pluginRoute,
     policiesRoute,
   ]),
-  basepath: '/dashboard',
+  basepath: DASHBOARD,
   parseSearch: parseSearchWith(parseValue),
   stringifySearch: stringifySearchWith(JSON.stringify, parseValue),
   defaultPreload: 'intent',

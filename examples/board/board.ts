@@ -31,12 +31,12 @@ interface Page {
 }
 
 declare const document: Page;
-declare const location: { readonly origin: string };
+declare const location: { readonly href: string };
 
 const AIRPORTS = ['ATL', 'BOS', 'DEN', 'DFW', 'JFK', 'LAX', 'MIA', 'ORD', 'SEA', 'SFO'];
 const ROWS = 12;
 
-const flights = createClient(location.origin).collection<Flight>('departures');
+const flights = createClient(new URL('../..', location.href).href).collection<Flight>('departures');
 const airport = document.getElementById('airport');
 let stop = () => {};
 

@@ -22,12 +22,20 @@ const COPIES = [
   { encoding: 'gzip', ending: '.gz' },
 ];
 
+/** How the build refers to scripts and styles in the page. */
+const ASSETS = /(?<=")\.\/assets\//g;
 /** What the build wrote instead of the nonce of a response. */
 const NONCE = /__NONCE__/g;
 
 /** The one page of the dashboard, which shows all others. Read again when it was built anew. */
 export class BuiltPage {
   #kept: { readonly changedAt: number; readonly html: string } | null = null;
+  readonly #assets: string;
+
+  /** @param basePath the path below which clients reach this server; empty for none */
+  constructor(basePath: string) {
+    this.#assets = `${basePath}/dashboard/assets/`;
+  }
 
   /**
    * @param nonce for the styles that the page makes, unguessable and used once
@@ -40,7 +48,10 @@ export class BuiltPage {
       () => null,
     );
     if (changedAt === null) return null;
-    if (this.#kept?.changedAt !== changedAt) this.#kept = { changedAt, html: await readFile(place, 'utf8') };
+    if (this.#kept?.changedAt !== changedAt) {
+      const html = (await readFile(place, 'utf8')).replaceAll(ASSETS, this.#assets);
+      this.#kept = { changedAt, html };
+    }
     return this.#kept.html.replaceAll(NONCE, nonce);
   }
 }

@@ -39,7 +39,7 @@ function policyOf(nonce: string, scripts = "'self'"): string {
 }
 
 export async function dashboardRoutes(app: FastifyInstance): Promise<void> {
-  const built = new BuiltPage();
+  const built = new BuiltPage(app.basePath ?? '');
 
   app.get<{ Params: { name: string } }>('/dashboard/assets/:name', { config: PAGE }, async (request, reply) => {
     const asset = await builtAsset(request.params.name, String(request.headers['accept-encoding']));

@@ -18,6 +18,7 @@ import type { SignIn } from '../auth/sign-in/sign-in.ts';
 import type { Sessions, Tokens } from '../auth/tokens/sessions.ts';
 import type { ServerConfig } from '../kernel/config/config.ts';
 import { isOriginAllowed } from '../kernel/config/origin.ts';
+import { cookieScopeOf } from '../kernel/cookie-scope.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { checked } from '../kernel/parse-body.ts';
 import { requestBase } from '../kernel/request.ts';
@@ -53,8 +54,8 @@ export async function sessionRoutes(app: FastifyInstance, options: SessionRoutes
     claimRenewals,
     version,
   } = options;
-  const isSecure = (request: FastifyRequest) => (config.publicUrl ?? requestBase(request)).startsWith('https:');
-  const held = (request: FastifyRequest) => tokenOf(request.headers.cookie, isSecure(request));
+  const scopeOf = (request: FastifyRequest) => cookieScopeOf(config.publicUrl ?? requestBase(request));
+  const held = (request: FastifyRequest) => tokenOf(request.headers.cookie, scopeOf(request));
 
   app.addHook('onRequest', async (request, reply) => {
     reply.header('cache-control', 'no-store');
@@ -84,7 +85,7 @@ export async function sessionRoutes(app: FastifyInstance, options: SessionRoutes
       if ('linkToken' in body || 'email' in body) {
         if (!linkSignIn.isOn) throw linkSignInOff();
         if ('email' in body) return linkSignIn.enterByCode(body.email, body.code, origin);
-        const browser = browserSecret(request.headers.cookie, isSecure(request));
+        const browser = browserSecret(request.headers.cookie, scopeOf(request));
         return linkSignIn.enter(body.linkToken, { browser, verifier: null }, origin);
       }
       if ('credential' in body) return passkeySignIn.enter(body.credential, origin);
@@ -92,7 +93,7 @@ export async function sessionRoutes(app: FastifyInstance, options: SessionRoutes
       return signIn.login(body.username, body.password, body.code, origin);
     };
     const tokens = await open();
-    return reply.header('set-cookie', sessionCookie(tokens.refreshToken, isSecure(request))).send(access(tokens));
+    return reply.header('set-cookie', sessionCookie(tokens.refreshToken, scopeOf(request))).send(access(tokens));
   });
 
   app.put('/dashboard/session', { config: DASHBOARD_SESSION.renew }, async (request, reply) => {
@@ -103,10 +104,10 @@ export async function sessionRoutes(app: FastifyInstance, options: SessionRoutes
     const tokens = await renewed.catch((error: unknown) => {
       // A cookie of an ended session would be sent for ever.
       if (error instanceof MillraceError && error.code === 'invalid-credential')
-        reply.header('set-cookie', endedCookie(isSecure(request)));
+        reply.header('set-cookie', endedCookie(scopeOf(request)));
       throw error;
     });
-    return reply.header('set-cookie', sessionCookie(tokens.refreshToken, isSecure(request))).send(access(tokens));
+    return reply.header('set-cookie', sessionCookie(tokens.refreshToken, scopeOf(request))).send(access(tokens));
   });
 
   app.delete('/dashboard/session', { config: DASHBOARD_SESSION.end }, async (request, reply) => {
@@ -114,7 +115,7 @@ export async function sessionRoutes(app: FastifyInstance, options: SessionRoutes
     if (token !== null) await sessions.endBy(token, sessionOriginOf(request));
     return reply
       .code(204)
-      .header('set-cookie', endedCookie(isSecure(request)))
+      .header('set-cookie', endedCookie(scopeOf(request)))
       .send();
   });
 }

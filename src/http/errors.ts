@@ -47,7 +47,7 @@ function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply
   else if (error.status >= 500) log.warn({ request: id, code: error.code, err: error.cause }, error.message);
   reply.code(error.status).headers(error.headers);
   if (isEmbedded(request)) reply.send();
-  else reply.type(PROBLEM_TYPE).send(toProblem(error, request.url, request.id));
+  else reply.type(PROBLEM_TYPE).send(toProblem(error, `${request.server.basePath ?? ''}${request.url}`, request.id));
 }
 
 /**

@@ -86,10 +86,13 @@ export function flag(found: URLSearchParams, name: string): boolean {
   throw new MillraceError('invalid-parameter', `The parameter '${name}' must be true or false`);
 }
 
-/** The base URL that the client itself used goes back to that client alone; an invalid authority is replaced. */
-export function requestBase({ protocol, host, socket }: FastifyRequest): string {
+/**
+ * The base URL that the client itself used, with the base path, goes back to that client alone; an invalid authority is
+ * replaced.
+ */
+export function requestBase({ protocol, host, socket, server }: FastifyRequest): string {
   const authority = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/.test(host ?? '')
     ? host
     : `${socket.localAddress}:${socket.localPort}`;
-  return `${protocol}://${authority}`;
+  return `${protocol}://${authority}${server.basePath ?? ''}`;
 }

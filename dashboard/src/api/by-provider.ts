@@ -5,6 +5,7 @@
 import { Problem } from '../../../client/client.ts';
 import { beginningOf, endingOf } from '../../../client/sign-in.ts';
 import { request } from './client.ts';
+import { DASHBOARD, SERVER } from './server.ts';
 import { session } from './session.ts';
 import { withoutSession } from './without-session.ts';
 
@@ -24,7 +25,7 @@ interface Leaving {
 }
 
 const LEAVING = 'millrace-dashboard-leaving';
-const REDIRECT = `${location.origin}/dashboard`;
+const REDIRECT = `${SERVER}/dashboard`;
 
 /** What came of the last way to a provider: null before, and when it went well. */
 export const returned: { problem: Problem | null; joined: boolean } = { problem: null, joined: false };
@@ -42,13 +43,13 @@ export async function waysIn(): Promise<WaysIn> {
 
 /** Leaves the page for the provider. */
 export async function signInBy(provider: string): Promise<void> {
-  const address = await beginningOf(location.origin, provider, REDIRECT, sessionStorage);
+  const address = await beginningOf(SERVER, provider, REDIRECT, sessionStorage);
   leave(address, false);
 }
 
 /** Leaves the page for the provider, to join its account there to the account of the person here. */
 export async function joinProvider(provider: string): Promise<void> {
-  const { searchParams } = new URL(await beginningOf(location.origin, provider, REDIRECT, sessionStorage));
+  const { searchParams } = new URL(await beginningOf(SERVER, provider, REDIRECT, sessionStorage));
   const body = {
     redirect: REDIRECT,
     codeChallenge: searchParams.get('code_challenge'),
@@ -64,7 +65,7 @@ export async function joinProvider(provider: string): Promise<void> {
  */
 export async function comeBack(): Promise<void> {
   const kept = sessionStorage.getItem(LEAVING);
-  if (kept === null || location.pathname !== '/dashboard') return;
+  if (kept === null || location.pathname !== DASHBOARD) return;
   sessionStorage.removeItem(LEAVING);
   const { page, join } = JSON.parse(kept) as Leaving;
   const address = location.href;

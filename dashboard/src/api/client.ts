@@ -1,9 +1,10 @@
 /** The one client of the page, with the session of the person at it; and requests to any route as JSON. */
 import { createClient, Problem } from '../../../client/client.ts';
 import { freshSignIn } from './fresh.ts';
+import { SERVER } from './server.ts';
 import { session } from './session.ts';
 
-export const client = createClient(location.origin, { token: session.source });
+export const client = createClient(SERVER, { token: session.source });
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 

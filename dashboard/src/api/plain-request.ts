@@ -1,4 +1,6 @@
 /** A request as a program would make it: the answer is shown as it came, also when it is a refusal or no JSON. */
+
+import { SERVER } from './server.ts';
 import { session } from './session.ts';
 
 export interface PlainAnswer {
@@ -18,7 +20,7 @@ export async function plainRequest(method: string, path: string, body?: string):
   const headers: Record<string, string> = token === null ? {} : { authorization: `Bearer ${token}` };
   if (body !== undefined) headers['content-type'] = 'application/json';
   const begun = performance.now();
-  const answer = await fetch(path, { method, headers, ...(body === undefined ? {} : { body }) });
+  const answer = await fetch(SERVER + path, { method, headers, ...(body === undefined ? {} : { body }) });
   const text = await answer.text();
   return { status: answer.status, headers: answer.headers, text, durationMs: performance.now() - begun };
 }

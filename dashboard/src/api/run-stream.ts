@@ -2,6 +2,7 @@
 import { useEffect, useRef } from 'react';
 import { withQuery } from './client.ts';
 import { useSession } from './live.ts';
+import { SERVER } from './server.ts';
 import { session } from './session.ts';
 
 /** A stream that ended is asked for again after so long, in milliseconds. */
@@ -31,7 +32,7 @@ async function follow(path: string, signal: AbortSignal, tell: (event: string, m
     try {
       const token = await session.source(refused);
       const headers: HeadersInit = token === null ? {} : { authorization: `Bearer ${token}` };
-      const answer = await fetch(path, { headers, signal });
+      const answer = await fetch(SERVER + path, { headers, signal });
       refused = answer.status === 401 ? token : null;
       if (answer.ok && answer.body !== null) await read(answer.body, tell);
     } catch {

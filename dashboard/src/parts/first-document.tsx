@@ -2,6 +2,7 @@
 import { Badge, Button, Card, Code, Group, Stack, Text } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { type EventState, type LoggedEvent, useEvents } from '../api/live.ts';
+import { SERVER } from '../api/server.ts';
 import { session } from '../api/session.ts';
 import { Copyable } from './copy.tsx';
 import { Failure } from './failure.tsx';
@@ -26,7 +27,7 @@ export function FirstDocument() {
   });
   const command = (secret: string) =>
     [
-      `curl ${location.origin}/api/todos`,
+      `curl ${SERVER}/api/todos`,
       ...(token === null ? [] : [`-H 'authorization: Bearer ${secret}'`]),
       `-H 'content-type: application/json' -d '{"title":"Buy milk"}'`,
     ].join(' \\\n  ');

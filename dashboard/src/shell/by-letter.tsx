@@ -2,6 +2,7 @@
 import { Button, Center, Paper, Stack, Text, TextInput, Title } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
+import { DASHBOARD, SERVER } from '../api/server.ts';
 import { session } from '../api/session.ts';
 import { withoutSession } from '../api/without-session.ts';
 import { Failure } from '../parts/failure.tsx';
@@ -12,12 +13,12 @@ import { SecondStep, ticketOf } from './second-step.tsx';
 export const LINK_PATH = '/link';
 
 /** What stood after `#` when the page was opened, until it is used up. In memory only. */
-let fromLink = location.pathname === `/dashboard${LINK_PATH}` ? location.hash.slice(1) : '';
+let fromLink = location.pathname === DASHBOARD + LINK_PATH ? location.hash.slice(1) : '';
 if (fromLink !== '') history.replaceState(null, '', location.pathname);
 
 /** Asks for a letter; its link opens {@link LINK_PATH} in this browser. */
 export async function askForLink(email: string): Promise<void> {
-  const redirect = `${location.origin}/dashboard${LINK_PATH}`;
+  const redirect = `${SERVER}/dashboard${LINK_PATH}`;
   await withoutSession.request('POST', '/auth/link', { body: { email, redirect } });
 }
 

@@ -17,6 +17,7 @@ import { useState } from 'react';
 import { returned, signInBy, type UsableProvider, type WaysIn, waysIn } from '../api/by-provider.ts';
 import { useSession } from '../api/live.ts';
 import { canUsePasskeys, provePasskey } from '../api/passkeys.ts';
+import { SERVER } from '../api/server.ts';
 import { session } from '../api/session.ts';
 import { Failure } from '../parts/failure.tsx';
 import { useAction } from '../parts/use-action.ts';
@@ -116,16 +117,16 @@ function SignInForm({ note }: { readonly note?: string }) {
 function Providers({ providers }: Pick<WaysIn, 'providers'>) {
   const [first] = providers;
   if (first === undefined) return null;
-  const { origin } = new URL(first.address);
+  const server = first.address.slice(0, first.address.lastIndexOf('/auth/'));
   return (
     <>
       <Divider label="or" />
-      {origin === location.origin ? (
+      {server === SERVER ? (
         providers.map((provider) => <ProviderButton key={provider.name} {...provider} />)
       ) : (
         <Text size="sm">
           By {providers.map(({ title }) => title).join(', ')} you can sign in at{' '}
-          <Anchor href={`${origin}/dashboard`}>{origin}</Anchor>, the public address of this server.
+          <Anchor href={`${server}/dashboard`}>{server}</Anchor>, the public address of this server.
         </Text>
       )}
     </>

@@ -1,9 +1,8 @@
 /**
  * The cookie that binds a flow to the browser that began it: without it, a stranger could let another person's browser end
- * a flow that the stranger began. Each flow has a cookie of its own name, so that several may run in one browser. Over
- * https it is a `__Host-` cookie, which no other host can set (RFC 6265bis section 4.1.3). Over http, as in development,
- * browsers would refuse that prefix, so the name has none. Pure.
+ * a flow that the stranger began. Each flow has a cookie of its own name, so that several may run in one browser. Pure.
  */
+import { type CookieScope, cookieName } from '../../kernel/cookie-scope.ts';
 import type { Provider } from '../providers/provider.ts';
 import { hashOf } from './flow.ts';
 
@@ -12,9 +11,7 @@ const MAX_AGE_S = 600;
 /** Flows of one browser at a time. Cookies of more would fill the headers of each request. */
 const MAX_FLOWS = 8;
 
-export interface CookieTerms {
-  /** Whether browsers reach this server over https. */
-  readonly secure: boolean;
+export interface CookieTerms extends CookieScope {
   /** Whether the flow ends with a POST from a page of the provider: browsers send only `SameSite=None` cookies with it. */
   readonly posted: boolean;
 }
@@ -29,10 +26,10 @@ export function isPosted({ kind, scopes }: Pick<Provider, 'kind' | 'scopes'>): b
 
 /** The `Set-Cookie` headers of a flow that begins; the ones of older flows go when there are too many. */
 export function beginCookies(state: string, secret: string, sent: string | undefined, terms: CookieTerms): string[] {
-  const older = [...readCookies(sent).keys()].filter((name) => name.startsWith(stemOf(terms)));
+  const older = [...readCookies(sent).keys()].filter((name) => name.startsWith(cookieName(STEM, terms)));
   const surplus = older.slice(0, Math.max(0, older.length - MAX_FLOWS + 1));
   return [
-    `${nameOf(state, terms)}=${secret}; Path=/; Max-Age=${MAX_AGE_S}; HttpOnly; ${flags(terms)}`,
+    `${nameOf(state, terms)}=${secret}; Path=${terms.path}; Max-Age=${MAX_AGE_S}; HttpOnly; ${flags(terms)}`,
     ...surplus.map((name) => endOf(name, terms)),
   ];
 }
@@ -48,15 +45,11 @@ export function endCookie(state: string, terms: CookieTerms): string {
 }
 
 function endOf(name: string, terms: CookieTerms): string {
-  return `${name}=; Path=/; Max-Age=0; HttpOnly; ${flags(terms)}`;
-}
-
-function stemOf({ secure }: CookieTerms): string {
-  return secure ? `__Host-${STEM}` : STEM;
+  return `${name}=; Path=${terms.path}; Max-Age=0; HttpOnly; ${flags(terms)}`;
 }
 
 function nameOf(state: string, terms: CookieTerms): string {
-  return `${stemOf(terms)}${hashOf(state).slice(0, 16)}`;
+  return cookieName(`${STEM}${hashOf(state).slice(0, 16)}`, terms);
 }
 
 /** `SameSite=None` needs `Secure`, which browsers take over http too from this machine (W3C Secure Contexts). */

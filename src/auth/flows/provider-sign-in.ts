@@ -6,6 +6,7 @@
  * (one-time-codes.ts).
  */
 import { randomBytes } from 'node:crypto';
+import { cookieScopeOf } from '../../kernel/cookie-scope.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import type { KeptTokens } from '../providers/kept-tokens.ts';
 import { callbackAddress, type Provider } from '../providers/provider.ts';
@@ -266,7 +267,7 @@ function challengeOf({ challenge, method }: FlowRequest): string {
 }
 
 function termsOf(provider: Provider, base: string): CookieTerms {
-  return { secure: base.startsWith('https:'), posted: isPosted(provider) };
+  return { ...cookieScopeOf(base), posted: isPosted(provider) };
 }
 
 function random(): string {

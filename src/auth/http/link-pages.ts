@@ -13,7 +13,7 @@ interface Form {
 
 interface Plan {
   readonly title: string;
-  /** Where the forms go. */
+  /** Where the forms go, relative to the page. */
   readonly target: string;
   readonly forms: readonly Form[];
 }
@@ -44,7 +44,7 @@ function linkPage({ title, target, forms }: Plan): SmallPage {
 export const LINK_PAGES: Readonly<Record<string, SmallPage>> = {
   '/reset': linkPage({
     title: 'Set a new password',
-    target: '/auth/reset/confirm',
+    target: 'auth/reset/confirm',
     forms: [
       {
         intro: 'All devices that are signed in now will have to sign in again. The link works once.',
@@ -56,7 +56,7 @@ export const LINK_PAGES: Readonly<Record<string, SmallPage>> = {
   }),
   '/verify': linkPage({
     title: 'Confirm your e-mail address',
-    target: '/auth/verify',
+    target: 'auth/verify',
     forms: [
       {
         intro:

@@ -46,40 +46,40 @@ function restart(){ticket=null;second.hidden=true;second.reset();form.reset();re
 function welcome({user,accessToken}){form.hidden=second.hidden=letter.hidden=typed.hidden=true;second.reset();form.reset();list.replaceChildren();
 says.textContent='You are signed in as '+(user.username??user.email??user.id)+'.';
 const out=document.createElement('button');out.textContent='Sign out';list.append(out);
-out.addEventListener('click',async()=>{await post('/auth/logout',null,{authorization:'Bearer '+accessToken});location.assign(page)})}
+out.addEventListener('click',async()=>{await post('auth/logout',null,{authorization:'Bearer '+accessToken});location.assign(page)})}
 async function go(address){if(hosted)return location.assign(address+'?'+query);
 const verifier=random(),state=random();sessionStorage.setItem(prefix+state,verifier);
 location.assign(address+'?'+new URLSearchParams({redirect:page,code_challenge:await challengeOf(verifier),
 code_challenge_method:'S256',state}))}
-async function show(){const {providers,link}=await(await fetch('/auth/providers')).json(),begun=query.get('provider');
-if(begun!==null&&providers.some(({name})=>name===begun)){query.delete('provider');return go('/auth/'+begun)}
+async function show(){const {providers,link}=await(await fetch('auth/providers')).json(),begun=query.get('provider');
+if(begun!==null&&providers.some(({name})=>name===begun)){query.delete('provider');return go('auth/'+begun)}
 for(const {title,name} of providers){const button=document.createElement('button');button.type='button';
-button.textContent='Sign in with '+title;button.addEventListener('click',()=>go('/auth/'+name));list.append(button)}
+button.textContent='Sign in with '+title;button.addEventListener('click',()=>go('auth/'+name));list.append(button)}
 form.hidden=hosted;asks.hidden=!link;if(hosted&&providers.length===0)says.textContent='There is no provider to sign in by.'}
 form.addEventListener('submit',(event)=>{event.preventDefault();
-enter('/auth/login',Object.fromEntries(new FormData(form))).catch(failed)});
+enter('auth/login',Object.fromEntries(new FormData(form))).catch(failed)});
 asks.addEventListener('click',async()=>{says.textContent='';const email=form.elements.username.value.trim();
 if(!email.includes('@')){says.textContent='Type your e-mail address first.';return form.elements.username.focus()}
-try{const answer=await post('/auth/link',{email});if(!answer.ok)return tell(await answer.json());
+try{const answer=await post('auth/link',{email});if(!answer.ok)return tell(await answer.json());
 address=email;form.hidden=true;typed.hidden=false;list.replaceChildren();typed.elements.code.focus()}catch{failed()}});
 typed.addEventListener('submit',(event)=>{event.preventDefault();
-enter('/auth/link/confirm',{email:address,code:typed.elements.code.value}).catch(failed)});
-letter.addEventListener('submit',(event)=>{event.preventDefault();enter('/auth/link/confirm',{token}).catch(failed)});
+enter('auth/link/confirm',{email:address,code:typed.elements.code.value}).catch(failed)});
+letter.addEventListener('submit',(event)=>{event.preventDefault();enter('auth/link/confirm',{token}).catch(failed)});
 second.addEventListener('submit',(event)=>{event.preventDefault();
-enter('/auth/mfa/login',{ticket,code:second.elements.code.value}).catch(failed)});
+enter('auth/mfa/login',{ticket,code:second.elements.code.value}).catch(failed)});
 const failed=()=>{says.textContent='The server does not answer. Try again.'};
-async function prove(path){says.textContent='';const answer=await post('/auth/passkeys/challenge',ticket===null?{}:{ticket}),asked=await answer.json();
+async function prove(path){says.textContent='';const answer=await post('auth/passkeys/challenge',ticket===null?{}:{ticket}),asked=await answer.json();
 if(!answer.ok)return tell(asked);const publicKey=PublicKeyCredential.parseRequestOptionsFromJSON(asked);let credential;
 try{credential=await navigator.credentials.get({publicKey})}catch{says.textContent='No passkey was used. It works at '+asked.rpId+' only.';return}
 return enter(path,ticket===null?{credential:credential.toJSON()}:{ticket,credential:credential.toJSON()})}
-for(const [id,path] of [['passkey','/auth/passkeys/login'],['second-passkey','/auth/mfa/login']]){const button=document.getElementById(id);
+for(const [id,path] of [['passkey','auth/passkeys/login'],['second-passkey','auth/mfa/login']]){const button=document.getElementById(id);
 button.hidden=!window.PublicKeyCredential?.parseRequestOptionsFromJSON;
 button.addEventListener('click',()=>prove(path).catch(failed))}
 async function main(){if(token!==null){letter.hidden=false;return letter.querySelector('button').focus()}if(!hosted&&(query.has('code')||query.has('error'))){history.replaceState(null,'',page);
 const key=prefix+query.get('state'),verifier=sessionStorage.getItem(key);sessionStorage.removeItem(key);
 if(query.has('error'))tell({detail:(query.get('error_description')??query.get('error')).replace(/\\.$/,'')});
 else if(verifier===null)tell({detail:'This page did not begin the sign-in'});
-else return enter('/auth/exchange',{code:query.get('code'),codeVerifier:verifier})}await show()}
+else return enter('auth/exchange',{code:query.get('code'),codeVerifier:verifier})}await show()}
 main().catch(failed);`;
 
 export const SIGN_IN_PAGE: SmallPage = smallPage('Sign in', BODY, SCRIPT);

@@ -77,6 +77,7 @@ function passOf(cookies: string | undefined): string | null {
  */
 function cookie(request: FastifyRequest, pass: string): string {
   const path = request.url.split('?', 1)[0]?.replace(/[^\w.~!$&'()*+,=:@/%-]/gu, encodeURIComponent) ?? '/';
+  const below = request.server.basePath ?? '';
   const secure = request.protocol === 'https' ? '; Secure' : '';
-  return `${COOKIE}=${pass}; Path=${path}; Max-Age=${MAX_AGE_S}; HttpOnly; SameSite=Strict${secure}`;
+  return `${COOKIE}=${pass}; Path=${below}${path}; Max-Age=${MAX_AGE_S}; HttpOnly; SameSite=Strict${secure}`;
 }

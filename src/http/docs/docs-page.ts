@@ -1,6 +1,7 @@
 /**
  * The page `/docs`: it fetches the server's contract and shows it with Scalar's API reference. If the contract is for
- * owners only, the page asks them to sign in, and keeps their token in its memory. Everything comes from this server.
+ * owners only, the page asks them to sign in, and keeps their token in its memory. Everything comes from this server, at
+ * URLs relative to the page, which may be below a path.
  * Not here: the reference itself (reference-script.ts).
  */
 
@@ -23,7 +24,7 @@ const say=(text)=>{says.textContent=text;says.hidden=text===''};
 async function ask(path,options){const answer=await fetch(path,options);const body=await answer.json();
 return{ok:answer.ok,status:answer.status,body}}
 async function open(token){const headers=token===''?{}:{authorization:'Bearer '+token};
-const {ok,status,body}=await ask('/openapi.json',{headers});
+const {ok,status,body}=await ask('openapi.json',{headers});
 if(ok){form.hidden=true;say('');show(body,token);return}
 form.hidden=status!==401&&status!==403;
 if(token!==''||form.hidden)say(body.detail+'.'+(body.hint?' '+body.hint+'.':''))}
@@ -36,7 +37,7 @@ const HIDDEN={c:true,clojure:true,csharp:true,dart:true,fsharp:true,go:true,http
 kotlin:true,node:true,objc:true,ocaml:true,php:true,powershell:true,python:true,r:true,ruby:true,rust:true,
 swift:true,js:['axios','jquery','ofetch','xhr'],shell:['httpie','wget']};
 form.addEventListener('submit',async(event)=>{event.preventDefault();const button=form.querySelector('button');
-button.disabled=true;say('');try{const {ok,body}=await ask('/auth/login',{method:'POST',
+button.disabled=true;say('');try{const {ok,body}=await ask('auth/login',{method:'POST',
 headers:{'content-type':'application/json'},body:JSON.stringify(Object.fromEntries(new FormData(form)))});
 if(ok)await open(body.accessToken);else say(body.detail+'.')}
 catch{say('The server does not answer. Try again.')}button.disabled=false});
@@ -49,12 +50,12 @@ export const PAGE_FILES: Readonly<Record<string, { readonly type: string; readon
   '/docs/page.css': { type: 'text/css; charset=utf-8', text: STYLE },
 };
 
-/** @param reference where the script of the reference is */
+/** @param reference path of the script of the reference */
 export function toPage(reference: string): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Millrace API</title><link rel="icon" href="data:,"><link rel="stylesheet" href="/docs/page.css">
-<script src="/docs/page.js" defer></script><script src="${reference}" defer></script></head><body>
+<title>Millrace API</title><link rel="icon" href="data:,"><link rel="stylesheet" href="docs/page.css">
+<script src="docs/page.js" defer></script><script src="${reference.slice(1)}" defer></script></head><body>
 <form id="sign-in" hidden><h1>Sign in to read the contract</h1><p>It is for owners of this server.</p>
 <label for="username">E-mail address or user name</label><input id="username" name="username" autocomplete="username" required>
 <label for="password">Password</label><input id="password" name="password" type="password" autocomplete="current-password" required>

@@ -14,6 +14,8 @@ const MAX_KEPT = 50;
 export interface ContractParts {
   readonly seen: Pick<SeenCollections, 'of'>;
   readonly version: string;
+  /** The path below which clients reach this server; empty for none. */
+  readonly basePath?: string;
   /** All that belong to the contract. */
   readonly routes: readonly DeclaredRoute[];
   /** The endpoints of plugins that are in force; none when absent. */
@@ -52,7 +54,7 @@ export class Contract {
   }
 
   async #build(principal: Principal): Promise<OpenApi> {
-    const { seen, version, routes, endpoints } = this.#parts;
-    return toOpenApi(routes, await seen.of(principal), version, endpoints?.());
+    const { seen, version, routes, endpoints, basePath } = this.#parts;
+    return toOpenApi(routes, await seen.of(principal), version, endpoints?.(), basePath);
   }
 }

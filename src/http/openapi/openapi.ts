@@ -71,12 +71,14 @@ const ANY: Subject = { many: 'documents', one: 'a document', document: DOCUMENT_
  * @param routes all that belong to the contract
  * @param collections those that are described one by one, besides the paths for any
  * @param endpoints those of plugins
+ * @param basePath the path below which clients reach this server; empty for none
  */
 export function toOpenApi(
   routes: readonly DeclaredRoute[],
   collections: readonly SeenCollection[],
   version: string,
   endpoints: readonly ToldEndpoint[] = [],
+  basePath = '',
 ): OpenApi {
   const components = new Components();
   const paths: Paths = {};
@@ -107,7 +109,7 @@ export function toOpenApi(
         'every failure is a problem document with a stable code. For owners the request header `Millrace-Explain: 1` ' +
         'brings a header of the same name that says which policies decided.',
     },
-    servers: [{ url: '/' }],
+    servers: [{ url: basePath || '/' }],
     security: [{}, { bearer: [] }],
     tags: [
       ...Object.entries(TAGS).map(([name, description]) => ({ name, description })),

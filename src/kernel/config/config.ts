@@ -7,6 +7,7 @@ import type { TSchema } from 'typebox';
 import { Check, Errors } from 'typebox/schema';
 import { parseMasterKeys } from '../sealer.ts';
 import { inUrl, isAddressFault, withoutSlash } from './addresses.ts';
+import { type PublicPlace, publicPlace } from './base-path.ts';
 import { isLoopback } from './loopback.ts';
 import { redirectFault } from './redirects.ts';
 import { DATABASE_NAME, SETTINGS, type Settings } from './settings.ts';
@@ -79,7 +80,10 @@ export interface ServerConfig {
   readonly mode: Mode;
   readonly host: string;
   readonly port: number;
+  /** With its path, without a slash at the end. */
   readonly publicUrl: string | undefined;
+  /** The path below which clients reach the server, such as `/backend`; empty for none. */
+  readonly basePath: string;
   readonly corsOrigins: readonly string[];
   readonly trustProxy: number | readonly string[] | false;
   readonly bodyBytes: number;
@@ -145,7 +149,9 @@ export function loadConfig(env: Environment): Config {
       'MILLRACE_MASTER_KEY=…: a key must be 32 bytes as base64; make one: openssl rand -base64 32',
     ]);
   }
-  return arrange(settings);
+  const place = publicPlace(settings.MILLRACE_PUBLIC_URL, settings.MILLRACE_BASE_PATH);
+  if (typeof place === 'string') throw new ConfigError([place]);
+  return arrange(settings, place);
 }
 
 function readSetting(raw: string | undefined, schema: TSchema): unknown {
@@ -177,9 +183,9 @@ function svixOf({ MILLRACE_SVIX_URL: url, MILLRACE_SVIX_TOKEN: token }: Settings
   return url === undefined || token === undefined ? null : { url: withoutSlash(url), token };
 }
 
-function arrangeAuth(settings: Settings): AuthConfig {
+function arrangeAuth(settings: Settings, { publicUrl, basePath }: PublicPlace): AuthConfig {
   const { HOST, PORT, MILLRACE_MODE: mode, MILLRACE_OWNER_EMAIL: email } = settings;
-  const base = settings.MILLRACE_PUBLIC_URL ?? `http://${inUrl(HOST)}:${PORT}`;
+  const base = publicUrl ?? `http://${inUrl(HOST)}:${PORT}${basePath}`;
   const from = settings.MILLRACE_MAIL_FROM ?? `millrace@${new URL(base).hostname}`;
   const url = settings.MILLRACE_SMTP_URL;
   const passwordFile = settings.MILLRACE_OWNER_PASSWORD_FILE;
@@ -189,7 +195,7 @@ function arrangeAuth(settings: Settings): AuthConfig {
     masterKey: settings.MILLRACE_MASTER_KEY ?? null,
     base,
     // Not `base`: processes of one installation listen at different ports, and a port may change.
-    issuer: settings.MILLRACE_PUBLIC_URL ?? null,
+    issuer: publicUrl ?? null,
     mail: url === undefined ? null : { url, from },
     language: settings.MILLRACE_LANGUAGE,
     signInLink: settings.MILLRACE_SIGN_IN_LINK === 'on',
@@ -213,7 +219,7 @@ function databaseName({ MILLRACE_DB: name, MONGODB_URL: url = '' }: Settings): s
   ]);
 }
 
-function arrange(settings: Settings): Config {
+function arrange(settings: Settings, place: PublicPlace): Config {
   const production = settings.MILLRACE_MODE === 'production';
   return {
     mode: settings.MILLRACE_MODE,
@@ -224,7 +230,7 @@ function arrange(settings: Settings): Config {
       mode: settings.MILLRACE_MODE,
       host: settings.HOST,
       port: settings.PORT,
-      publicUrl: settings.MILLRACE_PUBLIC_URL,
+      ...place,
       corsOrigins: list(settings.MILLRACE_CORS_ORIGINS).map(withoutSlash),
       trustProxy: trustedProxies(settings.MILLRACE_TRUST_PROXY),
       bodyBytes: settings.MILLRACE_BODY_BYTES,
@@ -238,7 +244,7 @@ function arrange(settings: Settings): Config {
         principal: settings.MILLRACE_RATE_PRINCIPAL ?? (production ? 6_000 : null),
       },
     },
-    auth: arrangeAuth(settings),
+    auth: arrangeAuth(settings, place),
     egress: { allow: list(settings.MILLRACE_EGRESS_ALLOW) },
     files: { stores: settings.MILLRACE_FILES, maxFileBytes: settings.MILLRACE_FILE_BYTES },
     events: { maxAgeMs: settings.MILLRACE_EVENT_LOG_AGE_MS, maxBytes: settings.MILLRACE_EVENT_LOG_BYTES },

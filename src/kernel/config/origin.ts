@@ -13,7 +13,8 @@ export function isOriginAllowed(
   config: Pick<ServerConfig, 'mode' | 'corsOrigins' | 'publicUrl'>,
 ): boolean {
   if (origin === undefined) return true;
-  if (config.corsOrigins.includes(origin) || origin === config.publicUrl) return true;
+  if (config.corsOrigins.includes(origin)) return true;
+  if (config.publicUrl !== undefined && origin === new URL(config.publicUrl).origin) return true;
   if (config.mode === 'development') return isLoopbackOrigin(origin);
   return host !== undefined && (origin === `https://${host}` || origin === `http://${host}`);
 }

@@ -4,6 +4,7 @@
  * `docs/configuration.md` and `.env.example` from this table. Not here: how the environment is read and checked (config.ts).
  */
 import Type, { type Static } from 'typebox';
+import { BASE_PATH } from './base-path.ts';
 
 const text = (description: string, options: object = {}) => Type.Optional(Type.String({ description, ...options }));
 const count = (description: string, value: number, minimum = 1, maximum = Number.MAX_SAFE_INTEGER) =>
@@ -53,10 +54,21 @@ export const SETTINGS = Type.Object({
     minLength: 1,
   }),
   MILLRACE_PUBLIC_URL: text(
-    'The URL under which clients reach this server. In production the server then answers under this host only.',
+    'The URL under which clients reach this server, which may have a path: https://example.org/backend. In production the ' +
+      'server then answers under this host only.',
     {
-      pattern: '^https?://[^/?#@\\s]+$',
-      expected: 'must be the address of a server and nothing more, such as https://api.example.org',
+      pattern: `^https?://[^/?#@\\s]+${BASE_PATH}*$`,
+      expected:
+        'must be the URL of a server, such as https://api.example.org or https://example.org/backend: without a query, and ' +
+        'with only letters, digits, -, ., _ and ~ between the slashes of its path',
+    },
+  ),
+  MILLRACE_BASE_PATH: text(
+    'The path below which clients reach this server, where MILLRACE_PUBLIC_URL does not name it: /backend. The server ' +
+      'answers there whether or not a proxy removes the path from requests.',
+    {
+      pattern: `^(?:/|${BASE_PATH}+/?)$`,
+      expected: 'must be a path such as /backend: a slash, and letters, digits, -, ., _ and ~ between slashes',
     },
   ),
   MILLRACE_CORS_ORIGINS: text(

@@ -17,6 +17,7 @@ const TEXTS: Environment = {
   MILLRACE_FOLDER: 'elsewhere',
   MILLRACE_PLUGINS: 'plugins,examples',
   MILLRACE_PUBLIC_URL: 'https://api.example.org',
+  MILLRACE_BASE_PATH: '/backend',
   MILLRACE_CORS_ORIGINS: 'https://app.example.org',
   MILLRACE_TRUST_PROXY: '1',
   MILLRACE_EGRESS_ALLOW: '10.0.0.0/8',

@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { request } from '../../api/client.ts';
 import { useResource, useSession } from '../../api/live.ts';
 import { useRights } from '../../api/rights.ts';
+import { BASE_PATH, SERVER } from '../../api/server.ts';
 import { CodeEditor } from '../../parts/code/code-editor.tsx';
 import { Copyable } from '../../parts/copy.tsx';
 import { tellFailure } from '../../parts/failure.tsx';
@@ -80,7 +81,7 @@ function Requests({ collection, search, onChange }: RequestsProps) {
   const name = search.request ?? 'list';
   const inputs = { ...examplesFrom(shape, name), ...changed };
   const change = (more: Partial<Inputs>) => setChanged({ ...changed, ...more });
-  const target = { base: location.origin, collection, signed: state !== 'open' };
+  const target = { base: SERVER, collection, signed: state !== 'open' };
   const code = search.language === 'typescript' ? typescriptOf(name, target, inputs) : curlOf(name, target, inputs);
   return (
     <>
@@ -213,8 +214,8 @@ function Contract() {
         The whole contract
       </Title>
       <Text size="sm">
-        <Anchor href="/docs">The reference</Anchor> lets you read and try every route. The same as OpenAPI 3.1 is for
-        generators of clients:
+        <Anchor href={`${BASE_PATH}/docs`}>The reference</Anchor> lets you read and try every route. The same as OpenAPI
+        3.1 is for generators of clients:
       </Text>
       <Group>
         <Button variant="default" onClick={() => void download().catch(tellFailure)}>
@@ -222,7 +223,7 @@ function Contract() {
         </Button>
       </Group>
       <Copyable
-        text={`curl -o openapi.json ${location.origin}/openapi.json${credential}\nnpx openapi-typescript openapi.json -o api.ts`}
+        text={`curl -o openapi.json ${SERVER}/openapi.json${credential}\nnpx openapi-typescript openapi.json -o api.ts`}
         what="the command"
       />
     </Stack>

@@ -4,6 +4,7 @@ import { IconTrash } from '@tabler/icons-react';
 import { useState } from 'react';
 import { request } from '../../api/client.ts';
 import { useResource } from '../../api/live.ts';
+import { SERVER } from '../../api/server.ts';
 import { curl } from '../../parts/command.ts';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Empty } from '../../parts/empty.tsx';
@@ -46,7 +47,7 @@ export function IndexesTab({ collection, wanted: advised, mayWrite, reason }: In
   return (
     <Stack>
       {data.length === 0 ? (
-        <Empty title="No indexes yet" command={curl(`-X PUT ${location.origin}${path}`, [{ fields: ['createdAt'] }])}>
+        <Empty title="No indexes yet" command={curl(`-X PUT ${SERVER}${path}`, [{ fields: ['createdAt'] }])}>
           An index makes lists fast that are filtered or sorted by its members. The id has one of its own.
         </Empty>
       ) : (

@@ -1,6 +1,7 @@
 /** Sends files to the server, a few at a time, and tells how much of each has left. */
 import { useCallback, useRef, useState } from 'react';
 import { Problem, type ProblemDocument } from '../../../../client/client.ts';
+import { SERVER } from '../../api/server.ts';
 import { session } from '../../api/session.ts';
 
 export interface Upload {
@@ -86,7 +87,7 @@ async function send(sending: XMLHttpRequest, file: File, tell: (share: number) =
   await new Promise<void>((resolve, reject) => {
     const form = new FormData();
     form.set('file', file, file.name);
-    sending.open('POST', '/files');
+    sending.open('POST', `${SERVER}/files`);
     if (token !== null) sending.setRequestHeader('authorization', `Bearer ${token}`);
     sending.upload.onprogress = ({ loaded, total }) => tell(total === 0 ? 0 : loaded / total);
     sending.onload = () => {

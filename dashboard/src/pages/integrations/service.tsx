@@ -2,6 +2,7 @@
 import { Alert, Anchor, List, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useRights } from '../../api/rights.ts';
+import { BASE_PATH, SERVER } from '../../api/server.ts';
 import { Copyable } from '../../parts/copy.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
 import { AccessForm } from './access-form.tsx';
@@ -46,7 +47,7 @@ const STEPS: Readonly<Record<ServiceName, readonly ReactNode[]>> = {
     </>,
     <>
       To read and write, let the service send requests with the header <code>authorization: Bearer</code> and the key.{' '}
-      <Anchor href="/docs">The reference</Anchor> has all of them.
+      <Anchor href={`${BASE_PATH}/docs`}>The reference</Anchor> has all of them.
     </>,
   ],
 };
@@ -77,7 +78,7 @@ export function Service({ name }: { readonly name: ServiceName }) {
         ))}
       </List>
       <Text size="sm">The address of this installation:</Text>
-      <Copyable text={location.origin} what="the address" />
+      <Copyable text={SERVER} what="the address" />
       {isLocal(location.hostname) && name !== 'n8n' ? (
         <Alert color="yellow" py="xs" title="The service cannot reach this address">
           It leads to this machine, and the service runs elsewhere. It gets events all the same, but cannot subscribe,

@@ -1,6 +1,7 @@
 /** What any program needs, to copy: the requests of a hook as commands, in TypeScript, and the contract for generators. */
 import { Anchor, Stack, Tabs, Text, Title } from '@mantine/core';
 import { useResource } from '../../api/live.ts';
+import { BASE_PATH, SERVER } from '../../api/server.ts';
 import { curl } from '../../parts/command.ts';
 import { Command, Copyable } from '../../parts/copy.tsx';
 
@@ -35,7 +36,7 @@ const contractFor = (base: string) =>
 export function Snippets() {
   const { data: collections = [] } = useResource<readonly { readonly name: string }[]>('/collections');
   const collection = collections[0]?.name ?? FIRST;
-  const base = location.origin;
+  const base = SERVER;
   return (
     <Stack gap="xs">
       <Title order={2} size="h4">
@@ -55,7 +56,7 @@ export function Snippets() {
         </Tabs.Panel>
         <Tabs.Panel value="openapi" pt="xs">
           <Text size="sm" mb="xs">
-            For generators of clients. <Anchor href="/docs">The reference</Anchor> is the same for people.
+            For generators of clients. <Anchor href={`${BASE_PATH}/docs`}>The reference</Anchor> is the same for people.
           </Text>
           <Command text={contractFor(base)} />
         </Tabs.Panel>

@@ -1,5 +1,6 @@
 /** A new API key, shown this one time, with a request that uses it. */
 import { Alert, Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { SERVER } from '../../api/server.ts';
 import { Copyable } from '../../parts/copy.tsx';
 
 interface KeyShownProps {
@@ -22,10 +23,7 @@ export function KeyShown({ secret, place, onClose }: KeyShownProps) {
         <Text size="sm">
           A program sends it with each request. If the answer is 403, no policy allows it yet: see the page Policies.
         </Text>
-        <Copyable
-          text={`curl ${location.origin}${path} \\\n  -H 'authorization: Bearer ${secret}'`}
-          what="the command"
-        />
+        <Copyable text={`curl ${SERVER}${path} \\\n  -H 'authorization: Bearer ${secret}'`} what="the command" />
         <Group justify="flex-end">
           <Button onClick={onClose}>I have kept it</Button>
         </Group>

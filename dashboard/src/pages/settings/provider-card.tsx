@@ -3,6 +3,7 @@ import { Badge, Button, Card, Group, Stack, Text, Title } from '@mantine/core';
 import { useState } from 'react';
 import { joinProvider } from '../../api/by-provider.ts';
 import { request } from '../../api/client.ts';
+import { BASE_PATH } from '../../api/server.ts';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { Verdict } from '../../parts/installation/verdict.tsx';
@@ -64,7 +65,7 @@ export function ProviderCard({ provider, joined, onEdit, onChanged }: ProviderCa
           <Button size="xs" variant="default" loading={busy} onClick={() => void run(check)}>
             Check
           </Button>
-          <Button size="xs" variant="default" component="a" href="/signin" target="_blank" rel="noopener">
+          <Button size="xs" variant="default" component="a" href={`${BASE_PATH}/signin`} target="_blank" rel="noopener">
             Try a sign-in
           </Button>
           <Button size="xs" variant="default" onClick={onEdit}>

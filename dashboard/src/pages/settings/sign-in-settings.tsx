@@ -3,6 +3,7 @@ import { Button, Group, SimpleGrid, Stack, Text, Title } from '@mantine/core';
 import { IconPlus } from '@tabler/icons-react';
 import { returned } from '../../api/by-provider.ts';
 import { useResource, useSession } from '../../api/live.ts';
+import { SERVER } from '../../api/server.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { useEffectiveSettings } from '../../parts/installation/effective-settings.ts';
@@ -73,7 +74,7 @@ export function SignInSettings() {
       {create === true || edited !== undefined ? (
         <ProviderForm
           {...(edited === undefined ? {} : { provider: edited })}
-          base={settings?.publicUrl ?? location.origin}
+          base={settings?.publicUrl ?? SERVER}
           onClose={close}
           onSaved={() => {
             again();

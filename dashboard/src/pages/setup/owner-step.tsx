@@ -3,6 +3,7 @@ import { Alert, Button, PasswordInput, Stack, Text, TextInput } from '@mantine/c
 import { useState } from 'react';
 import { createClient } from '../../../../client/client.ts';
 import { useSession } from '../../api/live.ts';
+import { SERVER } from '../../api/server.ts';
 import { session } from '../../api/session.ts';
 import { withoutSession } from '../../api/without-session.ts';
 import { Failure } from '../../parts/failure.tsx';
@@ -83,7 +84,7 @@ async function becomeOwner(token: string, email: string, password: string): Prom
   const { accessToken, note = null } = body as Made;
   await session.signIn({ username: email, password });
   // When this fails, the session ends by itself in a month.
-  const opened = createClient(location.origin, { token: accessToken });
+  const opened = createClient(SERVER, { token: accessToken });
   await opened.request('POST', '/auth/logout').catch(() => undefined);
   return note;
 }

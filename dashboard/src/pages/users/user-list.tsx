@@ -6,6 +6,7 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { withQuery } from '../../api/client.ts';
 import { useListPage } from '../../api/live.ts';
+import { SERVER } from '../../api/server.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/page.tsx';
@@ -144,7 +145,7 @@ function None({ isFiltered }: { readonly isFiltered: boolean }) {
   return (
     <Empty
       title="There are no accounts yet"
-      command={`curl ${location.origin}/auth/register -H 'content-type: application/json' \\\n  -d '{"username":"ada","password":"four wooden ships sail"}'`}
+      command={`curl ${SERVER}/auth/register -H 'content-type: application/json' \\\n  -d '{"username":"ada","password":"four wooden ships sail"}'`}
     >
       Make one with the button above, or let people register themselves: by this request while registration is open, or
       by an identity provider (Settings). What an account may do is decided by policies.

@@ -1,5 +1,6 @@
 /** All endpoints with their health. */
 import { Code, Group, Stack, Table, Text, Title } from '@mantine/core';
+import { SERVER } from '../../api/server.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { numberText } from '../../parts/numbers.ts';
 import { PageLink } from '../../parts/page-link.tsx';
@@ -14,7 +15,7 @@ const TYPES_SHOWN = 3;
 export function EndpointList({ endpoints }: { readonly endpoints: readonly Endpoint[] }) {
   if (endpoints.length === 0) {
     return (
-      <Empty title="No endpoint yet" command={`npm run webhooks -- listen 8080 --types '*' --url ${location.origin}`}>
+      <Empty title="No endpoint yet" command={`npm run webhooks -- listen 8080 --types '*' --url ${SERVER}`}>
         An endpoint says where to send, which types of events, and for which documents. This command makes one that
         leads to your machine and shows every request that arrives, with its signature verified.
       </Empty>

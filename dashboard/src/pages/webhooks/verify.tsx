@@ -1,5 +1,6 @@
 /** How a receiver verifies what arrives, and a command that does it on the person's own machine. */
 import { Anchor, Stack, Tabs, Text, Title } from '@mantine/core';
+import { SERVER } from '../../api/server.ts';
 import { Copyable } from '../../parts/copy.tsx';
 import type { Endpoint } from './parts/answers.ts';
 
@@ -14,7 +15,7 @@ const PYTHON = `from svix.webhooks import Webhook  # pip install svix; it takes 
 event = Webhook(os.environ["WEBHOOK_SECRET"]).verify(raw_body, request.headers)`;
 
 export function Verify({ endpoint }: { readonly endpoint: Endpoint }) {
-  const listen = `npm run webhooks -- listen 8080 --types '${endpoint.types.join(',')}' --url ${location.origin}`;
+  const listen = `npm run webhooks -- listen 8080 --types '${endpoint.types.join(',')}' --url ${SERVER}`;
   return (
     <Stack gap="xs">
       <Title order={2} size="h4">

@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Mode } from '../../../kernel/config/config.ts';
+import { cookieScopeOf } from '../../../kernel/cookie-scope.ts';
 import { MillraceError } from '../../../kernel/errors.ts';
 import { checked } from '../../../kernel/parse-body.ts';
 import { requestBase } from '../../../kernel/request.ts';
@@ -35,7 +36,7 @@ export async function linkRoutes(app: FastifyInstance, options: LinkRoutesOption
     reply.header('cache-control', 'no-store');
   });
   refuseParameters(app);
-  const isSecure = (request: FastifyRequest) => isSecureAt(request, publicUrl);
+  const scopeOf = (request: FastifyRequest) => cookieScopeOf(publicUrl ?? requestBase(request));
   // In production the host that a request names may be anybody's, and letters must not lead there.
   const baseOf = (request: FastifyRequest) => (mode === 'development' ? (publicUrl ?? requestBase(request)) : base);
 
@@ -63,12 +64,12 @@ export async function linkRoutes(app: FastifyInstance, options: LinkRoutesOption
       await linkSignIn.request(email, page, { browser: null, challenge }, language, origin);
       return reply.code(202).send();
     }
-    const known = browserSecret(request.headers.cookie, isSecure(request));
+    const known = browserSecret(request.headers.cookie, scopeOf(request));
     const browser = known ?? randomBytes(32).toString('base64url');
     await linkSignIn.request(email, page, { browser, challenge: null }, language, origin);
     return reply
       .code(202)
-      .header('set-cookie', linkCookie(browser, isSecure(request)))
+      .header('set-cookie', linkCookie(browser, scopeOf(request)))
       .send();
   });
 
@@ -77,12 +78,7 @@ export async function linkRoutes(app: FastifyInstance, options: LinkRoutesOption
     if (!linkSignIn.isOn) throw linkSignInOff();
     const origin = sessionOriginOf(request);
     if ('email' in body) return linkSignIn.enterByCode(body.email, body.code, origin);
-    const browser = browserSecret(request.headers.cookie, isSecure(request));
+    const browser = browserSecret(request.headers.cookie, scopeOf(request));
     return linkSignIn.enter(body.token, { browser, verifier: body.codeVerifier ?? null }, origin);
   });
-}
-
-/** Whether browsers reach this server over https. */
-function isSecureAt(request: FastifyRequest, publicUrl: string | undefined): boolean {
-  return (publicUrl ?? requestBase(request)).startsWith('https:');
 }

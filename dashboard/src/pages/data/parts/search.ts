@@ -2,6 +2,8 @@
  * What the address of the page holds: the filter in the words of the REST query, the sort, the columns, the open document. So
  * a view is a link, and the filter is what a program sends. Not here: the conditions of a filter (conditions.ts).
  */
+
+import { SERVER } from '../../../api/server.ts';
 import { curl } from '../../../parts/command.ts';
 import { textOf } from '../../../parts/search-text.ts';
 
@@ -66,7 +68,7 @@ export function listPath(collection: string, { q, sort = NEWEST_FIRST, columns, 
 export function curlOf(collection: string, search: DataSearch): string {
   const path = listPath(collection, search).replaceAll('%2C', ',').replaceAll('%5B', '[').replaceAll('%5D', ']');
   const header = search.as === undefined ? '' : ` -H ${quoted(`millrace-as: ${search.as}`)}`;
-  return `${curl(`-g ${quoted(location.origin + path)}`)}${header}`;
+  return `${curl(`-g ${quoted(SERVER + path)}`)}${header}`;
 }
 
 /** As one word of a shell. */

@@ -3,6 +3,7 @@ import { Alert, Badge, Button, Code, Group, Select, Stack, Text, TextInput, Titl
 import { IconSend } from '@tabler/icons-react';
 import { useState } from 'react';
 import { type PlainAnswer, plainRequest } from '../../../api/plain-request.ts';
+import { SERVER } from '../../../api/server.ts';
 import { CodeEditor } from '../../../parts/code/code-editor.tsx';
 import { Copyable } from '../../../parts/copy.tsx';
 import { useToldAction } from '../../../parts/use-action.ts';
@@ -26,8 +27,8 @@ export function CallEndpoint({ route }: { readonly route: NonNullable<PluginFunc
     setAnswer(await plainRequest(method, path, takesBody ? body : undefined));
   };
   const command = takesBody
-    ? `curl -X ${method} ${location.origin}${path} -H 'content-type: application/json' -d '${body.replaceAll("'", "'\\''")}'`
-    : `curl ${method === 'GET' ? '' : `-X ${method} `}'${location.origin}${path}'`;
+    ? `curl -X ${method} ${SERVER}${path} -H 'content-type: application/json' -d '${body.replaceAll("'", "'\\''")}'`
+    : `curl ${method === 'GET' ? '' : `-X ${method} `}'${SERVER}${path}'`;
   const runId = answer?.headers.get('millrace-run') ?? null;
   return (
     <Stack gap="sm">
