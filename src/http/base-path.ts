@@ -1,7 +1,6 @@
 /**
- * The path below which clients reach this server (MILLRACE_BASE_PATH). A request is served with and without it, because some
- * proxies remove it and some do not. References in responses get it always, because clients resolve them against the URL that
- * they know. Not here: absolute URLs (`requestBase` in kernel/request.ts).
+ * The path below which clients reach this server (MILLRACE_BASE_PATH): requests are served with and without it, because some
+ * proxies remove it, and references in responses always have it.
  */
 import type { FastifyReply } from 'fastify';
 import fp from 'fastify-plugin';

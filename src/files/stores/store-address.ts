@@ -44,9 +44,10 @@ function parseOne(text: string): StoreAddress {
   const unknown = [...url.searchParams.keys()].find((name) => !S3_OPTIONS.has(name));
   if (unknown !== undefined) throw new Error(`'${unknown}' is not known: ${[...S3_OPTIONS].join(', ')}`);
   const endpoint = url.searchParams.get('endpoint') ?? undefined;
-  if (endpoint !== undefined && !/^https?:\/\/[^/?#@]+\/?$/.test(endpoint)) {
+  if (endpoint !== undefined && !(/^https?:\/\/[^?#@\\\s]+$/.test(endpoint) && URL.canParse(endpoint))) {
     throw new Error(
-      `endpoint '${withoutCredentials(endpoint)}' is not the URL of a server, such as http://127.0.0.1:9000`,
+      `endpoint '${withoutCredentials(endpoint)}' is not the URL of a server, such as http://127.0.0.1:9000 or ` +
+        'https://example.org/storage/v1/s3',
     );
   }
   const path = decodeURIComponent(url.pathname).replace(/^\/+|\/+$/g, '');
@@ -54,7 +55,7 @@ function parseOne(text: string): StoreAddress {
     kind: 's3',
     bucket: url.hostname,
     prefix: path === '' ? '' : `${path}/`,
-    endpoint,
+    endpoint: endpoint?.replace(/\/+$/, ''),
     region: url.searchParams.get('region') ?? 'us-east-1',
     pathStyle: (url.searchParams.get('path-style') ?? String(endpoint !== undefined)) === 'true',
   };

@@ -1,15 +1,17 @@
-/**
- * The path below which clients reach this server: that of MILLRACE_PUBLIC_URL, or MILLRACE_BASE_PATH. Pure. Not here: how
- * requests and responses take it (http/base-path.ts).
- */
+/** The path below which clients reach this server: that of MILLRACE_PUBLIC_URL, or MILLRACE_BASE_PATH. */
 
-/** First segments of the server's own routes (test/http/base-path.test.ts compares them). */
+/**
+ * First segments of the server's own routes: a base path that begins with one would make requests ambiguous, because a proxy may
+ * have removed it or not. A test compares them with the routes.
+ */
 export const OWN_SEGMENTS: ReadonlySet<string> = new Set([
+  '.well-known',
   'admin',
   'api',
   'auth',
   'batch',
   'client',
+  'collections',
   'dashboard',
   'docs',
   'events',
@@ -17,6 +19,7 @@ export const OWN_SEGMENTS: ReadonlySet<string> = new Set([
   'files',
   'fn',
   'healthz',
+  'hooks',
   'openapi.json',
   'readyz',
   'realtime',

@@ -19,6 +19,17 @@ t.test('a bucket of a server, in its path', async (t) => {
   ]);
 });
 
+t.test('the endpoint of a bucket can have a path', async (t) => {
+  const endpointOf = (endpoint: string) => {
+    const [address] = parseStoreAddresses(`s3://pictures?endpoint=${encodeURIComponent(endpoint)}`);
+    return address?.kind === 's3' ? [address.endpoint, address.pathStyle] : null;
+  };
+  const supabase = 'https://x.supabase.co/storage/v1/s3';
+  t.same(endpointOf(supabase), [supabase, true]);
+  t.same(endpointOf(`${supabase}/`), [supabase, true]);
+  t.same(endpointOf('http://127.0.0.1:9000/'), ['http://127.0.0.1:9000', true]);
+});
+
 t.test('a bucket of AWS, in the host name', async (t) => {
   t.same(parseStoreAddresses('s3://pictures'), [
     { kind: 's3', bucket: 'pictures', prefix: '', endpoint: undefined, region: 'us-east-1', pathStyle: false },
@@ -37,6 +48,9 @@ const WRONG: readonly (readonly [string, RegExp])[] = [
   ['s3://me:secret@pictures', /credentials must not be/],
   ['s3://pictures?endpoint=ftp://x', /not the URL of a server/],
   ['s3://pictures?endpoint=http://u:p@x', /not the URL of a server/],
+  ['s3://pictures?endpoint=http://x/s3%3Fa=b', /not the URL of a server/],
+  ['s3://pictures?endpoint=http://x/s3%23a', /not the URL of a server/],
+  ['s3://pictures?endpoint=http://%5B/s3', /not the URL of a server/],
   ['s3://pictures?secret=x', /'secret' is not known/],
 ];
 

@@ -70,8 +70,8 @@ t.test('the slash at the end of a server is no part of its address', async (t) =
 });
 
 t.test('addresses that are none are faults, each in a sentence', async (t) => {
-  const server = /^MILLRACE_PUBLIC_URL=…: must be the address of a server/;
-  for (const url of ['http://:80', 'api.example.org', 'https://a.example/b', 'https://a.example//', 'http://u:p@a'])
+  const server = /^MILLRACE_PUBLIC_URL=…: must be the URL of a server/;
+  for (const url of ['http://:80', 'api.example.org', 'https://a.example?b', 'https://a.example//', 'http://u:p@a'])
     t.match(faultsOf({ MILLRACE_PUBLIC_URL: url }), [server], url);
   for (const proxies of ['yes', 'true', '-1', '10.0.0.1,nginx', '10.0.0.0/33', '::1/129', '10.0.0.0/'])
     t.match(
