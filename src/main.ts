@@ -14,6 +14,7 @@ import { UnusableDatabase } from './database/unusable.ts';
 import { HELP, summary, unknownSettings, VERSION } from './greeting.ts';
 import { consoleLog, LISTENING } from './http/console-log.ts';
 import { type Config, ConfigError, loadConfig } from './kernel/config/config.ts';
+import { DiskSpace, megabytes, type SpaceState } from './kernel/disk-space.ts';
 import { MillraceError } from './kernel/errors.ts';
 import { onStopSignal } from './kernel/stop-signal.ts';
 import type { Parts } from './parts.ts';
@@ -61,6 +62,8 @@ async function serve(config: Config, log: Logger, stopping: Promise<string>): Pr
   if (typeof opened === 'string') return;
   const [embedded, { makeParts }] = opened;
   let cannotServe = false;
+  const space = embedded && new DiskSpace({ folder: config.folder, onChange: (state) => tellSpace(log, state) });
+  await space?.start();
   try {
     const parts = await Promise.race([
       makeParts(
@@ -69,6 +72,7 @@ async function serve(config: Config, log: Logger, stopping: Promise<string>): Pr
         (error) => cannotServe || log.error({ err: error }, 'Background work failed'),
         (letter) => log.info(letter),
         (advice) => log.warn(advice),
+        space,
       ),
       stopping,
     ]);
@@ -83,8 +87,20 @@ async function serve(config: Config, log: Logger, stopping: Promise<string>): Pr
       await withinTime(parts.close(), CLOSE_MS);
     }
   } finally {
+    space?.stop();
     await embedded?.stop();
   }
+}
+
+/** Someone has to act before the disk of the embedded database is full. */
+function tellSpace(log: Logger, { level, freeBytes, neededBytes }: SpaceState): void {
+  const free = `${megabytes(freeBytes ?? 0)} are free in the data folder`;
+  if (level === 'enough') log.info(`The disk has room again: ${free}`);
+  else if (level === 'low')
+    log.error(
+      `The disk is almost full: new documents and files are refused. ${free}, ${megabytes(neededBytes)} are needed`,
+    );
+  else log.error(`The disk is almost full: all writes of documents and files are refused. ${free}`);
 }
 
 async function serveParts(

@@ -17,6 +17,7 @@ import { Idempotency } from './collections/http/idempotency.ts';
 import { KeyStore } from './collections/http/key-store.ts';
 import { Indexes } from './collections/indexes.ts';
 import { Registry } from './collections/registry.ts';
+import { BoundedStore } from './collections/store/bounded-store.ts';
 import { MissingIndexes } from './collections/store/missing-indexes.ts';
 import { SortIndexes } from './collections/store/sort-indexes.ts';
 import { DocumentStore } from './collections/store/store.ts';
@@ -24,7 +25,7 @@ import { LateHooks } from './collections/write-hooks.ts';
 import { type Mongo, mayNot, openMongo } from './database/mongo.ts';
 import { Transactions } from './database/transactions.ts';
 import { Egress } from './egress/egress.ts';
-import { noteTo } from './events/log/note.ts';
+import { type NoteTargets, noteTo } from './events/log/note.ts';
 import { type EventParts, openEvents } from './events/open-events.ts';
 import type { Files } from './files/files.ts';
 import { openFiles } from './files/open-files.ts';
@@ -33,6 +34,7 @@ import { VERSION } from './greeting.ts';
 import { OpenAnswers } from './kernel/answers/open-answers.ts';
 import { Closers } from './kernel/closers.ts';
 import type { Config } from './kernel/config/config.ts';
+import type { DiskSpace } from './kernel/disk-space.ts';
 import { MillraceError } from './kernel/errors.ts';
 import { ByteBudget, byteBounds } from './kernel/memory/byte-budget.ts';
 import { Policies } from './policies/policies.ts';
@@ -40,9 +42,7 @@ import { PolicyBook } from './policies/policy-book.ts';
 import { PolicyStore } from './policies/policy-store.ts';
 import { LongAnswers } from './policies/standing/long-answers.ts';
 import { LookingAs } from './policies/standing/looking-as.ts';
-import { QuotaCounter } from './quotas/quota-counter.ts';
-import { QuotaStore } from './quotas/quota-store.ts';
-import { Quotas } from './quotas/quotas.ts';
+import { openQuotas } from './quotas/open-quotas.ts';
 import { Realtime } from './realtime/realtime.ts';
 import { senderBy } from './webhooks/open-sender.ts';
 import { openWebhooks, type WebhookParts } from './webhooks/open-webhooks.ts';
@@ -50,6 +50,7 @@ import { openWebhooks, type WebhookParts } from './webhooks/open-webhooks.ts';
 export interface Parts {
   readonly config: Config;
   readonly mongo: Mongo;
+  readonly space: DiskSpace | undefined;
   readonly auth: AuthParts;
   /** The way to servers that data names. */
   readonly egress: Egress;
@@ -88,6 +89,7 @@ export interface Parts {
  * @param onError called with errors of background work, which no request can be answered with; no more once the start failed
  * @param onLetter shows letters and runs of functions at the terminal, in development mode
  * @param onAdvice called with what those who run the server could improve, and with faults after which work goes on
+ * @param space the space of the embedded database, if that is the database
  * @throws UnusableDatabase when the server cannot carry Millrace, ConfigError when a store of files cannot be used
  */
 export async function makeParts(
@@ -96,6 +98,7 @@ export async function makeParts(
   onError: (error: unknown) => void = () => undefined,
   onLetter: (text: string) => void = () => undefined,
   onAdvice: (text: string) => void = () => undefined,
+  space?: DiskSpace,
 ): Promise<Parts> {
   const settings = { url, database: config.database.name };
   const closers = new Closers();
@@ -105,7 +108,7 @@ export async function makeParts(
   const advise = (text: string) => void (hasFailed || onAdvice(text));
   try {
     const mongo = closers.add(await openMongo(settings), (it) => it.close());
-    return await makeOn(mongo, closers, config, report, onLetter, advise);
+    return await makeOn(mongo, closers, config, { onError: report, onLetter, onAdvice: advise, space });
   } catch (error) {
     hasFailed = true;
     await closers.close().catch(() => undefined);
@@ -117,49 +120,41 @@ async function makeOn(
   mongo: Mongo,
   closers: Closers,
   config: Config,
-  onError: (error: unknown) => void,
-  onLetter: (text: string) => void,
-  onAdvice: (text: string) => void,
+  { onError, onLetter, onAdvice, space }: NoteTargets & { onLetter(text: string): void; space?: DiskSpace | undefined },
 ): Promise<Parts> {
+  const { mode } = config;
   const transactions = closers.add(new Transactions(mongo), (it) => it.stop());
   await transactions.start();
 
-  const egress = closers.add(new Egress({ mode: config.mode, allow: config.egress.allow }), (it) => it.close());
+  const egress = closers.add(new Egress({ mode, allow: config.egress.allow }), (it) => it.close());
   const policyStore = new PolicyStore(mongo);
-  const countPolicies = () => policyStore.count(config.mode);
-  const auth = closers.add(
-    await openAuth(mongo, { mode: config.mode, auth: config.auth, countPolicies, onError, onLetter }),
-    (it) => it.close(),
+  const countPolicies = () => policyStore.count(mode);
+  const auth = closers.add(await openAuth(mongo, { mode, auth: config.auth, countPolicies, onError, onLetter }), (it) =>
+    it.close(),
   );
-  const policies = new Policies(config.mode);
+  const policies = new Policies(mode);
   const policyBook = new PolicyBook({
     store: policyStore,
     policies,
     transactions,
-    mode: config.mode,
+    mode,
     owned: () => auth.owners.exists(),
     onError,
   });
   await policyBook.prepare();
   const checkUrl = (url: string) => egress.checkUrl(url);
   const providers = new Providers({ store: auth.providerStore, transactions, checkUrl, onError });
-  const redirects = new Redirects({
-    store: auth.redirectStore,
-    mode: config.mode,
-    fixed: config.auth.redirects,
-    onError,
-  });
+  const redirects = new Redirects({ store: auth.redirectStore, mode, fixed: config.auth.redirects, onError });
 
   const { queryTimeoutMs } = config.collections;
   const budget = new ByteBudget(byteBounds(config.held));
-  const lookingAs = new LookingAs({ ...auth, policies, mode: config.mode });
+  const lookingAs = new LookingAs({ ...auth, policies, mode });
   const longAnswers = new LongAnswers({ ...auth, policies, lookingAs, openAnswers: new OpenAnswers({ budget }) });
   const registry = new Registry(mongo);
-  const bounded = Object.values(config.quotas).some((limit) => limit > 0);
-  const quotaStore = new QuotaStore(mongo);
-  const quotas = bounded ? new Quotas(quotaStore, config.quotas) : undefined;
+  const bounds = openQuotas(mongo, config.quotas);
+  const quotas = bounds?.quotas;
   const atomic = new Atomic(transactions, registry);
-  const store = new DocumentStore(mongo, queryTimeoutMs);
+  const store = space ? new BoundedStore(mongo, queryTimeoutMs, space) : new DocumentStore(mongo, queryTimeoutMs);
   const sortIndexes = new SortIndexes(mongo);
   const hooks = new LateHooks();
   const collections = new Collections({
@@ -180,7 +175,11 @@ async function makeOn(
 
   const signing = { cursorKeys: auth.signing.cursors, addressKeys: auth.signing.fileAddresses };
   const files = closers.add(
-    await openFiles({ mongo, transactions, quotas }, { ...config.collections, ...config.files, ...signing }, onError),
+    await openFiles(
+      { mongo, transactions, quotas, space },
+      { ...config.collections, ...config.files, ...signing },
+      onError,
+    ),
     (it) => it.close(),
   );
 
@@ -200,8 +199,8 @@ async function makeOn(
 
   closers.add(auth.startNotices(events.consumer), (it) => it.stop());
 
-  if (quotas !== undefined) {
-    const counting = events.consumer(new QuotaCounter(quotaStore).reading());
+  if (bounds !== undefined) {
+    const counting = events.consumer(bounds.reading);
     closers.add(counting, (it) => it.stop());
     counting.start();
   }
@@ -231,13 +230,13 @@ async function makeOn(
       events,
       config: config.functions,
       writeHooks: hooks,
-      isDevelopment: config.mode === 'development',
+      isDevelopment: mode === 'development',
       reached: { collections, byFilter, atomic, files: files.files, egress, registry, publicUrl },
       makeSandbox: async (sandboxEvents) => {
         const { IsolateSandbox } = await import('./functions/sandbox/host/isolate-sandbox.ts');
         return new IsolateSandbox(sandboxEvents, { jitless: config.functions.mode === 'jitless' });
       },
-      tell: config.mode === 'development' ? onLetter : null,
+      tell: mode === 'development' ? onLetter : null,
       onFault: onAdvice,
       onError,
     }),
@@ -264,6 +263,7 @@ async function makeOn(
   return {
     config,
     mongo,
+    space,
     auth,
     egress,
     providers,

@@ -13,8 +13,22 @@ const OPERATION = operation({
   summary: 'The state of the parts of the server',
   answers: answer('The state.', {
     type: 'object',
-    required: ['events', 'functions', 'realtime', 'webhooks'],
+    required: ['events', 'functions', 'realtime', 'webhooks', 'disk'],
     properties: {
+      disk: {
+        type: ['object', 'null'],
+        required: ['level', 'freeBytes', 'neededBytes'],
+        description: 'The disk of the embedded database; null with another one.',
+        properties: {
+          level: {
+            type: 'string',
+            enum: ['enough', 'low', 'full'],
+            description: '`low`: new documents and files are refused; `full`: deletions as well.',
+          },
+          freeBytes: { type: ['integer', 'null'] },
+          neededBytes: { type: 'integer', description: 'Free bytes below which nothing new is stored.' },
+        },
+      },
       events: { type: 'object', description: 'How the event log is doing.' },
       functions: {
         type: 'object',
@@ -66,11 +80,12 @@ export interface AdminRoutesOptions {
   };
   readonly functions: { readonly runs: { readonly dropped: () => number } };
   readonly realtime: { readonly connections: number };
+  readonly space?: { readonly state: object } | undefined;
   readonly webhooks: { readonly sender: { readonly state: () => object } };
 }
 
 export async function adminRoutes(app: FastifyInstance, options: AdminRoutesOptions): Promise<void> {
-  const { policies, events, functions, realtime, webhooks } = options;
+  const { policies, events, functions, realtime, webhooks, space } = options;
   const enter = enterAt(policies, 'admin');
 
   app.get('/admin/state', { config: OPERATION }, async (request) => ({
@@ -78,5 +93,6 @@ export async function adminRoutes(app: FastifyInstance, options: AdminRoutesOpti
     functions: { droppedRuns: functions.runs.dropped() },
     webhooks: { sender: webhooks.sender.state() },
     realtime: { connections: realtime.connections },
+    disk: space?.state ?? null,
   }));
 }

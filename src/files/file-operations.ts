@@ -42,6 +42,7 @@ const UPLOADING: readonly ErrorCode[] = [
   'unsupported-value',
   'too-deep',
   'quota-exceeded',
+  'storage-full',
   'upload-expired',
   'policy-revoked',
   'request-timeout',
@@ -102,7 +103,14 @@ export const FILE_OPERATIONS = {
     summary: 'Delete a file',
     parameters: [FILE_ID, IF_MATCH, IF_NONE_MATCH],
     answers: { 204: { description: 'Deleted.' } },
-    errors: [...FINDING, 'unknown-parameter', 'precondition-failed', 'unsupported-media-type', 'body-required'],
+    errors: [
+      ...FINDING,
+      'unknown-parameter',
+      'precondition-failed',
+      'unsupported-media-type',
+      'body-required',
+      'storage-full',
+    ],
   }),
   bytes: operation({
     id: 'files.bytes',

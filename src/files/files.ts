@@ -9,6 +9,7 @@ import { idFromText } from '../database/json/ids.ts';
 import type { Transactions } from '../database/transactions.ts';
 import { resume } from '../kernel/concurrency/closable-iterator.ts';
 import { mapInTurns } from '../kernel/concurrency/pauses.ts';
+import type { DiskSpace } from '../kernel/disk-space.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import type { SigningKeys } from '../kernel/signing-keys.ts';
 import { SYSTEM_ONLY } from '../policies/fields/field-rules.ts';
@@ -34,6 +35,8 @@ export interface FilesParts extends FileListingParts {
   /** Where new files go. */
   readonly current: FileStore;
   readonly maxFileBytes: number;
+  /** The space that the embedded database has, if that is the database. */
+  readonly space?: DiskSpace | undefined;
   /** The quotas on what a principal uploads, if there are any. */
   readonly quotas?: Quotas | undefined;
   /** Sign addresses of files. */
@@ -59,7 +62,7 @@ export class Files {
    * @param parts the parts of the body as they arrive, stored while they are read
    * @param request its id, for events, and the rights it began with, which must still hold when it commits
    * @throws MillraceError as `takeIn`; `forbidden` when no grant reaches such a file; `quota-exceeded`;
-   *   `upload-expired`; as the rights' `check`
+   *   `storage-full`; `upload-expired`; as the rights' `check`
    */
   async upload(
     scope: Scope<'create'>,
@@ -68,6 +71,7 @@ export class Files {
     { request, rights }: UploadRequest,
   ): Promise<readonly VisibleFile[]> {
     const intake = { ...this.#parts, fileStore: this.#parts.current };
+    this.#parts.space?.requireRoom();
     const creator = quotaIdOf(scope.principal);
     await this.#parts.quotas?.requireRoomForFile(creator);
     const delivery = await takeIn(parts, expected, intake);
@@ -157,6 +161,7 @@ export class Files {
       requireConditions(conditions, null);
       throw notFound(id);
     }
+    this.#parts.space?.requireRoomToDelete();
     const file = fromRaw(raw);
     const { key, store, createdAt } = file;
     requireConditions(conditions, { etag: readable ? fileTag(file) : '', lastModified: createdAt });

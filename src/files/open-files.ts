@@ -5,6 +5,7 @@
 import type { Mongo } from '../database/mongo.ts';
 import type { Transactions } from '../database/transactions.ts';
 import { ConfigError } from '../kernel/config/config.ts';
+import type { DiskSpace } from '../kernel/disk-space.ts';
 import type { SigningKeys } from '../kernel/signing-keys.ts';
 import type { Quotas } from '../quotas/quotas.ts';
 import { Files } from './files.ts';
@@ -39,6 +40,7 @@ export interface FilesPlace {
   readonly mongo: Mongo;
   readonly transactions: Transactions;
   readonly quotas?: Quotas | undefined;
+  readonly space?: DiskSpace | undefined;
 }
 
 /** What signs page cursors and addresses of files. */
@@ -58,10 +60,10 @@ export async function openFiles(
   const [current] = fileStores;
   if (current === undefined) throw noStore();
   const byName = new Map(fileStores.map((fileStore) => [fileStore.name, fileStore]));
-  const { transactions, quotas } = place;
+  const { transactions, quotas, space } = place;
   return {
     ...opened,
-    files: new Files({ ...settings, store, marks, transactions, quotas, fileStores: byName, current }),
+    files: new Files({ ...settings, store, marks, transactions, quotas, space, fileStores: byName, current }),
   };
 }
 

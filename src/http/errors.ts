@@ -44,7 +44,9 @@ function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply
   request.refusal = error;
   const { id, log } = request;
   if (error.code === 'internal') log.error({ request: id, err: error.cause ?? error }, 'Unexpected error');
-  else if (error.status >= 500) log.warn({ request: id, code: error.code, err: error.cause }, error.message);
+  // A full disk is logged once, when it becomes so.
+  else if (error.status >= 500 && error.code !== 'storage-full')
+    log.warn({ request: id, code: error.code, err: error.cause }, error.message);
   reply.code(error.status).headers(error.headers);
   if (isEmbedded(request)) reply.send();
   else reply.type(PROBLEM_TYPE).send(toProblem(error, `${request.server.basePath ?? ''}${request.url}`, request.id));

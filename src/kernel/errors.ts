@@ -119,6 +119,7 @@ export const ERRORS = {
   'link-unusable': row(410, 'The link cannot be used'),
   'precondition-failed': row(412, 'A precondition does not hold'),
   'file-too-large': row(413, 'The file is too large'),
+  'storage-full': row(507, 'There is no space left to store this', true),
   'too-many-parts': row(413, 'The upload has too many parts'),
   'body-too-large': row(413, 'The body is too large'),
   'document-too-large': row(413, 'The document is too large for the database'),

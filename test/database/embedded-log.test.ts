@@ -19,6 +19,20 @@ t.test('a full disk is told as such, whatever failed of it', async (t) => {
   t.equal(await lastFault(log, 0), 'there is no space left on the disk of its data');
 });
 
+t.test('the stack of a crash is no reason', async (t) => {
+  const log = join(await dataFolder(t), 'mongod.log');
+  const frame = (number: number) => `${JSON.stringify({ s: 'I', msg: `  Frame: {"a":"55EC6AA6DF${number}"}` })}\n`;
+  const fatal = `${JSON.stringify({ s: 'F', msg: '  Frame: {"a":"55EC6AA6DF25"}' })}\n`;
+  await writeFile(
+    log,
+    line('F', { error: 'UnknownError' }) + fatal + Array.from({ length: 60 }, (_, n) => frame(n)).join(''),
+  );
+  t.equal(await lastFault(log, 0), 'WiredTiger error message: UnknownError');
+  const much = frame(1).repeat(2_000);
+  await writeFile(log, line('E', WRITING) + much + fatal);
+  t.equal(await lastFault(log, 0), 'there is no space left on the disk of its data', 'however long the stack is');
+});
+
 t.test('what went before this start is no reason', async (t) => {
   const log = join(await dataFolder(t), 'mongod.log');
   const before = line('E', WRITING);

@@ -48,6 +48,16 @@ t.test('data outlives a restart, on another port', async (t) => {
   t.same(await reader.db('kept').collection<Thing>('things').findOne({}), { _id: 1 });
 });
 
+t.test('a start on a full disk is refused, and says how much is free and how much is needed', async (t) => {
+  const folder = await dataFolder(t);
+  const starting = startEmbedded({ folder, measure: async () => 3 * 1_048_576 });
+  await t.rejects(starting, {
+    code: 'database-unavailable',
+    message: `The disk of the data folder ${folder} is full: 3 MB are free, and the embedded MongoDB needs 48 MB to start.`,
+    hint: /MILLRACE_FOLDER/,
+  });
+});
+
 t.test('a second start in the same folder is refused and names who is there', async (t) => {
   const folder = await dataFolder(t);
   const { child, url } = await startProgram(t, folder);

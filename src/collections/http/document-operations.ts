@@ -60,6 +60,7 @@ const WRITING: readonly ErrorCode[] = [
   'contention',
   'field-hidden',
   'field-not-writable',
+  'storage-full',
 ];
 const LISTING: readonly ErrorCode[] = [...NAMED, ...QUERY_ERRORS, 'resource-not-available', 'answer-too-large'];
 export const BULK_ERRORS: readonly ErrorCode[] = [
@@ -186,6 +187,6 @@ export const WRITES = {
     summary: `Delete ${subject.one}`,
     parameters: [...ONE, ...WRITE],
     answers: { 200: { ...found(subject), description: 'The document before it was deleted.' }, 204: NONE },
-    errors: [...MISSING, ...KEYED, ...SEEN, 'unknown-parameter', 'contention', 'precondition-failed'],
+    errors: [...MISSING, ...KEYED, ...SEEN, 'unknown-parameter', 'contention', 'precondition-failed', 'storage-full'],
   })),
 };

@@ -6,6 +6,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { platform } from 'node:process';
+import { freeBytes, LOW_BYTES, megabytes } from '../../kernel/disk-space.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { findBinary } from './binary.ts';
 import { claimFolder, folderInUse } from './claim.ts';
@@ -20,6 +21,8 @@ export interface EmbeddedOptions {
   readonly binary?: string | undefined;
   /** Called with one line of text before each step that can take seconds. */
   readonly onProgress?: (line: string) => void;
+  /** Free bytes of the file system of a folder; for tests. */
+  readonly measure?: (folder: string) => Promise<number>;
   /** Called when mongod is opening its files: the caller can do other work meanwhile. */
   readonly onSpawned?: () => void;
 }
@@ -39,6 +42,8 @@ export interface EmbeddedDatabase {
 /** Long, because recovery of a large folder after a crash takes time. */
 const START_LIMIT_MS = 120_000;
 const PORT_TRIES = 3;
+/** Free bytes that a start needs: MongoDB makes new files of its journal, and replays the old ones. */
+const START_BYTES = 48 * 1_048_576;
 /** A MongoDB names itself in the folder, or is ended with its program, within a part of this. */
 const IN_USE_LIMIT_MS = 5_000;
 const SET_NAME = 'millrace';
@@ -56,6 +61,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedD
   await mkdir(join(folder, 'data'), { recursive: true, mode: 0o700 }).catch((error: Error) => {
     throw new MillraceError('database-unavailable', `The data folder cannot be made: ${error.message}.`);
   });
+  await requireSpace(folder, options.measure);
   const data = join(folder, 'data');
   await claimFolder(data, onProgress);
   const credentials = await ownCredentials(folder);
@@ -76,6 +82,19 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedD
       hint: `Its log is ${log}.`,
     });
   }
+}
+
+/** Refuses a start for which the disk has no room: MongoDB would end in the middle of it. */
+async function requireSpace(folder: string, measure = freeBytes): Promise<void> {
+  const free = await measure(folder).catch(() => Number.POSITIVE_INFINITY);
+  if (free >= START_BYTES) return;
+  throw new MillraceError(
+    'database-unavailable',
+    `The disk of the data folder ${folder} is full: ${megabytes(free)} are free, and the embedded MongoDB needs ${megabytes(START_BYTES)} to start.`,
+    {
+      hint: `To store something new it needs ${megabytes(LOW_BYTES)}. Make room, or move the folder to a larger disk and name it in MILLRACE_FOLDER.`,
+    },
+  );
 }
 
 /** One try on one port. Returns the running database, or how mongod ended if it did not start. */

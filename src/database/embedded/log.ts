@@ -5,9 +5,12 @@
 import { open, rename, stat } from 'node:fs/promises';
 
 const LIMIT_BYTES = 10_000_000;
-const TAIL_BYTES = 64_000;
+const TAIL_BYTES = 1_000_000;
 /** The wording of the operating system and WiredTiger, and that of MongoDB itself. */
 const FULL_DISK = /No space left on device|OutOfDiskSpace/;
+
+/** Lines that follow a failure and do not name it: the stack of a crash. */
+const NO_REASON = /"msg":"(?:\s*Frame\b|BACKTRACE|Writing fatal message|Got signal)/;
 
 /** Renames the log when it has grown large; one old log is kept. Returns the size that the current log has now. */
 export async function turnLog(log: string): Promise<number> {
@@ -29,7 +32,7 @@ export async function lastFault(log: string, since: number): Promise<string | nu
   // A full disk makes many things fail one after the other, and the last error does not name it.
   if (FULL_DISK.test(said)) return 'there is no space left on the disk of its data';
   for (const line of said.split('\n').reverse()) {
-    if (/"s":"[EF]"/.test(line)) return sentence(line);
+    if (/"s":"[EF]"/.test(line) && !NO_REASON.test(line)) return sentence(line);
   }
   return null;
 }

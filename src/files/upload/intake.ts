@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { pipeline, type Readable } from 'node:stream';
 import { newId } from '../../database/json/ids.ts';
 import { parseJson } from '../../database/json/parse-json.ts';
+import type { DiskSpace } from '../../kernel/disk-space.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { type FileKey, type FileStore, fileKey } from '../stores/file-store.ts';
 import type { StoredUpload } from './file.ts';
@@ -40,6 +41,8 @@ export interface IntakeParts {
   readonly fileStore: FileStore;
   readonly marks: UploadMarks;
   readonly maxFileBytes: number;
+  /** The space of the embedded database, which has the bytes of the store in the database. */
+  readonly space?: Pick<DiskSpace, 'requireRoom'> | undefined;
 }
 
 /** The result of one request. Its marks are held until `settle` or `takeBack`. */
@@ -51,7 +54,8 @@ export interface TakenUploads {
 
 /**
  * Reads all parts.
- * @throws MillraceError `malformed-request`, `too-many-parts`, `file-too-large`, `file-store-unavailable`, and what
+ * @throws MillraceError `malformed-request`, `too-many-parts`, `file-too-large`, `storage-full`,
+ *   `file-store-unavailable`, and what
  *   `parseJson` throws; nothing stays behind then
  */
 export async function takeIn(
@@ -121,7 +125,7 @@ function checkFile({ field }: Part, before: number, expected: Expected): void {
 async function storeFile(part: Part, fileName: string, intake: IntakeParts): Promise<StoredUpload> {
   const { fileStore, marks } = intake;
   const key = fileKey(newId().toHexString());
-  const meter = new Meter(intake.maxFileBytes);
+  const meter = new Meter(intake.maxFileBytes, fileStore.name === 'gridfs' ? intake.space : undefined);
   const failures = failuresOf(part);
   // If one stream breaks, the pipeline ends the other; the store sees the error as that of its source.
   const metered = pipeline(part.bytes, meter, () => undefined);

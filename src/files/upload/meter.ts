@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { Transform, type TransformCallback } from 'node:stream';
+import type { DiskSpace } from '../../kernel/disk-space.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { SNIFF_BYTES } from './signatures.ts';
 
@@ -11,12 +12,17 @@ import { SNIFF_BYTES } from './signatures.ts';
 export class Meter extends Transform {
   readonly #hash = createHash('sha256');
   readonly #maxBytes: number;
+  readonly #space: Pick<DiskSpace, 'requireRoom'> | undefined;
   #head: Buffer = Buffer.alloc(0);
   #size = 0;
 
-  /** @param maxBytes largest file; the first byte after that fails the stream with `file-too-large` */
-  constructor(maxBytes: number) {
+  /**
+   * @param maxBytes largest file; the first byte after that fails the stream with `file-too-large`
+   * @param space where the bytes go: the stream fails with `storage-full` when there is no room for more
+   */
+  constructor(maxBytes: number, space?: Pick<DiskSpace, 'requireRoom'>) {
     super();
+    this.#space = space;
     this.#maxBytes = maxBytes;
   }
 
@@ -24,6 +30,12 @@ export class Meter extends Transform {
     this.#size += chunk.length;
     if (this.#size > this.#maxBytes) {
       done(new MillraceError('file-too-large', `A file may have at most ${this.#maxBytes} bytes`));
+      return;
+    }
+    try {
+      this.#space?.requireRoom();
+    } catch (error) {
+      done(error instanceof Error ? error : null);
       return;
     }
     if (this.#head.length < SNIFF_BYTES) {

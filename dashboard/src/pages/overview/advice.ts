@@ -24,6 +24,15 @@ function ofServer({ ready, state }: Facts): Advice[] {
   const found: Advice[] = [];
   if (ready === false) found.push({ text: 'The server is not ready: it cannot serve now.', to: null, urgent: true });
   if (state === undefined) return found;
+  if (state.disk !== null && state.disk.level !== 'enough') {
+    const what = state.disk.level === 'low' ? 'New documents and files are' : 'Every write of documents and files is';
+    const free = Math.floor((state.disk.freeBytes ?? 0) / 1_048_576);
+    found.push({
+      text: `The disk of the data folder is almost full (${free} MB free). ${what} refused.`,
+      to: null,
+      urgent: true,
+    });
+  }
   const { recorder, consumers, oplogSeconds } = state.events;
   if (recorder.fault !== null) {
     found.push({ text: `Events are not recorded: ${recorder.fault}.`, to: null, urgent: true });

@@ -15,6 +15,8 @@ export interface ServerState {
   };
   readonly functions: { readonly droppedRuns: number };
   readonly realtime: { readonly connections: number };
+  /** The disk of the embedded database; null with another one. */
+  readonly disk: { readonly level: 'enough' | 'low' | 'full'; readonly freeBytes: number | null } | null;
 }
 
 interface ShownEndpoint {

@@ -1,0 +1,18 @@
+/** Makes the parts that hold quotas, where the settings set one: what refuses, and what counts. */
+import type { Mongo } from '../database/mongo.ts';
+import { QuotaCounter } from './quota-counter.ts';
+import { type Amounts, QuotaStore } from './quota-store.ts';
+import { Quotas } from './quotas.ts';
+
+export interface OpenQuotas {
+  readonly quotas: Quotas;
+  /** The options of the durable reader of the event log that counts. */
+  readonly reading: ReturnType<QuotaCounter['reading']>;
+}
+
+/** @param limits 0 for none; undefined is returned when there is none at all */
+export function openQuotas(mongo: Mongo, limits: Amounts): OpenQuotas | undefined {
+  if (Object.values(limits).every((limit) => limit <= 0)) return undefined;
+  const store = new QuotaStore(mongo);
+  return { quotas: new Quotas(store, limits), reading: new QuotaCounter(store).reading() };
+}
