@@ -3,6 +3,7 @@
  * The process: reads the configuration, finds or starts the database, makes the parts and the HTTP server, listens, and
  * closes all of it in order. Everything that can be wrong at the start ends in one clear message and exit code 1.
  */
+import { missingBinary } from './requirements.ts';
 import './fastify.ts';
 import { setFlagsFromString } from 'node:v8';
 import pino, { type Logger } from 'pino';
@@ -213,6 +214,8 @@ function print(text: string): 0 {
 function explain(error: unknown): string {
   if (error instanceof MillraceError) return `${error.message}${error.hint ? `\n${error.hint}` : ''}`;
   if (error instanceof ConfigError || error instanceof UnusableDatabase) return error.message;
+  const missing = missingBinary(error);
+  if (missing !== null) return missing;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
