@@ -54,7 +54,10 @@ function draw({ status, documents, problem }: LiveState<Doc<Flight>>): void {
   const sign = document.getElementById('status');
   sign.textContent = status;
   sign.className = status;
-  const empty = status === 'live' && documents.length === 0 ? 'No flights. Fill the board with: npm run board' : '';
+  const empty =
+    status === 'live' && documents.length === 0
+      ? 'No flights yet. In a clone of the repository, npm run board fills the board.'
+      : '';
   document.getElementById('hint').textContent = problem?.message ?? empty;
   document.getElementById('flights').replaceChildren(...documents.map(row));
 }

@@ -101,7 +101,7 @@ export async function sessionRoutes(app: FastifyInstance, options: SessionRoutes
     if (token === null) throw invalidCredential();
     const origin = sessionOriginOf(request);
     const renewed = sessions.refresh(token, origin, (identity) => claimRenewals.begin(identity, origin));
-    const tokens = await renewed.catch((error: unknown) => {
+    const { tokens } = await renewed.catch((error: unknown) => {
       // A cookie of an ended session would be sent for ever.
       if (error instanceof MillraceError && error.code === 'invalid-credential')
         reply.header('set-cookie', endedCookie(scopeOf(request)));

@@ -41,6 +41,16 @@ t.test('in use', async (t) => {
   }>('refresh');
   const refresh = (refreshToken: string, at = app) => ask(at, 'POST /auth/refresh', { refreshToken });
 
+  await t.test('a refresh returns the user as now stored, as a login does', async (t) => {
+    const account = { username: 'grace', password: 'a password that nobody has guessed' };
+    const { refreshToken, user } = (await ask(app, 'POST /auth/register', account)).json();
+    await parts.mongo.data
+      .collection<{ _id: string }>('_users')
+      .updateOne({ _id: user.id }, { $set: { roles: ['editor'] } });
+    const renewed = (await refresh(refreshToken)).json();
+    t.strictSame(renewed.user, { ...user, roles: ['editor'] });
+  });
+
   await t.test('50 at once with one token, in two processes, all succeed and advance once', async (t) => {
     const { refreshToken, session } = await signUp(app, 'ada');
     const answers = await Promise.all(

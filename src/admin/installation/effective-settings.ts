@@ -2,6 +2,7 @@
  * The settings that are in force, for owners to look at: nothing secret and no credential is among them. Pure. Not here:
  * reading them (kernel/config), and what owners change while the program runs (admin/sign-in/settings-routes.ts).
  */
+import { resolve } from 'node:path';
 import type { MailWay } from '../../auth/letters/test-letters.ts';
 import { parseStoreAddresses } from '../../files/stores/store-address.ts';
 import type { Config } from '../../kernel/config/config.ts';
@@ -29,6 +30,7 @@ export function effectiveSettings(
       name: config.database.name,
       version: about.databaseVersion,
       embedded: config.database.url === undefined,
+      folder: config.database.url === undefined ? resolve(config.folder) : null,
     },
     publicUrl: config.server.publicUrl ?? null,
     request,

@@ -12,6 +12,7 @@ export const EFFECTIVE_SETTINGS = Type.Object({
     name: Type.String(),
     version: Type.String({ description: 'Version of MongoDB.' }),
     embedded: Type.Boolean({ description: 'Whether Millrace runs MongoDB itself.' }),
+    folder: nullableText('The absolute path of the data folder of the MongoDB that Millrace runs; null without one.'),
   }),
   publicUrl: nullableText('MILLRACE_PUBLIC_URL; null when it is not set.'),
   request: Type.Object(

@@ -173,7 +173,6 @@ const TOKENS = {
   expiresIn: Type.Integer({ description: 'Seconds.' }),
   refreshToken: Type.String({ description: 'For `POST /auth/refresh`; works once.' }),
 };
-export const RENEWED = Type.Object(TOKENS, { description: 'Fresh tokens.' });
 export const SIGNED_IN = Type.Object({ ...TOKENS, user: USER }, { description: 'A session.' });
 export const SET_UP = Type.Object(
   {

@@ -1,19 +1,7 @@
 /** Operations that need no credential, as the contract describes them. Not here: the routes (sign-in-routes.ts). */
 import { ASKED_ERRORS, answer, CHECKED_ERRORS, DONE, jsonBody, operation } from '../../contract/operation.ts';
 import { NAMING_ERRORS, SIGNED_IN_SHAPE } from './account-contract.ts';
-import {
-  JWKS,
-  LOGIN,
-  PROVIDERS,
-  REFRESH,
-  REGISTER,
-  RENEWED,
-  RESET,
-  RESET_CONFIRM,
-  SET_UP,
-  SETUP,
-  VERIFY,
-} from './schema.ts';
+import { JWKS, LOGIN, PROVIDERS, REFRESH, REGISTER, RESET, RESET_CONFIRM, SET_UP, SETUP, VERIFY } from './schema.ts';
 
 const tag = 'Sign-in';
 
@@ -42,7 +30,7 @@ export const SIGN_IN = {
     summary: 'Renew the tokens of a session',
     description: 'A refresh token works once; for 10 seconds it answers with the same successor.',
     body: jsonBody(REFRESH),
-    answers: answer('Fresh tokens.', RENEWED),
+    answers: answer('Fresh tokens, and the user as now stored.', SIGNED_IN_SHAPE),
     errors: CHECKED_ERRORS,
   }),
   verify: operation({

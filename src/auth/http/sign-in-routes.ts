@@ -17,7 +17,6 @@ import type { Owners } from '../sign-in/owners.ts';
 import type { Recovery } from '../sign-in/recovery.ts';
 import type { SignIn } from '../sign-in/sign-in.ts';
 import type { KeyRing } from '../tokens/key-ring.ts';
-import type { Sessions } from '../tokens/sessions.ts';
 import { BY_PROVIDER } from './flow-operations.ts';
 import { preferredLanguage, refuseParameters, requireSmall, sessionOriginOf } from './requests.ts';
 import { EXCHANGE, LOGIN, REFRESH, REGISTER, RESET, RESET_CONFIRM, SETUP, VERIFY } from './schema.ts';
@@ -37,7 +36,6 @@ export interface SignInRoutesOptions {
   readonly addressProof: AddressProof;
   readonly authenticator: Authenticator;
   readonly linkSignIn: LinkSignIn;
-  readonly sessions: Sessions;
   readonly owners: Owners;
   readonly keyRing: KeyRing;
   readonly providerSignIn: ProviderSignIn;
@@ -47,7 +45,7 @@ export interface SignInRoutesOptions {
 }
 
 export async function signInRoutes(app: FastifyInstance, options: SignInRoutesOptions): Promise<void> {
-  const { signIn, recovery, addressProof, authenticator, linkSignIn, sessions, owners, keyRing } = options;
+  const { signIn, recovery, addressProof, authenticator, linkSignIn, owners, keyRing } = options;
   const { providerSignIn, codes, claimRenewals, publicUrl } = options;
   app.addHook('onRequest', async (_request, reply) => {
     reply.header('cache-control', 'no-store');
@@ -68,7 +66,7 @@ export async function signInRoutes(app: FastifyInstance, options: SignInRoutesOp
   app.post('/auth/refresh', { config: SIGN_IN.refresh }, async (request) => {
     const { refreshToken } = checked(REFRESH, request.body);
     const origin = sessionOriginOf(request);
-    return sessions.refresh(refreshToken, origin, (identity) => claimRenewals.begin(identity, origin));
+    return signIn.refresh(refreshToken, origin, (identity) => claimRenewals.begin(identity, origin));
   });
 
   app.post('/auth/verify', { config: SIGN_IN.verify }, async (request, reply) => {

@@ -7,7 +7,7 @@ import type { Activity } from '../../database/activity.ts';
 import { actorText } from '../../database/system-collection.ts';
 import { checkPassword, type Passwords } from '../accounts/passwords.ts';
 import type { NewUser, Users } from '../accounts/users.ts';
-import { noPassword, registrationClosed, signInFailed } from '../identity/refusals.ts';
+import { invalidCredential, noPassword, registrationClosed, signInFailed } from '../identity/refusals.ts';
 import { foldName, type ShownUser, toShown, type User } from '../identity/user.ts';
 import type { LanguageName } from '../letters/languages/languages.ts';
 import { type SessionOrigin, stampOf } from '../tokens/session.ts';
@@ -86,6 +86,19 @@ export class SignIn {
       throw signInFailed();
     }
     return { ...tokens, user: toShown(user) };
+  }
+
+  /**
+   * New tokens for a refresh token, with the user as now stored.
+   * @param onRenewed as in `Sessions.refresh`
+   * @throws MillraceError `invalid-credential`
+   */
+  async refresh(text: string, origin: SessionOrigin, onRenewed: (identity: string) => void): Promise<SignedIn> {
+    const { user, tokens } = await this.#parts.sessions.refresh(text, origin, onRenewed);
+    const found = await this.#parts.users.find(user);
+    // Deleted at this very moment: its sessions end, too.
+    if (found === null) throw invalidCredential();
+    return { ...tokens, user: toShown(found) };
   }
 
   /**

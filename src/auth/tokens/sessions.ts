@@ -37,6 +37,13 @@ export interface Tokens {
   readonly refreshToken: string;
 }
 
+/** A session whose tokens were renewed. */
+export interface RefreshedSession {
+  /** The id of the user. */
+  readonly user: string;
+  readonly tokens: Tokens;
+}
+
 export interface ShownSession {
   readonly id: string;
   readonly createdAt: string;
@@ -113,7 +120,11 @@ export class Sessions {
    *   sent again
    * @throws MillraceError `invalid-credential`
    */
-  async refresh(text: string, origin: SessionOrigin, onRenewed?: (identity: string) => void): Promise<Tokens> {
+  async refresh(
+    text: string,
+    origin: SessionOrigin,
+    onRenewed?: (identity: string) => void,
+  ): Promise<RefreshedSession> {
     const { store, key } = this.#parts;
     const token = decodeToken(text);
     if (token === null) throw invalidCredential();
@@ -126,12 +137,14 @@ export class Sessions {
     if (family === null) throw invalidCredential();
     if (turned) {
       if (family.identity !== undefined) onRenewed?.(family.identity);
-      return this.#hand(family.user, next);
+      return { user: family.user, tokens: this.#hand(family.user, next) };
     }
     if (family.expiresAt.getTime() > this.#now() && leadsTo(token, family, key)) {
       const { generation } = token;
       const used = family.used.find(({ from, to }) => from <= generation && generation <= to);
-      if (used !== undefined && this.#now() - used.at.getTime() < GRACE_MS) return this.#hand(family.user, next);
+      if (used !== undefined && this.#now() - used.at.getTime() < GRACE_MS) {
+        return { user: family.user, tokens: this.#hand(family.user, next) };
+      }
       await this.end(token.session, family.user, 'token-reused', stampOf(origin));
     }
     throw invalidCredential();

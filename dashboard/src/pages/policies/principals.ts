@@ -46,7 +46,8 @@ export function speaksOf(
   const { collections, actions, principals } = policy;
   const isOther = place === 'files' || place === 'functions' || place === 'webhooks';
   if (!collections.includes(place) && (isOther || !collections.includes('*'))) return false;
-  if (!actions.includes(action) && !(action === 'read' && actions.includes('subscribe'))) return false;
+  const including = action === 'read' ? 'subscribe' : action === 'get' ? 'read' : action;
+  if (!actions.includes(action) && !actions.includes(including)) return false;
   if (principals === undefined) return true;
   return (
     (principals.anonymous === true && kind === 'anonymous') ||

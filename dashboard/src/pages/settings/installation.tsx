@@ -47,7 +47,7 @@ export function Installation() {
         </Verdict>
       </Part>
       <Part title="Backup">
-        <Backup embedded={settings.database.embedded} files={settings.files} />
+        <Backup database={settings.database} files={settings.files} />
       </Part>
       <Part title="Functions and other pages">
         <Text size="sm">
@@ -76,7 +76,7 @@ function Part({ title, children }: { readonly title: string; readonly children: 
   );
 }
 
-function Backup({ embedded, files }: { readonly embedded: boolean; readonly files: EffectiveSettings['files'] }) {
+function Backup({ database: { embedded, folder }, files }: Pick<EffectiveSettings, 'database' | 'files'>) {
   return (
     <>
       <Text size="sm">
@@ -84,11 +84,19 @@ function Backup({ embedded, files }: { readonly embedded: boolean; readonly file
           ? 'The embedded MongoDB keeps everything in its folder: stop the program and copy the folder.'
           : 'Documents and event log must be of the same moment, so they are saved together, with the oplog:'}
       </Text>
-      <Copyable text={embedded ? 'cp -a .millrace /backups/millrace-$(date +%F)' : DUMP} what="the command" />
+      <Copyable
+        text={folder === null ? DUMP : `cp -a ${quoted(folder)} /backups/millrace-$(date +%F)`}
+        what="the command"
+      />
       {files.some(({ kind }) => kind === 's3') ? (
         <Text size="sm">Save the bucket after the database: then no document lacks its bytes.</Text>
       ) : null}
       <Text size="sm">Keep the master key in another place, and try a restore before you need one.</Text>
     </>
   );
+}
+
+/** A path as a shell reads it. */
+function quoted(path: string): string {
+  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

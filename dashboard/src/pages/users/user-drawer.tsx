@@ -1,5 +1,5 @@
 /** One account: who it is, what it has, how it signs in, and what can be done with it. */
-import { Alert, Badge, Drawer, Group, Stack, Text } from '@mantine/core';
+import { Alert, Badge, Code, Drawer, Group, Stack, Text } from '@mantine/core';
 import { useResource } from '../../api/live.ts';
 import { useRights } from '../../api/rights.ts';
 import { Copyable } from '../../parts/copy.tsx';
@@ -50,6 +50,7 @@ export function UserDrawer({ id, onClose }: { readonly id: string; readonly onCl
               </Text>
             )}
             <Copyable text={user.id} what="the id" />
+            <Profile profile={user.profile} />
             {user.kind === 'owner' ? null : (
               <PageLink to="/policies" search={{ view: 'matrix', as: `user:${user.id}` }} size="sm">
                 What policies allow this account
@@ -64,5 +65,19 @@ export function UserDrawer({ id, onClose }: { readonly id: string; readonly onCl
         </Stack>
       )}
     </Drawer>
+  );
+}
+
+function Profile({ profile }: Pick<ListedUser, 'profile'>) {
+  if (Object.keys(profile).length === 0) return null;
+  return (
+    <Stack gap={4}>
+      <Text size="sm" fw={600}>
+        Profile
+      </Text>
+      <Code block aria-label="Profile">
+        {JSON.stringify(profile, null, 2)}
+      </Code>
+    </Stack>
   );
 }

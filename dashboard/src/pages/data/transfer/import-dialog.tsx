@@ -5,6 +5,7 @@ import { useRef, useState } from 'react';
 import { Failure } from '../../../parts/failure.tsx';
 import { numberText } from '../../../parts/numbers.ts';
 import { DataTable } from '../../../parts/tables/data-table.tsx';
+import { type DecodedText, decodeText } from './decode-text.ts';
 import {
   COLUMN_TYPES,
   type ColumnPlan,
@@ -21,7 +22,7 @@ import { sendDocuments } from './send-documents.ts';
 const SHOWN = 5;
 
 export function ImportDialog({ collection, onClose }: { readonly collection: string; readonly onClose: () => void }) {
-  const [file, setFile] = useState<{ readonly name: string; readonly text: string } | null>(null);
+  const [file, setFile] = useState<(DecodedText & { readonly name: string }) | null>(null);
   const [content, setContent] = useState<FileContent | null>(null);
   const [plan, setPlan] = useState<readonly ColumnPlan[]>([]);
   const [sent, setSent] = useState<number | null>(null);
@@ -41,9 +42,15 @@ export function ImportDialog({ collection, onClose }: { readonly collection: str
   };
   const choose = async (chosen: File | null) => {
     if (chosen === null) return;
-    const text = await chosen.text();
-    setFile({ name: chosen.name, text });
-    read(text, formatOf(chosen.name, text));
+    setFile(null);
+    setContent(null);
+    try {
+      const { text, encoding } = decodeText(new Uint8Array(await chosen.arrayBuffer()));
+      setFile({ name: chosen.name, text, encoding });
+      read(text, formatOf(chosen.name, text));
+    } catch (problem) {
+      setError(problem instanceof Error ? problem.message : problem);
+    }
   };
   const documentsOf = ({ format, rows }: FileContent, count = rows.length): readonly object[] =>
     rows.slice(0, count).map((row, at) => {
@@ -84,6 +91,11 @@ export function ImportDialog({ collection, onClose }: { readonly collection: str
           disabled={isSending}
           onChange={(chosen) => void choose(chosen)}
         />
+        {file === null || file.encoding === 'UTF-8' ? null : (
+          <Text size="sm" role="note">
+            The file is read as {file.encoding}. If characters look wrong below, save it as UTF-8 and choose it again.
+          </Text>
+        )}
         {file === null || sent !== null ? null : (
           <NativeSelect
             label="Format"

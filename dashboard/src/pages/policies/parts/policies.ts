@@ -41,6 +41,8 @@ export const OPEN_ID = 'open-in-development';
 /** Places that are not in `*`, with the actions that they have. */
 export const ACTIONS_OF: Readonly<Record<string, readonly string[]>> = {
   functions: ['call'],
+  // To read one file by its URL, without listing the others.
+  files: ['get', 'read', 'create', 'update', 'delete'],
 };
 export const DOCUMENT_ACTIONS = ['read', 'create', 'update', 'delete'] as const;
 
