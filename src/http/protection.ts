@@ -6,7 +6,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import fp from 'fastify-plugin';
-import { networkOf, proxyTest } from '../kernel/config/addresses.ts';
+import { forwardedAddresses, networkOf, proxyTest } from '../kernel/config/addresses.ts';
 import type { ServerConfig } from '../kernel/config/config.ts';
 import { MillraceError } from '../kernel/errors.ts';
 
@@ -32,7 +32,9 @@ export interface ProtectionOptions {
 /** Guards every context; register it first. */
 export const protection = fp<ProtectionOptions>(
   async (app, { config }) => {
+    const isProxy = proxyTest(config.trustProxy);
     app.addHook('onRequest', (request, reply, done) => {
+      if (request.headers['x-forwarded-for'] !== undefined) cleanForwarded(request.raw, isProxy);
       const embeddable = request.routeOptions.config?.embeddable === true;
       reply.headers(embeddable ? EMBEDDABLE_HEADERS : SECURITY_HEADERS).header('x-request-id', request.id);
       done(lacksHost(request.raw) ? new MillraceError('malformed-request', 'The request names no host') : undefined);
@@ -44,10 +46,18 @@ export const protection = fp<ProtectionOptions>(
       if (asksForSocket(request.headers)) request.raw.socket.destroySoon();
       done();
     });
-    boundConnections(app.server, config.connectionsPerAddress, proxyTest(config.trustProxy));
+    boundConnections(app.server, config.connectionsPerAddress, isProxy);
   },
   { name: 'protection' },
 );
+
+/** Writes what a trusted proxy forwarded in its plain form, before anything reads the address of the client. */
+function cleanForwarded({ headers, socket }: IncomingMessage, isProxy: (address: string) => boolean): void {
+  if (!isProxy(socket.remoteAddress ?? '')) return;
+  const addresses = forwardedAddresses(String(headers['x-forwarded-for']));
+  if (addresses === undefined) delete headers['x-forwarded-for'];
+  else headers['x-forwarded-for'] = addresses;
+}
 
 /**
  * True if a request asks to become a WebSocket. Any other upgrade is an offer that a server may ignore (RFC 9110

@@ -16,6 +16,8 @@ t.test('the addresses of one network are one', async (t) => {
     ['2001:db8::1', '2001:db8:0:0'],
     ['::1', '0:0:0:0'],
     ['fe80::1%eth0', 'fe80:0:0:0'],
+    ['203.0.113.9:51234', '203.0.113.9'],
+    ['[2001:db8:1:2::9]:443', '2001:db8:1:2'],
   ] as const) {
     t.equal(networkOf(address), network, address);
   }

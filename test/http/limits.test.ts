@@ -6,6 +6,7 @@ import pino from 'pino';
 import t from 'tap';
 import { buildApp } from '../../src/app.ts';
 import { buildTestApp } from '../helpers/app.ts';
+import { testMongo } from '../helpers/mongo.ts';
 import { until } from '../helpers/until.ts';
 
 t.test('what comes while the server closes is told so in the words of all failures', async (t) => {
@@ -171,6 +172,59 @@ t.test('whoever has an IPv6 network is one stranger', async (t) => {
     t.strictSame(statuses, [401, 401, 429]);
     t.equal(await status('2001:db8:0:1::1'), 401, 'another network has its own');
   }
+});
+
+t.test('the port that a proxy appends to a forwarded address is no part of the client', async (t) => {
+  const place = await testMongo(t);
+  const clientAt = async (proxies: string) => {
+    const { app } = await buildTestApp(t, { MILLRACE_TRUST_PROXY: proxies }, place);
+    return async (forwarded: string): Promise<string> => {
+      const headers = { 'x-forwarded-for': forwarded };
+      return (await app.inject({ url: '/admin/settings/effective', headers })).json().request.address;
+    };
+  };
+  const clientOf = await clientAt('loopback, uniquelocal');
+  for (const [forwarded, address] of [
+    ['203.0.113.7:51234', '203.0.113.7'],
+    ['  203.0.113.7:1 ', '203.0.113.7'],
+    ['"203.0.113.7:8080"', '203.0.113.7'],
+    ['[2001:db8::1]:443', '2001:db8::1'],
+    ['"[2001:db8::1]:443"', '2001:db8::1'],
+    ['[2001:db8::1]', '2001:db8::1'],
+    ['2001:db8::1', '2001:db8::1'],
+    ['2001:db8:0:0:0:0:0:1:51234', '2001:db8:0:0:0:0:0:1'],
+    ['2001:db8::1%eth0', '2001:db8::1'],
+    ['[::ffff:203.0.113.7]:443', '203.0.113.7'],
+    ['::ffff:203.0.113.7:443', '203.0.113.7'],
+    ['::ffff:cb00:7107', '203.0.113.7'],
+    ['198.51.100.1:1, 203.0.113.7:51234 , 10.0.0.5:443,[fd00::1]:8080', '203.0.113.7'],
+    ['198.51.100.1:1,,203.0.113.7:2,', '203.0.113.7'],
+    ['203.0.113.7, unknown', '127.0.0.1'],
+    ['203.0.113.7, 10.0.0.5:x', '127.0.0.1'],
+    ['198.51.100.1, unknown, 10.0.0.5:443', '10.0.0.5'],
+    ['_hidden', '127.0.0.1'],
+    [',', '127.0.0.1'],
+  ] as const) {
+    t.equal(await clientOf(forwarded), address, forwarded);
+  }
+  t.equal(await (await clientAt('2'))('198.51.100.1:1, 203.0.113.7:51234, 10.0.0.5:443'), '203.0.113.7', 'two hops');
+  t.equal(await (await clientAt('0'))('203.0.113.7:51234'), '127.0.0.1', 'without a trusted proxy the header is ignored');
+});
+
+t.test('a client behind a proxy that appends ports has one rate, whatever its connections', async (t) => {
+  const { app } = await buildTestApp(t, {
+    MILLRACE_MODE: 'production',
+    MILLRACE_RATE_ANONYMOUS: '2',
+    MILLRACE_TRUST_PROXY: '127.0.0.1',
+  });
+  const status = async (headers: Record<string, string>) => (await app.inject({ url: '/api/posts', headers })).statusCode;
+  for (const address of ['203.0.113.7', '[2001:db8::1]']) {
+    const from = (port: number) => status({ 'x-forwarded-for': `${address}:${port}` });
+    t.strictSame([await from(1), await from(2), await from(3)], [401, 401, 429], address);
+  }
+  await status({ forwarded: 'for=198.51.100.9' });
+  await status({ 'x-real-ip': '198.51.100.10' });
+  t.equal(await status({ 'x-client-ip': '198.51.100.11' }), 429, 'other headers are ignored: all count as the proxy');
 });
 
 /** Sends text and answers with all that comes back until the connection ends. */

@@ -80,6 +80,40 @@ function addNetwork(list: BlockList, network: string): void {
   list.addSubnet(address, Number(bits ?? (family === 'ipv4' ? 32 : 128)), family);
 }
 
+/**
+ * The addresses of `X-Forwarded-For` in their plain form. Some gateways append the port of each connection (Azure, IIS), so
+ * the same client would be another one with each connection. What stands left of a part that is no address (`unknown`) is
+ * dropped: the proxy that wrote this part vouches for nothing beyond itself.
+ * @returns undefined if no address is left
+ */
+export function forwardedAddresses(header: string): string | undefined {
+  const addresses: string[] = [];
+  for (const part of header.split(',').reverse()) {
+    if (part.trim() === '') continue;
+    const address = ipOf(part);
+    if (address === null) break;
+    addresses.push(address);
+  }
+  return addresses.length === 0 ? undefined : addresses.reverse().join(', ');
+}
+
+/**
+ * An IP address without quotes, brackets, port and zone; an IPv4 address in an IPv6 one as IPv4.
+ * @returns null for what is no address
+ */
+function ipOf(text: string): string | null {
+  const bare = text.trim().replace(/^"(.*)"$/, '$1');
+  if (isIP(bare) === 4) return bare;
+  const [, bracketed, beforePort] = /^(?:\[(.+)\](?::\d*)?|(.+):\d*)$/.exec(bare) ?? [];
+  const address = (bracketed ?? (isIP(bare) === 0 ? beforePort : bare) ?? '').replace(/%.*$/, '');
+  if (isIP(address) !== 6) return isIP(address) === 4 ? address : null;
+  const [, high = '', low = ''] =
+    /^\[::ffff:([\da-f]{1,4}):([\da-f]{1,4})\]$/.exec(new URL(`http://[${address}]`).hostname) ?? [];
+  if (high === '') return address;
+  const [first, second] = [Number.parseInt(high, 16), Number.parseInt(low, 16)];
+  return [first >> 8, first & 255, second >> 8, second & 255].join('.');
+}
+
 function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIP(address) === 4 ? 'ipv4' : 'ipv6';
 }
@@ -116,7 +150,12 @@ export function networkOf(address: string): string {
   // Only IPv6 has colons. Asked first, because it is asked for each request, and the test for IPv6 is a long pattern.
   if (!address.includes(':')) return address;
   const [, mapped] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? [];
-  if (mapped !== undefined || !isIPv6(address)) return mapped ?? address;
+  if (mapped !== undefined) return mapped;
+  if (!isIPv6(address)) {
+    // Older versions stored addresses of sessions with their ports.
+    const plain = ipOf(address);
+    return plain === null ? address : networkOf(plain);
+  }
   const [head = '', tail] = (address.split('%', 1)[0] ?? '').toLowerCase().split('::');
   const groups = (text: string) => (text === '' ? [] : text.split(':').map((group) => group.replace(/^0+(?=.)/, '')));
   const [first, last] = [groups(head), groups(tail ?? '')];
