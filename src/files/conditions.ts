@@ -2,6 +2,7 @@
  * Conditional requests for the bytes of a file (RFC 9110 section 13). Pure. The bytes of a file never change, so its
  * entity tag is the strong one of their SHA-256, and its date is when it was stored. Not here: Range itself (range.ts).
  */
+import { isSameTag } from '../kernel/entity-tags.ts';
 import { MillraceError } from '../kernel/errors.ts';
 
 /** What conditions are compared with. */
@@ -21,13 +22,13 @@ export type Condition = 'proceed' | 'not-modified' | 'failed';
 export function evaluateConditions(headers: ConditionHeaders, validators: Validators): Condition {
   const ifMatch = text(headers['if-match']);
   if (ifMatch !== undefined) {
-    if (!lists(ifMatch, validators.etag, false)) return 'failed';
+    if (!lists(ifMatch, validators.etag)) return 'failed';
   } else {
     const unmodifiedSince = date(headers['if-unmodified-since']);
     if (unmodifiedSince !== undefined && seconds(validators.lastModified) > seconds(unmodifiedSince)) return 'failed';
   }
   const ifNoneMatch = text(headers['if-none-match']);
-  if (ifNoneMatch !== undefined) return lists(ifNoneMatch, validators.etag, true) ? 'not-modified' : 'proceed';
+  if (ifNoneMatch !== undefined) return lists(ifNoneMatch, validators.etag) ? 'not-modified' : 'proceed';
   const modifiedSince = date(headers['if-modified-since']);
   if (modifiedSince !== undefined && seconds(validators.lastModified) <= seconds(modifiedSince)) return 'not-modified';
   return 'proceed';
@@ -55,7 +56,7 @@ export function preconditionFailed(validators: Validators | null): MillraceError
 
 /**
  * True if a Range may be used in view of If-Range (section 13.1.5): the strong tag is equal, or the date is exactly the
- * one we gave. Otherwise the client holds other bytes and gets the whole file.
+ * one we gave. Otherwise the client may hold other bytes, such as compressed ones, and gets the whole file.
  */
 export function rangeAllowed(headers: ConditionHeaders, validators: Validators): boolean {
   const ifRange = text(headers['if-range']);
@@ -65,11 +66,11 @@ export function rangeAllowed(headers: ConditionHeaders, validators: Validators):
   return since !== undefined && seconds(since) === seconds(validators.lastModified);
 }
 
-/** True if a list of entity tags, or `*`, holds a tag; tags compared weakly may differ in their `W/`. */
-function lists(header: string, etag: string, weakly: boolean): boolean {
+/** True if a list of entity tags, or `*`, names a tag. */
+function lists(header: string, etag: string): boolean {
   if (header.trim() === '*') return true;
   const tags = header.match(/(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g) ?? [];
-  return tags.some((tag) => tag === etag || (weakly && tag === `W/${etag}`));
+  return tags.some((tag) => isSameTag(tag, etag));
 }
 
 function text(value: string | string[] | undefined): string | undefined {

@@ -6,6 +6,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { actorOf } from '../auth/identity/principal.ts';
 import type { CollectionName } from '../database/names.ts';
 import { requirePosition } from '../events/log/position.ts';
+import { STREAM_HEADERS } from '../kernel/answers/stream-headers.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import type { QueryParameter } from '../query/parse/parameters.ts';
 import { parseQuery } from '../query/parse/parse-query.ts';
@@ -63,11 +64,9 @@ export function listStream(realtime: Realtime): ListStream {
         setTimeout(() => raw.destroy(), END_MS).unref();
       },
     });
+    reply.headers(STREAM_HEADERS);
     for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) raw.setHeader(name, value);
     reply.hijack();
-    raw.setHeader('content-type', 'text/event-stream; charset=utf-8');
-    raw.setHeader('cache-control', 'private, no-store');
-    raw.setHeader('x-accel-buffering', 'no');
     raw.flushHeaders();
     raw.once('close', realtime.take(stream));
     raw.setTimeout(stream.patienceMs, () => stream.stalled());

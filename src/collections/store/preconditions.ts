@@ -3,6 +3,7 @@
  * Not here: which operation asks which condition.
  */
 import { hash } from 'node:crypto';
+import { isSameTag } from '../../kernel/entity-tags.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 
 /** `*`, or the tags of an `If-Match` or `If-None-Match` header as they stand there. */
@@ -52,10 +53,13 @@ function parseTags(name: string, header: string | undefined): Tags | undefined {
   });
 }
 
-/** `If-None-Match` by weak comparison: true when the client's copy is the current one. */
+/** `If-None-Match`: true when the client's copy is the current one. */
 export function isFresh(condition: Tags | undefined, current: string): boolean {
-  if (condition === undefined) return false;
-  return condition === '*' || condition.some((tag) => tag.replace(/^W\//, '') === current);
+  return condition !== undefined && names(condition, current);
+}
+
+function names(condition: Tags, current: string): boolean {
+  return condition === '*' || condition.some((tag) => isSameTag(tag, current));
 }
 
 /**
@@ -64,7 +68,7 @@ export function isFresh(condition: Tags | undefined, current: string): boolean {
  * @throws MillraceError `precondition-failed`, with the current tag as `ETag`
  */
 export function checkPreconditions({ ifMatch, ifNoneMatch }: Preconditions, current: string | null): void {
-  const matched = ifMatch === undefined || (current !== null && (ifMatch === '*' || ifMatch.includes(current)));
+  const matched = ifMatch === undefined || (current !== null && names(ifMatch, current));
   const unmatched = ifNoneMatch === undefined || current === null || !isFresh(ifNoneMatch, current);
   if (matched && unmatched) return;
   const [name, holds] = matched ? ['If-None-Match', 'matches'] : ['If-Match', 'does not match'];

@@ -5,6 +5,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Principal } from '../../auth/identity/principal.ts';
+import { STREAM_HEADERS } from '../../kernel/answers/stream-headers.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { parameters } from '../../kernel/request.ts';
 import type { Policies } from '../../policies/policies.ts';
@@ -36,10 +37,7 @@ export function answerRunStream(
   ];
   const scopes = scopesOf(principal);
   const found = parameters(request, ['plugin', 'function', 'ticket']);
-  reply
-    .header('cache-control', 'private, no-store')
-    .header('x-accel-buffering', 'no')
-    .type('text/event-stream; charset=utf-8');
+  reply.headers(STREAM_HEADERS);
   if (request.method === 'HEAD') return reply.send();
   if (live.watchers >= MAX_STREAMS) {
     throw new MillraceError('overloaded', 'Too many readers follow the runs', { headers: { 'retry-after': '5' } });

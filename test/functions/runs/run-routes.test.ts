@@ -204,6 +204,7 @@ t.test('following runs live', async (t) => {
   };
   const [all, mail, dev] = [await follow(''), await follow('?plugin=mail'), await follow('', developer)];
   t.equal(all.answer.headers.get('content-type'), 'text/event-stream; charset=utf-8');
+  t.match(all.answer.headers.get('cache-control'), 'no-transform', 'proxies do not hold it back to compress it');
   await until(() => live.watchers === 3, 'all watch');
   world.answer(async (call) => {
     call.onLog?.({ at: new Date(), level: 'warn', text: 'on the way' });

@@ -20,6 +20,7 @@ t.test('streams', async (t) => {
     t.equal(stream.response.status, 200);
     t.match(stream.response.headers.get('content-type'), /^text\/event-stream/);
     t.ok(stream.response.headers.get('x-request-id'));
+    t.match(stream.response.headers.get('cache-control'), 'no-transform', 'proxies do not hold it back to compress it');
     const live = await stream.event('live');
     t.equal(live.id, live.data['position']);
     t.match(
