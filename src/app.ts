@@ -62,11 +62,11 @@ import { basePathOfAnswers, withoutBasePath } from './http/base-path.ts';
 import { callBodies } from './http/bodies/call-bodies.ts';
 import { form } from './http/bodies/form.ts';
 import { json } from './http/bodies/json.ts';
-import { cors } from './http/cors.ts';
+import { allowedOrigins, cors } from './http/cors.ts';
 import { developmentGuard } from './http/development-guard.ts';
 import { docsRoutes } from './http/docs/docs-routes.ts';
 import { draining } from './http/draining.ts';
-import { errors, refuseAddress, refuseConnection } from './http/errors.ts';
+import { errors, refuseAddress } from './http/errors.ts';
 import { exampleRoutes } from './http/example-routes.ts';
 import { healthRoutes } from './http/health.ts';
 import { methods } from './http/methods.ts';
@@ -75,8 +75,9 @@ import { declaredRoutes } from './http/openapi/declared-routes.ts';
 import type { DeclaredRoute } from './http/openapi/openapi.ts';
 import { openApiRoutes } from './http/openapi/routes.ts';
 import { privateAnswers } from './http/private-answers.ts';
-import { asksForSocket, protection } from './http/protection.ts';
+import { asksForSocket, boundedHead, MAX_HEAD_BYTES, protection } from './http/protection.ts';
 import { publicHost } from './http/public-host.ts';
+import { refuseConnection } from './http/refused-heads.ts';
 import { requestLog } from './http/request-log.ts';
 import type { ServerConfig } from './kernel/config/config.ts';
 import type { Parts } from './parts.ts';
@@ -88,7 +89,11 @@ import { endpointRoutes } from './webhooks/http/endpoint-routes.ts';
 import { hookRoutes } from './webhooks/http/hook-routes.ts';
 
 const PLUGIN_BODY_BYTES = 3 * 1_048_576;
-const MAX_HEADER_BYTES = 16_384;
+/**
+ * The parser takes larger heads than the server, which refuses them as requests whose origin is known. Less than Node reads at once
+ * (64 KiB), so that of a head that the parser refuses the beginning is known, too.
+ */
+const PARSED_HEAD_BYTES = 3 * MAX_HEAD_BYTES;
 /** Ids have up to 128 characters, and each may be written as an escape of three. */
 const MAX_PARAMETER_LENGTH = 512;
 
@@ -102,6 +107,7 @@ export async function buildApp(parts: Parts, log: Logger): Promise<FastifyInstan
   await app.register(draining);
   await app.register(protection, { config });
   await app.register(cors, { config });
+  await app.register(boundedHead);
   await app.register(requestLog, { config, log });
   await app.register(errors);
   await app.register(basePathOfAnswers);
@@ -250,6 +256,7 @@ export async function buildApp(parts: Parts, log: Logger): Promise<FastifyInstan
 function createServer(config: ServerConfig, log: FastifyBaseLogger): FastifyInstance {
   const nextId = requestIds();
   const { basePath } = config;
+  const allows = allowedOrigins(config);
   return Fastify<Server>({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
@@ -263,7 +270,7 @@ function createServer(config: ServerConfig, log: FastifyBaseLogger): FastifyInst
     return503OnClosing: false,
     ...(basePath === '' ? {} : { rewriteUrl: ({ url = '/' }) => withoutBasePath(url, basePath) }),
     http: {
-      maxHeaderSize: MAX_HEADER_BYTES,
+      maxHeaderSize: PARSED_HEAD_BYTES,
       requireHostHeader: false,
       headersTimeout: config.headerTimeoutMs,
       connectionsCheckingInterval: 1_000,
@@ -272,8 +279,8 @@ function createServer(config: ServerConfig, log: FastifyBaseLogger): FastifyInst
     },
     routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allErrors: false } },
-    clientErrorHandler: refuseConnection(nextId),
-    frameworkErrors: refuseAddress,
+    clientErrorHandler: refuseConnection(nextId, allows),
+    frameworkErrors: refuseAddress(allows),
   });
 }
 

@@ -3,6 +3,7 @@
  * configured ones in production. Origins are named, without wildcards, so that credentials can be allowed later. A page
  * does not learn why its preflight was refused, so the log says why.
  */
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { ServerConfig } from '../kernel/config/config.ts';
 import { isLoopbackOrigin } from '../kernel/config/loopback.ts';
@@ -22,36 +23,66 @@ export interface CorsOptions {
   readonly config: Pick<ServerConfig, 'mode' | 'corsOrigins'>;
 }
 
+/** Whether pages of an origin may read responses. */
+export type AllowsOrigin = (origin: string) => boolean;
+
+export function allowedOrigins({ mode, corsOrigins }: CorsOptions['config']): AllowsOrigin {
+  const listed = new Set(corsOrigins);
+  return (origin) => listed.has(origin) || (mode === 'development' && isLoopbackOrigin(origin));
+}
+
 /** Tells browsers which origins may read the answers, and answers preflights. */
 export const cors = fp<CorsOptions>(
   async (app, { config }) => {
-    const listed = new Set(config.corsOrigins);
-    const allowed = (origin: string) =>
-      listed.has(origin) || (config.mode === 'development' && isLoopbackOrigin(origin));
+    const allows = allowedOrigins(config);
     app.addHook('onRequest', (request, reply, done) => {
       const { origin } = request.headers;
-      const asks = request.method === 'OPTIONS' && request.headers['access-control-request-method'] !== undefined;
-      if (origin === undefined || !allowed(origin)) {
-        if (asks) app.log.info({ request: request.id, origin: shown(origin) }, whyRefused(origin));
-        done();
-        return;
+      if (origin !== undefined && allows(origin)) {
+        if (admit(request, reply, origin)) return;
+      } else if (isPreflight(request)) {
+        app.log.info({ request: request.id, origin: shown(origin) }, whyRefused(origin));
       }
-      reply.header('access-control-allow-origin', origin).header('access-control-expose-headers', EXPOSED);
-      if (!asks) {
-        done();
-        return;
-      }
-      reply
-        .header('access-control-allow-methods', METHODS)
-        .header('access-control-allow-headers', request.headers['access-control-request-headers'] ?? '')
-        .header('access-control-max-age', MAX_AGE)
-        .header('vary', 'Origin, Access-Control-Request-Headers')
-        .code(204)
-        .send();
+      done();
     });
   },
   { name: 'cors' },
 );
+
+/**
+ * Lets pages of an allowed origin read the response, and answers a preflight.
+ * @returns whether it was a preflight: then nothing is left to do
+ */
+export function admit(request: FastifyRequest, reply: FastifyReply, origin: string): boolean {
+  reply.headers(readableBy(origin));
+  if (!isPreflight(request)) return false;
+  reply
+    .headers(preflightHeaders(request.headers['access-control-request-headers'] ?? ''))
+    .code(204)
+    .send();
+  return true;
+}
+
+/** The headers by which pages of an allowed origin may read a response. */
+export function readableBy(origin: string): Readonly<Record<string, string>> {
+  return { 'access-control-allow-origin': origin, 'access-control-expose-headers': EXPOSED };
+}
+
+/**
+ * The headers of the response to a preflight.
+ * @param names the headers that the page may send, with commas
+ */
+export function preflightHeaders(names: string): Readonly<Record<string, string>> {
+  return {
+    'access-control-allow-methods': METHODS,
+    'access-control-allow-headers': names,
+    'access-control-max-age': MAX_AGE,
+    vary: 'Origin, Access-Control-Request-Headers',
+  };
+}
+
+function isPreflight({ method, headers }: FastifyRequest): boolean {
+  return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
+}
 
 /** An origin in a form that is safe in a log, whatever a client sent. */
 function shown(origin: string | undefined): string | null {

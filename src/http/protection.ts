@@ -29,6 +29,25 @@ export interface ProtectionOptions {
   readonly config: Pick<ServerConfig, 'connectionsPerAddress' | 'trustProxy'>;
 }
 
+/** Largest head of a request: its address, and the names and values of its headers. */
+export const MAX_HEAD_BYTES = 16_384;
+
+/** Refuses heads that are too large. Register it after CORS: pages may read why. */
+export const boundedHead = fp(
+  async (app) => {
+    app.addHook('onRequest', ({ raw }, _reply, done) => {
+      const { url = '', rawHeaders } = raw;
+      let size = url.length;
+      for (const text of rawHeaders) size += text.length;
+      if (size <= MAX_HEAD_BYTES) done();
+      else if (url.length > MAX_HEAD_BYTES)
+        done(new MillraceError('uri-too-long', 'The address of the request is too long'));
+      else done(new MillraceError('headers-too-large', 'The request headers are larger than this server accepts'));
+    });
+  },
+  { name: 'bounded-head', dependencies: ['cors'] },
+);
+
 /** Guards every context; register it first. */
 export const protection = fp<ProtectionOptions>(
   async (app, { config }) => {

@@ -208,7 +208,11 @@ t.test('the port that a proxy appends to a forwarded address is no part of the c
     t.equal(await clientOf(forwarded), address, forwarded);
   }
   t.equal(await (await clientAt('2'))('198.51.100.1:1, 203.0.113.7:51234, 10.0.0.5:443'), '203.0.113.7', 'two hops');
-  t.equal(await (await clientAt('0'))('203.0.113.7:51234'), '127.0.0.1', 'without a trusted proxy the header is ignored');
+  t.equal(
+    await (await clientAt('0'))('203.0.113.7:51234'),
+    '127.0.0.1',
+    'without a trusted proxy the header is ignored',
+  );
 });
 
 t.test('a client behind a proxy that appends ports has one rate, whatever its connections', async (t) => {
@@ -217,7 +221,8 @@ t.test('a client behind a proxy that appends ports has one rate, whatever its co
     MILLRACE_RATE_ANONYMOUS: '2',
     MILLRACE_TRUST_PROXY: '127.0.0.1',
   });
-  const status = async (headers: Record<string, string>) => (await app.inject({ url: '/api/posts', headers })).statusCode;
+  const status = async (headers: Record<string, string>) =>
+    (await app.inject({ url: '/api/posts', headers })).statusCode;
   for (const address of ['203.0.113.7', '[2001:db8::1]']) {
     const from = (port: number) => status({ 'x-forwarded-for': `${address}:${port}` });
     t.strictSame([await from(1), await from(2), await from(3)], [401, 401, 429], address);

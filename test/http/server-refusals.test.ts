@@ -57,3 +57,43 @@ t.test('refusals before any route', async (t) => {
     t.match(await text(socket), /^HTTP\/1\.1 200 .*x-request-id/is);
   });
 });
+
+t.test('pages of an allowed origin can read what is refused before a route is known', async (t) => {
+  const origin = 'capacitor://localhost';
+  for (const mode of ['development', 'production']) {
+    const { app } = await buildTestApp(t, { MILLRACE_MODE: mode, MILLRACE_CORS_ORIGINS: origin });
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    const address = app.server.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const send = (head: string) => {
+      const socket = connect(port, '127.0.0.1');
+      socket.write(head);
+      return text(socket);
+    };
+    const from = `Host: localhost\r\nOrigin: ${origin}\r\nConnection: close\r\n`;
+    const long = (length: number) => 'x'.repeat(length);
+    for (const [name, line, headers, status, code] of [
+      ['a broken escape', 'GET /api/%E0%A4%A', from, 400, 'malformed-request'],
+      ['a broken escape in an id', 'GET /api/posts/%zz', from, 400, 'malformed-request'],
+      ['a long part', `GET /api/${long(600)}`, from, 414, 'uri-too-long'],
+      ['a long address', `GET /api/posts?a=${long(20_000)}`, from, 414, 'uri-too-long'],
+      ['a very long address', `GET /api/posts?a=${long(300_000)}`, from, 431, 'headers-too-large'],
+      ['a large header', 'GET /api/posts', `X: ${long(20_000)}\r\n${from}`, 431, 'headers-too-large'],
+      ['a very large header', 'GET /api/posts', `${from}X: ${long(300_000)}\r\n`, 431, 'headers-too-large'],
+      ['many headers', 'GET /api/posts', `${`X: ${long(100)}\r\n`.repeat(200)}${from}`, 431, 'headers-too-large'],
+    ] as const) {
+      const reply = await send(`${line} HTTP/1.1\r\n${headers}\r\n`);
+      t.match(reply, new RegExp(`^HTTP/1\\.1 ${status} .*"code":"${code}"`, 's'), name);
+      t.match(reply, new RegExp(`^access-control-allow-origin: ${origin}\r$`, 'im'), name);
+      t.match(reply, /^access-control-expose-headers: .*X-Request-Id/im, name);
+      const other = await send(`${line} HTTP/1.1\r\n${headers.replace(origin, 'https://other.example')}\r\n`);
+      t.match(other, new RegExp(`^HTTP/1\\.1 ${status} `), `${name}, of another origin`);
+      t.notMatch(other, /access-control/i, `${name}, of another origin`);
+      const asks = 'Access-Control-Request-Method: GET\r\nAccess-Control-Request-Headers: authorization,x\r\n';
+      const preflight = await send(`${line.replace('GET', 'OPTIONS')} HTTP/1.1\r\n${asks}${headers}\r\n`);
+      t.match(preflight, /^HTTP\/1\.1 204 /, `the preflight of ${name}`);
+      t.match(preflight, /^access-control-allow-headers: .*authorization/im, `the preflight of ${name}`);
+      t.match(preflight, /^access-control-allow-methods: .*PATCH/im, `the preflight of ${name}`);
+    }
+  }
+});

@@ -1,7 +1,7 @@
 /** The headers of responses that stay open and send events as they happen (`text/event-stream`). */
 
 /**
- * `no-transform` keeps proxies from compressing (HAProxy, Apache), and so from holding events back until their buffer is full.
+ * `no-transform` keeps proxies that heed it (HAProxy) from compressing, and so from holding events back until their buffer is full.
  * nginx ignores it and heeds `x-accel-buffering`.
  */
 export const STREAM_HEADERS = Object.freeze({

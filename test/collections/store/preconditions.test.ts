@@ -148,23 +148,23 @@ t.test('preconditions and tags', async (t) => {
       const name = form(tag);
       const read = await app.inject({ url, headers: { 'if-none-match': name } });
       t.equal(read.statusCode, 304, `If-None-Match: ${name}`);
-      const patch = () =>
-        app.inject({ method: 'PATCH', url, headers: { 'if-match': name }, payload: { n: 1 } });
+      const patch = () => app.inject({ method: 'PATCH', url, headers: { 'if-match': name }, payload: { n: 1 } });
       const written = await patch();
       t.equal(written.statusCode, 200, `If-Match: ${name}`);
       const stale = await patch();
       t.equal(stale.statusCode, 412, `the stale ${name}`);
       t.equal(stale.headers['etag'], written.headers['etag']);
       const replaced = { method: 'PUT' as const, url, payload: { n: 2 } };
-      const unless = await app.inject({ ...replaced, headers: { 'if-none-match': form(String(written.headers['etag'])) } });
+      const unless = await app.inject({
+        ...replaced,
+        headers: { 'if-none-match': form(String(written.headers['etag'])) },
+      });
       t.equal(unless.statusCode, 412, 'If-None-Match on a write');
       const removed = await app.inject({
         method: 'POST',
         url: '/batch',
         payload: {
-          operations: [
-            { method: 'DELETE', path: url, headers: { 'if-match': form(String(written.headers['etag'])) } },
-          ],
+          operations: [{ method: 'DELETE', path: url, headers: { 'if-match': form(String(written.headers['etag'])) } }],
         },
       });
       t.equal(removed.statusCode, 200, 'in a batch');
