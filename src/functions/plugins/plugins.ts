@@ -70,6 +70,8 @@ export class Plugins {
       if (isNew && (await stores.plugins.count(session)) >= MAX_PLUGINS) {
         throw new MillraceError('too-many-plugins', `There are ${MAX_PLUGINS} plugins already`);
       }
+      // What is kept under the name of a plugin that was in a folder was given to the code in that folder.
+      if (isNew) await stores.secrets.remove(name, session);
       const stored = { manifest: text, files, digest, bundle, readsAccounts, at: new Date(), by: stamp.by, note };
       const version = await stores.versions.add(name, stored, before?.version ?? null, session);
       await this.#save(before, { version, digest, readsAccounts }, manifest, stamp, session);

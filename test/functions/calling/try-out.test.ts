@@ -1,8 +1,11 @@
 /** Trying functions over HTTP, in the sandbox that runs them: every kind, rolled back, with everything that it did listed. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import t from 'tap';
 import { ask, signInOwner } from '../../helpers/accounts.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { nextRow } from '../../helpers/events/log-rows.ts';
+import { emptyFolder } from '../../helpers/functions/plugin-world.ts';
 
 const SECRET = 'sk_live_4eC39HqLyjWDarjtT1zdP7dc';
 
@@ -140,4 +143,31 @@ t.test('functions are tried', async (t) => {
       operations: [{ error: 'id-exists' }],
     });
   });
+});
+
+t.test('A draft that differs from a plugin in a folder does not get the secrets of that plugin.', async (t) => {
+  const folder = await emptyFolder(t);
+  const http = { method: 'GET', path: '/spelled' };
+  const manifest = { name: 'spelled', secrets: ['KEY'], functions: [{ name: 'spell', file: 'spell.js', http }] };
+  const script = 'export default (_, ctx) => ({ key: ctx.secrets.KEY === undefined ? null : [...ctx.secrets.KEY] });';
+  await mkdir(join(folder, 'spelled'));
+  await writeFile(join(folder, 'spelled', 'spell.js'), script);
+  await writeFile(join(folder, 'spelled', 'plugin.json'), JSON.stringify(manifest));
+  const { app, parts } = await buildTestApp(t, { MILLRACE_PLUGINS: folder });
+  const [boss, developer] = [await signInOwner(app, parts), await signInOwner(app, parts, ['developer'])];
+  t.equal((await ask(app, 'PUT /admin/plugins/spelled/secrets/KEY', { value: SECRET }, boss)).statusCode, 204);
+  const key = async (draft: object) => {
+    const body = { function: 'spell', input: null, ...draft };
+    return (await ask(app, 'POST /admin/plugins/spelled/try', body, developer)).json().result?.key ?? null;
+  };
+  const all = [...SECRET];
+  t.strictSame(await key({}), all, 'what lies in the folder has them');
+  t.strictSame(await key({ manifest, files: { 'spell.js': script } }), all, 'so has a draft that is the same');
+  for (const [what, draft] of Object.entries({
+    'another script': { files: { 'spell.js': `${script} ` } },
+    'one more script': { files: { 'spell.js': script, 'more.js': 'export {}' } },
+    'another manifest': { manifest: { ...manifest, fetch: ['example.org'] } },
+  })) {
+    t.equal(await key(draft), null, what);
+  }
 });

@@ -136,6 +136,9 @@ t.test('a plugin whose folder goes is gone, also when another folder takes its p
   await rename(join(folder, 'six'), join(outside, 'six'));
   await until(() => active.find('six/total') === undefined, 'it is gone');
   t.equal((await boss('GET /admin/plugins/six')).statusCode, 404);
+  t.equal((await boss('PUT /admin/plugins/six', onePlugin('six', { secrets: ['KEY'] }))).statusCode, 201);
+  t.strictSame(active.find('six/total')?.plugin.secrets, {}, 'other code of its name does not get its secrets');
+  t.equal((await boss('DELETE /admin/plugins/six')).statusCode, 204);
   await saved('six', 'export default () => "new";');
   await until(() => codeOf('six') === 'export default () => "new";', 'a new one');
   await rename(folder, `${folder}-before`);
