@@ -18,7 +18,7 @@ const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 export interface CallAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | undefined;
+  readonly body: string | Buffer | undefined;
 }
 
 /**
@@ -52,10 +52,13 @@ export function answerOf(outcome: CallOutcome, fn: string, isTold: boolean, run:
   }
 }
 
-function toAnswer({ status, headers, body }: FunctionResponse, named: Readonly<Record<string, string>>): CallAnswer {
+function toAnswer(
+  { status, headers, body, base64 }: FunctionResponse,
+  named: Readonly<Record<string, string>>,
+): CallAnswer {
   const sent = sentHeaders(headers);
   const hasBody = body !== null && !WITHOUT_BODY.has(status);
-  const type = sent['content-type'] ?? 'text/plain; charset=utf-8';
+  const type = sent['content-type'] ?? (base64 ? 'application/octet-stream' : 'text/plain; charset=utf-8');
   const { 'content-type': _type, vary, ...others } = sent;
   return {
     status,
@@ -66,6 +69,6 @@ function toAnswer({ status, headers, body }: FunctionResponse, named: Readonly<R
       'content-security-policy': SANDBOX,
       ...named,
     },
-    body: hasBody ? body : undefined,
+    body: hasBody ? (base64 ? Buffer.from(body, 'base64') : body) : undefined,
   };
 }

@@ -140,6 +140,8 @@ export interface FunctionResponse {
   readonly headers: Readonly<Record<string, string>>;
   /** Null without a body. */
   readonly body: string | null;
+  /** The body is bytes, which stand there as base64. */
+  readonly base64?: true;
 }
 
 export interface Sandbox {

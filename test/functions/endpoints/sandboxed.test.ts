@@ -23,6 +23,11 @@ const files = {
   'page.ts':
     "export default () => new Response('<script>1</script>', { headers: { 'content-type': 'text/html', 'set-cookie': 'a=b' } });",
 };
+Object.assign(files, {
+  'bytes.ts':
+    "export default () => new Response(new Uint8Array([0, 255, 1]), { headers: { 'content-type': 'image/png' } });",
+  'blob.ts': 'export default () => new Response(new Blob([new Uint8Array([0, 255, 1])]));',
+});
 const fn = (name: string, method: string, path: string) => ({ name, file: `${name}.ts`, http: { method, path } });
 const manifest = {
   name: 'shop',
@@ -33,6 +38,8 @@ const manifest = {
     fn('fail', 'GET', '/fail'),
     { ...fn('loop', 'GET', '/loop'), timeoutMs: 3_000 },
     fn('page', 'GET', '/page'),
+    fn('bytes', 'GET', '/bytes'),
+    fn('blob', 'GET', '/blob'),
   ],
 };
 const made = await app.inject({ method: 'PUT', url: '/admin/plugins/shop', payload: { manifest, files } });
@@ -106,4 +113,16 @@ t.test('the list of plugins counts what ran', async (t) => {
   t.match(counts.get('fail'), { ok: 0, failed: 1 });
   t.match(counts.get('total'), { ok: 2, failed: 0, p95Ms: Number });
   t.equal((await parts.functions.runs.counts.of(['shop/loop'])).get('shop/loop')?.failed, 1);
+});
+
+t.test('Bytes of a Response arrive as they are.', async (t) => {
+  for (const [path, type] of [
+    ['/fn/bytes', 'image/png'],
+    ['/fn/blob', 'application/octet-stream'],
+  ]) {
+    const answer = await app.inject(String(path));
+    t.same(answer.rawPayload, Buffer.from([0, 255, 1]), path);
+    t.match(answer.headers, { 'content-type': type, 'content-length': '3', 'x-content-type-options': 'nosniff' });
+    t.equal((await app.inject({ method: 'HEAD', url: String(path) })).headers['content-type'], type);
+  }
 });

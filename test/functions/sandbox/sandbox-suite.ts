@@ -35,6 +35,48 @@ export async function sandboxSuite(t: Test, make: (events: SandboxEvents) => San
     t.match(await run('export default () => new Response("x", { status: 99 });'), { code: 'function-failed' });
   });
 
+  await t.test('A Response has the bytes of its body, whatever they come in.', async (t) => {
+    const bytes = '[0, 255, 1, 128]';
+    for (const body of [
+      `new Uint8Array(${bytes})`,
+      `new Uint8Array(${bytes}).buffer`,
+      `new DataView(new Uint8Array([9, ${bytes.slice(1)}).buffer, 1)`,
+      `new Uint8Array([9, ${bytes.slice(1, -1)}, 9]).subarray(1, 5)`,
+      `new Uint16Array([0xff00, 0x8001])`,
+      `new Blob([new Uint8Array([0, 255]), new Blob([new Uint8Array([1])]), new Uint8Array([128]).buffer])`,
+      `new Blob([new Uint8Array([9, ${bytes.slice(1)})]).slice(1)`,
+      `(async function* () { yield new Uint8Array([0]); yield new Uint8Array([255, 1, 128]); })()`,
+      `(function* () { yield new Uint8Array([0, 255]); yield new Uint8Array([1, 128]); })()`,
+      `new ReadableStream({ start(c) { c.enqueue(new Uint8Array(${bytes})); c.close(); } })`,
+      `new ReadableStream({ n: 0, pull(c) { if (this.n === 4) c.close(); else c.enqueue(new Uint8Array([${bytes}[this.n++]])); } })`,
+      `new ReadableStream({ start(c) { setTimeout(() => { c.enqueue(new Uint8Array(${bytes})); c.close(); }, 1); } })`,
+      `new Blob([new Uint8Array(${bytes})]).stream()`,
+    ]) {
+      const found = await run(`export default () => new Response(${body}, { status: 201 });`);
+      const response = { status: 201, headers: {}, body: 'AP8BgA==', base64: true };
+      t.same(found.kind === 'response' ? found.response : found, response, body);
+    }
+    const typed = await run('export default () => new Response(new Blob(["hé"], { type: "Text/CSV" }));');
+    t.match(typed, { response: { headers: { 'content-type': 'text/csv' }, body: 'aMOp', base64: true } });
+    const changed = 'const b = new Uint8Array([1]); const r = new Response(b); b[0] = 2;';
+    t.match(await run(`export default () => { ${changed} return r; }`), { response: { body: 'AQ==' } }, 'as they were');
+    t.match(await run('export default () => new Response(7);'), { response: { body: '7' } });
+    const most = 'export default () => new Response(new Uint8Array(5 * 1_048_576));';
+    t.match(await run(most), { response: { base64: true } });
+    for (const body of [
+      '{ a: 1 }',
+      'new Uint8Array(5 * 1_048_576 + 1)',
+      '(async function* () { for (;;) yield new Uint8Array(1_048_576); })()',
+      '(async function* () { yield { a: 1 }; })()',
+      '(async function* () { throw new Error("no"); })()',
+      'new ReadableStream({ start(c) { c.error(new Error("no")); } })',
+    ]) {
+      t.match(await run(`export default () => new Response(${body});`), { code: 'function-failed' }, body);
+    }
+    const kept = 'const blob = new Blob(["a", new Uint8Array([98])]); return [blob.size, await blob.text(), blob.type]';
+    t.same(await value(`export default async () => { ${kept} }`), [2, 'ab', '']);
+  });
+
   await t.test('joins the files of a bundle, also in circles', async (t) => {
     const bundle = bundleOf({
       'main.ts': 'import { twice } from "./lib/math.ts";\nexport default (n) => twice(n);',

@@ -102,14 +102,14 @@ export const CONTEXT_TEXT = `
   }
 
   interface Files extends ReadableFiles {
-    create(file: { name: string; type?: string; body?: string | ArrayBuffer | ArrayBufferView | null }): Promise<StoredFile>;
+    create(file: { name: string; type?: string; body?: string | Bytes | ByteStream | null }): Promise<StoredFile>;
     remove(id: string): Promise<void>;
   }
 
   interface FetchOptions {
     method?: string;
     headers?: { readonly [name: string]: string } | readonly (readonly [string, string])[];
-    body?: string | ArrayBuffer | ArrayBufferView | null;
+    body?: string | Bytes | ByteStream | null;
     timeoutMs?: number;
   }
 

@@ -24,9 +24,50 @@ declare class MillraceError extends Error {
 
 /** The answer of an endpoint, where the status and the headers matter. */
 declare class Response {
-  constructor(body?: string | null, options?: Response.Options);
+  /** A stream has bytes or text. For other values there is Response.json. */
+  constructor(body?: string | Bytes | ByteStream | URLSearchParams | null, options?: Response.Options);
   static json(value: unknown, options?: Response.Options): Response;
   readonly status: number;
+}
+
+type Bytes = ArrayBuffer | ArrayBufferView | Blob;
+type ByteStream = AsyncIterable<Uint8Array | string> | Generator<Uint8Array | string>;
+
+declare class Blob {
+  constructor(parts?: Iterable<string | Bytes>, options?: { type?: string });
+  readonly size: number;
+  readonly type: string;
+  slice(from?: number, to?: number, type?: string): Blob;
+  bytes(): Promise<Uint8Array>;
+  arrayBuffer(): Promise<ArrayBuffer>;
+  text(): Promise<string>;
+  stream(): ReadableStream<Uint8Array>;
+}
+
+declare class ReadableStream<Chunk = Uint8Array> implements AsyncIterable<Chunk> {
+  constructor(source?: {
+    start?(controller: ReadableStream.Controller<Chunk>): void | Promise<void>;
+    pull?(controller: ReadableStream.Controller<Chunk>): void | Promise<void>;
+    cancel?(reason: unknown): void | Promise<void>;
+  });
+  static from<Chunk>(chunks: AsyncIterable<Chunk> | Iterable<Chunk>): ReadableStream<Chunk>;
+  readonly locked: boolean;
+  cancel(reason?: unknown): Promise<void>;
+  getReader(): {
+    read(): Promise<{ done: false; value: Chunk } | { done: true; value: undefined }>;
+    cancel(reason?: unknown): Promise<void>;
+    releaseLock(): void;
+  };
+  [Symbol.asyncIterator](): AsyncIterableIterator<Chunk>;
+}
+
+declare namespace ReadableStream {
+  interface Controller<Chunk> {
+    readonly desiredSize: number;
+    enqueue(chunk: Chunk): void;
+    close(): void;
+    error(reason: unknown): void;
+  }
 }
 
 declare namespace Response {

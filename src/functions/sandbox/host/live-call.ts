@@ -18,6 +18,7 @@ import type { WireOutcome } from '../wire/messages.ts';
 
 /** Milliseconds after its wall time at which a call is ended from outside. */
 const GRACE_MS = 500;
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 /** What an operation of the host came to: a result, or an error as the code sees it. JSON text. */
 export interface HostAnswer {
@@ -97,8 +98,10 @@ export class LiveCall {
       if (!isJson(body)) return false;
       this.#settle({ kind: 'value', value: body, cpuMs });
     } else if (outcome.kind === 'response') {
-      const { status, headers, hasBody } = outcome;
-      this.#settle({ kind: 'response', response: { status, headers, body: hasBody ? body : null }, cpuMs });
+      const { status, headers, hasBody, isBase64 } = outcome;
+      if (isBase64 && !BASE64.test(body)) return false;
+      const response = { status, headers, body: hasBody ? body : null, ...(isBase64 ? { base64: true as const } : {}) };
+      this.#settle({ kind: 'response', response, cpuMs });
     } else this.#settle({ ...outcome, cpuMs });
     return true;
   }

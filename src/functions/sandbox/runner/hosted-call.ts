@@ -3,7 +3,13 @@
  * isolate in which its code runs (bundle-isolate.ts).
  */
 import { randomBytes } from 'node:crypto';
-import { MAX_ARGUMENT_BYTES, MAX_LOG_BYTES, MAX_LOG_LINES, MAX_RESULT_BYTES } from '../host-shapes.ts';
+import {
+  MAX_ARGUMENT_BYTES,
+  MAX_BASE64_RESULT_BYTES,
+  MAX_LOG_BYTES,
+  MAX_LOG_LINES,
+  MAX_RESULT_BYTES,
+} from '../host-shapes.ts';
 import type { ServerMessage, WireOutcome } from '../wire/messages.ts';
 import type { Ending } from './inside/program.ts';
 
@@ -83,7 +89,8 @@ export class HostedCall {
 
   #done(ending: string, text: string): void {
     const told = JSON.parse(ending) as Ending;
-    if (Buffer.byteLength(text) > MAX_RESULT_BYTES) this.fail('function-failed', 'The result is longer than 5 MB');
+    const most = told.kind === 'response' && told.isBase64 ? MAX_BASE64_RESULT_BYTES : MAX_RESULT_BYTES;
+    if (Buffer.byteLength(text) > most) this.fail('function-failed', 'The result is longer than 5 MB');
     else if (told.kind === 'fault') this.fail('function-failed', told.message, told.stack);
     else this.#end(told, text);
   }

@@ -45,6 +45,8 @@ export type WireOutcome =
       readonly status: number;
       readonly headers: Readonly<Record<string, string>>;
       readonly hasBody: boolean;
+      /** Whether the body stands there as base64. */
+      readonly isBase64: boolean;
     }
   | CallRefusal
   | { readonly kind: 'fault'; readonly code: CallFaultCode; readonly message: string; readonly stack: string | null };
@@ -105,12 +107,13 @@ function readHeaders(value: unknown): Readonly<Record<string, string>> | null {
 
 function readOutcome(value: unknown): WireOutcome | null {
   if (!isMembers(value)) return null;
-  const { kind, status, hasBody, message, code, pointer, index, stack } = value;
+  const { kind, status, hasBody, isBase64, message, code, pointer, index, stack } = value;
   if (kind === 'value') return { kind };
   if (kind === 'response') {
     const headers = readHeaders(value['headers']);
-    if (headers === null || !count(status, 599) || status < 200 || typeof hasBody !== 'boolean') return null;
-    return { kind, status, headers, hasBody };
+    if (headers === null || !count(status, 599) || status < 200) return null;
+    if (typeof hasBody !== 'boolean' || typeof isBase64 !== 'boolean') return null;
+    return { kind, status, headers, hasBody, isBase64 };
   }
   if (!text(message, MAX_MESSAGE)) return null;
   if (kind === 'refusal') {

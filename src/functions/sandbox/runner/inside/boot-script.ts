@@ -13,6 +13,7 @@ import {
 } from '../../host-shapes.ts';
 import { makeAddresses } from './addresses.ts';
 import { makeAsking } from './asking.ts';
+import { makeBodies } from './bodies.ts';
 import { makeCloning } from './cloning.ts';
 import { makeContext } from './context.ts';
 import { makeDigests } from './digests.ts';
@@ -37,7 +38,16 @@ const LIMITS: ProgramLimits = {
   resultBytes: MAX_RESULT_BYTES,
 };
 
-const PARTS = { makeAddresses, makeAsking, makeCloning, makeContext, makeDigests, makeEncodings, makeValues };
+const PARTS = {
+  makeAddresses,
+  makeAsking,
+  makeBodies,
+  makeCloning,
+  makeContext,
+  makeDigests,
+  makeEncodings,
+  makeValues,
+};
 
 /** Under this name the program waits in a new context until it is taken. */
 const WAITING = 'millrace:program';

@@ -4,18 +4,32 @@
  */
 import type { CallFacts } from '../../sandbox.ts';
 import type { HostAsking } from './asking.ts';
+import type { Bodies, Whole } from './bodies.ts';
 import type { Encodings } from './encodings.ts';
 import type { Values } from './values.ts';
 
-/** Makes `ctx` for a call, frozen. Made in an isolate, before any code of an author. */
-export function makeContext(asking: HostAsking, encodings: Encodings, values: Values): (facts: CallFacts) => object {
+/** What a context is made with. */
+export interface ContextParts {
+  readonly encodings: Encodings;
+  readonly bodies: Bodies;
+  readonly values: Values;
+}
+
+/**
+ * Makes `ctx` for a call, frozen. Made in an isolate, before any code of an author.
+ * @param maxBytes of a body that is a stream
+ */
+export function makeContext(
+  asking: HostAsking,
+  { encodings, bodies, values }: ContextParts,
+  maxBytes: number,
+): (facts: CallFacts) => object {
   const { freeze, create, keys } = Object;
   const { isArray } = Array;
-  const { isView } = ArrayBuffer;
-  const [Dates, Buffers] = [Date, ArrayBuffer];
+  const Dates = Date;
   const { parse } = JSON;
   const { ask } = asking;
-  const { fromBase64, toBase64, bytesOf, text: decode } = encodings;
+  const { fromBase64, toBase64, text: decode } = encodings;
 
   interface ListOptions {
     readonly filter?: unknown;
@@ -28,10 +42,19 @@ export function makeContext(asking: HostAsking, encodings: Encodings, values: Va
     readonly ifMatch?: unknown;
   }
   const commas = (value: unknown): unknown => (isArray(value) ? value.join(',') : value);
-  const bodyOf = (body: unknown): { readonly text?: string; readonly base64?: string } => {
-    if (body === undefined || body === null) return {};
-    if (isView(body) || body instanceof Buffers) return { base64: toBase64(bytesOf(body)) };
-    return { text: `${body}` };
+  interface SentBody {
+    readonly text?: string;
+    readonly base64?: string;
+  }
+  const sent = (body: Whole): SentBody => {
+    if (body === null) return {};
+    return typeof body === 'string' ? { text: body } : { base64: toBase64(body) };
+  };
+  /** A promise for a stream alone: other operations keep their order. */
+  const withBody = (given: unknown, send: (body: SentBody) => Promise<unknown>): Promise<unknown> => {
+    const body = bodies.take(given);
+    if (!bodies.isStreaming(body)) return send(sent(body));
+    return (async () => send(sent(await bodies.collect(body, maxBytes))))();
   };
 
   const documents = (collection: unknown) =>
@@ -56,8 +79,18 @@ export function makeContext(asking: HostAsking, encodings: Encodings, values: Va
     get: (id: unknown) => ask('files.get', { id }),
     text: (id: unknown) => ask('files.text', { id }),
     bytes: async (id: unknown) => fromBase64((await ask('files.bytes', { id })) as string),
-    create: ({ name, type, body }: { readonly name?: unknown; readonly type?: unknown; readonly body?: unknown }) =>
-      ask('files.create', { name, type, text: body === undefined || body === null ? '' : undefined, ...bodyOf(body) }),
+    create: async ({
+      name,
+      type,
+      body,
+    }: {
+      readonly name?: unknown;
+      readonly type?: unknown;
+      readonly body?: unknown;
+    }) => {
+      const known = type ?? bodies.typeOf(body) ?? undefined;
+      return withBody(body ?? '', (taken) => ask('files.create', { name, type: known, ...taken }));
+    },
     remove: async (id: unknown) => {
       await ask('files.remove', { id });
     },
@@ -76,8 +109,8 @@ export function makeContext(asking: HostAsking, encodings: Encodings, values: Va
   }
   const call = async (url: unknown, { method, headers, body, timeoutMs }: FetchOptions = {}) => {
     const given = headers === undefined ? undefined : values.headersOf(headers);
-    const argument = { url: `${url}`, method, headers: given, timeoutMs, ...bodyOf(body) };
-    const answer = (await ask('fetch', argument)) as FetchResult;
+    const argument = { url: `${url}`, method, headers: given, timeoutMs };
+    const answer = (await withBody(body, (taken) => ask('fetch', { ...argument, ...taken }))) as FetchResult;
     const bytes = () => fromBase64(answer.base64);
     const text = () => decode(bytes());
     return freeze({

@@ -6,6 +6,7 @@ import type { CallFacts, FunctionKind } from '../../sandbox.ts';
 import type { WireOutcome } from '../../wire/messages.ts';
 import type { AddressMember, AddressParts, makeAddresses } from './addresses.ts';
 import type { AskingLimits, makeAsking, Post } from './asking.ts';
+import type { makeBodies } from './bodies.ts';
 import type { makeCloning } from './cloning.ts';
 import type { makeContext } from './context.ts';
 import type { makeDigests } from './digests.ts';
@@ -16,6 +17,7 @@ import type { makeValues } from './values.ts';
 export interface InsideParts {
   readonly makeAddresses: typeof makeAddresses;
   readonly makeAsking: typeof makeAsking;
+  readonly makeBodies: typeof makeBodies;
   readonly makeCloning: typeof makeCloning;
   readonly makeContext: typeof makeContext;
   readonly makeDigests: typeof makeDigests;
@@ -63,16 +65,17 @@ export function makeProgram(
   const { freeze, defineProperty, getOwnPropertyNames, getOwnPropertyDescriptor } = Object;
   const { deleteProperty } = Reflect;
 
-  const values = parts.makeValues();
   const encodings = parts.makeEncodings();
+  const bodies = parts.makeBodies(encodings);
+  const values = parts.makeValues(bodies);
   const digests = parts.makeDigests(encodings);
   const asking = parts.makeAsking(post, values, limits);
-  const contextOf = parts.makeContext(asking, encodings, values);
+  const contextOf = parts.makeContext(asking, { encodings, bodies, values }, limits.argumentBytes);
   const ask = (text: string, base: string | null, member: AddressMember | null, value: string): AddressParts | null => {
     const answer = address(text, base === null ? '' : base, member === null ? '' : member, value);
     return answer === '' ? null : (parse(answer) as AddressParts);
   };
-  const given = [values, encodings, digests, asking, parts.makeAddresses(ask), parts.makeCloning()];
+  const given = [values, encodings, bodies, digests, asking, parts.makeAddresses(ask), parts.makeCloning()];
   const fix = (name: string, value: unknown): void => {
     defineProperty(scope, name, { value, writable: false, enumerable: false, configurable: false });
   };
@@ -114,13 +117,17 @@ export function makeProgram(
     else end({ kind: 'fault', message, stack }, '');
   };
 
-  const endWith = (value: unknown, kind: FunctionKind): void => {
+  const endWith = async (value: unknown, kind: FunctionKind): Promise<void> => {
     if (kind === 'endpoint') {
       const response = value === undefined ? { status: 204, headers: {}, body: null } : values.responseOf(value);
       if (response !== null) {
-        const { status, headers, body } = response;
-        if (body !== null && body.length > limits.resultBytes) throw new RangeError('The answer is longer than 5 MB');
-        end({ kind: 'response', status, headers, hasBody: body !== null }, body ?? '');
+        const { status, headers } = response;
+        const { body: given } = response;
+        const body = bodies.isStreaming(given) ? await bodies.collect(given, limits.resultBytes) : given;
+        if (body !== null && body.length > limits.resultBytes) throw new RangeError('The body is longer than 5 MB');
+        const isBase64 = body !== null && typeof body !== 'string';
+        const text = isBase64 ? encodings.toBase64(body) : (body ?? '');
+        end({ kind: 'response', status, headers, hasBody: body !== null, isBase64 }, text);
         return;
       }
     }
@@ -144,7 +151,7 @@ export function makeProgram(
       const input: unknown = parse(inputText);
       const ctx = contextOf(facts);
       if (kind !== 'before' || !isArray(input)) {
-        endWith(await (called as Called)(input, ctx), kind);
+        await endWith(await (called as Called)(input, ctx), kind);
         return;
       }
       // As text, one by one: what is returned for one element may be changed while the next one is looked at.

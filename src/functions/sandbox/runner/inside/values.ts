@@ -2,6 +2,7 @@
  * What functions throw and answer inside an isolate: MillraceError, Refusal and Response, and how any thrown value is described in
  * bounded text. The function is sent to the isolate as text, so it uses nothing from outside of itself.
  */
+import type { Bodies, Streaming, Whole } from './bodies.ts';
 
 /** An error of a host operation, as the server sends it. */
 export interface HostError {
@@ -21,7 +22,7 @@ export interface Thrown {
 export interface ResponseParts {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | null;
+  readonly body: Whole | Streaming;
 }
 
 export interface Values {
@@ -35,7 +36,7 @@ export interface Values {
 }
 
 /** Made in an isolate, before any code of an author. */
-export function makeValues(): Values {
+export function makeValues(bodies: Bodies): Values {
   const uncurry = Function.prototype.bind.bind(Function.prototype.call) as <T, A extends unknown[], R>(
     fn: (this: T, ...rest: A) => R,
   ) => (self: T, ...rest: A) => R;
@@ -109,14 +110,13 @@ export function makeValues(): Values {
       const status = given.status === undefined ? 200 : Number(given.status);
       if (!(status >= 200 && status <= 599) || status % 1 !== 0) throw new RangeError('The status is from 200 to 599');
       const headers = headersOf(given.headers);
-      const text = body === null || body === undefined ? null : `${body}`;
-      if (text !== null && (status === EMPTY_STATUS[0] || status === EMPTY_STATUS[1] || status === EMPTY_STATUS[2])) {
+      const taken = bodies.take(body);
+      if (taken !== null && (status === EMPTY_STATUS[0] || status === EMPTY_STATUS[1] || status === EMPTY_STATUS[2])) {
         throw new TypeError(`An answer with status ${status} has no body`);
       }
-      if (text !== null && headers['content-type'] === undefined) {
-        (headers as Record<string, string>)['content-type'] = 'text/plain; charset=utf-8';
-      }
-      this.#parts = { status, headers, body: text };
+      const type = typeof taken === 'string' ? 'text/plain; charset=utf-8' : bodies.typeOf(body);
+      if (type !== null) (headers as Record<string, string>)['content-type'] ??= type;
+      this.#parts = { status, headers, body: taken };
     }
     static json(value: unknown, given: { status?: unknown; headers?: unknown } = {}): Response {
       const text = stringify(value);

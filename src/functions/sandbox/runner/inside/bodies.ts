@@ -1,0 +1,262 @@
+/**
+ * Bodies inside an isolate: text, bytes, `Blob` and streams of bytes, as a Response, `ctx.fetch` and `ctx.files` take them. The
+ * function is sent to the isolate as text, so it uses nothing from outside of itself.
+ */
+import type { Encodings } from './encodings.ts';
+
+/** Chunks of bytes or text that come one after the other. */
+export interface Streaming {
+  readonly chunks: AsyncIterable<unknown> | Iterable<unknown>;
+}
+
+export type Whole = string | Uint8Array | null;
+
+export interface Bodies {
+  /** What code gave as a body. Bytes are copied. @throws TypeError for an object that is none */
+  readonly take: (given: unknown) => Whole | Streaming;
+  /** The media type that a Blob has; null for others. */
+  readonly typeOf: (given: unknown) => string | null;
+  readonly isStreaming: (body: Whole | Streaming) => body is Streaming;
+  /** All bytes of a stream. @throws RangeError when there are more than a bound */
+  readonly collect: (body: Streaming, maxBytes: number) => Promise<Uint8Array>;
+  readonly globals: Readonly<Record<string, unknown>>;
+}
+
+/** Made in an isolate, before any code of an author. */
+export function makeBodies(encodings: Encodings): Bodies {
+  const { isView } = ArrayBuffer;
+  const [Bytes, Buffers] = [Uint8Array, ArrayBuffer];
+  const plainText = Object.prototype.toString;
+  const { isArray } = Array;
+  const uncurry = Function.prototype.bind.bind(Function.prototype.call) as <T, A extends unknown[], R>(
+    fn: (this: T, ...rest: A) => R,
+  ) => (self: T, ...rest: A) => R;
+  const lower = uncurry(String.prototype.toLowerCase);
+  const part = uncurry(
+    Bytes.prototype.slice as (this: Uint8Array, from: number, to: number) => Uint8Array<ArrayBuffer>,
+  );
+  const fill = uncurry(Bytes.prototype.set as (this: Uint8Array, from: Uint8Array, at: number) => void);
+  const { bytesOf, text: decode, utf8 } = encodings;
+
+  const isBytes = (value: unknown): boolean => isView(value) || value instanceof Buffers;
+  const copy = (bytes: Uint8Array): Uint8Array<ArrayBuffer> => new Bytes(bytes);
+
+  /** @throws TypeError for a chunk that is neither bytes nor text */
+  const chunkOf = (value: unknown): Uint8Array => {
+    const own = bytesOfBlob(value);
+    if (own !== null) return own;
+    if (typeof value === 'string') return utf8(value);
+    if (isBytes(value)) return bytesOf(value);
+    throw new TypeError('A stream of a body has bytes or text');
+  };
+
+  const joined = (chunks: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> => {
+    const all = new Bytes(length);
+    let at = 0;
+    for (let index = 0; index < chunks.length; index += 1) {
+      const chunk = chunks[index] as Uint8Array;
+      fill(all, chunk, at);
+      at += chunk.length;
+    }
+    return all;
+  };
+
+  class Blob {
+    #bytes: Uint8Array<ArrayBuffer>;
+    readonly type: string;
+    constructor(parts: Iterable<unknown> = [], given: { readonly type?: unknown } = {}) {
+      const chunks: Uint8Array[] = [];
+      let length = 0;
+      for (const one of parts) {
+        const chunk = typeof one === 'object' ? chunkOf(one) : utf8(`${one}`);
+        chunks[chunks.length] = copy(chunk);
+        length += chunk.length;
+      }
+      this.#bytes = joined(chunks, length);
+      this.type = given.type === undefined ? '' : lower(`${given.type}`);
+    }
+    get size(): number {
+      return this.#bytes.length;
+    }
+    slice(from = 0, to = this.#bytes.length, type: unknown = ''): Blob {
+      return new Blob([part(this.#bytes, from, to)], { type });
+    }
+    async bytes(): Promise<Uint8Array> {
+      return copy(this.#bytes);
+    }
+    async arrayBuffer(): Promise<ArrayBuffer> {
+      return copy(this.#bytes).buffer;
+    }
+    async text(): Promise<string> {
+      return decode(this.#bytes);
+    }
+    stream(): ReadableStream {
+      return ReadableStream.from([copy(this.#bytes)]);
+    }
+    static bytesOf(value: unknown): Uint8Array | null {
+      return typeof value === 'object' && value !== null && #bytes in value ? value.#bytes : null;
+    }
+  }
+  const { bytesOf: bytesOfBlob } = Blob;
+  Reflect.deleteProperty(Blob, 'bytesOf');
+
+  interface Source {
+    readonly start?: (controller: object) => unknown;
+    readonly pull?: (controller: object) => unknown;
+    readonly cancel?: (reason: unknown) => unknown;
+  }
+
+  /** What of the standard's stream a function needs: it is read once, chunk by chunk, and asks its source when it is empty. */
+  class ReadableStream {
+    readonly #source: Source;
+    readonly #controller: object;
+    #chunks: unknown[] = [];
+    /** How many of them were read. */
+    #at = 0;
+    readonly #started: Promise<unknown>;
+    #isClosed = false;
+    #hasFailed = false;
+    #failure: unknown;
+    #isLocked = false;
+    #wake: () => void = () => {};
+
+    constructor(source: Source = {}) {
+      this.#source = source;
+      this.#controller = {
+        desiredSize: 1,
+        enqueue: (chunk: unknown) => {
+          if (this.#isClosed) throw new TypeError('The stream is closed');
+          this.#chunks[this.#chunks.length] = chunk;
+          this.#wake();
+        },
+        close: () => {
+          this.#isClosed = true;
+          this.#wake();
+        },
+        error: (failure: unknown) => {
+          this.#hasFailed = true;
+          this.#failure = failure;
+          this.#wake();
+        },
+      };
+      const controller = this.#controller;
+      this.#started = (async () => source.start?.(controller))();
+      // Whoever reads is told of it.
+      this.#started.catch(() => {});
+    }
+
+    static from(chunks: AsyncIterable<unknown> | Iterable<unknown>): ReadableStream {
+      const given = iteratorOf(chunks);
+      return new ReadableStream({
+        pull: async (controller) => {
+          const { done, value } = await given.next();
+          const { enqueue, close } = controller as { enqueue: (chunk: unknown) => void; close: () => void };
+          if (done === true) close();
+          else enqueue(value);
+        },
+      });
+    }
+
+    get locked(): boolean {
+      return this.#isLocked;
+    }
+
+    async #read(): Promise<{ readonly done: boolean; readonly value: unknown }> {
+      await this.#started;
+      for (;;) {
+        if (this.#hasFailed) throw this.#failure;
+        if (this.#at < this.#chunks.length) {
+          const value = this.#chunks[this.#at];
+          this.#at += 1;
+          return { done: false, value };
+        }
+        this.#chunks = [];
+        this.#at = 0;
+        if (this.#isClosed) return { done: true, value: undefined };
+        const more = new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+        if (this.#source.pull === undefined) await more;
+        else await this.#source.pull(this.#controller);
+        if (this.#chunks.length === 0 && !this.#isClosed && !this.#hasFailed) await more;
+      }
+    }
+
+    async cancel(reason?: unknown): Promise<void> {
+      this.#isClosed = true;
+      this.#chunks = [];
+      this.#at = 0;
+      await this.#source.cancel?.(reason);
+    }
+
+    getReader(): object {
+      if (this.#isLocked) throw new TypeError('The stream has a reader');
+      this.#isLocked = true;
+      return {
+        read: () => this.#read(),
+        cancel: (reason?: unknown) => this.cancel(reason),
+        releaseLock: () => {
+          this.#isLocked = false;
+        },
+      };
+    }
+
+    [Symbol.asyncIterator](): AsyncIterator<unknown> {
+      if (this.#isLocked) throw new TypeError('The stream has a reader');
+      this.#isLocked = true;
+      return {
+        next: () => this.#read() as Promise<IteratorResult<unknown>>,
+        return: async (value) => {
+          await this.cancel();
+          return { done: true, value };
+        },
+      };
+    }
+  }
+
+  function iteratorOf(chunks: AsyncIterable<unknown> | Iterable<unknown>): AsyncIterator<unknown> | Iterator<unknown> {
+    if (Symbol.asyncIterator in chunks) return chunks[Symbol.asyncIterator]();
+    return chunks[Symbol.iterator]();
+  }
+
+  const isStream = (value: object): value is AsyncIterable<unknown> | Iterable<unknown> => {
+    if (Symbol.asyncIterator in value) return typeof value[Symbol.asyncIterator] === 'function';
+    // A generator; other iterable objects have a text of their own.
+    return Symbol.iterator in value && 'next' in value && !isArray(value);
+  };
+
+  const take = (given: unknown): Whole | Streaming => {
+    if (given === null || given === undefined) return null;
+    const own = bytesOfBlob(given);
+    if (own !== null) return own;
+    if (isBytes(given)) return copy(bytesOf(given));
+    if (typeof given !== 'object') return `${given as string}`;
+    if (isStream(given)) return { chunks: given };
+    if (given.toString === plainText) {
+      throw new TypeError(
+        'A body is text, bytes, a Blob or a stream of bytes; for other values there is Response.json',
+      );
+    }
+    return `${given as unknown as string}`;
+  };
+
+  const collect = async ({ chunks }: Streaming, maxBytes: number): Promise<Uint8Array> => {
+    const found: Uint8Array[] = [];
+    let length = 0;
+    for await (const one of chunks) {
+      const chunk = chunkOf(one);
+      length += chunk.length;
+      if (length > maxBytes) throw new RangeError(`The body is longer than ${maxBytes / 1_048_576} MB`);
+      found[found.length] = copy(chunk);
+    }
+    return joined(found, length);
+  };
+
+  return {
+    take,
+    collect,
+    isStreaming: (body): body is Streaming => typeof body === 'object' && body !== null && 'chunks' in body,
+    typeOf: (given) => (bytesOfBlob(given) === null ? null : (given as Blob).type || null),
+    globals: { Blob, ReadableStream },
+  };
+}
