@@ -5,7 +5,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, LogController } from 'fastify';
 import type { Logger } from 'pino';
 import { keyRoutes } from './admin/accounts/key-routes.ts';
 import { ManagedAccounts } from './admin/accounts/managed-accounts.ts';
@@ -44,7 +44,7 @@ import { fileRoutes } from './files/routes.ts';
 import { signRoutes } from './files/sign-routes.ts';
 import { authorTypeRoutes } from './functions/http/author-type-routes.ts';
 import { MAX_CALL_BYTES } from './functions/http/call-input.ts';
-import { callRoutes } from './functions/http/call-routes.ts';
+import { callRoutes, takesOwnAuthorization } from './functions/http/call-routes.ts';
 import { jobRoutes } from './functions/http/job-routes.ts';
 import { pluginRoutes } from './functions/http/plugin-routes.ts';
 import { runRoutes } from './functions/http/run-routes.ts';
@@ -165,7 +165,8 @@ export async function buildApp(parts: Parts, log: Logger): Promise<FastifyInstan
 
   await app.register(async function api(context) {
     const badCredentials = new BadCredentials(config.rate.anonymous);
-    await context.register(authentication, { ...parts.auth, badCredentials });
+    const isForeign = (request: FastifyRequest) => takesOwnAuthorization(parts.functions.endpoints, request);
+    await context.register(authentication, { ...parts.auth, badCredentials, isForeign });
     await context.register(streamTickets, { ...parts.auth, badCredentials });
     await context.register(ownerFactor);
     await context.register(readOnlyKeys);

@@ -17,6 +17,19 @@ const NUMBER = /-?[0-9][0-9.eE+-]*/y;
 
 /** The first thing in a valid JSON text that cannot be stored without changing it, or null. */
 export function findFault(text: string): Fault | null {
+  return firstFault(text, stringFault);
+}
+
+/** The first number in a valid JSON text that JavaScript cannot hold exactly, or null. */
+export function findInexact(text: string): Fault | null {
+  return firstFault(text, () => null);
+}
+
+/** @param ofString what is wrong with a string at a path */
+function firstFault(
+  text: string,
+  ofString: (path: Path, string: string, isKey: boolean) => Fault | null,
+): Fault | null {
   const path: (string | number)[] = [];
   let atKey = false;
   let at = 0;
@@ -27,7 +40,7 @@ export function findFault(text: string): Fault | null {
       const content = text.slice(at, end);
       const string = content.includes('\\') ? String(JSON.parse(content)) : content.slice(1, -1);
       if (atKey) path[path.length - 1] = string;
-      const fault = atKey ? keyFault(path, string) : valueFault(path, stringProblem(string));
+      const fault = ofString(path, string, atKey);
       if (fault) return fault;
       at = end;
       continue;
@@ -57,6 +70,10 @@ function endOfString(text: string, start: number): number {
   return at + 1;
 }
 
+function stringFault(path: Path, string: string, isKey: boolean): Fault | null {
+  return isKey ? keyFault(path, string) : valueFault(path, stringProblem(string));
+}
+
 function keyFault(path: Path, key: string): Fault | null {
   const detail = keyProblem(path, key);
   // The pointer must be well-formed Unicode, even if the name is not.
@@ -80,7 +97,7 @@ function stringProblem(string: string): string | null {
 }
 
 /** A literal with a fraction or an exponent is a double; one without is an integer and must be exact. */
-function numberProblem(literal: string): string | null {
+export function numberProblem(literal: string): string | null {
   if (!Number.isFinite(Number(literal))) return 'The number is too large for a double';
   if (/[.eE]/.test(literal)) return null;
   const integer = BigInt(literal);

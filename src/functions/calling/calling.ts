@@ -26,6 +26,8 @@ export interface FunctionCall {
   readonly within: OpenTransaction | null;
   /** False for a `before`: it may read and fetch, but not write. */
   readonly mayWrite: boolean;
+  /** Texts that are blanked like secrets of the plugin. */
+  readonly hidden?: readonly string[];
   /** Told of each line at once, for those who watch. */
   readonly onLog?: (line: LogLine) => void;
 }

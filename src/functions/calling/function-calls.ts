@@ -4,7 +4,7 @@
  */
 import type { Egress } from '../../egress/egress.ts';
 import { MillraceError } from '../../kernel/errors.ts';
-import { type Blank, blanking } from '../plugins/blanking.ts';
+import { type Blank, blankingOf } from '../plugins/blanking.ts';
 import { type OperationNote, requestOfRun } from '../runs/run.ts';
 import type { CallOutcome, RunLimits, Sandbox } from '../sandbox/sandbox.ts';
 import { CallLogs } from './call-logs.ts';
@@ -68,7 +68,7 @@ export class FunctionCalls implements Calling {
     const startedAt = now();
     const begun = performance.now();
     const principal = principalOf(fn, call.caller);
-    const blank = blanking(plugin);
+    const blank = blankingOf(plugin, call.hidden);
     const logs = new CallLogs(blank, call.onLog);
     const operations: OperationNote[] = [];
     const host = new CallHost({

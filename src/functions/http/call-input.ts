@@ -3,9 +3,11 @@
  * this server are left out, so that code cannot keep or pass them on. Pure. Not here: which endpoint it is.
  */
 import type { FastifyRequest } from 'fastify';
+import { findInexact, numberProblem } from '../../database/json/json-faults.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { parseExactJson } from '../../kernel/exact-json.ts';
 import { hasBody, queryText } from '../../kernel/request.ts';
+import type { Endpoint } from '../kinds/endpoints/endpoint-table.ts';
 
 /** The largest body of a call, in bytes. */
 export const MAX_CALL_BYTES = 1024 * 1024;
@@ -34,23 +36,30 @@ interface CallBody {
 
 const NO_BODY: CallBody = { json: 'null', text: null };
 
+/** What of an endpoint decides how a request becomes its input. */
+export type InputRules = Pick<Endpoint['use'], 'authorization' | 'largeNumbers'>;
+
 /**
  * @param path as the manifest writes it: without `/fn`
- * @throws MillraceError `unsupported-media-type`, `malformed-json`, `too-deep`, `malformed-request`
+ * @throws MillraceError `unsupported-media-type`, `malformed-json`, `too-deep`, `malformed-request`, `unsupported-value` for numbers that
+ *   JavaScript cannot hold exactly, unless the rules give them as texts
  */
 export function callInput(
   request: Pick<FastifyRequest, 'method' | 'url' | 'headers' | 'body'>,
   path: string,
   params: Readonly<Record<string, string>>,
+  rules: InputRules = {},
 ): string {
-  const { json, text } = bodyOf(request);
+  const { json, text } = bodyOf(request, rules);
+  const isGiven = (name: string) =>
+    !CREDENTIALS.has(name) || (name === 'authorization' && rules.authorization === 'own');
   const head = JSON.stringify({
     // HEAD is a GET whose body is not sent.
     method: request.method === 'HEAD' ? 'GET' : request.method,
     path,
     params,
     query: grouped(new URLSearchParams(queryText(request))),
-    headers: Object.fromEntries(Object.entries(request.headers).filter(([name]) => !CREDENTIALS.has(name))),
+    headers: Object.fromEntries(Object.entries(request.headers).filter(([name]) => isGiven(name))),
   });
   return `${head.slice(0, -1)},"body":${json},"text":${text === null ? 'null' : JSON.stringify(text)}}`;
 }
@@ -67,7 +76,7 @@ function grouped(pairs: URLSearchParams): Readonly<Record<string, string | reado
   return Object.fromEntries(values);
 }
 
-function bodyOf({ headers, body }: Pick<FastifyRequest, 'headers' | 'body'>): CallBody {
+function bodyOf({ headers, body }: Pick<FastifyRequest, 'headers' | 'body'>, rules: InputRules): CallBody {
   const [type = '', ...parameters] = (headers['content-type'] ?? '')
     .split(';')
     .map((part) => part.trim().toLowerCase());
@@ -82,11 +91,37 @@ function bodyOf({ headers, body }: Pick<FastifyRequest, 'headers' | 'body'>): Ca
     .replaceAll('"', '');
   if (charset !== undefined && !CHARSETS.has(charset)) throw unsupported(`The character set '${charset.slice(0, 80)}'`);
   const text = decoded(body);
-  if (type === FORM) return { json: JSON.stringify(grouped(new URLSearchParams(text))), text };
-  return { json: isJson(type) ? validJson(text) : JSON.stringify(text), text };
+  // It says how the text is encoded, and is no part of its content. `text` keeps it, because signatures count it.
+  const content = text.startsWith('\ufeff') ? text.slice(1) : text;
+  if (type === FORM) return { json: JSON.stringify(grouped(new URLSearchParams(content))), text };
+  return { json: isJson(type) ? validJson(content, rules) : JSON.stringify(content), text };
 }
 
-function validJson(text: string): string {
+function validJson(text: string, { largeNumbers }: InputRules): string {
+  const json = parsed(text);
+  if (!LONG_NUMBER.test(text)) return json;
+  if (largeNumbers === 'text') return parsed(withTexts(text));
+  const fault = findInexact(text);
+  if (fault === null) return json;
+  throw new MillraceError('unsupported-value', fault.detail, {
+    faults: [fault],
+    hint: 'Send it as text. With "largeNumbers": "text" in its manifest the function gets such numbers as texts',
+  });
+}
+
+/** What may be a number that JavaScript does not hold exactly; most texts have nothing of this kind. */
+const LONG_NUMBER = /\d{16}|\d[eE]\+?\d{3}/;
+/** Strings and numbers of a valid JSON text. */
+const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g;
+
+/** The same JSON with such numbers as texts. */
+function withTexts(text: string): string {
+  return text.replace(TOKENS, (token) =>
+    token.startsWith('"') || numberProblem(token) === null ? token : `"${token}"`,
+  );
+}
+
+function parsed(text: string): string {
   try {
     return JSON.stringify(parseExactJson(text));
   } catch (cause) {
@@ -97,7 +132,7 @@ function validJson(text: string): string {
 
 function decoded(body: Buffer): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(body);
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
   } catch (cause) {
     throw new MillraceError('malformed-request', 'The body is not UTF-8', { cause });
   }

@@ -20,6 +20,7 @@ import { callInput, MAX_CALL_BYTES } from './call-input.ts';
 /** Inputs and answers above this size are counted as memory that is held for their client, in bytes. */
 const LARGE_BYTES = 64 * 1024;
 
+const CALLS = '/fn/*';
 const CONFIG = outsideContract('The endpoints in force are told one by one');
 
 export interface CallRoutesOptions {
@@ -66,9 +67,15 @@ export async function callRoutes(
     policies.scope(principal, 'call', 'functions');
     const { path, fn, params } = find(request);
     requireMay(request, method, fn);
-    const input = callInput(request, path, params);
+    const input = callInput(request, path, params, fn.use);
     const held = input.length > LARGE_BYTES ? longAnswers.begin(request, reply.raw, null, input.length) : null;
-    const { outcome, run } = await endpoints.call(fn, principal, clientOf(principal, ip), input);
+    const { outcome, run } = await endpoints.call(
+      fn,
+      principal,
+      clientOf(principal, ip),
+      input,
+      ownCredentials(request, fn),
+    );
     const isTold = isToldFaults(principal, mode === 'development');
     const { status, headers, body } = answerOf(outcome, fn.id, isTold, run);
     const bytes = body?.length ?? 0;
@@ -79,18 +86,42 @@ export async function callRoutes(
 
   app.route({
     method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
-    url: '/fn/*',
+    url: CALLS,
     config: CONFIG,
     bodyLimit: MAX_CALL_BYTES,
     handler: call,
   });
 
-  app.options('/fn/*', { config: CONFIG }, async (request, reply) => {
+  app.options(CALLS, { config: CONFIG }, async (request, reply) => {
     const path = pathOf(request);
     const allow = endpoints.table.allowed(segmentsOf(path).map(decoded));
     if (allow === null) throw new MillraceError('route-not-found', `No function is at /fn${path.slice(0, 200)}`);
     return reply.code(204).header('allow', allow).send();
   });
+}
+
+/**
+ * Whether a request is for an endpoint whose code gets the header `Authorization` itself. Asked before anything else of the
+ * request, so what is not a path is nobody's.
+ */
+export function takesOwnAuthorization(endpoints: Pick<EndpointCalls, 'table'>, request: FastifyRequest): boolean {
+  if (request.routeOptions.url !== CALLS) return false;
+  try {
+    const match = endpoints.table.find(request.method, segmentsOf(pathOf(request)).map(decoded));
+    return match.kind === 'found' && match.fn.use.authorization === 'own';
+  } catch {
+    return false;
+  }
+}
+
+/** What is kept with no run: the credential that the code gets, in the forms in which it may show it. */
+function ownCredentials({ headers }: FastifyRequest, { use }: Endpoint): readonly string[] {
+  const { authorization } = headers;
+  if (use.authorization !== 'own' || authorization === undefined) return [];
+  const [, scheme = '', credential = ''] = /^(\S+)\s+(.*)$/.exec(authorization) ?? [];
+  const basic = scheme.toLowerCase() === 'basic' ? Buffer.from(credential, 'base64').toString() : '';
+  const password = basic.slice(basic.indexOf(':') + 1);
+  return [authorization, credential, basic, password].filter((one) => one !== '');
 }
 
 /** The path after `/fn`, as it was sent. */

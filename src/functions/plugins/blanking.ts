@@ -21,12 +21,17 @@ const KNOWN = new WeakMap<Plugin['secrets'], Blank>();
 export function blanking({ secrets }: Pick<Plugin, 'secrets'>): Blank {
   const known = KNOWN.get(secrets);
   if (known !== undefined) return known;
-  const blank = blankingOf(Object.values(secrets));
+  const blank = blankingEach(Object.values(secrets));
   KNOWN.set(secrets, blank);
   return blank;
 }
 
-function blankingOf(values: readonly string[]): Blank {
+/** The same with other texts besides, such as a credential of one call. */
+export function blankingOf(plugin: Pick<Plugin, 'secrets'>, others: readonly string[] = []): Blank {
+  return others.length === 0 ? blanking(plugin) : blankingEach([...Object.values(plugin.secrets), ...others]);
+}
+
+function blankingEach(values: readonly string[]): Blank {
   const forms = [...new Set(values.filter((value) => value !== '').flatMap(formsOf))].sort(
     (a, b) => b.length - a.length,
   );

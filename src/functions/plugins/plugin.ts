@@ -7,7 +7,15 @@ import type { BeforeAction } from './manifest/manifest.ts';
 
 /** What can be done with a function, by its kind. */
 interface FunctionUses {
-  readonly endpoint: { readonly kind: 'endpoint'; readonly methods: readonly string[]; readonly path: string };
+  readonly endpoint: {
+    readonly kind: 'endpoint';
+    readonly methods: readonly string[];
+    readonly path: string;
+    /** `own`: the header is for the code, and callers are anonymous. */
+    readonly authorization?: 'millrace' | 'own';
+    /** What becomes of numbers in a body that JavaScript cannot hold exactly; refused unless it says otherwise. */
+    readonly largeNumbers?: 'refuse' | 'text';
+  };
   readonly trigger: {
     readonly kind: 'trigger';
     /** Event types, in which `*` stands for anything. */

@@ -99,7 +99,13 @@ export function toStandIn(
 export function useOf(fn: ManifestFunction): FunctionUse {
   switch (functionKind(fn)) {
     case 'endpoint':
-      return { kind: 'endpoint', methods: methodsOf(fn), path: fn.http?.path ?? '/' };
+      return {
+        kind: 'endpoint',
+        methods: methodsOf(fn),
+        path: fn.http?.path ?? '/',
+        authorization: fn.authorization ?? 'millrace',
+        largeNumbers: fn.largeNumbers ?? 'refuse',
+      };
     case 'trigger':
       return { kind: 'trigger', on: fn.on ?? [], filter: filterOf(fn.filter) };
     case 'cron':

@@ -2,7 +2,7 @@
  * The end of a run as it is stored: state, error and result from what the sandbox gave back. Pure. Not here: which of them
  * are kept (run-recorder.ts).
  */
-import { type Blank, blanking } from '../plugins/blanking.ts';
+import { type Blank, blankingOf } from '../plugins/blanking.ts';
 import type { PluginFunction } from '../plugins/plugin.ts';
 import type { CallOutcome, LogLine } from '../sandbox/sandbox.ts';
 import type { OperationNote, RunError, RunState } from './run.ts';
@@ -14,6 +14,8 @@ export interface RunSubject {
   readonly fn: PluginFunction;
   /** JSON text. */
   readonly input: string;
+  /** Texts that are blanked like secrets of the plugin. */
+  readonly hidden?: readonly string[];
   readonly attempt: number;
   readonly depth: number;
 }
@@ -52,9 +54,9 @@ function keptResult(outcome: CallOutcome, blank: Blank): string | null {
 }
 
 /** The row of a run that is stored when it has ended. */
-export function endedRow({ id, fn, input, attempt, depth }: RunSubject, report: RunReport): RunRow {
+export function endedRow({ id, fn, input, hidden, attempt, depth }: RunSubject, report: RunReport): RunRow {
   const { outcome, startedAt, durationMs, logs, operations } = report;
-  const blank = blanking(fn.plugin);
+  const blank = blankingOf(fn.plugin, hidden);
   const kept = keptText(blank(input));
   const result = keptText(keptResult(outcome, blank));
   return {

@@ -1,14 +1,18 @@
 /** What an endpoint is given of a request, and what its result becomes as an answer. */
 import t from 'tap';
-import { endpointWorld, response, value } from '../../helpers/functions/endpoint-world.ts';
+import { signInOwner } from '../../helpers/accounts.ts';
+import { endpointWorld, reportOf, response, value } from '../../helpers/functions/endpoint-world.ts';
 import { endpoint, pluginOf } from '../../helpers/functions/plugins.ts';
+import { until } from '../../helpers/until.ts';
 
 const world = await endpointWorld(t, { MILLRACE_CORS_ORIGINS: 'https://shop.example' });
-const { app, book, calls } = world;
+const { app, book, calls, parts } = world;
 book.use([
   pluginOf('shop', {
     total: { use: endpoint('POST,PUT,GET,DELETE /invoice/:id/total') },
     page: { use: endpoint('GET /page') },
+    large: { use: { ...endpoint('POST /large'), largeNumbers: 'text' } },
+    own: { use: { ...endpoint('POST /own'), authorization: 'own' } },
   }),
 ]);
 const input = () => JSON.parse(calls.at(-1)?.input ?? 'null');
@@ -87,6 +91,79 @@ t.test('bodies', async (t) => {
   t.equal(calls.length, before, 'nothing was called');
   t.equal((await send('text/plain', 'x'.repeat(1024 * 1024))).statusCode, 200, 'a megabyte is possible');
 });
+
+t.test(
+  'A number that JavaScript cannot hold exactly is refused, or given as text where the manifest says so.',
+  async (t) => {
+    const send = (url: string, payload: string) =>
+      app.inject({ method: 'POST', url, payload, headers: { 'content-type': 'application/json' } });
+    const exact = '{"a":9007199254740992,"b":[0.1,1e22,"1234567890123456789"],"c\\"1234567890123456789":1}';
+    const before = calls.length;
+    for (const [number, pointer] of [
+      ['1234567890123456789', '/x/1/y'],
+      ['-9007199254740993', '/x/1/y'],
+      ['1e400', '/x/1/y'],
+    ]) {
+      const payload = `{"x":[1,{"y":${number}}],"z":"${number}"}`;
+      const refused = await send('/fn/invoice/1/total', payload);
+      t.match(refused.json(), { status: 400, code: 'unsupported-value', errors: [{ pointer }] }, String(number));
+      t.equal(calls.length, before, 'it is not called');
+      t.equal((await send('/fn/large', payload)).statusCode, 200);
+      t.strictSame(input().body, { x: [1, { y: number }], z: number });
+      t.equal(input().text, payload);
+      calls.pop();
+    }
+    for (const url of ['/fn/invoice/1/total', '/fn/large']) {
+      t.equal((await send(url, exact)).statusCode, 200);
+      t.strictSame(input().body, JSON.parse(exact), 'what is exact stays a number');
+    }
+  },
+);
+
+t.test('A byte order mark stays in the text that signatures count, and is no part of the content.', async (t) => {
+  for (const [type, text, body] of [
+    ['application/json', '{"a":1}', { a: 1 }],
+    ['text/csv', 'a,b', 'a,b'],
+    ['application/x-www-form-urlencoded', 'a=1', { a: '1' }],
+  ] as const) {
+    const payload = Buffer.from(`\ufeff${text}`);
+    const headers = { 'content-type': type };
+    t.equal((await app.inject({ method: 'POST', url: '/fn/invoice/1/total', payload, headers })).statusCode, 200, type);
+    t.strictSame([input().body, Buffer.from(input().text)], [body, payload], type);
+  }
+});
+
+t.test(
+  'An endpoint whose manifest says so gets the header Authorization itself, and its callers are anonymous.',
+  async (t) => {
+    const send = (authorization: string) => app.inject({ method: 'POST', url: '/fn/own', headers: { authorization } });
+    const logs = [{ at: new Date(), level: 'info', text: 'A run that logs is kept' }] as const;
+    world.answer(async () => reportOf(value('Basic dXNlcjpwYXNzd29yZC0x and password-1'), { logs }));
+    for (const foreign of [
+      'Basic dXNlcjpwYXNzd29yZC0x',
+      'Bearer eyJ.of.google',
+      'Bearer mr_unknown',
+      'SharedAccess sig=x',
+      'x',
+    ]) {
+      const answer = await send(foreign);
+      t.equal(answer.statusCode, 200, `${foreign}: ${answer.body}`);
+      t.equal(input().headers.authorization, foreign);
+      t.match(calls.at(-1)?.caller, { kind: 'anonymous' });
+    }
+    const boss = await signInOwner(app, parts);
+    t.equal((await send(boss.headers.authorization ?? '')).statusCode, 200);
+    t.notOk('authorization' in input().headers, 'a credential of this server is given to no code');
+    t.match(calls.at(-1)?.caller, { kind: 'anonymous' }, 'nor does it sign in');
+    t.match((await app.inject({ url: '/fn/page', headers: { authorization: 'Basic eA==' } })).json(), { status: 401 });
+    // Runs keep no credential, in no form in which code may have it.
+    const run = String((await send('Basic dXNlcjpwYXNzd29yZC0x')).headers['millrace-run']);
+    await until(async () => (await world.store.find(run)) !== null, 'the run is stored');
+    const kept = await world.store.find(run);
+    t.notMatch(JSON.stringify(kept), /dXNlcjpwYXNzd29yZC0x|password-1/);
+    t.match(kept?.input, /"authorization":"\[secret\]"/);
+  },
+);
 
 t.test('methods, paths and OPTIONS', async (t) => {
   const missing = await app.inject('/fn/nothing');

@@ -121,7 +121,7 @@ t.test('Bytes of a Response arrive as they are.', async (t) => {
     ['/fn/blob', 'application/octet-stream'],
   ]) {
     const answer = await app.inject(String(path));
-    t.same(answer.rawPayload, Buffer.from([0, 255, 1]), path);
+    t.same(answer.rawPayload, Buffer.from([0, 255, 1]), String(path));
     t.match(answer.headers, { 'content-type': type, 'content-length': '3', 'x-content-type-options': 'nosniff' });
     t.equal((await app.inject({ method: 'HEAD', url: String(path) })).headers['content-type'], type);
   }

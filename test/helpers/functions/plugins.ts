@@ -54,7 +54,7 @@ export function jobOf(plugin: string): PluginFunction<'job'> {
 }
 
 /** The use of an endpoint: `POST /invoice/:id/total`, with methods by commas. */
-export function endpoint(route: string): Use {
+export function endpoint(route: string): Extract<Use, { kind: 'endpoint' }> {
   const [methods = '', path = ''] = route.split(' ');
   return { kind: 'endpoint', methods: methods.split(','), path };
 }

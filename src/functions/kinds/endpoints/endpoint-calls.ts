@@ -28,6 +28,14 @@ export interface EndpointAnswer {
   readonly run: string | null;
 }
 
+/** What one run is given. */
+interface Given {
+  readonly input: string;
+  readonly hidden: readonly string[];
+  /** Of a repetition, which is always kept. */
+  readonly id?: string;
+}
+
 export class EndpointCalls {
   readonly #parts: EndpointCallsParts;
   readonly #slots: CallSlots;
@@ -50,10 +58,17 @@ export class EndpointCalls {
    * Calls an endpoint.
    * @param client the text that limits count the caller under
    * @param input JSON text
+   * @param hidden texts that are blanked wherever something of the call is kept
    * @throws MillraceError `rate-limited`, `overloaded`, and as `Calling.call`
    */
-  async call(fn: Endpoint, caller: Principal, client: string, input: string): Promise<EndpointAnswer> {
-    return await this.#slots.run(client, () => this.#run(fn, caller, input));
+  async call(
+    fn: Endpoint,
+    caller: Principal,
+    client: string,
+    input: string,
+    hidden: readonly string[] = [],
+  ): Promise<EndpointAnswer> {
+    return await this.#slots.run(client, () => this.#run(fn, caller, { input, hidden }));
   }
 
   /**
@@ -64,11 +79,11 @@ export class EndpointCalls {
     const { recorder, onError } = this.#parts;
     const id = recorder.newId();
     const run = recorder.began({ id, fn, input, attempt: 1, depth: 0 });
-    void this.#slots.run(client, () => this.#run(fn, null, input, id)).catch(onError);
+    void this.#slots.run(client, () => this.#run(fn, null, { input, hidden: [], id })).catch(onError);
     return run;
   }
 
-  async #run(fn: Endpoint, caller: Principal | null, input: string, repeated?: string): Promise<EndpointAnswer> {
+  async #run(fn: Endpoint, caller: Principal | null, { input, hidden, id: repeated }: Given): Promise<EndpointAnswer> {
     const { calling, recorder } = this.#parts;
     const id = repeated ?? recorder.newId();
     const name = { id, plugin: fn.plugin.name, function: fn.name, restricted: false };
@@ -79,10 +94,11 @@ export class EndpointCalls {
       caller,
       within: null,
       mayWrite: true,
+      hidden,
       onLog: (line) => recorder.line(name, line),
     });
     const outcome = sendable(returned, blanking(fn.plugin));
-    const subject = { id, fn, input, attempt: 1, depth: 0 };
+    const subject = { id, fn, input, hidden, attempt: 1, depth: 0 };
     const isKept = recorder.ended(subject, { ...report, outcome }, repeated !== undefined);
     return { outcome, run: isKept ? id : null };
   }

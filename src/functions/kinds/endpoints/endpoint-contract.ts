@@ -30,6 +30,7 @@ const ERRORS: readonly ErrorCode[] = [
 const BODY_REFUSALS: readonly ErrorCode[] = [
   'malformed-json',
   'too-deep',
+  'unsupported-value',
   'request-timeout',
   'body-too-large',
   'unsupported-media-type',

@@ -96,6 +96,9 @@ async function checkFunction(fn: ManifestFunction, kind: FunctionKind, refuse: R
   }
   if (filter !== undefined && kind !== 'trigger') refuse('/filter', 'belongs to a trigger');
   if (timeZone !== undefined && kind !== 'cron') refuse('/timeZone', 'belongs to a cron');
+  for (const member of ['authorization', 'largeNumbers'] as const) {
+    if (fn[member] !== undefined && kind !== 'endpoint') refuse(`/${member}`, 'belongs to an endpoint');
+  }
   if (http !== undefined) {
     const fault = pathFault(http.path);
     if (fault !== null) refuse('/http/path', fault);

@@ -101,6 +101,24 @@ const MANIFEST_FUNCTION = Type.Object(
     job: Type.Optional(
       Type.Literal(true, { description: 'A job: run by `ctx.schedule` of another function of the plugin.' }),
     ),
+    authorization: Type.Optional(
+      Type.Unsafe<'millrace' | 'own'>({
+        type: 'string',
+        enum: ['millrace', 'own'],
+        default: 'millrace',
+        description:
+          'Of an endpoint. `own`: the header `Authorization` is for the code, and callers are anonymous. Otherwise it signs in here.',
+      }),
+    ),
+    largeNumbers: Type.Optional(
+      Type.Unsafe<'refuse' | 'text'>({
+        type: 'string',
+        enum: ['refuse', 'text'],
+        default: 'refuse',
+        description:
+          'Of an endpoint: what becomes of numbers in a JSON body that JavaScript cannot hold exactly. `text`: `body` has them as texts.',
+      }),
+    ),
     as: Type.Optional(
       Type.Unsafe<'caller' | 'function'>({
         type: 'string',
