@@ -29,7 +29,7 @@ const READ_MS = 1_000;
 const OVERLAP = 512;
 
 /** An error of Node's parser; with the packet in which it occurred. */
-type ParserError = Error & { readonly code?: string; readonly rawPacket?: Buffer };
+type ParserError = Error & { readonly code?: string; readonly rawPacket?: unknown };
 
 /** A head that is too large, as far as it was read. */
 interface LargeHead {
@@ -79,7 +79,7 @@ export function refuseConnection(
       return;
     }
     const known = heads.get(socket);
-    if (code !== OVERFLOW || rawPacket === undefined) {
+    if (code !== OVERFLOW || !Buffer.isBuffer(rawPacket)) {
       answer(socket, known === undefined ? code : OVERFLOW);
       return;
     }

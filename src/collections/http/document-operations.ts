@@ -45,6 +45,7 @@ const KEYED: readonly ErrorCode[] = ['key-in-use', 'key-reused', 'answer-too-lar
 /** Of functions that see a write before it is made. */
 const SEEN: readonly ErrorCode[] = [
   'refused-by-function',
+  'function-unavailable',
   'function-failed',
   'functions-off',
   'function-out-of-memory',
