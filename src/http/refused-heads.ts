@@ -33,7 +33,7 @@ type ParserError = Error & { readonly code?: string; readonly rawPacket?: unknow
 
 /** A head that is too large, as far as it was read. */
 interface LargeHead {
-  readonly isPreflight: boolean;
+  isPreflight: boolean;
   origin: string | undefined;
   bytes: number;
   /** Its last characters. */
@@ -83,10 +83,10 @@ export function refuseConnection(
       answer(socket, known === undefined ? code : OVERFLOW);
       return;
     }
-    const packet = rawPacket.toString('latin1');
-    const head = known ?? { isPreflight: packet.startsWith('OPTIONS '), origin: undefined, bytes: 0, end: '' };
-    const text = head.end + packet;
+    const head = known ?? { isPreflight: false, origin: undefined, bytes: 0, end: '' };
+    const text = head.end + rawPacket.toString('latin1');
     head.origin ??= /\r\norigin:([^\r\n]*)\r\n/i.exec(text)?.[1]?.trim();
+    head.isPreflight ||= /\r\naccess-control-request-method:/i.test(text);
     head.bytes += rawPacket.length;
     head.end = text.slice(-OVERLAP);
     heads.set(socket, head);
