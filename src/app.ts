@@ -256,8 +256,7 @@ export async function buildApp(parts: Parts, log: Logger): Promise<FastifyInstan
 
 function createServer(config: ServerConfig, log: FastifyBaseLogger): FastifyInstance {
   const nextId = requestIds();
-  const { basePath } = config;
-  const allows = allowedOrigins(config);
+  const [{ basePath }, allows] = [config, allowedOrigins(config)];
   return Fastify<Server>({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
