@@ -256,7 +256,7 @@ export async function buildApp(parts: Parts, log: Logger): Promise<FastifyInstan
 
 function createServer(config: ServerConfig, log: FastifyBaseLogger): FastifyInstance {
   const nextId = requestIds();
-  const [{ basePath }, allows] = [config, allowedOrigins(config)];
+  const allows = allowedOrigins(config);
   return Fastify<Server>({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
@@ -268,7 +268,7 @@ function createServer(config: ServerConfig, log: FastifyBaseLogger): FastifyInst
     keepAliveTimeout: config.idleTimeoutMs,
     requestTimeout: 0,
     return503OnClosing: false,
-    ...(basePath === '' ? {} : { rewriteUrl: ({ url = '/' }) => withoutBasePath(url, basePath) }),
+    ...(config.basePath !== '' && { rewriteUrl: ({ url = '/' }) => withoutBasePath(url, config.basePath) }),
     http: {
       maxHeaderSize: PARSED_HEAD_BYTES,
       requireHostHeader: false,
