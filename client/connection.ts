@@ -2,14 +2,13 @@
  * The one socket that all subscriptions of a client share. It opens with the first and closes with the last, and after a
  * break it opens again and resumes each at its position. Not here: what a subscription holds (live.ts, live-events.ts).
  */
-import type { Followed, Frame } from './followed.ts';
+import type { Followed, ServerFrame } from './followed.ts';
+import { backOff, watchNetwork } from './network.ts';
 import { Pace } from './pace.ts';
-import { Problem, type ProblemDocument } from './problem.ts';
+import { Problem } from './problem.ts';
 import type { Session } from './session.ts';
 import { isOpen, required, type Socket, type SocketClass } from './socket.ts';
 
-const FIRST_RETRY_MS = 250;
-const LAST_RETRY_MS = 15_000;
 /** A connection that lasted less than this counts as a failure: the wait before the next try grows each time. */
 const STABLE_MS = 10_000;
 /** The largest frame that the server accepts, less some room for a position. */
@@ -20,16 +19,6 @@ const REFUSED = 4400;
 const NOT_AUTHENTICATED = 4401;
 /** The client's hello came too late, for example because the machine slept. Nothing was refused. */
 const NO_HELLO = 4408;
-
-/** A frame of the server, with the members that are about the connection. */
-interface ServerFrame extends Frame {
-  readonly principal?: { readonly kind: string; readonly id?: string };
-  readonly heartbeatMs?: number;
-  readonly changes?: readonly (Omit<ServerFrame, 'type'> & { readonly type?: string })[];
-  readonly problem?: ProblemDocument;
-  readonly retryable?: boolean;
-  readonly retryAfterMs?: number;
-}
 
 export class Connection {
   readonly #url: string;
@@ -50,6 +39,8 @@ export class Connection {
   #retryAfterMs: number | null = null;
   #retry: ReturnType<typeof setTimeout> | null = null;
   #silence: ReturnType<typeof setTimeout> | null = null;
+  /** Ends the watch over the network; null while nothing is followed. */
+  #unwatch: (() => void) | null = null;
   /** The principal that all positions belong to, null if several: no other one can resume from them. */
   #principal: string | null = null;
 
@@ -78,6 +69,7 @@ export class Connection {
       return () => live.close();
     }
     this.#questions.set(live.id, live);
+    this.#unwatch ??= watchNetwork({ offline: () => this.#again(), online: () => this.#now() });
     if (this.#welcomed) this.#send(live.request(false));
     else this.#open();
     return () => this.#stop(live);
@@ -89,6 +81,8 @@ export class Connection {
     this.#questions.clear();
     if (this.#retry !== null) clearTimeout(this.#retry);
     this.#retry = null;
+    this.#unwatch?.();
+    this.#unwatch = null;
     this.#drop();
   }
 
@@ -268,6 +262,15 @@ export class Connection {
     this.#retryAfterMs = null;
   }
 
+  /** Opens a connection at once where one waits to be opened. */
+  #now(): void {
+    if (this.#retry === null) return;
+    clearTimeout(this.#retry);
+    this.#retry = null;
+    this.#failures = 0;
+    this.#open();
+  }
+
   #drop(): void {
     const socket = this.#socket;
     this.#socket = null;
@@ -291,9 +294,4 @@ function closedWith(code: number): Problem {
   return code === NOT_AUTHENTICATED
     ? new Problem({ status: 401, code: 'not-authenticated', title })
     : new Problem({ status: 400, code: 'connection-refused', title });
-}
-
-/** Milliseconds to wait after so many failures; partly random, so that clients do not all return at once. */
-function backOff(failures: number): number {
-  return Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** failures) * (0.5 + Math.random() / 2);
 }

@@ -3,7 +3,7 @@
  * Not here: what it holds (live.ts, live-events.ts).
  */
 import type { SortKey } from './order.ts';
-import type { Problem } from './problem.ts';
+import type { Problem, ProblemDocument } from './problem.ts';
 
 /** A document as the server shows it. */
 export interface Stored {
@@ -26,6 +26,16 @@ export interface Frame {
   /** The position of a change; in frames about events, the event. */
   readonly event?: string | LoggedEvent;
   readonly reason?: string;
+}
+
+/** A frame of the server, with the members that are about the connection. */
+export interface ServerFrame extends Frame {
+  readonly principal?: { readonly kind: string; readonly id?: string };
+  readonly heartbeatMs?: number;
+  readonly changes?: readonly (Omit<ServerFrame, 'type'> & { readonly type?: string })[];
+  readonly problem?: ProblemDocument;
+  readonly retryable?: boolean;
+  readonly retryAfterMs?: number;
 }
 
 /** An event of the server's log, as subscriptions and `GET /events` show it (docs/events.md). */

@@ -3,74 +3,12 @@
  * asks, and that nothing is left running.
  */
 import { execFile } from 'node:child_process';
-import { on } from 'node:events';
 import { promisify } from 'node:util';
-import t, { type Test } from 'tap';
-import { WebSocket, WebSocketServer } from 'ws';
-import { createClient, type LiveState, type SavedSession } from '../../client/client.ts';
+import t from 'tap';
+import { WebSocket } from 'ws';
+import { createClient, type SavedSession } from '../../client/client.ts';
 import { buildTestApp } from '../helpers/app.ts';
-
-interface Heard {
-  readonly type: string;
-  readonly id: string;
-  readonly since?: string;
-  readonly token?: string;
-}
-
-/** Takes connections one after the other, and reads what each says in its order. */
-async function stage(t: Test) {
-  const server = new WebSocketServer({ host: '127.0.0.1', port: 0, handleProtocols: () => 'millrace.v1' });
-  await new Promise((resolve) => server.once('listening', resolve));
-  t.teardown(() => server.close());
-  const comers = on(server, 'connection');
-  const address = server.address();
-  const port = typeof address === 'object' ? address?.port : 0;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    async next() {
-      const [socket] = (await comers.next()).value ?? [];
-      const messages = on(socket, 'message');
-      return {
-        say: (frame: object) => socket.send(JSON.stringify(frame)),
-        close: (code: number) => socket.close(code),
-        hear: async (): Promise<Heard> => JSON.parse(String((await messages.next()).value?.[0])),
-      };
-    },
-  };
-}
-
-const welcome = (id: string | null) => ({
-  type: 'welcome',
-  principal: id === null ? { kind: 'anonymous' } : { kind: 'user', id },
-  heartbeatMs: 25_000,
-});
-
-function answer(id: string, position: string) {
-  return [
-    { type: 'subscribed', id, from: 'snapshot' },
-    { type: 'snapshot', id, documents: [], sortKey: [], last: true, position },
-    { type: 'live', id, position },
-  ];
-}
-
-function states() {
-  const seen: LiveState<unknown>[] = [];
-  let wake = () => {};
-  return {
-    tell: (state: LiveState<unknown>) => {
-      seen.push(state);
-      wake();
-    },
-    async until(status: string) {
-      while (seen.at(-1)?.status !== status) {
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-      }
-      return seen.at(-1);
-    },
-  };
-}
+import { answer, stage, states, welcome } from '../helpers/live/staged-server.ts';
 
 t.test('it resumes where it was, and not where another principal was', async (t) => {
   const server = await stage(t);

@@ -134,7 +134,9 @@ t.test('looking as a principal equals being it', async (t) => {
     for (const { who, id, query } of pairs) {
       const shows = async (socket: TestSocket) => {
         const list = await told(who.headers, '/api/things/_query', query);
-        return list.status === 200 && isDeepStrictEqual(held(socket.of(id)), byId(JSON.parse(list.body)));
+        // A list is refused while a claim has no value; a subscription is empty until it has one.
+        const documents = list.status === 200 ? JSON.parse(list.body) : [];
+        return [200, 403].includes(list.status) && isDeepStrictEqual(held(socket.of(id)), byId(documents));
       };
       const [first] = who.socket.of(id);
       if (first?.type === 'unsubscribed') {
