@@ -10,7 +10,7 @@ const STORE = 'src/webhooks/sending/queue/delivery-store.ts';
 const TIMES: readonly Edit[] = [
   {
     file: 'src/webhooks/sending/queue/taken.ts',
-    from: 'timeoutMs: 15_000, leaseMs: 45_000,',
+    from: 'timeoutMs: 15_000,\n  leaseMs: 45_000,',
     to: 'timeoutMs: 2_000, leaseMs: 10_000,',
   },
   {
