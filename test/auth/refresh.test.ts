@@ -42,7 +42,7 @@ t.test('in use', async (t) => {
   const refresh = (refreshToken: string, at = app) => ask(at, 'POST /auth/refresh', { refreshToken });
 
   await t.test('a refresh returns the user as now stored, as a login does', async (t) => {
-    const account = { username: 'grace', password: 'a password that nobody has guessed' };
+    const account = { username: 'joan', password: 'a password that nobody has guessed' };
     const { refreshToken, user } = (await ask(app, 'POST /auth/register', account)).json();
     await parts.mongo.data
       .collection<{ _id: string }>('_users')

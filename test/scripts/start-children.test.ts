@@ -17,7 +17,8 @@ const SCRIPTS = fileURLToPath(new URL('../../scripts', import.meta.url));
 const EXIT_MS = 5_000;
 const SERVES = `process.on('SIGINT', () => process.exit(0)); process.on('SIGTERM', () => process.exit(0));
 process.on('disconnect', () => process.exit(0));
-setInterval(() => {}, 1_000);`;
+setInterval(() => {}, 1_000);
+console.log('It serves');`;
 const LOCK = (missing: boolean) => {
   const packages = { '': {}, ...(missing && { 'node_modules/absent': { version: '1.0.0' } }) };
   return JSON.stringify({ packages });
@@ -78,7 +79,7 @@ async function hasEnded(t: Test, { closed, npm, output }: Awaited<ReturnType<typ
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const) {
   t.test(`${signal} during the installation for the dashboard ends the start and the installation`, async (t) => {
     const program = await start(t, {});
-    await until(() => program.npm() > 0, 'npm runs');
+    await until(() => program.npm() > 0 && program.output().includes('It serves'), 'npm and the program run');
     program.child.kill(signal);
     if (signal === 'SIGKILL') await until(async () => (await lookUp(program.npm())) === null, 'npm has ended');
     else await hasEnded(t, program, 0);

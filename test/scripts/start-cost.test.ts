@@ -27,6 +27,7 @@ const RARE = [
   '@node-saml/node-saml',
   '@xmldom/xmldom',
   'xml-encryption',
+  'file-type',
 ];
 const RARE_PARTS = ['typebox/build/value/', 'typebox/build/compile/'];
 

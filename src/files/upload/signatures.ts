@@ -2,7 +2,6 @@
  * Which type the first bytes of a file have. The package `file-type` knows the signatures; this module asks it, adds the
  * few that it lacks, and refuses those of two bytes that chance produces.
  */
-import { fileTypeFromBuffer } from 'file-type';
 
 /** How many first bytes the signatures need: those of archives and raw photographs are long. */
 export const SNIFF_BYTES = 4_100;
@@ -22,6 +21,8 @@ const MORE: readonly (readonly [number, string, string])[] = [
 
 /** The type of the first `SNIFF_BYTES` of a file in lower case, without parameters, or null when they show none. */
 export async function signedType(head: Buffer): Promise<string | null> {
+  // Loaded with the first upload: a start does not need it.
+  const { fileTypeFromBuffer } = await import('file-type');
   const found = await fileTypeFromBuffer(head).catch(() => undefined);
   const type = found?.mime.split(';', 1)[0]?.toLowerCase() ?? null;
   if (type === 'image/bmp' && !isBitmap(head)) return null;
