@@ -1,4 +1,4 @@
-/** What a browser reports about its network and its page. Runtimes without these events report nothing. */
+/** When a lost connection is opened again: what a browser reports about its network and its page, and the pause after failures. */
 
 const FIRST_RETRY_MS = 250;
 const LAST_RETRY_MS = 15_000;
@@ -21,7 +21,7 @@ export interface NetworkListeners {
   online(): void;
 }
 
-/** Calls the listeners until the returned function is called. */
+/** Calls the listeners, in runtimes that have such events, until the returned function is called. */
 export function watchNetwork(listeners: NetworkListeners, browser: Browser = globalThis as Browser): () => void {
   const offline = () => listeners.offline();
   const online = () => listeners.online();

@@ -42,8 +42,8 @@ export function isAccessRefusal(error: unknown): boolean {
 }
 
 /**
- * Cuts the error of a value that is taken already, or that an index cannot hold: it names the members of the index only if the writer may see all of
- * them.
+ * Cuts the error of a value that is taken already, or that an index cannot hold: it names the members of the index only if the
+ * writer may see all of them.
  * @param reader what the writer may read
  */
 export function discreet(error: unknown, reader: Scope<'read'> | null): unknown {

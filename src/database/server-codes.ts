@@ -118,6 +118,10 @@ const TOO_MUCH: Meaning = {
 
 /** Of geo fields under a `2d` index: no two numbers, out of its bounds, and other forms of wrong points. */
 const CODES_OF_2D = [13026, 13027, 13068, 13654, 16804];
+/** Of a language that a text index does not know. */
+const CODES_OF_TEXT = [17261, 17262];
+/** Of an array under a hashed index. */
+const CODES_OF_HASHED = [16766];
 
 const MEANINGS: readonly (readonly [meaning: Meaning, codes: readonly number[]])[] = [
   // MaxTimeMSExpired, NetworkInterfaceExceededTimeLimit, ExceededTimeLimit, TransactionExceededLifetimeLimitSeconds
@@ -151,8 +155,8 @@ const MEANINGS: readonly (readonly [meaning: Meaning, codes: readonly number[]])
   [ALONE, [CODE.notInTransaction]],
   [NOT_INDEXABLE, [CODE.parallelArrays, CODE.ambiguousPath]],
   [NOT_GEO, [CODE.noGeoKeys, ...CODES_OF_2D]],
-  [LANGUAGE, [17261, 17262]],
-  [NOT_HASHABLE, [16766]],
+  [LANGUAGE, CODES_OF_TEXT],
+  [NOT_HASHABLE, CODES_OF_HASHED],
   // The id of a document in a clustered collection
   [TOO_LARGE, [5894900]],
 ];
@@ -176,8 +180,8 @@ export function meaningOf(code: number | undefined, text: string): Meaning | und
 const KINDS: readonly (readonly [kind: string, codes: readonly number[]])[] = [
   ['2dsphere', [CODE.noGeoKeys]],
   ['2d', CODES_OF_2D],
-  ['text', [17261, 17262]],
-  ['hashed', [16766]],
+  ['text', CODES_OF_TEXT],
+  ['hashed', CODES_OF_HASHED],
 ];
 
 /** The kind of index that refuses a document with this code; undefined for errors that are not about such an index. */

@@ -1,6 +1,5 @@
 /**
  * One connection of outgoing calls, which can tell whether it was used before and whether anything has arrived on it since.
- * Not here: to which addresses it may be made (connector.ts), and what follows from its end (repeat.ts).
  */
 import type { Socket } from 'node:net';
 import { type buildConnector, Client, type Dispatcher } from 'undici';

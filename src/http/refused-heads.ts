@@ -1,6 +1,6 @@
 /**
  * Answers what Node's parser refuses before there is a request: what is not HTTP, and heads that are too large or arrive too
- * slowly. Not here: a head that the parser takes and the server finds too large (protection.ts).
+ * slowly.
  */
 import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';

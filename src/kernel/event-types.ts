@@ -214,6 +214,11 @@ export const SYSTEM_TYPES: ReadonlyMap<string, Audience> = new Map([
   ...Object.entries({ ...OCCURRENCES, ...LOG_EVENTS }).map(([type, { audience }]) => [type, audience] as const),
 ]);
 
+/** The types of events of accounts, keys and settings: those who may read accounts get them. */
+export const ACCOUNT_TYPES: readonly string[] = [...SYSTEM_TYPES].flatMap(([type, place]) =>
+  place === 'admin:accounts' ? [type] : [],
+);
+
 /** What happens to single documents, also to those of the system, whose collections nothing here drops or renames. */
 const DOCUMENT_VERBS: readonly Verb[] = ['created', 'updated', 'deleted'];
 

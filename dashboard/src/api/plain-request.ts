@@ -1,5 +1,4 @@
 /** A request as a program would make it: the answer is shown as it came, also when it is a refusal or no JSON. */
-
 import { SERVER } from './server.ts';
 import { session } from './session.ts';
 

@@ -1,5 +1,4 @@
 /** A request to this installation as a command of a shell. Where the server wants a credential, the command has its place. */
-
 import { SERVER } from '../api/server.ts';
 import { session } from '../api/session.ts';
 

@@ -1,6 +1,6 @@
 /**
  * The HTTP face of signing in: operations that need no credential. Registered where no credential is looked at, so that
- * an expired one does not prevent getting a new one. Confirming an address alone looks at one by itself. Not here: what signing in does (sign-in.ts).
+ * an expired one does not prevent getting a new one. Only the confirmation of an address reads one, by itself.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { MillraceError } from '../../kernel/errors.ts';

@@ -54,7 +54,7 @@ export class AddressProof {
     const user = await users.get(seen.subject);
     if (password !== undefined) await signIn.confirmPassword(user, password, origin);
     const isOwn = password !== undefined || (newPassword === undefined && account === user._id);
-    if (!isOwn && !isAddressOf(user, email) && !isUnproven(user)) throw ownerRequired();
+    if (!isOwn && !isAddressOf(user, email) && !isUnproven(user)) throw sessionRequired();
     if (newPassword !== undefined) checkPassword(newPassword, signInNames({ ...user, email }));
     if ((await singleUse.take('verify', token)) === null) throw linkUnusable();
     const stamp = stampOf(origin, actorText(user.kind, user._id));
@@ -79,7 +79,7 @@ export class AddressProof {
   }
 }
 
-function ownerRequired(): MillraceError {
+function sessionRequired(): MillraceError {
   return new MillraceError(
     'not-authenticated',
     'The account has a confirmed address, which this link alone cannot replace',

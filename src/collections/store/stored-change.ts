@@ -1,7 +1,6 @@
 /**
  * A change of one document as the store makes it. A change that leaves every member as it is writes the document as it
- * was read: its revision and its entity tag stay, and there is no event. Pure. Not here: how the next state is computed
- * (change/), and the commands of the database (compare-and-replace.ts).
+ * was read: its revision and its entity tag stay, and there is no event. Pure.
  */
 import type { Document } from 'mongodb';
 import { asBuffer, sameMembers } from '../../database/bson/raw.ts';

@@ -1,4 +1,4 @@
-/** What the headers of one part of a form say: its field, its file name, its type. Pure. Not here: the stream (multipart.ts). */
+/** What the headers of one part of a form say: its field, its file name, its type. Pure. */
 
 /** Headers of a part as the parser gives them: by name in lower case, each character one byte. */
 export type PartHeaders = Readonly<Record<string, readonly string[] | undefined>>;

@@ -1,7 +1,6 @@
 /**
  * The text fields that upload forms and their libraries (FilePond, Uppy, Plupload, Dropzone and others) send beside the
- * files. They are ignored, except that they show when the file is only one chunk of a larger one. Not here: the field
- * `custom` (intake.ts).
+ * files. They are ignored, except that they show when the file is only one chunk of a larger one.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { MillraceError } from '../../kernel/errors.ts';

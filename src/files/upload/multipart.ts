@@ -1,6 +1,6 @@
 /**
  * Reads a multipart body part by part, as it arrives. The only importer of the parser: it holds what the parser has read
- * ahead, at most a few chunks. Not here: what the parts mean (intake.ts).
+ * ahead, at most a few chunks.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';

@@ -1,5 +1,4 @@
 /** Whether bytes are text, and in which encoding. Pure. It reads the beginning of a file and decides for all of it. */
-
 import { SNIFF_BYTES } from './signatures.ts';
 
 /** The encoding of text that names none and is valid UTF-8, or ASCII. */

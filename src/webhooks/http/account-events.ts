@@ -10,11 +10,6 @@ import type { Policies } from '../../policies/policies.ts';
 import type { Attempt } from '../sending/sender.ts';
 import { TEST_TYPE } from './test-delivery.ts';
 
-/** The types of events of accounts, keys and settings. */
-export const ACCOUNT_TYPES: readonly string[] = [...SYSTEM_TYPES].flatMap(([type, place]) =>
-  place === 'admin:accounts' ? [type] : [],
-);
-
 /** Members of an endpoint that decide what is sent, and to whom. */
 const ROUTING = ['url', 'headers', 'types', 'filter'] as const;
 

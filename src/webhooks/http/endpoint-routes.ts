@@ -10,6 +10,7 @@ import { type LogPosition, parsePosition } from '../../events/log/position.ts';
 import { requireTypes } from '../../events/read/wanted-types.ts';
 import type { Mode } from '../../kernel/config/config.ts';
 import { MillraceError } from '../../kernel/errors.ts';
+import { ACCOUNT_TYPES } from '../../kernel/event-types.ts';
 import { checked } from '../../kernel/parse-body.ts';
 import { parameters, requireMediaType } from '../../kernel/request.ts';
 import type { Policies } from '../../policies/policies.ts';
@@ -18,7 +19,7 @@ import type { EndpointChange, Endpoints, ShownEndpoint } from '../endpoint/endpo
 import type { LogReplays } from '../planning/replays.ts';
 import type { LogSamples } from '../planning/samples.ts';
 import type { Health, Sender } from '../sending/sender.ts';
-import { ACCOUNT_TYPES, accountsForbidden, isRouting, mayReadAccounts } from './account-events.ts';
+import { accountsForbidden, isRouting, mayReadAccounts } from './account-events.ts';
 import { askingFor, confirmStanding } from './asking.ts';
 import { ENDPOINT_OPERATIONS as OPERATIONS } from './endpoint-operations.ts';
 import { TEST_TYPE, testDelivery } from './test-delivery.ts';

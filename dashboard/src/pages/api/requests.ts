@@ -1,4 +1,5 @@
 /** The requests for documents, and how each is written as a command and in TypeScript. Pure. */
+import { quoted } from '../../parts/shell-word.ts';
 
 export const REQUESTS = [
   { name: 'list', title: 'List', about: 'Documents that match a filter, a page at a time.', method: 'GET' },
@@ -133,9 +134,4 @@ function compact(json: string): string {
   } catch {
     return json.trim();
   }
-}
-
-/** For a POSIX shell. */
-function quoted(text: string): string {
-  return /^[\w:/.%-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

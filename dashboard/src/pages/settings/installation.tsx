@@ -10,6 +10,7 @@ import { FilesCheck } from '../../parts/installation/files-check.tsx';
 import { MailCheck } from '../../parts/installation/mail-check.tsx';
 import { Verdict } from '../../parts/installation/verdict.tsx';
 import { Loading } from '../../parts/page.tsx';
+import { quoted } from '../../parts/shell-word.ts';
 
 const DUMP = 'mongodump --uri "$BACKUP_URL" --oplog --gzip --archive=millrace-$(date +%F).gz';
 
@@ -94,9 +95,4 @@ function Backup({ database: { embedded, folder }, files }: Pick<EffectiveSetting
       <Text size="sm">Keep the master key in another place, and try a restore before you need one.</Text>
     </>
   );
-}
-
-/** A path as a shell reads it. */
-function quoted(path: string): string {
-  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

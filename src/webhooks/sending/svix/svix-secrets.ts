@@ -1,7 +1,7 @@
 /**
  * The secrets of an endpoint at Svix. Svix signs with the newest one and with those before it until their grace time ends, shows
  * only the newest, and takes back none. So Millrace notes in the endpoint's metadata there which ones it has left to their grace
- * time. Not here: all else of an endpoint (svix-endpoint.ts).
+ * time.
  */
 import { hash, randomUUID } from 'node:crypto';
 import type { LiveSecret } from '../../endpoint/endpoint.ts';

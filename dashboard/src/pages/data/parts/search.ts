@@ -2,7 +2,6 @@
  * What the address of the page holds: the filter in the words of the REST query, the sort, the columns, the open document. So
  * a view is a link, and the filter is what a program sends. Not here: the conditions of a filter (conditions.ts).
  */
-
 import { SERVER } from '../../../api/server.ts';
 import { curl } from '../../../parts/command.ts';
 import { textOf } from '../../../parts/search-text.ts';

@@ -18,14 +18,19 @@ const CONTROLS = new Set([9, 10, 12, 13]);
  * @throws Error when the bytes are not text
  */
 export function decodeText(bytes: Uint8Array): DecodedText {
-  const encoding = encodingOf(bytes);
-  // Without `ignoreBOM` the decoder removes the mark.
-  const text = decoded(bytes, encoding);
-  if (text === null || hasControls(text)) throw new Error('The file is not text: it holds bytes that no text has');
-  return { text, encoding };
+  const wide = wideEncoding(bytes);
+  for (const encoding of wide === null ? (['UTF-8', 'Windows-1252'] as const) : [wide]) {
+    // Without `ignoreBOM` the decoder removes the mark.
+    const text = decoded(bytes, encoding);
+    if (text === null) continue;
+    if (hasControls(text)) break;
+    return { text, encoding };
+  }
+  throw new Error('The file is not text: it holds bytes that no text has');
 }
 
-function encodingOf(bytes: Uint8Array): Encoding {
+/** UTF-16 by its byte order mark, or by zero bytes in one half of its byte pairs. */
+function wideEncoding(bytes: Uint8Array): Encoding | null {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'UTF-16LE';
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return 'UTF-16BE';
   const start = bytes.subarray(0, LOOKED_AT);
@@ -33,7 +38,7 @@ function encodingOf(bytes: Uint8Array): Encoding {
   const [even, odd] = [zeros(0), zeros(1)];
   if (bytes.length % 2 === 0 && odd > start.length / 8 && even < odd / 8) return 'UTF-16LE';
   if (bytes.length % 2 === 0 && even > start.length / 8 && odd < even / 8) return 'UTF-16BE';
-  return decoded(bytes, 'UTF-8') === null ? 'Windows-1252' : 'UTF-8';
+  return null;
 }
 
 function decoded(bytes: Uint8Array, encoding: Encoding): string | null {

@@ -7,7 +7,7 @@ import type { ClientSession, Collection, Document, Filter, IndexDescription, Upd
 import { translated } from '../../../../database/errors.ts';
 import type { Mongo } from '../../../../database/mongo.ts';
 import { insertOutputs } from '../../../../events/read/consumer.ts';
-import { SYSTEM_TYPES } from '../../../../kernel/event-types.ts';
+import { ACCOUNT_TYPES } from '../../../../kernel/event-types.ts';
 import type { RunError } from '../../../runs/run.ts';
 import { RUNS, type RunRow, runExpiry } from '../../../runs/run-row.ts';
 import { JOB_INDEXES } from './job-store.ts';
@@ -23,9 +23,7 @@ const INDEXES: readonly IndexDescription[] = [
 ];
 
 /** An event of accounts: the input begins with its id and type. */
-const OF_ACCOUNTS = `^\\{"id":"[\\d-]+","type":"(?:${[...SYSTEM_TYPES]
-  .flatMap(([type, place]) => (place === 'admin:accounts' ? [type.replaceAll('.', '\\.')] : []))
-  .join('|')})"`;
+const OF_ACCOUNTS = `^\\{"id":"[\\d-]+","type":"(?:${ACCOUNT_TYPES.map((type) => type.replaceAll('.', '\\.')).join('|')})"`;
 
 /** A claim that a crash of the database undoes is made again, so it need not wait for the other members. */
 const QUICK = { writeConcern: { w: 1 } } as const;
