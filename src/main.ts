@@ -46,8 +46,8 @@ async function main(): Promise<0 | 1> {
 
 /**
  * Answers and bodies are buffers outside of V8's heap: many bytes, with few objects in the heap. By default V8 collects
- * the whole heap after every 64 MB of buffers, which is ten times a second for lists of 100 KB
- * (decisions/0066-buffers-count-in-the-heap-limit.md).
+ * the whole heap after every 64 MB of buffers, which is ten times a second for lists of 100 KB.
+ * Node rejects this flag in NODE_OPTIONS.
  */
 function collectBuffersWithTheRest(): void {
   setFlagsFromString('--external-memory-accounted-in-global-limit');

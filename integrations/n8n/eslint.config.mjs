@@ -1,6 +1,6 @@
 /**
  * The rules that n8n has for packages of nodes, with all that it asks of nodes in n8n Cloud. They are those of `n8n-node lint`,
- * put together here because its package brings 250 others that lint does not need (docs/decisions/0191). Format and the rest
+ * put together here because its package brings 250 others that lint does not need. Format and the rest
  * are checked by the project.
  */
 import js from '@eslint/js';

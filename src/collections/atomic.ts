@@ -12,7 +12,7 @@ import type { Registry } from './registry.ts';
 
 /**
  * Large transactions run one at a time: each holds its documents several times in memory here, and takes a good part of
- * the database's cache (decisions/0076). At most this many wait for their turn; more are refused.
+ * the database's cache. At most this many wait for their turn; more are refused.
  */
 const LARGE_WAITING = 16;
 

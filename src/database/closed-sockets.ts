@@ -1,6 +1,6 @@
 /**
- * Mends the driver (7.9.0) when it is imported, for commands that are sent while the server closes their connection
- * (decisions/0204). Between the end of a socket and its event `close`, which comes a phase of the event loop later, the driver takes
+ * Mends the driver (7.9.0) when it is imported, for commands that are sent while the server closes their connection.
+ * Between the end of a socket and its event `close`, which comes a phase of the event loop later, the driver takes
  * the connection for open. A write is refused then. The driver takes that for a full buffer and waits for the event `drain` or
  * `error` of the socket: the command never came back, or failed with an error of Node that is not repeated. Here the socket of a
  * connection that is given up emits `drain`. The driver goes on, finds that the connection has failed, and treats the command like

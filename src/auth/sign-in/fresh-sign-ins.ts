@@ -1,7 +1,7 @@
 /**
  * A fresh sign-in: what weakens an account, or the installation, wants a session whose holder was proved a short time ago.
  * Who finds a device unlocked, or steals a token, so cannot do it. API keys and anonymous clients are never asked: they have
- * no session, and what they may do is bounded otherwise (decisions/0164-fresh-sign-ins.md). Not here: which routes want it.
+ * no session, and what they may do is bounded otherwise. Not here: which routes want it.
  */
 import { MillraceError } from '../../kernel/errors.ts';
 import type { Principal } from '../identity/principal.ts';

@@ -4,7 +4,7 @@
  * only for networks from which its account was never signed in: otherwise a stranger who keeps guessing would lock the
  * user out. Failures count under the name that was typed, whether an account has it or not. If they counted for the
  * account, a delay of its user name would also show under its e-mail address, and reveal that the two belong together
- * (decisions/0086-delays-by-name.md).
+ * (docs/decisions/0063).
  */
 import { hash } from 'node:crypto';
 import { networkOf } from '../../kernel/config/addresses.ts';

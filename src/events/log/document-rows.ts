@@ -1,6 +1,6 @@
 /**
  * The rows of one document, the newest first. The log has no index for them, because that would slow down every append: the database
- * looks at all rows, a part of the log in each call (docs/decisions/0152). Not here: reading rows in their order (event-log.ts).
+ * looks at all rows, a part of the log in each call. Not here: reading rows in their order (event-log.ts).
  */
 import type { Db, Document } from 'mongodb';
 import { translated } from '../../database/errors.ts';

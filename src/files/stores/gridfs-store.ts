@@ -1,5 +1,5 @@
 /**
- * Keeps files in MongoDB, in the GridFS bucket of `<db>_files` (decision 0001). Written through the driver's
+ * Keeps files in MongoDB, in the GridFS bucket of `<db>_files`. Written through the driver's
  * GridFSBucket, so every GridFS tool can read it; read chunk by chunk here, because the driver's read stream fetches
  * up to 16 MB ahead for each reader, and this one two chunks.
  */

@@ -1,5 +1,6 @@
 /**
- * Keeps files in a bucket of any server that speaks S3. Large files are uploaded in parts. An interrupted upload leaves
+ * Keeps files in a bucket of any server that speaks S3. Large files are uploaded in parts, by plain
+ * commands: the upload helper of the SDK settles an aborted upload while parts are still in flight. An interrupted upload leaves
  * parts that no listing of objects shows, so `remove` aborts those uploads too. Not here: the address
  * (store-address.ts) and credentials, which the client finds at the usual places of AWS tools.
  */

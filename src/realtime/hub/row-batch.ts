@@ -35,7 +35,7 @@ const TURN_MS = 10;
 
 /**
  * How long a batch spends on heavy work, in milliseconds: expensive filters on large documents. After that, the
- * subscriptions with such filters read on from the log by themselves, in turns (decisions/0078).
+ * subscriptions with such filters read on from the log by themselves, in turns (decisions/0077).
  */
 const HEAVY_MS = 50;
 

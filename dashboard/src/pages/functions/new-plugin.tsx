@@ -2,7 +2,7 @@
 import { Modal, Radio, Stack, Text, TextInput } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-// The texts of the templates are pure, and the same as those of the command line (decision 0157).
+// The texts of the templates are pure, and the same as those of the command line.
 import { templateOf } from '../../../../src/commands/functions/templates.ts';
 import { request } from '../../api/client.ts';
 import { Failure } from '../../parts/failure.tsx';
