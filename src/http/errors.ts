@@ -33,7 +33,9 @@ export const errors = fp(
 function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const { bodyLimit: set = 0 } = request.server.initialConfig;
   const { bodyLimit = set } = request.routeOptions;
-  const error = toMillraceError(isCutOff(thrown, request) ? cutOff(thrown) : thrown, bodyLimit, bodyLimit === set);
+  // Forms and calls of functions have limits of their own, which may happen to be as large.
+  const isSet = bodyLimit === set && request.server.speaksJson === true;
+  const error = toMillraceError(isCutOff(thrown, request) ? cutOff(thrown) : thrown, bodyLimit, isSet);
   request.refusal = error;
   const { id, log } = request;
   if (error.code === 'internal') log.error({ request: id, err: error.cause ?? error }, 'Unexpected error');

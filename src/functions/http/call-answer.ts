@@ -59,12 +59,11 @@ function toAnswer(
   const sent = sentHeaders(headers);
   const hasBody = body !== null && !WITHOUT_BODY.has(status);
   const type = sent['content-type'] ?? (base64 ? 'application/octet-stream' : 'text/plain; charset=utf-8');
-  const { 'content-type': _type, vary, ...others } = sent;
+  const { 'content-type': _type, ...others } = sent;
   return {
     status,
     headers: {
       ...others,
-      ...(vary === undefined ? {} : { vary: `Authorization, Accept, Origin, ${vary}` }),
       ...(hasBody ? { 'content-type': type } : {}),
       'content-security-policy': SANDBOX,
       ...named,

@@ -81,7 +81,10 @@ export async function callRoutes(
     const bytes = body?.length ?? 0;
     if (held !== null) held.resize(bytes);
     else if (bytes > LARGE_BYTES) longAnswers.begin(request, reply.raw, null, bytes);
-    return reply.code(status).headers(headers).send(body);
+    // Caches have to tell readers apart as for every response here, and besides by what the function says.
+    const { vary, ...others } = headers;
+    if (vary !== undefined) reply.header('vary', `${reply.getHeader('vary')}, ${vary}`);
+    return reply.code(status).headers(others).send(body);
   };
 
   app.route({

@@ -65,7 +65,12 @@ export const WHOLE_PLUGIN_SHAPE = shape(
   ),
 );
 
-const VERSION = { version: Type.Integer(), at: TIME, by: nullable(Type.String()), note: nullable(Type.String()) };
+const VERSION = {
+  version: Type.String({ description: 'A number, as text.' }),
+  at: TIME,
+  by: nullable(Type.String()),
+  note: nullable(Type.String()),
+};
 
 export const PLUGIN_VERSION_SHAPE = shape(
   'PluginVersion',

@@ -42,6 +42,9 @@ export interface ShownFunction {
   readonly [use: string]: unknown;
 }
 
+/** A version without its scripts; its number as text, because versions of plugins in folders are no numbers. */
+export type ShownVersion = Omit<VersionNote, 'version'> & { readonly version: string };
+
 export interface ShownPlugin {
   readonly name: string;
   readonly from: Plugin['from'];
@@ -98,17 +101,18 @@ export class ShownPlugins {
   }
 
   /** The newest first; none of a plugin in a folder. @throws MillraceError `plugin-not-found` */
-  async versions(name: string): Promise<readonly VersionNote[]> {
+  async versions(name: string): Promise<readonly ShownVersion[]> {
     await this.#latest(name);
-    return this.#parts.transactions.run((session) => this.#parts.stores.versions.list(name, session));
+    const { stores, transactions } = this.#parts;
+    const notes = await transactions.run((session) => stores.versions.list(name, session));
+    return notes.map(shownVersion);
   }
 
   /** @throws MillraceError `plugin-not-found` also when the version is not kept */
-  async version(name: string, number: number): Promise<VersionNote & Pick<WholePlugin, 'manifest' | 'files'>> {
+  async version(name: string, number: number): Promise<ShownVersion & Pick<WholePlugin, 'manifest' | 'files'>> {
     await this.#latest(name);
     const stored = await this.#stored(name, number);
-    const { version, at, by, note } = stored;
-    return { version, at, by, note, ...written(stored) };
+    return { ...shownVersion(stored), ...written(stored) };
   }
 
   async #latest(name: string): Promise<LoadedPlugin> {
@@ -200,4 +204,8 @@ async function nextOf(use: FunctionUse): Promise<Date | null> {
 function written({ manifest, files }: StoredVersion): Pick<WholePlugin, 'manifest' | 'files'> {
   const parsed: Manifest = JSON.parse(manifest);
   return { manifest: parsed, files: Object.fromEntries(files.map(({ path, text }) => [path, text])) };
+}
+
+function shownVersion({ version, at, by, note }: VersionNote): ShownVersion {
+  return { version: String(version), at, by, note };
 }

@@ -65,8 +65,8 @@ t.test('a folder becomes versions in the database, and comes back', async (t) =>
   t.notOk('unused.ts' in stored.files, 'only what its functions need');
   const versions = (await ask(app, 'GET /admin/plugins/shop/versions')).json();
   t.match(versions, [
-    { version: 2, note: null },
-    { version: 1, note: 'The first' },
+    { version: '2', note: null },
+    { version: '1', note: 'The first' },
   ]);
 
   t.equal(await pull('shop', 'other'), 'Wrote version 2 of shop to other/shop\n');

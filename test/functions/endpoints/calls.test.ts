@@ -201,7 +201,7 @@ t.test('results', async (t) => {
   t.strictSame([tea.statusCode, tea.body, tea.headers['x-tea']], [418, 'short', 'yes']);
   t.equal(tea.headers['content-type'], 'text/plain; charset=utf-8');
   t.equal(tea.headers['cache-control'], 'public, max-age=60');
-  t.equal(tea.headers.vary, 'Authorization, Accept, Origin, x-tea');
+  t.equal(tea.headers.vary, 'Authorization, Accept, Origin, Millrace-As, x-tea');
 
   world.answer(async () => response(302, { location: 'https://example.org/' }));
   t.match(await app.inject('/fn/page'), { statusCode: 302, headers: { location: 'https://example.org/' } });
@@ -219,6 +219,7 @@ t.test('what would weaken the protection of the server is not sent', async (t) =
       'Access-Control-Allow-Origin',
     ],
     ...['Access-Control-Allow-Credentials', 'Strict-Transport-Security', 'Clear-Site-Data', 'Service-Worker-Allowed'],
+    ...['Accept-CH', 'Set-Login', 'Secure-Session-Registration', 'CDN-Cache-Control', 'Cloudflare-CDN-Cache-Control'],
     ...[
       'Connection',
       'Transfer-Encoding',

@@ -95,13 +95,13 @@ t.test('versions are kept, shown and put in force again', async (t) => {
   }
   const versions = (await viewer('GET /admin/plugins/vers/versions')).json();
   t.match(versions, [
-    { version: 3, note: null, by: /^owner:/, at: /Z$/ },
-    { version: 2, note: 'Second' },
-    { version: 1 },
+    { version: '3', note: null, by: /^owner:/, at: /Z$/ },
+    { version: '2', note: 'Second' },
+    { version: '1' },
   ]);
   t.strictSame(Object.keys(versions[0]).sort(), ['at', 'by', 'note', 'version']);
   const second = (await viewer('GET /admin/plugins/vers/versions/2')).json();
-  t.match(second, { version: 2, note: 'Second', manifest: { name: 'vers' }, files: { 'total.ts': script(2) } });
+  t.match(second, { version: '2', note: 'Second', manifest: { name: 'vers' }, files: { 'total.ts': script(2) } });
 
   const back = await developer('POST /admin/plugins/vers/versions/1/activate');
   t.match(back.json(), { version: '1', files: { 'total.ts': script(1) } });

@@ -22,7 +22,8 @@ export function returnedMembers(text: string, count: number): readonly (Members 
     throw new UnusableResult('There is not a result for each write');
   return results.map((result: unknown) => {
     if (result === null || result === undefined) return null;
-    if (!isPlain(result)) throw new UnusableResult('It returned no object: return the document, or nothing');
+    if (!isPlain(result))
+      throw new UnusableResult('It returned no object: return the document, or undefined to leave it as it is');
     if (Object.hasOwn(result, '_id')) throw new UnusableResult('It returned a member "_id": the id is "id", and stays');
     check(result, []);
     return result;

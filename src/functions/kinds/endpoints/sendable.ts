@@ -15,6 +15,7 @@ const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 const NEVER: readonly RegExp[] = [
   // Cookies, and what else a browser keeps for this origin or does to all of it.
   /set-cookie2?|clear-site-data|strict-transport-security|service-worker-allowed|alt-svc|nel|report-to|reporting-endpoints/,
+  /accept-ch|critical-ch|set-login|use-as-dictionary|attribution-reporting-[\w-]+|sec(ure)?-session-[\w-]+/,
   // The protection that every answer has.
   /content-security-policy(-report-only)?|x-[\w-]*-options|x-xss-protection|cross-origin-[\w-]+|origin-agent-cluster/,
   /referrer-policy|permissions-policy|x-permitted-cross-domain-policies|access-control-[\w-]+|timing-allow-origin/,
@@ -22,7 +23,7 @@ const NEVER: readonly RegExp[] = [
   /connection|keep-alive|proxy-[\w-]+|te|trailer|transfer-encoding|upgrade|content-length|date|server|via/,
   /x-request-id|ratelimit|millrace-[\w-]+/,
   // What proxies in front of this server take for orders.
-  /x-accel-[\w-]+|x-sendfile[\w-]*|x-lighttpd-send-file|x-reproxy-url|surrogate-control/,
+  /x-accel-[\w-]+|x-sendfile[\w-]*|x-lighttpd-send-file|x-reproxy-url|surrogate-control|([\w-]+-)?cdn-cache-control/,
 ];
 
 const DROPPED = new RegExp(`^(?:${NEVER.map(({ source }) => source).join('|')})$`, 'i');

@@ -10,14 +10,19 @@ import { PLUGINS_COLLECTION, type PluginRow } from './plugin-row.ts';
 
 const TURNS = 'plugin_turns';
 
+/** As it is stored and as events show it: the version is text, as in every response. Earlier rows have it as a number. */
+interface StoredRow extends Omit<PluginRow, 'version'> {
+  readonly version: string | number | null;
+}
+
 export class PluginStore {
   readonly #mongo: Mongo;
-  readonly #rows: Collection<PluginRow>;
+  readonly #rows: Collection<StoredRow>;
   readonly #turns: Collection<{ _id: string; times: number }>;
 
   constructor(mongo: Mongo) {
     this.#mongo = mongo;
-    this.#rows = mongo.data.collection<PluginRow>(PLUGINS_COLLECTION);
+    this.#rows = mongo.data.collection<StoredRow>(PLUGINS_COLLECTION);
     this.#turns = mongo.log.collection(TURNS);
   }
 
@@ -28,11 +33,12 @@ export class PluginStore {
   /** In the order of their names. */
   async all(session?: ClientSession): Promise<readonly PluginRow[]> {
     const options = { sort: { _id: 1 }, ...(session && { session }) } as const;
-    return translated(() => this.#rows.find({}, options).toArray());
+    return translated(async () => (await this.#rows.find({}, options).toArray()).map(toRow));
   }
 
-  find(name: string, session: ClientSession): Promise<PluginRow | null> {
-    return this.#rows.findOne({ _id: name }, { session });
+  async find(name: string, session: ClientSession): Promise<PluginRow | null> {
+    const stored = await this.#rows.findOne({ _id: name }, { session });
+    return stored && toRow(stored);
   }
 
   /** How many plugins are in the database. */
@@ -52,7 +58,8 @@ export class PluginStore {
   async save(before: PluginRow | null, row: PluginRow, stamp: Stamp, session: ClientSession): Promise<void> {
     const fresh = newMeta(stamp, new Date());
     const { revision = 0, createdAt = fresh.createdAt, createdBy = fresh.createdBy } = before?._meta ?? {};
-    const saved = { ...row, _meta: { ...fresh, revision: revision + 1, createdAt, createdBy } };
+    const version = row.version === null ? null : String(row.version);
+    const saved = { ...row, version, _meta: { ...fresh, revision: revision + 1, createdAt, createdBy } };
     if (before === null) await this.#rows.insertOne(saved, { session });
     else await this.#rows.replaceOne({ _id: row._id }, saved, { session });
   }
@@ -61,4 +68,8 @@ export class PluginStore {
     await this.#rows.updateOne({ _id: name }, { $set: stampedForDeletion(stamp) }, { session });
     await this.#rows.deleteOne({ _id: name }, { session });
   }
+}
+
+function toRow(stored: StoredRow): PluginRow {
+  return { ...stored, version: stored.version === null ? null : Number(stored.version) };
 }

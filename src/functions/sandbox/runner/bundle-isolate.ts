@@ -181,11 +181,7 @@ export class BundleIsolate {
       return;
     }
     if (this.#isolate.isDisposed) {
-      this.#die(
-        call,
-        'function-out-of-memory',
-        `The function used more than ${call.message.limits.heapMb} MB of memory`,
-      );
+      this.#die(call, 'function-out-of-memory', call.overMemory);
     } else if (atStart && error !== undefined) call.failWith(error, true);
   }
 

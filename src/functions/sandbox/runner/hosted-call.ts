@@ -30,6 +30,8 @@ export interface CallEntry {
 
 type CallMessage = Extract<ServerMessage, { type: 'call' }>;
 
+/** V8 lets the code see this where an array of bytes has no room; the heap ends the isolate instead. */
+const NO_BUFFER = 'RangeError: Array buffer allocation failed';
 /** The latest time that a timer can have, in milliseconds: the longest wall time is far below. */
 const MAX_WAIT_MS = 3_600_000;
 
@@ -100,7 +102,16 @@ export class HostedCall {
     message: string,
     stack: string | null = null,
   ): void {
-    this.#end({ kind: 'fault', code, message, stack }, '');
+    const outcome =
+      code === 'function-failed' && message === NO_BUFFER
+        ? ({ code: 'function-out-of-memory', message: this.overMemory } as const)
+        : { code, message };
+    this.#end({ kind: 'fault', ...outcome, stack }, '');
+  }
+
+  /** What is said of a call that used too much memory. */
+  get overMemory(): string {
+    return `The function used more than ${this.message.limits.heapMb} MB of memory`;
   }
 
   /**

@@ -136,6 +136,14 @@ export function makeProgram(
     end({ kind: 'value' }, text);
   };
 
+  /** JSON of what a function returned for a write, which means something only if it is a document. */
+  const asDocument = (result: unknown): string => {
+    const text = stringify(result);
+    if (text !== undefined && text !== 'null') return text;
+    const what = result === null ? 'null' : 'no object';
+    throw new Error(`It returned ${what}: return the document, or undefined to leave it as it is`);
+  };
+
   type Called = (input: unknown, ctx: object) => unknown;
 
   const run = async (
@@ -157,8 +165,10 @@ export function makeProgram(
       // As text, one by one: what is returned for one element may be changed while the next one is looked at.
       let results = '[';
       for (; index < input.length; index += 1) {
+        // The code may change what it is given.
+        const isDeletion = input[index]?.action === 'delete';
         const result = await (called as Called)(input[index], ctx);
-        results += `${index === 0 ? '' : ','}${stringify(result) ?? 'null'}`;
+        results += `${index === 0 ? '' : ','}${result === undefined || isDeletion ? 'null' : asDocument(result)}`;
         if (results.length > limits.resultBytes) throw new RangeError('The result is longer than 5 MB');
       }
       end({ kind: 'value' }, `${results}]`);
