@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import t from 'tap';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const LINK = /\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]*))?\)/g;
+const LINK = /\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]*))?(?: "[^"]*"| '[^']*')?\)/g;
 
 /** A page without its code, in which `](` and `#` mean other things. */
 function proseOf(page: string): string {

@@ -1,13 +1,15 @@
 /**
- * Reads the promises in SECURITY.md and the tests that its tables name for each, and checks that tests with these names
- * exist.
+ * Reads the promises of docs/security.md and the tests that each links to, and checks that tests with these titles exist.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { literalPattern } from '../../src/kernel/literal-pattern.ts';
 
-/** A row of a table: the promise and, after the bar, its tests. */
+const PAGE = 'docs/security.md';
+/** A table of promises, without its head. */
+const TABLE = /^\| promise \| tests \|\n\| --- \| --- \|\n((?:\|.*\n)+)/gm;
 const ROW = /^\| (.+?) \| (.+) \|$/gm;
-const NAMED = /^\[[\w-]+\]\((test\/[\w./-]+\.test\.ts)\): (.+)$/;
+/** A link to a test: its file, and its title as the title of the link. */
+const LINK = /\[[\w-]+\]\(\.\.\/([\w./-]+) (?:"([^"]+)"|'([^']+)')\)/g;
 /** The title of a test or subtest, in each kind of quotes. */
 const TITLE = /\.test\(\s*(?:'([^'\n]+)'|"([^"\n]+)"|`([^`\n]+)`)/g;
 
@@ -15,23 +17,24 @@ const urlOf = (path: string) => new URL(`../../${path}`, import.meta.url);
 
 export interface Promises {
   readonly count: number;
-  /** A sentence for each named test that does not exist. */
+  /** A sentence for each linked test that does not exist. */
   readonly faults: readonly string[];
 }
 
 export function promises(): Promises {
-  const rows = [...readFileSync(urlOf('SECURITY.md'), 'utf8').matchAll(ROW)];
-  const promised = rows.filter(([, promise = '']) => !/^(promise|-+)$/.test(promise));
-  const faults = promised.flatMap(([, promise = '', tests = '']) =>
-    tests.split('<br>').flatMap((named) => {
-      const [, path, title = ''] = NAMED.exec(named) ?? [];
-      if (path === undefined) return [`SECURITY.md: '${promise}' is not followed by a test, but by '${named}'`];
-      if (!existsSync(urlOf(path))) return [`SECURITY.md names ${path}, which does not exist: was it moved?`];
+  const tables = [...readFileSync(urlOf(PAGE), 'utf8').matchAll(TABLE)];
+  const rows = tables.flatMap(([, table = '']) => [...table.matchAll(ROW)]);
+  const faults = rows.flatMap(([, promise = '', tests = '']) => {
+    const rest = tests.replace(LINK, '');
+    if (/[^ ,]/.test(rest) || rest === tests) return [`${PAGE}: '${promise}' needs links to tests only: '${rest}'`];
+    return [...tests.matchAll(LINK)].flatMap(([, path = '', double, single = '']) => {
+      const title = double ?? single;
+      if (!existsSync(urlOf(path))) return [`${PAGE} links to ${path}, which does not exist: was it moved?`];
       if (titlesOf(path).some((known) => known.test(title))) return [];
-      return [`SECURITY.md names the test '${title}', which ${path} does not hold: was it renamed?`];
-    }),
-  );
-  return { count: promised.length, faults };
+      return [`${PAGE} names the test '${title}', which ${path} does not have: was it renamed?`];
+    });
+  });
+  return { count: rows.length, faults };
 }
 
 /** Patterns of the titles of a test file. A value inside a title matches any text. */
