@@ -125,7 +125,7 @@ t.test('what can be done with documents', options, async (t) => {
     await choose(/^Change/);
     await page.getByRole('textbox', { name: 'Members to change, as JSON' }).fill('{"young":true}');
     await page.getByRole('button', { name: /^Change \d+/ }).click();
-    await page.getByText(`${young} documents are changed`).waitFor();
+    await page.getByText(`${young} documents are changed`, { exact: true }).waitFor();
     await go('/data/people?q=young=true');
     await choose(/^Delete/);
     await page.getByRole('textbox', { name: 'Type people to go on' }).fill('people');
