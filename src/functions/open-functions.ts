@@ -94,7 +94,13 @@ async function openOn(needs: FunctionNeeds, closers: Closers): Promise<FunctionP
   const quarantine = (id: string, reason: string) => plugins.plugins.quarantine(id, reason);
   const strikes = new Strikes({ active, quarantine, onError });
   const sandbox = closers.add(
-    new LazySandbox(() => makeSandbox({ onStrike: (call, reason) => strikes.add(call, reason) })),
+    new LazySandbox(() =>
+      makeSandbox({
+        onStrike: (call, reason) => strikes.add(call, reason),
+        onKilled: (signal) =>
+          needs.onFault(`${signal} from outside ended the process that runs functions. It starts again.`),
+      }),
+    ),
     (it) => it.stop(),
   );
   const records = () => events.recorder.state.status === 'recording';

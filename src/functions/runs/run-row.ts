@@ -31,6 +31,8 @@ export interface RunRow extends Omit<Run, 'id' | 'restricted'>, RunDetails {
    * process ends that has taken it.
    */
   readonly dueAt?: Date;
+  /** How often an attempt was interrupted through no fault of the function; such attempts are not counted. */
+  readonly interruptions?: number;
   /** Made anew for each attempt: only who has it may end the run. Null while nobody runs it. */
   readonly token?: string | null;
   /** When it is deleted. Every run that has ended has it. */

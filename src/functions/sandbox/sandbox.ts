@@ -161,4 +161,6 @@ export interface Sandbox {
 export interface SandboxEvents {
   /** A call that made it necessary to end the process that runs the code. Three in ten minutes are too many. */
   readonly onStrike: (call: SandboxCall, reason: string) => void;
+  /** A signal from outside, such as the kernel's when memory ran out, ended the process that runs the code. It starts again. */
+  readonly onKilled?: (signal: string) => void;
 }

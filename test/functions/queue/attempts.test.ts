@@ -93,6 +93,29 @@ t.test('a run that keeps failing is tried five times, and leaves nothing', async
   await node.stop();
 });
 
+t.test(
+  'an attempt that something else interrupted does not count, and the next one waits longer each time',
+  async (t) => {
+    let interruptions = 8;
+    const node = await world.node({
+      it: onEvents(['todos.created'], async (given) => {
+        await count(given, 'effects');
+        if (interruptions-- > 0) throw new CodeFault('function-runtime-restarted');
+      }),
+    });
+    await put('i', { n: 1 });
+    for (const [before, pause] of [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000].entries()) {
+      const [waits] = await world.reaches({ state: 'waiting', attempt: 0, interruptions: before + 1 });
+      t.equal(waits?.dueAt?.getTime(), world.clock.now + pause);
+      await world.pass(node, pause);
+    }
+    t.match(await world.reaches({ state: 'ok' }), [{ attempt: 1 }]);
+    t.equal(await counted('effects'), 1);
+    t.equal(await events('system.function.failed'), 0);
+    await node.stop();
+  },
+);
+
 t.test('a run that another process has taken commits nothing', async (t) => {
   const [frozen, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let isFirst = true;

@@ -5,9 +5,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import t from 'tap';
-import { IsolateSandbox } from '../../../src/functions/sandbox/host/isolate-sandbox.ts';
+import t, { type Test } from 'tap';
+import { IsolateSandbox, type IsolateSandboxOptions } from '../../../src/functions/sandbox/host/isolate-sandbox.ts';
+import type { SandboxCall } from '../../../src/functions/sandbox/sandbox.ts';
 import { encodeFrame, FrameReader } from '../../../src/functions/sandbox/wire/frames.ts';
 import { readRunnerMessage } from '../../../src/functions/sandbox/wire/messages.ts';
 import { until } from '../../helpers/until.ts';
@@ -15,26 +17,122 @@ import { callOf, parsed, resultOf } from './calls.ts';
 
 const MAX_RSS_MB = 400;
 
-t.test('calls under way end when the runner is killed, and the next ones are answered', async (t) => {
-  const strikes: string[] = [];
-  const sandbox = new IsolateSandbox({ onStrike: (call) => strikes.push(call.facts.run.function) }, { backOffMs: 1 });
+/** A call whose code waits for its host. @returns its outcome, and the moment at which the code waits */
+function waitingCall(
+  sandbox: IsolateSandbox,
+  fn: string,
+  code = 'export default (i, ctx) => ctx.documents("a").get("1");',
+) {
+  const { promise: waits, resolve } = Promise.withResolvers<void>();
+  const host = () => {
+    resolve();
+    return new Promise<string>(() => undefined);
+  };
+  return { outcome: sandbox.call(callOf(code, { fn, host })), waits };
+}
+
+/** A sandbox that notes the functions that it strikes, and the signals that ended its runners. */
+function watchedSandbox(t: Test, options: IsolateSandboxOptions = {}) {
+  const [strikes, signals]: [string[], string[]] = [[], []];
+  const events = {
+    onStrike: (call: SandboxCall, reason: string) => strikes.push(`${call.facts.run.function}: ${reason}`),
+    onKilled: (signal: string) => signals.push(signal),
+  };
+  const sandbox = new IsolateSandbox(events, { backOffMs: 1, ...options });
   t.teardown(() => sandbox.stop());
+  return { sandbox, strikes, signals };
+}
+
+t.test('the system kills the runner, and no function is struck; the next calls run in a new one', async (t) => {
+  const { sandbox, strikes, signals } = watchedSandbox(t);
   t.equal(sandbox.pid, null, 'no runner before the first call');
-  for (let round = 0; round < 3; round += 1) {
-    const asked = Promise.withResolvers<void>();
-    const host = () => {
-      asked.resolve();
-      return new Promise<string>(() => undefined);
-    };
-    const waiting = sandbox.call(callOf('export default (i, ctx) => ctx.documents("a").get("1");', { host }));
-    await asked.promise;
+  for (let round = 0; round < 2; round += 1) {
+    const [one, other] = [waitingCall(sandbox, 'shop/one'), waitingCall(sandbox, 'mail/other')];
+    await Promise.all([one.waits, other.waits]);
+    const busy = sandbox.call(callOf('export default () => { for (;;); };', { fn: 'busy/main' }));
     const { pid } = sandbox;
     process.kill(pid ?? 0, 'SIGKILL');
-    t.match(await waiting, { kind: 'fault', code: 'function-runtime-restarted' });
+    for (const { outcome } of [one, other, { outcome: busy }]) {
+      t.match(await outcome, { kind: 'fault', code: 'function-runtime-restarted' });
+    }
     t.equal(await resultOf(sandbox, 'export default () => 1;'), 1);
     t.not(sandbox.pid, pid);
   }
-  t.strictSame(strikes, ['shop/main', 'shop/main', 'shop/main']);
+  t.strictSame(strikes, []);
+  t.strictSame(signals, ['SIGKILL', 'SIGKILL']);
+});
+
+t.test('a runner that crashes by itself is the fault of the function that ran', async (t) => {
+  const { sandbox, strikes, signals } = watchedSandbox(t);
+  for (const signal of ['SIGSEGV', 'SIGABRT'] as const) {
+    const { outcome, waits } = waitingCall(sandbox, 'shop/main');
+    await waits;
+    process.kill(sandbox.pid ?? 0, signal);
+    t.match(await outcome, { kind: 'fault', code: 'function-failed', message: /ended the program/ }, signal);
+  }
+  const reason = 'shop/main: It ended the program that ran it';
+  t.strictSame(strikes, [reason, reason]);
+  t.strictSame(signals, []);
+});
+
+t.test('a function that holds more than it may is struck when the system kills the runner for it', async (t) => {
+  if (process.platform !== 'linux') return t.comment('only Linux tells the memory of a process');
+  const { sandbox, strikes, signals } = watchedSandbox(t, { rssMb: 2_000 });
+  const greedy = `export default async (input, ctx) => {
+    const bytes = new ArrayBuffer(1, { maxByteLength: 5 * 2 ** 26 });
+    bytes.resize(5 * 2 ** 26);
+    new Uint8Array(bytes).fill(1);
+    return [await ctx.documents("a").get("1"), bytes];
+  };`;
+  t.equal(await resultOf(sandbox, 'export default () => 1;', { fn: 'good/main' }), 1);
+  const { outcome, waits } = waitingCall(sandbox, 'greedy/main', greedy);
+  await waits;
+  // The sandbox looks at the memory every 20 ms.
+  await pause(60);
+  process.kill(sandbox.pid ?? 0, 'SIGKILL');
+  t.match(await outcome, { kind: 'fault', code: 'function-out-of-memory' });
+  t.strictSame(strikes, ['greedy/main: It used too much memory']);
+  t.strictSame(signals, ['SIGKILL']);
+});
+
+t.test('a signal that reaches all processes does not end calls that are under way', async (t) => {
+  const { sandbox, strikes } = watchedSandbox(t);
+  const asked = Promise.withResolvers<void>();
+  const given = Promise.withResolvers<string>();
+  const host = () => {
+    asked.resolve();
+    return given.promise;
+  };
+  const call = resultOf(sandbox, 'export default (i, ctx) => ctx.documents("a").get("1");', { host });
+  await asked.promise;
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(sandbox.pid ?? 0, signal);
+  given.resolve('{"n":1}');
+  t.strictSame(await call, { n: 1 });
+  t.strictSame(strikes, []);
+});
+
+t.test('calls in a runner that was stopped from outside end late, and no function is struck', async (t) => {
+  if (process.platform !== 'linux') return t.comment('only Linux tells the state of a process');
+  const { sandbox, strikes } = watchedSandbox(t);
+  await resultOf(sandbox, 'export default () => 1;');
+  process.kill(sandbox.pid ?? 0, 'SIGSTOP');
+  const outcome = await sandbox.call(callOf('export default () => 1;', { limits: { wallMs: 100 } }));
+  t.match(outcome, { kind: 'fault', code: 'function-runtime-restarted' });
+  t.equal(await resultOf(sandbox, 'export default () => 2;'), 2);
+  t.strictSame(strikes, []);
+});
+
+t.test('a server that stands still strikes no function whose result it could not take', async (t) => {
+  const { sandbox, strikes } = watchedSandbox(t);
+  await resultOf(sandbox, 'export default () => 1;');
+  const call = sandbox.call(callOf('export default () => 1;', { limits: { wallMs: 50 } }));
+  const { promise: sent, resolve } = Promise.withResolvers<void>();
+  setImmediate(resolve);
+  await sent;
+  const end = performance.now() + 800;
+  while (performance.now() < end);
+  t.match(await call, { kind: 'value', value: '1' });
+  t.strictSame(strikes, []);
 });
 
 t.test('a runner that ends again and again is begun after a pause', async (t) => {

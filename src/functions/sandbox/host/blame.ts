@@ -7,6 +7,25 @@ import type { LiveCall } from './live-call.ts';
 /** Milliseconds for which a call is blamed for what it held when it was ended. */
 const OFFENCE_MS = 2_000;
 
+/** What is said of a call that made it necessary to end the runner, or ended it. */
+export const STRIKES = {
+  time: {
+    code: 'function-timeout',
+    message: 'The function took too long and could not be interrupted',
+    reason: 'It could not be interrupted',
+  },
+  memory: {
+    code: 'function-out-of-memory',
+    message: 'The function used too much memory',
+    reason: 'It used too much memory',
+  },
+  end: {
+    code: 'function-failed',
+    message: 'The function ended the program that ran it',
+    reason: 'It ended the program that ran it',
+  },
+} as const;
+
 /** What is known of the calls in a runner. */
 export interface Evidence {
   readonly calls: ReadonlyMap<string, LiveCall>;
@@ -14,7 +33,7 @@ export interface Evidence {
   readonly busy: readonly string[];
   /** The call that was ended last because it used too much, and when: what it held may still be held. */
   readonly offender: { readonly live: LiveCall; readonly at: number } | null;
-  /** When the runner was last seen to hold no more than it may. */
+  /** When the runner was last seen to hold no more than it and its calls may. */
   readonly withinAt: number;
 }
 

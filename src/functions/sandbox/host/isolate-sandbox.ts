@@ -3,7 +3,6 @@
  * its code asks for is passed on. Not here: the pipe (runner-link.ts), and the isolates (runner/).
  */
 import { randomBytes } from 'node:crypto';
-import { setTimeout as pause } from 'node:timers/promises';
 import type {
   Bundle,
   BundleFault,
@@ -14,11 +13,13 @@ import type {
   SandboxEvents,
 } from '../sandbox.ts';
 import type { RunnerMessage } from '../wire/messages.ts';
-import { blamed, type Evidence } from './blame.ts';
+import { blamed, type Evidence, STRIKES } from './blame.ts';
 import { Lanes } from './lanes.ts';
 import { LiveCall } from './live-call.ts';
 import { LoadedBundles } from './loaded-bundles.ts';
-import { RunnerLink } from './runner-link.ts';
+import { MemoryGrowth } from './memory-growth.ts';
+import { Restarts } from './restarts.ts';
+import { type RunnerEnd, RunnerLink } from './runner-link.ts';
 
 export interface IsolateSandboxOptions {
   /** No code is compiled to machine code: slower, and one class of attacks less. */
@@ -34,12 +35,10 @@ export interface IsolateSandboxOptions {
 const RSS_MB = 768;
 const IDLE_MS = 600_000;
 const BACK_OFF_MS = 200;
-const MAX_BACK_OFF_MS = 5_000;
-/** Ends of the runner within a minute that are not answered with a pause yet. */
-const FREE_ENDS = 3;
-const MINUTE_MS = 60_000;
 /** Milliseconds between two looks at the memory and at the times of calls. */
 const WATCH_MS = 20;
+/** A look that is later than this means that the server itself stood still, and could not take results. */
+const STALL_MS = 100;
 const OFFENCES: ReadonlySet<CallFaultCode> = new Set(['function-timeout', 'function-out-of-memory']);
 /** Milliseconds for a runner to start, and for a check. */
 const START_MS = 10_000;
@@ -52,9 +51,8 @@ interface Running extends Evidence {
   readonly loaded: LoadedBundles;
   readonly calls: Map<string, LiveCall>;
   readonly checks: Map<string, (faults: readonly BundleFault[] | null) => void>;
+  readonly growth: MemoryGrowth;
   busy: readonly string[];
-  /** Whether it was ended because of a call. */
-  wasStruck: boolean;
   offender: Evidence['offender'];
   withinAt: number;
 }
@@ -63,11 +61,11 @@ export class IsolateSandbox implements Sandbox {
   readonly #events: SandboxEvents;
   readonly #options: Required<IsolateSandboxOptions>;
   readonly #lanes = new Lanes();
-  /** When runners have ended for which no function is to blame. The others are counted as strikes, and nobody waits for them. */
-  readonly #ends: number[] = [];
+  readonly #restarts: Restarts;
   #starting: Promise<Running | null> | null = null;
   #running: Running | null = null;
   #watch: NodeJS.Timeout | null = null;
+  #lookedAt = 0;
   #idle: NodeJS.Timeout | null = null;
   #isStopped = false;
 
@@ -75,6 +73,7 @@ export class IsolateSandbox implements Sandbox {
     this.#events = events;
     const { jitless = false, rssMb = RSS_MB, idleMs = IDLE_MS, backOffMs = BACK_OFF_MS } = options;
     this.#options = { jitless, rssMb, idleMs, backOffMs };
+    this.#restarts = new Restarts(backOffMs);
   }
 
   /** The process id of the runner; null when none runs. */
@@ -117,7 +116,7 @@ export class IsolateSandbox implements Sandbox {
       this.#awake();
       running.loaded.need(bundle);
       running.link.send({ type: 'check', check, bundle: bundle.id, entries });
-      const timer = setTimeout(() => running.link.end(), CHECK_MS);
+      const timer = setTimeout(() => this.#giveUp(running), CHECK_MS);
       const told = await promise;
       clearTimeout(timer);
       running.checks.delete(check);
@@ -139,7 +138,7 @@ export class IsolateSandbox implements Sandbox {
   /** The runner, started when there is none; null when it cannot be had. */
   async #runner(): Promise<Running | null> {
     if (this.#isStopped) return null;
-    if (this.#running !== null) return this.#running;
+    if (this.#running !== null && !this.#running.link.isGone) return this.#running;
     this.#starting ??= this.#start().finally(() => {
       this.#starting = null;
     });
@@ -147,7 +146,7 @@ export class IsolateSandbox implements Sandbox {
   }
 
   async #start(): Promise<Running | null> {
-    await this.#backOff();
+    await this.#restarts.wait();
     if (this.#isStopped) return null;
     const ready = Promise.withResolvers<boolean>();
     const running: Running = {
@@ -156,21 +155,21 @@ export class IsolateSandbox implements Sandbox {
           if (message.type === 'ready') ready.resolve(true);
           else this.#take(running, message, body);
         },
-        onEnd: () => {
+        onEnd: (end) => {
           ready.resolve(false);
-          this.#ended(running);
+          this.#ended(running, end);
         },
       }),
       ready: ready.promise,
       loaded: new LoadedBundles((message, body) => running.link.send(message, body)),
       calls: new Map(),
       checks: new Map(),
+      growth: new MemoryGrowth(),
       busy: [],
-      wasStruck: false,
       offender: null,
       withinAt: 0,
     };
-    const timer = setTimeout(() => running.link.end(), START_MS);
+    const timer = setTimeout(() => this.#giveUp(running), START_MS);
     const isReady = await running.ready;
     clearTimeout(timer);
     if (!isReady) return null;
@@ -180,13 +179,6 @@ export class IsolateSandbox implements Sandbox {
     }
     this.#running = running;
     return running;
-  }
-
-  async #backOff(): Promise<void> {
-    const since = performance.now() - MINUTE_MS;
-    while ((this.#ends[0] ?? Number.POSITIVE_INFINITY) < since) this.#ends.shift();
-    const extra = this.#ends.length - FREE_ENDS;
-    if (extra > 0) await pause(Math.min(MAX_BACK_OFF_MS, this.#options.backOffMs * 2 ** (extra - 1)));
   }
 
   #take(running: Running, message: RunnerMessage, body: string): void {
@@ -202,7 +194,7 @@ export class IsolateSandbox implements Sandbox {
       else {
         const { outcome } = message;
         if (outcome.kind === 'fault' && OFFENCES.has(outcome.code)) running.offender = { live, at: performance.now() };
-        if (!live.end(outcome, body, message.cpuMs)) running.link.end();
+        if (!live.end(outcome, body, message.cpuMs)) running.link.distrust();
       }
     }
   }
@@ -220,43 +212,61 @@ export class IsolateSandbox implements Sandbox {
   /** Looks at the times of all calls and at the memory of the runner. */
   #look(): void {
     const running = this.#running;
-    if (running === null) return;
+    if (running === null || running.link.isGone) return;
     const now = performance.now();
+    const stalled = now - this.#lookedAt - WATCH_MS;
+    this.#lookedAt = now;
+    if (stalled > STALL_MS) for (const live of running.calls.values()) live.deadline += stalled;
     const late = [...running.calls.values()].filter((live) => live.deadline < now && !live.isOver);
+    const bytes = running.link.rss;
+    if (bytes !== null) running.growth.note(bytes, running.calls.values());
     if (late.length > 0) {
       const busy = late.find((live) => running.busy.includes(live.capability));
-      this.#strike(running, busy ?? late[0] ?? null, 'time');
-    } else if ((running.link.rss ?? 0) > this.#options.rssMb * 1_048_576) {
+      this.#strike(running, running.link.isStopped ? null : (busy ?? late[0] ?? null), 'time');
+    } else if ((bytes ?? 0) > this.#options.rssMb * 1_048_576) {
       this.#strike(running, blamed(running, 'memory'), 'memory');
-    } else running.withinAt = now;
+    } else if (!running.growth.isExcessive) running.withinAt = now;
   }
 
   /** Ends the runner because of a call that nothing else can end. */
-  #strike(running: Running, guilty: LiveCall | null, why: 'time' | 'memory'): void {
-    running.wasStruck = true;
-    if (why === 'time') guilty?.fail('function-timeout', 'The function took too long and could not be interrupted');
-    else guilty?.fail('function-out-of-memory', 'The function used too much memory');
-    const reason = why === 'time' ? 'It could not be interrupted' : 'It used too much memory';
-    if (guilty === null) this.#ends.push(performance.now());
+  #strike(running: Running, guilty: LiveCall | null, why: keyof typeof STRIKES): void {
+    const { code, message, reason } = STRIKES[why];
+    guilty?.fail(code, message);
+    if (guilty === null) this.#restarts.ended();
     else this.#events.onStrike(guilty.call, reason);
     running.link.end();
   }
 
-  /** A runner has ended: by itself, from outside, or by this class. */
-  #ended(running: Running): void {
+  /** Ends the runner for something that no call did. */
+  #giveUp(running: Running): void {
+    this.#restarts.ended();
+    running.link.end();
+  }
+
+  /** A runner has ended: by itself, from outside, or by this class, which has dealt with the reason then. */
+  #ended(running: Running, end: RunnerEnd): void {
     if (this.#running === running) this.#running = null;
-    const left = [...running.calls.values()].filter((live) => !live.isOver);
-    const guilty = running.wasStruck || this.#isStopped ? null : blamed(running, 'end');
-    if (guilty !== null) this.#events.onStrike(guilty.call, 'It ended the program that ran it');
-    else if (!running.wasStruck) this.#ends.push(performance.now());
-    for (const live of left) live.fail('function-runtime-restarted', RESTARTED_MESSAGE);
+    if (end.by !== 'server' && !this.#isStopped) this.#blame(running, end);
+    for (const live of running.calls.values()) {
+      if (!live.isOver) live.fail('function-runtime-restarted', RESTARTED_MESSAGE);
+    }
     for (const resolve of running.checks.values()) resolve(null);
+  }
+
+  /** What comes from outside is no fault of a function, unless one of them used more memory than it may. */
+  #blame(running: Running, end: Exclude<RunnerEnd, { by: 'server' }>): void {
+    const isSystem = end.by === 'system';
+    const guilty = isSystem && !running.growth.isExcessive ? null : blamed(running, isSystem ? 'memory' : 'end');
+    if (isSystem) this.#events.onKilled?.(end.signal);
+    this.#strike(running, guilty, isSystem ? 'memory' : 'end');
   }
 
   #awake(): void {
     if (this.#idle !== null) clearTimeout(this.#idle);
     this.#idle = null;
-    this.#watch ??= setInterval(() => this.#look(), WATCH_MS);
+    if (this.#watch !== null) return;
+    this.#lookedAt = performance.now();
+    this.#watch = setInterval(() => this.#look(), WATCH_MS);
   }
 
   /** Without calls nothing is watched, and after a while the runner ends. */
@@ -265,13 +275,8 @@ export class IsolateSandbox implements Sandbox {
     if (running !== null && running.calls.size + running.checks.size > 0) return;
     this.#sleep();
     if (running === null) return;
-    this.#idle = setTimeout(() => this.#endIdle(running), this.#options.idleMs);
+    this.#idle = setTimeout(() => running.link.end(), this.#options.idleMs);
     this.#idle.unref();
-  }
-
-  #endIdle(running: Running): void {
-    running.link.end();
-    this.#ends.pop();
   }
 
   #sleep(): void {

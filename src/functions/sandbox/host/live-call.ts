@@ -33,7 +33,7 @@ export class LiveCall {
   readonly outcome: Promise<CallOutcome>;
   readonly #resolve: (outcome: CallOutcome) => void;
   /** When it is ended from outside, by `performance.now()`. */
-  readonly deadline: number;
+  deadline: number;
   /** When its code was given something to do last, by `performance.now()`. */
   activeAt = performance.now();
   #isOver = false;

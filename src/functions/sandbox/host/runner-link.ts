@@ -20,19 +20,43 @@ const PAGE_BYTES = 4_096;
 /** The kernel ends the runner before any other program when memory runs out. */
 const OOM_SCORE = '1000';
 
+/** Milliseconds for the system to tell how a runner has ended whose pipe is closed. */
+const EXIT_MS = 1_000;
+/** Signals that a program gets for what it does itself. The system or a person sends all others. */
+const OWN_SIGNALS: ReadonlySet<NodeJS.Signals> = new Set([
+  'SIGABRT',
+  'SIGBUS',
+  'SIGFPE',
+  'SIGILL',
+  'SIGSEGV',
+  'SIGSYS',
+  'SIGTRAP',
+]);
+
+/**
+ * Why a runner has ended: `server` ended it; it crashed, or sent what it must not (`itself`); or a signal came from outside (`system`),
+ * for example from the kernel when memory ran out.
+ */
+export type RunnerEnd =
+  | { readonly by: 'server' | 'itself' }
+  | { readonly by: 'system'; readonly signal: NodeJS.Signals };
+
 export interface LinkEvents {
   readonly onMessage: (message: RunnerMessage, body: string) => void;
-  /** It has ended, for whatever reason. Called once. */
-  readonly onEnd: () => void;
+  /** It has ended. Called once. */
+  readonly onEnd: (end: RunnerEnd) => void;
 }
 
 export class RunnerLink {
   readonly #child: ChildProcess;
   readonly #pipe: Socket;
   readonly #writer: FrameWriter;
-  readonly #statm: string | null;
+  /** What the system tells of the process; null where it does not. */
+  readonly #proc: string | null;
   readonly #events: LinkEvents;
   #hasEnded = false;
+  /** Runs from the first sign that the runner is gone until the system tells how it has ended. */
+  #exiting: NodeJS.Timeout | null = null;
 
   constructor(jitless: boolean, events: LinkEvents) {
     this.#events = events;
@@ -45,19 +69,21 @@ export class RunnerLink {
     });
     this.#pipe = this.#child.stdio[PIPE] as Socket;
     this.#writer = new FrameWriter((bytes) => this.#pipe.write(bytes));
-    this.#statm = process.platform === 'linux' ? `/proc/${this.#child.pid}/statm` : null;
+    this.#proc = process.platform === 'linux' ? `/proc/${this.#child.pid}` : null;
     const reader = new FrameReader(MAX_FRAME_BYTES, (frame) => this.#take(frame));
     this.#pipe.on('data', (chunk: Buffer) => {
       try {
         if (!this.#hasEnded) reader.push(chunk);
       } catch {
-        this.end();
+        this.distrust();
       }
     });
-    this.#pipe.on('error', () => this.end());
-    this.#pipe.on('close', () => this.end());
-    this.#child.on('error', () => this.end());
-    this.#child.on('exit', () => this.end());
+    this.#pipe.on('error', () => this.#gone());
+    this.#pipe.on('close', () => this.#gone());
+    this.#child.on('error', () => this.distrust());
+    this.#child.on('exit', () => this.#gone());
+    // Comes after both the exit and the last bytes of the pipe.
+    this.#child.on('close', (_code, signal) => this.#finish(endOf(signal)));
     if (process.platform === 'linux') raiseOomScore(this.#child.pid);
   }
 
@@ -65,15 +91,31 @@ export class RunnerLink {
     return this.#child.pid;
   }
 
+  /** Whether it is gone, or about to be: it takes no more calls. */
+  get isGone(): boolean {
+    return this.#hasEnded || this.#exiting !== null;
+  }
+
   send(message: ServerMessage, body = ''): void {
-    if (!this.#hasEnded) this.#writer.send(message, body);
+    if (!this.isGone) this.#writer.send(message, body);
   }
 
   /** Bytes of memory that the runner holds; null where the system does not tell. */
   get rss(): number | null {
-    if (this.#statm === null || this.#hasEnded) return null;
+    const pages = this.#read('statm')?.split(' ')[1];
+    // A process that is ending holds nothing any more.
+    return pages === undefined || pages === '0' ? null : Number(pages) * PAGE_BYTES;
+  }
+
+  /** Whether a signal or a debugger holds it, so that no code in it can go on. */
+  get isStopped(): boolean {
+    return /\) [Tt] /.test(this.#read('stat') ?? '');
+  }
+
+  #read(name: string): string | null {
+    if (this.#proc === null || this.#hasEnded) return null;
     try {
-      return Number(readFileSync(this.#statm, 'latin1').split(' ')[1]) * PAGE_BYTES;
+      return readFileSync(`${this.#proc}/${name}`, 'latin1');
     } catch {
       return null;
     }
@@ -81,18 +123,39 @@ export class RunnerLink {
 
   /** Ends it at once. */
   end(): void {
+    this.#finish({ by: 'server' });
+  }
+
+  /** Ends it at once, because it did what it must not do. */
+  distrust(): void {
+    this.#finish({ by: 'itself' });
+  }
+
+  /** It is gone, or has closed its pipe; how it has ended is not known yet. */
+  #gone(): void {
+    if (this.#hasEnded) return;
+    this.#exiting ??= setTimeout(() => this.#finish(endOf(this.#child.signalCode)), EXIT_MS);
+  }
+
+  #finish(end: RunnerEnd): void {
+    if (this.#exiting !== null) clearTimeout(this.#exiting);
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     this.#child.kill('SIGKILL');
     this.#pipe.destroy();
-    this.#events.onEnd();
+    this.#events.onEnd(end);
   }
 
   #take({ head, body }: Frame): void {
     const message = readRunnerMessage(head);
-    if (message === null) this.end();
+    if (message === null) this.distrust();
     else this.#events.onMessage(message, body);
   }
+}
+
+/** @param signal that ended it; null when it has exited, or still runs without its pipe */
+function endOf(signal: NodeJS.Signals | null): RunnerEnd {
+  return signal === null || OWN_SIGNALS.has(signal) ? { by: 'itself' } : { by: 'system', signal };
 }
 
 /** The runner as this program is: sources in a clone, JavaScript in the package. */

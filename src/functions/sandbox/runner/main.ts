@@ -27,6 +27,9 @@ pipe.on('end', die);
 pipe.on('close', die);
 pipe.on('error', die);
 
+// Ctrl-C and a stop of the service reach all processes. The server ends the runner when the calls in it have ended.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
+
 function take(message: ServerMessage, body: string): void {
   switch (message.type) {
     case 'load':

@@ -13,6 +13,8 @@ import type { Course } from './run-slots.ts';
 
 /** When a run is due again that was given back, in milliseconds. */
 const BACK_MS = 1_000;
+/** The same for one that was interrupted again and again. */
+const MOST_BACK_MS = 60_000;
 /** The event that a run was made of, if it tells of a function: the input begins with its id and type. */
 const OF_FUNCTION = /^\{"id":"[\d-]+","type":"system\.function\./;
 
@@ -49,14 +51,19 @@ export class Aftermath {
     this.#parts = parts;
   }
 
-  /** @param isStopping whether this process ends: then an attempt that it cut short does not count */
+  /**
+   * An attempt that was interrupted does not count, whatever interrupted it.
+   * @param isStopping whether this process ends: then the run is due at once
+   */
   async of(run: RunRow, token: string, end: AttemptEnd, isStopping: boolean): Promise<After> {
     const { store, now } = this.#parts;
-    const isCut = end.kind === 'failed' && isStopping && end.error.code === DIED.code;
-    if (end.kind === 'not-tried' || isCut) {
-      const dueAt = new Date(now() + (isCut ? 0 : BACK_MS));
+    if (end.kind === 'not-tried' || end.kind === 'interrupted') {
+      const isInterrupted = end.kind === 'interrupted' && !isStopping;
+      const { interruptions = 0 } = run;
+      const pause = isInterrupted ? Math.min(MOST_BACK_MS, BACK_MS * 2 ** interruptions) : BACK_MS;
+      const dueAt = new Date(now() + (end.kind === 'interrupted' && isStopping ? 0 : pause));
       // Until the database can be reached it cannot be given back; who runs the queue next takes it over.
-      await this.#persist(() => store.giveBack(run._id, token, dueAt));
+      await this.#persist(() => store.giveBack(run._id, token, dueAt, isInterrupted));
       return { course: 'other', dueAt, hasNext: false };
     }
     if (end.kind === 'lost') return { course: 'other', dueAt: null, hasNext: false };

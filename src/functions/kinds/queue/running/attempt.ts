@@ -36,6 +36,8 @@ export type AttemptEnd =
   | { readonly kind: 'failed'; readonly fields: AttemptFields; readonly error: RunError }
   /** Another process has taken the run. */
   | { readonly kind: 'lost' }
+  /** Something else than the function ended what ran its code. */
+  | { readonly kind: 'interrupted' }
   /** The function could not be called, or the database went away. */
   | { readonly kind: 'not-tried'; readonly cause: unknown };
 
@@ -87,6 +89,7 @@ export async function attempt(
     if (error instanceof RunLost) return { kind: 'lost' };
     if (error instanceof CallFailed) {
       const fault = errorOf(error.report.outcome) ?? unknownError();
+      if (fault.code === 'function-runtime-restarted') return { kind: 'interrupted' };
       return { kind: 'failed', fields: fieldsOf(error.report, fault, fn), error: fault };
     }
     if (error instanceof MillraceError && NOT_TRIED.has(error.code)) return { kind: 'not-tried', cause: error };

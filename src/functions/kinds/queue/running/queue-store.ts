@@ -167,9 +167,13 @@ export class QueueStore {
     return (await translated(() => this.#runs.updateOne({ _id: id, token }, change))).matchedCount === 1;
   }
 
-  /** Gives back a run that was not tried through no fault of its function: the attempt does not count. */
-  async giveBack(id: string, token: string, dueAt: Date): Promise<void> {
-    const change = { $set: { state: 'waiting', token: null, dueAt }, $inc: { attempt: -1 } } as const;
+  /**
+   * Gives back a run that was not tried, or not to its end, through no fault of its function: the attempt does not count.
+   * @param isInterrupted whether it had begun
+   */
+  async giveBack(id: string, token: string, dueAt: Date, isInterrupted: boolean): Promise<void> {
+    const $inc = { attempt: -1, ...(isInterrupted ? { interruptions: 1 } : {}) };
+    const change = { $set: { state: 'waiting', token: null, dueAt }, $inc } as const;
     await translated(() => this.#runs.updateOne({ _id: id, token }, change));
   }
 

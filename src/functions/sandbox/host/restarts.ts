@@ -1,0 +1,31 @@
+/** How long a runner waits before it is started again, so that one that cannot live costs little. */
+import { setTimeout as pause } from 'node:timers/promises';
+
+/** Ends of the runner within a minute that cause no pause yet. */
+const FREE_ENDS = 3;
+const MINUTE_MS = 60_000;
+const MAX_PAUSE_MS = 5_000;
+
+export class Restarts {
+  readonly #firstPauseMs: number;
+  /** When runners have ended for which no function is to blame. The others are counted as strikes, and nobody waits for them. */
+  readonly #ends: number[] = [];
+
+  /** @param firstPauseMs milliseconds of the first pause; doubled each time */
+  constructor(firstPauseMs: number) {
+    this.#firstPauseMs = firstPauseMs;
+  }
+
+  /** A runner has ended for which no function is to blame. */
+  ended(): void {
+    this.#ends.push(performance.now());
+  }
+
+  /** Resolves when the next runner may be started. */
+  async wait(): Promise<void> {
+    const since = performance.now() - MINUTE_MS;
+    while ((this.#ends[0] ?? Number.POSITIVE_INFINITY) < since) this.#ends.shift();
+    const extra = this.#ends.length - FREE_ENDS;
+    if (extra > 0) await pause(Math.min(MAX_PAUSE_MS, this.#firstPauseMs * 2 ** (extra - 1)));
+  }
+}
