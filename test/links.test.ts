@@ -28,7 +28,7 @@ function anchorsOf(page: string): ReadonlySet<string> {
 }
 
 t.test('every link of a page leads to a file and a heading', async (t) => {
-  const pages = globSync(['*.md', 'docs/**/*.md'], { cwd: ROOT });
+  const pages = globSync(['*.md', 'docs/**/*.md', 'bench/*.md', 'test/*.md'], { cwd: ROOT });
   const faults: string[] = [];
   let links = 0;
   for (const page of pages) {
