@@ -43,3 +43,14 @@ t.test('every link of a page leads to a file and a heading', async (t) => {
   t.ok(links > 100, `${links} links`);
   t.same(faults, []);
 });
+
+t.test('the index of the decisions links to each of them', async (t) => {
+  const index = readFileSync(join(ROOT, 'docs/decisions/README.md'), 'utf8');
+  const decisions = globSync('[0-9]*.md', { cwd: join(ROOT, 'docs/decisions') });
+  t.ok(decisions.length > 20, `${decisions.length} decisions`);
+  t.same(
+    decisions.filter((decision) => !index.includes(`](${decision}) |`)),
+    [],
+    'each has a line in docs/decisions/README.md',
+  );
+});
