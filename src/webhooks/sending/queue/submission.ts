@@ -12,18 +12,22 @@ import { ENDED_KEPT_MS, expiry, WAITING_KEPT_MS } from './retention.ts';
 const MAX_BATCH = 500;
 const MAX_CHARACTERS = 4 * 1_024 * 1_024;
 
-/** Cuts deliveries into batches, in their order. */
+/** Cuts deliveries into batches, in their order. A body counts once in a batch, because it is stored once. */
 export function* insertBatches(deliveries: readonly NewDelivery[]): Generator<readonly NewDelivery[]> {
   let batch: NewDelivery[] = [];
+  let bodies = new Set<string>();
   let characters = 0;
   for (const one of deliveries) {
-    if (batch.length === MAX_BATCH || (batch.length > 0 && characters + one.body.length > MAX_CHARACTERS)) {
+    const more = bodies.has(one.body) ? 0 : one.body.length;
+    if (batch.length === MAX_BATCH || (batch.length > 0 && characters + more > MAX_CHARACTERS)) {
       yield batch;
       batch = [];
+      bodies = new Set();
       characters = 0;
     }
     batch.push(one);
-    characters += one.body.length;
+    if (!bodies.has(one.body)) characters += one.body.length;
+    bodies.add(one.body);
   }
   if (batch.length > 0) yield batch;
 }

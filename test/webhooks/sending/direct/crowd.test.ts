@@ -2,6 +2,7 @@
 import { createServer } from 'node:net';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import t, { type Test } from 'tap';
+import { openMongo } from '../../../../src/database/mongo.ts';
 import { testMongo } from '../../../helpers/mongo.ts';
 import { until } from '../../../helpers/until.ts';
 import { newDelivery, newEndpoint } from '../../../helpers/webhooks/endpoints.ts';
@@ -121,3 +122,22 @@ for (const [title, what] of CROWDS) {
     await crowd(t, what);
   });
 }
+
+t.test('a large body that all endpoints get is stored once, with all deliveries of it', async (t) => {
+  const place = await testMongo(t);
+  const world = await openDirect(t, place);
+  const receiver = await startReceiver(t);
+  const endpoints = Array.from({ length: 100 }, (_, n) => newEndpoint(`${receiver.url}/${n}`));
+  for (const endpoint of endpoints) await world.sender.ensureEndpoint(endpoint);
+  const large = (id: string) => `{"id":"${id}","data":"${'x'.repeat(100_000)}"}`;
+  const deliveries = ['1-1', '1-2'].flatMap((event, n) =>
+    endpoints.map(({ id }) => newDelivery(id, n + 1, { body: large(event) })),
+  );
+  await world.sender.submit(deliveries);
+  const { log, close } = await openMongo(place);
+  t.teardown(close);
+  t.equal(await log.collection('webhook_bodies').countDocuments(), 2);
+  t.equal(await log.collection('webhook_deliveries').countDocuments(), 200);
+  await until(() => receiver.received.length === 200, 'all got both');
+  t.strictSame(new Set(receiver.received.map(({ body }) => body)), new Set(['1-1', '1-2'].map(large)));
+});
