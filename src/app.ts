@@ -120,7 +120,7 @@ export async function buildApp(parts: Parts, log: Logger): Promise<FastifyInstan
   await app.register(async function open(context) {
     const details = async () => ({ events: await parts.events.inShort() });
     await context.register(healthRoutes, { ...parts, ...(parts.config.mode === 'development' ? { details } : {}) });
-    await context.register(pageRoutes);
+    await context.register(pageRoutes, parts);
     if (parts.config.mode === 'development') await context.register(exampleRoutes);
   });
 

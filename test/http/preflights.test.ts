@@ -10,9 +10,12 @@ const preflight = (origin: string, more: Record<string, string> = {}) => ({
   headers: { origin, 'access-control-request-method': 'PATCH', ...more },
 });
 
+/** Origins of pages inside apps. */
+const APPS = ['capacitor://localhost', 'ionic://localhost', 'tauri://localhost', 'app://.'];
+
 for (const mode of ['development', 'production']) {
   t.test(`a preflight in ${mode}`, async (t) => {
-    const settings = { MILLRACE_MODE: mode, MILLRACE_CORS_ORIGINS: 'https://app.example' };
+    const settings = { MILLRACE_MODE: mode, MILLRACE_CORS_ORIGINS: ['https://app.example', ...APPS].join() };
     const { parts } = await buildTestApp(t, settings);
     const lines: Record<string, unknown>[] = [];
     const write = (text: string) => {
@@ -26,9 +29,22 @@ for (const mode of ['development', 'production']) {
     const allowed = await app.inject(preflight('https://app.example'));
     t.equal(allowed.statusCode, 204);
     t.equal(allowed.headers['access-control-allow-origin'], 'https://app.example');
+    for (const origin of APPS) {
+      for (const request of [preflight(origin), { url: '/api/notes', headers: { origin } }]) {
+        const { headers, statusCode } = await app.inject(request);
+        t.equal(headers['access-control-allow-origin'], origin);
+        t.not(statusCode, 403, origin);
+      }
+    }
     t.strictSame(lines, []);
 
-    for (const origin of ['https://other.example', 'null', 'https://app.example.evil.example']) {
+    for (const origin of [
+      'https://other.example',
+      'capacitor://other',
+      'tauri://localhost:1',
+      'null',
+      'https://app.example.evil.example',
+    ]) {
       const refused = await app.inject(preflight(origin));
       t.notOk(refused.headers['access-control-allow-origin'], origin);
       const [line, ...more] = lines.splice(0);

@@ -1,6 +1,84 @@
 /** Reports about clients, proxies and the addresses of both. */
 import assert from 'node:assert/strict';
-import type { Report } from './report.ts';
+import { once } from 'node:events';
+import { WebSocket } from 'ws';
+import { startLyingProvider } from '../helpers/providers/lying-provider.ts';
+import { newBrowser, newClient } from '../helpers/providers/sign-in-world.ts';
+import type { Product, Report } from './report.ts';
+
+const APP_ORIGINS = ['capacitor://localhost', 'ionic://localhost', 'tauri://localhost', 'app://bundle'];
+const NATIVE = [
+  'com.example.app:/signed-in',
+  'myapp://signed-in',
+  'exp://192.168.1.5:8081/--/in',
+  'http://127.0.0.1:5555/cb',
+];
+const NO_APPS = [
+  'javascript:alert(1)',
+  'javascript://app/%0aalert(1)',
+  'data:text/html,x',
+  'file:///etc/passwd',
+  'intent://app/',
+  'COM.example.app:/signed-in',
+  'com.example.app:signed-in',
+  'com.example.app:/*',
+  'com.example.app:/x?next=1',
+];
+
+async function appOrigins(product: Product): Promise<void> {
+  const { call, url } = await product.another({ MILLRACE_CORS_ORIGINS: APP_ORIGINS.join(', ') });
+  for (const [origin, isAllowed] of [
+    ...APP_ORIGINS.map((one) => [one, true] as const),
+    ['app://other', false] as const,
+  ]) {
+    const asks = { 'access-control-request-method': 'PATCH', 'access-control-request-headers': 'authorization' };
+    const expected = isAllowed ? origin : null;
+    const allowed = ({ headers }: { headers: Headers }) => headers.get('access-control-allow-origin');
+    assert.equal(allowed(await call('OPTIONS', '/api/notes', { headers: { origin, ...asks }, token: null })), expected);
+    assert.equal(allowed(await call('GET', '/api/notes', { headers: { origin } })), expected);
+    const socket = new WebSocket(`${url.replace('http', 'ws')}/realtime`, 'millrace.v1', { origin });
+    socket.once('open', () => socket.send('{"type":"hello"}'));
+    if (isAllowed) assert.match(String((await once(socket, 'message'))[0]), /"welcome"/);
+    else assert.equal((await once(socket, 'close'))[0], 4403);
+    socket.terminate();
+  }
+}
+
+async function nativeRedirects(product: Product): Promise<void> {
+  const ends: (() => unknown)[] = [];
+  const liar = await startLyingProvider({ teardown: (end: () => unknown) => void ends.push(end) } as never);
+  try {
+    const { url, call } = await product.another({
+      MILLRACE_EGRESS_ALLOW: '127.0.0.0/8, ::1/128',
+      MILLRACE_REGISTRATION: 'open',
+    });
+    for (const redirect of NO_APPS) {
+      const { status } = await call('PUT', '/admin/settings', { body: { redirects: [redirect] } });
+      assert.equal(status, 400, redirect);
+    }
+    assert.equal((await call('PUT', '/admin/settings', { body: { redirects: NATIVE } })).status, 200);
+    const { issuer, clientId, clientSecret } = liar;
+    const provider = { name: 'acme', kind: 'oidc', issuer, clientId, clientSecret, register: true, pkce: false };
+    assert.equal((await call('POST', '/admin/providers', { body: provider })).status, 201);
+    for (const redirect of [...NATIVE, 'http://127.0.0.1:60123/cb']) {
+      const { challenge, verifier } = newClient();
+      const begin = (to: string, more: Record<string, string> = { code_challenge: challenge }) =>
+        `${url}/auth/acme?${new URLSearchParams({ redirect: to, code_challenge_method: 'S256', ...more })}`;
+      const { url: end } = await newBrowser({ apps: ['null', new URL(redirect).origin] }).goto(begin(redirect));
+      assert.ok(end.href.startsWith(`${redirect}?code=`), end.href);
+      const body = { code: end.searchParams.get('code'), codeVerifier: verifier };
+      assert.equal((await call('POST', '/auth/exchange', { body, token: null })).status, 200);
+      const refused = await fetch(begin(redirect, {}), { redirect: 'manual' });
+      assert.ok(refused.headers.get('location')?.startsWith(`${redirect}?error=invalid-parameter`));
+      for (const other of [`${redirect}/x`, `${redirect}?x=1`, redirect.toUpperCase(), 'javascript:alert(1)']) {
+        const response = await fetch(begin(other), { redirect: 'manual' });
+        assert.deepEqual([response.status, response.headers.get('location')], [400, null], other);
+      }
+    }
+  } finally {
+    for (const end of ends) await end();
+  }
+}
 
 export const reports: readonly Report[] = [
   {
@@ -104,5 +182,15 @@ export const reports: readonly Report[] = [
         assert.equal(other.headers.get('access-control-allow-origin'), null);
       }
     },
+  },
+  {
+    point: 'A5',
+    title: 'Pages inside apps send requests and open sockets from origins with schemes of their own.',
+    run: appOrigins,
+  },
+  {
+    point: 'A5',
+    title: 'A sign-in ends at a listed native app, with PKCE, and at no other scheme.',
+    run: nativeRedirects,
   },
 ];

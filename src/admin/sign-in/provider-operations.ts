@@ -35,7 +35,9 @@ const CHECKED_SHAPE = shape(
 const REDIRECTS = Type.Array(Type.String({ minLength: 1, maxLength: 2_048 }), {
   maxItems: 200,
   uniqueItems: true,
-  description: 'Addresses that a sign-in by a provider may end at. A redirect must be equal to one of them.',
+  description:
+    'Addresses that a sign-in by a provider may end at, those of native apps too. A redirect must be equal to one of them; the ' +
+    'port of http://127.0.0.1 and http://[::1] is free.',
 });
 /** The body of `PUT /admin/settings`. */
 export const SETTINGS_BODY = Type.Object({ redirects: REDIRECTS }, { additionalProperties: false });

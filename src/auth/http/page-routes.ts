@@ -1,22 +1,40 @@
 /** Serves the pages behind links in letters, and the one to sign in at. Not here: their content (…-page.ts). */
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { outsideContract } from '../../contract/operation.ts';
+import { opensApp } from '../../kernel/config/redirects.ts';
+import { parameters } from '../../kernel/request.ts';
+import { redirectNotAllowed } from '../flows/provider-refusal.ts';
 import { SIGN_IN_PATH } from '../flows/provider-sign-in.ts';
+import type { Redirects } from '../providers/redirects.ts';
 import { LINK_PAGES } from './link-pages.ts';
+import { OPEN_APP_PATH, openAppPage } from './open-app-page.ts';
 import { SIGN_IN_PAGE } from './sign-in-page.ts';
+import type { SmallPage } from './small-page.ts';
 
-export async function pageRoutes(app: FastifyInstance): Promise<void> {
+export interface PageRoutesOptions {
+  readonly redirects: Pick<Redirects, 'allows'>;
+}
+
+export async function pageRoutes(app: FastifyInstance, { redirects }: PageRoutesOptions): Promise<void> {
+  const config = outsideContract('A page for a browser');
   // The address that set-up links had before. Browsers keep what stands after `#`, where the secret is.
-  app.get('/setup', { config: outsideContract('A page for a browser') }, async (_request, reply) =>
+  app.get('/setup', { config }, async (_request, reply) =>
     reply.header('cache-control', 'no-store').redirect('/dashboard/setup', 302),
   );
-  for (const [path, { html, policy }] of Object.entries({ ...LINK_PAGES, [SIGN_IN_PATH]: SIGN_IN_PAGE })) {
-    app.get(path, { config: outsideContract('A page for a browser') }, async (_request, reply) =>
-      reply
-        .header('content-security-policy', policy)
-        .header('cache-control', 'no-store')
-        .type('text/html; charset=utf-8')
-        .send(html),
-    );
+  for (const [path, page] of Object.entries({ ...LINK_PAGES, [SIGN_IN_PATH]: SIGN_IN_PAGE })) {
+    app.get(path, { config }, async (_request, reply) => send(reply, page));
   }
+  app.get(OPEN_APP_PATH, { config }, async (request, reply) => {
+    const url = parameters(request, ['to']).get('to') ?? '';
+    if (!opensApp(url) || !redirects.allows(url)) throw redirectNotAllowed();
+    return send(reply, openAppPage(url));
+  });
+}
+
+function send(reply: FastifyReply, { html, policy }: SmallPage): FastifyReply {
+  return reply
+    .header('content-security-policy', policy)
+    .header('cache-control', 'no-store')
+    .type('text/html; charset=utf-8')
+    .send(html);
 }

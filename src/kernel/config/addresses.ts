@@ -1,5 +1,6 @@
 /** Addresses: of servers and proxies as settings name them, and of clients as they are counted. Pure. */
 import { BlockList, isIP, isIPv6 } from 'node:net';
+import { isAppScheme } from './schemes.ts';
 
 /** Names that stand for ranges of addresses where proxies are trusted. */
 const RANGES: ReadonlyMap<string, readonly string[]> = new Map([
@@ -48,8 +49,10 @@ export function isAddressFault(setting: string, value: unknown): boolean {
 function isOrigin(part: string): boolean {
   const origin = withoutSlash(part.trim());
   if (origin === '') return true;
-  if (!/^[a-z][a-z0-9+.-]*:\/\/[^/?#@*\s]+$/.test(origin) || !URL.canParse(origin)) return false;
-  return !/^https?:/.test(origin) || new URL(origin).origin === origin;
+  const [, scheme = ''] = /^([a-z][a-z0-9+.-]*):\/\/[^/?#@*\s]+$/.exec(origin) ?? [];
+  if (scheme === '' || !URL.canParse(origin)) return false;
+  const url = new URL(origin);
+  return /^https?$/.test(scheme) ? url.origin === origin : isAppScheme(scheme) && url.href === origin;
 }
 
 /**

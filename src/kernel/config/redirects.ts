@@ -1,40 +1,77 @@
 /**
- * The addresses that a sign-in may end at. An address is compared as text with a list of addresses in their one normal
- * spelling, so that nothing is left to the interpretation of a URL (RFC 9700 section 2.1). Pure.
+ * The URLs that a sign-in may end at. A URL is compared as text with a list of URLs in their one normal spelling, so that nothing
+ * is left to the interpretation of a URL (RFC 9700 section 2.1). Only the port of an app on the user's own machine is free
+ * (RFC 8252 section 7.3). Pure.
  */
 import { isLoopback } from './loopback.ts';
+import { isAppScheme } from './schemes.ts';
 import type { Settings } from './settings.ts';
 
 const MAX_LENGTH = 2_048;
+/** Addresses, not the name `localhost`, which another machine could own (RFC 8252 section 8.3). */
+const LOOPBACK = /^http:\/\/(?:127\.0\.0\.1|\[::1\])(?::([1-9]\d{0,4}))?(?=\/)/;
+const MAX_PORT = 65_535;
 
 /**
- * Whether a sign-in may end at this address: it is one of the list, character by character. There is no match by host,
- * prefix or pattern, and no query.
- * @param allowed addresses without a fault ({@link redirectFault})
+ * Whether a sign-in may end at this URL: it is one of the list, character by character, or differs from an `http` URL at
+ * 127.0.0.1 or [::1] in the port alone. There is no match by host, prefix or pattern, and no query.
+ * @param allowed URLs without a fault ({@link redirectFault})
  */
 export function isAllowedRedirect(address: string, allowed: readonly string[]): boolean {
-  return allowed.includes(address);
+  if (allowed.includes(address)) return true;
+  const anyPort = withoutLoopbackPort(address);
+  return anyPort !== null && allowed.some((one) => withoutLoopbackPort(one) === anyPort);
+}
+
+/** Whether a URL opens a native app by a scheme of its own. @param address without a fault */
+export function opensApp(address: string): boolean {
+  return !/^https?:/.test(address);
 }
 
 /**
- * What is wrong with an address for the list: a sentence; null for nothing.
+ * What is wrong with a URL for the list: a sentence; null for nothing.
  * @param mode in production, http is for loopback addresses only (apps on the user's own machine, RFC 8252 section 7.3)
  */
 export function redirectFault(address: string, mode: Settings['MILLRACE_MODE']): string | null {
   if (address.length > MAX_LENGTH) return `An address has at most ${MAX_LENGTH} characters`;
-  if (!/^https?:\/\//.test(address) || !URL.canParse(address)) {
-    return 'It must be a whole address that begins with https://';
+  const [, scheme] = /^([a-z][a-z0-9+.-]*):/i.exec(address) ?? [];
+  const isWeb = scheme !== undefined && /^https?$/i.test(scheme);
+  if (scheme === undefined || (isWeb && !/^https?:\/\//.test(address)) || !URL.canParse(address)) {
+    return 'It must be a whole address that begins with https://, or with the scheme of an app, such as com.example.app:/signed-in';
   }
   const url = new URL(address);
+  const fault = isWeb ? null : appFault(url.protocol.slice(0, -1), address);
+  if (fault !== null) return fault;
   if (url.username !== '' || url.password !== '' || address.includes('@')) return 'It must have no user name';
   if (address.includes('#')) return 'It must have no fragment';
   if (address.includes('?')) return 'It must have no query: the code is added as one';
   if (address.includes('*')) return 'There are no wildcards: each address is listed by itself';
   if (url.hostname.endsWith('.')) return 'Its host must not end with a dot';
-  if (/%2f|%5c|%2e/i.test(url.pathname)) return 'Its path must not hold an encoded slash or dot';
+  if (/%2f|%5c|%2e/i.test(`${url.host}${url.pathname}`)) return 'It must not hold an encoded slash or dot';
   if (url.protocol === 'http:' && mode === 'production' && !isLoopback(url.hostname)) {
     return 'In production it must begin with https://, except on this machine';
   }
   if (url.href !== address) return `It must be spelled as browsers do: ${url.href}`;
   return null;
+}
+
+/**
+ * What is wrong with the URL of a native app. A scheme with a dot is the reversed name of a domain, as RFC 8252 section 7.1 asks for;
+ * a shorter one is accepted where `//` follows, as in `myapp://signed-in` and `exp://`.
+ */
+function appFault(scheme: string, address: string): string | null {
+  if (!isAppScheme(scheme)) return `'${scheme}:' is not the scheme of an app`;
+  const rest = address.slice(scheme.length + 1);
+  if (!rest.startsWith('//') && !(scheme.includes('.') && rest.startsWith('/'))) {
+    return `After the scheme of an app follows a path: com.example.app:/signed-in, or myapp://signed-in`;
+  }
+  if (/[^\x21-\x7e]|[\\"<>^`{|}]/.test(address)) return 'It must hold only characters that a URL may have (RFC 3986)';
+  return null;
+}
+
+/** An `http` URL at a loopback address without its port; null for any other. */
+function withoutLoopbackPort(address: string): string | null {
+  const [found, port = '80'] = LOOPBACK.exec(address) ?? [];
+  if (found === undefined || Number(port) > MAX_PORT) return null;
+  return `${found.replace(/:[1-9]\d*$/, '')}${address.slice(found.length)}`;
 }

@@ -72,7 +72,8 @@ export const SETTINGS = Type.Object({
     },
   ),
   MILLRACE_CORS_ORIGINS: text(
-    'Comma-separated origins that browsers may call from. Development mode adds every loopback origin.',
+    'Comma-separated origins that browsers may call from, those of apps too: capacitor://localhost. Development mode adds ' +
+      'every loopback origin.',
     { expected: 'must be origins as browsers send them, with commas, such as https://app.example.org' },
   ),
   MILLRACE_TRUST_PROXY: text(
@@ -138,8 +139,8 @@ export const SETTINGS = Type.Object({
     }),
   ),
   MILLRACE_REDIRECTS: text(
-    'Comma-separated addresses that a sign-in by an identity provider may end at, exactly as they are. /admin/settings ' +
-      'can name more.',
+    'Comma-separated addresses that a sign-in by an identity provider may end at, exactly as they are. Native apps have ' +
+      'schemes of their own: com.example.app:/signed-in. /admin/settings can name more.',
     { expected: 'must be whole addresses with commas, such as https://app.example.org/signed-in' },
   ),
   MILLRACE_MASTER_KEY: text(

@@ -10,8 +10,18 @@ import {
   signInWorld,
 } from '../../helpers/providers/sign-in-world.ts';
 
+const NATIVE = 'com.example.app:/signed-in';
+
 t.test('where a flow may end, and what it needs to begin', async (t) => {
-  const world = await signInWorld(t);
+  const world = await signInWorld(t, {
+    MILLRACE_REDIRECTS: [
+      REDIRECT,
+      NATIVE,
+      'exp://192.168.1.5:8081/--/in',
+      'http://127.0.0.1:1/cb',
+      'http://[::1]/cb',
+    ].join(),
+  });
   const liar = await startLyingProvider(t);
   await world.provide(leadingTo('acme', liar));
   const begin = (change: Readonly<Record<string, string | null>>, accept = 'text/html') =>
@@ -41,6 +51,11 @@ t.test('where a flow may end, and what it needs to begin', async (t) => {
     `${REDIRECT}\n`,
     'javascript:alert(1)',
     'data:text/html,x',
+    'com.example.app:/other',
+    'com.example.app.evil:/signed-in',
+    'COM.example.app:/signed-in',
+    'http://127.0.0.1:1/other',
+    'http://localhost:1/cb',
     '/signin',
     '/dashboard',
     'http://localhost/dashboard/',
@@ -65,6 +80,35 @@ t.test('where a flow may end, and what it needs to begin', async (t) => {
   await t.test('at the pages of this server', async (t) => {
     for (const redirect of ['http://localhost/signin', 'http://localhost/dashboard']) {
       t.equal((await begin({ redirect })).statusCode, 302, redirect);
+    }
+  });
+
+  await t.test('at native apps, which need PKCE with every provider', async (t) => {
+    for (const provider of [{}, { pkce: false }]) {
+      await world.provide(leadingTo('acme', liar, provider));
+      for (const redirect of [
+        NATIVE,
+        'exp://192.168.1.5:8081/--/in',
+        'http://127.0.0.1:51004/cb',
+        'http://[::1]:9/cb',
+      ]) {
+        const client = newClient();
+        // A scheme of its own has the origin 'null'.
+        const browser = newBrowser({ apps: ['null', 'http://127.0.0.1:51004', 'http://[::1]:9'] });
+        const arrive = async () => (await browser.goto(world.beginning('acme', client, { redirect }))).url;
+        const end = await arrive();
+        t.equal(end.href.slice(0, redirect.length + 6), `${redirect}?code=`);
+        t.equal(end.searchParams.get('state'), client.state);
+        t.equal((await world.exchange(end.searchParams.get('code') ?? '', newClient().verifier)).statusCode, 401);
+        t.equal(
+          (await world.exchange((await arrive()).searchParams.get('code') ?? '', client.verifier)).statusCode,
+          200,
+        );
+        for (const change of [{ code_challenge: null }, { code_challenge_method: 'plain' }]) {
+          const refused = String((await begin({ redirect, ...change })).headers.location);
+          t.equal(refused.slice(0, redirect.length + 24), `${redirect}?error=invalid-parameter`);
+        }
+      }
     }
   });
 

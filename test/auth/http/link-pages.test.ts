@@ -87,3 +87,22 @@ t.test('the page that confirms an address', { skip: whyNoBrowser() ?? false }, a
   t.ok(await signIn(app, 'eve', NEXT));
   await t.rejects(signIn(app, 'eve', PASSWORD));
 });
+
+t.test(
+  'the page that opens a native app hands the secret over in the link',
+  { skip: whyNoBrowser() ?? false },
+  async (t) => {
+    const native = 'com.example.app:/here&there';
+    const { app } = await buildTestApp(t, { MILLRACE_REDIRECTS: native });
+    const url = await app.listen({ host: '127.0.0.1', port: 0 });
+    const page = await (await testBrowser(t)).newPage();
+    const complaints: string[] = [];
+    page.on('console', (message) => complaints.push(message.text()));
+    page.on('pageerror', (error) => complaints.push(error.message));
+    const opened = `${url}/open-app?to=${encodeURIComponent(native)}`;
+    await page.goto(`${opened}#secret`);
+    t.equal(await page.getByRole('link').getAttribute('href'), `${native}#secret`);
+    t.equal(page.url(), opened, 'the secret leaves the address');
+    t.strictSame(complaints, []);
+  },
+);

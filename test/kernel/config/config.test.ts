@@ -101,16 +101,31 @@ t.test('addresses that are none are faults, each in a sentence', async (t) => {
     'https://A.example',
     'https://a.example:443',
     'null',
+    'javascript://app',
+    'data://app',
+    'file://app',
+    'blob://app',
+    'ws://app.example',
+    'Capacitor://localhost',
+    'app://x/y',
   ]) {
     const given = `https://b.example,${origins}`;
     t.match(faultsOf({ MILLRACE_CORS_ORIGINS: given }), [/^MILLRACE_CORS_ORIGINS=.*: must be origins/], origins);
   }
-  for (const origins of ['https://a.example/', 'http://[::1]:8080, capacitor://localhost', 'https://a.example,']) {
+  for (const origins of [
+    'https://a.example/',
+    'http://[::1]:8080, capacitor://localhost',
+    'https://a.example,',
+    APP_ORIGINS,
+  ]) {
     t.ok(loadConfig({ MILLRACE_CORS_ORIGINS: origins }), origins);
   }
   t.match(faultsOf({ MONGODB_URL: 'x' }), [/must begin with mongodb:/]);
   t.match(faultsOf({ MILLRACE_MAIL_FROM: 'x' }), [/must be an e-mail address$/]);
 });
+
+const APP_ORIGINS =
+  'ionic://localhost,tauri://localhost/,app://.,app://-,app://bundle,chrome-extension://abc,com.example.app://x';
 
 function faultsOf(env: Record<string, string>): readonly string[] {
   try {

@@ -2,7 +2,22 @@
 import t from 'tap';
 import { isAllowedRedirect, redirectFault } from '../../../src/kernel/config/redirects.ts';
 
-const GOOD = ['https://app.example.org/done', 'https://app.example.org/', 'http://127.0.0.1:5173/', 'http://[::1]/cb'];
+const GOOD = [
+  'https://app.example.org/done',
+  'https://app.example.org/',
+  'http://127.0.0.1:5173/',
+  'http://[::1]/cb',
+  'http://localhost:5173/',
+  'com.example.app:/signed-in',
+  'com.example.app://signed-in',
+  'com.example.app:/',
+  'myapp://',
+  'myapp://signed-in/done',
+  'exp://192.168.1.5:8081/--/signed-in',
+  'exp+todo://expo-development-client/',
+  'capacitor://localhost/signed-in',
+  'com.googleusercontent.apps.12-ab:/oauth2redirect',
+];
 
 t.test('an address of the list is allowed, and nothing that resembles it', async (t) => {
   for (const address of GOOD) t.ok(isAllowedRedirect(address, GOOD), address);
@@ -32,9 +47,53 @@ t.test('an address of the list is allowed, and nothing that resembles it', async
     '//app.example.org/done',
     ' https://app.example.org/done',
     'https://app.example.org/done\n',
-    'http://127.0.0.1:5174/',
-    'http://localhost:5173/',
+    'http://localhost:5174/',
+    'http://localhost/',
     'javascript:alert(1)',
+    'COM.example.app:/signed-in',
+    'com.example.app:/signed-in/',
+    'com.example.app:/Signed-in',
+    'com.example.app:signed-in',
+    'com.example.app:///signed-in',
+    'com.example.app:/signed-in?x=1',
+    'com.example.app:/signed-in#',
+    'com.example.app.evil:/signed-in',
+    'com.example.ap:/signed-in',
+    'myapp:/',
+    'myapp://other',
+    'exp://192.168.1.5:8082/--/signed-in',
+    'capacitor://localhost:1/signed-in',
+  ];
+  for (const address of others) t.notOk(isAllowedRedirect(address, GOOD), address);
+});
+
+t.test('the port of an http URL at a loopback address is free, and nothing else of it is', async (t) => {
+  const free = [
+    'http://127.0.0.1/',
+    'http://127.0.0.1:5174/',
+    'http://127.0.0.1:1/',
+    'http://127.0.0.1:65535/',
+    'http://[::1]:51004/cb',
+  ];
+  for (const address of free) t.ok(isAllowedRedirect(address, GOOD), address);
+  const others = [
+    'http://127.0.0.1:0/',
+    'http://127.0.0.1:05174/',
+    'http://127.0.0.1:65536/',
+    'http://127.0.0.1:/',
+    'http://127.0.0.1:5174',
+    'http://127.0.0.1:5174/cb',
+    'http://127.0.0.1:5174/?x=1',
+    'http://127.0.0.1:5174/#',
+    'http://127.0.0.1:5174@evil.example/',
+    'http://127.0.0.1:5174.evil.example/',
+    'http://user@127.0.0.1:5174/',
+    'http://127.0.0.2:5173/',
+    'http://127.1:5174/',
+    'https://127.0.0.1:5174/',
+    'HTTP://127.0.0.1:5174/',
+    'http://[::1]:51004/',
+    'http://[0:0:0:0:0:0:0:1]/cb',
   ];
   for (const address of others) t.notOk(isAllowedRedirect(address, GOOD), address);
 });
@@ -62,8 +121,50 @@ t.test('the list takes only addresses without doubt', async (t) => {
     ['https://app.example.org/%2e%2e/', /encoded|spelled/],
     ['//app.example.org/', /whole address/],
     ['/done', /whole address/],
-    ['javascript:alert(1)', /whole address/],
+    ['javascript:alert(1)', /not the scheme of an app/],
     ['https://', /whole address/],
+    ['https:/app.example.org/', /whole address/],
+    ['signed-in', /whole address/],
+    ['com.example.app:signed-in', /follows a path/],
+    ['myapp:/signed-in', /follows a path/],
+    ['myapp:signed-in', /follows a path/],
+    ['com.example.app:/*', /wildcard/],
+    ['*://signed-in', /whole address/],
+    ['com.example.app:/signed-in?x=1', /query/],
+    ['com.example.app:/signed-in#x', /fragment/],
+    ['com.example.app://a@b/', /user name/],
+    ['com.example.app:/a%2fb', /encoded/],
+    ['myapp://a%2Fb', /encoded/],
+    ['com.example.app:/a/../b', /spelled/],
+    ['com.example.app:/a\\b', /characters/],
+    ['com.example.app:/a b', /characters/],
+    ['com.example.app:/ä', /characters/],
+    ['com.example.app:/a\n', /characters/],
+    ['Com.example.app:/signed-in', /spelled as browsers do: com\.example\.app:\/signed-in$/],
+    ...[
+      'javascript://app.example.org/%0aalert(1)',
+      'JavaScript://x/',
+      'data:text/html,x',
+      'data://text/html',
+      'vbscript://x',
+      'blob:https://app.example.org/1',
+      'file:///etc/passwd',
+      'about:blank',
+      'about://blank',
+      'filesystem:https://app.example.org/x',
+      'view-source:https://app.example.org/',
+      'ws://app.example.org/',
+      'wss://app.example.org/',
+      'ftp://app.example.org/',
+      'mailto:ada@example.org',
+      'tel:112',
+      'intent://app/',
+      'content://app/',
+      'urn:ietf:wg:oauth:2.0:oob',
+      'chrome://settings/',
+    ].map((address): [string, RegExp] => [address, /is not the scheme of an app/]),
+    [' javascript:alert(1)', /whole address/],
+    ['java\nscript:alert(1)', /whole address/],
     [`https://app.example.org/${'x'.repeat(3_000)}`, /at most/],
   ];
   for (const [address, fault] of refused) t.match(redirectFault(address, 'production'), fault, address.slice(0, 60));

@@ -37,8 +37,9 @@ export function Redirects() {
         Redirects
       </Title>
       <Text size="sm">
-        Pages of your apps at which a sign-in by a provider may end, exactly as the app sends them. The pages of this
-        server are always allowed.
+        Pages of your apps at which a sign-in by a provider may end, exactly as the app sends them, such as
+        https://app.example.org/signed-in, or com.example.app:/signed-in for a native app. The pages of this server are
+        always allowed.
       </Text>
       {data === undefined || data.redirects.length + data.always.length === 0 ? (
         <Text size="sm" c="dimmed">

@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Mode } from '../../../kernel/config/config.ts';
+import { opensApp } from '../../../kernel/config/redirects.ts';
 import { cookieScopeOf } from '../../../kernel/cookie-scope.ts';
 import { MillraceError } from '../../../kernel/errors.ts';
 import { checked } from '../../../kernel/parse-body.ts';
@@ -15,6 +16,7 @@ import { redirectNotAllowed } from '../../flows/provider-refusal.ts';
 import { SIGN_IN_PATH } from '../../flows/provider-sign-in.ts';
 import { linkSignInOff } from '../../identity/refusals.ts';
 import type { Redirects } from '../../providers/redirects.ts';
+import { OPEN_APP_PATH } from '../open-app-page.ts';
 import { preferredLanguage, refuseParameters, sessionOriginOf } from '../requests.ts';
 import { ASK_LINK, CONFIRM_LINK, LINKS } from './link-operations.ts';
 
@@ -47,7 +49,7 @@ export async function linkRoutes(app: FastifyInstance, options: LinkRoutesOption
     const ownPage = OWN_PAGES.find((page) => bases.some((one) => wanted === `${one}${page}`));
     if (ownPage !== undefined) return `${own}${ownPage}`;
     if (!redirects.allows(wanted)) throw redirectNotAllowed();
-    if (hasChallenge) return wanted;
+    if (hasChallenge) return opensApp(wanted) ? `${own}${OPEN_APP_PATH}?to=${encodeURIComponent(wanted)}` : wanted;
     const detail = 'A redirect to an app needs it: the cookie of this server does not reach the app';
     throw new MillraceError('invalid-body', "The member 'codeChallenge' is missing", {
       faults: [{ pointer: '/codeChallenge', code: 'invalid-body', detail }],
