@@ -12,7 +12,6 @@ import { Random, runSeed } from '../../helpers/random.ts';
 
 const BASE = 'https://app.example.org';
 const APP = 'https://todo.example.org/entered';
-const NATIVE = 'com.example.todo:/entered';
 const MINUTE = 60_000;
 const SIGN_IN = /^Sign in/;
 
@@ -244,31 +243,6 @@ t.test('signing in by a letter', async (t) => {
     t.match((await app1.enter({ token, codeVerifier: 'x'.repeat(43) })).json(), { code: 'link-unusable' });
     t.match((await app1.enter({ token, codeVerifier: verifier })).json(), { user: { username: 'lena' } });
   });
-
-  await t.test(
-    'a native app gets the link by a page of this server, because mail programs remove its scheme',
-    async (t) => {
-      await member('xenia');
-      const device = browserOf(app);
-      const verifier = randomBytes(32).toString('base64url');
-      const codeChallenge = createHash('sha256').update(verifier).digest('base64url');
-      const email = 'xenia@example.org';
-      t.match((await device.ask(email, { redirect: NATIVE })).json(), { errors: [{ pointer: '/codeChallenge' }] });
-      t.equal((await device.ask(email, { redirect: NATIVE, codeChallenge })).statusCode, 202);
-      const letter = await mailbox.next(email, SIGN_IN);
-      const { page, token } = linkIn(letter);
-      t.equal(page, `${BASE}/open-app?to=${encodeURIComponent(NATIVE)}`);
-      t.match(letter.html?.replaceAll('&#61;', '='), `href="${page}#${token}"`);
-      const shown = await app.inject(page.slice(BASE.length));
-      t.match(shown.body, `href="${NATIVE}"`);
-      for (const to of [APP, 'com.example.evil:/entered', 'javascript:alert(1)', `${NATIVE}?x=1`, '']) {
-        const refused = await app.inject(`/open-app?to=${encodeURIComponent(to)}`);
-        t.match(refused.json(), { status: 400, code: 'redirect-not-allowed' }, to);
-      }
-      t.match((await device.enter({ token })).json(), { code: 'link-unusable' });
-      t.match((await device.enter({ token, codeVerifier: verifier })).json(), { user: { username: 'xenia' } });
-    },
-  );
 
   await t.test('nobody is flooded: a letter a minute for each network, ten an hour in all', async (t) => {
     await member('bob');
