@@ -39,7 +39,7 @@ t.test('signing in by a letter', async (t) => {
   const settings = {
     MILLRACE_SMTP_URL: mailbox.url,
     MILLRACE_PUBLIC_URL: BASE,
-    MILLRACE_REDIRECTS: `${APP},${NATIVE}`,
+    MILLRACE_REDIRECTS: APP,
   };
   const { app, parts } = await buildTestApp(t, settings);
   /** An account whose address is proved, and the letters of that read. */
