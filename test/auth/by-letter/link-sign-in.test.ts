@@ -36,11 +36,7 @@ let browsers = 0;
 
 t.test('signing in by a letter', async (t) => {
   const mailbox = await testMailbox(t);
-  const settings = {
-    MILLRACE_SMTP_URL: mailbox.url,
-    MILLRACE_PUBLIC_URL: BASE,
-    MILLRACE_REDIRECTS: APP,
-  };
+  const settings = { MILLRACE_SMTP_URL: mailbox.url, MILLRACE_PUBLIC_URL: BASE, MILLRACE_REDIRECTS: APP };
   const { app, parts } = await buildTestApp(t, settings);
   /** An account whose address is proved, and the letters of that read. */
   const member = async (name: string) => {
@@ -166,15 +162,15 @@ t.test('signing in by a letter', async (t) => {
   });
 
   await t.test('the second factor is asked for, as after a password', async (t) => {
-    const account = await member('ines');
+    const account = await member('nora');
     const factor = await setUpFactor(app, parts, account);
     const mine = browserOf(app);
-    await mine.ask('ines@example.org');
-    const { token } = linkIn(await mailbox.next('ines@example.org', SIGN_IN));
+    await mine.ask('nora@example.org');
+    const { token } = linkIn(await mailbox.next('nora@example.org', SIGN_IN));
     const half = await mine.enter({ token });
     t.match(half.json(), { status: 401, code: 'mfa-required', ticket: /.+/ });
     const whole = await ask(app, 'POST /auth/mfa/login', { ticket: half.json().ticket, code: await factor.code() });
-    t.match(whole.json(), { user: { username: 'ines' } });
+    t.match(whole.json(), { user: { username: 'nora' } });
   });
 
   await t.test('the ticket ends with the address that the letter proved', async (t) => {
