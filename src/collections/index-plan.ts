@@ -6,7 +6,7 @@ import Type, { type Static } from 'typebox';
 import { Check, Errors } from 'typebox/schema';
 import { wirePath } from '../database/names.ts';
 import { MillraceError } from '../kernel/errors.ts';
-import { askedPath } from '../query/paths.ts';
+import { askedPath, isEscaped } from '../query/paths.ts';
 
 /** Indexes of one collection, and fields of one index. Each index costs every write. */
 const MAX_INDEXES = 32;
@@ -91,7 +91,11 @@ export function parseIndexes(body: unknown): readonly Index[] {
 function checkFields(fields: readonly string[], pointer: string): void {
   const paths = fields.map((field) => {
     try {
-      return askedPath(field.replace(/^-/, ''));
+      const path = askedPath(field.replace(/^-/, ''));
+      if (!isEscaped(path)) return path;
+      throw new TypeError(
+        `'${field}' cannot be indexed: the database has no index for a name that has a dot, begins with $ or is empty`,
+      );
     } catch (error) {
       throw invalid(pointer, error instanceof Error ? error.message : String(error));
     }

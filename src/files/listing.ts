@@ -16,8 +16,7 @@ import type { Scope } from '../policies/scope.ts';
 import { bind } from '../query/evaluate/bind.ts';
 import { pathsOf } from '../query/filter.ts';
 import { decodeCursor, encodeCursor } from '../query/page/cursor.ts';
-import { cutPage, exactStages, isInOrder, type Page, type PagePosition, requestPage } from '../query/page/page.ts';
-import { toMongoSort } from '../query/page/sort.ts';
+import { cutPage, exactStages, isInOrder, orderOf, type Page, type PagePosition, requestPage } from '../query/page/page.ts';
 import { type Query, questionOf } from '../query/parse/query.ts';
 import type { FileDocuments } from './store.ts';
 import { STORED_MEMBERS } from './upload/file.ts';
@@ -55,7 +54,7 @@ export async function listFiles(
   const filter = joinedFilter(bind(query.filter, bindingsOf(scope.principal, now)).filter, scope);
   const count = query.count === 'none' ? null : await countFiles(scope, filter, parts);
   if (query.limit === null) {
-    const options = { sort: toMongoSort(query.sort), skip: query.skip, maxTimeMS: listTimeoutMs };
+    const options = { ...orderOf(query.sort), skip: query.skip, maxTimeMS: listTimeoutMs };
     return { batches: files(scope, store.list(filter, options)), next: null, prev: null, count };
   }
   const question = questionOf('files', query);
@@ -96,7 +95,7 @@ async function readPage(
 ): Promise<Page<Uint8Array>> {
   if (limit === 0) return { documents: [], next: null, prev: null };
   const request = requestPage(filter, sort, position);
-  const options = { sort: toMongoSort(request.sort), skip, limit: limit + 1, maxTimeMS: queryTimeoutMs };
+  const options = { ...orderOf(request.sort), skip, limit: limit + 1, maxTimeMS: queryTimeoutMs };
   const found = await store.page(request.filter, options);
   const exact = isInOrder(found.map(readStored), sort, position);
   const stages = [{ $match: request.filter }, ...exactStages(sort, limit + 1)];

@@ -50,6 +50,8 @@ export type TestOf<V> =
   | { readonly op: 'all'; readonly values: readonly ValueOf<V>[] }
   /** Ordered against a value of the same kind; values of another kind never pass. */
   | { readonly op: 'gt' | 'gte' | 'lt' | 'lte'; readonly value: ValueOf<V> }
+  /** A text that names an instant before, at or after that of this text; texts that name none are ordered as texts. */
+  | { readonly op: 'instant'; readonly how: 'eq' | 'gt' | 'gte' | 'lt' | 'lte'; readonly text: string }
   | { readonly op: 'exists'; readonly exists: boolean }
   | { readonly op: 'type'; readonly types: readonly TypeName[] }
   /** An array of exactly so many elements. */
@@ -75,7 +77,7 @@ export type TestOf<V> =
 export type FilterOf<V> =
   /** `and` of nothing is everything, `or` of nothing is nothing. */
   | { readonly kind: 'and' | 'or' | 'nor'; readonly filters: readonly FilterOf<V>[] }
-  /** `path` is the stored one: dotted, `_id` where the client says `id`. */
+  /** `path` is the stored one (paths.ts): dotted, `_id` where the client says `id`. */
   | { readonly kind: 'field'; readonly path: string; readonly test: TestOf<V> };
 
 /** A filter without open variables, ready to be evaluated. */
@@ -176,6 +178,7 @@ function visitTest(test: OpenTest, path: string, visit: Visit): void {
     case 'gte':
     case 'lt':
     case 'lte':
+    case 'instant':
     case 'exists':
     case 'type':
     case 'size':

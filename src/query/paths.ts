@@ -14,26 +14,93 @@ export const isTimePath = (path: string): boolean => TIME_PATHS.has(path);
 /** A step that names an array's element; also an ordinary name of an object's member. */
 export const isPosition = (step: string): boolean => /^(?:0|[1-9]\d*)$/.test(step);
 
+/** A path with escaped names is evaluated by nested expressions, whose depth the database limits. */
+const ESCAPED_STEPS = 10;
+
 /**
- * The path as it stands below a document's member, unchanged but checked.
+ * The names of a stored path. Names are joined by dots; a dot within a name is stored as NUL, which no name contains.
+ */
+export function stepsOf(path: string): string[] {
+  return path.includes('\0') ? path.split('.').map((step) => step.replaceAll('\0', '.')) : path.split('.');
+}
+
+/** The stored path of these names. */
+export function pathOf(names: readonly string[]): string {
+  return names.map((name) => name.replaceAll('.', '\0')).join('.');
+}
+
+/** True if a name of the stored path has a dot, begins with `$` or is empty: the database has no path for it. */
+export function isEscaped(path: string): boolean {
+  return path.includes('\0') || path.split('.').some((step) => step === '' || step.startsWith('$'));
+}
+
+/** A stored path as clients write it: `_id` is `id` to them, and names that are no plain step stand in `['…']`. */
+export function writtenPath(path: string): string {
+  const [first = '', ...rest] = stepsOf(path);
+  return [first === '_id' ? 'id' : first, ...rest].reduce((written, name, index) => {
+    if (name === '' || /^\$|\.|\['/.test(name)) return `${written}['${name.replaceAll(/['\\]/g, '\\$&')}']`;
+    return index === 0 ? name : `${written}.${name}`;
+  }, '');
+}
+
+const STEP = /\['((?:[^'\\]|\\.)*)'\]|[^.]*?(?=\['|\.|$)/sy;
+
+/** The names that a written path has: bare ones joined by dots, and any name as `['name']`; null if it is neither. */
+function namesOf(path: string): string[] | null {
+  const names: string[] = [];
+  for (let at = 0; ; ) {
+    STEP.lastIndex = at;
+    const [step = null, quoted] = STEP.exec(path) ?? [];
+    if (step === null || (step === '' && path.startsWith("['", at))) return null;
+    names.push(quoted === undefined ? step : quoted.replaceAll(/\\(.)/gs, '$1'));
+    at += step.length;
+    if (at === path.length) return names;
+    if (path[at] === '.') at += 1;
+    else if (!path.startsWith("['", at)) return null;
+    if (at === path.length) return [...names, ''];
+  }
+}
+
+/** Splits a list at its commas, except those within `['…']`. */
+export function splitList(text: string): string[] {
+  return text.includes("['") ? (text.match(/(?:\['(?:[^'\\]|\\.)*'\]|[^,])+|(?<=^|,)(?=,|$)/gs) ?? ['']) : text.split(',');
+}
+
+/**
+ * The path as it stands below a document's member, checked. A name with a dot, one that begins with `$` and an empty one
+ * are written `['name']`.
  * @throws MillraceError with the code
  */
 export function innerPath(path: string, code: ErrorCode = 'invalid-filter'): string {
-  const invalid = (message: string): MillraceError =>
-    new MillraceError(code, message, { hint: 'A path is names joined by dots, such as address.city.' });
-  if (path.length > LIMITS.pathLength) throw invalid(`The path '${path.slice(0, 40)}…' is too long`);
+  const invalid = (
+    message: string,
+    hint = 'A path is names joined by dots, such as address.city.',
+  ): MillraceError => new MillraceError(code, message, { hint });
+  const shown = path.slice(0, 40);
+  if (path.length > LIMITS.pathLength) throw invalid(`The path '${shown}…' is too long`);
   if (!path.isWellFormed()) throw invalid('A path contains half of a surrogate pair');
   if (path.includes('\0')) throw invalid('A path cannot contain NUL');
-  const steps = path.split('.');
-  if (steps.length > LIMITS.pathSteps) throw invalid(`The path '${path.slice(0, 40)}…' has too many steps`);
+  if (!path.includes("['")) checkPlain(path, invalid);
+  const names = namesOf(path);
+  if (names === null) throw invalid(`The path '${shown}' has a name in [' that does not end in ']`, ESCAPE_HINT);
+  if (names.length > LIMITS.pathSteps) throw invalid(`The path '${shown}…' has too many steps`);
+  const stored = pathOf(names);
   // Alone it would be a member of the filter object, which the driver takes for the mark of its own classes.
-  if (path === '_bsontype') throw invalid("A path cannot be '_bsontype'");
-  for (const step of steps) {
-    if (step === '') throw invalid(`The path '${path}' has an empty step`);
-    if (step.startsWith('$')) throw invalid(`The path '${path}' has a step that starts with '$'`);
-    if (step === '__proto__') throw invalid("A path cannot contain '__proto__'");
+  if (stored === '_bsontype') throw invalid("A path cannot be '_bsontype'");
+  if (names.includes('__proto__')) throw invalid("A path cannot contain '__proto__'");
+  if (names.length > ESCAPED_STEPS && isEscaped(stored))
+    throw invalid(`A path with a name in ['…'] has at most ${ESCAPED_STEPS} steps`);
+  return stored;
+}
+
+const ESCAPE_HINT = "A name with a dot, one that begins with $ and an empty one are written as dependencies['socket.io'].";
+
+/** Unescaped, these are more likely a mistake than a name. */
+function checkPlain(path: string, invalid: (message: string, hint: string) => MillraceError): void {
+  for (const step of path.split('.')) {
+    if (step === '') throw invalid(`The path '${path}' has an empty step`, ESCAPE_HINT);
+    if (step.startsWith('$')) throw invalid(`The path '${path}' has a step that starts with '$'`, ESCAPE_HINT);
   }
-  return path;
 }
 
 /**

@@ -1,10 +1,11 @@
 /**
  * Dotted paths as MongoDB's update operators follow them: through embedded documents by name and through arrays by
- * position. Missing documents on the way are created. Pure. Names that hold a dot or start with `$` cannot be written
- * this way; a JSON Patch can name them.
+ * position. Missing documents on the way are created. Pure. Names with a dot, those that start with `$` and empty ones
+ * are written as in queries, `dependencies['socket.io']`.
  */
 import { isPlain, setMember } from '../../kernel/objects.ts';
 import { compareText } from '../../query/evaluate/order.ts';
+import { innerPath, stepsOf } from '../../query/paths.ts';
 import type { PatchDraft } from './draft.ts';
 import { checkChange, checkChangedPath, checkDepth, invalidPatch } from './patch-bounds.ts';
 
@@ -30,11 +31,16 @@ export const REMOVED = Symbol('removed');
 
 /** @throws MillraceError `invalid-patch`, `unsupported-key` */
 export function parseSteps(path: string): PathSteps {
+  if (path.includes("['")) {
+    const named = stepsOf(innerPath(path, 'invalid-patch'));
+    checkChangedPath(named);
+    return named;
+  }
   const steps = path.split('.');
   checkChangedPath(steps);
   for (const step of steps) {
-    if (step === '') throw invalidPatch(`'${path}' has an empty name in it`, 'A JSON Patch can reach such members');
-    if (step.startsWith('$')) throw invalidPatch(`'${path}' holds '${step}', which is not possible here`);
+    if (step === '') throw invalidPatch(`'${path}' has an empty name in it`, "Such a member is named as a['']");
+    if (step.startsWith('$')) throw invalidPatch(`'${path}' holds '${step}', which is written as ['${step}']`);
   }
   return steps;
 }

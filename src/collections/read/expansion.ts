@@ -7,12 +7,13 @@ import { setImmediate as otherWork } from 'node:timers/promises';
 import { readNamed } from '../../database/bson/named-members.ts';
 import { idCandidates, idFromText, idText } from '../../database/json/ids.ts';
 import { encodeDocument } from '../../database/json/json.ts';
-import { type CollectionName, parseCollectionName, wirePath } from '../../database/names.ts';
+import { type CollectionName, parseCollectionName } from '../../database/names.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { toDatabaseFilter } from '../../policies/reach.ts';
 import type { Scope } from '../../policies/scope.ts';
 import type { Fields } from '../../query/evaluate/fields.ts';
 import type { Expansion as Wish } from '../../query/parse/query.ts';
+import { stepsOf, writtenPath } from '../../query/paths.ts';
 import { isPosition } from '../../query/paths.ts';
 import type { DocumentStore } from '../store/store.ts';
 import { seenBytes } from './document-view.ts';
@@ -102,7 +103,7 @@ export async function* expandBatch(
   how: Expanding,
   hold: (bytes: number) => void = () => undefined,
 ): AsyncGenerator<readonly Buffer[]> {
-  const members = how.expansions.map(({ path }) => Buffer.from(path.split('.', 1)[0] ?? ''));
+  const members = how.expansions.map(({ path }) => Buffer.from(stepsOf(path)[0] ?? ''));
   let group: Source[] = [];
   let ids = 0;
   for (const raw of batch) {
@@ -131,7 +132,7 @@ interface Source {
 
 function toSource(raw: Uint8Array, expansions: readonly PermittedExpansion[], members: readonly Buffer[]): Source {
   const document = readNamed(raw, members);
-  const named = expansions.map(({ path }) => namedBy(valueAt(document, path.split('.'))));
+  const named = expansions.map(({ path }) => namedBy(valueAt(document, stepsOf(path))));
   const counts = named.map((one) => idsOf(one).length);
   const all = counts.reduce((sum, count) => sum + count, 0);
   if (all > MOST.ids) throw tooLarge(`names ${all} others, and at most ${MOST.ids} can be expanded`);
@@ -238,7 +239,7 @@ function textOf({ raw, named }: Source, found: readonly Found[], how: Expanding)
   const before = own.length > 2 ? ',' : '';
   const shown: Buffer[] = [];
   for (const [index, { path }] of expansions.entries()) {
-    shown.push(Buffer.from(`${index === 0 ? `${before}"_expanded":{` : ','}${JSON.stringify(wirePath(path))}:`));
+    shown.push(Buffer.from(`${index === 0 ? `${before}"_expanded":{` : ','}${JSON.stringify(writtenPath(path))}:`));
     append(named[index], found[index], shown);
   }
   const bytes = shown.reduce((sum, { length }) => sum + length, 0);

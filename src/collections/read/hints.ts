@@ -3,7 +3,7 @@
  * only for such a list. Not here: what is wrong with the values of conditions (value-hints.ts), which members a sample
  * shows (shown-members.ts), and which index is missing.
  */
-import { type CollectionName, wirePath } from '../../database/names.ts';
+import type { CollectionName } from '../../database/names.ts';
 import { nearest } from '../../kernel/nearest.ts';
 import { bindingsOf } from '../../policies/bindings.ts';
 import type { Scope } from '../../policies/scope.ts';
@@ -13,7 +13,7 @@ import { foreignCondition, foreignName } from '../../query/parse/foreign-names.t
 import { missingDollars } from '../../query/parse/missing-dollar.ts';
 import { RESERVED } from '../../query/parse/parse-query.ts';
 import type { Query } from '../../query/parse/query.ts';
-import { META_MEMBERS } from '../../query/paths.ts';
+import { META_MEMBERS, writtenPath } from '../../query/paths.ts';
 import { brokenTimes, lostPluses } from './lost-pluses.ts';
 import type { Sampled, ShownMembers } from './shown-members.ts';
 import { foreignValues, strangeKinds } from './value-hints.ts';
@@ -37,7 +37,7 @@ export async function hintsForEmpty(
   const bound = bind(filter, bindingsOf(scope.principal, now)).filter;
   const lost = lostPluses(bound);
   if (lost !== null && (await members.some(scope, name, lost.filter)) === true) return [lost.sentence];
-  const written = [...missingDollars(filter, wirePath), ...foreignValues(bound), ...brokenTimes(filter)];
+  const written = [...missingDollars(filter, writtenPath), ...foreignValues(bound), ...brokenTimes(filter)];
   const sampled = await members.sample(scope, name, requiredPaths(bound));
   const strange = sampled === null ? [] : strangeKinds(bound, sampled);
   return [...written, ...sentences(sampled), ...strange].slice(0, MAX_SENTENCES);

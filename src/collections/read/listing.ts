@@ -27,15 +27,17 @@ import { optimisticPage, optimisticRequest } from '../../query/page/optimistic-p
 import {
   cutPage,
   exactStages,
+  orderOf,
   type Page,
   type PagePosition,
   type PageRequest,
   requestPage,
 } from '../../query/page/page.ts';
-import { type Sort, toMongoSort } from '../../query/page/sort.ts';
+import type { Sort } from '../../query/page/sort.ts';
 import { sortKeyOf } from '../../query/page/sort-key.ts';
 import { askInTies } from '../../query/page/tied-order.ts';
 import { type Query, questionOf } from '../../query/parse/query.ts';
+import { stepsOf } from '../../query/paths.ts';
 import type { Reads } from '../store/reads.ts';
 import type { SortIndexes } from '../store/sort-indexes.ts';
 import type { DocumentStore } from '../store/store.ts';
@@ -160,7 +162,7 @@ export class Listing {
     reads: Reads,
   ): AsyncGenerator<readonly Uint8Array[]> {
     const batches = reads.list(name, filter, {
-      sort: toMongoSort(query.sort),
+      ...orderOf(query.sort),
       skip: query.skip,
       maxTimeMS: this.#parts.listTimeoutMs,
       ...projected(fields),
@@ -191,7 +193,7 @@ export class Listing {
       );
     const options = { skip, maxTimeMS: this.#parts.queryTimeoutMs, ...(whole ? {} : projected(fields)) };
     const plain = (request: PageRequest, limit: number) =>
-      reads.page(name, request.filter, { ...options, sort: toMongoSort(request.sort), limit });
+      reads.page(name, request.filter, { ...options, ...orderOf(request.sort), limit });
     const reading = readers(sort);
     const { read, holdsArray } = reading;
     // With `skip`, the order of documents with equal keys decides which of them are skipped.
@@ -271,7 +273,7 @@ export function keysOfNone(documents: readonly Uint8Array[], sort: Sort, { read 
 
 /** Functions that read what decides a raw document's place in the sort. */
 function readers(sort: Sort): { read: (raw: Uint8Array) => Document; holdsArray: (raw: Uint8Array) => boolean } {
-  const paths = sort.map(({ path }) => path.split('.').map((step) => Buffer.from(step)));
+  const paths = sort.map(({ path }) => stepsOf(path).map((step) => Buffer.from(step)));
   const names = paths.flatMap((steps) => steps.slice(0, 1));
   return {
     read: (raw) => readNamed(raw, names),

@@ -1,10 +1,10 @@
 /**
  * Texts in conditions that an address has probably changed: a `+` there means a blank. Also times that are none. Pure.
  */
-import { wirePath } from '../../database/names.ts';
 import { and, eachTest, type Filter, field, type OpenFilter, or } from '../../query/filter.ts';
 import { LIMITS } from '../../query/limits.ts';
 import { readDate } from '../../query/literals.ts';
+import { writtenPath } from '../../query/paths.ts';
 import { MAX_VALUE, quoted, textsOf } from './value-hints.ts';
 
 const TIME_SHAPE = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
@@ -17,7 +17,7 @@ export function brokenTimes(filter: OpenFilter): readonly string[] {
     const values = test.op === 'in' || test.op === 'all' ? test.values : 'value' in test ? [test.value] : [];
     for (const value of values) {
       if (typeof value !== 'string' || !TIME_SHAPE.test(value) || readDate(value) !== null) continue;
-      const name = wirePath(path).slice(0, MAX_VALUE);
+      const name = writtenPath(path).slice(0, MAX_VALUE);
       const [, time, offset] = LOST_OFFSET.exec(value) ?? [];
       found.add(
         time === undefined || offset === undefined
@@ -43,7 +43,7 @@ export function lostPluses(filter: Filter): { readonly filter: Filter; readonly 
   const widened = widen(filter, named);
   const [first] = named;
   if (first === undefined || named.length > MAX_TRIED) return null;
-  const name = wirePath(first.path).slice(0, MAX_VALUE);
+  const name = writtenPath(first.path).slice(0, MAX_VALUE);
   const sentence = `No document has ${quoted(first.text)} at '${name}', but one has it with a + in the place of a blank; in an address a + is written %2B.`;
   return { filter: widened, sentence };
 }

@@ -6,7 +6,8 @@
 import { databaseDecides, hidesFields, requireShown, uniformFields } from '../../policies/reach.ts';
 import type { Scope } from '../../policies/scope.ts';
 import { type FieldTree, fieldTree, intersection } from '../../query/evaluate/field-tree.ts';
-import { type Fields, treeOf } from '../../query/evaluate/fields.ts';
+import { type Fields, isProjectable, treeOf } from '../../query/evaluate/fields.ts';
+import { pathOf } from '../../query/paths.ts';
 import { seenBytes } from './document-view.ts';
 import { cutStored } from './field-selection.ts';
 
@@ -23,12 +24,13 @@ export interface Projection {
 /** @throws MillraceError `field-hidden` */
 export function projectionOf(scope: Scope<'read'>, asked: Fields | null): Projection {
   const isDecided = databaseDecides(scope);
-  if (isDecided && !hidesFields(scope)) return { fields: asked, cut: null };
+  const isOfDatabase = asked === null || isProjectable(asked);
+  if (isDecided && !hidesFields(scope) && isOfDatabase) return { fields: asked, cut: null };
   requireFields(scope, asked);
   // If documents are judged again in memory, all of their members are needed.
   const seen = isDecided ? uniformFields(scope) : null;
   const fields = seen === null ? undefined : within(seen, asked);
-  if (fields !== undefined) return { fields, cut: null };
+  if (fields !== undefined && (fields === null || isProjectable(fields))) return { fields, cut: null };
   return {
     fields: null,
     cut: async (raw) => {
@@ -59,11 +61,12 @@ function within(seen: FieldTree, asked: Fields | null): Fields | undefined {
 function pathsOf({ rest, members }: FieldTree, prefix: string): string[] | undefined {
   const paths: string[] = [];
   for (const [name, tree] of members) {
+    const path = prefix + pathOf([name]);
     if (tree.members.size === 0) {
-      paths.push(prefix + name);
+      paths.push(path);
       continue;
     }
-    const inner = tree.rest === rest ? pathsOf(tree, `${prefix}${name}.`) : undefined;
+    const inner = tree.rest === rest ? pathsOf(tree, `${path}.`) : undefined;
     if (inner === undefined) return undefined;
     paths.push(...inner);
   }

@@ -5,14 +5,14 @@
  */
 import type { Document } from 'mongodb';
 import { readStored } from '../../database/bson/stored.ts';
-import { type CollectionName, wirePath } from '../../database/names.ts';
+import type { CollectionName } from '../../database/names.ts';
 import { mapInTurns } from '../../kernel/concurrency/pauses.ts';
 import { joinedFilter, reaches, toDatabaseFilter } from '../../policies/reach.ts';
 import type { Scope } from '../../policies/scope.ts';
 import { compileMatch } from '../../query/evaluate/match.ts';
 import { isMembers, type Kind, kindOf, type Members } from '../../query/evaluate/order.ts';
 import type { Filter } from '../../query/filter.ts';
-import { isPosition } from '../../query/paths.ts';
+import { isPosition, pathOf, stepsOf, writtenPath } from '../../query/paths.ts';
 import type { DocumentStore } from '../store/store.ts';
 import { seenBytes } from './document-view.ts';
 
@@ -86,7 +86,7 @@ export class ShownMembers {
     if (kinds.size === asked.length) return { lacking: [], kinds, names: [], documents: 0, all: false };
     const [last] = known.flatMap(([, one]) => one?.sampled ?? []);
     if (lately && last !== undefined && known.every(([, one]) => one !== null)) {
-      return { ...last, lacking: asked.filter((path) => !kinds.has(path)).map(wirePath), kinds };
+      return { ...last, lacking: asked.filter((path) => !kinds.has(path)).map(writtenPath), kinds };
     }
     return this.#briefly(async () => {
       const { documents, all } = await this.#newest(scope, name);
@@ -97,7 +97,7 @@ export class ShownMembers {
         const found = kindsIn(documents, path);
         this.#remember(scope, name, path, found, sampled);
         if (found.size > 0) kinds.set(path, found);
-        else lacking.push(wirePath(path));
+        else lacking.push(writtenPath(path));
       }
       return { ...sampled, lacking, kinds };
     });
@@ -177,7 +177,7 @@ export class ShownMembers {
 /** The kinds of all values that a path leads to in the documents, through arrays as filters do. */
 function kindsIn(documents: readonly Document[], path: string): ReadonlySet<Kind> {
   const kinds = new Set<Kind>();
-  for (const document of documents) collectKinds(document, path.split('.'), kinds);
+  for (const document of documents) collectKinds(document, stepsOf(path), kinds);
   return kinds;
 }
 
@@ -206,8 +206,8 @@ function collectNames(node: Members, prefix: string, depth: number, names: Set<s
   for (const [name, value] of Object.entries(node)) {
     if (names.size >= MAX_NAMES) return;
     if (prefix === '' && name === '_meta') continue;
-    const path = prefix + name;
-    names.add(wirePath(path));
+    const path = prefix + pathOf([name]);
+    names.add(writtenPath(path));
     if (depth === 1) continue;
     for (const inner of Array.isArray(value) ? value : [value]) {
       if (isMembers(inner)) collectNames(inner, `${path}.`, depth - 1, names);

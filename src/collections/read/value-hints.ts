@@ -3,12 +3,12 @@
  * spelling of another backend. Pure. Names of members are explained in hints.ts, texts that an address has changed in
  * lost-pluses.ts.
  */
-import { wirePath } from '../../database/names.ts';
 import { KIND, type Kind, kindOf } from '../../query/evaluate/order.ts';
 import type { Filter, Test, Value } from '../../query/filter.ts';
 import { readDate, readNumber } from '../../query/literals.ts';
 import { type Operator, TEXT_OPERATORS } from '../../query/operators.ts';
 import { conditionOf, foreignOperator } from '../../query/parse/foreign-names.ts';
+import { writtenPath } from '../../query/paths.ts';
 import type { Sampled } from './shown-members.ts';
 
 /** Characters of a value in a hint. */
@@ -48,7 +48,7 @@ export function quoted(value: string): string {
 export function foreignValues(filter: Filter): readonly string[] {
   const found = new Set<string>();
   for (const { path, test } of unitsOf(filter).flat()) {
-    const sentence = foreignValue(wirePath(path), test);
+    const sentence = foreignValue(writtenPath(path), test);
     if (sentence !== null) found.add(sentence);
   }
   return [...found];
@@ -114,6 +114,7 @@ function wantedKinds(test: Test): readonly Kind[] {
     case 'lt':
     case 'lte':
       return [kindOf(test.value)];
+    case 'instant':
     case 'text':
     case 'regex':
       return [KIND.string];
@@ -142,7 +143,7 @@ const KIND_WORDS: Readonly<Partial<Record<Kind, readonly [one: string, many: str
 };
 
 function strangeKind({ path, test }: Leaf, held: readonly Kind[], names: readonly string[]): string {
-  const name = wirePath(path);
+  const name = writtenPath(path);
   const many = held.map((kind) => KIND_WORDS[kind]?.[1] ?? 'other values').join(' and ');
   const [only] = held;
   const holds = `'${name.slice(0, MAX_VALUE)}' holds ${many}`;
@@ -200,6 +201,7 @@ function plain(value: Value): string | null {
 
 function firstValue(test: Test): Value | undefined {
   if (test.op === 'in' || test.op === 'all') return test.values[0];
+  if (test.op === 'instant') return test.text;
   return 'value' in test ? test.value : undefined;
 }
 
@@ -213,6 +215,8 @@ function operatorOf(test: Test): Operator {
         Object.entries(TEXT_OPERATORS).find(([, one]) => one.how === test.how && one.fold === test.fold) ?? [];
       return (name ?? 'contains') as Operator;
     }
+    case 'instant':
+      return test.how;
     case 'not':
       return 'ne';
     case 'elem':
@@ -225,7 +229,7 @@ function operatorOf(test: Test): Operator {
 
 /** The texts that a test compares with or looks for. */
 export function textsOf(test: Test): readonly string[] {
-  if (test.op === 'text') return [test.text];
+  if (test.op === 'text' || test.op === 'instant') return [test.text];
   if (test.op === 'regex') return [test.pattern];
   const values = test.op === 'in' || test.op === 'all' ? test.values : 'value' in test ? [test.value] : [];
   return values.filter((value) => typeof value === 'string');

@@ -5,7 +5,7 @@
  */
 import type { ClientSession, Document, Filter } from 'mongodb';
 import { asRaw } from '../../database/cursors/cursor-reply.ts';
-import { batchesOf, type FirstFound, firstOf } from '../../database/cursors/find-raw.ts';
+import { batchesOf, cursorOf, type FirstFound, firstOf } from '../../database/cursors/find-raw.ts';
 import { translated, translateError } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
 import type { CollectionName } from '../../database/names.ts';
@@ -61,13 +61,6 @@ export class TransactionReads implements Reads {
   }
 
   #find(name: CollectionName, filter: Filter<Document>, read: Partial<ReadOptions> & { readonly batchSize: number }) {
-    const { sort, projection, ...options } = read;
-    return this.#mongo.data.collection(name).find(filter, {
-      ...options,
-      ...(sort ? { sort: new Map(sort) } : {}),
-      ...(projection ? { projection } : {}),
-      raw: true,
-      session: this.#session,
-    });
+    return cursorOf(this.#mongo.data, name, { filter, ...read, session: this.#session });
   }
 }

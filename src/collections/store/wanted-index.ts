@@ -2,10 +2,9 @@
  * The index that would serve a question: the fields that must equal a value, then the sort, then one range. Pure. Not
  * here: which indexes exist (sort-indexes.ts).
  */
-import { wirePath } from '../../database/names.ts';
 import type { Filter } from '../../query/filter.ts';
 import type { Sort } from '../../query/page/sort.ts';
-import { isPosition } from '../../query/paths.ts';
+import { isEscaped, isPosition, writtenPath } from '../../query/paths.ts';
 
 /** Fields of an index at most, as for those that are made over HTTP. */
 const MAX_FIELDS = 8;
@@ -31,15 +30,15 @@ export function wantedIndex(filter: Filter, sort: Sort): WantedIndex | null {
     return isRange && path !== '_id' && !equal.includes(path) && !keys.some((key) => key.path === path);
   });
   const rest: Sort = range === undefined ? keys : [...keys, { path: range.path, direction: 1 }];
-  if (equal.length + rest.length === 0) return null;
+  if (equal.length + rest.length === 0 || keys.some((key) => isEscaped(key.path))) return null;
   return { equal: equal.slice(0, MAX_FIELDS - rest.length), rest };
 }
 
 /** The fields as clients write them for an index: `["category","-score"]`. */
 export function fieldsOf({ equal, rest }: WantedIndex): readonly string[] {
   return [
-    ...equal.map(wirePath),
-    ...rest.map(({ path, direction }) => `${direction === 1 ? '' : '-'}${wirePath(path)}`),
+    ...equal.map(writtenPath),
+    ...rest.map(({ path, direction }) => `${direction === 1 ? '' : '-'}${writtenPath(path)}`),
   ];
 }
 
@@ -56,7 +55,7 @@ function usesOf(filter: Filter): readonly Use[] {
     const path = first?.[0]?.path;
     return path !== undefined && others.every(([use]) => use?.path === path) ? [{ path, isRange: true }] : [];
   }
-  if (filter.kind !== 'field' || filter.path.split('.').some(isPosition)) return [];
+  if (filter.kind !== 'field' || isEscaped(filter.path) || filter.path.split('.').some(isPosition)) return [];
   const { path, test } = filter;
   switch (test.op) {
     case 'in':
@@ -66,6 +65,7 @@ function usesOf(filter: Filter): readonly Use[] {
     case 'gte':
     case 'lt':
     case 'lte':
+    case 'instant':
       return [{ path, isRange: true }];
     case 'exists':
     case 'type':

@@ -6,6 +6,7 @@
 import {
   type AggregationCursor,
   BSON,
+  type ClientSession,
   type Db,
   type Document,
   type FindCursor,
@@ -22,6 +23,8 @@ export interface RawFind {
   /** The most documents of one reply. If one reply shall hold all documents: the largest possible number of them. */
   readonly batchSize: number;
   readonly sort?: ReadonlyMap<string, 1 | -1>;
+  /** Stages of an aggregation in place of `sort`, before and after `skip` and `limit`. */
+  readonly order?: { readonly first: readonly Document[]; readonly last: readonly Document[] };
   readonly projection?: ReadonlyMap<string, 0 | 1>;
   readonly skip?: number;
   readonly limit?: number;
@@ -100,7 +103,7 @@ export async function* findAll(db: Db, collection: string, find: RawFind): Async
 }
 
 /** The documents of a raw cursor in batches. The cursor is closed at the end. */
-export async function* batchesOf(cursor: FindCursor): AsyncGenerator<readonly Buffer[]> {
+export async function* batchesOf(cursor: FindCursor | AggregationCursor): AsyncGenerator<readonly Buffer[]> {
   try {
     while (await cursor.hasNext()) yield cursor.readBufferedDocuments().map(asRaw);
   } finally {
@@ -110,11 +113,47 @@ export async function* batchesOf(cursor: FindCursor): AsyncGenerator<readonly Bu
 
 function commandOf(db: Db, collection: string, find: RawFind): Document {
   const concern = db.readConcern === undefined ? {} : { readConcern: db.readConcern.toJSON() };
-  return { find: collection, ...find, ...concern };
+  return { ...readCommand(collection, find), ...concern };
 }
 
-function cursorOf(db: Db, collection: string, find: RawFind): FindCursor {
-  const { filter, sort, projection, ...options } = find;
+/** The command of a read: `find`, or `aggregate` for an order that `find` cannot sort by. */
+export function readCommand(
+  collection: string,
+  { order, batchSize, ...find }: Omit<RawFind, 'maxTimeMS'> & { readonly maxTimeMS?: number },
+): Document {
+  if (order === undefined) return { find: collection, batchSize, ...find };
+  const { filter, sort, projection, skip, limit, ...options } = find;
+  return { aggregate: collection, pipeline: pipelineOf({ ...find, order }), cursor: { batchSize }, ...options };
+}
+
+function pipelineOf({
+  filter,
+  order = { first: [], last: [] },
+  projection,
+  skip = 0,
+  limit,
+}: Pick<RawFind, 'filter' | 'order' | 'projection' | 'skip' | 'limit'>): Document[] {
+  return [
+    { $match: filter },
+    ...order.first,
+    ...(skip === 0 ? [] : [{ $skip: skip }]),
+    ...(limit === undefined ? [] : [{ $limit: limit }]),
+    ...order.last,
+    ...(projection === undefined ? [] : [{ $project: projection }]),
+  ];
+}
+
+/** The driver's cursor for a read. */
+export function cursorOf(
+  db: Db,
+  collection: string,
+  find: Omit<RawFind, 'maxTimeMS'> & { readonly maxTimeMS?: number; readonly session?: ClientSession },
+): FindCursor | AggregationCursor {
+  const { filter, sort, projection, order, ...options } = find;
+  if (order !== undefined) {
+    const { skip, limit, ...others } = options;
+    return db.collection(collection).aggregate(pipelineOf(find), { ...others, raw: true });
+  }
   return db.collection(collection).find(filter, {
     ...options,
     ...(sort ? { sort: new Map(sort) } : {}),

@@ -5,7 +5,7 @@
 import { MillraceError } from '../../kernel/errors.ts';
 import { ALWAYS_VISIBLE } from '../../kernel/server-members.ts';
 import { ALL, type FieldTree, fieldTree, NONE } from '../../query/evaluate/field-tree.ts';
-import { isPosition, storedPath } from '../../query/paths.ts';
+import { isPosition, stepsOf, storedPath, writtenPath } from '../../query/paths.ts';
 
 /**
  * Reads the rules: all members but some, or some.
@@ -15,14 +15,16 @@ import { isPosition, storedPath } from '../../query/paths.ts';
 export function parseFieldRules(rules: readonly string[] | undefined): FieldTree {
   if (rules === undefined) return ALL;
   const all = rules.includes('*');
-  const paths = rules.flatMap((rule, index) => (rule === '*' ? [] : [readRule(rule, index, all)]));
-  for (const [index, rule] of rules.entries()) {
-    const path = rule.replace(/^-/, '');
-    const above = paths.find((other) => other !== path && path.startsWith(`${other}.`));
-    if (above !== undefined) throw invalid(index, `'${rule}' lies within '${above}', which is named already`);
-    if (rules.indexOf(rule) !== index) throw invalid(index, `'${rule}' is named twice`);
+  const read = rules.map((rule, index) => (rule === '*' ? null : readRule(rule, index, all)));
+  const paths = read.filter((path) => path !== null);
+  for (const [index, path] of read.entries()) {
+    const rule = rules[index] ?? '';
+    const above = paths.find((other) => path !== null && path.startsWith(`${other}.`));
+    if (above !== undefined)
+      throw invalid(index, `'${rule}' lies within '${writtenPath(above)}', which is named already`);
+    if (rules.indexOf(rule) !== index || read.indexOf(path) !== index) throw invalid(index, `'${rule}' is named twice`);
   }
-  const tree = paths.reduce((level, path) => withRule(level, path.split('.'), all), all ? ALL : NONE);
+  const tree = paths.reduce((level, path) => withRule(level, stepsOf(path), all), all ? ALL : NONE);
   return ALWAYS_VISIBLE.reduce((level, name) => fieldTree(level.rest, new Map([...level.members, [name, ALL]])), tree);
 }
 
@@ -40,12 +42,13 @@ function readRule(rule: string, index: number, all: boolean): string {
     );
   }
   if (!left && all) throw invalid(index, `'*' already includes '${rule}'`, "Leave it out, or leave '*' out");
-  const [first = '', ...rest] = readPath(path, index).split('.');
+  const stored = readPath(path, index);
+  const [first = '', ...rest] = stepsOf(stored);
   if (ALWAYS_VISIBLE.includes(first)) throw invalid(index, `'${path}' is always seen and never set`, 'Leave it out');
   if ([first, ...rest].some(isPosition)) {
     throw invalid(index, `'${path}' names a place in an array`, 'Rules look through arrays: write items.cost');
   }
-  return path;
+  return stored;
 }
 
 function readPath(path: string, index: number): string {

@@ -39,6 +39,7 @@ function isCertainTest(test: Test): boolean {
     case 'gte':
     case 'lt':
     case 'lte':
+    case 'instant':
     case 'exists':
     case 'type':
     case 'size':

@@ -39,6 +39,7 @@ function costOfTest(test: OpenTest): number {
     case 'gte':
     case 'lt':
     case 'lte':
+    case 'instant':
     case 'exists':
     case 'type':
     case 'size':

@@ -3,7 +3,7 @@
  * in memory. What policies allow and what `fields` ask for are both such a tree. Pure. Not here: how policies write it
  * (policies/fields/field-rules.ts), and how `fields` do (fields.ts).
  */
-import { isPosition } from '../paths.ts';
+import { isPosition, stepsOf } from '../paths.ts';
 import { isMembers, type Members } from './order.ts';
 
 /**
@@ -72,7 +72,7 @@ export function sameTree(a: FieldTree, b: FieldTree): boolean {
  * position of an element or the name of a member: both readings must be included.
  */
 export function coversPath(tree: FieldTree, path: string): boolean {
-  return coversSteps(tree, path.split('.'));
+  return coversSteps(tree, stepsOf(path));
 }
 
 /** The same for a path as a list of steps, which may hold dots. */
@@ -83,7 +83,7 @@ export function coversSteps(tree: FieldTree, steps: readonly string[]): boolean 
 
 /** True if something at a stored path may be included. */
 export function touches(tree: FieldTree, path: string): boolean {
-  const steps = path.split('.');
+  const steps = stepsOf(path);
   return (
     at(tree, steps) !== NONE ||
     at(

@@ -4,7 +4,7 @@
  */
 import { MillraceError } from '../../kernel/errors.ts';
 import { LIMITS } from '../limits.ts';
-import { isPosition, storedPath } from '../paths.ts';
+import { isEscaped, isPosition, stepsOf, storedPath } from '../paths.ts';
 import { ALL, childOf, type FieldTree, fieldTree, NONE } from './field-tree.ts';
 
 /** Paths that are shown, or all but some. No path lies below another. The `_id` is always shown, and never among them. */
@@ -40,6 +40,11 @@ function topmost(paths: readonly string[]): string[] {
 function parentsOf(path: string): string[] {
   const steps = path.split('.');
   return steps.slice(1).map((_, index) => steps.slice(0, index + 1).join('.'));
+}
+
+/** True if the database can show these fields; if not, documents are read whole and cut by the tree. */
+export function isProjectable({ paths }: Fields): boolean {
+  return !paths.some(isEscaped);
 }
 
 /** The projection for `find`. */
@@ -87,7 +92,7 @@ export function treeOf(fields: Fields): FieldTree {
   if (known !== undefined) return known;
   const isIncluded = fields.mode === 'include';
   const { rest, members } = levelOf(
-    fields.paths.map((path) => path.split('.')),
+    fields.paths.map(stepsOf),
     isIncluded,
   );
   const tree = fieldTree(rest, new Map([...members, ['_id', ALL]]));

@@ -3,11 +3,13 @@
  * Comparing this key instead of the field makes page predicates exact over arrays, missing values and mixed types.
  */
 import type { Document } from 'bson';
-import { byNextStep, type KeyValues, type Rest, type Sort, type SortKey, stepsOf } from './sort.ts';
+import { memberOf } from '../evaluate/to-expression.ts';
+import { isEscaped, pathOf } from '../paths.ts';
+import { byNextStep, type KeyValues, type Rest, type Sort, type SortKey, restsOf } from './sort.ts';
 
 /** A document with a member `k0`, `k1` … for each key; absent where the key is that of an empty array. */
 export function keyExpression(sort: Sort): Document {
-  return bestKeys('$$ROOT', stepsOf(sort), sort, 0);
+  return bestKeys('$$ROOT', restsOf(sort), sort, 0);
 }
 
 /** True if the document's key lies after `values` in the order of the sort, or before them when `backwards`. */
@@ -25,11 +27,18 @@ export function keyBeyond(sort: Sort, values: KeyValues, backwards: boolean): Do
 
 /** The keys below `base`, which is a document and not an array. */
 function bestKeys(base: string, keys: readonly Rest[], sort: Sort, depth: number): Document {
-  return { $mergeObjects: byNextStep(keys).map(([step, rest]) => keysAt(`${base}.${step}`, rest, sort, depth)) };
+  return { $mergeObjects: byNextStep(keys).map(([step, rest]) => keysAt(memberAt(base, step), rest, sort, depth)) };
+}
+
+/** A member as an expression. */
+type Member = string | Document;
+
+function memberAt(base: string, step: string): Member {
+  return isEscaped(pathOf([step])) ? memberOf(base, step) : `${base}.${step}`;
 }
 
 /** The keys at a member. If the member is an array, those of its first element in the order of the sort. */
-function keysAt(member: string, keys: readonly Rest[], sort: Sort, depth: number): Document {
+function keysAt(member: Member, keys: readonly Rest[], sort: Sort, depth: number): Document {
   const [only] = keys;
   if (only !== undefined && keys.length === 1 && only.steps.length === 0)
     return { [`k${only.index}`]: keyAt(member, sort[only.index]) };
@@ -52,7 +61,7 @@ function keysAt(member: string, keys: readonly Rest[], sort: Sort, depth: number
 /**
  * The key of a member that belongs to one sort key only, as most do. An empty array has no first element, so no key.
  */
-function keyAt(member: string, key: SortKey | undefined): Document | string {
+function keyAt(member: Member, key: SortKey | undefined): Document | string {
   if (key?.path === '_id') return member; // Never an array and never missing.
   const ofArray = { $first: { $sortArray: { input: member, sortBy: key?.direction ?? 1 } } };
   return { $cond: [{ $isArray: [member] }, ofArray, { $ifNull: [member, null] }] };

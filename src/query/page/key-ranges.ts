@@ -8,7 +8,7 @@
 import { Binary, type Document, MaxKey } from 'bson';
 import { KIND, kindOf } from '../evaluate/order.ts';
 import { keyBeyond } from './key-expression.ts';
-import type { KeyValues, Sort } from './sort.ts';
+import { isSortable, type KeyValues, type Sort } from './sort.ts';
 
 /** Arrays sort after all objects and before all binary values. */
 const LAST_OBJECT = { '\u{10ffff}': new MaxKey() };
@@ -19,6 +19,8 @@ const FIRST_BINARY = new Binary(Buffer.alloc(0), 0);
  * range of an index that begins with the sort's keys.
  */
 export function rangesBeyond(sort: Sort, values: KeyValues, backwards: boolean): readonly Document[] {
+  // The database has no index for such a sort, and no path for its keys.
+  if (!isSortable(sort)) return [{ $expr: keyBeyond(sort, values, backwards) }];
   const ranges: Document[] = [];
   const same: Document[] = [];
   for (const [index, { path, direction }] of sort.entries()) {

@@ -6,7 +6,7 @@
 import type { Document } from 'bson';
 import { equalValues, KIND, type Kind, kindOf, type Members } from '../evaluate/order.ts';
 import type { PagePosition, PageRequest } from './page.ts';
-import { compareKeys, reversed, type Sort } from './sort.ts';
+import { compareKeys, isSortable, reversed, type Sort } from './sort.ts';
 import { sortKeyOf } from './sort-key.ts';
 
 export interface OptimisticRequest extends PageRequest {
@@ -39,6 +39,7 @@ export function optimisticRequest(
   const order = position.direction === 'prev' ? reversed(sort) : sort;
   const [key, id] = order;
   const [value, lastId] = position.values;
+  if (!isSortable(sort)) return null;
   if (key === undefined || !PLAIN.has(kindOf(value)) || String(value) === 'NaN') return null;
   const others = Object.keys(filter).length === 0 ? [] : [filter];
   const within = (...conditions: Document[]): Document => ({ $and: [...conditions, ...others] });

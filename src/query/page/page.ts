@@ -6,9 +6,10 @@
 import type { Document } from 'bson';
 import { MillraceError } from '../../kernel/errors.ts';
 import { equalValues, type Members } from '../evaluate/order.ts';
+import { stepsOf } from '../paths.ts';
 import { keyExpression } from './key-expression.ts';
 import { rangesBeyond } from './key-ranges.ts';
-import { compareKeys, type KeyValues, reversed, type Sort } from './sort.ts';
+import { compareKeys, isSortable, type KeyValues, reversed, type Sort, toMongoSort } from './sort.ts';
 import { sortKeyOf } from './sort-key.ts';
 
 /** A position in a sorted list: after (`next`) or before (`prev`) the document with this key. */
@@ -55,7 +56,7 @@ export function isInOrder(documents: readonly Members[], sort: Sort, position: P
 function hasArray(document: Members, sort: Sort): boolean {
   return sort.some(({ path }) => {
     let value: unknown = document;
-    for (const step of path.split('.')) {
+    for (const step of stepsOf(path)) {
       if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return false;
       value = Reflect.get(value, step);
       if (Array.isArray(value)) return true;
@@ -66,13 +67,31 @@ function hasArray(document: Members, sort: Sort): boolean {
 
 /** Aggregation stages, after a `$match`, that put the documents before a position in exact order, without an index. */
 export function exactStages(sort: Sort, limit: number): Document[] {
-  return [
+  const [order, shown] = stagesOf(sort, -1);
+  return [...order, { $limit: limit }, shown];
+}
+
+/** How a read is ordered: as the database sorts, or by the stages that {@link RawOrder} describes. */
+export function orderOf(sort: Sort): RawOrder {
+  if (isSortable(sort)) return { sort: toMongoSort(sort) };
+  const [order, shown] = stagesOf(sort, 1);
+  return { order: { first: order, last: [shown] } };
+}
+
+/** Part of a read: the order, and for one that the database cannot sort, the stages before and after its limits. */
+export interface RawOrder {
+  readonly sort?: Map<string, 1 | -1>;
+  readonly order?: { readonly first: readonly Document[]; readonly last: readonly Document[] };
+}
+
+/** @param turn -1 for the opposite order */
+function stagesOf(sort: Sort, turn: 1 | -1): readonly [order: Document[], shown: Document] {
+  const order = [
     { $project: { _id: 0, document: '$$ROOT', key: keyExpression(sort) } },
     { $set: { by: Object.fromEntries(sort.map((_, index) => [`k${index}`, wrapped(`$key.k${index}`)])) } },
-    { $sort: Object.fromEntries(sort.map(({ direction }, index) => [`by.k${index}`, -direction])) },
-    { $limit: limit },
-    { $replaceRoot: { newRoot: '$document' } },
+    { $sort: Object.fromEntries(sort.map(({ direction }, index) => [`by.k${index}`, direction * turn])) },
   ];
+  return [order, { $replaceRoot: { newRoot: '$document' } }];
 }
 
 /**

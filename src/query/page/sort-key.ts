@@ -4,7 +4,7 @@
  */
 import { progress, step } from '../../kernel/concurrency/pauses.ts';
 import { compareValues, isMembers, keptNames, type Members, type NamesOf } from '../evaluate/order.ts';
-import { byNextStep, compareKeys, type KeyValues, type Rest, type Sort, stepsOf } from './sort.ts';
+import { byNextStep, compareKeys, type KeyValues, type Rest, type Sort, restsOf } from './sort.ts';
 
 /**
  * The sort key of a document. A missing value is null. For an array it is the smallest element, or the largest when
@@ -38,7 +38,7 @@ const plans = new WeakMap<Sort, readonly Branch[]>();
 function planOf(sort: Sort): readonly Branch[] {
   const known = plans.get(sort);
   if (known !== undefined) return known;
-  const plan = branchesOf(stepsOf(sort), sort);
+  const plan = branchesOf(restsOf(sort), sort);
   plans.set(sort, plan);
   return plan;
 }

@@ -5,7 +5,7 @@
 import { MillraceError } from '../../kernel/errors.ts';
 import { compareValues } from '../evaluate/order.ts';
 import { LIMITS } from '../limits.ts';
-import { askedPath, isPosition } from '../paths.ts';
+import { askedPath, isEscaped, isPosition, stepsOf } from '../paths.ts';
 
 export interface SortKey {
   /** Stored path; no step of it is an array's position. */
@@ -32,12 +32,17 @@ export function parseSort(names: readonly string[]): Sort {
     if (/^\s*(?:[[{]\s*)+"/.test(name)) throw jsonSort(names);
     const descending = name.startsWith('-');
     const path = askedPath(descending ? name.slice(1) : name, 'invalid-parameter');
-    if (path.split('.').some(isPosition)) throw invalid(`A sort cannot name a position of an array, as '${path}' does`);
+    if (stepsOf(path).some(isPosition)) throw invalid(`A sort cannot name a position of an array, as '${name}' does`);
     return { path, direction: descending ? -1 : 1 };
   });
   const paths = new Set(keys.map(({ path }) => path));
   if (paths.size < keys.length) throw invalid('A sort names each field once');
   return paths.has('_id') ? keys : [...keys, ...BY_ID];
+}
+
+/** True if the database can sort by these paths; if not, documents are ordered by `orderStages` in page.ts. */
+export function isSortable(sort: Sort): boolean {
+  return !sort.some(({ path }) => isEscaped(path));
 }
 
 /** The sort as MongoDB takes it. */
@@ -68,8 +73,8 @@ export interface Rest {
   readonly steps: readonly string[];
 }
 
-export function stepsOf(sort: Sort): Rest[] {
-  return sort.map(({ path }, index) => ({ index, steps: path.split('.') }));
+export function restsOf(sort: Sort): Rest[] {
+  return sort.map(({ path }, index) => ({ index, steps: stepsOf(path) }));
 }
 
 /** The keys grouped by their next step, each with the rest of its path. */

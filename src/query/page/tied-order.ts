@@ -6,6 +6,7 @@
  */
 import type { Document } from 'bson';
 import { isMembers, KIND, type Kind, kindOf, type Members } from '../evaluate/order.ts';
+import { stepsOf } from '../paths.ts';
 import type { PageRequest } from './page.ts';
 import { compareKeys, type KeyValues, type Sort } from './sort.ts';
 
@@ -93,7 +94,7 @@ async function askRun<T>(
 
 /** The documents with their keys; null where it is not certain which keys the server treats as equal. */
 function keyed<T>(documents: readonly T[], sort: Sort, read: Read<T>): readonly Keyed<T>[] | null {
-  const paths = sort.map(({ path }) => path.split('.'));
+  const paths = sort.map(({ path }) => stepsOf(path));
   const found: Keyed<T>[] = [];
   for (const document of documents) {
     const members = read(document);

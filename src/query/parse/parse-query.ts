@@ -12,7 +12,7 @@ import { and, type OpenFilter } from '../filter.ts';
 import { LIMITS } from '../limits.ts';
 import { readOperator } from '../operators.ts';
 import { BY_ID, parseSort, type Sort } from '../page/sort.ts';
-import { askedPath } from '../paths.ts';
+import { askedPath, splitList } from '../paths.ts';
 import { Patterns } from '../text/pattern.ts';
 import { foreignName, refusedName } from './foreign-names.ts';
 import type { QueryParameter } from './parameters.ts';
@@ -38,7 +38,7 @@ export function parseQuery(parameters: Iterable<QueryParameter>): Query {
   const patterns = new Patterns();
   for (const [name, value] of parameters) {
     const [path, operator] = readName(name);
-    // No path has a step that starts with `$`, so this is no member.
+    // A step that starts with `$` is written `['$…']`, so this is no member.
     if (path.startsWith('$')) throw unknownParameter(path);
     if (operator !== null) {
       conditions.push(parseShort(askedPath(path), readOperator(operator), value, patterns));
@@ -115,10 +115,13 @@ function complete(parts: Parts): Query {
 /** `field`, or `field[op]`. */
 function readName(name: string): [path: string, operator: string | null] {
   if (!/[[\]]/.test(name)) return [name, null];
-  const parts = /^([^[\]]+)\[([^[\]]+)\]$/.exec(name);
-  if (parts === null) throw unknownParameter(name);
-  return [parts[1] ?? '', parts[2] ?? ''];
+  const [, path = '', operator = null] = CONDITION.exec(name) ?? [];
+  if (path === '') throw unknownParameter(name);
+  return [path, operator];
 }
+
+/** A path, in which `['…']` holds any name, and perhaps an operator in brackets. */
+const CONDITION = /^((?:[^[\]]|\['(?:[^'\\]|\\.)*'\])+)(?:\[([^[\]']+)\])?$/s;
 
 function unknownParameter(name: string, hint = hintForName(name)): MillraceError {
   const shown = name.length > 60 ? `${name.slice(0, 60)}…` : name;
@@ -142,7 +145,7 @@ function readJson(text: string): unknown {
   }
 }
 
-const listOf = (text: string | null): string[] | null => (text === null ? null : text.split(','));
+const listOf = (text: string | null): string[] | null => (text === null ? null : splitList(text));
 
 function wholeNumber(name: Reserved, text: string | null, most: number): number | null {
   if (text === null) return null;
@@ -176,10 +179,12 @@ function readCount(text: string | null): Count {
   throw invalid("The parameter 'count' must be none, estimated or exact");
 }
 
+const EXPANSION = /^((?:[^:[]|\['(?:[^'\\]|\\.)*'\]|\[(?!'))+):([^:]+)$/s;
+
 function readExpand(texts: readonly string[] | null): readonly Expansion[] {
   const expand = (texts ?? []).map((text): Expansion => {
-    const [path = '', collection = '', ...more] = text.split(':');
-    if (path !== '' && collection !== '' && more.length === 0)
+    const [, path = '', collection = ''] = EXPANSION.exec(text) ?? [];
+    if (path !== '' && collection !== '')
       return { path: askedPath(path, 'invalid-parameter'), collection };
     throw invalid("The parameter 'expand' must be a list of field:collection, such as authorId:users");
   });

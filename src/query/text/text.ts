@@ -7,8 +7,14 @@ import type { Test } from '../filter.ts';
 import { foldCase } from './case-folding.ts';
 import { textAsPattern } from './code-points.ts';
 import { folded } from './folded-texts.ts';
+import { rewritePattern } from './pattern.ts';
 
 export type TextTest = Extract<Test, { op: 'text' }>;
+
+/** A search as a pattern of the server's engine. */
+export function patternOf(test: Extract<Test, { op: 'text' | 'regex' }>): string {
+  return test.op === 'text' ? textPattern(test) : rewritePattern(test.pattern);
+}
 
 /** The test as a pattern of the server's engine, to be searched for in a string. */
 export function textPattern({ how, fold, text }: TextTest): string {

@@ -5,6 +5,7 @@
 import type { ClientSession, Db, Document, Timestamp } from 'mongodb';
 import { readStored } from '../../database/bson/stored.ts';
 import { type CursorReply, RAW_ENTRIES, readCursorReply } from '../../database/cursors/cursor-reply.ts';
+import { readCommand } from '../../database/cursors/find-raw.ts';
 import { FIRST_BATCH, OpenCursor, REPLY_BYTES } from '../../database/cursors/open-cursor.ts';
 import { serverCode, translateError } from '../../database/errors.ts';
 import { requireChanges } from '../../events/read/followable.ts';
@@ -14,8 +15,8 @@ import { retry } from '../../kernel/concurrency/retry.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { joinedFilter } from '../../policies/reach.ts';
 import { isHeavy, READ_COST } from '../../query/evaluate/cost.ts';
-import { requestPage } from '../../query/page/page.ts';
-import { type KeyValues, toMongoSort } from '../../query/page/sort.ts';
+import { orderOf, requestPage } from '../../query/page/page.ts';
+import type { KeyValues } from '../../query/page/sort.ts';
 import type { LiveQuestion } from './live-question.ts';
 
 const SNAPSHOT_UNAVAILABLE = 246;
@@ -91,15 +92,14 @@ export class SnapshotStore {
    * @throws MillraceError `forbidden` for a collection that cannot be followed
    */
   async open(question: LiveQuestion, at: Timestamp | null, limit: number | null): Promise<SnapshotRead> {
-    const find = {
-      find: question.collection,
+    const find = readCommand(question.collection, {
       filter: filterOf(question),
-      ...(question.keyed ? { sort: toMongoSort(question.sort) } : {}),
+      ...(question.keyed ? orderOf(question.sort) : {}),
       ...(limit === null ? {} : { limit }),
       batchSize: Math.min(limit ?? BATCH, FIRST_BATCH),
       ...BY_CODE_POINT,
       maxTimeMS: this.#timeoutMs,
-    };
+    });
     const session = this.#data.client.startSession({ causalConsistency: false });
     const followable = this.requireFollowable(question.collection);
     try {
@@ -163,7 +163,7 @@ export class SnapshotStore {
     const position = key === null ? null : ({ direction: 'next', values: key } as const);
     const { filter, sort } = requestPage(filterOf(question), question.sort, position);
     const options = { limit, batchSize: Math.min(limit, FIRST_BATCH), ...BY_CODE_POINT };
-    const find = { find: question.collection, filter, sort: toMongoSort(sort), ...options };
+    const find = readCommand(question.collection, { filter, ...orderOf(sort), ...options });
     return this.#all(find, at, limitMs);
   }
 
@@ -172,9 +172,9 @@ export class SnapshotStore {
     try {
       const command = { ...find, maxTimeMS: limitMs, ...concern(at) };
       const reply = await this.#ask(session, command, limitMs);
-      const read = await this.#read(String(find['find']), session, reply, limitMs);
+      const read = await this.#read(String(find['find'] ?? find['aggregate']), session, reply, limitMs);
       // For a collection that has been dropped since, the server returns an empty result without a cluster time.
-      if (read.time === null) throw new Dropped(`'${String(find['find'])}' was dropped`);
+      if (read.time === null) throw new Dropped(`'${String(find['find'] ?? find['aggregate'])}' was dropped`);
       const found: Buffer[] = [];
       let bytes = 0;
       for await (const batch of snapshotBatches(read)) {

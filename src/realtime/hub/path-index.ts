@@ -1,6 +1,7 @@
 /** The groups whose index keys are about one path, found by the values that a document has at that path. */
 import type { Document } from 'mongodb';
 import { isMembers } from '../../query/evaluate/order.ts';
+import { stepsOf } from '../../query/paths.ts';
 import type { Group } from './group.ts';
 import { type BoundType, boundTypeOf, type IndexKey, type Key, keyOfValue, numberOf } from './index-key.ts';
 
@@ -78,7 +79,7 @@ export class PathIndex {
   #size = 0;
 
   constructor(path: string) {
-    this.#steps = path.split('.');
+    this.#steps = stepsOf(path);
   }
 
   get size(): number {

@@ -1,0 +1,270 @@
+/**
+ * A filter as an aggregation expression, for what the database's filters cannot say: paths with escaped names, and
+ * comparisons of instants. It means what match.ts computes for a document in memory. An expression uses no index.
+ */
+import type { Document } from 'bson';
+import { asInstant, INSTANT_PATTERN } from '../instants.ts';
+import type { Filter, Test, TypeName, Value } from '../filter.ts';
+import { isPosition, stepsOf } from '../paths.ts';
+import { patternOf } from '../text/text.ts';
+import { compileMatch } from './match.ts';
+import { isNaNValue } from './numbers.ts';
+import { KIND, type Kind, kindOf } from './order.ts';
+
+type Expression = Document | boolean;
+
+/** A variable that holds a value, `$$ROOT` or `$$v3`. */
+type Reference = string;
+
+/** The expression, true for documents that pass. */
+export function toExpression(filter: Filter): Expression {
+  return ofFilter(filter, '$$ROOT', 0);
+}
+
+/** @param depth numbers the variables, so that inner ones have names of their own */
+function ofFilter(filter: Filter, node: Reference, depth: number): Expression {
+  switch (filter.kind) {
+    case 'and':
+      return { $and: filter.filters.map((inner) => ofFilter(inner, node, depth)) };
+    case 'or':
+      return { $or: filter.filters.map((inner) => ofFilter(inner, node, depth)) };
+    case 'nor':
+      return { $not: [{ $or: filter.filters.map((inner) => ofFilter(inner, node, depth)) }] };
+    case 'field':
+      return ofField(stepsOf(filter.path), filter.test, node, depth);
+    default:
+      return filter satisfies never;
+  }
+}
+
+function ofField(steps: readonly string[], test: Test, node: Reference, depth: number): Expression {
+  switch (test.op) {
+    case 'not':
+      return { $not: [{ $and: test.tests.map((inner) => ofField(steps, inner, node, depth)) }] };
+    case 'all':
+      if (test.values.length === 0) return false;
+      return { $and: test.values.map((value) => ofField(steps, { op: 'in', values: [value] }, node, depth)) };
+    case 'exists': {
+      const exists = anyValue(steps, { op: 'exists', exists: true }, node, depth);
+      return test.exists ? exists : { $not: [exists] };
+    }
+    case 'in':
+    case 'gt':
+    case 'gte':
+    case 'lt':
+    case 'lte':
+    case 'instant':
+    case 'type':
+    case 'size':
+    case 'text':
+    case 'regex':
+    case 'elem':
+    case 'elemWhere':
+      return anyValue(steps, test, node, depth);
+    default:
+      return test satisfies never;
+  }
+}
+
+interface Path {
+  readonly steps: readonly string[];
+  readonly test: Test;
+  /** True if an array at the end of the path is opened: its elements are tested, and the array itself. */
+  readonly opens: boolean;
+  /** Whether a missing value passes. */
+  readonly missing: boolean;
+}
+
+/** True if any value passes that the path reaches below a document, or below an array that is taken as one. */
+function anyValue(steps: readonly string[], test: Test, node: Reference, depth: number): Expression {
+  const opens = test.op !== 'size' && test.op !== 'elem' && test.op !== 'elemWhere';
+  const missing = compileMatch({ kind: 'field', path: 'a', test })({});
+  const [step = ''] = steps;
+  const member = memberOf(node, step);
+  const element = isPosition(step) ? { $arrayElemAt: [node, Number(step)] } : '$$REMOVE';
+  const value = node === '$$ROOT' ? member : { $cond: [{ $isArray: [node] }, element, member] };
+  const name = `v${depth}`;
+  return { $let: { vars: { [name]: value }, in: passes(`$$${name}`, null, 0, { steps, test, opens, missing }, depth + 1) } };
+}
+
+/** A member of a document, by whatever name. */
+export function memberOf(document: Reference, name: string): Document {
+  return { $getField: { field: { $literal: name }, input: document } };
+}
+
+const typeIs = (value: Reference, ...types: readonly string[]): Document => ({ $in: [{ $type: value }, types] });
+
+/**
+ * Whether the value that step `at` leads to passes, or one that the rest of the path reaches below it.
+ * @param placed whether the value is an element that the path names by its position, as an expression; null for no
+ */
+function passes(value: Reference, placed: Reference | null, at: number, path: Path, depth: number): Expression {
+  if (at === path.steps.length - 1) return endPasses(value, placed, path, depth);
+  const step = path.steps[at + 1] ?? '';
+  const [node, next, one] = [`n${depth}`, `v${depth}`, `i${depth}`];
+  const elements = { $filter: { input: value, as: node, cond: typeIs(`$$${node}`, 'object') } };
+  const nodes = { $cond: [{ $isArray: [value] }, elements, { $cond: [typeIs(value, 'object'), [value], []] }] };
+  const member = memberOf(`$$${node}`, step);
+  const below = isPosition(step)
+    ? any(
+        { $concatArrays: [{ $map: { input: nodes, as: node, in: { v: member, p: false } } }, placedAt(value, Number(step))] },
+        one,
+        passes(`$$${one}.v`, `$$${one}.p`, at + 1, path, depth + 1),
+      )
+    : any(nodes, node, { $let: { vars: { [next]: member }, in: passes(`$$${next}`, null, at + 1, path, depth + 1) } });
+  if (!path.missing) return below;
+  // A single value leads to a missing one; an element that is named by its position leads nowhere.
+  const leads = { $not: [typeIs(value, 'object', 'array')] };
+  return { $or: [placed === null ? leads : { $and: [leads, { $not: [placed] }] }, below] };
+}
+
+/** The element at a position, as a list that is empty where the array ends before it. */
+function placedAt(value: Reference, position: number): Document {
+  const isThere = { $cond: [{ $isArray: [value] }, { $gt: [{ $size: value }, position] }, false] };
+  return { $cond: [isThere, [{ v: { $arrayElemAt: [value, position] }, p: true }], []] };
+}
+
+function endPasses(value: Reference, placed: Reference | null, path: Path, depth: number): Expression {
+  const { test, opens, missing } = path;
+  if (!opens) return question(value, test, depth);
+  const name = `v${depth}`;
+  const isOpened = placed === null ? { $isArray: [value] } : { $and: [{ $isArray: [value] }, { $not: [placed] }] };
+  const values = { $cond: [isOpened, { $concatArrays: [value, [value]] }, [value]] };
+  return { $cond: [typeIs(value, 'missing'), missing, any(values, name, question(`$$${name}`, test, depth + 1))] };
+}
+
+function any(list: Document, as: string, condition: Expression): Document {
+  return { $anyElementTrue: [{ $map: { input: list, as, in: condition } }] };
+}
+
+/** The test of one value. */
+function question(value: Reference, test: Test, depth: number): Expression {
+  switch (test.op) {
+    case 'in':
+      return isIn(value, test.values);
+    case 'all':
+      return { $and: [test.values.length > 0, ...test.values.map((one) => isIn(value, [one]))] };
+    case 'gt':
+    case 'gte':
+    case 'lt':
+    case 'lte':
+      return inRange(value, test.op, test.value);
+    case 'exists':
+      return { $eq: [{ $ne: [{ $type: value }, 'missing'] }, test.exists] };
+    case 'type':
+      return typeIs(value, ...test.types.flatMap((type) => NAMES_OF_TYPE[type]));
+    case 'size':
+      return { $cond: [{ $isArray: [value] }, { $eq: [{ $size: value }, test.size] }, false] };
+    case 'text':
+    case 'regex':
+      return ofText(value, (text) => ({ $regexMatch: { input: text, regex: { $literal: patternOf(test) } } }));
+    case 'instant':
+      return ofText(value, (text) => ofInstant(text, test, depth));
+    case 'not':
+      return { $not: [{ $and: test.tests.map((inner) => question(value, inner, depth)) }] };
+    case 'elem': {
+      const name = `v${depth}`;
+      const each = { $and: test.tests.map((inner) => question(`$$${name}`, inner, depth + 1)) };
+      return { $cond: [{ $isArray: [value] }, any({ $ifNull: [value, []] }, name, each), false] };
+    }
+    case 'elemWhere': {
+      const name = `v${depth}`;
+      const element = ofFilter(test.filter, `$$${name}`, depth + 1);
+      const each = { $cond: [typeIs(`$$${name}`, 'object', 'array'), element, false] };
+      return { $cond: [{ $isArray: [value] }, any({ $ifNull: [value, []] }, name, each), false] };
+    }
+    default:
+      return test satisfies never;
+  }
+}
+
+const NUMBERS = ['int', 'long', 'double', 'decimal'];
+const TEXTS = ['string', 'symbol'];
+
+const NAMES_OF_TYPE: Readonly<Record<TypeName, readonly string[]>> = {
+  string: ['string'],
+  number: NUMBERS,
+  boolean: ['bool'],
+  object: ['object'],
+  array: ['array'],
+  null: ['null'],
+  date: ['date'],
+  objectId: ['objectId'],
+  binary: ['binData'],
+};
+
+/** The names of the types that are ordered together. */
+const NAMES_OF_KIND: Readonly<Partial<Record<Kind, readonly string[]>>> = {
+  [KIND.number]: NUMBERS,
+  [KIND.string]: TEXTS,
+  [KIND.boolean]: ['bool'],
+  [KIND.object]: ['object'],
+  [KIND.array]: ['array'],
+  [KIND.date]: ['date'],
+  [KIND.objectId]: ['objectId'],
+  [KIND.binary]: ['binData'],
+};
+
+function isIn(value: Reference, values: readonly Value[]): Document {
+  const others = values.filter((one) => one !== null);
+  const isOther = { $in: [value, { $literal: others }] };
+  return values.includes(null) ? { $or: [typeIs(value, 'null', 'undefined', 'missing'), isOther] } : isOther;
+}
+
+function inRange(value: Reference, op: 'gt' | 'gte' | 'lt' | 'lte', operand: Value): Expression {
+  const kind = kindOf(operand);
+  const allowsEqual = op === 'gte' || op === 'lte';
+  if (kind === KIND.null) return allowsEqual && typeIs(value, 'null', 'undefined', 'missing');
+  const isKind = typeIs(value, ...(NAMES_OF_KIND[kind] ?? []));
+  const isNaN = { $eq: [value, { $literal: Number.NaN }] };
+  if (isNaNValue(operand)) return allowsEqual && isNaN;
+  const compared = { [`$${op}`]: [value, { $literal: operand }] };
+  return { $and: kind === KIND.number ? [isKind, { $not: [isNaN] }, compared] : [isKind, compared] };
+}
+
+/** A condition on a value that is a text, which a symbol is, too; false for others. */
+function ofText(value: Reference, condition: (text: Document | Reference) => Document): Document {
+  const symbol = { $substrBytes: [value, 0, -1] };
+  return {
+    $switch: {
+      branches: [
+        { case: typeIs(value, 'string'), then: condition(value) },
+        { case: typeIs(value, 'symbol'), then: condition(symbol) },
+      ],
+      default: false,
+    },
+  };
+}
+
+/** Compares the instants of two times, and other texts as texts. */
+function ofInstant(text: Document | Reference, test: Extract<Test, { op: 'instant' }>, depth: number): Document {
+  const wanted = asInstant(test.text);
+  const operator = `$${test.how}`;
+  if (wanted === null) return { [operator]: [text, { $literal: test.text }] };
+  const [found, time, parts] = [`t${depth}`, `d${depth}`, `p${depth}`];
+  const part = (index: number): Document => ({ $arrayElemAt: [`$$${parts}.captures`, index] });
+  const minute = [part(0), ':', { $ifNull: [part(1), '00'] }, part(3)];
+  const fraction = { $substrBytes: [{ $concat: [{ $ifNull: [part(2), ''] }, '000000000'] }, 0, 9] };
+  const asTexts = { [operator]: [`$$${found}`, { $literal: test.text }] };
+  const compared = {
+    [operator]: [
+      [`$$${time}`, fraction],
+      { $literal: [new Date(wanted.ms), wanted.fraction] },
+    ],
+  };
+  const asInstants = {
+    $let: {
+      vars: { [time]: { $dateFromString: { dateString: { $concat: minute }, onError: null, onNull: null } } },
+      in: { $cond: [{ $eq: [`$$${time}`, null] }, asTexts, compared] },
+    },
+  };
+  const matched = {
+    $let: {
+      vars: { [parts]: { $regexFind: { input: `$$${found}`, regex: { $literal: INSTANT_PATTERN } } } },
+      in: { $cond: [{ $eq: [`$$${parts}`, null] }, asTexts, asInstants] },
+    },
+  };
+  // What cannot be read as a time at all may not even be UTF-8, which a pattern would refuse.
+  const isTime = { $ne: [{ $dateFromString: { dateString: `$$${found}`, onError: null, onNull: null } }, null] };
+  return { $let: { vars: { [found]: text }, in: { $cond: [isTime, matched, asTexts] } } };
+}
