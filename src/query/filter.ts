@@ -50,8 +50,6 @@ export type TestOf<V> =
   | { readonly op: 'all'; readonly values: readonly ValueOf<V>[] }
   /** Ordered against a value of the same kind; values of another kind never pass. */
   | { readonly op: 'gt' | 'gte' | 'lt' | 'lte'; readonly value: ValueOf<V> }
-  /** A text that names an instant before, at or after that of this text; texts that name none are ordered as texts. */
-  | { readonly op: 'instant'; readonly how: 'eq' | 'gt' | 'gte' | 'lt' | 'lte'; readonly text: string }
   | { readonly op: 'exists'; readonly exists: boolean }
   | { readonly op: 'type'; readonly types: readonly TypeName[] }
   /** An array of exactly so many elements. */
@@ -178,7 +176,6 @@ function visitTest(test: OpenTest, path: string, visit: Visit): void {
     case 'gte':
     case 'lt':
     case 'lte':
-    case 'instant':
     case 'exists':
     case 'type':
     case 'size':

@@ -7,7 +7,6 @@ import { hintFor } from '../kernel/nearest.ts';
 import {
   and,
   everything,
-  type Filter,
   field,
   not,
   nothing,
@@ -16,10 +15,8 @@ import {
   or,
   TYPE_NAMES,
   type TypeName,
-  type Value,
   Variable,
 } from './filter.ts';
-import { asInstant } from './instants.ts';
 import { LIMITS } from './limits.ts';
 import { type OpenValue, valuesAt } from './literals.ts';
 
@@ -114,10 +111,9 @@ function testAt(path: string, test: OpenTest): OpenFilter {
     case 'gte':
     case 'lt':
     case 'lte':
-      return rangeAt(path, test.op, [test.value]);
+      return or(valuesAt(path, [test.value]).map((value) => field(path, { op: test.op, value })));
     case 'not':
       return test.tests.length === 0 ? not(everything) : not(testsAt(path, test.tests));
-    case 'instant':
     case 'exists':
     case 'type':
     case 'size':
@@ -129,21 +125,6 @@ function testAt(path: string, test: OpenTest): OpenFilter {
     default:
       return test satisfies never;
   }
-}
-
-/**
- * A range at a stored path of the document itself: one of these values must be beyond. A text that names an instant is
- * compared with others as an instant, because texts with different offsets are not in the order of time.
- */
-export function rangeAt(path: string, op: 'gt' | 'gte' | 'lt' | 'lte', values: readonly Value[]): Filter;
-export function rangeAt(path: string, op: 'gt' | 'gte' | 'lt' | 'lte', values: readonly OpenValue[]): OpenFilter;
-export function rangeAt(path: string, op: 'gt' | 'gte' | 'lt' | 'lte', values: readonly OpenValue[]): OpenFilter {
-  return or(
-    valuesAt(path, values).map((value) => {
-      const isInstant = typeof value === 'string' && asInstant(value) !== null;
-      return field(path, isInstant ? { op: 'instant', how: op, text: value } : { op, value });
-    }),
-  );
 }
 
 /** One value of `all`. A variable stays in place: if it turns out to be a list, each of its items is required. */

@@ -1,7 +1,7 @@
 /** Random filters over the random documents: every operator, alone and under logic, at paths that reach everywhere. */
 import { and, type Filter, field, not, or, type Test, TYPE_NAMES, type Value } from '../../src/query/filter.ts';
 import type { Random } from './random.ts';
-import { BINARIES, DATES, IDS, NUMBERS, TEXTS, TIMES } from './random-documents.ts';
+import { BINARIES, DATES, IDS, NUMBERS, TEXTS } from './random-documents.ts';
 
 export const PATHS = ['a', 'b', '0', 'a.a', 'a.b', 'b.a', 'a.0', 'a.1', 'a.0.a', 'a.0.0', 'a.b.a', 'b.1.b', '_id', 'c'];
 
@@ -24,7 +24,6 @@ const PATTERNS = [
   '[\\w.]c',
   '(?i)ß',
 ];
-const HOWS = ['eq', 'gt', 'gte', 'lt', 'lte'] as const;
 const LIKES = ['*', 'a*', '*b', 'a*c', '*a*', '*a*b*', 'ab', '', '**b', '*\n*'];
 
 /** What is drawn for each test of the language. A test that is not named here does not compile. */
@@ -40,7 +39,6 @@ const LEAVES: Readonly<Record<Exclude<Test['op'], 'not' | 'elem' | 'elemWhere'>,
   size: ['size'],
   text: ['contains', 'icontains', 'startsWith', 'istartsWith', 'endsWith', 'iendsWith', 'like', 'ilike'],
   regex: ['regex'],
-  instant: ['instant'],
 };
 
 /** Tests that hold no other test. */
@@ -83,8 +81,6 @@ export function test(random: Random, name: string, depth = 2): Test {
     case 'lt':
     case 'lte':
       return { op: name, value: operand(random) };
-    case 'instant':
-      return { op: 'instant', how: random.pick(HOWS), text: random.pick([...TIMES, ...TEXTS]) };
     case 'exists true':
       return { op: 'exists', exists: true };
     case 'exists false':

@@ -114,7 +114,6 @@ function wantedKinds(test: Test): readonly Kind[] {
     case 'lt':
     case 'lte':
       return [kindOf(test.value)];
-    case 'instant':
     case 'text':
     case 'regex':
       return [KIND.string];
@@ -201,7 +200,6 @@ function plain(value: Value): string | null {
 
 function firstValue(test: Test): Value | undefined {
   if (test.op === 'in' || test.op === 'all') return test.values[0];
-  if (test.op === 'instant') return test.text;
   return 'value' in test ? test.value : undefined;
 }
 
@@ -215,8 +213,6 @@ function operatorOf(test: Test): Operator {
         Object.entries(TEXT_OPERATORS).find(([, one]) => one.how === test.how && one.fold === test.fold) ?? [];
       return (name ?? 'contains') as Operator;
     }
-    case 'instant':
-      return test.how;
     case 'not':
       return 'ne';
     case 'elem':
@@ -229,7 +225,7 @@ function operatorOf(test: Test): Operator {
 
 /** The texts that a test compares with or looks for. */
 export function textsOf(test: Test): readonly string[] {
-  if (test.op === 'text' || test.op === 'instant') return [test.text];
+  if (test.op === 'text') return [test.text];
   if (test.op === 'regex') return [test.pattern];
   const values = test.op === 'in' || test.op === 'all' ? test.values : 'value' in test ? [test.value] : [];
   return values.filter((value) => typeof value === 'string');

@@ -65,7 +65,6 @@ function usesOf(filter: Filter): readonly Use[] {
     case 'gte':
     case 'lt':
     case 'lte':
-    case 'instant':
       return [{ path, isRange: true }];
     case 'exists':
     case 'type':

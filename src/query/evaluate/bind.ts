@@ -17,7 +17,7 @@ import {
 } from '../filter.ts';
 import { LIMITS } from '../limits.ts';
 import { type OpenValue, valuesAt } from '../literals.ts';
-import { bounded, invalidFilter, rangeAt } from '../operators.ts';
+import { bounded, invalidFilter } from '../operators.ts';
 
 /** What variables stand for. */
 export interface Bindings {
@@ -107,12 +107,11 @@ function bindField(path: string, test: OpenTest, outer: Binding): Filter {
     case 'gte':
     case 'lt':
     case 'lte':
-      return rangeOf(path, test.op, anyOf(test.value, binding), outer.root);
+      return or(anyOf(test.value, binding).map((value) => field(path, { op: test.op, value })));
     case 'not':
       return not(and(test.tests.map((inner) => bindField(path, inner, outer))));
     case 'elem':
       return or(spellingsOfNow(test).map((now) => field(path, bindTest(test, { ...binding, at: '', now }))));
-    case 'instant':
     case 'exists':
     case 'type':
     case 'size':
@@ -123,11 +122,6 @@ function bindField(path: string, test: OpenTest, outer: Binding): Filter {
     default:
       return test satisfies never;
   }
-}
-
-/** Elements of arrays are compared by the database's own filters, which know no instants. */
-function rangeOf(path: string, op: 'gt' | 'gte' | 'lt' | 'lte', values: readonly Value[], isRoot: boolean): Filter {
-  return isRoot ? rangeAt(path, op, values) : or(values.map((value) => field(path, { op, value })));
 }
 
 /** A test of one value by itself, where `$now` is either a date or a text. */
@@ -149,7 +143,6 @@ function bindTest(test: OpenTest, binding: Binding): Test {
       return { op: 'elemWhere', filter: bindFilter(test.filter, { ...binding, root: false, at: '' }) };
     case 'text':
       return { ...test, text: bindText(test.text, binding) };
-    case 'instant':
     case 'exists':
     case 'type':
     case 'size':
@@ -181,7 +174,6 @@ function namesNow(test: OpenTest): boolean {
     // A text to search for is always a text, and the filter inside `elemWhere` binds each of its own fields.
     case 'text':
     case 'elemWhere':
-    case 'instant':
     case 'exists':
     case 'type':
     case 'size':

@@ -39,7 +39,6 @@ function isCertainTest(test: Test): boolean {
     case 'gte':
     case 'lt':
     case 'lte':
-    case 'instant':
     case 'exists':
     case 'type':
     case 'size':

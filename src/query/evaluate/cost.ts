@@ -39,7 +39,6 @@ function costOfTest(test: OpenTest): number {
     case 'gte':
     case 'lt':
     case 'lte':
-    case 'instant':
     case 'exists':
     case 'type':
     case 'size':

@@ -6,14 +6,12 @@
  */
 import { once, someElement } from '../../kernel/concurrency/pauses.ts';
 import type { Filter, Test, TypeName, Value } from '../filter.ts';
-import { asInstant, compareInstants } from '../instants.ts';
 import { isPosition, stepsOf } from '../paths.ts';
 import { compilePattern } from '../text/pattern.ts';
 import { textMatcher } from '../text/text.ts';
 import { isBson } from './bson-types.ts';
 import { isNaNValue } from './numbers.ts';
 import {
-  compareText,
   compareValues,
   isMembers,
   KIND,
@@ -94,7 +92,6 @@ function compileField(steps: readonly string[], test: Test): NodeMatch {
     case 'gte':
     case 'lt':
     case 'lte':
-    case 'instant':
     case 'type':
     case 'text':
     case 'regex':
@@ -168,8 +165,6 @@ function compileQuestion(test: Test): Question {
     case 'lt':
     case 'lte':
       return compileRange(test.op, test.value);
-    case 'instant':
-      return compileInstant(test);
     case 'exists':
       return (value) => (value !== undefined) === test.exists;
     case 'type': {
@@ -260,20 +255,5 @@ function compileRange(op: 'gt' | 'gte' | 'lt' | 'lte', operand: Value): Question
     if (kindOf(value) !== kind || (kind === KIND.number && isNaNValue(value))) return false;
     const order = compareValues(value, operand, names) * sign;
     return order > 0 || (allowsEqual && order === 0);
-  };
-}
-
-const SIGNS = { gt: [1], gte: [0, 1], eq: [0], lte: [-1, 0], lt: [-1] } as const;
-
-/** Texts that both name an instant are compared as instants, others as texts. */
-function compileInstant({ how, text }: Extract<Test, { op: 'instant' }>): Question {
-  const wanted = asInstant(text);
-  const signs: readonly number[] = SIGNS[how];
-  return (value) => {
-    if (kindOf(value) !== KIND.string) return false;
-    const held = textOf(value);
-    const instant = wanted === null ? null : asInstant(held);
-    const order = instant === null || wanted === null ? compareText(held, text) : compareInstants(instant, wanted);
-    return signs.includes(Math.sign(order));
   };
 }

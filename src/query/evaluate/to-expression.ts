@@ -1,9 +1,7 @@
 /**
- * A filter as an aggregation expression, for what the database's filters cannot say: paths with escaped names, and
- * comparisons of instants. It means what match.ts computes for a document in memory. An expression uses no index.
+ * A filter as an aggregation expression, for what the database's filters cannot say: paths with escaped names. It means what match.ts computes for a document in memory. An expression uses no index.
  */
 import type { Document } from 'bson';
-import { asInstant, INSTANT_PATTERN } from '../instants.ts';
 import type { Filter, Test, TypeName, Value } from '../filter.ts';
 import { isPosition, stepsOf } from '../paths.ts';
 import { patternOf } from '../text/text.ts';
@@ -53,7 +51,6 @@ function ofField(steps: readonly string[], test: Test, node: Reference, depth: n
     case 'gte':
     case 'lt':
     case 'lte':
-    case 'instant':
     case 'type':
     case 'size':
     case 'text':
@@ -158,8 +155,6 @@ function question(value: Reference, test: Test, depth: number): Expression {
     case 'text':
     case 'regex':
       return ofText(value, (text) => ({ $regexMatch: { input: text, regex: { $literal: patternOf(test) } } }));
-    case 'instant':
-      return ofText(value, (text) => ofInstant(text, test, depth));
     case 'not':
       return { $not: [{ $and: test.tests.map((inner) => question(value, inner, depth)) }] };
     case 'elem': {
@@ -234,37 +229,4 @@ function ofText(value: Reference, condition: (text: Document | Reference) => Doc
       default: false,
     },
   };
-}
-
-/** Compares the instants of two times, and other texts as texts. */
-function ofInstant(text: Document | Reference, test: Extract<Test, { op: 'instant' }>, depth: number): Document {
-  const wanted = asInstant(test.text);
-  const operator = `$${test.how}`;
-  if (wanted === null) return { [operator]: [text, { $literal: test.text }] };
-  const [found, time, parts] = [`t${depth}`, `d${depth}`, `p${depth}`];
-  const part = (index: number): Document => ({ $arrayElemAt: [`$$${parts}.captures`, index] });
-  const minute = [part(0), ':', { $ifNull: [part(1), '00'] }, part(3)];
-  const fraction = { $substrBytes: [{ $concat: [{ $ifNull: [part(2), ''] }, '000000000'] }, 0, 9] };
-  const asTexts = { [operator]: [`$$${found}`, { $literal: test.text }] };
-  const compared = {
-    [operator]: [
-      [`$$${time}`, fraction],
-      { $literal: [new Date(wanted.ms), wanted.fraction] },
-    ],
-  };
-  const asInstants = {
-    $let: {
-      vars: { [time]: { $dateFromString: { dateString: { $concat: minute }, onError: null, onNull: null } } },
-      in: { $cond: [{ $eq: [`$$${time}`, null] }, asTexts, compared] },
-    },
-  };
-  const matched = {
-    $let: {
-      vars: { [parts]: { $regexFind: { input: `$$${found}`, regex: { $literal: INSTANT_PATTERN } } } },
-      in: { $cond: [{ $eq: [`$$${parts}`, null] }, asTexts, asInstants] },
-    },
-  };
-  // What cannot be read as a time at all may not even be UTF-8, which a pattern would refuse.
-  const isTime = { $ne: [{ $dateFromString: { dateString: `$$${found}`, onError: null, onNull: null } }, null] };
-  return { $let: { vars: { [found]: text }, in: { $cond: [isTime, matched, asTexts] } } };
 }

@@ -4,7 +4,6 @@
  */
 import type { Document } from 'bson';
 import type { Filter, Test, TypeName, Value } from '../filter.ts';
-import { asInstant, daysAround } from '../instants.ts';
 import { isEscaped } from '../paths.ts';
 import { patternOf } from '../text/text.ts';
 import { toExpression } from './to-expression.ts';
@@ -26,8 +25,7 @@ export function toMongo(filter: Filter): Document {
   switch (filter.kind) {
     case 'field':
       if (isEscaped(filter.path)) return { $expr: toExpression(filter) };
-      if (filter.test.op === 'instant') return ofInstant(filter.path, filter.test);
-      if (filter.test.op === 'not' && (asksTextsApart(filter.test.tests) || filter.test.tests.some(asksInstants))) {
+      if (filter.test.op === 'not' && asksTextsApart(filter.test.tests)) {
         const { path, test } = filter;
         return { $nor: [{ $and: test.tests.map((inner) => toMongo({ kind: 'field', path, test: inner })) }] };
       }
@@ -53,29 +51,15 @@ function asksTextsApart(tests: readonly Test[]): boolean {
   return texts.length > 1 || tests.some((test) => test.op === 'not' && asksTextsApart(test.tests));
 }
 
-const asksInstants = (test: Test): boolean => test.op === 'instant' || (test.op === 'not' && test.tests.some(asksInstants));
-
 /** Whether the database's filters cannot say the test: an array's element is looked at by an escaped path in it. */
 function needsExpression(test: Test): boolean {
   if (test.op === 'elemWhere') return hasExpression(test.filter);
-  return test.op === 'instant' || ('tests' in test && test.tests.some(needsExpression));
+  return 'tests' in test && test.tests.some(needsExpression);
 }
 
 function hasExpression(filter: Filter): boolean {
   if (filter.kind !== 'field') return filter.filters.some(hasExpression);
   return isEscaped(filter.path) || needsExpression(filter.test);
-}
-
-/** Instants are compared by an expression, but only where texts near them may be in another order; an index is used. */
-function ofInstant(path: string, test: Extract<Test, { op: 'instant' }>): Document {
-  const instant = asInstant(test.text);
-  const exact = { $expr: toExpression({ kind: 'field', path, test }) };
-  if (instant === null) return exact;
-  const { from, to } = daysAround(instant);
-  if (test.how === 'eq') return { $and: [{ [path]: { $gte: from } }, { [path]: { $lt: to } }, exact] };
-  const isAfter = test.how === 'gt' || test.how === 'gte';
-  const [near, far] = isAfter ? [{ $gte: from }, { $gte: to }] : [{ $lt: to }, { $lt: from }];
-  return { $and: [{ [path]: near }, { $or: [{ [path]: far }, exact] }] };
 }
 
 /**
@@ -129,8 +113,6 @@ function operatorOf(test: Test): Document {
     case 'text':
     case 'regex':
       return { $regex: patternOf(test) };
-    case 'instant':
-      throw new TypeError('An instant is compared by an expression');
     case 'not':
       return { $not: allOf(test.tests) };
     case 'elem':

@@ -41,7 +41,6 @@ function operandsOf(test: OpenTest): readonly OpenValue[] {
     case 'not':
     case 'elem':
     case 'elemWhere':
-    case 'instant':
     case 'exists':
     case 'type':
     case 'size':

@@ -3,27 +3,24 @@
  * with `invalid-filter` when the value does not suit the operator. Not here: which parameters are conditions
  * (parse-query.ts), and the types that a value may have (literals.ts).
  */
-import { and, field, not, type OpenFilter, or, type Variable } from '../filter.ts';
-import { asInstant } from '../instants.ts';
-import { type OpenValue, readShortValue, unquote } from '../literals.ts';
+import { and, field, type OpenFilter, or, type Variable } from '../filter.ts';
+import { type OpenValue, readShortValue, unquote, valuesAt } from '../literals.ts';
 import {
   bounded,
   boundedText,
   invalidFilter,
   type Operator,
-  rangeAt,
   readTypeName,
   TEXT_OPERATORS,
   testsAt,
 } from '../operators.ts';
-import { isTimePath } from '../paths.ts';
 import type { Patterns } from '../text/pattern.ts';
 import { readText } from '../variables.ts';
 
 /** `field=a&field=b`: equal to any of the values. */
 export function parseEquals(path: string, texts: readonly string[]): OpenFilter {
   const values = bounded(texts, `'${path}'`).flatMap((text) => readShortValue(text).equal);
-  return equalAt(path, values);
+  return testsAt(path, [{ op: 'in', values }]);
 }
 
 /**
@@ -36,16 +33,16 @@ export function parseShort(path: string, operator: Operator, text: string, patte
     case 'eq':
       return parseEquals(path, [text]);
     case 'ne':
-      return not(equalAt(path, readShortValue(text).equal));
+      return testsAt(path, [{ op: 'not', tests: [{ op: 'in', values: readShortValue(text).equal }] }]);
     case 'gt':
     case 'gte':
     case 'lt':
     case 'lte':
-      return rangeAt(path, operator, readShortValue(text).ordered);
+      return or(valuesAt(path, readShortValue(text).ordered).map((value) => field(path, { op: operator, value })));
     case 'in':
-      return equalAt(path, equalToItems(operator, text));
+      return testsAt(path, [{ op: 'in', values: equalToItems(operator, text) }]);
     case 'nin':
-      return not(equalAt(path, equalToItems(operator, text)));
+      return testsAt(path, [{ op: 'not', tests: [{ op: 'in', values: equalToItems(operator, text) }] }]);
     case 'all':
       return allOf(path, text);
     case 'exists':
@@ -69,16 +66,6 @@ export function parseShort(path: string, operator: Operator, text: string, patte
   }
 }
 
-/** Equal to one of the values; a text that names an instant also to other texts of the same instant. */
-function equalAt(path: string, values: readonly OpenValue[]): OpenFilter {
-  const texts = isTimePath(path) || path === '_id' ? [] : new Set(values.filter((value) => typeof value === 'string'));
-  const instants = [...texts].filter((text) => asInstant(text) !== null);
-  return or([
-    testsAt(path, [{ op: 'in', values }]),
-    ...instants.map((text) => field(path, { op: 'instant', how: 'eq', text })),
-  ]);
-}
-
 function equalToItems(operator: Operator, text: string): OpenValue[] {
   return items(operator, text).flatMap((item) => readShortValue(item).equal);
 }
@@ -88,7 +75,7 @@ function allOf(path: string, text: string): OpenFilter {
   return and(
     items('all', text).map((item) => {
       const { ordered } = readShortValue(item);
-      return ordered.length === 1 ? testsAt(path, [{ op: 'all', values: ordered }]) : equalAt(path, ordered);
+      return testsAt(path, [{ op: ordered.length === 1 ? 'all' : 'in', values: ordered }]);
     }),
   );
 }

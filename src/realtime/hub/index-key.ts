@@ -59,7 +59,6 @@ function indexKeyOfTest(path: string, test: Test): IndexKey | null {
       return boundType === null || Number.isNaN(bound) ? null : { kind, path, boundType, bound };
     }
     case 'all':
-    case 'instant':
     case 'exists':
     case 'type':
     case 'size':
