@@ -14,6 +14,7 @@ import { ALL, coversPath, cutTo, type FieldTree, sameTree, touches, union } from
 import { compileMatch, type Match } from '../query/evaluate/match.ts';
 import { toMongo } from '../query/evaluate/to-mongo.ts';
 import { and, everything, type Filter, not, or } from '../query/filter.ts';
+import { writtenPath } from '../query/paths.ts';
 import type { Grant, Scope } from './scope.ts';
 
 interface Reach {
@@ -160,8 +161,9 @@ export function requireShown(scope: Scope, paths: Iterable<string>): void {
   for (const path of paths) if (!scope.grants.some(({ read }) => touches(read, path))) throw fieldHidden(path);
 }
 
+/** @param path a stored path */
 export function fieldHidden(path: string): MillraceError {
-  return new MillraceError('field-hidden', `The field '${path.slice(0, 80)}' cannot be used: you may not read it`, {
+  return new MillraceError('field-hidden', `The field '${writtenPath(path).slice(0, 80)}' cannot be used: you may not read it`, {
     hint: 'A policy hides it, at least in some documents',
   });
 }

@@ -9,6 +9,7 @@ import { SERVER_MEMBERS } from '../kernel/server-members.ts';
 import { ALL, childOf, type FieldTree, union } from '../query/evaluate/field-tree.ts';
 import { equalValues } from '../query/evaluate/order.ts';
 import type { Value } from '../query/filter.ts';
+import { pathOf } from '../query/paths.ts';
 import type { Grant } from './scope.ts';
 
 /** The values that the grants set. If two set the same member, the first one counts. */
@@ -47,7 +48,7 @@ export function forbiddenMember(
   if (write === ALL) return null;
   for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
     if (SERVER_MEMBERS.has(name) || set.has(name)) continue;
-    const found = forbiddenIn(memberOf(before, name), memberOf(after, name), childOf(write, name), name);
+    const found = forbiddenIn(memberOf(before, name), memberOf(after, name), childOf(write, name), pathOf([name]));
     if (found !== null) return found;
   }
   return null;
@@ -60,7 +61,7 @@ function forbiddenIn(before: unknown, after: unknown, write: FieldTree, path: st
   const [old, next] = [before ?? {}, after ?? {}];
   if (write.members.size > 0 && isPlain(old) && isPlain(next)) {
     for (const name of new Set([...Object.keys(old), ...Object.keys(next)])) {
-      const found = forbiddenIn(memberOf(old, name), memberOf(next, name), childOf(write, name), `${path}.${name}`);
+      const found = forbiddenIn(memberOf(old, name), memberOf(next, name), childOf(write, name), `${path}.${pathOf([name])}`);
       if (found !== null) return found;
     }
     return null;

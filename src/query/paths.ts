@@ -37,10 +37,13 @@ export function isEscaped(path: string): boolean {
 /** A stored path as clients write it: `_id` is `id` to them, and names that are no plain step stand in `['…']`. */
 export function writtenPath(path: string): string {
   const [first = '', ...rest] = stepsOf(path);
-  return [first === '_id' ? 'id' : first, ...rest].reduce((written, name, index) => {
-    if (name === '' || /^\$|\.|\['/.test(name)) return `${written}['${name.replaceAll(/['\\]/g, '\\$&')}']`;
-    return index === 0 ? name : `${written}.${name}`;
-  }, '');
+  return [first === '_id' ? 'id' : first, ...rest].reduce(withMember, '');
+}
+
+/** The written path of a member of what is at a written path; that of the whole document is empty. */
+export function withMember(written: string, name: string): string {
+  if (name === '' || /^[$-]|[.,[\]]/.test(name)) return `${written}['${name.replaceAll(/['\\]/g, '\\$&')}']`;
+  return written === '' ? name : `${written}.${name}`;
 }
 
 const STEP = /\['((?:[^'\\]|\\.)*)'\]|[^.]*?(?=\['|\.|$)/sy;

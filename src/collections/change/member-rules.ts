@@ -9,6 +9,7 @@ import { MillraceError } from '../../kernel/errors.ts';
 import { isPlain } from '../../kernel/objects.ts';
 import { isContainer } from '../../policies/writing.ts';
 import { ALL, childOf, cutValue, type FieldTree, NONE } from '../../query/evaluate/field-tree.ts';
+import { withMember } from '../../query/paths.ts';
 import type { TypeKeeper } from './kept-types.ts';
 import { empty, type JsonObject, mergePatch, pick } from './next-document.ts';
 import { sameJson } from './same-json.ts';
@@ -85,7 +86,7 @@ export function checkNewMembers(members: JsonObject, write: FieldTree, path: Pat
 }
 
 export function notWritable(path: Path): MillraceError {
-  const detail = `The member '${path.join('.').slice(0, 200)}' may not be set`;
+  const detail = `The member '${path.reduce(withMember, '').slice(0, 200)}' may not be set`;
   return new MillraceError('field-not-writable', detail, {
     hint: 'Leave it out, or send it as it was read',
     faults: [{ pointer: pointerTo(path), code: 'field-not-writable', detail }],

@@ -11,6 +11,7 @@ import { fieldHidden, fieldsInTurns, grantsInTurns } from '../../policies/reach.
 import type { Grant, Scope } from '../../policies/scope.ts';
 import { allowing, forbiddenMember, settings, writableBy } from '../../policies/writing.ts';
 import { ALL, coversSteps, cutTo, type FieldTree } from '../../query/evaluate/field-tree.ts';
+import { pathOf, stepsOf } from '../../query/paths.ts';
 import type { DocumentChange, MemberPath } from './change.ts';
 import { TypeKeeper } from './kept-types.ts';
 import { checkNewMembers, mergeMembers, notWritable, replaceMembers, withKept } from './member-rules.ts';
@@ -191,7 +192,7 @@ function judgeChange(scope: Scope<'update'>, { old, next, rights }: ProposedChan
   const grants = allowing(rights.grants, after);
   if (grants.length === 0) throw notAllowed(scope);
   const forbidden = forbiddenMember(old, next, writableBy(grants), rights.given);
-  if (forbidden !== null) throw notWritable(forbidden.split('.'));
+  if (forbidden !== null) throw notWritable(stepsOf(forbidden));
 }
 
 async function rightsTo(scope: Scope<'update'>, old: Document): Promise<Rights> {
@@ -259,7 +260,7 @@ function checkNames(
   given: Given,
 ): void {
   const own = ([first = '']: MemberPath) => first !== '' && !ANSWER_MEMBERS.has(first);
-  for (const steps of change.reads) if (own(steps) && !coversSteps(read, steps)) throw fieldHidden(steps.join('.'));
+  for (const steps of change.reads) if (own(steps) && !coversSteps(read, steps)) throw fieldHidden(pathOf(steps));
   for (const steps of change.writes) {
     if (own(steps) && !given.has(steps[0] ?? '') && !coversSteps(write, steps)) throw notWritable(steps);
   }

@@ -33,7 +33,7 @@ import {
   type PageRequest,
   requestPage,
 } from '../../query/page/page.ts';
-import type { Sort } from '../../query/page/sort.ts';
+import { isSortable, type Sort } from '../../query/page/sort.ts';
 import { sortKeyOf } from '../../query/page/sort-key.ts';
 import { askInTies } from '../../query/page/tied-order.ts';
 import { type Query, questionOf } from '../../query/parse/query.ts';
@@ -197,7 +197,7 @@ export class Listing {
     const reading = readers(sort);
     const { read, holdsArray } = reading;
     // With `skip`, the order of documents with equal keys decides which of them are skipped.
-    const inTies = skip === 0 && (await this.#parts.sortIndexes.serveWithoutId(name, filter, sort));
+    const inTies = skip === 0 && isSortable(sort) && (await this.#parts.sortIndexes.serveWithoutId(name, filter, sort));
     const ask = async (request: PageRequest, limit: number) =>
       (inTies ? await askInTies(plain, request, limit, read) : null) ?? plain(request, limit);
     const found = async () => {

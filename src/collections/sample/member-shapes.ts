@@ -9,6 +9,7 @@ import { valueToWire } from '../../database/json/wire-values.ts';
 import { mapInTurns } from '../../kernel/concurrency/pauses.ts';
 import { SERVER_MEMBERS } from '../../kernel/server-members.ts';
 import { isMembers, KIND, kindOf, type Members } from '../../query/evaluate/order.ts';
+import { withMember } from '../../query/paths.ts';
 import { areMaps, isMoment } from './member-types.ts';
 
 /** Members that are told of one collection, those inside of others included. */
@@ -24,7 +25,7 @@ const MAX_IDS = 8;
 
 /** What the sampled documents have at one path. */
 export interface MemberShape {
-  /** Names joined by dots. `[]` stands for the elements of an array, `*` for names that are values themselves. */
+  /** Names as in a path of a query. `[]` stands for the elements of an array, `*` for names that are values themselves. */
   readonly path: string;
   /** In how many of the sampled documents it is. */
   readonly documents: number;
@@ -91,8 +92,8 @@ class Walk implements FoundMembers {
     this.members.push({ shape: { ...shape, example: cut(idText(found[0]?.value)) }, ids: [] });
   }
 
-  /** @param prefix the path of the objects with a dot; nothing for the documents, which are never taken for maps */
-  async into(objects: readonly Found<Members>[], prefix: string, depth: number): Promise<void> {
+  /** @param above the path of the objects; empty for the documents, which are never taken for maps */
+  async into(objects: readonly Found<Members>[], above: string, depth: number): Promise<void> {
     const byName = new Map<string, Found[]>();
     const all: Found[] = [];
     await mapInTurns(objects, ({ value: object, document }) => {
@@ -105,8 +106,8 @@ class Walk implements FoundMembers {
       }
     });
     const counts = new Map([...byName].map(([name, found]) => [name, found.length]));
-    if (prefix !== '' && areMaps(counts, objects.length)) await this.#at(`${prefix}*`, all, depth);
-    else for (const [name, found] of byName) await this.#at(`${prefix}${name}`, found, depth);
+    if (above !== '' && areMaps(counts, objects.length)) await this.#at(`${above}.*`, all, depth);
+    else for (const [name, found] of byName) await this.#at(withMember(above, name), found, depth);
   }
 
   async #at(path: string, found: readonly Found[], depth: number): Promise<void> {
@@ -124,7 +125,7 @@ class Walk implements FoundMembers {
     if (objects.length + elements.length > 0 && depth === 1) this.complete = false;
     if (depth === 1) return;
     if (elements.length > 0) await this.#at(`${path}[]`, elements, depth - 1);
-    if (objects.length > 0) await this.into(objects, `${path}.`, depth - 1);
+    if (objects.length > 0) await this.into(objects, path, depth - 1);
   }
 }
 

@@ -5,6 +5,7 @@
 import type { Document } from 'mongodb';
 import type { Principal } from '../../auth/identity/principal.ts';
 import { ALL, childOf, type FieldTree } from '../../query/evaluate/field-tree.ts';
+import { withMember, writtenPath } from '../../query/paths.ts';
 import type { Policies } from '../policies.ts';
 import { fieldsFor, grantsFor } from '../reach.ts';
 import { type Grant, type NamedAction, type Place, readerOf } from '../scope.ts';
@@ -64,7 +65,7 @@ export function judgeTrial(policies: Policies, question: TrialQuestion): Verdict
       (reached ?? scope.grants).length > 0 ? 'The document would be out of reach after the change' : undefined,
     );
   const member = forbiddenMember(before ?? {}, after, writableBy(grants), set);
-  if (member !== null) return { ...denied(`The member '${member}' may not be set`), policy: null };
+  if (member !== null) return { ...denied(`The member '${writtenPath(member)}' may not be set`), policy: null };
   return allowed(grants, seenOf(after));
 }
 
@@ -74,11 +75,11 @@ function rulesOf(tree: FieldTree | null): readonly string[] {
   return tree === ALL ? ['*'] : namesIn(tree, '').filter((rule) => !/^-?_(id|meta)$/.test(rule));
 }
 
-function namesIn(tree: FieldTree, prefix: string): string[] {
+function namesIn(tree: FieldTree, above: string): string[] {
   const own = [...tree.members.keys()].flatMap((name) => {
     const child = childOf(tree, name);
-    if (child.members.size > 0) return namesIn(child, `${prefix}${name}.`);
-    return [`${child.rest ? '' : '-'}${prefix}${name}`];
+    const path = withMember(above, name);
+    return child.members.size > 0 ? namesIn(child, path) : [`${child.rest ? '' : '-'}${path}`];
   });
-  return tree.rest ? [`${prefix}*`, ...own] : own;
+  return tree.rest ? [above === '' ? '*' : `${above}.*`, ...own] : own;
 }

@@ -18,6 +18,7 @@ import {
 import { LIMITS } from '../limits.ts';
 import { type OpenValue, valuesAt } from '../literals.ts';
 import { bounded, invalidFilter } from '../operators.ts';
+import { writtenPath } from '../paths.ts';
 
 /** What variables stand for. */
 export interface Bindings {
@@ -97,10 +98,10 @@ function bindField(path: string, test: OpenTest, outer: Binding): Filter {
   switch (test.op) {
     case 'in': {
       const values = test.values.flatMap((value) => anyOf(value, binding));
-      return field(path, { op: 'in', values: bounded(values, `'${path}'`, LIMITS.meantValues) });
+      return field(path, { op: 'in', values: bounded(values, `'${writtenPath(path)}'`, LIMITS.meantValues) });
     }
     case 'all': {
-      const each = bounded(eachOfAll(test.values, binding), `'${path}'`, LIMITS.meantValues);
+      const each = bounded(eachOfAll(test.values, binding), `'${writtenPath(path)}'`, LIMITS.meantValues);
       return each.length === 0 ? nothing : and(each.map((values) => field(path, { op: 'in', values })));
     }
     case 'gt':

@@ -7,6 +7,7 @@ import { MillraceError } from '../../kernel/errors.ts';
 import { type OpenFilter, type OpenTest, Variable } from '../filter.ts';
 import { LIMITS } from '../limits.ts';
 import { patternWeight } from '../text/pattern.ts';
+import { checkExpressions } from './expression-size.ts';
 
 /** A text is usually folded and searched faster; some texts are built so that the engine's search is slow. */
 export const TEXT_COST = 10;
@@ -63,9 +64,10 @@ const sum = (costs: readonly number[]): number => costs.reduce((total, cost) => 
 
 /**
  * The filter itself, when it costs no more than the bound.
- * @throws MillraceError `too-expensive`
+ * @throws MillraceError `too-expensive`; `invalid-filter` for expressions that are nested too deep
  */
 export function affordable(filter: OpenFilter, most: number): OpenFilter {
+  checkExpressions(filter);
   const cost = Math.ceil(costOf(filter));
   if (cost <= most) return filter;
   const [is, may] = [cost, most].map((one) => one.toLocaleString('en'));

@@ -27,7 +27,7 @@ function ofFilter(filter: Filter, node: Reference, depth: number): Expression {
     case 'or':
       return { $or: filter.filters.map((inner) => ofFilter(inner, node, depth)) };
     case 'nor':
-      return { $not: [{ $or: filter.filters.map((inner) => ofFilter(inner, node, depth)) }] };
+      return { $and: filter.filters.map((inner) => ({ $not: [ofFilter(inner, node, depth)] })) };
     case 'field':
       return ofField(stepsOf(filter.path), filter.test, node, depth);
     default:

@@ -4,8 +4,8 @@
  */
 import type { Document } from 'bson';
 import type { Filter, Test, TypeName, Value } from '../filter.ts';
-import { isEscaped } from '../paths.ts';
 import { patternOf } from '../text/text.ts';
+import { needsExpression } from './expression-size.ts';
 import { toExpression } from './to-expression.ts';
 
 const TYPE_ALIASES: Readonly<Record<TypeName, string>> = {
@@ -24,12 +24,11 @@ const TYPE_ALIASES: Readonly<Record<TypeName, string>> = {
 export function toMongo(filter: Filter): Document {
   switch (filter.kind) {
     case 'field':
-      if (isEscaped(filter.path)) return { $expr: toExpression(filter) };
+      if (needsExpression(filter)) return { $expr: toExpression(filter) };
       if (filter.test.op === 'not' && asksTextsApart(filter.test.tests)) {
         const { path, test } = filter;
         return { $nor: [{ $and: test.tests.map((inner) => toMongo({ kind: 'field', path, test: inner })) }] };
       }
-      if (needsExpression(filter.test)) return { $expr: toExpression(filter) };
       return { [filter.path]: allOf([filter.test]) };
     case 'and':
       return filter.filters.length === 0 ? {} : { $and: filter.filters.map(toMongo) };
@@ -49,17 +48,6 @@ export function toMongo(filter: Filter): Document {
 function asksTextsApart(tests: readonly Test[]): boolean {
   const texts = tests.filter(({ op }) => op === 'text' || op === 'regex');
   return texts.length > 1 || tests.some((test) => test.op === 'not' && asksTextsApart(test.tests));
-}
-
-/** Whether the database's filters cannot say the test: an array's element is looked at by an escaped path in it. */
-function needsExpression(test: Test): boolean {
-  if (test.op === 'elemWhere') return hasExpression(test.filter);
-  return 'tests' in test && test.tests.some(needsExpression);
-}
-
-function hasExpression(filter: Filter): boolean {
-  if (filter.kind !== 'field') return filter.filters.some(hasExpression);
-  return isEscaped(filter.path) || needsExpression(filter.test);
 }
 
 /**

@@ -46,16 +46,16 @@ function keysAt(member: Member, keys: readonly Rest[], sort: Sort, depth: number
   const ofEmpty = Object.fromEntries(
     keys.filter(({ steps }) => steps.length > 0).map(({ index }) => [`k${index}`, null]),
   );
-  const ofArray = {
+  // A single value is taken as a list of one: with a branch of its own the expression would double with every step.
+  const values = { $cond: [{ $isArray: `$$${value}` }, `$$${value}`, [`$$${value}`]] };
+  const first = {
     $reduce: {
-      input: { $map: { input: `$$${value}`, as: element, in: keysOf(`$$${element}`, keys, sort, depth + 1) } },
+      input: { $map: { input: values, as: element, in: keysOf(`$$${element}`, keys, sort, depth + 1) } },
       initialValue: null,
       in: { $cond: [{ $or: [{ $eq: ['$$value', null] }, isFirst(keys, sort)] }, '$$this', '$$value'] },
     },
   };
-  const single = keysOf(`$$${value}`, keys, sort, depth + 1);
-  const opened = { $cond: [{ $eq: [`$$${value}`, []] }, ofEmpty, ofArray] };
-  return { $let: { vars: { [value]: member }, in: { $cond: [{ $isArray: `$$${value}` }, opened, single] } } };
+  return { $let: { vars: { [value]: member }, in: { $cond: [{ $eq: [`$$${value}`, []] }, ofEmpty, first] } } };
 }
 
 /**

@@ -14,12 +14,13 @@ import {
   TEXT_OPERATORS,
   testsAt,
 } from '../operators.ts';
+import { writtenPath } from '../paths.ts';
 import type { Patterns } from '../text/pattern.ts';
 import { readText } from '../variables.ts';
 
 /** `field=a&field=b`: equal to any of the values. */
 export function parseEquals(path: string, texts: readonly string[]): OpenFilter {
-  const values = bounded(texts, `'${path}'`).flatMap((text) => readShortValue(text).equal);
+  const values = bounded(texts, `'${writtenPath(path)}'`).flatMap((text) => readShortValue(text).equal);
   return testsAt(path, [{ op: 'in', values }]);
 }
 
@@ -47,7 +48,7 @@ export function parseShort(path: string, operator: Operator, text: string, patte
       return allOf(path, text);
     case 'exists':
       if (text === 'true' || text === 'false') return field(path, { op: 'exists', exists: text === 'true' });
-      throw invalidFilter(`'exists' of '${path}' must be true or false`);
+      throw invalidFilter(`'exists' of '${writtenPath(path)}' must be true or false`);
     case 'type':
       return field(path, { op: 'type', types: items(operator, text).map(readTypeName) });
     case 'size':

@@ -1,0 +1,91 @@
+/**
+ * How large the aggregation expressions of a filter become, computed before it runs. The database limits how deeply a
+ * command is nested, and reads a large expression slowly.
+ */
+import { MillraceError } from '../../kernel/errors.ts';
+import type { OpenFilter, OpenTest } from '../filter.ts';
+import { isEscaped, stepsOf } from '../paths.ts';
+
+/** Levels of one expression. The database allows 200 in a command; the filter around it has at most 70. */
+const MAX_LEVELS = 100;
+/** Steps of all paths that become expressions; a path counts once for each value of `all`. */
+const MAX_STEPS = 2_000;
+
+interface Size {
+  /** Levels of nested objects and lists, at most. */
+  readonly levels: number;
+  readonly steps: number;
+}
+
+const NONE: Size = { levels: 0, steps: 0 };
+
+/** True if the database's filters cannot say it: a path in it, or in a test of an array's elements, is escaped. */
+export function needsExpression(filter: OpenFilter): boolean {
+  if (filter.kind !== 'field') return filter.filters.some(needsExpression);
+  return isEscaped(filter.path) || testNeedsExpression(filter.test);
+}
+
+function testNeedsExpression(test: OpenTest): boolean {
+  if (test.op === 'elemWhere') return needsExpression(test.filter);
+  return 'tests' in test && test.tests.some(testNeedsExpression);
+}
+
+/** @throws MillraceError `invalid-filter`, `too-expensive` */
+export function checkExpressions(filter: OpenFilter): void {
+  const { levels, steps } = sizeOf(filter, false);
+  if (levels > MAX_LEVELS) {
+    throw new MillraceError('invalid-filter', "A path with ['…'] has too many steps, or is nested too deep", {
+      hint: 'Paths of up to 10 steps are possible, and shorter ones inside of $elemMatch.',
+    });
+  }
+  if (steps <= MAX_STEPS) return;
+  const most = MAX_STEPS.toLocaleString('en');
+  throw new MillraceError('too-expensive', `The paths with ['…'] have more than ${most} steps together`, {
+    hint: 'Ask for fewer values or conditions',
+  });
+}
+
+/** @param inside true for what is part of an expression already */
+function sizeOf(filter: OpenFilter, inside: boolean): Size {
+  if (filter.kind !== 'field') {
+    const { levels, steps } = largest(filter.filters.map((inner) => sizeOf(inner, inside)));
+    return { levels: levels + (inside ? 4 : 0), steps };
+  }
+  const own = stepsOf(filter.path).length;
+  if (!inside && !needsExpression(filter)) return NONE;
+  const test = sizeOfTest(filter.test);
+  const values = filter.test.op === 'all' ? filter.test.values.length : 1;
+  return { levels: 8 * own + 2 + test.levels, steps: own * values + test.steps };
+}
+
+function sizeOfTest(test: OpenTest): Size {
+  switch (test.op) {
+    case 'not':
+    case 'elem': {
+      const { levels, steps } = largest(test.tests.map(sizeOfTest));
+      return { levels: levels + 7, steps };
+    }
+    case 'elemWhere': {
+      const { levels, steps } = sizeOf(test.filter, true);
+      return { levels: levels + 9, steps };
+    }
+    case 'in':
+    case 'all':
+    case 'gt':
+    case 'gte':
+    case 'lt':
+    case 'lte':
+    case 'exists':
+    case 'type':
+    case 'size':
+    case 'text':
+    case 'regex':
+      return { levels: 8, steps: 0 };
+    default:
+      return test satisfies never;
+  }
+}
+
+function largest(sizes: readonly Size[]): Size {
+  return sizes.reduce((sum, one) => ({ levels: Math.max(sum.levels, one.levels), steps: sum.steps + one.steps }), NONE);
+}
