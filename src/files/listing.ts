@@ -16,7 +16,15 @@ import type { Scope } from '../policies/scope.ts';
 import { bind } from '../query/evaluate/bind.ts';
 import { pathsOf } from '../query/filter.ts';
 import { decodeCursor, encodeCursor } from '../query/page/cursor.ts';
-import { cutPage, exactStages, isInOrder, orderOf, type Page, type PagePosition, requestPage } from '../query/page/page.ts';
+import {
+  cutPage,
+  exactStages,
+  isInOrder,
+  orderOf,
+  type Page,
+  type PagePosition,
+  requestPage,
+} from '../query/page/page.ts';
 import { type Query, questionOf } from '../query/parse/query.ts';
 import type { FileDocuments } from './store.ts';
 import { STORED_MEMBERS } from './upload/file.ts';

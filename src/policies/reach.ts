@@ -163,9 +163,13 @@ export function requireShown(scope: Scope, paths: Iterable<string>): void {
 
 /** @param path a stored path */
 export function fieldHidden(path: string): MillraceError {
-  return new MillraceError('field-hidden', `The field '${writtenPath(path).slice(0, 80)}' cannot be used: you may not read it`, {
-    hint: 'A policy hides it, at least in some documents',
-  });
+  return new MillraceError(
+    'field-hidden',
+    `The field '${writtenPath(path).slice(0, 80)}' cannot be used: you may not read it`,
+    {
+      hint: 'A policy hides it, at least in some documents',
+    },
+  );
 }
 
 /**

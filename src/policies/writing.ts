@@ -61,7 +61,12 @@ function forbiddenIn(before: unknown, after: unknown, write: FieldTree, path: st
   const [old, next] = [before ?? {}, after ?? {}];
   if (write.members.size > 0 && isPlain(old) && isPlain(next)) {
     for (const name of new Set([...Object.keys(old), ...Object.keys(next)])) {
-      const found = forbiddenIn(memberOf(old, name), memberOf(next, name), childOf(write, name), `${path}.${pathOf([name])}`);
+      const found = forbiddenIn(
+        memberOf(old, name),
+        memberOf(next, name),
+        childOf(write, name),
+        `${path}.${pathOf([name])}`,
+      );
       if (found !== null) return found;
     }
     return null;

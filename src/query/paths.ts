@@ -66,7 +66,9 @@ function namesOf(path: string): string[] | null {
 
 /** Splits a list at its commas, except those within `['…']`. */
 export function splitList(text: string): string[] {
-  return text.includes("['") ? (text.match(/(?:\['(?:[^'\\]|\\.)*'\]|[^,])+|(?<=^|,)(?=,|$)/gs) ?? ['']) : text.split(',');
+  return text.includes("['")
+    ? (text.match(/(?:\['(?:[^'\\]|\\.)*'\]|[^,])+|(?<=^|,)(?=,|$)/gs) ?? [''])
+    : text.split(',');
 }
 
 /**
@@ -75,10 +77,8 @@ export function splitList(text: string): string[] {
  * @throws MillraceError with the code
  */
 export function innerPath(path: string, code: ErrorCode = 'invalid-filter'): string {
-  const invalid = (
-    message: string,
-    hint = 'A path is names joined by dots, such as address.city.',
-  ): MillraceError => new MillraceError(code, message, { hint });
+  const invalid = (message: string, hint = 'A path is names joined by dots, such as address.city.'): MillraceError =>
+    new MillraceError(code, message, { hint });
   const shown = path.slice(0, 40);
   if (path.length > LIMITS.pathLength) throw invalid(`The path '${shown}…' is too long`);
   if (!path.isWellFormed()) throw invalid('A path contains half of a surrogate pair');
@@ -96,7 +96,8 @@ export function innerPath(path: string, code: ErrorCode = 'invalid-filter'): str
   return stored;
 }
 
-const ESCAPE_HINT = "A name with a dot, one that begins with $ and an empty one are written as dependencies['socket.io'].";
+const ESCAPE_HINT =
+  "A name with a dot, one that begins with $ and an empty one are written as dependencies['socket.io'].";
 
 /** Unescaped, these are more likely a mistake than a name. */
 function checkPlain(path: string, invalid: (message: string, hint: string) => MillraceError): void {

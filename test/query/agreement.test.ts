@@ -8,7 +8,7 @@ import t, { type Test } from 'tap';
 import { decodeStored } from '../../src/database/bson/stored.ts';
 import { compileMatch } from '../../src/query/evaluate/match.ts';
 import { toMongo } from '../../src/query/evaluate/to-mongo.ts';
-import { type Filter, field, type Test as FilterTest } from '../../src/query/filter.ts';
+import { type Filter, type Test as FilterTest, field } from '../../src/query/filter.ts';
 import { pathOf, stepsOf } from '../../src/query/paths.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { type Random, seeded } from './random.ts';
@@ -103,21 +103,25 @@ function withPathsInside(one: FilterTest): FilterTest {
   return one;
 }
 
-t.test('they agree on names with dots, names that begin with $ and empty ones', { timeout: 120_000 * TIMES }, async (t) => {
-  const random = seeded(t);
-  const { collection } = await insertDocuments(t, random);
-  const documents = Array.from({ length: DOCUMENTS }, (_, n): Document => {
-    return { ...(withNames(documentMembers(random)) as Document), _id: id(random, n), n };
-  });
-  await collection.deleteMany({});
-  await collection.insertMany(documents);
-  const stored = documents.map((document) => decodeStored(BSON.serialize(document)));
-  let hits = 0;
-  for (const name of TEST_NAMES) {
-    for (let n = 0; n < PER_OPERATOR; n++) {
-      hits += await compare(t, collection, stored, withPaths(field(random.pick(PATHS), test(random, name))));
+t.test(
+  'they agree on names with dots, names that begin with $ and empty ones',
+  { timeout: 120_000 * TIMES },
+  async (t) => {
+    const random = seeded(t);
+    const { collection } = await insertDocuments(t, random);
+    const documents = Array.from({ length: DOCUMENTS }, (_, n): Document => {
+      return { ...(withNames(documentMembers(random)) as Document), _id: id(random, n), n };
+    });
+    await collection.deleteMany({});
+    await collection.insertMany(documents);
+    const stored = documents.map((document) => decodeStored(BSON.serialize(document)));
+    let hits = 0;
+    for (const name of TEST_NAMES) {
+      for (let n = 0; n < PER_OPERATOR; n++) {
+        hits += await compare(t, collection, stored, withPaths(field(random.pick(PATHS), test(random, name))));
+      }
     }
-  }
-  for (let n = 0; n < MIXED; n++) hits += await compare(t, collection, stored, withPaths(filter(random, 3)));
-  t.ok(hits >= 10_000, `${hits.toLocaleString('en')} hits`);
-});
+    for (let n = 0; n < MIXED; n++) hits += await compare(t, collection, stored, withPaths(filter(random, 3)));
+    t.ok(hits >= 10_000, `${hits.toLocaleString('en')} hits`);
+  },
+);

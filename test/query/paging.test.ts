@@ -8,20 +8,23 @@ import { type Collection, type CreateCollectionOptions, MongoClient } from 'mong
 import t, { type Test } from 'tap';
 import { meetsArray } from '../../src/database/bson/bson-bytes.ts';
 import { decodeStored, readStored } from '../../src/database/bson/stored.ts';
+import { readCommand } from '../../src/database/cursors/find-raw.ts';
 import { decodeCursor, encodeCursor } from '../../src/query/page/cursor.ts';
 import { optimisticPage, optimisticRequest } from '../../src/query/page/optimistic-page.ts';
 import {
   cutPage,
   exactStages,
   isInOrder,
+  orderOf,
   type Page,
   type PagePosition,
   type PageRequest,
   requestPage,
 } from '../../src/query/page/page.ts';
-import { parseSort, type Sort, toMongoSort } from '../../src/query/page/sort.ts';
+import { isSortable, parseSort, type Sort, toMongoSort } from '../../src/query/page/sort.ts';
 import { compareBy, sortKeyOf } from '../../src/query/page/sort-key.ts';
 import { askInTies } from '../../src/query/page/tied-order.ts';
+import { pathOf, stepsOf } from '../../src/query/paths.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { seeded } from './random.ts';
 import { document } from './sortable-documents.ts';
@@ -66,9 +69,14 @@ function holdsArray(answered: Document, sort: Sort): boolean {
   return sort.some(({ path }) =>
     meetsArray(
       raw,
-      path.split('.').map((step) => Buffer.from(step)),
+      stepsOf(path).map((step) => Buffer.from(step)),
     ),
   );
+}
+
+/** The stages that read documents in an order by escaped names. */
+function inOrder({ collectionName }: Collection, sort: Sort, filter: Document, limit: number): Document[] {
+  return readCommand(collectionName, { filter, ...orderOf(sort), limit, batchSize: limit })['pipeline'];
 }
 
 /** Pages that one plain range found, and two. */
@@ -89,7 +97,9 @@ async function page(
   const options = { promoteValues: false, bsonRegExp: true } as const;
   const reading = { read, holdsArray: (one: Document) => holdsArray(one, sort) };
   const plain = ({ filter, sort }: PageRequest, limit: number): Promise<Document[]> =>
-    collection.find(filter, options).sort(toMongoSort(sort)).limit(limit).toArray();
+    isSortable(sort)
+      ? collection.find(filter, options).sort(toMongoSort(sort)).limit(limit).toArray()
+      : collection.aggregate(inOrder(collection, sort, filter, limit), options).toArray();
   const ask = async (request: PageRequest, limit: number): Promise<readonly Document[]> => {
     if (!tied) return plain(request, limit);
     const one = async (request: PageRequest, limit: number) => ({ documents: await plain(request, limit) });
@@ -187,6 +197,37 @@ t.test('pages follow the order of the server and of compareBy, both ways', { tim
       const again = await walk(collection, sort, { limit: 7, from: write(last.prev), hint: misleading });
       t.strictSame([...again.numbers, ...end], whole, `${name} backwards, whatever cursors say of neighbours`);
     }
+  }
+});
+
+/** Names that the database has no path for, in place of plain ones. */
+const ESCAPED: Readonly<Record<string, string>> = { a: 'x.y', o: '$o', d: '' };
+
+function withNames(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withNames);
+  if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [ESCAPED[name] ?? name, withNames(one)]));
+}
+
+t.test('pages by escaped names follow the order of compareBy, both ways', { timeout: 120_000 * TIMES }, async (t) => {
+  const random = seeded(t);
+  const collection = await openCollection(t);
+  const documents = Array.from({ length: 100 }, (_, n): Document => {
+    const { _id, ...members } = document(random, n);
+    return { ...(withNames(members) as Document), _id };
+  });
+  await collection.insertMany(documents);
+  const stored = documents.map(read);
+  for (const name of SORTS.filter((one) => /[aod]/.test(one.replaceAll('id', '')))) {
+    const sort = parseSort(name.split(',')).map(({ path, direction }) => ({
+      path: pathOf(stepsOf(path).map((step) => ESCAPED[step] ?? step)),
+      direction,
+    }));
+    const whole = [...stored].sort(compareBy(sort)).map((one) => Number(one['n']));
+    const { numbers, last } = await walk(collection, sort, { limit: 17 });
+    t.strictSame(numbers, whole, `${name} forwards`);
+    const back = await walk(collection, sort, { limit: 13, from: write(last.prev) });
+    t.strictSame([...back.numbers, ...last.documents.map((one) => Number(one['n']))], whole, `${name} backwards`);
   }
 });
 

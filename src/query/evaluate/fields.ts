@@ -91,10 +91,7 @@ export function treeOf(fields: Fields): FieldTree {
   const known = trees.get(fields);
   if (known !== undefined) return known;
   const isIncluded = fields.mode === 'include';
-  const { rest, members } = levelOf(
-    fields.paths.map(stepsOf),
-    isIncluded,
-  );
+  const { rest, members } = levelOf(fields.paths.map(stepsOf), isIncluded);
   const tree = fieldTree(rest, new Map([...members, ['_id', ALL]]));
   trees.set(fields, tree);
   return tree;

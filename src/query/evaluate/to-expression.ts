@@ -81,7 +81,9 @@ function anyValue(steps: readonly string[], test: Test, node: Reference, depth: 
   const element = isPosition(step) ? { $arrayElemAt: [node, Number(step)] } : '$$REMOVE';
   const value = node === '$$ROOT' ? member : { $cond: [{ $isArray: [node] }, element, member] };
   const name = `v${depth}`;
-  return { $let: { vars: { [name]: value }, in: passes(`$$${name}`, null, 0, { steps, test, opens, missing }, depth + 1) } };
+  return {
+    $let: { vars: { [name]: value }, in: passes(`$$${name}`, null, 0, { steps, test, opens, missing }, depth + 1) },
+  };
 }
 
 /** A member of a document, by whatever name. */
@@ -104,7 +106,12 @@ function passes(value: Reference, placed: Reference | null, at: number, path: Pa
   const member = memberOf(`$$${node}`, step);
   const below = isPosition(step)
     ? any(
-        { $concatArrays: [{ $map: { input: nodes, as: node, in: { v: member, p: false } } }, placedAt(value, Number(step))] },
+        {
+          $concatArrays: [
+            { $map: { input: nodes, as: node, in: { v: member, p: false } } },
+            placedAt(value, Number(step)),
+          ],
+        },
         one,
         passes(`$$${one}.v`, `$$${one}.p`, at + 1, path, depth + 1),
       )

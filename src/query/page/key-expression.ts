@@ -5,7 +5,7 @@
 import type { Document } from 'bson';
 import { memberOf } from '../evaluate/to-expression.ts';
 import { isEscaped, pathOf } from '../paths.ts';
-import { byNextStep, type KeyValues, type Rest, type Sort, type SortKey, restsOf } from './sort.ts';
+import { byNextStep, type KeyValues, type Rest, restsOf, type Sort, type SortKey } from './sort.ts';
 
 /** A document with a member `k0`, `k1` … for each key; absent where the key is that of an empty array. */
 export function keyExpression(sort: Sort): Document {

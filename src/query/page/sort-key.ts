@@ -4,7 +4,7 @@
  */
 import { progress, step } from '../../kernel/concurrency/pauses.ts';
 import { compareValues, isMembers, keptNames, type Members, type NamesOf } from '../evaluate/order.ts';
-import { byNextStep, compareKeys, type KeyValues, type Rest, type Sort, restsOf } from './sort.ts';
+import { byNextStep, compareKeys, type KeyValues, type Rest, restsOf, type Sort } from './sort.ts';
 
 /**
  * The sort key of a document. A missing value is null. For an array it is the smallest element, or the largest when

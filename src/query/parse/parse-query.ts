@@ -184,8 +184,7 @@ const EXPANSION = /^((?:[^:[]|\['(?:[^'\\]|\\.)*'\]|\[(?!'))+):([^:]+)$/s;
 function readExpand(texts: readonly string[] | null): readonly Expansion[] {
   const expand = (texts ?? []).map((text): Expansion => {
     const [, path = '', collection = ''] = EXPANSION.exec(text) ?? [];
-    if (path !== '' && collection !== '')
-      return { path: askedPath(path, 'invalid-parameter'), collection };
+    if (path !== '' && collection !== '') return { path: askedPath(path, 'invalid-parameter'), collection };
     throw invalid("The parameter 'expand' must be a list of field:collection, such as authorId:users");
   });
   if (expand.length > LIMITS.expansions) throw invalid(`At most ${LIMITS.expansions} fields can be expanded`);

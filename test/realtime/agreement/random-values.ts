@@ -81,6 +81,8 @@ export function randomDocument(random: Random): Document {
   if (random.once(2)) document['tags'] = Array.from({ length: random.below(3) }, () => random.pick(WORDS));
   if (random.once(2)) document['o'] = { x: plainValue(random), y: random.below(3) };
   if (random.once(3)) document['d'] = random.pick(DAYS);
+  if (random.once(2)) document['x.y'] = [plainValue(random), { $z: random.below(4), '': random.pick(WORDS) }];
+  else if (random.once(2)) document['x.y'] = { $z: plainValue(random), '': random.below(3) };
   return document;
 }
 
@@ -92,6 +94,7 @@ export function storedDocument(random: Random): Document {
   if (random.once(2)) document['d'] = random.once(4) ? null : random.pick(DATES);
   if (random.once(3)) document['o'] = { x: storedValue(random), y: count(random) };
   if (random.once(3)) document['tags'] = Array.from({ length: random.below(3) }, () => storedValue(random));
+  if (random.once(3)) document['x.y'] = { $z: storedValue(random), '': count(random) };
   if (random.once(8)) document['o'] = [{ x: storedValue(random) }, { x: random.below(5) }];
   return document;
 }
@@ -129,6 +132,10 @@ export function randomFilter(random: Random): object {
     { o: { $elemMatch: { x: { $gt: number } } } },
     { 'o.x': { $in: [number, word] } },
     { 'o.y': { $lt: 2 } },
+    { "['x.y']": random.pick<unknown>([number, null, word]) },
+    { "['x.y']['$z']": { $gte: number } },
+    { "['x.y']['']": { $ne: word } },
+    { "['x.y']": { $elemMatch: { "['$z']": { $lt: 3 } } } },
     { $or: [{ n: random.below(6) }, { v: null }] },
     { $nor: [{ s: { $exists: true } }, { n: { $lt: 2 } }] },
     { id: random.pick(IDS) },
@@ -152,6 +159,8 @@ const SORTS = [
   'id',
   '-id',
   'o.y,v',
+  "['x.y']['$z'],n",
+  "-['x.y']['']",
   'o',
 ];
 
@@ -160,6 +169,18 @@ export function randomQuestion(random: Random): LiveQuestion {
     filter: randomFilter(random),
     ...(random.once(2) ? { sort: random.pick(SORTS) } : {}),
     ...(random.once(2) ? { limit: random.once(4) ? 15 : 1 + random.below(5) } : {}),
-    ...(random.once(4) ? { fields: random.pick([['n', 's'], ['o.x'], ['-tags', '-_meta'], ['-v'], ['v', 'd']]) } : {}),
+    ...(random.once(4)
+      ? {
+          fields: random.pick([
+            ['n', 's'],
+            ['o.x'],
+            ['-tags', '-_meta'],
+            ['-v'],
+            ['v', 'd'],
+            ["['x.y']['$z']"],
+            ["-['x.y']['']"],
+          ]),
+        }
+      : {}),
   };
 }

@@ -49,6 +49,7 @@ export function randomView(random: Random, collection: string): RandomView {
     { v: { $ne: null } },
     { d: { $lt: { $date: '2024-02-01T00:00:00.000Z' } } },
     { 'o.x': { $exists: true } },
+    { "['x.y']['$z']": { $exists: false } },
   ];
   const wheres: Where[] = [
     ...plain.map((written) => ({ written, meant: () => written })),
