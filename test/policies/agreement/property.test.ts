@@ -19,6 +19,10 @@ import {
   randomFilter,
   randomPolicies,
   randomPrincipals,
+  withPlainNames,
+  withStoredNames,
+  withWrittenPaths,
+  writtenPath,
 } from './random-policies.ts';
 import { holds, isJson, Referee } from './referee.ts';
 
@@ -47,16 +51,17 @@ t.test('the program says what the referee says', async (t) => {
     send?: unknown,
     more = {},
   ) => {
-    const body = send === undefined ? {} : { payload: JSON.stringify(send) };
+    const rename = url.endsWith('/_query') ? withWrittenPaths : withStoredNames;
+    const body = send === undefined ? {} : { payload: JSON.stringify(rename(send)) };
     const type = send === undefined ? {} : { 'content-type': 'application/json' };
     const answer = await app.inject({ method, url, ...body, headers: { ...type, ...who, ...more } });
-    return { status: answer.statusCode, json: answer.body === '' ? null : answer.json() };
+    return { status: answer.statusCode, json: answer.body === '' ? null : withPlainNames(answer.json()) };
   };
   const plain = ({ _meta, ...members }: Json): Json => members;
   const state = async (): Promise<Json[]> =>
     (await stored.find({}, { sort: { _id: 1 } }).toArray()).map(({ _id, _meta, ...members }) => ({
       id: _id,
-      ...members,
+      ...withPlainNames(members),
     }));
   const position = async () => String((await ask(boss, 'GET', '/events')).json.position);
   await ask(boss, 'POST', '/api/things', {});
@@ -90,16 +95,16 @@ t.test('the program says what the referee says', async (t) => {
       same(found.json.code, 'field-hidden', `hidden ${JSON.stringify(filter)}`);
     }
     const path = random.pick(ASKED);
-    const shown = referee.asks(path);
+    const [shown, written] = [referee.asks(path), encodeURIComponent(writtenPath(path))];
     for (const url of [
-      `/api/things?sort=-${path}`,
-      `/api/things?${path}[exists]=true&limit=0&count=exact`,
-      `/api/things?expand=${path}:others`,
+      `/api/things?sort=-${written}`,
+      `/api/things?${written}[exists]=true&limit=0&count=exact`,
+      `/api/things?expand=${written}:others`,
     ])
       same((await ask(who, 'GET', url)).status, shown ? 200 : 403, url);
     if (shown) return;
     const text = async (value: string) => {
-      const { request: _, instance: __, ...told } = (await ask(who, 'GET', `/api/things?${path}=${value}`)).json;
+      const { request: _, instance: __, ...told } = (await ask(who, 'GET', `/api/things?${written}=${value}`)).json;
       return told;
     };
     same(await text('1'), await text('red'), 'a refusal does not depend on the value');
@@ -161,7 +166,7 @@ t.test('the program says what the referee says', async (t) => {
       Object.keys(filter).length === 0 || (holds(filter, one) && reader.seen(one) !== null);
     const hit = before.filter((one) => updater.open && updater.grantsOf(one).length > 0 && counted(one));
     const all = updater.open && !hidden && hit.every(allowed);
-    const many = `/api/things?filter=${encodeURIComponent(JSON.stringify(filter))}`;
+    const many = `/api/things?filter=${encodeURIComponent(JSON.stringify(withWrittenPaths(filter)))}`;
     const changed = await ask(who, 'PATCH', many, body, { prefer: 'max-affected=100' });
     await judge(
       changed.status,
@@ -213,7 +218,11 @@ t.test('the program says what the referee says', async (t) => {
     await stored.deleteMany({});
     if (documents.length > 0)
       await stored.insertMany(
-        documents.map(({ id, ...members }) => ({ _id: String(id), ...members, _meta: { revision: 1 } })),
+        documents.map(({ id, ...members }) => ({
+          _id: String(id),
+          ...withStoredNames(members),
+          _meta: { revision: 1 },
+        })),
       );
   }
 
@@ -227,7 +236,7 @@ t.test('the program says what the referee says', async (t) => {
     const random = new Random(SEED + run);
     const policies = randomPolicies(random);
     try {
-      withPolicies(parts, policies);
+      withPolicies(parts, withWrittenPaths(policies));
     } catch {
       // What contradicts itself is refused; chance finds another one.
       continue;

@@ -18,6 +18,32 @@ export interface PolicyLike {
 const FIELDS = ['owner', 'team', 'n', 'tags', 'flag', 'box'] as const;
 const RULES = [...FIELDS, 'box.a', 'box.b'];
 
+/**
+ * The program gets `flag` as a name with a dot and `box.b` as one with a `$`; the referee, whose engine has no paths for
+ * such names, gets them as they are here.
+ */
+const WRITTEN: Readonly<Record<string, string>> = { flag: "['f.lag']", 'box.b': "box['$b']" };
+
+/** The path as the program gets it. */
+export const writtenPath = (path: string): string => WRITTEN[path] ?? path;
+
+/** Policies or a filter as the program gets them. */
+export function withWrittenPaths<T>(json: T): T {
+  return JSON.parse(
+    JSON.stringify(json).replaceAll(/"(-?)(flag|box\.b)"/g, (_, out, path) => `"${out}${WRITTEN[path]}"`),
+  );
+}
+
+/** A document as the program gets it. */
+export function withStoredNames<T>(json: T): T {
+  return JSON.parse(JSON.stringify(json).replaceAll('"flag":', '"f.lag":').replaceAll('"b":', '"$b":'));
+}
+
+/** What the program gives, with the names of the referee. */
+export function withPlainNames<T>(json: T): T {
+  return JSON.parse(JSON.stringify(json).replaceAll('"f.lag":', '"flag":').replaceAll('"$b":', '"b":'));
+}
+
 export function randomPrincipals(): readonly Principal[] {
   return [
     ANONYMOUS,
