@@ -103,7 +103,11 @@ const ESCAPE_HINT =
 function checkPlain(path: string, invalid: (message: string, hint: string) => MillraceError): void {
   for (const step of path.split('.')) {
     if (step === '') throw invalid(`The path '${path}' has an empty step`, ESCAPE_HINT);
-    if (step.startsWith('$')) throw invalid(`The path '${path}' has a step that starts with '$'`, ESCAPE_HINT);
+    if (step.startsWith('$'))
+      throw invalid(
+        `The path '${path}' has a step that starts with '$'`,
+        `Such a name is written as ${writtenPath(path)}.`,
+      );
   }
 }
 

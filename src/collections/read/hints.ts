@@ -69,18 +69,28 @@ function sentences(sampled: Sampled | null): string[] {
 }
 
 /** The end of the sentence: what was probably meant instead of the name. */
-function meaning(path: string, names: readonly string[]): string | null {
+function meaning(path: string, all: readonly string[]): string | null {
+  // A name that is cut would not work.
+  const names = all.filter(({ length }) => length <= MAX_NAME);
   const told = foreignName(path) ?? foreignCondition(path, names);
   if (told !== null) return `. ${told}`;
   const wanted = path.toLowerCase();
   const within =
-    names.find((name) => name.toLowerCase() === wanted) ??
-    names.find((name) => name.toLowerCase().endsWith(`.${wanted}`)) ??
+    names.find((name) => dotted(name) === dotted(path)) ??
+    names.find((name) => dotted(name).endsWith(`.${wanted}`)) ??
     [...names, ...META_NAMES].find((name) => bare(name) === bare(path));
   const near = within ?? nearest(path, [...names, ...RESERVED]);
   if (near === null) return null;
   const what = names.includes(near) || META_NAMES.includes(near) ? 'the member' : 'the parameter';
-  return `; did you mean ${what} '${near.slice(0, MAX_NAME)}'?`;
+  return `; did you mean ${what} '${near}'?`;
+}
+
+/** The names of a path in small letters, all joined by dots: what clients write that do not know `['…']`. */
+function dotted(path: string): string {
+  return path
+    .toLowerCase()
+    .replaceAll(/^\['|'\]$/g, '')
+    .replaceAll(/'?\]?(?:\.|\[')/g, '.');
 }
 
 /** The last name of a path without letter case and separators: `created_at` and `_meta.createdAt` are alike. */

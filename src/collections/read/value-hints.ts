@@ -149,10 +149,10 @@ function strangeKind({ path, test }: Leaf, held: readonly Kind[], names: readonl
   if (test.op === 'text' || test.op === 'regex') return `${holds}; '${operatorOf(test)}' looks for texts only.`;
   if (test.op === 'size') return `${holds}; 'size' counts the elements of lists.`;
   if (held.length === 1 && only === KIND.object) {
-    const member = names.find((one) => one.startsWith(`${name}.`));
-    return member === undefined
-      ? `${holds}.`
-      : `${holds}; a member of them is named as '${member.slice(0, MAX_VALUE)}'.`;
+    const member = names.find(
+      (one) => one.length <= MAX_VALUE && (one.startsWith(`${name}.`) || one.startsWith(`${name}['`)),
+    );
+    return member === undefined ? `${holds}.` : `${holds}; a member of them is named as '${member}'.`;
   }
   const value = firstValue(test);
   if (value === undefined) return `${holds}, no lists.`;

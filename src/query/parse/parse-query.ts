@@ -12,7 +12,7 @@ import { and, type OpenFilter } from '../filter.ts';
 import { LIMITS } from '../limits.ts';
 import { readOperator } from '../operators.ts';
 import { BY_ID, parseSort, type Sort } from '../page/sort.ts';
-import { askedPath, splitList } from '../paths.ts';
+import { askedPath, splitList, writtenPath } from '../paths.ts';
 import { Patterns } from '../text/pattern.ts';
 import { foreignName, refusedName } from './foreign-names.ts';
 import type { QueryParameter } from './parameters.ts';
@@ -45,7 +45,8 @@ export function parseQuery(parameters: Iterable<QueryParameter>): Query {
     } else if (!isReserved(name)) {
       const told = refusedName(name);
       if (told !== null) throw unknownParameter(name, `${told} A member of that name is asked for as ${name}[eq]=.`);
-      equals.set(name, [...(equals.get(name) ?? []), value]);
+      const stored = askedPath(name);
+      equals.set(stored, [...(equals.get(stored) ?? []), value]);
     } else {
       if (settings.has(name)) throw invalid(`The parameter '${name}' is given twice`);
       settings.set(name, value);
@@ -53,7 +54,7 @@ export function parseQuery(parameters: Iterable<QueryParameter>): Query {
   }
   const filter = settings.get('filter');
   const full = filter === undefined ? [] : [parseFilterJson(readJson(filter), patterns)];
-  const same = [...equals].map(([name, values]) => parseEquals(askedPath(name), values));
+  const same = [...equals].map(([path, values]) => parseEquals(path, values));
   const text = (name: Reserved): string | null => settings.get(name) ?? null;
   return complete({
     filter: and([...full, ...same, ...conditions]),
@@ -130,7 +131,9 @@ function unknownParameter(name: string, hint = hintForName(name)): MillraceError
 
 function hintForName(name: string): string {
   if (/[[\]]/.test(name)) return 'Conditions are field=value or field[operator]=value.';
-  return foreignName(name) ?? hintFor(name, RESERVED);
+  const known = foreignName(name);
+  if (known !== null || !name.startsWith('$')) return known ?? hintFor(name, RESERVED);
+  return `A member with this name is written as ${writtenPath(name)}.`;
 }
 
 function invalid(message: string, code: ErrorCode = 'invalid-parameter'): MillraceError {

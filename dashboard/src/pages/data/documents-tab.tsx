@@ -10,6 +10,7 @@ import { useRights } from '../../api/rights.ts';
 import { curl } from '../../parts/command.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { Failure, tellFailure } from '../../parts/failure.tsx';
+import { pathOfName } from '../../parts/member-path.ts';
 import { numberText } from '../../parts/numbers.ts';
 import { Loading } from '../../parts/page.tsx';
 import { ColumnMenu } from './column-menu.tsx';
@@ -127,5 +128,7 @@ export function DocumentsTab(props: DocumentsTabProps) {
 }
 
 function hasUnknown(document: Readonly<Record<string, unknown>> | null, { members }: Shape): boolean {
-  return Object.keys(document ?? {}).some((name) => name !== '_meta' && !members.some(({ path }) => path === name));
+  return Object.keys(document ?? {}).some(
+    (name) => name !== '_meta' && !members.some(({ path }) => path === pathOfName(name)),
+  );
 }

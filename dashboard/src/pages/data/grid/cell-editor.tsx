@@ -1,5 +1,6 @@
 /** Changes one simple value in its cell. Enter keeps it, Escape leaves it. */
 import { useState } from 'react';
+import { stepsOf } from '../../../parts/member-path.ts';
 import type { GridDocument } from './document-pages.ts';
 import classes from './grid.module.css';
 
@@ -66,11 +67,9 @@ export function CellEditor({ document, path, value, actions }: CellEditorProps) 
   );
 }
 
-/** The merge patch that sets a value at a path; a member whose name has dots is meant as it is. */
-export function patchOf({ document, path }: CellTarget, value: unknown): object {
-  if (Object.hasOwn(document, path)) return { [path]: value };
-  return path
-    .split('.')
+/** The merge patch that sets a value at a path. */
+export function patchOf({ path }: Pick<CellTarget, 'path'>, value: unknown): object {
+  return stepsOf(path)
     .toReversed()
     .reduce<unknown>((inner, name) => ({ [name]: inner }), value) as object;
 }

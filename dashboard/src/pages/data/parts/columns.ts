@@ -1,5 +1,7 @@
 /** The columns of the grid: from the shape of the collection, or those that the address names. */
 
+import { isBelow, stepsOf } from '../../../parts/member-path.ts';
+
 /** The answer of `GET /admin/collections/{collection}/shape`. */
 export interface Shape {
   readonly sampled: number;
@@ -40,7 +42,7 @@ export function columnsOf(shape: Shape | undefined, named: string | undefined): 
   const paths =
     named?.split(',').filter((path) => path !== '' && path !== 'id') ??
     known
-      .filter(({ path }) => path !== 'id' && !known.some((other) => path.startsWith(`${other.path}.`)))
+      .filter(({ path }) => path !== 'id' && !known.some((other) => isBelow(path, other.path)))
       .toSorted((one, other) => Number(isRare(one, shape)) - Number(isRare(other, shape)))
       .slice(0, SHOWN_AT_FIRST)
       .map(({ path }) => path);
@@ -89,11 +91,10 @@ function widthOf(path: string, type: string): number {
   return path === 'id' ? 210 : Math.min(Math.max(heading, value ?? 160), 320);
 }
 
-/** The value at a path: a member with this very name, else the members along the dots. */
+/** The value at a path; undefined where there is none. */
 export function valueAt(document: Readonly<Record<string, unknown>>, path: string): unknown {
-  if (Object.hasOwn(document, path)) return document[path];
   let value: unknown = document;
-  for (const name of path.split('.')) {
+  for (const name of stepsOf(path)) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
     value = Reflect.get(value, name);
   }
