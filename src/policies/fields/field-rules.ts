@@ -19,7 +19,7 @@ export function parseFieldRules(rules: readonly string[] | undefined): FieldTree
   const paths = read.filter((path) => path !== null);
   for (const [index, path] of read.entries()) {
     const rule = rules[index] ?? '';
-    const above = paths.find((other) => path !== null && path.startsWith(`${other}.`));
+    const above = paths.find((other) => path?.startsWith(`${other}.`));
     if (above !== undefined)
       throw invalid(index, `'${rule}' lies within '${writtenPath(above)}', which is named already`);
     if (rules.indexOf(rule) !== index || read.indexOf(path) !== index) throw invalid(index, `'${rule}' is named twice`);

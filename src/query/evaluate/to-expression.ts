@@ -218,22 +218,15 @@ function inRange(value: Reference, op: 'gt' | 'gte' | 'lt' | 'lte', operand: Val
   const allowsEqual = op === 'gte' || op === 'lte';
   if (kind === KIND.null) return allowsEqual && typeIs(value, 'null', 'undefined', 'missing');
   const isKind = typeIs(value, ...(NAMES_OF_KIND[kind] ?? []));
-  const isNaN = { $eq: [value, { $literal: Number.NaN }] };
-  if (isNaNValue(operand)) return allowsEqual && isNaN;
+  const isNotNumber = { $eq: [value, { $literal: Number.NaN }] };
+  if (isNaNValue(operand)) return allowsEqual && isNotNumber;
   const compared = { [`$${op}`]: [value, { $literal: operand }] };
-  return { $and: kind === KIND.number ? [isKind, { $not: [isNaN] }, compared] : [isKind, compared] };
+  return { $and: kind === KIND.number ? [isKind, { $not: [isNotNumber] }, compared] : [isKind, compared] };
 }
 
 /** A condition on a value that is a text, which a symbol is, too; false for others. */
 function ofText(value: Reference, condition: (text: Document | Reference) => Document): Document {
   const symbol = { $substrBytes: [value, 0, -1] };
-  return {
-    $switch: {
-      branches: [
-        { case: typeIs(value, 'string'), then: condition(value) },
-        { case: typeIs(value, 'symbol'), then: condition(symbol) },
-      ],
-      default: false,
-    },
-  };
+  const ofSymbol = { $cond: [typeIs(value, 'symbol'), condition(symbol), false] };
+  return { $cond: [typeIs(value, 'string'), condition(value), ofSymbol] };
 }

@@ -81,8 +81,10 @@ export function randomDocument(random: Random): Document {
   if (random.once(2)) document['tags'] = Array.from({ length: random.below(3) }, () => random.pick(WORDS));
   if (random.once(2)) document['o'] = { x: plainValue(random), y: random.below(3) };
   if (random.once(3)) document['d'] = random.pick(DAYS);
-  if (random.once(2)) document['x.y'] = [plainValue(random), { $z: random.below(4), '': random.pick(WORDS) }];
-  else if (random.once(2)) document['x.y'] = { $z: plainValue(random), '': random.below(3) };
+  if (random.once(2)) {
+    const inner = { $z: plainValue(random), '': random.pick(WORDS) };
+    document['x.y'] = random.once(2) ? inner : [inner, { $z: random.below(4) }];
+  }
   return document;
 }
 
