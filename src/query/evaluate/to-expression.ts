@@ -105,7 +105,7 @@ function passes(value: Reference, placed: Reference | null, at: number, path: Pa
   const nodes = { $cond: [{ $isArray: [value] }, elements, { $cond: [typeIs(value, 'object'), [value], []] }] };
   const member = memberOf(`$$${node}`, step);
   const below = isPosition(step)
-    ? any(
+    ? anyOf(
         {
           $concatArrays: [
             { $map: { input: nodes, as: node, in: { v: member, p: false } } },
@@ -115,7 +115,9 @@ function passes(value: Reference, placed: Reference | null, at: number, path: Pa
         one,
         passes(`$$${one}.v`, `$$${one}.p`, at + 1, path, depth + 1),
       )
-    : any(nodes, node, { $let: { vars: { [next]: member }, in: passes(`$$${next}`, null, at + 1, path, depth + 1) } });
+    : anyOf(nodes, node, {
+        $let: { vars: { [next]: member }, in: passes(`$$${next}`, null, at + 1, path, depth + 1) },
+      });
   if (!path.missing) return below;
   // A single value leads to a missing one; an element that is named by its position leads nowhere.
   const leads = { $not: [typeIs(value, 'object', 'array')] };
@@ -134,10 +136,10 @@ function endPasses(value: Reference, placed: Reference | null, path: Path, depth
   const name = `v${depth}`;
   const isOpened = placed === null ? { $isArray: [value] } : { $and: [{ $isArray: [value] }, { $not: [placed] }] };
   const values = { $cond: [isOpened, { $concatArrays: [value, [value]] }, [value]] };
-  return { $cond: [typeIs(value, 'missing'), missing, any(values, name, question(`$$${name}`, test, depth + 1))] };
+  return { $cond: [typeIs(value, 'missing'), missing, anyOf(values, name, question(`$$${name}`, test, depth + 1))] };
 }
 
-function any(list: Document, as: string, condition: Expression): Document {
+function anyOf(list: Document, as: string, condition: Expression): Document {
   return { $anyElementTrue: [{ $map: { input: list, as, in: condition } }] };
 }
 
@@ -167,13 +169,13 @@ function question(value: Reference, test: Test, depth: number): Expression {
     case 'elem': {
       const name = `v${depth}`;
       const each = { $and: test.tests.map((inner) => question(`$$${name}`, inner, depth + 1)) };
-      return { $cond: [{ $isArray: [value] }, any({ $ifNull: [value, []] }, name, each), false] };
+      return { $cond: [{ $isArray: [value] }, anyOf({ $ifNull: [value, []] }, name, each), false] };
     }
     case 'elemWhere': {
       const name = `v${depth}`;
       const element = ofFilter(test.filter, `$$${name}`, depth + 1);
       const each = { $cond: [typeIs(`$$${name}`, 'object', 'array'), element, false] };
-      return { $cond: [{ $isArray: [value] }, any({ $ifNull: [value, []] }, name, each), false] };
+      return { $cond: [{ $isArray: [value] }, anyOf({ $ifNull: [value, []] }, name, each), false] };
     }
     default:
       return test satisfies never;

@@ -14,6 +14,7 @@ import { Random, runCount, runSeed } from '../../helpers/random.ts';
 import {
   type Json,
   type PolicyLike,
+  pathsIn,
   randomBody,
   randomDocument,
   randomFilter,
@@ -291,12 +292,6 @@ function merge(target: Json, patch: Json): Json {
     else target[name] = isJson(value) ? merge({ ...(isJson(old) ? old : {}) }, value) : value;
   }
   return target;
-}
-
-function pathsIn(filter: Json): string[] {
-  return Object.entries(filter).flatMap(([name, value]) =>
-    name.startsWith('$') && Array.isArray(value) ? value.flatMap((one) => (isJson(one) ? pathsIn(one) : [])) : [name],
-  );
 }
 
 function sorted(value: unknown): unknown {

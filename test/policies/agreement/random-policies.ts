@@ -94,6 +94,13 @@ export function randomFilter(random: Random): Json {
   ])();
 }
 
+/** The paths that a filter names. */
+export function pathsIn(filter: Json): string[] {
+  return Object.entries(filter).flatMap(([name, value]) =>
+    name.startsWith('$') && Array.isArray(value) ? value.flatMap((one: Json) => pathsIn(one)) : [name],
+  );
+}
+
 function randomWhere(random: Random): Json {
   return random.pick<() => Json>([
     () => ({ owner: '$user.id' }),
