@@ -13,6 +13,7 @@ import { owner, speakingAs } from '../../helpers/principals.ts';
 import { Random, runCount, runSeed } from '../../helpers/random.ts';
 import {
   type Json,
+  leavesOf,
   type PolicyLike,
   pathsIn,
   randomBody,
@@ -276,14 +277,6 @@ t.test('the program says what the referee says', async (t) => {
     }
   }
 });
-
-/** The paths of all values that are no objects, or empty ones. */
-function leavesOf(members: Json, path: readonly string[] = []): string[][] {
-  return Object.entries(members).flatMap(([name, value]) => {
-    const here = [...path, name];
-    return isJson(value) && Object.keys(value).length > 0 ? leavesOf(value, here) : [here];
-  });
-}
 
 function merge(target: Json, patch: Json): Json {
   for (const [name, value] of Object.entries(patch)) {

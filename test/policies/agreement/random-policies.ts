@@ -160,3 +160,13 @@ function randomWho(random: Random): Json {
     { keys: ['k1'], anonymous: true },
   ]);
 }
+
+/** The paths of all values that are no objects, or empty ones. */
+export function leavesOf(members: Json, path: readonly string[] = []): string[][] {
+  return Object.entries(members).flatMap(([name, value]) => {
+    const here = [...path, name];
+    return isJson(value) && Object.keys(value).length > 0 ? leavesOf(value, here) : [here];
+  });
+}
+
+const isJson = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
