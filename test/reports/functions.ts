@@ -1,0 +1,141 @@
+/** Reports about functions: what endpoints are given, what happens to their process, and the runs that are stored. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { setTimeout as pause } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { expect } from './identity.ts';
+import type { Product, Report } from './report.ts';
+
+const LIMIT_MS = 60_000;
+
+async function until(fact: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  for (const end = performance.now() + LIMIT_MS; !(await fact()); await pause(10)) {
+    if (performance.now() > end) throw new Error(`Not within ${LIMIT_MS} ms: ${what}`);
+  }
+}
+
+/** Stores a plugin whose functions have a script of their own each. */
+async function install(
+  product: Product,
+  name: string,
+  functions: readonly (object & { readonly name: string; readonly code: string })[],
+  more: object = {},
+): Promise<void> {
+  const manifest = {
+    name,
+    ...more,
+    functions: functions.map(({ code: _code, ...fn }) => ({ ...fn, file: `${fn.name}.js` })),
+  };
+  const files = Object.fromEntries(functions.map(({ name: fn, code }) => [`${fn}.js`, code]));
+  await expect(product.call('PUT', `/admin/plugins/${name}`, { body: { manifest, files } }), 201);
+}
+
+async function allowCalls(product: Product, plugin: string): Promise<void> {
+  const policy = {
+    name: `Everybody calls ${plugin}`,
+    collections: ['functions'],
+    actions: ['call'],
+    effect: 'allow',
+    principals: { anonymous: true },
+    where: { plugin },
+  };
+  await expect(product.call('POST', '/admin/policies', { body: policy }), 201);
+}
+
+async function ownAuthorization(product: Product): Promise<void> {
+  const code = 'export default ({ headers }, ctx) => [headers.authorization ?? null, ctx.principal.kind];';
+  const http = { method: 'POST', path: '/push' };
+  await install(product, 'push', [{ name: 'own', code, http, authorization: 'own' }]);
+  await allowCalls(product, 'push');
+  for (const header of ['Bearer eyJhbGciOiJSUzI1NiJ9.e30.c2ln', `Basic ${btoa('azure:secret')}`, 'AWS4-HMAC x']) {
+    const headers = { authorization: header };
+    const body = await expect(product.call('POST', '/fn/push', { token: null, headers, body: {} }), 200);
+    assert.deepEqual(body, [header, 'anonymous']);
+  }
+  // A credential of this server is no business of the code.
+  assert.deepEqual(await expect(product.call('POST', '/fn/push', { body: {} }), 200), [null, 'anonymous']);
+}
+
+async function exactNumbers(product: Product): Promise<void> {
+  const code = 'export default ({ body, text }) => [body, text];';
+  await install(product, 'exact', [
+    { name: 'strict', code, http: { method: 'POST', path: '/strict' } },
+    { name: 'texts', code, http: { method: 'POST', path: '/texts' }, largeNumbers: 'text' },
+  ]);
+  const sent = '{"id":1234567890123456789,"n":[1.5,-9007199254740993]}';
+  assert.equal((await expect(product.call('POST', '/fn/strict', { body: sent }), 400)).code, 'unsupported-value');
+  const exact = { id: '1234567890123456789', n: [1.5, '-9007199254740993'] };
+  assert.deepEqual(await expect(product.call('POST', '/fn/texts', { body: sent }), 200), [exact, sent]);
+  const marked = '\ufeff{"id":1}';
+  assert.deepEqual(await expect(product.call('POST', '/fn/strict', { body: marked }), 200), [{ id: 1 }, marked]);
+}
+
+/** The process that runs the code; null when none runs. */
+async function runnerOf({ pid }: Product): Promise<number | null> {
+  const found = await promisify(execFile)('pgrep', ['-P', String(pid), '-f', 'runner/main']).catch(() => null);
+  return found === null ? null : Number(found.stdout.split('\n')[0]);
+}
+
+async function killRunner(product: Product, signal: NodeJS.Signals): Promise<void> {
+  let pid: number | null = null;
+  await until(async () => {
+    pid = await runnerOf(product);
+    return pid !== null;
+  }, 'a process runs functions');
+  if (pid !== null) process.kill(pid, signal);
+}
+
+const stateOf = async (product: Product, plugin: string): Promise<string[]> =>
+  (await expect(product.call('GET', `/admin/plugins/${plugin}`), 200)).functions.map(
+    ({ state }: { readonly state: string }) => state,
+  );
+
+async function kills(product: Product): Promise<void> {
+  const code = `export default async ({ documentId }, ctx) => {
+    await ctx.documents('handled').create({ of: documentId });
+  };`;
+  await install(product, 'killed', [{ name: 'handle', code, on: ['arrivals.created'], roles: ['keeper'] }]);
+  const policy = {
+    name: 'Keepers handle',
+    collections: ['handled'],
+    actions: ['create'],
+    effect: 'allow',
+    principals: { roles: ['keeper'] },
+  };
+  await expect(product.call('POST', '/admin/policies', { body: policy }), 201);
+  const handled = product.database.collection('handled');
+  const arrivals = Array.from({ length: 600 }, (_, n) => ({ _id: `a${n}` as never, n }));
+  await product.database.collection('arrivals').insertMany(arrivals);
+  for (const signal of ['SIGKILL', 'SIGKILL', 'SIGUSR2', 'SIGKILL', 'SIGKILL'] as const) {
+    const before = await handled.countDocuments();
+    await until(async () => (await handled.countDocuments()) > before, 'runs go on');
+    await killRunner(product, signal);
+  }
+  await until(async () => (await handled.countDocuments()) >= 600, 'all events are handled');
+  assert.equal((await handled.distinct('of')).length, 600);
+  assert.equal(await handled.countDocuments(), 600);
+  assert.deepEqual(await stateOf(product, 'killed'), ['active']);
+}
+
+async function crashes(product: Product): Promise<void> {
+  const http = { method: 'POST', path: '/crash' };
+  const code = `export default async (input, ctx) => {
+    await ctx.documents('crashing').create({});
+    await new Promise((end) => setTimeout(end, 5_000));
+  };`;
+  await install(product, 'crash', [{ name: 'crash', code, http }]);
+  for (let n = 0; n < 3; n += 1) {
+    const call = product.call('POST', '/fn/crash', { body: {} });
+    await until(async () => (await product.database.collection('crashing').countDocuments()) > n, 'the code runs');
+    await killRunner(product, 'SIGSEGV');
+    assert.equal((await call).body.code, 'function-failed');
+  }
+  await until(async () => (await stateOf(product, 'crash'))[0] === 'quarantined', 'the function is in quarantine');
+}
+
+export const reports: readonly Report[] = [
+  { point: 'D2', title: 'An endpoint gets an Authorization header of its sender', run: ownAuthorization },
+  { point: 'D3', title: 'An endpoint gets numbers and texts exactly, or the request is refused', run: exactNumbers },
+  { point: 'H3', title: 'Kills from outside quarantine no function, and all events are handled', run: kills },
+  { point: 'H3', title: 'A function whose process crashes three times is in quarantine', run: crashes },
+];
