@@ -15,13 +15,16 @@ interface Bucket {
   at: number;
 }
 
-/** Token buckets that hold a minute's worth and refill steadily. */
+/** Token buckets that refill steadily. */
 export class RateLimiter {
   readonly #perMinute: number;
+  readonly #atOnce: number;
   readonly #buckets = new Map<string, Bucket>();
 
-  constructor(perMinute: number) {
+  /** @param atOnce tokens that a bucket holds; a minute's worth by default */
+  constructor(perMinute: number, atOnce = perMinute) {
     this.#perMinute = perMinute;
+    this.#atOnce = atOnce;
   }
 
   /** Seconds until there is a token, 0 when there is one; takes none. */
@@ -33,24 +36,24 @@ export class RateLimiter {
   }
 
   /**
-   * Takes one token.
+   * Takes tokens, all or none.
    * @param now milliseconds of a monotonic clock
    * @returns seconds to wait, 0 when the request may go on
    */
-  take(key: string, now: number): number {
-    const bucket = this.#buckets.get(key) ?? { tokens: this.#perMinute, at: now };
-    const tokens = Math.min(this.#perMinute, bucket.tokens + ((now - bucket.at) * this.#perMinute) / 60_000);
-    const allowed = tokens >= 1;
+  take(key: string, now: number, count = 1): number {
+    const bucket = this.#buckets.get(key) ?? { tokens: this.#atOnce, at: now };
+    const tokens = Math.min(this.#atOnce, bucket.tokens + ((now - bucket.at) * this.#perMinute) / 60_000);
+    const allowed = tokens >= count;
     // Deleted and set again, so that the map's order is the order of use.
     this.#buckets.delete(key);
-    this.#buckets.set(key, { tokens: allowed ? tokens - 1 : tokens, at: now });
+    this.#buckets.set(key, { tokens: allowed ? tokens - count : tokens, at: now });
     if (this.#buckets.size > MAX_BUCKETS) {
       for (const oldest of this.#buckets.keys()) {
         this.#buckets.delete(oldest);
         break;
       }
     }
-    return allowed ? 0 : Math.max(1, Math.ceil(((1 - tokens) * 60) / this.#perMinute));
+    return allowed ? 0 : Math.max(1, Math.ceil(((count - tokens) * 60) / this.#perMinute));
   }
 }
 

@@ -18,7 +18,7 @@ async function until(fact: () => boolean | Promise<boolean>, what: string): Prom
 async function install(
   product: Product,
   name: string,
-  functions: readonly (object & { readonly name: string; readonly code: string })[],
+  functions: readonly ({ readonly name: string; readonly code: string } & Readonly<Record<string, unknown>>)[],
   more: object = {},
 ): Promise<void> {
   const manifest = {
@@ -133,9 +133,59 @@ async function crashes(product: Product): Promise<void> {
   await until(async () => (await stateOf(product, 'crash'))[0] === 'quarantined', 'the function is in quarantine');
 }
 
+/** Runs of a plugin, and bytes of their inputs and results. */
+async function storedRuns(
+  product: Product,
+  plugin: string,
+): Promise<{ readonly runs: number; readonly bytes: number }> {
+  let [runs, bytes] = [0, 0];
+  for (const state of ['refused', 'failed', 'ok']) {
+    for (const { id } of await expect(
+      product.call('GET', `/admin/runs?plugin=${plugin}&state=${state}&limit=100`),
+      200,
+    )) {
+      const { input, result } = await expect(product.call('GET', `/admin/runs/${id}`), 200);
+      runs += 1;
+      bytes += (input?.length ?? 0) + (result?.length ?? 0);
+    }
+  }
+  return { runs, bytes };
+}
+
+async function floods(product: Product): Promise<void> {
+  await install(product, 'flood', [
+    {
+      name: 'refuse',
+      code: 'export default () => { throw new Refusal("no"); };',
+      before: { collections: ['flooded'] },
+    },
+    { name: 'fail', code: 'export default () => { throw new Error("no"); };', http: { method: 'POST', path: '/fail' } },
+    {
+      name: 'log',
+      code: 'export default () => { console.log("x"); return 1; };',
+      http: { method: 'POST', path: '/log' },
+    },
+  ]);
+  await allowCalls(product, 'flood');
+  const body = { text: 'x'.repeat(200_000) };
+  const send = async (path: string, status: number, token?: null) => {
+    for (let n = 0; n < 60; n += 1) {
+      const reply = await product.call('POST', path, { body, ...(token === null ? { token } : {}) });
+      assert.equal(reply.status, status, JSON.stringify(reply.body).slice(0, 300));
+    }
+  };
+  await Promise.all([send('/api/flooded', 422), send('/fn/fail', 500, null), send('/fn/log', 200, null)]);
+  await until(async () => (await storedRuns(product, 'flood')).runs >= 90, 'the first runs are stored');
+  const { runs, bytes } = await storedRuns(product, 'flood');
+  // A slow machine gets some runs more by the minute.
+  assert.ok(runs < 120, `${runs} runs`);
+  assert.ok(bytes <= 3 * 2.2e6, `${bytes} bytes`);
+}
+
 export const reports: readonly Report[] = [
   { point: 'D2', title: 'An endpoint gets an Authorization header of its sender', run: ownAuthorization },
   { point: 'D3', title: 'An endpoint gets numbers and texts exactly, or the request is refused', run: exactNumbers },
   { point: 'H3', title: 'Kills from outside quarantine no function, and all events are handled', run: kills },
   { point: 'H3', title: 'A function whose process crashes three times is in quarantine', run: crashes },
+  { point: 'H5', title: 'Refused writes and failed calls of one caller fill no storage', run: floods },
 ];

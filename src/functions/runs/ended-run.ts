@@ -18,6 +18,8 @@ export interface RunSubject {
   readonly hidden?: readonly string[];
   readonly attempt: number;
   readonly depth: number;
+  /** The text that limits count the caller under. */
+  readonly client: string;
 }
 
 /** How one attempt went. */

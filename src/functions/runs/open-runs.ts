@@ -5,12 +5,14 @@
 import type { Mongo } from '../../database/mongo.ts';
 import { LiveRuns, type Watcher } from './live-runs.ts';
 import { RunBatches } from './run-batches.ts';
+import { RunBudget } from './run-budget.ts';
 import { RunCountStore } from './run-count-store.ts';
 import { RunCounts } from './run-counts.ts';
 import { followRuns } from './run-follow.ts';
 import { endLines, logLines } from './run-lines.ts';
 import { RunRecorder } from './run-recorder.ts';
 import { RunRetention } from './run-retention.ts';
+import { bytesOf } from './run-row.ts';
 import { RunSizeStore } from './run-size-store.ts';
 import { RunStore } from './run-store.ts';
 
@@ -43,6 +45,7 @@ export function openRuns({ mongo, records, tell = null, onError }: RunNeeds): Ru
     insert: async (rows) => {
       await begin();
       await store.insert(rows);
+      await retention.wrote(rows.reduce((sum, row) => sum + bytesOf(row), 0));
     },
     onError,
   });
@@ -60,7 +63,13 @@ export function openRuns({ mongo, records, tell = null, onError }: RunNeeds): Ru
   const retention = new RunRetention({ store: new RunSizeStore(mongo), allowed: records, onError });
   return {
     store,
-    recorder: new RunRecorder({ counts, live, batches }),
+    recorder: new RunRecorder({
+      counts,
+      live,
+      batches,
+      budget: new RunBudget(),
+      onStored: (bytes) => void retention.wrote(bytes),
+    }),
     counts,
     live,
     dropped: () => batches.dropped,

@@ -4,7 +4,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { ERRORS, MillraceError } from '../../kernel/errors.ts';
-import type { RunRow } from './run-row.ts';
+import { bytesOf, type RunRow } from './run-row.ts';
 
 /** For how long runs are gathered to a batch, in milliseconds. */
 const GATHER_MS = 100;
@@ -98,10 +98,4 @@ export class RunBatches {
 
 function sum(batch: readonly { readonly bytes: number }[]): number {
   return batch.reduce((total, { bytes }) => total + bytes, 0);
-}
-
-/** About as many bytes as the row takes in memory. */
-function bytesOf({ input, result, logs, operations, error }: RunRow): number {
-  const texts = [input, result, error?.message, error?.stack, ...logs.map(({ text }) => text)];
-  return texts.reduce((total, text) => total + (text?.length ?? 0), 1_000 + 200 * (logs.length + operations.length));
 }

@@ -1,13 +1,14 @@
 /**
  * What becomes of a run that has ended: it is counted, told to those who watch, and kept. Runs of endpoints and befores are
- * many, so of those that went well and logged nothing one in a hundred is kept; what did not go well always is. Runs of the
- * queue are stored by the queue itself, with what they have written. Not here: how they are stored (run-batches.ts).
+ * many, so of those that went well and logged nothing one in a hundred is kept, and of the others as many as their caller has a
+ * budget for (run-budget.ts). Runs of the queue are stored by the queue itself, with what they have written.
  */
 import type { LogLine } from '../sandbox/sandbox.ts';
 import { endedRow, type RunReport, type RunSubject, stateOf } from './ended-run.ts';
 import type { LiveRuns, RunName } from './live-runs.ts';
 import type { Run } from './run.ts';
-import { newRunId, type RunRow, toRun } from './run-row.ts';
+import type { RunBudget } from './run-budget.ts';
+import { bytesOf, newRunId, type RunRow, toRun } from './run-row.ts';
 
 const KEPT_SHARE = 0.01;
 
@@ -15,6 +16,9 @@ export interface RunRecorderParts {
   readonly counts: { note(id: string, ok: boolean, durationMs: number): void };
   readonly live: LiveRuns;
   readonly batches: { add(row: RunRow): void };
+  readonly budget: RunBudget;
+  /** Called with the bytes of each run that the queue has stored. */
+  readonly onStored: (bytes: number) => void;
   /** A number from 0 up to 1; for tests. */
   readonly random?: () => number;
 }
@@ -32,7 +36,7 @@ export class RunRecorder {
   }
 
   /** Tells those who watch of a run that nobody waits for. @returns the run, as it begins */
-  began({ id, fn, attempt }: RunSubject): Run {
+  began({ id, fn, attempt }: Pick<RunSubject, 'id' | 'fn' | 'attempt'>): Run {
     const now = new Date();
     const run: Run = {
       id,
@@ -64,6 +68,7 @@ export class RunRecorder {
     const { counts, live } = this.#parts;
     counts.note(`${row.plugin}/${row.function}`, row.state === 'ok', row.durationMs ?? 0);
     live.run(toRun(row));
+    this.#parts.onStored(bytesOf(row));
   }
 
   /**
@@ -72,14 +77,17 @@ export class RunRecorder {
    * @returns whether the run is kept
    */
   ended(subject: RunSubject, report: RunReport, always = false): boolean {
-    const { counts, live, batches, random = Math.random } = this.#parts;
+    const { counts, live, batches, budget, random = Math.random } = this.#parts;
+    const { fn, client } = subject;
     const state = stateOf(report.outcome);
-    counts.note(subject.fn.id, state !== 'failed', report.durationMs);
-    const isKept = always || state !== 'ok' || report.logs.length > 0 || random() < KEPT_SHARE;
+    counts.note(fn.id, state !== 'failed', report.durationMs);
+    const isWorth = state !== 'ok' || report.logs.length > 0 || random() < KEPT_SHARE;
+    const isKept = always || (isWorth && budget.take(fn.id, client));
     if (!isKept && !live.isWatched) return false;
     const row = endedRow(subject, report);
     live.run(toRun(row));
-    if (isKept) batches.add(row);
-    return isKept;
+    const kept = always ? row : isKept ? budget.fitted(row, fn.id, client) : null;
+    if (kept !== null) batches.add(kept);
+    return kept !== null;
   }
 }

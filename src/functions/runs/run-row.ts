@@ -86,3 +86,9 @@ export function toRun(row: ListedRun): Run {
 export function toDetails({ logs, operations, input, inputBytes, result, resultBytes }: RunDetails): RunDetails {
   return { logs, operations, input, inputBytes, result, resultBytes };
 }
+
+/** About as many bytes as a run takes in memory and in the database. */
+export function bytesOf({ input, result, logs, operations, error }: RunRow): number {
+  const texts = [input, result, error?.message, error?.stack, ...logs.map(({ text }) => text)];
+  return texts.reduce((total, text) => total + (text?.length ?? 0), 1_000 + 200 * (logs.length + operations.length));
+}

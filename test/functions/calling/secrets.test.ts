@@ -72,7 +72,9 @@ t.test('in everything that a call leaves behind', async (t) => {
   t.match(returned(value), { key: SECRETS.KEY }, 'the one who called gets what the code gives');
   const [fn] = pluginOf('shop', { run: { use: { kind: 'job' } } }, {}, plugin).functions;
   if (fn === undefined) throw new Error('No function');
-  const kept = [failed, value].map((report) => endedRow({ ...RUN, fn, input: JSON.stringify(SECRETS) }, report));
+  const kept = [failed, value].map((report) =>
+    endedRow({ ...RUN, fn, input: JSON.stringify(SECRETS), client: 'ada' }, report),
+  );
   for (const secret of Object.values(SECRETS).filter(({ length }) => length > 2)) {
     t.notOk(isIn(JSON.stringify([failed, live]), secret), 'the report');
     t.notOk(isIn(JSON.stringify(kept), secret), 'the run');

@@ -4,6 +4,7 @@ import { openMongo } from '../../../src/database/mongo.ts';
 import type { RunReport, RunSubject } from '../../../src/functions/runs/ended-run.ts';
 import { openRuns } from '../../../src/functions/runs/open-runs.ts';
 import { RunBatches } from '../../../src/functions/runs/run-batches.ts';
+import { RunBudget } from '../../../src/functions/runs/run-budget.ts';
 import { RunCountStore } from '../../../src/functions/runs/run-count-store.ts';
 import { RunCounts } from '../../../src/functions/runs/run-counts.ts';
 import { RunRecorder } from '../../../src/functions/runs/run-recorder.ts';
@@ -23,7 +24,10 @@ const fail = (error: unknown) => t.fail(String(error));
 const [fn] = pluginOf('shop', { total: { use: endpoint('GET /total') } }).functions;
 if (fn === undefined) throw new Error('No function');
 
-const subject = (id: string, input = '{}'): RunSubject => ({ id, fn, input, attempt: 1, depth: 0 });
+const subject = (id: string, input = '{}', client = 'ada'): RunSubject => ({
+  ...{ id, fn, input, attempt: 1, depth: 0 },
+  client,
+});
 const FINE: CallOutcome = { kind: 'value', value: '{"sum":3}', cpuMs: 1 };
 const FAULT: CallOutcome = { kind: 'fault', code: 'function-failed', message: 'no', stack: 'at total.ts:1', cpuMs: 2 };
 const REFUSAL: CallOutcome = { kind: 'refusal', message: 'not so', code: null, pointer: null, index: 0, cpuMs: 1 };
@@ -44,6 +48,8 @@ t.test('failed, refused and logging runs are kept, of the others one in a hundre
     counts: { note: () => undefined },
     live: openRuns({ mongo, records: () => false, onError: fail }).live,
     batches: { add: (row) => kept.push(row) },
+    budget: new RunBudget(),
+    onStored: () => undefined,
     random: () => number,
   });
   t.equal(recorder.ended(subject('run_fine'), report(FINE)), false);
@@ -60,6 +66,39 @@ t.test('failed, refused and logging runs are kept, of the others one in a hundre
     { _id: 'run_always' },
     { _id: 'run_lucky' },
   ]);
+});
+
+t.test('a caller can have no more runs kept than a budget allows, whatever it sends', async (t) => {
+  const kept: RunRow[] = [];
+  let now = 0;
+  const recorder = new RunRecorder({
+    counts: { note: () => undefined },
+    live: openRuns({ mongo, records: () => false, onError: fail }).live,
+    batches: { add: (row) => kept.push(row) },
+    budget: new RunBudget(() => now),
+    onStored: () => undefined,
+  });
+  const large = JSON.stringify('x'.repeat(200_000));
+  const flood = (client: string, input: string, reports: readonly RunReport[]) => {
+    const from = kept.length;
+    for (let n = 0; n < 1_000; n += 1) {
+      for (const one of reports) recorder.ended(subject(`run_${client}_${n}`, input, client), one);
+    }
+    const rows = kept.slice(from);
+    return { runs: rows.length, bytes: rows.reduce((sum, { input }) => sum + (input?.length ?? 0), 0) };
+  };
+  const reports = [report(REFUSAL), report(FAULT), report(FINE, { logs: [line] })];
+  const { runs, bytes } = flood('ada', large, reports);
+  t.equal(runs, 30);
+  t.ok(bytes > 1_500_000 && bytes <= 2 * 1024 ** 2, `${bytes}`);
+  t.match(kept.at(-1), { input: null, inputBytes: 200_002 }, 'then without their input');
+  t.equal(flood('bob', '{}', reports).runs, 30, 'another caller has a budget of its own');
+  t.equal(recorder.ended(subject('run_again', large), report(FINE), true), true, 'a repetition is always kept');
+  now += 60_000;
+  t.equal(flood('ada', '{}', reports).runs, 6, 'a minute later there is room again');
+  let all = 0;
+  for (let n = 0; n < 100; n += 1) all += flood(`caller-${n}`, large, reports).bytes;
+  t.ok(all <= 16 * 1024 ** 2, `many callers together: ${all}`);
 });
 
 t.test('what is kept can be found, and what is too long is told by its size', async (t) => {

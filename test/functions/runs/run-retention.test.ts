@@ -29,8 +29,6 @@ t.test('the oldest go first, and what waits stays', async (t) => {
 
   const failed: unknown[] = [];
   const parts = { store: sizes, onError: (error: unknown) => failed.push(error), maxBytes: 15_000_000 };
-  await new RunRetention({ ...parts, allowed: () => false }).sweep();
-  t.equal((await sizes.size()).runs, 3_000, 'another process does it');
   const retention = new RunRetention({ ...parts, allowed: () => true });
   retention.start();
   await retention.sweep();
@@ -44,6 +42,30 @@ t.test('the oldest go first, and what waits stays', async (t) => {
   );
   await retention.sweep();
   t.equal((await sizes.size()).runs, after.runs, 'then there is room');
+  await retention.stop();
+  t.strictSame(failed, []);
+});
+
+t.test('the size is kept while runs are written, by every process', async (t) => {
+  const store = new RunStore(mongo);
+  const sizes = new RunSizeStore(mongo);
+  await sizes.deleteOldest(10_000);
+  const failed: unknown[] = [];
+  const parts = { store: sizes, onError: (error: unknown) => failed.push(error), maxBytes: 2_000_000 };
+  const retention = new RunRetention({ ...parts, allowed: () => false, everyBytes: 500_000 });
+  const expireAt = runExpiry(new Date());
+  // Small ones first: the oldest are smaller than the average.
+  for (let n = 10_000; n < 10_500; n += 1) await store.insert([runRow(n, { expireAt })]);
+  for (let batch = 0; batch < 40; batch += 1) {
+    const rows = Array.from({ length: 10 }, (_, n) =>
+      runRow(20_000 + batch * 10 + n, { input: 'x'.repeat(20_000), expireAt }),
+    );
+    await store.insert(rows);
+    await retention.wrote(200_000);
+    const { bytes } = await sizes.size();
+    t.ok(bytes <= 2_700_000, `${bytes} after batch ${batch}`);
+  }
+  t.equal((await store.list({ limit: 1 })).runs[0]?.id, 'run_20399', 'the newest stay');
   await retention.stop();
   t.strictSame(failed, []);
 });

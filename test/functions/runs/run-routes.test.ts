@@ -263,7 +263,7 @@ t.test('runs that could not be stored are counted', async (t) => {
   if (fn === undefined) throw new Error('No function');
   const report = reportOf(value(1));
   for (let n = 0; n < 5_003; n += 1) {
-    const subject = { id: `run_many${n}`, fn, input: 'null', attempt: 1, depth: 0 };
+    const subject = { id: `run_many${n}`, fn, input: 'null', attempt: 1, depth: 0, client: 'ada' };
     parts.functions.runs.recorder.ended(subject, report, true);
   }
   t.strictSame(await state(), { droppedRuns: 3 });

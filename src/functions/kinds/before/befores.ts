@@ -3,6 +3,7 @@
  * also where functions are switched off: a check that does not run must not pass. Not here: which function sees which write
  * (before-table.ts) and what its answer means for the document (collections/seen-writes.ts).
  */
+import { actorOf } from '../../../auth/identity/principal.ts';
 import type {
   HookAnswer,
   Showing,
@@ -63,7 +64,8 @@ export class Befores implements WriteHooks {
     const { origin } = showing;
     if (fn.plugin.isStandIn) throw unavailable(fn, isToldFaults(origin.principal, isDevelopment));
     const input = inputOf(writes, showing);
-    const subject = { id: recorder.newId(), fn, input, attempt: 1, depth: depthOf(origin.request) };
+    const client = actorOf(origin.principal) ?? 'anonymous';
+    const subject = { id: recorder.newId(), fn, input, attempt: 1, depth: depthOf(origin.request), client };
     const isTold = isToldFaults(origin.principal, isDevelopment);
     const report = await this.#call(subject, showing, isTold);
     const { outcome, answers } = answered(report.outcome, writes.length, showing.action, blanking(fn.plugin));

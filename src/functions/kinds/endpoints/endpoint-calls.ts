@@ -32,6 +32,8 @@ export interface EndpointAnswer {
 interface Given {
   readonly input: string;
   readonly hidden: readonly string[];
+  /** The text that limits count the caller under. */
+  readonly client: string;
   /** Of a repetition, which is always kept. */
   readonly id?: string;
 }
@@ -68,7 +70,7 @@ export class EndpointCalls {
     input: string,
     hidden: readonly string[] = [],
   ): Promise<EndpointAnswer> {
-    return await this.#slots.run(client, () => this.#run(fn, caller, { input, hidden }));
+    return await this.#slots.run(client, () => this.#run(fn, caller, { input, hidden, client }));
   }
 
   /**
@@ -78,12 +80,16 @@ export class EndpointCalls {
   repeat(fn: Endpoint, client: string, input: string): Run {
     const { recorder, onError } = this.#parts;
     const id = recorder.newId();
-    const run = recorder.began({ id, fn, input, attempt: 1, depth: 0 });
-    void this.#slots.run(client, () => this.#run(fn, null, { input, hidden: [], id })).catch(onError);
+    const run = recorder.began({ id, fn, attempt: 1 });
+    void this.#slots.run(client, () => this.#run(fn, null, { input, hidden: [], client, id })).catch(onError);
     return run;
   }
 
-  async #run(fn: Endpoint, caller: Principal | null, { input, hidden, id: repeated }: Given): Promise<EndpointAnswer> {
+  async #run(
+    fn: Endpoint,
+    caller: Principal | null,
+    { input, hidden, client, id: repeated }: Given,
+  ): Promise<EndpointAnswer> {
     const { calling, recorder } = this.#parts;
     const id = repeated ?? recorder.newId();
     const name = { id, plugin: fn.plugin.name, function: fn.name, restricted: false };
@@ -98,7 +104,7 @@ export class EndpointCalls {
       onLog: (line) => recorder.line(name, line),
     });
     const outcome = sendable(returned, blanking(fn.plugin));
-    const subject = { id, fn, input, hidden, attempt: 1, depth: 0 };
+    const subject = { id, fn, input, hidden, attempt: 1, depth: 0, client };
     const isKept = recorder.ended(subject, { ...report, outcome }, repeated !== undefined);
     return { outcome, run: isKept ? id : null };
   }

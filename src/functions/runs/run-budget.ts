@@ -1,0 +1,57 @@
+/**
+ * How many runs are kept of what callers can cause at will: refused writes, failed calls, calls that log. Each caller of a function has a
+ * budget of runs and bytes, and so has each function, whatever number of callers it has. In this process's memory.
+ */
+import { RateLimiter } from '../../auth/request-rate.ts';
+import { bytesOf, type RunRow } from './run-row.ts';
+
+/** Runs and bytes a minute, and at most at once. */
+const EACH = { runs: 6, runsAtOnce: 30, bytes: 64 * 1024, bytesAtOnce: 2 * 1024 ** 2 };
+const ALL = { runs: 60, runsAtOnce: 300, bytes: 512 * 1024, bytesAtOnce: 16 * 1024 ** 2 };
+
+class Budget {
+  readonly #runs: RateLimiter;
+  readonly #bytes: RateLimiter;
+
+  constructor({ runs, runsAtOnce, bytes, bytesAtOnce }: typeof EACH) {
+    this.#runs = new RateLimiter(runs, runsAtOnce);
+    this.#bytes = new RateLimiter(bytes, bytesAtOnce);
+  }
+
+  takeRun(key: string, now: number): boolean {
+    return this.#runs.take(key, now) === 0;
+  }
+
+  takeBytes(key: string, now: number, bytes: number): boolean {
+    return this.#bytes.take(key, now, bytes) === 0;
+  }
+}
+
+export class RunBudget {
+  readonly #each = new Budget(EACH);
+  readonly #all = new Budget(ALL);
+  readonly #now: () => number;
+
+  /** @param now milliseconds of a monotonic clock */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  /** Whether one more run of this function and caller may be kept. Call `fitted` with it then. */
+  take(fn: string, client: string): boolean {
+    const now = this.#now();
+    return this.#each.takeRun(`${fn} ${client}`, now) && this.#all.takeRun(fn, now);
+  }
+
+  /** The run as it may be kept: without input and result when they are too large; null when the rest is, too. */
+  fitted(row: RunRow, fn: string, client: string): RunRow | null {
+    const now = this.#now();
+    const fits = (one: RunRow) => {
+      const bytes = bytesOf(one);
+      return this.#each.takeBytes(`${fn} ${client}`, now, bytes) && this.#all.takeBytes(fn, now, bytes);
+    };
+    if (fits(row)) return row;
+    const bare = { ...row, input: null, result: null };
+    return fits(bare) ? bare : null;
+  }
+}
