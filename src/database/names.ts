@@ -14,7 +14,7 @@ const NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 const RESERVED = new Set(['system', 'files', 'functions', 'events', 'admin', 'webhooks']);
 
 const OTHERS =
-  'A collection that another program stores under another name can be renamed in the dashboard, or be shown under such a name by a view of the database';
+  'GET /admin/collections?reachable=false lists those that other programs store under other names. Such a collection can be renamed in the dashboard, or be shown under a name of the API by a view of the database';
 
 /** The parameter `:collection` of a path. */
 export const COLLECTION = pathParameter('collection', 'A letter, then up to 63 letters, digits, _ or -.', {

@@ -15,7 +15,8 @@ interface Known {
 }
 
 /** For a browser at the address that the start prints, and for addresses without the part before the collection. */
-const hint = 'Documents are at /api/{collection}, files at /files; /docs describes everything';
+const hint =
+  'Documents are at /api/{collection}, files at /files. Owners list collections by GET /admin/collections; /docs describes everything';
 
 /** Register it before any route. */
 export const methods = fp(

@@ -179,7 +179,8 @@ async function otherNames({ call, database }: Product): Promise<void> {
   for (const name of ['shop.users', '2024_orders', 'Bestände']) await database.collection(name).insertOne({ n: 1 });
   const refused = await call('GET', '/api/shop.users');
   assert.deepEqual([refused.status, refused.body.code], [400, 'invalid-name']);
-  assert.match(refused.body.hint, /renamed in the dashboard/);
+  assert.match(refused.body.hint, /collections\?reachable=false lists .* renamed in the dashboard/);
+  assert.match((await call('GET', '/api')).body.hint, /GET \/admin\/collections/);
   const { body } = await call('GET', '/admin/collections?reachable=false');
   assert.deepEqual(
     new Set(body.map(({ name }: { name: string }) => name)),
