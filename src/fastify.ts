@@ -25,6 +25,8 @@ declare module 'fastify' {
     asker: ClientPrincipal;
     /** As whom an owner looks; null for every other request. */
     as: Whom | null;
+    /** Opens the stream that answers again, and belongs into its event ids; null for other requests (http/access/stream-tickets.ts). */
+    streamPass: string | null;
     /** The body as it arrived; only for JSON with an `Idempotency-Key`, otherwise null. */
     rawBody: Buffer | null;
     /** The error that the request was answered with, for the log; null when there was none. */

@@ -3,7 +3,6 @@
  * that it made earlier has changed or ended. Not here: where on a request the credential stands
  * (http/access/authentication.ts), and what the principal may do.
  */
-import { hash } from 'node:crypto';
 import { actorText } from '../database/system-collection.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import type { UserStore } from './accounts/user-store.ts';
@@ -22,6 +21,7 @@ import { toKeyPrincipal } from './tokens/api-key.ts';
 import type { ApiKeys } from './tokens/api-keys.ts';
 import { type Revoked, restsOn } from './tokens/revocations.ts';
 import type { SessionStore } from './tokens/session-store.ts';
+import { type PassUse, STREAM_MS, type StreamPasses } from './tokens/stream-passes.ts';
 
 /** Verified credentials that are remembered; the oldest are dropped first. */
 const MAX_KEPT = 20_000;
@@ -43,6 +43,7 @@ export interface AuthenticatorParts {
   readonly users: Pick<UserStore, 'find'>;
   readonly keys: Pick<ApiKeys, 'find' | 'current' | 'touch'>;
   readonly singleUse: SingleUse;
+  readonly passes: StreamPasses;
   /** Whether owners must have a second factor; not by default. */
   readonly ownerFactor?: 'optional' | 'required';
   readonly now?: () => number;
@@ -162,20 +163,30 @@ export class Authenticator {
     });
   }
 
-  /** A pass for reconnecting with a used ticket, as EventSource does: valid for ten minutes, only with that ticket. */
-  issuePass(principal: ProvenPrincipal, ticket: string): Promise<string> {
-    const facts = { ...factsOf(principal), with: hash('sha256', ticket, 'base64url') };
-    return this.#parts.singleUse.make('stream', actorText(principal.kind, principal.id), { facts });
+  /**
+   * Opens a stream with a ticket. A stream lasts longer than the token that the ticket was requested with: as long as its
+   * session or key, and a day at most.
+   * @returns the principal, and a pass for opening the stream again; null for anonymous
+   * @throws MillraceError `invalid-credential`
+   */
+  async enterStream(use: PassUse): Promise<{ principal: ClientPrincipal; pass: string | null }> {
+    const entered = await this.redeemTicket(use.ticket);
+    if (entered.kind === 'anonymous') return { principal: entered, pass: null };
+    const expiresAt = this.#now() + STREAM_MS;
+    const principal = entered.kind === 'key' ? entered : Object.freeze({ ...entered, expiresAt });
+    const { kind, id } = principal;
+    const session = principal.kind === 'key' ? {} : { session: principal.session };
+    return { principal, pass: this.#parts.passes.sign({ kind, id, ...session, expiresAt }, use) };
   }
 
   /**
-   * The principal of a pass.
-   * @throws MillraceError `invalid-credential`
+   * Opens a stream again.
+   * @returns null for a pass that is none, has expired, or belongs to another stream
+   * @throws MillraceError `invalid-credential` when the session, account or key has ended
    */
-  async byPass(pass: string, ticket: string): Promise<ClientPrincipal> {
-    const seen = await this.#parts.singleUse.see('stream', pass);
-    if (seen === null || seen.facts['with'] !== hash('sha256', ticket, 'base64url')) throw invalidCredential();
-    return this.#byFacts(seen.facts);
+  async resumeStream(pass: string, use: PassUse): Promise<ClientPrincipal | null> {
+    const facts = this.#parts.passes.read(pass, use);
+    return facts === null ? null : this.#byFacts(facts);
   }
 
   #byFacts({ kind, id, session, expiresAt }: Taken['facts']): Promise<ClientPrincipal> {

@@ -46,6 +46,7 @@ import { KeyRingStore } from './tokens/key-ring-store.ts';
 import { type ChangedRow, readRevoked } from './tokens/revocations.ts';
 import { SessionStore } from './tokens/session-store.ts';
 import { Sessions } from './tokens/sessions.ts';
+import { STREAM_MS, StreamPasses } from './tokens/stream-passes.ts';
 
 const SWEEP_MS = 3_600_000;
 /** For how long page cursors and addresses of files are taken, once the secret that signed them was replaced. */
@@ -115,7 +116,8 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
   const keyRing = new KeyRing({ store: new KeyRingStore(mongo, sealer), terms, now });
   const cursors = new SigningSecret({ mongo, name: 'cursors', lifetimeMs: CURSOR_MS, sealer, now });
   const fileAddresses = new SigningSecret({ mongo, name: 'file-addresses', lifetimeMs: ADDRESS_MS, sealer, now });
-  const secrets = [cursors, fileAddresses];
+  const streams = new SigningSecret({ mongo, name: 'streams', lifetimeMs: STREAM_MS, sealer, now });
+  const secrets = [cursors, fileAddresses, streams];
   const passwords = new Passwords(new PasswordStore(mongo), () => new Date(now()));
   const [providerStore, redirectStore] = [new ProviderStore(mongo, sealer), new RedirectStore(mongo)];
   const tokens = new KeptTokens(mongo, sealer);
@@ -134,6 +136,7 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
     users,
     keys,
     singleUse,
+    passes: new StreamPasses(streams, now),
     ownerFactor: settings.auth.ownerFactor,
     ...clock,
   });

@@ -31,7 +31,7 @@ const OVERLAP = 512;
 /** An error of Node's parser; with the packet in which it occurred. */
 type ParserError = Error & { readonly code?: string; readonly rawPacket?: unknown };
 
-/** A head that is too large, as far as it was read. */
+/** What the packet in which the parser failed shows of a head, and of a head that is too large what follows, too. */
 interface LargeHead {
   isPreflight: boolean;
   origin: string | undefined;
@@ -51,9 +51,9 @@ export function refuseConnection(
 ): (error: ParserError, socket: Socket) => void {
   const heads = new WeakMap<Socket, LargeHead>();
 
-  const answer = (socket: Socket, code: string | undefined): void => {
+  const answer = (socket: Socket, code: string | undefined, packet = ''): void => {
     if (!socket.writable) return;
-    const { origin, isPreflight: asks = false } = heads.get(socket) ?? {};
+    const { origin = originIn(packet), isPreflight: asks = false } = heads.get(socket) ?? {};
     const id = nextId();
     const [error, message] = PARSER_ERRORS[code ?? ''] ?? ['malformed-request', 'The request is not valid HTTP'];
     const problem = toProblem(new MillraceError(error, message), '', id);
@@ -64,7 +64,9 @@ export function refuseConnection(
     const headers = {
       ...(isPreflight ? preflightHeaders('*, Authorization') : { 'content-type': PROBLEM_TYPE }),
       ...SECURITY_HEADERS,
-      ...(isRead ? readableBy(origin) : {}),
+      // The origin may have come in a packet before, which the parser does not give out. The body says nothing about this server's
+      // data, so pages of every origin may read it then.
+      ...(isRead ? readableBy(origin) : origin === undefined ? readableBy('*') : {}),
       'x-request-id': id,
       ...(isPreflight ? {} : { 'content-length': Buffer.byteLength(body) }),
       connection: 'close',
@@ -79,13 +81,14 @@ export function refuseConnection(
       return;
     }
     const known = heads.get(socket);
+    const packet = Buffer.isBuffer(rawPacket) ? rawPacket.toString('latin1') : '';
     if (code !== OVERFLOW || !Buffer.isBuffer(rawPacket)) {
-      answer(socket, known === undefined ? code : OVERFLOW);
+      answer(socket, known === undefined ? code : OVERFLOW, packet);
       return;
     }
     const head = known ?? { isPreflight: false, origin: undefined, bytes: 0, end: '' };
-    const text = head.end + rawPacket.toString('latin1');
-    head.origin ??= /\r\norigin:([^\r\n]*)\r\n/i.exec(text)?.[1]?.trim();
+    const text = head.end + packet;
+    head.origin ??= originIn(text);
     head.isPreflight ||= /\r\naccess-control-request-method:/i.test(text);
     head.bytes += rawPacket.length;
     head.end = text.slice(-OVERLAP);
@@ -93,4 +96,8 @@ export function refuseConnection(
     if (text.includes('\r\n\r\n') || head.bytes > MAX_READ) answer(socket, code);
     else if (known === undefined) setTimeout(() => answer(socket, code), READ_MS).unref();
   };
+}
+
+function originIn(head: string): string | undefined {
+  return /\r\norigin:([^\r\n]*)\r\n/i.exec(head)?.[1]?.trim();
 }

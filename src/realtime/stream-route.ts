@@ -7,6 +7,7 @@ import { actorOf } from '../auth/identity/principal.ts';
 import type { CollectionName } from '../database/names.ts';
 import { requirePosition } from '../events/log/position.ts';
 import { STREAM_HEADERS } from '../kernel/answers/stream-headers.ts';
+import { readEventId } from '../kernel/answers/stream-ids.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import type { QueryParameter } from '../query/parse/parameters.ts';
 import { parseQuery } from '../query/parse/parse-query.ts';
@@ -15,6 +16,7 @@ import { CLIENT_BYTES, weightOf } from './client/client.ts';
 import { StreamClient } from './client/stream-client.ts';
 import type { Realtime } from './realtime.ts';
 import { NOWHERE } from './wire/protocol.ts';
+import { ResumableLine } from './wire/resumable-line.ts';
 import { SendQueue } from './wire/send-queue.ts';
 
 const END_MS = 2_000;
@@ -47,9 +49,11 @@ export function listStream(realtime: Realtime): ListStream {
     account.require(CLIENT_BYTES + bytes);
 
     const { raw } = reply;
+    const { streamPass: pass } = request;
     // The client went away while it was being authenticated. No `close` event follows any more.
     if (raw.destroyed) return reply.hijack();
-    const queue = new SendQueue(raw, realtime.parts.turns, account);
+    const line = pass === null ? null : new ResumableLine(raw, pass);
+    const queue = new SendQueue(line ?? raw, realtime.parts.turns, account);
     const stream = new StreamClient(realtime.parts, queue, {
       principal: request.asker,
       seen: request.as && { whom: request.as, principal: request.principal },
@@ -67,7 +71,8 @@ export function listStream(realtime: Realtime): ListStream {
     reply.headers(STREAM_HEADERS);
     for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) raw.setHeader(name, value);
     reply.hijack();
-    raw.flushHeaders();
+    if (line === null) raw.flushHeaders();
+    else line.begin();
     raw.once('close', realtime.take(stream));
     raw.setTimeout(stream.patienceMs, () => stream.stalled());
     stream.start();
@@ -81,9 +86,9 @@ export function listStream(realtime: Realtime): ListStream {
 function sinceOf(request: FastifyRequest, parameters: readonly QueryParameter[]): string | null {
   const given = parameters.filter(([name]) => name === 'since').map(([, value]) => value);
   if (given.length > 1) throw new MillraceError('invalid-parameter', "The parameter 'since' may be given once");
-  const last = request.headers['last-event-id'];
-  if (last === NOWHERE) return null;
-  const since = typeof last === 'string' && last !== '' ? last : (given[0] ?? null);
+  const { position } = readEventId(request.headers['last-event-id']);
+  if (position === NOWHERE) return null;
+  const since = position !== '' ? position : (given[0] ?? null);
   if (since !== null) requirePosition(since);
   return since;
 }

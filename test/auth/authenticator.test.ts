@@ -1,8 +1,10 @@
 /** What the authenticator remembers: bounded, fast, never beyond its time, never what was revoked while it was read. */
+import { createSecretKey } from 'node:crypto';
 import t from 'tap';
 import { Authenticator, type AuthenticatorParts } from '../../src/auth/authenticator.ts';
 import { ANONYMOUS, type Principal } from '../../src/auth/identity/principal.ts';
 import { readRevoked } from '../../src/auth/tokens/revocations.ts';
+import { StreamPasses } from '../../src/auth/tokens/stream-passes.ts';
 import { signUp } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { acting } from '../helpers/principals.ts';
@@ -61,6 +63,36 @@ t.test('parts of its own', async (t) => {
     t.notOk(one.authenticate('Bearer token') instanceof Promise);
     now = 5_000;
     await t.rejects(Promise.resolve(one.authenticate('Bearer token')), { code: 'invalid-credential' });
+    now = 1_000;
+  });
+
+  await t.test('a stream outlives the token of its ticket by a day, and its session by nothing', async (t) => {
+    const key = createSecretKey(Buffer.alloc(32, 7));
+    const facts = { kind: 'user', id: 'u', session: 's', expiresAt: 5_000 };
+    const one = make({
+      ...fake,
+      singleUse: { take: async () => ({ subject: 'user:u', facts }) },
+      passes: new StreamPasses({ signing: key, verifying: [key] }, () => now),
+    });
+    const use = { ticket: 'ticket', origin: 'https://app.example.org', path: '/api/notes' };
+    const { principal, pass } = await one.enterStream(use);
+    const hour = 3_600_000;
+    t.match(principal, { id: 'u', session: 's', expiresAt: 1_000 + 24 * hour });
+    for (const hours of [1, 12, 23.9]) {
+      now = 1_000 + hours * hour;
+      t.match(await one.resumeStream(pass ?? '', use), principal, `after ${hours} hours`);
+    }
+    alive = false;
+    await t.rejects(one.resumeStream(pass ?? '', use), { code: 'invalid-credential' });
+    alive = true;
+    now = 1_000 + 24 * hour;
+    t.equal(await one.resumeStream(pass ?? '', use), null, 'after a day');
+    now = 1_000;
+    for (const other of [{ ticket: 'x' }, { origin: undefined }, { origin: 'https://x.example' }, { path: '/api/x' }]) {
+      t.equal(await one.resumeStream(pass ?? '', { ...use, ...other }), null, JSON.stringify(other));
+    }
+    now = 5_000;
+    await t.rejects(one.enterStream(use), { code: 'invalid-credential' }, 'a ticket of an expired token');
     now = 1_000;
   });
 

@@ -1,8 +1,10 @@
 /** What Node's server and the router refuse before any route: as other refusals, with their id and the protection headers. */
-import { connect } from 'node:net';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import t from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
+import { until } from '../helpers/until.ts';
 
 t.test('refusals before any route', async (t) => {
   const { app } = await buildTestApp(t, { MILLRACE_HEADER_TIMEOUT_MS: '1000' });
@@ -96,4 +98,43 @@ t.test('pages of an allowed origin can read what is refused before a route is kn
       t.match(preflight, /^access-control-allow-methods: .*PATCH/im, `the preflight of ${name}`);
     }
   }
+});
+
+t.test('pages can read what the parser refuses after the origin came in an earlier packet', async (t) => {
+  const allowed = 'https://app.example.org';
+  const settings = { MILLRACE_MODE: 'production', MILLRACE_CORS_ORIGINS: allowed, MILLRACE_HEADER_TIMEOUT_MS: '1000' };
+  const { app } = await buildTestApp(t, settings);
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const address = app.server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  /** Sends each part after the server has read the one before it. */
+  const send = async (parts: readonly string[]) => {
+    const arrived = once(app.server, 'connection');
+    const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+    const [there]: Socket[] = await arrived;
+    let sent = 0;
+    for (const part of parts) {
+      socket.write(part);
+      sent += part.length;
+      await until(() => (there?.bytesRead ?? 0) >= sent || there?.destroyed === true, 'the server reads it');
+    }
+    return text(socket);
+  };
+  const head = `GET /api/posts HTTP/1.1\r\nHost: localhost\r\nOrigin: ${allowed}\r\n`;
+  const large = ['x'.repeat(30_000), 'x'.repeat(30_000), '\r\n\r\n'];
+  for (const [name, parts, status] of [
+    ['a large head', [head, 'X: ', ...large], 431],
+    ['a large head, cut inside the origin', [head.slice(0, -6), `${head.slice(-6)}X: `, ...large], 431],
+    ['a broken line', [head, 'X\u0000: y\r\n\r\n'], 400],
+    ['a head that never ends', [head, 'X: y'], 408],
+  ] as const) {
+    const reply = await send(parts);
+    t.match(reply, new RegExp(`^HTTP/1\\.1 ${status} `), name);
+    t.match(reply, /^access-control-allow-origin: \*\r$/im, name);
+    t.match(reply, /^access-control-expose-headers: .*X-Request-Id/im, name);
+  }
+  const whole = await send([`${head}X\u0000: y\r\n\r\n`]);
+  t.match(whole, new RegExp(`^access-control-allow-origin: ${allowed}\r$`, 'im'), 'in one packet');
+  const other = await send([`${head.replace(allowed, 'https://other.example')}X\u0000: y\r\n\r\n`]);
+  t.notMatch(other, /access-control/i, 'of another origin');
 });

@@ -44,6 +44,44 @@ async function appOrigins(product: Product): Promise<void> {
   }
 }
 
+/** The last id of a stream, once it has one that `fits`. */
+async function lastId(response: Response, fits: RegExp): Promise<string> {
+  let [text, id] = ['', ''];
+  for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    text += chunk;
+    id = [...text.matchAll(/^id: (.*)\n/gm)].at(-1)?.[1] ?? '';
+    if (fits.test(text) && id !== '') break;
+  }
+  return id;
+}
+
+async function reconnects(product: Product): Promise<void> {
+  const origin = 'https://app.example.org';
+  const { call, url, admin } = await product.another({ MILLRACE_CORS_ORIGINS: `${origin},https://b.example.org` });
+  const { ticket } = (await call('POST', '/auth/ticket')).body;
+  const follow = (id: string | null, path = '/api/notes', from = origin) =>
+    fetch(`${url}${path}?ticket=${ticket}`, {
+      headers: { accept: 'text/event-stream', origin: from, ...(id === null ? {} : { 'last-event-id': id }) },
+    });
+  let id = await lastId(await follow(null), /event: live/);
+  for (const n of [1, 2, 3]) {
+    await call('POST', '/api/notes', { body: { id: `n${n}` } });
+    const response = await follow(id);
+    assert.equal(response.headers.get('access-control-allow-origin'), origin);
+    id = await lastId(response, new RegExp(`event: change\\n.*"n${n}"`));
+  }
+  for (const refused of [
+    follow(null),
+    follow(id.split('~')[0] ?? ''),
+    follow(id, '/api/others'),
+    follow(id, '/api/notes', 'https://b.example.org'),
+  ]) {
+    assert.equal((await refused).status, 401);
+  }
+  assert.equal((await call('POST', '/auth/logout', { token: admin })).status, 204);
+  assert.equal((await follow(id)).status, 401);
+}
+
 async function nativeRedirects(product: Product): Promise<void> {
   const ends: (() => unknown)[] = [];
   const liar = await startLyingProvider({ teardown: (end: () => unknown) => void ends.push(end) } as never);
@@ -192,5 +230,10 @@ export const reports: readonly Report[] = [
     point: 'A5',
     title: 'A sign-in ends at a listed native app, with PKCE, and at no other scheme.',
     run: nativeRedirects,
+  },
+  {
+    point: 'A7',
+    title: 'An EventSource of another origin reconnects until its session ends.',
+    run: reconnects,
   },
 ];

@@ -1,7 +1,6 @@
 /**
- * Secrets that work once: set-up links, confirmations by mail, tickets, states and codes of sign-ins by a provider. One
- * kind works until it expires: the pass with which a stream reconnects. 256 random bits, of which only a hash is kept. Not
- * here: what they allow.
+ * Secrets that work once: set-up links, confirmations by mail, tickets, states and codes of sign-ins by a provider. 256 random
+ * bits, of which only a hash is kept.
  */
 import { hash, randomBytes } from 'node:crypto';
 import { actorText } from '../../database/system-collection.ts';
@@ -12,7 +11,6 @@ export type Purpose =
   | 'verify'
   | 'reset'
   | 'ticket'
-  | 'stream'
   | 'flow'
   | 'code'
   | 'factor'
@@ -28,7 +26,6 @@ export const SINGLE_USE_MS: Readonly<Record<Purpose, number>> = {
   verify: 24 * 3_600_000,
   reset: 30 * 60_000,
   ticket: 30_000,
-  stream: 10 * 60_000,
   flow: 10 * 60_000,
   code: 60_000,
   factor: 5 * 60_000,
@@ -101,7 +98,7 @@ export class SingleUse {
   }
 
   /** Looks at one that is not used up by that; null when there is none like this. */
-  async see(purpose: 'stream' | 'reset' | 'verify' | 'factor', secret: string): Promise<Taken | null> {
+  async see(purpose: 'reset' | 'verify' | 'factor', secret: string): Promise<Taken | null> {
     if (!SECRET.test(secret)) return null;
     const row = await this.#store.find(idOf(secret), purpose, new Date(this.#now()));
     return row && toTaken(row);

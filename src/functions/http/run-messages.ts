@@ -3,6 +3,7 @@
  * is bounded: one that reads too slowly is cut off. Not here: HTTP (run-stream.ts).
  */
 import { setTimeout as pause } from 'node:timers/promises';
+import { idWithPass } from '../../kernel/answers/stream-ids.ts';
 import type { LiveRuns, RunName } from '../runs/live-runs.ts';
 import { type Run, withoutAccounts } from '../runs/run.ts';
 
@@ -19,13 +20,17 @@ export interface RunMessagesParts {
   readonly wants: (run: RunName) => boolean;
   /** Whether it may read what restricted runs log, and how they fail. */
   readonly mayReadAccounts: boolean;
+  /** A pass that the reader gets as the id of the first message; null for none. */
+  readonly pass: string | null;
   /** Ends the messages. */
   readonly signal: AbortSignal;
 }
 
 /** Messages from now on, until the signal ends them or too much waits. */
-export async function* runMessages({ live, wants, mayReadAccounts, signal }: RunMessagesParts): AsyncGenerator<Buffer> {
-  let waiting: string[] = [`retry: ${RETRY_MS}\n\n`];
+export async function* runMessages(parts: RunMessagesParts): AsyncGenerator<Buffer> {
+  const { live, wants, mayReadAccounts, pass, signal } = parts;
+  const id = pass === null ? '' : `id: ${idWithPass('', pass)}\n`;
+  let waiting: string[] = [`${id}retry: ${RETRY_MS}\n\n`];
   let size = 0;
   let wake = new AbortController();
   const push = (event: string, data: object) => {

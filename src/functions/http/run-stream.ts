@@ -58,6 +58,7 @@ export function answerRunStream(
     live,
     wants: (run) => (plugin === null || run.plugin === plugin) && (name === null || run.function === name),
     mayReadAccounts: scopes[1] !== null,
+    pass: request.streamPass,
     signal: AbortSignal.any([gone.signal, closing]),
   });
   return reply.send(Readable.from(answer.allowed(messages), { objectMode: false }));

@@ -1,30 +1,32 @@
 /**
  * Tickets of streams: a browser's EventSource cannot send a header, so the parameter `?ticket=` names the principal. A
- * ticket works once, but EventSource reconnects with the same address: after that a cookie, valid for ten minutes,
- * replaces the used ticket. Only routes that stream look at a ticket. Sockets redeem their tickets themselves, because
- * only a close code can report a bad one there.
+ * ticket works once, but EventSource reconnects with the same URL: a pass then replaces the used ticket. A page of this server
+ * sends it as a cookie. A page of another origin sends no cookies, but the last event id, which has the pass, too. Only
+ * routes that stream look at a ticket. Sockets redeem their tickets themselves, because only a close code can report a bad one there.
  */
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Authenticator } from '../../auth/authenticator.ts';
 import type { ClientPrincipal } from '../../auth/identity/principal.ts';
-import { MillraceError } from '../../kernel/errors.ts';
+import { type PassUse, STREAM_MS } from '../../auth/tokens/stream-passes.ts';
+import { readEventId } from '../../kernel/answers/stream-ids.ts';
 import { queryText } from '../../kernel/request.ts';
 import { asksForSocket } from '../protection.ts';
 import { enter } from './authentication.ts';
 import type { BadCredentials } from './bad-credentials.ts';
 
 const COOKIE = 'millrace-stream';
-const MAX_AGE_S = 600;
+const MAX_AGE_S = STREAM_MS / 1_000;
 
 export interface StreamTicketsOptions {
-  readonly authenticator: Pick<Authenticator, 'redeemTicket' | 'issuePass' | 'byPass'>;
+  readonly authenticator: Pick<Authenticator, 'enterStream' | 'resumeStream'>;
   readonly badCredentials: BadCredentials;
 }
 
 /** Register it after authentication. */
 export const streamTickets = fp<StreamTicketsOptions>(
   async (app, { authenticator, badCredentials }) => {
+    app.decorateRequest('streamPass', null);
     app.addHook('onRequest', (request, reply, done) => {
       const ticket = ticketOf(request);
       if (ticket === null) {
@@ -32,24 +34,24 @@ export const streamTickets = fp<StreamTicketsOptions>(
         return;
       }
       badCredentials
-        .look(request.ip, () => redeem(ticket, request))
-        .then(([principal, pass]) => {
+        .look(request.ip, () => open(ticket, request))
+        .then(({ principal, pass }) => {
           enter(request, principal);
-          if (pass !== null) reply.header('set-cookie', cookie(request, pass));
+          if (pass !== null && request.headers.origin !== undefined) request.streamPass = pass;
+          else if (pass !== null) reply.header('set-cookie', cookie(request, pass));
           done();
         }, done);
     });
 
-    /** The principal of the ticket; with a pass if the ticket was used just now. */
-    async function redeem(ticket: string, request: FastifyRequest): Promise<[ClientPrincipal, string | null]> {
-      try {
-        const principal = await authenticator.redeemTicket(ticket);
-        return [principal, principal.kind === 'anonymous' ? null : await authenticator.issuePass(principal, ticket)];
-      } catch (error) {
-        const pass = passOf(request.headers.cookie);
-        if (pass === null || !(error instanceof MillraceError) || error.code !== 'invalid-credential') throw error;
-        return [await authenticator.byPass(pass, ticket), null];
-      }
+    async function open(
+      ticket: string,
+      request: FastifyRequest,
+    ): Promise<{ principal: ClientPrincipal; pass: string | null }> {
+      const { origin, cookie: cookies } = request.headers;
+      const use: PassUse = { ticket, origin, path: pathOf(request) };
+      const pass = readEventId(request.headers['last-event-id']).pass ?? passOf(cookies);
+      const principal = pass === null ? null : await authenticator.resumeStream(pass, use);
+      return principal === null ? authenticator.enterStream(use) : { principal, pass };
     }
   },
   { name: 'stream-tickets', dependencies: ['authentication'] },
@@ -76,8 +78,12 @@ function passOf(cookies: string | undefined): string | null {
  * 6265 4.1.1).
  */
 function cookie(request: FastifyRequest, pass: string): string {
-  const path = request.url.split('?', 1)[0]?.replace(/[^\w.~!$&'()*+,=:@/%-]/gu, encodeURIComponent) ?? '/';
+  const path = pathOf(request).replace(/[^\w.~!$&'()*+,=:@/%-]/gu, encodeURIComponent);
   const below = request.server.basePath ?? '';
   const secure = request.protocol === 'https' ? '; Secure' : '';
   return `${COOKIE}=${pass}; Path=${below}${path}; Max-Age=${MAX_AGE_S}; HttpOnly; SameSite=Strict${secure}`;
+}
+
+function pathOf({ url }: FastifyRequest): string {
+  return url.split('?', 1)[0] ?? '/';
 }

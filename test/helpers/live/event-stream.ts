@@ -12,6 +12,8 @@ export class TestStream {
   readonly events: StreamEvent[] = [];
   readonly response: Response;
   ended = false;
+  /** All ids, also those of events without content. */
+  readonly ids: string[] = [];
   readonly #abort: AbortController;
 
   constructor(response: Response, abort: AbortController) {
@@ -35,6 +37,7 @@ export class TestStream {
 
   #take(block: string): void {
     const fields = new Map(block.split('\n').map((line) => line.split(/: (.*)/s, 2) as [string, string]));
+    this.ids.push(...(fields.has('id') ? [fields.get('id') ?? ''] : []));
     const data = fields.get('data');
     if (data === undefined) return;
     this.events.push({ event: fields.get('event') ?? '', id: fields.get('id') ?? null, data: JSON.parse(data) });
@@ -47,6 +50,11 @@ export class TestStream {
     const found = find();
     if (found === undefined) throw new Error(`The stream ended without ${type}`);
     return found;
+  }
+
+  /** What a browser would send back. */
+  get lastEventId(): string {
+    return this.ids.at(-1) ?? '';
   }
 
   close(): void {

@@ -1,9 +1,10 @@
 /** Server-Sent Events on the address of a list: the same subscription, coming back with Last-Event-ID, tickets. */
 import t from 'tap';
-import { ask, signUp } from '../../helpers/accounts.ts';
+import { type Account, ask, signInOwner, signUp } from '../../helpers/accounts.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { markLog } from '../../helpers/events/log-rows.ts';
 import { openStream } from '../../helpers/live/event-stream.ts';
+import { until } from '../../helpers/until.ts';
 
 t.test('streams', async (t) => {
   const { app, parts } = await buildTestApp(t);
@@ -120,7 +121,7 @@ t.test('tickets of streams', async (t) => {
   const first = await openStream(t, `${url}/api/notes?ticket=${ticket}`);
   await first.event('live');
   const cookie = first.response.headers.get('set-cookie') ?? '';
-  t.match(cookie, /^millrace-stream=[^;]+; Path=\/api\/notes; Max-Age=600; HttpOnly; SameSite=Strict$/);
+  t.match(cookie, /^millrace-stream=[^;]+; Path=\/api\/notes; Max-Age=86400; HttpOnly; SameSite=Strict$/);
   const [pass = ''] = cookie.split(';');
 
   const again = await openStream(t, `${url}/api/notes?ticket=${ticket}`);
@@ -135,6 +136,72 @@ t.test('tickets of streams', async (t) => {
   const gone = await openStream(t, `${url}/api/notes?ticket=${ticket}`, { cookie: pass });
   t.equal(gone.response.status, 401, 'and ends with the session');
   t.ok(parts);
+});
+
+t.test('a page of another origin reconnects with the last event id, as long as its session or key lives', async (t) => {
+  const { app, parts } = await buildTestApp(t);
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const origin = 'http://localhost:5173';
+  const ticketOf = async (account: Pick<Account, 'headers'>) =>
+    (await ask(app, 'POST /auth/ticket', undefined, account)).json().ticket;
+  const follow = async (
+    ticket: string,
+    id?: string,
+    more: Record<string, string | undefined> = {},
+    path = '/api/notes',
+  ) => {
+    const sent = { origin, ...(id === undefined ? {} : { 'last-event-id': id }), ...more };
+    const headers = Object.entries(sent).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
+    return openStream(t, `${url}${path}?ticket=${ticket}`, Object.fromEntries(headers));
+  };
+  const account = await signUp(app, 'bob');
+  const ticket = await ticketOf(account);
+  let stream = await follow(ticket);
+  t.equal(stream.response.headers.get('access-control-allow-origin'), origin);
+  t.equal(stream.response.headers.get('set-cookie'), null, 'a cookie would not be sent from there');
+  await until(() => stream.lastEventId !== '', 'the pass is there before the first event');
+  const [first = ''] = stream.ids;
+  t.match(first, /^~/);
+  await stream.event('live');
+  for (let n = 1; n <= 3; n++) {
+    stream.close();
+    await app.inject({ method: 'POST', url: '/api/notes', payload: { id: `n${n}` } });
+    stream = await follow(ticket, stream.lastEventId);
+    t.equal(stream.response.status, 200);
+    const change = await stream.event('change', ({ data }) => data['documentId'] === `n${n}`);
+    t.match(change.id, /^\d+-\d+~/);
+    t.equal(stream.events.filter(({ event }) => event === 'snapshot').length, 0, 'it goes on where it was cut');
+  }
+  const last = stream.lastEventId;
+  t.equal((await follow(ticket, first)).response.status, 200, 'also when it was cut before the first event');
+  const refused: [string, Promise<{ response: Response }>][] = [
+    ['without a pass', follow(ticket)],
+    ['from another origin', follow(ticket, last, { origin: 'http://localhost:5174' })],
+    ['from no origin', follow(ticket, last, { origin: undefined })],
+    ['at another path', follow(ticket, last, {}, '/api/others')],
+    ['with another ticket', follow('x'.repeat(43), last)],
+    ['with a changed pass', follow(ticket, last.replace(/.{3}$/, 'xxx'))],
+    ['with the pass of nothing', follow(ticket, '1-1~e30.x')],
+  ];
+  for (const [what, opened] of refused) t.equal((await opened).response.status, 401, what);
+  await ask(app, 'POST /auth/logout', undefined, account);
+  await stream.event('unsubscribed');
+  t.equal((await follow(ticket, last)).response.status, 401, 'it ends with the session');
+
+  const boss = await signInOwner(app, parts);
+  const made = (await ask(app, 'POST /admin/keys', { name: 'k', roles: [] }, boss)).json();
+  const byKey = await ticketOf({ headers: { authorization: `Bearer ${made.key}` } });
+  const ofKey = await follow(byKey);
+  await ofKey.event('live');
+  t.equal((await follow(byKey, ofKey.lastEventId)).response.status, 200);
+  await ask(app, `DELETE /admin/keys/${made.id}`, undefined, boss);
+  t.equal((await follow(byKey, ofKey.lastEventId)).response.status, 401, 'or with its key');
+
+  const live = await follow(await ticketOf(boss), undefined, {}, '/admin/runs/live');
+  await until(() => live.lastEventId !== '', 'streams of runs have a pass');
+  const again = new URL(live.response.url);
+  const resumed = await openStream(t, again.href, { origin, 'last-event-id': live.lastEventId });
+  t.equal(resumed.response.status, 200);
 });
 
 t.test('a ticket opens streams and nothing else', async (t) => {
@@ -171,7 +238,7 @@ t.test('the path of a stream is escaped in its cookie', async (t) => {
   const attributes = String(answer.headers['set-cookie'] ?? '').split('; ');
   t.match(attributes.slice(1).sort(), [
     'HttpOnly',
-    'Max-Age=600',
+    'Max-Age=86400',
     'Path=/api/notes%3BDomain=example.org%3BMax-Age=9',
     'SameSite=Strict',
   ]);
@@ -183,11 +250,11 @@ t.test('a session that ends while its stream is let in ends the stream', async (
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   const account = await signUp(app, 'ann');
   const { ticket } = (await ask(app, 'POST /auth/ticket', undefined, account)).json();
-  const issuePass = authenticator.issuePass.bind(authenticator);
-  authenticator.issuePass = async (principal, of) => {
-    const pass = await issuePass(principal, of);
+  const enterStream = authenticator.enterStream.bind(authenticator);
+  authenticator.enterStream = async (use) => {
+    const entered = await enterStream(use);
     t.equal((await ask(app, 'POST /auth/logout', undefined, account)).statusCode, 204);
-    return pass;
+    return entered;
   };
   const stream = await openStream(t, `${url}/api/notes?ticket=${ticket}`);
   t.equal(stream.response.status, 200);

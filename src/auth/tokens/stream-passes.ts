@@ -1,0 +1,65 @@
+/**
+ * Passes by which a client opens a stream again that was opened with a ticket, which works once. A pass is a signed text, so
+ * nothing is stored. It names a session or a key, which is read anew each time: a pass never outlives these. It works together
+ * with the ticket, from the origin and at the path of the stream alone. Not here: where a client keeps it (http/access/stream-tickets.ts).
+ */
+import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
+import Type, { type Static } from 'typebox';
+import { Check } from 'typebox/schema';
+import type { SigningKeys } from '../../kernel/signing-keys.ts';
+
+/** How long a stream lasts with all its interruptions, in milliseconds. */
+export const STREAM_MS = 24 * 3_600_000;
+
+const FACTS = Type.Object({
+  kind: Type.Union([Type.Literal('user'), Type.Literal('owner'), Type.Literal('key')]),
+  id: Type.String(),
+  /** Of an account. */
+  session: Type.Optional(Type.String()),
+  /** Milliseconds since 1970. */
+  expiresAt: Type.Number(),
+});
+
+export type PassFacts = Static<typeof FACTS>;
+
+/** What a pass is bound to. */
+export interface PassUse {
+  readonly ticket: string;
+  /** The origin of the page; undefined for one of this server. */
+  readonly origin: string | undefined;
+  /** The path of the stream. */
+  readonly path: string;
+}
+
+export class StreamPasses {
+  readonly #keys: SigningKeys;
+  readonly #now: () => number;
+
+  constructor(keys: SigningKeys, now: () => number) {
+    this.#keys = keys;
+    this.#now = now;
+  }
+
+  sign(facts: PassFacts, use: PassUse): string {
+    const payload = Buffer.from(JSON.stringify(facts)).toString('base64url');
+    return `${payload}.${macOf(this.#keys.signing, payload, use)}`;
+  }
+
+  /** What a pass says; null when it is none, has expired, or is bound to another use. */
+  read(pass: string, use: PassUse): PassFacts | null {
+    const [payload = '', mac = ''] = pass.split('.', 2);
+    const given = Buffer.from(mac);
+    const isOurs = this.#keys.verifying.some((key) => {
+      const expected = Buffer.from(macOf(key, payload, use));
+      return given.length === expected.length && timingSafeEqual(given, expected);
+    });
+    if (!isOurs) return null;
+    const facts: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString());
+    return Check(FACTS, facts) && facts.expiresAt > this.#now() ? facts : null;
+  }
+}
+
+function macOf(key: KeyObject, payload: string, { ticket, origin, path }: PassUse): string {
+  const text = JSON.stringify(['stream', payload, ticket, origin ?? null, path]);
+  return createHmac('sha256', key).update(text).digest('base64url');
+}

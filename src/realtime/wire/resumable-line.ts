@@ -1,0 +1,51 @@
+/** A response whose events carry the pass of the stream in their ids (kernel/answers/stream-ids.ts). The events themselves are shared with other clients. */
+import { idWithPass } from '../../kernel/answers/stream-ids.ts';
+import type { Writable } from './send-queue.ts';
+
+const ID = '\nid: ';
+/** Where the id of an event is looked for: ids stand at its end. */
+const END_BYTES = 64;
+const BREAK = 2;
+
+export class ResumableLine implements Writable {
+  readonly #to: Writable;
+  /** What follows a position, with the end of the event. */
+  readonly #end: Buffer;
+
+  constructor(to: Writable, pass: string) {
+    this.#to = to;
+    this.#end = Buffer.from(`${idWithPass('', pass)}\n\n`);
+  }
+
+  /** Writes an event without content, so that the client has the pass with the head of the response. */
+  begin(): void {
+    this.#to.write(Buffer.concat([Buffer.from('id: '), this.#end]));
+  }
+
+  /** @param event a whole one */
+  write(event: Buffer): boolean {
+    if (!event.subarray(-END_BYTES).includes(ID)) return this.#to.write(event);
+    this.#to.write(event.subarray(0, -BREAK));
+    return this.#to.write(this.#end);
+  }
+
+  get writableLength(): number {
+    return this.#to.writableLength;
+  }
+
+  get writable(): boolean {
+    return this.#to.writable;
+  }
+
+  cork(): void {
+    this.#to.cork();
+  }
+
+  uncork(): void {
+    this.#to.uncork();
+  }
+
+  on(event: 'drain', listener: () => void): unknown {
+    return this.#to.on(event, listener);
+  }
+}

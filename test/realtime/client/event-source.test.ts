@@ -1,0 +1,44 @@
+/** A browser's EventSource on a page of another origin, whose connection is cut: it follows a list without a new ticket. */
+import t from 'tap';
+import { ask, signUp } from '../../helpers/accounts.ts';
+import { buildTestApp } from '../../helpers/app.ts';
+import { breakable } from '../../helpers/network/breakable.ts';
+import { inPage, otherOrigin, testBrowser, whyNoBrowser } from '../../helpers/programs/browser.ts';
+import { until } from '../../helpers/until.ts';
+
+/** Runs in the page. */
+const FOLLOW = `(url) => {
+  globalThis.changes = [];
+  globalThis.opened = 0;
+  globalThis.stream = new EventSource(url);
+  stream.onopen = () => { opened += 1; };
+  stream.addEventListener('change', ({ data }) => changes.push(JSON.parse(data).documentId));
+}`;
+
+t.test(
+  'an EventSource of another origin reconnects after each cut and misses nothing',
+  { skip: whyNoBrowser() ?? false },
+  async (t) => {
+    const { app } = await buildTestApp(t);
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    const address = app.server.address();
+    const line = await breakable(t, address === null || typeof address === 'string' ? 0 : address.port);
+    const { ticket } = (await ask(app, 'POST /auth/ticket', undefined, await signUp(app, 'ada'))).json();
+    const page = await (await testBrowser(t)).newPage();
+    await page.goto(await otherOrigin(t));
+    await inPage(page, FOLLOW, `http://127.0.0.1:${line.port}/api/notes?ticket=${ticket}`);
+    const opened = () => inPage<number>(page, '() => opened');
+    await until(async () => (await opened()) === 1, 'the stream opens');
+    const expected: string[] = [];
+    for (const round of [1, 2]) {
+      line.cut();
+      expected.push(`n${round}`);
+      await ask(app, 'POST /api/notes', { id: `n${round}` });
+      line.mend();
+      await until(async () => (await opened()) > round, 'it reconnects');
+    }
+    const changes = () => inPage<string[]>(page, '() => changes');
+    await until(async () => (await changes()).length >= expected.length, 'all changes arrive');
+    t.strictSame(await changes(), expected);
+  },
+);
