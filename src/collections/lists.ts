@@ -106,7 +106,7 @@ export class Lists {
     if (isEmpty && !(await this.#parts.registry.exists(name))) throw notAvailable(name);
     const hints: string[] = [];
     if (isEmpty && next === null) hints.push(...(await hintsForEmpty(this.#members, scope, name, query, now)));
-    if (!isEmpty) hints.push(...hintsForFound(query));
+    if (!isEmpty) hints.push(...hintsForFound(query, documents));
     const lacking = [...unsorted, ...this.#unshown(scope, name, query, documents)];
     if (lacking.length > 0) hints.push(...(await hintsForLacking(this.#members, scope, name, lacking)));
     // A member that no document has needs no index.

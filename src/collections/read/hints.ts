@@ -3,6 +3,7 @@
  * only for such a list. Not here: what is wrong with the values of conditions (value-hints.ts), which members a sample
  * shows (shown-members.ts), and which index is missing.
  */
+import { readStored } from '../../database/bson/stored.ts';
 import type { CollectionName } from '../../database/names.ts';
 import { nearest } from '../../kernel/nearest.ts';
 import { bindingsOf } from '../../policies/bindings.ts';
@@ -15,11 +16,14 @@ import { RESERVED } from '../../query/parse/parse-query.ts';
 import type { Query } from '../../query/parse/query.ts';
 import { META_MEMBERS, writtenPath } from '../../query/paths.ts';
 import { brokenTimes, lostPluses } from './lost-pluses.ts';
+import { askedTimes, otherOffsets } from './offset-hints.ts';
 import type { Sampled, ShownMembers } from './shown-members.ts';
 import { foreignValues, strangeKinds } from './value-hints.ts';
 
 /** Sentences in one hint. */
 const MAX_SENTENCES = 3;
+/** Documents of a list whose times are looked at. */
+const MAX_COMPARED = 5;
 /** Characters of a name in a hint. */
 const MAX_NAME = 80;
 
@@ -40,12 +44,17 @@ export async function hintsForEmpty(
   const written = [...missingDollars(filter, writtenPath), ...foreignValues(bound), ...brokenTimes(filter)];
   const sampled = await members.sample(scope, name, requiredPaths(bound));
   const strange = sampled === null ? [] : strangeKinds(bound, sampled);
-  return [...written, ...sentences(sampled), ...strange].slice(0, MAX_SENTENCES);
+  const times = askedTimes(filter);
+  const newest = times.length === 0 ? [] : await members.newest(scope, name);
+  const offsets = otherOffsets(times, newest);
+  return [...written, ...sentences(sampled), ...strange, ...offsets].slice(0, MAX_SENTENCES);
 }
 
-/** Why a list with documents may be another one than was meant. */
-export function hintsForFound({ filter }: Query): readonly string[] {
-  return brokenTimes(filter).slice(0, MAX_SENTENCES);
+/** Why a list with documents may be another one than was meant. @param documents the first ones of the list */
+export function hintsForFound({ filter }: Query, documents: readonly Uint8Array[]): readonly string[] {
+  const times = askedTimes(filter);
+  const offsets = times.length === 0 ? [] : otherOffsets(times, documents.slice(0, MAX_COMPARED).map(readStored));
+  return [...brokenTimes(filter), ...offsets].slice(0, MAX_SENTENCES);
 }
 
 /** @param paths stored paths of members that are wanted, and that no document of the list has */

@@ -44,7 +44,7 @@ export function lostPluses(filter: Filter): { readonly filter: Filter; readonly 
   const [first] = named;
   if (first === undefined || named.length > MAX_TRIED) return null;
   const name = writtenPath(first.path).slice(0, MAX_VALUE);
-  const sentence = `No document has ${quoted(first.text)} at '${name}', but one has it with a + in the place of a blank; in an address a + is written %2B.`;
+  const sentence = `No document is found by ${quoted(first.text)} at '${name}', but one is with a + in the place of a blank; in an address a + is written %2B.`;
   return { filter: widened, sentence };
 }
 
@@ -56,6 +56,10 @@ function widen(filter: Filter, named: { path: string; text: string }[]): Filter 
       if (blank.length === 0) return filter;
       named.push(...blank.map((text) => ({ path, text })));
       if (test.op === 'text') return or(withPluses(test.text).map((text) => field(path, { ...test, text })));
+      if (test.op === 'all' && test.values.length === 1)
+        return field(path, { op: 'in', values: blank.flatMap(withPluses) });
+      if (test.op === 'gt' || test.op === 'gte' || test.op === 'lt' || test.op === 'lte')
+        return or(blank.flatMap(withPluses).map((value) => field(path, { op: test.op, value })));
       if (test.op === 'in') return field(path, { op: 'in', values: [...test.values, ...blank.flatMap(withPluses)] });
       return filter;
     }

@@ -123,6 +123,11 @@ export class ShownMembers {
     });
   }
 
+  /** The newest documents that the Scope reaches, as it sees them; none when there is no time to look. */
+  async newest(scope: Scope<'read'>, name: CollectionName): Promise<readonly Document[]> {
+    return (await this.#briefly(() => this.#newest(scope, name)))?.documents ?? [];
+  }
+
   /** Whether the Scope reaches a document that passes the filter; null when there is no time to look. */
   async some(scope: Scope<'read'>, name: CollectionName, filter: Filter): Promise<boolean | null> {
     return this.#briefly(async () => {

@@ -164,6 +164,8 @@ t.test('a plus that became a blank is told, and so is a time that is none', { ti
     'mail[contains]=ann+news',
     'mail[in]=x,ann+news@example.org',
     'phone=+4930123',
+    'phone[lt]=+5&phone[gte]=%2B4',
+    'mail[all]=ann+news@example.org',
     'phone=+49%2030%20124',
     'name=C++',
     'name[like]=Ann+++Bob',
@@ -195,4 +197,47 @@ t.test('a plus that became a blank is told, and so is a time that is none', { ti
   t.equal(refused.statusCode, 400);
   t.match(refused.json().hint, /%2B/);
   t.equal((await hint('title=Nowhere+else')).told, null);
+});
+
+t.test('times with another offset than the texts of the documents are told', { timeout: 60_000 }, async (t) => {
+  const { app } = await buildTestApp(t);
+  const events = [
+    {
+      id: 'a',
+      at: '2026-01-31T10:00:00Z',
+      log: [{ at: '2026-01-31T10:00:00.000Z' }],
+      local: '2026-01-31T12:00:00+02:00',
+    },
+    { id: 'b', at: '2026-02-01T10:00:00Z', log: [], local: '2026-02-01T12:00+0200' },
+  ];
+  await app.inject({ method: 'POST', url: '/api/visits', payload: events });
+  const hint = async (query: string) => {
+    const answer = await app.inject(`/api/visits?${query}`);
+    t.equal(answer.statusCode, 200, query);
+    return answer.headers['millrace-hint'];
+  };
+  for (const [query, written] of [
+    ['at[gte]=2026-01-31T12:00:00%2B02:00', '2026-01-31T10:00:00Z'],
+    ['at[gt]=2026-02-01T11:00:00%2B02:00', '2026-02-01T09:00:00Z'],
+    ['at[lt]=2026-02-01T23:30:00-05:30', '2026-02-02T05:00:00Z'],
+    ['at=2026-01-31T12:00:00%2B02:00', '2026-01-31T10:00:00Z'],
+    ['at[in]=2026-01-31T12:00:00%2B0200', '2026-01-31T10:00:00Z'],
+    ['log.at[gte]=2026-01-31T12:00:00%2B02:00', '2026-01-31T10:00:00.000Z'],
+    ['local[gte]=2026-01-31T10:00:00Z', '2026-01-31T12:00:00%2B02:00'],
+    ['filter={"at":{"$gte":"2026-01-31T12:00:00%2B02:00"}}', '2026-01-31T10:00:00Z'],
+    ['filter={"log":{"$elemMatch":{"at":"2026-01-31T11:00:00%2B01:00"}}}', '2026-01-31T10:00:00.000Z'],
+    ['filter={"at":{"$not":{"$lt":"2026-02-03T12:00:00%2B02:00"}}}', '2026-02-03T10:00:00Z'],
+  ] as const) {
+    t.match(await hint(query), /holds times as texts with another offset, such as '2026/, query);
+    t.ok(String(await hint(query)).includes(written), `${query}: ${written}`);
+  }
+  for (const query of [
+    'at[gte]=2026-01-31T10:00:00Z',
+    'at[gte]=2036-01-31T10:00:00%2B00:00',
+    'at[gte]=2026-01-31',
+    'id=a',
+    '_meta.createdAt[gte]=2026-01-31T12:00:00%2B02:00',
+  ]) {
+    t.equal(await hint(query), undefined, query);
+  }
 });

@@ -1,0 +1,76 @@
+/**
+ * Times as texts with different offsets: texts are compared as texts, so such a condition finds other documents than
+ * were meant. Pure.
+ */
+import type { Document } from 'mongodb';
+import { isMembers } from '../../query/evaluate/order.ts';
+import { eachTest, type OpenFilter } from '../../query/filter.ts';
+import { stepsOf, writtenPath } from '../../query/paths.ts';
+import { MAX_VALUE, quoted } from './value-hints.ts';
+
+/** A condition that compares with a time. */
+export interface AskedTime {
+  /** Stored path. */
+  readonly path: string;
+  readonly text: string;
+}
+
+const TIME = /^(\d{4}-\d\d-\d\dT\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|[+-]\d\d:?\d\d)$/;
+/** Texts of one document that are looked at. */
+const MAX_TEXTS = 20;
+
+/** The conditions of a filter that compare texts with a time that has an offset. */
+export function askedTimes(filter: OpenFilter): readonly AskedTime[] {
+  const found: AskedTime[] = [];
+  eachTest(filter, (test, path) => {
+    const values = test.op === 'in' || test.op === 'all' ? test.values : 'value' in test ? [test.value] : [];
+    for (const text of values) if (typeof text === 'string' && TIME.test(text)) found.push({ path, text });
+  });
+  return found;
+}
+
+/** A sentence for each condition on a member of these documents whose texts are times with another offset. */
+export function otherOffsets(asked: readonly AskedTime[], documents: readonly Document[]): readonly string[] {
+  const sentences = asked.flatMap(({ path, text }) => {
+    const offset = offsetOf(text);
+    const texts = documents.flatMap((document) => textsAt(document, stepsOf(path)).slice(0, MAX_TEXTS));
+    const other = texts.find((one) => TIME.test(one) && offsetOf(one) !== offset);
+    const meant = other === undefined ? null : inFormOf(text, other);
+    if (other === undefined || meant === null) return [];
+    const name = writtenPath(path).slice(0, MAX_VALUE);
+    const written = `${meant}${meant.includes('+') ? ` (in an address ${meant.replace('+', '%2B')})` : ''}`;
+    return [
+      `'${name}' holds times as texts with another offset, such as ${quoted(other)}, and is compared with ${quoted(text)} as a text; that time is written ${written} there.`,
+    ];
+  });
+  return [...new Set(sentences)];
+}
+
+function offsetOf(text: string): string {
+  const offset = TIME.exec(text)?.[4] ?? '';
+  return /^[+-]00:?00$/.test(offset) ? 'Z' : offset.replace(':', '');
+}
+
+function textsAt(value: unknown, steps: readonly string[]): string[] {
+  if (Array.isArray(value)) return value.slice(0, MAX_TEXTS).flatMap((one) => textsAt(one, steps));
+  const [step, ...rest] = steps;
+  if (step === undefined) return typeof value === 'string' ? [value] : [];
+  return isMembers(value) && Object.hasOwn(value, step) ? textsAt(value[step], rest) : [];
+}
+
+/** The instant of a time, with the offset and the digits of another one; null for a day that does not exist. */
+function inFormOf(text: string, other: string): string | null {
+  const [, minute = '', second = '00', fraction = '', offset = ''] = TIME.exec(text) ?? [];
+  const [, , otherSecond, otherFraction = '', otherOffset = ''] = TIME.exec(other) ?? [];
+  const time = Date.parse(`${minute}:${second}Z`) + (minutesOf(otherOffset) - minutesOf(offset)) * 60_000;
+  if (Number.isNaN(time) || Math.abs(time) > Date.parse('9999-12-31T23:59:59Z')) return null;
+  const [shifted = ''] = new Date(time).toISOString().split('.');
+  const digits = fraction === '' && otherFraction === '' ? '' : `.${fraction.padEnd(otherFraction.length || 3, '0')}`;
+  const short = otherSecond === undefined && second === '00' && digits === '';
+  return `${short ? shifted.slice(0, 16) : shifted}${digits}${otherOffset}`;
+}
+
+function minutesOf(offset: string): number {
+  const [, sign = '+', hours = '0', minutes = '0'] = /^([+-])(\d\d):?(\d\d)$/.exec(offset) ?? [];
+  return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes));
+}
