@@ -1,8 +1,10 @@
 /** Reports about functions: what endpoints are given, what happens to their process, and the runs that are stored. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { createHmac } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { Webhook } from 'svix';
 import { expect } from './identity.ts';
 import type { Product, Report } from './report.ts';
 
@@ -182,9 +184,74 @@ async function floods(product: Product): Promise<void> {
   assert.ok(bytes <= 3 * 2.2e6, `${bytes} bytes`);
 }
 
+async function verifiedWebhooks(product: Product): Promise<void> {
+  const code = `export default async ({ headers, text }, ctx) => {
+    try { return await ctx.webhooks.verify(headers, text, 'SENDER'); }
+    catch (error) { return Response.json({ message: error.message }, { status: error.status }); }
+  };`;
+  const mac = `export default async (input, ctx) =>
+    [await ctx.hmac('SENDER', 'a', { key: 'base64', encoding: 'base64' }), await ctx.hmac('SENDER', 'a')];`;
+  const functions = [
+    { name: 'receive', code, http: { method: 'POST', path: '/receive' } },
+    { name: 'mac', code: mac, http: { method: 'GET', path: '/mac' } },
+  ];
+  await install(product, 'receiver', functions, { secrets: ['SENDER'] });
+  await allowCalls(product, 'receiver');
+  const bytes = Buffer.alloc(24, 0xfb);
+  const secret = `whsec_${bytes.toString('base64')}`;
+  await expect(product.call('PUT', '/admin/plugins/receiver/secrets/SENDER', { body: { value: secret } }), 204);
+  const [base64, utf8] = await expect(product.call('GET', '/fn/mac'), 200);
+  assert.equal(base64, createHmac('sha256', bytes).update('a').digest('base64'));
+  assert.equal(utf8, createHmac('sha256', secret).update('a').digest('hex'));
+  const body = '{"type":"orders.created","data":{"name":"Zoë"}}';
+  const send = async (prefix: string, by: string, at: number, text: string) => {
+    const signature = new Webhook(by).sign('msg_1', new Date(at), body);
+    const headers = {
+      [`${prefix}-id`]: 'msg_1',
+      [`${prefix}-timestamp`]: String(Math.floor(at / 1_000)),
+      [`${prefix}-signature`]: `v1,AAAA ${signature}`,
+    };
+    return (await product.call('POST', '/fn/receive', { token: null, headers, body: text })).status;
+  };
+  const now = Date.now();
+  assert.equal(await send('webhook', secret, now, body), 200);
+  assert.equal(await send('svix', secret, now, body), 200);
+  assert.equal(await send('webhook', secret, now, `${body} `), 401);
+  assert.equal(await send('svix', `whsec_${Buffer.alloc(24).toString('base64')}`, now, body), 401);
+  for (const offset of [-310_000, 310_000]) assert.equal(await send('webhook', secret, now + offset, body), 401);
+  assert.equal(await send('stripe', secret, now, body), 401);
+}
+
+/** A webhook of the product itself, received by a function of another one. */
+async function ownWebhooks(product: Product): Promise<void> {
+  const it = await product.another({ MILLRACE_EGRESS_ALLOW: '127.0.0.0/8,::1' });
+  const code = `export default async ({ headers, text, body }, ctx) => {
+    await ctx.webhooks.verify(headers, text, 'OWN');
+    await ctx.documents('received').create({ type: body.type });
+  };`;
+  const http = { method: 'POST', path: '/own' };
+  await install(it, 'own', [{ name: 'own', code, http, as: 'function', roles: ['keeper'] }], { secrets: ['OWN'] });
+  await allowCalls(it, 'own');
+  const endpoint = { url: `${it.url}/fn/own`, types: ['orders.created'] };
+  const { secret } = await expect(it.call('POST', '/webhooks/endpoints', { body: endpoint }), 201);
+  await expect(it.call('PUT', '/admin/plugins/own/secrets/OWN', { body: { value: secret } }), 204);
+  const policy = {
+    name: 'Keepers receive',
+    collections: ['received'],
+    actions: ['create'],
+    effect: 'allow',
+    principals: { roles: ['keeper'] },
+  };
+  await expect(it.call('POST', '/admin/policies', { body: policy }), 201);
+  await expect(it.call('POST', '/api/orders', { body: { n: 1 } }), 201);
+  await until(async () => (await it.database.collection('received').countDocuments()) === 1, 'it is verified');
+}
+
 export const reports: readonly Report[] = [
   { point: 'D2', title: 'An endpoint gets an Authorization header of its sender', run: ownAuthorization },
   { point: 'D3', title: 'An endpoint gets numbers and texts exactly, or the request is refused', run: exactNumbers },
+  { point: 'D4', title: 'A function verifies webhooks of others, and uses keys in base64', run: verifiedWebhooks },
+  { point: 'D4', title: 'A function verifies webhooks of Millrace', run: ownWebhooks },
   { point: 'H3', title: 'Kills from outside quarantine no function, and all events are handled', run: kills },
   { point: 'H3', title: 'A function whose process crashes three times is in quarantine', run: crashes },
   { point: 'H5', title: 'Refused writes and failed calls of one caller fill no storage', run: floods },

@@ -82,8 +82,13 @@ export interface HostArguments {
     readonly base64?: string;
     readonly timeoutMs?: number;
   };
-  /** HMAC-SHA-256 of `text` (UTF-8) with the secret of this name as its key. */
-  readonly hmac: { readonly secret: string; readonly text: string; readonly encoding?: 'hex' | 'base64' };
+  /** HMAC-SHA-256 of `text` (UTF-8) with the secret of this name as its key, which is written as `key` says: UTF-8 without it. */
+  readonly hmac: {
+    readonly secret: string;
+    readonly text: string;
+    readonly encoding?: 'hex' | 'base64';
+    readonly key?: 'utf8' | 'base64' | 'hex';
+  };
   /** `after` in milliseconds, or `at` as an ISO date; at once without both. `input` is null when there is none. */
   readonly schedule: {
     readonly name: string;

@@ -89,7 +89,8 @@ const FILES = {
   'plugin.ts': `import { refused } from './refused.ts';
     export default async (input, ctx) => console.log('begun') ?? ({
       hex: await ctx.hmac('KEY', 'a text'), base64: await ctx.hmac('KEY', 'a text', 'base64'),
-      none: await refused(ctx.hmac('OTHER', 'a text')),
+      none: await refused(ctx.hmac('OTHER', 'a text')), wrong: await refused(ctx.hmac('KEY', 'a text', { key: 'hex' })),
+      same: (await ctx.hmac('KEY', 'a text', { key: 'utf8', encoding: 'base64' })) === (await ctx.hmac('KEY', 'a text', 'base64')),
       secret: ctx.secrets.KEY, unset: ctx.secrets.UNSET ?? null,
       job: await ctx.schedule('later', { n: 7 }), missing: await refused(ctx.schedule('never')),
       principal: ctx.principal, own: ctx.run, now: ctx.now() instanceof Date,
@@ -224,6 +225,8 @@ t.test('the plugin, its call and its jobs', async (t) => {
     hex,
     base64: Buffer.from(hex, 'hex').toString('base64'),
     none: 'MillraceError invalid-parameter 400 ',
+    wrong: 'MillraceError invalid-parameter 400 ',
+    same: true,
     secret: 'a key',
     unset: null,
     missing: 'MillraceError function-not-found 404 ',

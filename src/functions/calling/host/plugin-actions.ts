@@ -9,6 +9,10 @@ import type { JobScheduler } from './job-scheduler.ts';
 /** The farthest time that a job can be scheduled for, in milliseconds from now. */
 const FARTHEST_MS = 366 * 24 * 3_600_000;
 
+const HEX = /^(?:[\da-f]{2})+$/i;
+/** Also with the alphabet for URLs. */
+const BASE64 = /^[\w+/-]+={0,2}$/;
+
 export interface Scheduling {
   readonly jobs: JobScheduler;
   /** Depth of the run. */
@@ -29,7 +33,8 @@ export function pluginActions(
     if (secret === undefined) throw invalid(`The plugin has no secret '${name.slice(0, 80)}'`);
     const encoding = argument.optionalText('encoding') ?? 'hex';
     if (encoding !== 'hex' && encoding !== 'base64') throw invalid("'encoding' must be hex or base64");
-    return JSON.stringify(createHmac('sha256', secret).update(argument.text('text')).digest(encoding));
+    const key = keyOf(secret, argument.optionalText('key') ?? 'utf8');
+    return JSON.stringify(createHmac('sha256', key).update(argument.text('text')).digest(encoding));
   }
 
   async function schedule(argument: Argument): Promise<string> {
@@ -55,6 +60,19 @@ export function pluginActions(
       run: schedule,
     },
   };
+}
+
+/**
+ * The key that a secret is, written in UTF-8, hexadecimal, or base64 with or without `whsec_` before it.
+ * @throws MillraceError `invalid-parameter`
+ */
+function keyOf(secret: string, encoding: string): Buffer {
+  if (encoding === 'utf8') return Buffer.from(secret);
+  if (encoding !== 'base64' && encoding !== 'hex') throw invalid("'key' must be utf8, base64 or hex");
+  const text = encoding === 'base64' ? secret.trim().replace(/^whsec_/, '') : secret.trim();
+  const isWritten = encoding === 'hex' ? HEX.test(text) : BASE64.test(text) && text.replace(/=+$/, '').length % 4 !== 1;
+  if (!isWritten) throw invalid(`The secret is not written in ${encoding}`);
+  return Buffer.from(text, encoding);
 }
 
 function jobOf(fn: PluginFunction | undefined): PluginFunction<'job'> | null {

@@ -124,6 +124,32 @@ export const CONTEXT_TEXT = `
     bytes(): Promise<Uint8Array>;
   }
 
+  interface HmacOptions {
+    /** Of the result; hex by default. */
+    encoding?: 'hex' | 'base64';
+    /** How the secret is written; utf8 by default. base64 may begin with whsec_. */
+    key?: 'utf8' | 'base64' | 'hex';
+  }
+
+  interface VerifiedWebhook {
+    /** The same for each attempt of a delivery. */
+    readonly id: string;
+    readonly sentAt: Date;
+  }
+
+  interface Webhooks {
+    /**
+     * Checks the signature of a webhook (Standard Webhooks, Svix) over the text as it was sent, at most 5 minutes old.
+     * Throws a MillraceError: invalid-credential (401) for a webhook that is not genuine, invalid-parameter for a secret that cannot be used.
+     * @param secret the name of a secret of the plugin, or a value that begins with whsec_
+     */
+    verify(
+      headers: { readonly [name: string]: unknown },
+      text: string | ArrayBuffer | ArrayBufferView | null,
+      secret: string,
+    ): Promise<VerifiedWebhook>;
+  }
+
   interface Log {
     info(...values: unknown[]): void;
     warn(...values: unknown[]): void;
@@ -157,8 +183,9 @@ export const CONTEXT_TEXT = `
     readonly files: ReadableFiles;
     /** To a host that the manifest names under "fetch". */
     fetch(url: string | URL, options?: FetchOptions): Promise<FetchAnswer>;
-    /** HMAC-SHA-256 of a text with a secret of the plugin as its key; hex without an encoding. */
-    hmac(secret: string, text: string, encoding?: 'hex' | 'base64'): Promise<string>;
+    /** HMAC-SHA-256 of a text with the secret of this name as its key; hex without an encoding. */
+    hmac(secret: string, text: string, options?: 'hex' | 'base64' | HmacOptions): Promise<string>;
+    readonly webhooks: Webhooks;
     /** The secrets that the manifest names, as far as an owner has set them. */
     readonly secrets: { readonly [name: string]: string };
     readonly log: Log;

@@ -25,7 +25,7 @@ interface Author { name: string }
 interface Book { title: string; author: Author }
 const AUTHOR: Author = { name: 'Ada' };
 
-export default (async ({ params, body, query }, ctx) => {
+export default (async ({ params, body, query, headers, text }, ctx) => {
   const order = await ctx.documents('orders').get(params.id);
   if (order === null) return Response.json({ error: 'There is no such order' }, { status: 404 });
   const total = sum(order.lines ?? []);
@@ -41,6 +41,9 @@ export default (async ({ params, body, query }, ctx) => {
   const revision: number = order._meta.revision;
   await ctx.schedule('later', { id: order.id }, { after: 1_000 });
   console.log(ctx.now(), crypto.randomUUID(), new URL('https://example.org').host, body.amount.toFixed(2), query);
+  const { id, sentAt } = await ctx.webhooks.verify(headers, text, 'KEY');
+  const signature = await ctx.hmac('KEY', 'text', { key: 'base64', encoding: 'base64' });
+  console.log(id, sentAt.getTime(), signature);
   return { total, next, first, title, street, revision, key: await ctx.hmac('KEY', 'text') };
 }) satisfies Millrace.Endpoint<{ amount: number }>;
 `,

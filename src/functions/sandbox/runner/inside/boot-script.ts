@@ -20,6 +20,7 @@ import { makeDigests } from './digests.ts';
 import { makeEncodings } from './encodings.ts';
 import { makeProgram, type ProgramLimits } from './program.ts';
 import { makeValues } from './values.ts';
+import { makeWebhooks } from './webhooks.ts';
 
 /** The name of the script in stack traces, by which its frames are left out. */
 export const BOOT_NAME = 'millrace:inside';
@@ -47,6 +48,7 @@ const PARTS = {
   makeDigests,
   makeEncodings,
   makeValues,
+  makeWebhooks,
 };
 
 /** Under this name the program waits in a new context until it is taken. */

@@ -7,12 +7,14 @@ import type { HostAsking } from './asking.ts';
 import type { Bodies, Whole } from './bodies.ts';
 import type { Encodings } from './encodings.ts';
 import type { Values } from './values.ts';
+import type { Webhooks } from './webhooks.ts';
 
 /** What a context is made with. */
 export interface ContextParts {
   readonly encodings: Encodings;
   readonly bodies: Bodies;
   readonly values: Values;
+  readonly webhooks: Webhooks;
 }
 
 /**
@@ -21,7 +23,7 @@ export interface ContextParts {
  */
 export function makeContext(
   asking: HostAsking,
-  { encodings, bodies, values }: ContextParts,
+  { encodings, bodies, values, webhooks }: ContextParts,
   maxBytes: number,
 ): (facts: CallFacts) => object {
   const { freeze, create, keys } = Object;
@@ -123,6 +125,15 @@ export function makeContext(
     });
   };
 
+  interface HmacOptions {
+    readonly encoding?: unknown;
+    readonly key?: unknown;
+  }
+  const hmac = (secret: unknown, text: unknown, given: unknown = {}) => {
+    const { encoding, key }: HmacOptions = typeof given === 'object' && given !== null ? given : { encoding: given };
+    return ask('hmac', { secret, text: `${text}`, encoding, key });
+  };
+
   const schedule = (name: unknown, input: unknown = null, given: { after?: unknown; at?: unknown } = {}) => {
     const at = given.at instanceof Dates ? given.at.toISOString() : given.at;
     return ask('schedule', { name, input, after: given.after, at });
@@ -148,7 +159,8 @@ export function makeContext(
       batch: (operations: unknown) => ask('batch', { operations }),
       files,
       ['fetch']: call,
-      hmac: (secret: unknown, text: unknown, encoding?: unknown) => ask('hmac', { secret, text: `${text}`, encoding }),
+      hmac,
+      webhooks: webhooks.of(own),
       schedule,
       secrets: freeze(own),
       log,

@@ -1,6 +1,6 @@
 /**
  * `crypto` inside an isolate: SHA-256, and random bytes made of a seed that the host gives each call. The function is sent to the
- * isolate as text, so it uses nothing from outside of itself. Not here: HMAC with secrets, which the host computes.
+ * isolate as text, so it uses nothing from outside of itself.
  */
 import type { Encodings } from './encodings.ts';
 
@@ -8,6 +8,8 @@ export interface Digests {
   readonly globals: Readonly<Record<string, unknown>>;
   /** Gives the seed of the call, 32 random bytes as base64. Without it nothing random can be made. */
   readonly seed: (base64: string) => void;
+  /** HMAC-SHA-256 of bytes. */
+  readonly hmac: (key: Uint8Array, bytes: Uint8Array) => Uint8Array;
 }
 
 /** Made in an isolate, before any code of an author. */
@@ -90,6 +92,19 @@ export function makeDigests(encodings: Encodings): Digests {
     return digest;
   };
 
+  const BLOCK = 64;
+  /** The digest of a key, combined with one byte all over, and bytes after it. */
+  const keyed = (key: Uint8Array, pad: number, bytes: Uint8Array): Uint8Array => {
+    const all = new Bytes(BLOCK + bytes.length);
+    for (let index = 0; index < BLOCK; index += 1) all[index] = (key[index] ?? 0) ^ pad;
+    for (let index = 0; index < bytes.length; index += 1) all[BLOCK + index] = bytes[index] ?? 0;
+    return sha256(all);
+  };
+  const hmac = (given: Uint8Array, bytes: Uint8Array): Uint8Array => {
+    const key = given.length > BLOCK ? sha256(given) : given;
+    return keyed(key, 0x5c, keyed(key, 0x36, bytes));
+  };
+
   /** Read when it is needed for the first time: most calls want nothing random. */
   let seed = '';
   let key: Uint8Array | null = null;
@@ -145,6 +160,7 @@ export function makeDigests(encodings: Encodings): Digests {
   const crypto = freeze({ getRandomValues, randomUUID, subtle: freeze({ digest }) });
   return {
     globals: { crypto },
+    hmac,
     seed: (base64) => {
       seed = base64;
       key = null;

@@ -12,6 +12,7 @@ import type { makeContext } from './context.ts';
 import type { makeDigests } from './digests.ts';
 import type { makeEncodings } from './encodings.ts';
 import type { makeValues } from './values.ts';
+import type { makeWebhooks } from './webhooks.ts';
 
 /** The functions of this folder, as the isolate has them. */
 export interface InsideParts {
@@ -23,6 +24,7 @@ export interface InsideParts {
   readonly makeDigests: typeof makeDigests;
   readonly makeEncodings: typeof makeEncodings;
   readonly makeValues: typeof makeValues;
+  readonly makeWebhooks: typeof makeWebhooks;
 }
 
 export interface ProgramLimits extends AskingLimits {
@@ -70,7 +72,8 @@ export function makeProgram(
   const values = parts.makeValues(bodies);
   const digests = parts.makeDigests(encodings);
   const asking = parts.makeAsking(post, values, limits);
-  const contextOf = parts.makeContext(asking, { encodings, bodies, values }, limits.argumentBytes);
+  const webhooks = parts.makeWebhooks(encodings, digests, values);
+  const contextOf = parts.makeContext(asking, { encodings, bodies, values, webhooks }, limits.argumentBytes);
   const ask = (text: string, base: string | null, member: AddressMember | null, value: string): AddressParts | null => {
     const answer = address(text, base === null ? '' : base, member === null ? '' : member, value);
     return answer === '' ? null : (parse(answer) as AddressParts);
