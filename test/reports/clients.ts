@@ -1,6 +1,9 @@
 /** Reports about clients, proxies and the addresses of both. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { setImmediate } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { startLyingProvider } from '../helpers/providers/lying-provider.ts';
 import { newBrowser, newClient } from '../helpers/providers/sign-in-world.ts';
@@ -199,7 +202,7 @@ export const reports: readonly Report[] = [
     title: 'Pages of listed origins can read what is refused before a route is known.',
     async run(product) {
       const origin = 'https://app.example.org';
-      const { call } = await product.another({ MILLRACE_CORS_ORIGINS: origin });
+      const { call, url } = await product.another({ MILLRACE_CORS_ORIGINS: origin });
       for (const [path, more, status] of [
         ['/api/%E0%A4%A', {}, 400],
         [`/api/${'x'.repeat(600)}`, {}, 414],
@@ -219,6 +222,19 @@ export const reports: readonly Report[] = [
         const other = await call('GET', path, { headers: { origin: 'https://other.example', ...more } });
         assert.equal(other.headers.get('access-control-allow-origin'), null);
       }
+      // The origin comes before what is too large, in a packet of its own.
+      const socket = connect(Number(new URL(url).port), '127.0.0.1').setNoDelay();
+      await once(socket, 'connect');
+      socket.write(`GET /api/notes HTTP/1.1\r\nHost: localhost\r\nOrigin: ${origin}\r\n`);
+      for (let sent = 0; sent < 8; sent++) {
+        await setImmediate();
+        socket.write(`X-${sent}: ${'x'.repeat(12_000)}\r\n`);
+      }
+      socket.write('\r\n');
+      assert.match(
+        await text(socket),
+        /^HTTP\/1\.1 431 .*\naccess-control-allow-origin: (?:\*|https:\/\/app\.example\.org)\r\n/s,
+      );
     },
   },
   {
