@@ -218,5 +218,13 @@ t.test('policies in the dashboard', options, async (t) => {
     await seen('/policies?view=versions', other.page.getByRole('button', { name: /^Changes of version/ }));
     t.strictSame(other.complaints, []);
   });
+
+  await t.test('The matrix shows that single files may be read where their list may not.', async (t) => {
+    const policy = { collections: ['files'], actions: ['get'], effect: 'allow', principals: { roles: ['author'] } };
+    t.equal((await ask(app, 'POST /admin/policies', { name: 'Single files', ...policy }, owner)).statusCode, 201);
+    await open('/policies?view=matrix');
+    await page.getByRole('button', { name: 'author, get files: allowed', exact: true }).waitFor();
+    await page.getByRole('button', { name: 'author, read files: refused' }).waitFor();
+  });
   t.strictSame(complaints, []);
 });

@@ -57,6 +57,8 @@ t.test('accounts and keys in the dashboard', options, async (t) => {
     await account.getByRole('button', { name: 'Save roles and claims' }).click();
     await account.getByRole('button', { name: 'Discard' }).waitFor({ state: 'detached' });
     await account.getByText('north').waitFor();
+    await ask(app, 'PATCH /auth/me', { profile: { city: MARKUP } }, ada);
+    await account.getByLabel('Profile').filter({ hasText: MARKUP }).waitFor();
     const stored = (await ask(app, `GET /admin/users/${ada.id}`, undefined, owner)).json();
     t.match(stored, { roles: ['author'], claims: { tenant: 'north' } });
     t.strictSame(await violations(), [], 'the drawer');
