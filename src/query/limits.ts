@@ -15,6 +15,8 @@ export const LIMITS = {
   /** … and for filters that run in memory: live data, events, feeds and each policy. */
   liveCost: 2_000,
   sortKeys: 4,
+  /** Steps of a path to sort by, and of one with a name in `['…']`: their expressions nest, which the database limits. */
+  nestedSteps: 10,
   /** Documents of one page. */
   limit: 1_000,
   skip: 10_000,

@@ -14,9 +14,6 @@ export const isTimePath = (path: string): boolean => TIME_PATHS.has(path);
 /** A step that names an array's element; also an ordinary name of an object's member. */
 export const isPosition = (step: string): boolean => /^(?:0|[1-9]\d*)$/.test(step);
 
-/** A path with escaped names is evaluated by nested expressions, whose depth the database limits. */
-const ESCAPED_STEPS = 10;
-
 /**
  * The names of a stored path. Names are joined by dots; a dot within a name is stored as NUL, which no name contains.
  */
@@ -91,8 +88,8 @@ export function innerPath(path: string, code: ErrorCode = 'invalid-filter'): str
   // Alone it would be a member of the filter object, which the driver takes for the mark of its own classes.
   if (stored === '_bsontype') throw invalid("A path cannot be '_bsontype'");
   if (names.includes('__proto__')) throw invalid("A path cannot contain '__proto__'");
-  if (names.length > ESCAPED_STEPS && isEscaped(stored))
-    throw invalid(`A path with a name in ['…'] has at most ${ESCAPED_STEPS} steps`);
+  if (names.length > LIMITS.nestedSteps && isEscaped(stored))
+    throw invalid(`A path with a name in ['…'] has at most ${LIMITS.nestedSteps} steps`);
   return stored;
 }
 

@@ -32,6 +32,8 @@ export function parseSort(names: readonly string[]): Sort {
     if (/^\s*(?:[[{]\s*)+"/.test(name)) throw jsonSort(names);
     const descending = name.startsWith('-');
     const path = askedPath(descending ? name.slice(1) : name, 'invalid-parameter');
+    if (stepsOf(path).length > LIMITS.nestedSteps)
+      throw invalid(`A path to sort by has at most ${LIMITS.nestedSteps} steps`);
     if (stepsOf(path).some(isPosition)) throw invalid(`A sort cannot name a position of an array, as '${name}' does`);
     return { path, direction: descending ? -1 : 1 };
   });
@@ -40,7 +42,7 @@ export function parseSort(names: readonly string[]): Sort {
   return paths.has('_id') ? keys : [...keys, ...BY_ID];
 }
 
-/** True if the database can sort by these paths; if not, documents are ordered by `orderStages` in page.ts. */
+/** True if the database can sort by these paths; if not, documents are ordered by the stages of `orderOf` in page.ts. */
 export function isSortable(sort: Sort): boolean {
   return !sort.some(({ path }) => isEscaped(path));
 }

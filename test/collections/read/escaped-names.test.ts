@@ -139,6 +139,27 @@ t.test('hints name such members as they are written', { timeout: 60_000 }, async
   t.match(refused.json().detail, /cannot be indexed: .* a name that has a dot, begins with \$ or is empty/);
 });
 
+t.test('pages sorted by the deepest path go both ways', { timeout: 60_000 }, async (t) => {
+  const { app } = await buildTestApp(t);
+  for (const name of ['a', 'x.y']) {
+    const deep = (value: unknown) =>
+      Array.from({ length: 10 }).reduce<unknown>(
+        (inner, _, depth) => ({ [name]: depth % 2 === 0 ? inner : [inner] }),
+        value,
+      );
+    const url = `/api/deep-${name.length}`;
+    const documents = [3, 1, 2].map((n) => ({ ...(deep([n, n + 10]) as object), id: String(n) }));
+    t.equal((await app.inject({ method: 'POST', url, payload: documents })).statusCode, 201);
+    const step = name === 'a' ? '.a' : "['x.y']";
+    const page = `${url}?sort=${encodeURIComponent(step.repeat(10).replace(/^\./, ''))}&limit=1`;
+    const first = await app.inject(page);
+    const second = await app.inject(`${page}&cursor=${first.headers['millrace-next']}`);
+    const [, prev = ''] = /<([^>]+)>; rel="prev"/.exec(String(second.headers['link'])) ?? [];
+    const ids = [first, second, await app.inject(prev)].map((one) => one.json()[0]?.id);
+    t.strictSame(ids, ['1', '2', '1'], name);
+  }
+});
+
 function nested(times: number): object {
   return { "['x.y']": times === 0 ? 1 : { $elemMatch: nested(times - 1) } };
 }
