@@ -19,6 +19,7 @@ const SOURCES = [
   'dashboard/package-lock.json',
   'client',
   'src/commands/functions/templates.ts',
+  'src/files/upload/text-encoding.ts',
 ];
 
 /** Where the build for this clone lies. */

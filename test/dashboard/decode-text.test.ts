@@ -19,6 +19,8 @@ t.test('a chosen file is decoded by its bytes', async (t) => {
     [windows1252, 'Windows-1252'],
   ];
   for (const [bytes, encoding] of cases) t.strictSame(decodeText(bytes), { text: TEXT, encoding });
+  const long = `${'x'.repeat(4_099)}ß`;
+  t.strictSame(decodeText(Buffer.from(long)), { text: long, encoding: 'UTF-8' }, 'all of the file is looked at');
   t.strictSame(decodeText(new Uint8Array()), { text: '', encoding: 'UTF-8' });
 });
 

@@ -3,7 +3,7 @@
  * is accepted only if the bytes agree; one that says nothing is replaced by what the bytes show. Browsers show a few
  * types in place; every other file is a download. Not here: signatures (signatures.ts), encodings (text-encoding.ts).
  */
-import { signedType } from './signatures.ts';
+import { SNIFF_BYTES, signedType } from './signatures.ts';
 import { textEncoding, UTF_8 } from './text-encoding.ts';
 
 export const UNKNOWN = 'application/octet-stream';
@@ -120,7 +120,7 @@ export async function agreedType(declared: string | undefined, head: Buffer): Pr
   if (!TYPE.test(type) || SAYS_NOTHING.test(type)) {
     if (shown !== null) return isTextual(shown) ? text(shown, charset, head, shown) : plain(shown);
     // RFC 7578, 4.4: a part without a type is text. As nothing says so, only UTF-8 is taken for text.
-    const isText = (declared === undefined || type === '*/*') && textEncoding(head, undefined) === UTF_8;
+    const isText = (declared === undefined || type === '*/*') && textEncoding(head, undefined, isCut(head)) === UTF_8;
     return plain(isText ? 'text/plain' : UNKNOWN);
   }
   if (type === 'text/*') return text('text/plain', charset, head, shown);
@@ -145,7 +145,7 @@ function plain(type: string): MediaType {
 
 /** A text type, if the bytes are text. Bytes that are not UTF-8 must not have the signature of something binary. */
 function text(type: string, charset: string | undefined, head: Buffer, shown: string | null): MediaType {
-  const encoding = textEncoding(head, charset);
+  const encoding = textEncoding(head, charset, isCut(head));
   if (encoding === UTF_8) return plain(type);
   if (encoding === null || (shown !== null && !isTextual(shown))) return plain(UNKNOWN);
   return { type, charset: encoding };
@@ -171,4 +171,9 @@ export function servedType({ type, charset }: MediaType): string {
   const encoding = charset ?? UTF_8;
   if (/[/](?:x-)?(?:java|ecma|j|live)script/.test(type)) return `text/plain; charset=${encoding}`;
   return type.startsWith('text/') ? `${type}; charset=${encoding}` : type;
+}
+
+/** Whether the file may go on after its first bytes. */
+function isCut(head: Buffer): boolean {
+  return head.length >= SNIFF_BYTES;
 }
