@@ -88,7 +88,8 @@ function sinceOf(request: FastifyRequest, parameters: readonly QueryParameter[])
   if (given.length > 1) throw new MillraceError('invalid-parameter', "The parameter 'since' may be given once");
   const { position } = readEventId(request.headers['last-event-id']);
   if (position === NOWHERE) return null;
-  const since = position !== '' ? position : (given[0] ?? null);
+  // A page may also keep the last event id itself and send it as `since`.
+  const since = position !== '' ? position : given[0] === undefined ? null : readEventId(given[0]).position;
   if (since !== null) requirePosition(since);
   return since;
 }

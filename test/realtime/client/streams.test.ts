@@ -174,6 +174,9 @@ t.test('a page of another origin reconnects with the last event id, as long as i
   }
   const last = stream.lastEventId;
   t.equal((await follow(ticket, first)).response.status, 200, 'also when it was cut before the first event');
+  const kept = await openStream(t, `${url}/api/notes?since=${encodeURIComponent(stream.ids[1] ?? '')}`);
+  await kept.event('live');
+  t.equal(kept.events.filter(({ event }) => event === 'snapshot').length, 0, 'an id is also good for since');
   const refused: [string, Promise<{ response: Response }>][] = [
     ['without a pass', follow(ticket)],
     ['from another origin', follow(ticket, last, { origin: 'http://localhost:5174' })],
