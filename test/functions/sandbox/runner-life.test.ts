@@ -13,7 +13,7 @@ import type { SandboxCall } from '../../../src/functions/sandbox/sandbox.ts';
 import { encodeFrame, FrameReader } from '../../../src/functions/sandbox/wire/frames.ts';
 import { readRunnerMessage } from '../../../src/functions/sandbox/wire/messages.ts';
 import { until } from '../../helpers/until.ts';
-import { callOf, parsed, resultOf } from './calls.ts';
+import { bundleOf, callOf, parsed, resultOf } from './calls.ts';
 
 const MAX_RSS_MB = 400;
 
@@ -120,6 +120,18 @@ t.test('calls in a runner that was stopped from outside end late, and no functio
   t.match(outcome, { kind: 'fault', code: 'function-runtime-restarted' });
   t.equal(await resultOf(sandbox, 'export default () => 2;'), 2);
   t.strictSame(strikes, []);
+});
+
+t.test('a check of a plugin that a kill interrupts is done again', async (t) => {
+  if (process.platform === 'win32') return t.comment('Windows has no signals');
+  const { sandbox } = watchedSandbox(t);
+  await resultOf(sandbox, 'export default () => 1;');
+  const { pid } = sandbox;
+  process.kill(pid ?? 0, 'SIGSTOP');
+  const checking = sandbox.check(bundleOf({ 'a.ts': 'export default () => 1;' }), ['a.ts']);
+  process.kill(pid ?? 0, 'SIGKILL');
+  t.strictSame(await checking, []);
+  t.not(sandbox.pid, pid);
 });
 
 t.test('a server that stands still strikes no function whose result it could not take', async (t) => {

@@ -13,13 +13,14 @@ import type {
   SandboxEvents,
 } from '../sandbox.ts';
 import type { RunnerMessage } from '../wire/messages.ts';
-import { blamed, type Evidence, STRIKES } from './blame.ts';
+import { blamed, STRIKES } from './blame.ts';
 import { Lanes } from './lanes.ts';
 import { LiveCall } from './live-call.ts';
 import { LoadedBundles } from './loaded-bundles.ts';
 import { MemoryGrowth } from './memory-growth.ts';
 import { Restarts } from './restarts.ts';
 import { type RunnerEnd, RunnerLink } from './runner-link.ts';
+import type { CheckResult, Running } from './running.ts';
 
 export interface IsolateSandboxOptions {
   /** No code is compiled to machine code: slower, and one class of attacks less. */
@@ -43,19 +44,8 @@ const OFFENCES: ReadonlySet<CallFaultCode> = new Set(['function-timeout', 'funct
 /** Milliseconds for a runner to start, and for a check. */
 const START_MS = 10_000;
 const CHECK_MS = 5_000;
-
-/** A runner and what is under way in it. */
-interface Running extends Evidence {
-  readonly link: RunnerLink;
-  readonly ready: Promise<boolean>;
-  readonly loaded: LoadedBundles;
-  readonly calls: Map<string, LiveCall>;
-  readonly checks: Map<string, (faults: readonly BundleFault[] | null) => void>;
-  readonly growth: MemoryGrowth;
-  busy: readonly string[];
-  offender: Evidence['offender'];
-  withinAt: number;
-}
+/** Checks that a kill or another call may interrupt. */
+const CHECK_TRIES = 3;
 
 export class IsolateSandbox implements Sandbox {
   readonly #events: SandboxEvents;
@@ -106,26 +96,35 @@ export class IsolateSandbox implements Sandbox {
     return outcome;
   }
 
-  async check(bundle: Bundle, entries: readonly string[]): Promise<readonly BundleFault[]> {
-    const faults = await this.#lanes.check(async () => {
-      const running = await this.#runner();
-      if (running === null) return null;
-      const check = randomBytes(16).toString('base64url');
-      const { promise, resolve } = Promise.withResolvers<readonly BundleFault[] | null>();
-      running.checks.set(check, resolve);
-      this.#awake();
-      running.loaded.need(bundle);
-      running.link.send({ type: 'check', check, bundle: bundle.id, entries });
-      const timer = setTimeout(() => this.#giveUp(running), CHECK_MS);
-      const told = await promise;
-      clearTimeout(timer);
-      running.checks.delete(check);
-      this.#rest();
-      return told;
+  check(bundle: Bundle, entries: readonly string[]): Promise<readonly BundleFault[]> {
+    return this.#lanes.check(async () => {
+      for (let tries = 0; tries < CHECK_TRIES && !this.#isStopped; tries += 1) {
+        const result = await this.#checkOnce(bundle, entries);
+        if (typeof result !== 'string') return result;
+        if (result === 'failed') break;
+      }
+      return [{ file: entries[0] ?? '', line: null, column: null, message: 'The bundle could not be compiled' }];
     });
-    return (
-      faults ?? [{ file: entries[0] ?? '', line: null, column: null, message: 'The bundle could not be compiled' }]
-    );
+  }
+
+  async #checkOnce(bundle: Bundle, entries: readonly string[]): Promise<CheckResult> {
+    const running = await this.#runner();
+    if (running === null) return 'interrupted';
+    const check = randomBytes(16).toString('base64url');
+    const { promise, resolve } = Promise.withResolvers<CheckResult>();
+    running.checks.set(check, resolve);
+    this.#awake();
+    running.loaded.need(bundle);
+    running.link.send({ type: 'check', check, bundle: bundle.id, entries });
+    const timer = setTimeout(() => {
+      resolve('failed');
+      this.#giveUp(running);
+    }, CHECK_MS);
+    const result = await promise;
+    clearTimeout(timer);
+    running.checks.delete(check);
+    this.#rest();
+    return result;
   }
 
   async stop(): Promise<void> {
@@ -250,7 +249,7 @@ export class IsolateSandbox implements Sandbox {
     for (const live of running.calls.values()) {
       if (!live.isOver) live.fail('function-runtime-restarted', RESTARTED_MESSAGE);
     }
-    for (const resolve of running.checks.values()) resolve(null);
+    for (const resolve of running.checks.values()) resolve(end.by === 'itself' ? 'failed' : 'interrupted');
   }
 
   /** What comes from outside is no fault of a function, unless one of them used more memory than it may. */
