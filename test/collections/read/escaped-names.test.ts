@@ -148,7 +148,7 @@ t.test('pages sorted by the deepest path go both ways', { timeout: 60_000 }, asy
         value,
       );
     const url = `/api/deep-${name.length}`;
-    const documents = [3, 1, 2].map((n) => ({ ...(deep([n, n + 10]) as object), id: String(n) }));
+    const documents = [3, 1, 2].map((n) => ({ ...(deep([n, n + 10]) as object), id: String(9 - n) }));
     t.equal((await app.inject({ method: 'POST', url, payload: documents })).statusCode, 201);
     const step = name === 'a' ? '.a' : "['x.y']";
     const page = `${url}?sort=${encodeURIComponent(step.repeat(10).replace(/^\./, ''))}&limit=1`;
@@ -156,7 +156,7 @@ t.test('pages sorted by the deepest path go both ways', { timeout: 60_000 }, asy
     const second = await app.inject(`${page}&cursor=${first.headers['millrace-next']}`);
     const [, prev = ''] = /<([^>]+)>; rel="prev"/.exec(String(second.headers['link'])) ?? [];
     const ids = [first, second, await app.inject(prev)].map((one) => one.json()[0]?.id);
-    t.strictSame(ids, ['1', '2', '1'], name);
+    t.strictSame(ids, ['8', '7', '8'], name);
   }
 });
 
