@@ -94,7 +94,7 @@ t.test(
     const sealed = await buildTestApp(t, { MILLRACE_MASTER_KEY: `${first}` }, place);
     const [mark, ...others] = await marks(sealed.parts);
     t.match(mark, /^sealed1\.[\w-]{8}\.$/);
-    t.strictSame(others, [mark, mark, mark]);
+    t.strictSame(others, [mark, mark, mark, mark]);
     t.strictSame(await use(sealed.app, before), [200, 200]);
 
     await sealed.parts.auth.rotateKeys(false);

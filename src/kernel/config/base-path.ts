@@ -20,6 +20,7 @@ export const OWN_SEGMENTS: ReadonlySet<string> = new Set([
   'fn',
   'healthz',
   'hooks',
+  'open-app',
   'openapi.json',
   'readyz',
   'realtime',

@@ -27,6 +27,7 @@ const OUTSIDE: readonly string[] = [
   'GET /signin',
   'GET /reset',
   'GET /verify',
+  'GET /open-app',
   'GET /',
   'GET /examples',
   'GET /examples/',

@@ -64,11 +64,12 @@ async function crowd(t: Test, { healthy, hanging, refusing, origins, countsFirst
   const lag = monitorEventLoopDelay({ resolution: 5 });
   lag.enable();
   for (let round = 1; round <= ROUNDS; round += 1) {
-    const from = performance.now();
     await world.sender.submit(endpoints.map(({ id }) => newDelivery(id, round)));
+    // The time that the database takes to store so many deliveries is not a wait behind other endpoints.
+    const from = performance.now();
     await until(() => arrived.length === healthy * round, `all healthy ones got delivery ${round}`);
     // The first round loads the code of calls and makes the connections.
-    if (round > 1 || countsFirst) waits.push(...arrived.slice(-healthy).map((at) => at - from));
+    if (round > 1 || countsFirst) waits.push(...arrived.slice(-healthy).map((at) => Math.max(0, at - from)));
     if (round === 3) hangs = true;
   }
   waits.sort((a, b) => a - b);
