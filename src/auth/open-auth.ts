@@ -122,7 +122,7 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
   const [providerStore, redirectStore] = [new ProviderStore(mongo, sealer), new RedirectStore(mongo)];
   const tokens = new KeptTokens(mongo, sealer);
   const [factorStore, passkeyStore] = [new FactorStore(mongo, sealer), new PasskeyStore(mongo)];
-  const ownStores = [users, sessionStore, keyStore, activity, providerStore, redirectStore];
+  const ownStores = [users, sessionStore, keyStore, activity, providerStore];
   const signInStores = [delays, singleUseStore, linkStore, tokens, factorStore, passkeyStore];
   const stores = [...ownStores, ...signInStores, keyRing, ...secrets, passwords];
   await Promise.all(stores.map((store) => store.start())).catch(explainSeal);

@@ -6,11 +6,9 @@
 import { type Db, MongoClient, MongoParseError } from 'mongodb';
 import './closed-sockets.ts';
 import { serverCode } from './errors.ts';
+import { migrate } from './migrations.ts';
 import { CODE } from './server-codes.ts';
 import { UnusableDatabase } from './unusable.ts';
-
-/** Version of the stored shapes; a database written by a newer Millrace is refused. */
-const FORMAT = 1;
 
 export interface Mongo {
   readonly client: MongoClient;
@@ -37,7 +35,8 @@ export interface MongoSettings {
 }
 
 /**
- * Connects and checks the server: a replica set or sharded cluster, MongoDB 6.0 or newer, not an imitation of it.
+ * Connects and checks the server: a replica set or sharded cluster, MongoDB 6.0 or newer, not an imitation of it. Then
+ * it brings the stored data to the schema version of this program.
  * @throws UnusableDatabase with a line that says what to do
  */
 export async function openMongo(settings: MongoSettings): Promise<Mongo> {
@@ -45,17 +44,13 @@ export async function openMongo(settings: MongoSettings): Promise<Mongo> {
   const client = makeClient(settings);
   try {
     const { version, authenticated } = await checkServer(client, settings.url);
-    const log = client.db(`${settings.database}_log`);
-    await checkFormat(log);
-    return {
-      client,
+    const databases = {
       data: client.db(settings.database),
-      log,
+      log: client.db(`${settings.database}_log`),
       files: client.db(`${settings.database}_files`),
-      version,
-      authenticated,
-      close: () => client.close(),
     };
+    await migrate(databases);
+    return { client, ...databases, version, authenticated, close: () => client.close() };
   } catch (error) {
     await client.close();
     throw mayNot(error, settings) ?? error;
@@ -149,20 +144,6 @@ async function checkServer(client: MongoClient, url: string): Promise<Pick<Mongo
     );
   }
   return { version, authenticated: authInfo.authenticatedUsers.length > 0 };
-}
-
-async function checkFormat(log: Db): Promise<void> {
-  const formats = log.collection<{ _id: string; version: number }>('format');
-  const stored = await formats.findOneAndUpdate(
-    { _id: 'format' },
-    { $setOnInsert: { version: FORMAT } },
-    { upsert: true, returnDocument: 'after' },
-  );
-  if (stored && stored.version > FORMAT) {
-    throw new UnusableDatabase(
-      `The data was written by a newer Millrace (format ${stored.version}; this one knows ${FORMAT}). Update Millrace.`,
-    );
-  }
 }
 
 /** Only the addresses: user and password come before them, and options after them can hold passwords of a proxy. */

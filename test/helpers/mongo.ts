@@ -27,8 +27,8 @@ export interface TestMongoOptions {
 
 /** Where a run keeps the names of databases that another test may take. */
 const POOL = { database: 'millrace_test_pool', collection: 'free' } as const;
-/** Says which format the tables have; an app that starts refuses tables without it. */
-const FORMAT = 'format';
+/** The document of `_settings` with the schema version; an app that starts refuses tables without it. */
+const SCHEMA = { collection: '_settings', _id: 'schema' } as const;
 /** How tables of the data are made. */
 const SEEN_BY_STREAMS = { changeStreamPreAndPostImages: { enabled: true } };
 /** How the table of the event log is made. */
@@ -81,11 +81,12 @@ const databasesOf = (client: MongoClient, database: string) =>
 async function hasProductTables(client: MongoClient, database: string): Promise<boolean> {
   const [data, log] = databasesOf(client, database);
   const all = (db: Db): Promise<CollectionInfo[]> => db.listCollections<CollectionInfo>().toArray();
-  const [tables, logTables] = await Promise.all([all(data), all(log)]);
+  const schema = data.collection<{ _id: string }>(SCHEMA.collection).findOne({ _id: SCHEMA._id });
+  const [tables, logTables, version] = await Promise.all([all(data), all(log), schema]);
   const areMade = (of: readonly CollectionInfo[], how: readonly object[]) =>
     of.every(({ options }) => how.some((one) => isDeepStrictEqual(options, one)));
   return (
-    logTables.some(({ name }) => name === FORMAT) &&
+    version !== null &&
     !tables.some(({ name }) => name.startsWith('system.')) &&
     areMade(tables.filter(isProductTable), [SEEN_BY_STREAMS]) &&
     areMade(logTables, [{}, ORDERED_BY_ID])
@@ -103,8 +104,7 @@ async function takeUsed(client: MongoClient): Promise<string | undefined> {
   const names = (db: Db) => db.listCollections({}, { nameOnly: true }).toArray();
   const [tables, logTables] = await Promise.all([names(data), names(log), files.dropDatabase()]);
   const { own = [], other = [] } = Object.groupBy(tables, (table) => (isProductTable(table) ? 'own' : 'other'));
-  const filled = logTables.filter(({ name }) => name !== FORMAT);
-  await Promise.all([...other.map(({ name }) => data.dropCollection(name)), empty(data, own), empty(log, filled)]);
+  await Promise.all([...other.map(({ name }) => data.dropCollection(name)), empty(data, own), empty(log, logTables)]);
   return found._id;
 }
 
@@ -114,14 +114,19 @@ async function hasCursors(client: MongoClient, database: string): Promise<boolea
   return await open.hasNext();
 }
 
-/** Removes the documents of tables, most of which have none: one question tells which have. */
+/** Removes the documents of tables but the schema version. Most tables have none: one query says which have. */
 async function empty(db: Db, tables: readonly { readonly name: string }[]): Promise<void> {
-  const one = ({ name }: { name: string }) => [{ $limit: 1 }, { $project: { _id: 0, name: { $literal: name } } }];
+  const removed = { _id: { $ne: SCHEMA._id } };
+  const one = ({ name }: { name: string }) => [
+    { $match: removed },
+    { $limit: 1 },
+    { $project: { _id: 0, name: { $literal: name } } },
+  ];
   const [first, ...rest] = tables;
   if (first === undefined) return;
   const others = rest.map((table) => ({ $unionWith: { coll: table.name, pipeline: one(table) } }));
   const full = db.collection(first.name).aggregate<{ name: string }>([...one(first), ...others]);
-  await Promise.all((await full.toArray()).map(({ name }) => db.collection(name).deleteMany({})));
+  await Promise.all((await full.toArray()).map(({ name }) => db.collection<{ _id: string }>(name).deleteMany(removed)));
 }
 
 async function ownMongo(t: Test): Promise<string> {

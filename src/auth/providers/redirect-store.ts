@@ -5,7 +5,7 @@
 import type { Collection } from 'mongodb';
 import { CODE, serverCode, translated } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
-import { makeOwnCollection, newMeta, type OwnMeta, type Stamp, stamped } from '../../database/system-collection.ts';
+import { newMeta, type OwnMeta, type Stamp, stamped } from '../../database/system-collection.ts';
 
 /** The collection of what owners set for the whole installation, in `<db>`. */
 export const SETTINGS_COLLECTION = '_settings';
@@ -24,16 +24,10 @@ export interface KeptRedirects {
 }
 
 export class RedirectStore {
-  readonly #mongo: Mongo;
   readonly #settings: Collection<SettingsRow>;
 
-  constructor(mongo: Mongo) {
-    this.#mongo = mongo;
-    this.#settings = mongo.data.collection<SettingsRow>(SETTINGS_COLLECTION);
-  }
-
-  async start(): Promise<void> {
-    await makeOwnCollection(this.#mongo, SETTINGS_COLLECTION);
+  constructor({ data }: Pick<Mongo, 'data'>) {
+    this.#settings = data.collection<SettingsRow>(SETTINGS_COLLECTION);
   }
 
   async read(): Promise<KeptRedirects> {

@@ -1,0 +1,136 @@
+/**
+ * The schema version of the stored data, and the migrations that raise it. One row of `_settings` holds the version for
+ * all three databases, the data folder and the bucket. It is in `<db>`, because only `<db>` cannot be lost: a restore of
+ * `<db>` without its log must still say which form it has.
+ */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { SYSTEM_COLLECTIONS, type SystemCollection } from '../kernel/event-types.ts';
+import { CODE, serverCode } from './errors.ts';
+import { Lease } from './lease.ts';
+import { MIGRATIONS } from './migration-steps.ts';
+import type { Mongo } from './mongo.ts';
+import { ITSELF, type OwnMeta, stamped } from './system-collection.ts';
+import { UnusableDatabase } from './unusable.ts';
+
+export type MigrationDeps = Pick<Mongo, 'data' | 'log' | 'files'>;
+
+/** One ordered step from the schema version below to its own. */
+export interface Migration {
+  /** 1 for the first, then without gaps. */
+  readonly version: number;
+  /** What it does, in kebab case; stored with the version. */
+  readonly name: string;
+  /**
+   * Changes the stored data. It must be idempotent, because an interrupted step runs again from its beginning, and it
+   * must accept that nothing is stored: a new database runs all steps.
+   */
+  run(deps: MigrationDeps): Promise<void>;
+}
+
+export interface MigrateOptions {
+  /** All steps in their order; the version of the last one is the newest that the program knows. */
+  readonly migrations?: readonly Migration[];
+  /** How long the lease outlives a process that was killed, in milliseconds. */
+  readonly leaseMs?: number;
+}
+
+interface SchemaRow {
+  _id: string;
+  version: number;
+  /** The steps that have run, in their order. */
+  migrations: { version: number; name: string; at: Date }[];
+  _meta: OwnMeta;
+}
+
+const COLLECTION: SystemCollection = '_settings';
+const ID = 'schema';
+/** The collection of the log in which unreleased programs stored a version. */
+const UNRELEASED = 'format';
+/** How often a process looks whether another one has finished, in milliseconds. */
+const POLL_MS = 50;
+
+/**
+ * Brings the stored data to the newest schema version that this program knows; one read when it has that version
+ * already. One process runs the missing steps under a lease, and others wait for it.
+ * @throws UnusableDatabase when the data is of a newer version or was written before versions were stored; nothing is
+ * changed then
+ */
+export async function migrate(deps: MigrationDeps, options: MigrateOptions = {}): Promise<void> {
+  const { migrations = MIGRATIONS, leaseMs = 5_000 } = options;
+  const collection: ConstructorParameters<typeof Lease>[0]['collection'] = deps.log.collection('lease');
+  const timing = { ttlMs: leaseMs, renewMs: leaseMs / 4 };
+  const lease = new Lease({ collection, id: ID, owner: randomUUID(), ...timing });
+  try {
+    for (;;) {
+      const version = await storedVersion(deps, migrations.length);
+      const next = migrations[version];
+      if (next === undefined) return;
+      if (lease.held()) {
+        await next.run(deps);
+        await raiseVersion(deps, next);
+      } else if (!(await lease.acquire())) await pause(POLL_MS);
+      // The version is read again under the lease: the former holder may have raised it.
+    }
+  } finally {
+    await lease.release();
+  }
+}
+
+const rowsOf = ({ data }: Pick<Mongo, 'data'>) => data.collection<SchemaRow>(COLLECTION);
+
+/** The schema version of the stored data, 0 when there is none yet. */
+async function storedVersion(deps: MigrationDeps, newest: number): Promise<number> {
+  const database = deps.data.databaseName;
+  const stored = await readVersion(deps);
+  if (stored !== null && stored <= newest) return stored;
+  if (stored !== null) {
+    throw new UnusableDatabase(
+      `The database '${database}' was written by a newer version of Millrace (its schema version is ${stored}, ` +
+        `this program knows ${newest}); update Millrace, or restore a backup from before the update.`,
+    );
+  }
+  // Read again after the collections: the version is stored before the first of them, maybe by another process just now.
+  if (!(await hasProductCollections(deps))) return 0;
+  const now = await readVersion(deps);
+  if (now !== null) return await storedVersion(deps, newest);
+  throw new UnusableDatabase(
+    `The database '${database}' was written by an unreleased version of Millrace and cannot be migrated; ` +
+      'start with another database or another data folder.',
+  );
+}
+
+async function readVersion(deps: MigrationDeps): Promise<number | null> {
+  const row = await rowsOf(deps).findOne({ _id: ID }, { projection: { version: 1 } });
+  return row === null ? null : row.version;
+}
+
+/** Whether a Millrace has stored data here. The collection of the version does not count: it is created just before. */
+async function hasProductCollections({ data, log }: MigrationDeps): Promise<boolean> {
+  const names = Object.keys(SYSTEM_COLLECTIONS).filter((name) => name !== COLLECTION);
+  const [own, unreleased] = await Promise.all([
+    data.listCollections({ name: { $in: names } }, { nameOnly: true }).hasNext(),
+    log.listCollections({ name: UNRELEASED }, { nameOnly: true }).hasNext(),
+  ]);
+  return own || unreleased;
+}
+
+/** Stores that a step has run, unless a process that took over the lease has stored it already. */
+async function raiseVersion(deps: MigrationDeps, { version, name }: Migration): Promise<void> {
+  const at = new Date();
+  const isFirst = version === 1;
+  try {
+    await rowsOf(deps).updateOne(
+      { _id: ID, version: version - 1 },
+      {
+        $set: { version, ...stamped(ITSELF, at) },
+        $push: { migrations: { version, name, at } },
+        $inc: { '_meta.revision': 1 },
+        $setOnInsert: { '_meta.createdAt': at, '_meta.createdBy': null },
+      },
+      { upsert: isFirst },
+    );
+  } catch (error) {
+    if (!isFirst || serverCode(error) !== CODE.duplicateKey) throw error;
+  }
+}
