@@ -8,25 +8,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { SYSTEM_COLLECTIONS, type SystemCollection } from '../kernel/event-types.ts';
 import { CODE, serverCode } from './errors.ts';
 import { Lease } from './lease.ts';
-import { MIGRATIONS } from './migration-steps.ts';
-import type { Mongo } from './mongo.ts';
+import { MIGRATIONS, type Migration, type MigrationDeps } from './migration-steps.ts';
 import { ITSELF, type OwnMeta, stamped } from './system-collection.ts';
 import { UnusableDatabase } from './unusable.ts';
-
-export type MigrationDeps = Pick<Mongo, 'data' | 'log' | 'files'>;
-
-/** One ordered step from the schema version below to its own. */
-export interface Migration {
-  /** 1 for the first, then without gaps. */
-  readonly version: number;
-  /** What it does, in kebab case; stored with the version. */
-  readonly name: string;
-  /**
-   * Changes the stored data. It must be idempotent, because an interrupted step runs again from its beginning, and it
-   * must accept that nothing is stored: a new database runs all steps.
-   */
-  run(deps: MigrationDeps): Promise<void>;
-}
 
 export interface MigrateOptions {
   /** All steps in their order; the version of the last one is the newest that the program knows. */
@@ -77,7 +61,7 @@ export async function migrate(deps: MigrationDeps, options: MigrateOptions = {})
   }
 }
 
-const rowsOf = ({ data }: Pick<Mongo, 'data'>) => data.collection<SchemaRow>(COLLECTION);
+const rowsOf = ({ data }: Pick<MigrationDeps, 'data'>) => data.collection<SchemaRow>(COLLECTION);
 
 /** The schema version of the stored data, 0 when there is none yet. */
 async function storedVersion(deps: MigrationDeps, newest: number): Promise<number> {

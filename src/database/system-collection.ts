@@ -5,7 +5,6 @@
 import type { CollectionInfo, Db, IndexDescription } from 'mongodb';
 import type { SystemCollection } from '../kernel/event-types.ts';
 import { CODE, serverCode, translated } from './errors.ts';
-import type { Mongo } from './mongo.ts';
 
 const IMAGES = { enabled: true } as const;
 
@@ -70,7 +69,7 @@ async function keepsImages(data: Db, name: string): Promise<boolean> {
 
 /** Makes sure that a collection of the system exists, keeps images and has its indexes. */
 export async function makeOwnCollection(
-  { data }: Pick<Mongo, 'data'>,
+  { data }: { readonly data: Db },
   name: SystemCollection,
   indexes: readonly IndexDescription[] = [],
 ): Promise<void> {

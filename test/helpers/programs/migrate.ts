@@ -4,8 +4,8 @@
  */
 import { MongoClient } from 'mongodb';
 
-import { MIGRATIONS } from '../../../src/database/migration-steps.ts';
-import { type Migration, migrate } from '../../../src/database/migrations.ts';
+import { MIGRATIONS, type Migration } from '../../../src/database/migration-steps.ts';
+import { migrate } from '../../../src/database/migrations.ts';
 
 const [url = '', database = '', word] = process.argv.slice(2);
 
