@@ -65,8 +65,10 @@ function run(file: string, words: readonly string[], settings: Record<string, st
 
 /** Why a database is refused. */
 async function refusal(database: string): Promise<string> {
-  const error: unknown = await openMongo({ url, database }).catch((cause: unknown) => cause);
-  return error instanceof UnusableDatabase ? error.message : `No refusal: ${error}`;
+  return await openMongo({ url, database }).then(
+    (mongo) => mongo.close().then(() => 'It was opened'),
+    (error: Error) => (error instanceof UnusableDatabase ? error.message : String(error)),
+  );
 }
 
 /** What the server and a command print when they refuse a database. */
@@ -108,15 +110,21 @@ t.test('A step killed between two documents changes each document once when two 
   const database = await used();
   const people = client.db(database).collection<Document>('people');
   await people.insertMany([1, 2, 3].map((_id) => ({ _id: _id as never })));
-  const start = (...words: string[]) => run('test/helpers/programs/migrate.ts', [url, database, ...words]);
+  const start = (word: string) => run('test/helpers/programs/migrate.ts', [url, database, word]);
+  const log = client.db(`${database}_log`);
+  await log.command({ profile: 2 });
+  const asks = { ns: `${database}_log.lease`, 'command.findAndModify': 'lease' };
   const first = start('pause');
   await until(() => first.stdout().includes('counted'), 'it is in the middle');
-  const waiting = start();
+  const programs = [start('one'), start('two')];
+  for (const appName of ['one', 'two']) {
+    const request = () => log.collection('system.profile').findOne({ ...asks, appName });
+    await until(async () => (await request()) !== null, `${appName} has requested the lease`);
+  }
   first.child.kill('SIGKILL');
   await first.ended;
   t.match(await rowOf(database), { version: NEWEST }, 'an interrupted step raises no version');
 
-  const programs = [waiting, start()];
   t.strictSame(await Promise.all(programs.map(({ ended }) => ended)), [0, 0]);
   const lines = programs.map((program) => program.stdout()).sort();
   t.strictSame(lines, ['', 'run\ncounted\ncounted\n'], 'one of them repeats the step, the other one waits');

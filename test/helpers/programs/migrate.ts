@@ -1,13 +1,13 @@
 /**
- * A program with one more migration, as a next version has it: it counts each document of `people` once. With the word
- * `pause` it stops in the middle of the step, for a test that kills it there.
+ * A program with one more migration, as a next version has it: it counts each document of `people` once. Its last word
+ * names it for the database; with `pause` it stops in the middle of the step, for a test that kills it there.
  */
 import { MongoClient } from 'mongodb';
 
 import { MIGRATIONS, type Migration } from '../../../src/database/migration-steps.ts';
 import { migrate } from '../../../src/database/migrations.ts';
 
-const [url = '', database = '', word] = process.argv.slice(2);
+const [url = '', database = '', word = ''] = process.argv.slice(2);
 
 const countPeople: Migration = {
   version: MIGRATIONS.length + 1,
@@ -23,7 +23,7 @@ const countPeople: Migration = {
   },
 };
 
-const client = new MongoClient(url);
+const client = new MongoClient(url, { appName: word });
 const [data, log, files] = [client.db(database), client.db(`${database}_log`), client.db(`${database}_files`)];
 await migrate({ data, log, files }, { migrations: [...MIGRATIONS, countPeople], leaseMs: 1_000 });
 await client.close();
