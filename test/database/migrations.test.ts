@@ -1,9 +1,13 @@
 /** The version of the stored form: steps that are killed, newer and older forms, and databases of other programs. */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Document, MongoClient } from 'mongodb';
 import t from 'tap';
+import { startEmbedded } from '../../src/database/embedded/embedded.ts';
 import { MIGRATIONS } from '../../src/database/migration-steps.ts';
 import { openMongo } from '../../src/database/mongo.ts';
 import { UnusableDatabase } from '../../src/database/unusable.ts';
@@ -36,10 +40,10 @@ async function used(): Promise<string> {
 }
 
 /** All that the three databases hold. */
-async function contents(database: string): Promise<Document> {
+async function contents(database: string, at = client): Promise<Document> {
   const found: Document = {};
   for (const end of ['', '_log', '_files']) {
-    const db = client.db(`${database}${end}`);
+    const db = at.db(`${database}${end}`);
     for (const info of await db.listCollections().toArray()) {
       const collection = db.collection(info.name);
       found[`${end}.${info.name}`] = [info, await collection.indexes(), await collection.find().toArray()];
@@ -175,6 +179,35 @@ t.test('A form without a version is refused and stays unchanged', async (t) => {
   const before = await contents(withoutRow);
   t.strictSame(await printed(withoutRow), [`1 ${sentence(withoutRow)}`, `1 ${sentence(withoutRow)}`]);
   t.strictSame(await contents(withoutRow), before);
+});
+
+t.test('A data folder without a version is refused and stays unchanged', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-unversioned-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const contentsNow = async (change: (client: MongoClient) => Promise<unknown>) => {
+    const embedded = await startEmbedded({ folder, binary: process.env['MONGOD_BINARY'] });
+    const own = new MongoClient(embedded.url);
+    await change(own);
+    const found = await contents('millrace', own);
+    await own.close();
+    await embedded.stop();
+    return found;
+  };
+  const before = await contentsNow(async (own) => {
+    await own
+      .db('millrace')
+      .collection('_users')
+      .insertOne({ names: ['ann'] });
+    await own.db('millrace').collection('todos').insertOne({ text: 'kept' });
+  });
+  const program = run('src/main.ts', [], { MILLRACE_FOLDER: folder });
+  t.equal(await program.ended, 1);
+  t.equal(
+    program.stderr().trim(),
+    "The database 'millrace' was written by an unreleased version of Millrace and cannot be migrated; start with " +
+      'another database or another data folder.',
+  );
+  t.strictSame(await contentsNow(() => Promise.resolve()), before);
 });
 
 t.test('A database of another program is used and keeps what it holds', async (t) => {
