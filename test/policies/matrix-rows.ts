@@ -35,6 +35,7 @@ export const ROWS: readonly Row[] = [
   row('GET /setup', 'public', 302),
   row('POST /setup', 'public', 400, { send: {} }),
   row('GET /verify', 'public', 200),
+  row('GET /open-app', 'public', 400),
   row('GET /reset', 'public', 200),
   row('GET /docs', 'public', 200),
   row('GET /docs/page.js', 'public', 200),
