@@ -5,12 +5,42 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Db } from 'mongodb';
 import { SYSTEM_COLLECTIONS, type SystemCollection } from '../kernel/event-types.ts';
 import { CODE, serverCode } from './errors.ts';
 import { Lease } from './lease.ts';
-import { MIGRATIONS, type Migration, type MigrationDeps } from './migration-steps.ts';
-import { ITSELF, type OwnMeta, stamped } from './system-collection.ts';
+import { ensureCollection, ITSELF, type OwnMeta, stamped } from './system-collection.ts';
 import { UnusableDatabase } from './unusable.ts';
+
+/** The three databases of an installation. */
+export interface MigrationDeps {
+  readonly data: Db;
+  readonly log: Db;
+  readonly files: Db;
+}
+
+/** One ordered step from the schema version below to its own. */
+export interface Migration {
+  /** 1 for the first, then without gaps. */
+  readonly version: number;
+  /** What it does, in kebab case; stored with the version. */
+  readonly name: string;
+  /**
+   * Changes the stored data. It must be idempotent, because an interrupted step runs again from its beginning, and it
+   * must accept that nothing is stored: a new database runs all steps.
+   */
+  run(deps: MigrationDeps): Promise<void>;
+}
+
+/** The migrations in their order. A released step is never changed, only followed by another one. */
+export const MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    name: 'create-settings',
+    // With both states of a change from its first row on: the row of the version is in it.
+    run: async ({ data }) => void (await ensureCollection(data, '_settings')),
+  },
+];
 
 export interface MigrateOptions {
   /** All steps in their order; the version of the last one is the newest that the program knows. */

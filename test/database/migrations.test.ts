@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { type Document, MongoClient } from 'mongodb';
 import t from 'tap';
 import { startEmbedded } from '../../src/database/embedded/embedded.ts';
-import { MIGRATIONS } from '../../src/database/migration-steps.ts';
+import { MIGRATIONS } from '../../src/database/migrations.ts';
 import { openMongo } from '../../src/database/mongo.ts';
 import { UnusableDatabase } from '../../src/database/unusable.ts';
 import { testReplicaSet } from '../helpers/database/replica-set.ts';

@@ -2,7 +2,7 @@
  * The two small pages behind links in e-mails: a new password, a confirmed address. The secret stands after `#`, which browsers
  * never send. Pure. The frame of all pages is in small-page.ts.
  */
-import { type SmallPage, smallPage } from './small-page.ts';
+import { escaped, type SmallPage, smallPage } from './small-page.ts';
 
 interface Form {
   readonly intro: string;
@@ -76,3 +76,21 @@ export const LINK_PAGES: Readonly<Record<string, SmallPage>> = {
     ],
   }),
 };
+
+/**
+ * The path of the page that leads from the link of an e-mail to a native app, whose URL is the parameter `to`: many mail programs
+ * remove links with schemes of apps. The secret stands after `#`, which browsers never send.
+ */
+export const OPEN_APP_PATH = '/open-app';
+
+const OPENING =
+  "const link=document.getElementById('open');link.href+=location.hash;history.replaceState(null,'',location.href.split('#')[0])";
+
+/** @param url of the app, from the list of redirects */
+export function openAppPage(url: string): SmallPage {
+  return smallPage(
+    'Open the app',
+    `<p>Continue on the device where the app is installed.</p><p><a id="open" href="${escaped(url)}">Open the app</a></p>`,
+    OPENING,
+  );
+}

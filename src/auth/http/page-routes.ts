@@ -6,8 +6,7 @@ import { parameters } from '../../kernel/request.ts';
 import { redirectNotAllowed } from '../flows/provider-refusal.ts';
 import { SIGN_IN_PATH } from '../flows/provider-sign-in.ts';
 import type { Redirects } from '../providers/redirects.ts';
-import { LINK_PAGES } from './link-pages.ts';
-import { OPEN_APP_PATH, openAppPage } from './open-app-page.ts';
+import { LINK_PAGES, OPEN_APP_PATH, openAppPage } from './link-pages.ts';
 import { SIGN_IN_PAGE } from './sign-in-page.ts';
 import type { SmallPage } from './small-page.ts';
 

@@ -1,6 +1,5 @@
 /** Addresses: of servers and proxies as settings name them, and of clients as they are counted. Pure. */
 import { BlockList, isIP, isIPv6 } from 'node:net';
-import { isAppScheme } from './schemes.ts';
 
 /** Names that stand for ranges of addresses where proxies are trusted. */
 const RANGES: ReadonlyMap<string, readonly string[]> = new Map([
@@ -164,4 +163,18 @@ export function networkOf(address: string): string {
   const [first, last] = [groups(head), groups(tail ?? '')];
   const gap = tail === undefined ? 0 : 8 - first.length - last.length;
   return [...first, ...Array.from({ length: Math.max(0, gap) }, () => '0'), ...last].slice(0, 4).join(':');
+}
+
+/** What browsers, mail programs and operating systems open themselves: as code, as data, as a file, or as a message to write. */
+const NOT_OF_APPS: ReadonlySet<string> = new Set(
+  (
+    'about android-app blob browser chrome chrome-error chrome-untrusted cid content data devtools edge file filesystem ftp ftps geo ' +
+    'http https intent jar javascript ldap livescript magnet mailto mhtml mid mms mocha ms-its news nntp opera resource rtsp ' +
+    'sftp sip sips sms smsto ssh tel telnet urn vbscript view-source wais webcal ws wss wyciwyg x-javascript xmpp'
+  ).split(' '),
+);
+
+/** Whether a scheme can be one that an app has registered. @param scheme in lower case, without its colon */
+export function isAppScheme(scheme: string): boolean {
+  return /^[a-z][a-z0-9+.-]*$/.test(scheme) && !NOT_OF_APPS.has(scheme);
 }

@@ -3,8 +3,8 @@
  * is left to the interpretation of a URL (RFC 9700 section 2.1). Only the port of an app on the user's own machine is free
  * (RFC 8252 section 7.3). Pure.
  */
+import { isAppScheme } from './addresses.ts';
 import { isLoopback } from './loopback.ts';
-import { isAppScheme } from './schemes.ts';
 import type { Settings } from './settings.ts';
 
 const MAX_LENGTH = 2_048;

@@ -3,9 +3,7 @@
  * names it for the database; with `pause` it stops in the middle of the step, for a test that kills it there.
  */
 import { MongoClient } from 'mongodb';
-
-import { MIGRATIONS, type Migration } from '../../../src/database/migration-steps.ts';
-import { migrate } from '../../../src/database/migrations.ts';
+import { MIGRATIONS, type Migration, migrate } from '../../../src/database/migrations.ts';
 
 const [url = '', database = '', word = ''] = process.argv.slice(2);
 

@@ -16,7 +16,7 @@ import { redirectNotAllowed } from '../../flows/provider-refusal.ts';
 import { SIGN_IN_PATH } from '../../flows/provider-sign-in.ts';
 import { linkSignInOff } from '../../identity/refusals.ts';
 import type { Redirects } from '../../providers/redirects.ts';
-import { OPEN_APP_PATH } from '../open-app-page.ts';
+import { OPEN_APP_PATH } from '../link-pages.ts';
 import { preferredLanguage, refuseParameters, sessionOriginOf } from '../requests.ts';
 import { ASK_LINK, CONFIRM_LINK, LINKS } from './link-operations.ts';
 
