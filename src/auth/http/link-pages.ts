@@ -1,6 +1,6 @@
 /**
- * The two small pages behind links in e-mails: a new password, a confirmed address. The secret stands after `#`, which browsers
- * never send. Pure. The frame of all pages is in small-page.ts.
+ * The small pages behind links in e-mails: a new password, a confirmed address, a native app. The secret stands after `#`, which
+ * browsers never send. Pure. The frame of all pages is in small-page.ts.
  */
 import { escaped, type SmallPage, smallPage } from './small-page.ts';
 

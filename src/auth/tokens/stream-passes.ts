@@ -1,7 +1,7 @@
 /**
- * Passes by which a client opens a stream again that was opened with a ticket, which works once. A pass is a signed text, so
- * nothing is stored. It names a session or a key, which is read anew each time: a pass never outlives these. It works together
- * with the ticket, from the origin and at the path of the stream alone. Not here: where a client keeps it (http/access/stream-tickets.ts).
+ * Passes with which a client reopens a stream after its one-time ticket was used. A pass is a signed text, so nothing is stored. It
+ * names a session or a key, which is read again each time, so a pass never outlives them. It is valid only together with the ticket,
+ * from the same origin and for the same path.
  */
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import Type, { type Static } from 'typebox';

@@ -1,6 +1,6 @@
 /**
- * Event ids that also carry the pass of a stream (auth/tokens/stream-passes.ts). A browser's EventSource sends the last id back when it reconnects, also
- * to another origin, where it sends no cookies. Pure.
+ * Event ids that also carry the pass of a stream (auth/tokens/stream-passes.ts). When an EventSource reconnects, it sends the last
+ * id, also to another origin, where it sends no cookies. Pure.
  */
 
 /** Between a position and a pass. Neither holds it. */

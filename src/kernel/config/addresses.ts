@@ -1,4 +1,4 @@
-/** Addresses: of servers and proxies as settings name them, and of clients as they are counted. Pure. */
+/** Addresses of servers, proxies and clients, and the schemes of URLs that open an app. Pure. */
 import { BlockList, isIP, isIPv6 } from 'node:net';
 
 /** Names that stand for ranges of addresses where proxies are trusted. */

@@ -1,4 +1,7 @@
-/** A response whose events carry the pass of the stream in their ids (kernel/answers/stream-ids.ts). The events themselves are shared with other clients. */
+/**
+ * A response whose events carry the pass of the stream in their ids (kernel/answers/stream-ids.ts). The pass is written after each
+ * event, because the bytes of an event are shared with other clients.
+ */
 import { idWithPass } from '../../kernel/answers/stream-ids.ts';
 import type { Writable } from './send-queue.ts';
 

@@ -1,4 +1,4 @@
-/** How long a runner waits before it is started again, so that one that cannot live costs little. */
+/** The pause before a runner is started again, so that a runner that ends again and again costs little. */
 import { setTimeout as pause } from 'node:timers/promises';
 
 /** Ends of the runner within a minute that cause no pause yet. */
@@ -8,7 +8,7 @@ const MAX_PAUSE_MS = 5_000;
 
 export class Restarts {
   readonly #firstPauseMs: number;
-  /** When runners have ended for which no function is to blame. The others are counted as strikes, and nobody waits for them. */
+  /** When runners ended without the fault of a function. The other ends count as strikes and cause no pause. */
   readonly #ends: number[] = [];
 
   /** @param firstPauseMs milliseconds of the first pause; doubled each time */
