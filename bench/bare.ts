@@ -1,6 +1,6 @@
 /**
  * The reference of the HTTP benchmark ("the bare handler"): a small server written by hand with Fastify and the driver,
- * with the same pool and write concern. It has no checks, no limits, no authorisation and no entity tags.
+ * with the same pool and write concern. It has no checks, no limits, no authorization and no entity tags.
  */
 import Fastify from 'fastify';
 import { MongoClient, ObjectId } from 'mongodb';

@@ -1,15 +1,15 @@
-/** The child program that holds subscribers for crowd.ts. It carries out one command at a time. */
+/** The child program that holds subscribers for crowd.ts. It executes one command at a time. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { added, type Question, type Report } from './crowd.ts';
+import { added, type Query, type Report } from './crowd.ts';
 import { Watcher, type Wish } from './watcher.ts';
 
-/** How many subscribers are opened at one time. */
+/** How many subscribers are opened concurrently. */
 const AT_ONCE = 50;
 
 const watchers: Watcher[] = [];
 
-process.on('message', (question: Question) => {
-  answer(question).then(
+process.on('message', (query: Query) => {
+  response(query).then(
     (said) => process.send?.(said),
     (error: unknown) => {
       console.error(error);
@@ -18,10 +18,10 @@ process.on('message', (question: Question) => {
   );
 });
 
-async function answer(question: Question): Promise<unknown> {
-  switch (question.ask) {
+async function response(query: Query): Promise<unknown> {
+  switch (query.request) {
     case 'open':
-      await open(question.wish, question.count);
+      await open(query.wish, query.count);
       return null;
     case 'resume':
       for (const watcher of watchers) watcher.resume();
@@ -29,9 +29,9 @@ async function answer(question: Question): Promise<unknown> {
     case 'changes':
       return watchers.reduce((sum, { changes }) => sum + changes, 0);
     case 'report':
-      return report(question.wanted);
+      return report(query.requested);
     case 'behind':
-      return watchers.filter((watcher) => !watcher.live || !holds(watcher, question.held)).length;
+      return watchers.filter((watcher) => !watcher.live || !holds(watcher, query.held)).length;
   }
 }
 
@@ -46,22 +46,22 @@ async function open(wish: Wish, count: number): Promise<void> {
   }
 }
 
-function report(wanted: number): Report {
+function report(requested: number): Report {
   const sum = (of: (watcher: Watcher) => number) => watchers.reduce((total, watcher) => total + of(watcher), 0);
   const said = {
     live: watchers.filter(({ live }) => live).length,
     changes: sum(({ changes }) => changes),
-    lacking: sum(({ told }) => wanted - told.size),
+    lacking: sum(({ reported }) => requested - reported.size),
     repeated: sum(({ repeated }) => repeated),
     delays: counted(watchers),
     resets: added(watchers.map(({ resets }) => resets)),
     closes: added(watchers.map(({ closes }) => closes)),
-    faults: watchers.flatMap(({ faults }) => faults).slice(0, 10),
+    issues: watchers.flatMap(({ issues }) => issues).slice(0, 10),
   };
   for (const watcher of watchers) {
     watcher.delays = [];
     watcher.changes = 0;
-    watcher.told.clear();
+    watcher.reported.clear();
   }
   return said;
 }
@@ -77,6 +77,6 @@ function counted(watchers: readonly Watcher[]): Record<string, number> {
   return counts;
 }
 
-function holds({ held }: Watcher, wanted: readonly (readonly [id: string, n: number])[]): boolean {
-  return held.size === wanted.length && wanted.every(([id, n]) => held.get(id) === n);
+function holds({ held }: Watcher, requested: readonly (readonly [id: string, n: number])[]): boolean {
+  return held.size === requested.length && requested.every(([id, n]) => held.get(id) === n);
 }

@@ -1,6 +1,6 @@
 /**
  * Many subscribers in child programs, so that their cost is not measured as the server's. This file opens them,
- * collects reports of what they received, and closes them. Not here: the child program (crowd-program.ts).
+ * collects reports of what they received, and closes them.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,14 +8,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Wish } from './watcher.ts';
 
-export type Question =
-  | { readonly ask: 'open'; readonly wish: Wish; readonly count: number }
-  | { readonly ask: 'resume' }
-  | { readonly ask: 'changes' }
-  | { readonly ask: 'report'; readonly wanted: number }
-  | { readonly ask: 'behind'; readonly held: readonly (readonly [id: string, n: number])[] };
+export type Query =
+  | { readonly request: 'open'; readonly wish: Wish; readonly count: number }
+  | { readonly request: 'resume' }
+  | { readonly request: 'changes' }
+  | { readonly request: 'report'; readonly requested: number }
+  | { readonly request: 'behind'; readonly held: readonly (readonly [id: string, n: number])[] };
 
-/** What subscribers received since the last report; resets, closes and faults since the beginning. */
+/** What subscribers received since the last report; resets, closes and errors since the beginning. */
 export interface Report {
   readonly live: number;
   readonly changes: number;
@@ -29,7 +29,7 @@ export interface Report {
   readonly delays: Readonly<Record<string, number>>;
   readonly resets: Readonly<Record<string, number>>;
   readonly closes: Readonly<Record<string, number>>;
-  readonly faults: readonly string[];
+  readonly issues: readonly string[];
 }
 
 export class Crowd {
@@ -44,29 +44,29 @@ export class Crowd {
     const path = fileURLToPath(new URL('./crowd-program.ts', import.meta.url));
     const crowd = new Crowd(Array.from({ length: programs }, () => fork(path, { serialization: 'advanced' })));
     for (const program of crowd.#programs) {
-      await ask(program, { ask: 'open', wish, count: Math.ceil(count / programs) });
+      await request(program, { request: 'open', wish, count: Math.ceil(count / programs) });
     }
     return crowd;
   }
 
-  /** Subscribers that did not read begin to read. */
+  /** Subscribers that did not read start to read. */
   async resume(): Promise<void> {
-    await this.#all({ ask: 'resume' });
+    await this.#all({ request: 'resume' });
   }
 
-  /** Waits until so many changes have come since the last report, at most `forMs` milliseconds. */
+  /** Waits until this many changes have come since the last report, at most `forMs` milliseconds. */
   async changes(count: number, forMs: number): Promise<void> {
     const end = performance.now() + forMs;
     while (performance.now() < end) {
-      const answers = (await this.#all({ ask: 'changes' })) as number[];
-      if (answers.reduce((sum, one) => sum + one, 0) >= count) return;
+      const responses = (await this.#all({ request: 'changes' })) as number[];
+      if (responses.reduce((sum, one) => sum + one, 0) >= count) return;
       await pause(100);
     }
   }
 
-  /** @param wanted how many numbered writes each subscriber should have received */
-  async report(wanted: number): Promise<Report> {
-    const reports = (await this.#all({ ask: 'report', wanted })) as Report[];
+  /** @param requested how many numbered writes each subscriber should have received */
+  async report(requested: number): Promise<Report> {
+    const reports = (await this.#all({ request: 'report', requested })) as Report[];
     const sum = (of: (report: Report) => number) => reports.reduce((total, report) => total + of(report), 0);
     return {
       live: sum(({ live }) => live),
@@ -76,14 +76,14 @@ export class Crowd {
       delays: added(reports.map(({ delays }) => delays)),
       resets: added(reports.map(({ resets }) => resets)),
       closes: added(reports.map(({ closes }) => closes)),
-      faults: reports.flatMap(({ faults }) => faults),
+      issues: reports.flatMap(({ issues }) => issues),
     };
   }
 
   /** How many subscribers hold other documents than these. */
   async behind(held: ReadonlyMap<string, number>): Promise<number> {
-    const answers = (await this.#all({ ask: 'behind', held: [...held] })) as number[];
-    return answers.reduce((sum, one) => sum + one, 0);
+    const responses = (await this.#all({ request: 'behind', held: [...held] })) as number[];
+    return responses.reduce((sum, one) => sum + one, 0);
   }
 
   async close(): Promise<void> {
@@ -94,8 +94,8 @@ export class Crowd {
     }
   }
 
-  #all(question: Question): Promise<unknown[]> {
-    return Promise.all(this.#programs.map((program) => ask(program, question)));
+  #all(query: Query): Promise<unknown[]> {
+    return Promise.all(this.#programs.map((program) => request(program, query)));
   }
 }
 
@@ -123,15 +123,15 @@ export function delayAt(delays: Report['delays'], share: number): number {
   return Number(found?.[0] ?? Number.NaN) / 10;
 }
 
-async function ask(program: ChildProcess, question: Question): Promise<unknown> {
+async function request(program: ChildProcess, query: Query): Promise<unknown> {
   const other = new AbortController();
   const ended = once(program, 'exit', other).then(([code]) => {
     throw new Error(`A program of subscribers ended with ${code}`);
   });
-  const answer = once(program, 'message', other);
-  program.send(question);
-  const [said] = await Promise.race([answer, ended]).finally(() => {
-    for (const waiting of [answer, ended]) waiting.catch(() => {});
+  const response = once(program, 'message', other);
+  program.send(query);
+  const [said] = await Promise.race([response, ended]).finally(() => {
+    for (const waiting of [response, ended]) waiting.catch(() => {});
     other.abort();
   });
   return said;

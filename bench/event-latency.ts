@@ -1,7 +1,7 @@
 /**
  * The time from a write to its row in the event log. Documents are created over HTTP at a steady rate, and a tail in
- * this process (not the recorder's process) notes when each row arrives. For comparison, the bare handler gets the same
- * rate of writes; there only the time of its answers can be measured. `--rate 500 --rounds 5 --seconds 3`.
+ * this process (not the recorder's process) records when each row arrives. For comparison, the bare handler gets the
+ * same rate of writes; only its response times can be measured. `--rate 500 --rounds 5 --seconds 3`.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
@@ -36,35 +36,35 @@ try {
   programs.push(ours, reference);
   const mongo = await openMongo({ url: database.url, database: 'ours' });
   const tail = new Tail({ log: new EventLog(mongo.log, 'ours') });
-  const told = new Map<string, number>();
+  const reported = new Map<string, number>();
   tail.attach({
     rows: (rows) => {
       const now = performance.now();
-      for (const { key } of rows) if (key) told.set(String(BSON.deserialize(key)['_id']), now);
+      for (const { key } of rows) if (key) reported.set(String(BSON.deserialize(key)['_id']), now);
     },
   });
   await tail.start();
   console.log(
     `${machine()}, MongoDB ${database.version}, ${rate} writes/s for ${values.seconds} s, load ${loadavg()[0]}`,
   );
-  const rounds: { row: number; row99: number; answer: number; bare: number }[] = [];
+  const rounds: { row: number; row99: number; response: number; bare: number }[] = [];
   for (let round = 0; round <= Number(values.rounds); round++) {
     const sent = new Map<string, number>();
-    const answers = await writeSteadily(ours, rate, count, (id, at) => sent.set(id, at));
-    while ([...sent.keys()].some((id) => !told.has(id))) await pause(5);
-    const rows = [...sent].map(([id, at]) => (told.get(id) ?? Number.NaN) - at);
+    const responses = await writeSteadily(ours, rate, count, (id, at) => sent.set(id, at));
+    while ([...sent.keys()].some((id) => !reported.has(id))) await pause(5);
+    const rows = [...sent].map(([id, at]) => (reported.get(id) ?? Number.NaN) - at);
     const others = await writeSteadily(reference, rate, count, () => undefined);
-    // The first round is for warming up.
+    // The first round is a warm-up.
     if (round === 0) continue;
     const figures = {
       row: quantile(rows, 0.5),
       row99: quantile(rows, 0.99),
-      answer: quantile(answers, 0.5),
+      response: quantile(responses, 0.5),
       bare: quantile(others, 0.5),
     };
     rounds.push(figures);
     console.log(
-      `to the row p50 ${figures.row.toFixed(1)} p99 ${figures.row99.toFixed(1)} ms; answered p50 ${figures.answer.toFixed(1)} ms; bare handler answered p50 ${figures.bare.toFixed(1)} ms`,
+      `to the row p50 ${figures.row.toFixed(1)} p99 ${figures.row99.toFixed(1)} ms; response p50 ${figures.response.toFixed(1)} ms; bare handler response p50 ${figures.bare.toFixed(1)} ms`,
     );
   }
   console.log(`median of p50 to the row: ${median(rounds.map(({ row }) => row)).toFixed(1)} ms`);

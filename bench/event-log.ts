@@ -1,7 +1,7 @@
 /**
- * How many events a second the log can record, and how fast recording goes on after a recorder was killed, after one
- * was ended, and after the server was restarted. Not here: the time from a write to its row (event-latency.ts). The
- * load average is printed too, because other programs change the figures.
+ * How many events per second the log can record, and how fast recording continues after a recorder was killed, after
+ * one was ended, and after the server was restarted. The load average is printed too, because other programs change the
+ * figures.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -35,12 +35,12 @@ const nodes = new Map([['a', await start('a')]]);
 while ((await log.newest()) === null) await pause(20);
 nodes.set('b', await start('b'));
 const tail = new Tail({ log });
-const told = new Map<number, number>();
+const reported = new Map<number, number>();
 tail.attach({
   rows: (rows) => {
     const now = performance.now();
     for (const row of rows)
-      if (row.key && row.operation === 'insert') told.set(Number(BSON.deserialize(row.key)['_id']), now);
+      if (row.key && row.operation === 'insert') reported.set(Number(BSON.deserialize(row.key)['_id']), now);
   },
 });
 await tail.start();
@@ -60,10 +60,10 @@ for (let round = 0; round < ROUNDS; round += 1) {
     await things.insertMany(Array.from({ length: 1000 }, () => ({ _id: next++, at: 0, text })));
   }
   const written = performance.now() - from;
-  await until(() => told.has(first + count - 1));
+  await until(() => reported.has(first + count - 1));
   say('events per second, written in bulk', {
     written: Math.round((count / written) * 1000),
-    told: Math.round((count / (performance.now() - from)) * 1000),
+    reported: Math.round((count / (performance.now() - from)) * 1000),
   });
 }
 
@@ -71,7 +71,7 @@ for (const [what, deed] of [
   ['recorder killed (-9): next event after ms', async (child: ChildProcess) => void child.kill('SIGKILL')],
   ['recorder ended (SIGTERM): next event after ms', async (child: ChildProcess) => void child.kill('SIGTERM')],
   [
-    'server restarted: next event after it answers, ms',
+    'server restarted: next event after it responds, ms',
     async () => {
       await set.members[0]?.kill('SIGTERM');
       await set.members[0]?.start();
@@ -95,8 +95,8 @@ for (const [what, deed] of [
       ))
     )
       id = next++;
-    await until(() => told.has(id));
-    say(what, { ms: Math.round((told.get(id) ?? 0) - since) });
+    await until(() => reported.has(id));
+    say(what, { ms: Math.round((reported.get(id) ?? 0) - since) });
     if (child.exitCode !== null || child.signalCode !== null || what.startsWith('recorder'))
       nodes.set(name, await start(name));
     await pause(2000);

@@ -1,7 +1,8 @@
 /**
- * What functions cost: an endpoint against a bare route of Fastify, calls a second, host operations, a `before` on creates, the
- * memory of many plugins, and a server without any. Each comparison in turns in one run. CPU time is that of the server with the
- * process that runs the code. Options: `--rounds 5 --seconds 2 --only name`. Linux only: figures are read from /proc.
+ * What functions cost: an HTTP function against a bare route of Fastify, calls per second, host operations, a write
+ * hook on creates, the memory of many plugins, and a server without any. The two sides of each comparison alternate in
+ * one run. CPU time is that of the server with the process that runs the code. Options: `--rounds 5 --seconds 2 --only
+ * name`. Linux only: figures are read from /proc.
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
@@ -29,7 +30,10 @@ interface Source {
   readonly code: string;
 }
 
-/** What is measured: an endpoint that does nothing, one that asks the host three times, and a `before` that sets a member. */
+/**
+ * The measured functions: an HTTP function that does nothing, one with three host operations, and a write hook that
+ * sets a field.
+ */
 const MEASURED: Readonly<Record<string, Source>> = {
   hello: {
     use: { http: { method: 'GET', path: '/hello' } },
@@ -46,7 +50,7 @@ const MEASURED: Readonly<Record<string, Source>> = {
     };`,
   },
   stamp: {
-    use: { before: { collections: ['seen'], actions: ['create'] } },
+    use: { beforeWrite: { collections: ['seen'], actions: ['create'] } },
     code: `export default ({ document }) => ({ ...document, slug: document.title.toLowerCase() });`,
   },
 };
@@ -60,7 +64,7 @@ async function writePlugin(folder: string, name: string, sources: Readonly<Recor
 
 interface Figures {
   readonly perSecond: number;
-  /** Microseconds for one call, of the server and of what it has started. */
+  /** Microseconds per call, of the server and its child processes. */
   readonly cpu: number;
   readonly p50: number;
   readonly p99: number;
@@ -80,14 +84,14 @@ async function once({ program, next }: Side, connections: number, forMs: number)
   return { perSecond, cpu: cpu + rest, p50, p99 };
 }
 
-/** The medians of each side, in turns, after each has run hot. */
+/** The medians of each side, alternating, after a warm-up of each. */
 async function inTurns(sides: readonly Side[], connections: number): Promise<readonly Figures[]> {
   for (const side of sides) await once(side, 16, 3_000);
   const found = sides.map((): Figures[] => []);
   for (let round = 0; round < rounds; round++) {
     for (const [index, side] of sides.entries()) found[index]?.push(await once(side, connections, ms));
   }
-  const middle = (all: readonly Figures[], member: keyof Figures) => median(all.map((one) => one[member]));
+  const middle = (all: readonly Figures[], field: keyof Figures) => median(all.map((one) => one[field]));
   return found.map((all) => ({
     perSecond: middle(all, 'perSecond'),
     cpu: middle(all, 'cpu'),
@@ -101,8 +105,8 @@ function row(name: string, { perSecond, cpu, p50, p99 }: Figures): string {
   return name.padEnd(26) + cells.map((cell) => cell.padStart(11)).join('');
 }
 
-const bar = (what: string, figure: string, wanted: string, isMet: boolean) =>
-  console.log(`${isMet ? 'met   ' : 'MISSED'} ${what}: ${figure} (wanted ${wanted})`);
+const bar = (what: string, figure: string, requested: string, isMet: boolean) =>
+  console.log(`${isMet ? 'met   ' : 'MISSED'} ${what}: ${figure} (wanted ${requested})`);
 
 const get = (path: string) => (): Call => ({ method: 'GET', path });
 const post = (name: string) => (): Call => ({
@@ -122,12 +126,12 @@ const database = await startEmbedded({ folder: join(folder, 'mongo') });
 const programs: Program[] = [];
 const start = async (name: string, plugins: string) => {
   const program = await startOurs(database.url, name, {
-    MILLRACE_PLUGINS: plugins,
+    MILLRACE_PLUGINS_DIR: plugins,
   });
   programs.push(program);
   return program;
 };
-const wanted = (name: string) => name.includes(values.only);
+const required = (name: string) => name.includes(values.only);
 
 try {
   console.log(`${machine()}, MongoDB ${database.version}, load ${loadavg()[0]?.toFixed(1)}`);
@@ -144,7 +148,7 @@ try {
     ['', 'req/s', 'CPU µs', 'p50 ms', 'p99 ms'].map((cell, at) => cell.padStart(at === 0 ? 26 : 11)).join(''),
   );
 
-  if (wanted('endpoint')) {
+  if (required('endpoint')) {
     const sides = [
       { program: ours, next: get('/fn/hello') },
       { program: bare, next: get('/hello') },
@@ -165,14 +169,14 @@ try {
       bar('calls a second', busy.perSecond.toFixed(0), '≥ 3,000', busy.perSecond >= 3_000);
     }
   }
-  if (wanted('host')) {
+  if (required('host')) {
     const [three] = await inTurns([{ program: ours, next: get('/fn/three') }], 1);
     if (three) {
       console.log(row('three operations', three));
       bar('three operations of the host', `p50 ${three.p50.toFixed(2)} ms`, '≤ 3 ms', three.p50 <= 3);
     }
   }
-  if (wanted('before')) {
+  if (required('before')) {
     const sides = [
       { program: ours, next: post('seen') },
       { program: ours, next: post('unseen') },
@@ -185,36 +189,36 @@ try {
       bar('a before on a create', `p50 ${more.toFixed(2)} ms more`, '≤ 1 ms', more <= 1);
     }
   }
-  if (wanted('memory')) {
+  if (required('memory')) {
     const crowd = await start('many', many);
     for (let round = 0; round < 3; round++) {
       for (let n = 0; n < PLUGINS; n++) {
-        const answer = await fetch(`${crowd.base}/fn/many/${n}`);
-        if (answer.status !== 200) throw new Error(`many${n} answered ${answer.status}: ${await answer.text()}`);
+        const response = await fetch(`${crowd.base}/fn/many/${n}`);
+        if (response.status !== 200) throw new Error(`many${n} answered ${response.status}: ${await response.text()}`);
       }
     }
     const used = descendants(crowd.child.pid ?? 0).map(residentBytes);
     const most = Math.max(...used) / MIB;
     bar(`${PLUGINS} plugins in ${used.length} runner`, `${most.toFixed(0)} MB`, '≤ 400 MB', most <= 400);
   }
-  if (wanted('none')) await withoutPlugins();
+  if (required('none')) await withoutPlugins();
 } finally {
   await Promise.all(programs.map((program) => program.stop()));
   await database.stop();
   await rm(folder, { recursive: true, force: true });
 }
 
-/** A server without plugins against one that runs no functions at all: how long it takes to start, and what it holds. */
+/** A server without plugins against one that runs no functions at all: how long it takes to start, and its memory. */
 async function withoutPlugins(): Promise<void> {
   const none = join(folder, 'none');
   await mkdir(none, { recursive: true });
   const starts: { on: number[]; off: number[] } = { on: [], off: [] };
   const held: { on: number[]; off: number[] } = { on: [], off: [] };
-  // The first start makes the database; it does not count.
+  // The first start creates the database; it does not count.
   for (let round = 0; round <= rounds; round++) {
     for (const mode of ['on', 'off'] as const) {
       const begun = performance.now();
-      const program = await startOurs(database.url, 'none', { MILLRACE_PLUGINS: none, MILLRACE_FUNCTIONS: mode });
+      const program = await startOurs(database.url, 'none', { MILLRACE_PLUGINS_DIR: none, MILLRACE_FUNCTIONS: mode });
       if (round > 0) starts[mode].push(performance.now() - begun);
       held[mode].push(residentBytes(program.child.pid ?? 0) / MIB);
       const started = descendants(program.child.pid ?? 0).length;

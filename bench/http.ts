@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: Millrace over HTTP against the bare handler in bench/bare.ts, by turns in the same run on the same
- * MongoDB. Prints medians and ratios: throughput above 1 and CPU below 1 mean that Millrace is better. Options:
+ * `npm run bench`: Millrace over HTTP against the bare handler in bench/bare.ts, alternating in the same run on the
+ * same MongoDB. Prints medians and ratios: throughput above 1 and CPU below 1 mean that Millrace is better. Options:
  * `--rounds 5 --seconds 2 --only name`. Linux only: CPU time is read from /proc.
  */
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -53,21 +53,21 @@ interface Read {
 function readAll(url: string): Promise<Read> {
   return new Promise((resolve, reject) => {
     const started = performance.now();
-    const request = http.get(url, { agent: false }, (answer) => {
+    const request = http.get(url, { agent: false }, (response) => {
       let firstByteMs = 0;
       let bytes = 0;
-      answer.on('data', (chunk: Buffer) => {
+      response.on('data', (chunk: Buffer) => {
         if (bytes === 0) firstByteMs = performance.now() - started;
         bytes += chunk.length;
       });
-      answer.once('error', reject);
-      answer.once('end', () => resolve({ firstByteMs, bytes, totalMs: performance.now() - started }));
+      response.once('error', reject);
+      response.once('end', () => resolve({ firstByteMs, bytes, totalMs: performance.now() - started }));
     });
     request.once('error', reject);
   });
 }
 
-/** What the hook in the program (loop-delay.ts) has measured since the last call. */
+/** The measurements of the hook in the program (loop-delay.ts) since the last call. */
 async function loopDelay({ child, output }: Program): Promise<{ p50: number; p99: number; max: number }> {
   const before = output().length;
   child.kill('SIGUSR2');
@@ -81,7 +81,7 @@ async function loopDelay({ child, output }: Program): Promise<{ p50: number; p99
 const mb = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
 const ms = (time: number) => `${time.toFixed(0)} ms`;
 
-/** Measures a program that has answered only one small request so far. */
+/** Measures a program that has handled only one small request so far. */
 async function measure(program: Program): Promise<void> {
   const pid = program.child.pid ?? 0;
   const list = `${program.url}/api/flights`;

@@ -89,8 +89,8 @@ export class LiveSocket {
 }
 
 /**
- * The length of the first frame's payload, and of the bytes before the payload; infinite if too few bytes have come to
- * know it.
+ * The length of the first frame's payload, and of the bytes before the payload; infinite if too few bytes have arrived
+ * to determine it.
  */
 function lengthOf(bytes: Buffer): [length: number, head: number] {
   const short = (bytes[1] ?? 0) & 127;

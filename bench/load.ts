@@ -1,7 +1,7 @@
 /**
- * Load on one server over kept-alive connections: each sends its next request when the last one is answered. It counts
- * answers, their times, and the CPU time that the server's process spent on them. It speaks HTTP/1.1 over plain sockets
- * and parses as little as possible: a full HTTP client would take more CPU time than the server.
+ * Load on one server over kept-alive connections: each sends its next request after the last response. It counts
+ * responses, their times, and the CPU time that the server's process used for them. It speaks HTTP/1.1 over plain
+ * sockets and parses as little as possible: a full HTTP client would take more CPU time than the server.
  */
 import { connect, type Socket } from 'node:net';
 import { cpuSeconds } from './usage.ts';
@@ -36,7 +36,7 @@ export async function load(
 ): Promise<Figures> {
   const { hostname, port } = new URL(base);
   const open = await Promise.all(Array.from({ length: connections }, () => Connection.to(hostname, Number(port))));
-  // Node accepts one connection in each turn of its event loop, so the times of the first answers include waiting to be
+  // Node accepts one connection in each turn of its event loop, so the first response times include waiting to be
   // accepted. They are not counted.
   await Promise.all(open.map((connection) => connection.send(next())));
   const times: number[] = [];
@@ -63,7 +63,7 @@ export async function load(
 /** One kept-alive connection with one request at a time. */
 export class Connection {
   readonly #socket: Socket;
-  readonly #answer = new AnswerEnd();
+  readonly #response = new ResponseEnd();
   #settle: { resolve: () => void; reject: (error: Error) => void } | null = null;
   #call: Call | null = null;
 
@@ -81,7 +81,7 @@ export class Connection {
     return new Connection(socket);
   }
 
-  /** Resolves when the whole answer has come; rejects when its status is not a success. */
+  /** Resolves when the whole response has arrived; rejects if its status is not a success. */
   send(call: Call): Promise<void> {
     const { method, path, body = '', token } = call;
     const credential = token === undefined ? '' : `Authorization: Bearer ${token}\r\n`;
@@ -100,7 +100,7 @@ export class Connection {
   }
 
   #read(chunk: Buffer): void {
-    const status = this.#answer.take(chunk);
+    const status = this.#response.take(chunk);
     if (status === null) return;
     const settle = this.#settle;
     this.#settle = null;
@@ -109,15 +109,17 @@ export class Connection {
   }
 }
 
-/** Finds the end of one answer after the other, by its length or by the last of its chunks (RFC 9112, sections 6 and 7). */
-class AnswerEnd {
+/**
+ * Finds the ends of consecutive responses, by their length or by the last of their chunks (RFC 9112, sections 6 and 7).
+ */
+class ResponseEnd {
   #head = '';
   #status = 0;
-  /** Bytes that are still to come; null if the answer is chunked, -1 before its head is complete. */
+  /** Bytes that are still to come; null if the response is chunked, -1 before its head is complete. */
   #left: number | null = -1;
   #tail = '';
 
-  /** The status of the answer that this chunk completes, or null. */
+  /** The status of the response that this chunk completes, or null. */
   take(chunk: Buffer): number | null {
     let body = chunk;
     if (this.#left === -1) {

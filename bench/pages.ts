@@ -1,6 +1,6 @@
 /**
  * Pages by key over HTTP: page 1, page 2 and page 10,000 of 20 documents each, sorted by a field with an index and by
- * the id, in turns. Prints medians and ratios to page 1. Options: `--rounds 5 --seconds 1`. Linux only.
+ * the id, alternating. Prints medians and ratios to page 1. Options: `--rounds 5 --seconds 1`. Linux only.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -34,16 +34,16 @@ async function seed(url: string): Promise<void> {
   await client.close();
 }
 
-/** The cursor after so many documents. A cursor is valid for any limit. */
+/** The cursor after this many documents. A cursor is valid for any limit. */
 async function cursorBehind(base: string, sort: string, documents: number): Promise<string> {
   let cursor = '';
   for (let left = documents; left > 0; left -= 1_000) {
-    const answer = await fetch(
+    const response = await fetch(
       `${base}/api/items?${sort}limit=${Math.min(1_000, left)}${cursor && `&cursor=${cursor}`}`,
     );
-    await answer.arrayBuffer();
-    cursor = answer.headers.get('millrace-next') ?? '';
-    if (cursor === '') throw new Error(`No page follows: ${answer.status}`);
+    await response.arrayBuffer();
+    cursor = response.headers.get('millrace-next') ?? '';
+    if (cursor === '') throw new Error(`There is no next page: ${response.status}`);
   }
   return cursor;
 }

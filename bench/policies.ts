@@ -25,11 +25,11 @@ async function signedIn(program: Program): Promise<string> {
   const owner = await signIn(program);
   const policy = {
     name: 'Clerks read what is not paid',
-    collections: ['items'],
+    resources: ['items'],
     actions: ['read'],
     principals: { roles: ['clerk'] },
     effect: 'allow',
-    where: { paid: false },
+    filter: { paid: false },
   };
   await post(program, '/admin/policies', policy, owner);
   await post(program, '/admin/users', { username: 'clerk', password: PASSWORD, roles: ['clerk'] }, owner);

@@ -1,13 +1,16 @@
-/** Millrace in production mode for a benchmark, with an owner who sets it up. Not here: starting it (programs.ts). */
+/** Millrace in production mode for a benchmark, with an administrator. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Program, startOurs } from './programs.ts';
 
-/** The password of every account of a benchmark. */
+/** The password of every user of a benchmark. */
 export const PASSWORD = 'a password for the benchmark';
-const OWNER = 'owner@example.com';
+const ADMIN = 'owner@example.com';
 
-/** Starts it on a database of a running MongoDB, without a limit of requests. @param folder keeps the owner's password */
+/**
+ * Starts it on a database of a running MongoDB, without rate limits.
+ * @param folder stores the administrator's password
+ */
 export async function startProduction(mongodb: string, database: string, folder: string): Promise<Program> {
   const secret = join(folder, 'password');
   await writeFile(secret, PASSWORD, { mode: 0o600 });
@@ -15,25 +18,25 @@ export async function startProduction(mongodb: string, database: string, folder:
     MILLRACE_MODE: 'production',
     HOST: '127.0.0.1',
     MILLRACE_PUBLIC_URL: 'http://127.0.0.1',
-    MILLRACE_OWNER_EMAIL: OWNER,
-    MILLRACE_OWNER_PASSWORD_FILE: secret,
-    MILLRACE_RATE_PRINCIPAL: '100000000',
+    MILLRACE_ADMIN_EMAIL: ADMIN,
+    MILLRACE_ADMIN_PASSWORD_FILE: secret,
+    MILLRACE_RATE_LIMIT_PRINCIPAL: '100000000',
   });
 }
 
-/** The access token of the owner, or of another account. */
-export async function signIn(program: Program, username = OWNER): Promise<string> {
+/** The access token of the administrator, or of another user. */
+export async function signIn(program: Program, username = ADMIN): Promise<string> {
   return String((await post(program, '/auth/login', { username, password: PASSWORD }))['accessToken']);
 }
 
-/** The JSON that a POST is answered with. */
+/** The JSON response of a POST. */
 export async function post(
   program: Program,
   path: string,
   body: object,
   token?: string,
 ): Promise<Record<string, unknown>> {
-  const answer = await fetch(program.base + path, {
+  const response = await fetch(program.base + path, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
@@ -41,6 +44,6 @@ export async function post(
     },
     body: JSON.stringify(body),
   });
-  if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${await answer.text()}`);
-  return (await answer.json()) as Record<string, unknown>;
+  if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
+  return (await response.json()) as Record<string, unknown>;
 }

@@ -1,4 +1,4 @@
-/** Servers that a benchmark starts: Millrace or a reference, each in a process of its own that prints its address. */
+/** Servers that a benchmark starts: Millrace or a reference, each in a process of its own that prints its URL. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
@@ -25,13 +25,13 @@ export function startBare(mongodb: string, database: string): Promise<Program> {
   return startProgram([fileURLToPath(new URL('./bare.ts', import.meta.url)), mongodb, database], {});
 }
 
-/** Starts a server that takes webhooks. */
+/** Starts a server that receives webhooks. */
 export function startWebhookReceiver(): Promise<Program> {
   return startProgram([fileURLToPath(new URL('./webhook-receiver.ts', import.meta.url))], {});
 }
 
 /**
- * Starts a program with this Node and waits until it prints its address.
+ * Starts a program with this Node and waits until it prints its URL.
  * @param words the script and its arguments
  * @param env settings that are added to those of this process
  */

@@ -22,15 +22,15 @@ const { values } = parseArgs({
 });
 const [sockets, writes] = [Number(values.sockets), Number(values.writes)];
 const SOCKETS_A_PROGRAM = 2_500;
-/** Long enough to collect the garbage that opening the sockets has left. */
+/** Long enough to collect the garbage of opening the sockets. */
 const SETTLE_MS = 5_000;
 const ARRIVED_MS = 30_000;
 
 const folder = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
 const database = await startEmbedded({ folder });
 const program = await startOurs(database.url, 'ours', {
-  MILLRACE_CONNECTIONS_PER_ADDRESS: '100000',
-  MILLRACE_LIVE_CLIENTS: '100000',
+  MILLRACE_MAX_CONNECTIONS_PER_IP: '100000',
+  MILLRACE_MAX_LIVE_CLIENTS: '100000',
 });
 try {
   console.log(`${machine()}, MongoDB ${database.version}, load ${loadavg()[0]}`);
@@ -58,17 +58,17 @@ try {
   for (let n = 1; n <= writes; n++) {
     await put(n);
     await crowd.changes(sockets, ARRIVED_MS);
-    const told = await crowd.report(1);
-    lacking += told.lacking;
-    delays.push(delayAt(told.delays, 1));
+    const reported = await crowd.report(1);
+    lacking += reported.lacking;
+    delays.push(delayAt(reported.delays, 1));
   }
   const cpu = ((cpuSeconds(pid) - used) * 1e6) / (writes * sockets);
   console.log(
     `write → the last of ${sockets} subscribers: p50 ${median(delays).toFixed(1)} ms, p99 ${quantile(delays, 0.99).toFixed(1)} ms`,
   );
-  console.log(`  ${lacking} frames lacking, CPU ${cpu.toFixed(1)} µs a delivery, the write included`);
-  const { live, resets, closes, faults } = await crowd.report(0);
-  console.log(`  ${live} live at the end`, { resets, closes, faults });
+  console.log(`  ${lacking} frames missing, CPU ${cpu.toFixed(1)} µs a delivery, the write included`);
+  const { live, resets, closes, issues } = await crowd.report(0);
+  console.log(`  ${live} live at the end`, { resets, closes, issues });
   connection.close();
   await crowd.close();
 } finally {

@@ -1,9 +1,8 @@
 /**
- * What live data costs, compared with references in the same run: one event sent to many sockets (the references:
+ * The cost of realtime, compared with references in the same run: one event sent to many sockets (the references:
  * `JSON.stringify` and `send` for each client, and one prepared frame written to all), bursts in one write, and
- * matching an event with many subscriptions. All ways send the same members. Measured is CPU time of this process, as
- * medians of rounds; the ways take turns event by event. `--sockets 1000`. Not here: latency under load
- * (subscribers.ts).
+ * matching an event with many subscriptions. All ways send the same fields. Measured is CPU time of this process, as
+ * medians of rounds; the ways alternate event by event. `--sockets 1000`.
  */
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
@@ -17,14 +16,14 @@ import { EMPTY_ROW, type LogRow } from '../src/events/log/row.ts';
 import { Account, ByteBudget, byteBounds } from '../src/kernel/memory/byte-budget.ts';
 import { Policies } from '../src/policies/policies.ts';
 import { parseQueryJson } from '../src/query/parse/parse-query.ts';
-import { LiveQuery } from '../src/realtime/answer/live-query.ts';
-import { toLiveQuestion, toRequestedQuestion } from '../src/realtime/answer/live-question.ts';
-import { RowView } from '../src/realtime/answer/row-view.ts';
-import type { SnapshotStore } from '../src/realtime/answer/snapshot-store.ts';
 import type { GroupMember } from '../src/realtime/hub/group.ts';
 import { GroupIndex } from '../src/realtime/hub/group-index.ts';
 import { indexKeyOfFilter } from '../src/realtime/hub/index-key.ts';
 import { RowBatch } from '../src/realtime/hub/row-batch.ts';
+import { LiveQuery } from '../src/realtime/result/live-query.ts';
+import { toLiveQuery, toRequestedQuery } from '../src/realtime/result/live-query-spec.ts';
+import { RowView } from '../src/realtime/result/row-view.ts';
+import type { SnapshotStore } from '../src/realtime/result/snapshot-store.ts';
 import { socketFrame } from '../src/realtime/wire/frames.ts';
 import { FlushScheduler, SendQueue } from '../src/realtime/wire/send-queue.ts';
 import { machine, median } from './rounds.ts';
@@ -33,7 +32,7 @@ const { values } = parseArgs({ options: { sockets: { type: 'string', default: '1
 const SOCKETS = Number(values.sockets);
 const EVENTS = 10;
 const BURST = 10;
-/** The same number of rounds before is for warming up, here and below. */
+/** An equal number of rounds before is a warm-up, here and below. */
 const ROUNDS = 21;
 const MATCH_EVENTS = 200;
 
@@ -43,7 +42,7 @@ const account = new Account(new ByteBudget(byteBounds({ bytes: null, bytesPerCli
 const noStore = {} as SnapshotStore;
 const live = (query: object) =>
   new LiveQuery(
-    toLiveQuestion(parseCollectionName('todos'), toRequestedQuestion(parseQueryJson(query), false, new Date()), scope),
+    toLiveQuery(parseCollectionName('todos'), toRequestedQuery(parseQueryJson(query), false, new Date()), scope),
     noStore,
     account,
   );
@@ -75,7 +74,7 @@ async function cpu(work: () => void | Promise<void>): Promise<number> {
   return used.user + used.system;
 }
 
-/** Sockets whose other ends are read by a child process, so that only the writing is measured here. */
+/** Sockets whose other ends a child process reads, so that only the writing is measured here. */
 async function lines(): Promise<{ sockets: Socket[]; clients: WebSocket[]; close: () => void }> {
   const { spawn } = await import('node:child_process');
   const http = createHttpServer();
@@ -119,9 +118,9 @@ async function fanOut(): Promise<void> {
   const { sockets, clients, close } = await lines();
   const turns = new FlushScheduler();
   const book = new GroupIndex();
-  const answer = live({});
+  const response = live({});
   for (const socket of sockets) {
-    const member: GroupMember = {
+    const field: GroupMember = {
       id: 's1',
       queue: new SendQueue(socket, turns, account),
       after: 0,
@@ -130,28 +129,28 @@ async function fanOut(): Promise<void> {
       reset: () => {},
       lag: () => {},
     };
-    book.join(member, answer, null);
+    book.join(field, response, null);
   }
   let number = 1;
   const ours = async (burst: number) => {
     const batch = new RowBatch(book, console.error);
     await batch.judge(Array.from({ length: burst }, () => rowOf(++number)));
-    batch.tell();
+    batch.report();
   };
   /** The message that a simple implementation would send for a row. */
   const message = () => {
     const row = rowOf(++number);
-    const { _id: documentId, ...members } = BSON.deserialize(row.after ?? Buffer.alloc(0));
-    const document = { id: documentId, ...members };
-    const told = { type: 'change', id: 's1', op: 'update', documentId, document, changed: ['title'] };
-    return { ...told, event: `${row.epoch}-${row.number}`, at: row.wall.toISOString() };
+    const { _id: documentId, ...fields } = BSON.deserialize(row.after ?? Buffer.alloc(0));
+    const document = { id: documentId, ...fields };
+    const reported = { type: 'change', id: 's1', op: 'update', documentId, document, changed: ['title'] };
+    return { ...reported, event: `${row.epoch}-${row.number}`, at: row.wall.toISOString() };
   };
   const ways = {
     ours: () => ours(1),
     burst: () => ours(BURST),
     each: () => {
-      const told = message();
-      for (const client of clients) client.send(JSON.stringify(told));
+      const reported = message();
+      for (const client of clients) client.send(JSON.stringify(reported));
     },
     shared: () => {
       const frame = socketFrame([Buffer.from(JSON.stringify(message()))]);
@@ -166,7 +165,7 @@ async function fanOut(): Promise<void> {
       used[name] += await cpu(ways[name]);
       await drained(sockets);
     };
-    // By turns, event by event: other work of the machine disturbs all ways equally.
+    // Alternating, event by event: other work of the machine disturbs all ways equally.
     for (let event = 0; event < EVENTS; event++) {
       for (const name of names) await add(name);
       if (event % BURST === 0) await add('burst');
@@ -183,12 +182,12 @@ async function fanOut(): Promise<void> {
   console.log(`  ten events in one write, of ten writes: ${ratio(({ ours, burst }) => burst / ours)} (target ≤ 0.4)`);
 }
 
-async function matching(name: string, questions: readonly object[], target: string): Promise<void> {
+async function matching(name: string, queries: readonly object[], target: string): Promise<void> {
   const book = new GroupIndex();
   const queue = { push: () => {} } as unknown as SendQueue;
-  for (const query of questions) {
-    const answer = live(query);
-    const member: GroupMember = {
+  for (const query of queries) {
+    const response = live(query);
+    const field: GroupMember = {
       id: 's',
       queue,
       after: 0,
@@ -197,7 +196,7 @@ async function matching(name: string, questions: readonly object[], target: stri
       reset: () => {},
       lag: () => {},
     };
-    book.join(member, answer, indexKeyOfFilter(answer.question.filter));
+    book.join(field, response, indexKeyOfFilter(response.query.filter));
   }
   let number = 1;
   let hits = 0;
@@ -209,7 +208,7 @@ async function matching(name: string, questions: readonly object[], target: stri
     const used = await cpu(() => {
       for (const view of views) {
         book.concerned(view, ({ live }) => {
-          const { match } = (live as LiveQuery).question;
+          const { match } = (live as LiveQuery).query;
           if (match(view.before ?? {}) !== match(view.after ?? {})) hits += 1;
         });
       }
@@ -217,7 +216,7 @@ async function matching(name: string, questions: readonly object[], target: stri
     if (round >= ROUNDS) times.push(used / views.length);
   }
   console.log(
-    `matching, ${questions.length} ${name}: ${median(times).toFixed(1)} µs an event (${target}; ${hits} moved)`,
+    `matching, ${queries.length} ${name}: ${median(times).toFixed(1)} µs an event (${target}; ${hits} moved)`,
   );
 }
 

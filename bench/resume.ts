@@ -1,5 +1,5 @@
 /**
- * How long resuming takes: after many changes of other collections, and after a thousand missed changes, in a row or
+ * How long resuming takes: after many changes of other collections, and after a thousand missed changes, consecutive or
  * spread among others. `--foreign 20000 --tries 40`; the recorded figures are of 1,000,000.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -15,7 +15,7 @@ import { machine } from './rounds.ts';
 import { quantile } from './steady.ts';
 
 const { values } = parseArgs({
-  options: { foreign: { type: 'string', default: '20000' }, tries: { type: 'string', default: '40' } },
+  options: { foreign: { type: 'string', default: '20000' }, attempts: { type: 'string', default: '40' } },
 });
 const foreign = Number(values.foreign);
 const MISSED = 1_000;
@@ -37,7 +37,7 @@ interface Frame {
 const numberOf = (position = ''): number => Number(position.split('-')[1]);
 
 /** Subscribes and collects frames up to the last one. The time is measured from the request to that frame. */
-async function ask(base: string, since: string | null, isEnd: (frame: Frame) => boolean) {
+async function request(base: string, since: string | null, isEnd: (frame: Frame) => boolean) {
   const socket = await LiveSocket.open(base);
   const frames: Frame[] = [];
   socket.send({ type: 'hello' });
@@ -86,20 +86,20 @@ try {
   const mark = async (): Promise<string> => {
     const id = `d${next}`;
     let written = false;
-    const told = ask(base, null, (frame) => {
+    const reported = request(base, null, (frame) => {
       if (frame.type === 'live' && !written) {
         written = true;
         insert(todos, 1).catch(console.error);
       }
       return frame.documentId === id;
     });
-    return (await told).frames.at(-1)?.event ?? '';
+    return (await reported).frames.at(-1)?.event ?? '';
   };
-  const tries = async (name: string, since: string, missed: number, count: number) => {
+  const attempts = async (name: string, since: string, missed: number, count: number) => {
     const times: number[] = [];
     let wrong = 0;
     for (let run = 0; run < count; run++) {
-      const { ms, frames } = await ask(base, since, ({ type }) => type === 'live');
+      const { ms, frames } = await request(base, since, ({ type }) => type === 'live');
       const changes = frames.filter(({ type }) => type === 'change').map(({ event }) => numberOf(event));
       const rises = changes.every((number, index) => index === 0 || number > (changes[index - 1] ?? 0));
       if (frames[0]?.from !== 'resume' || changes.length !== missed || !rises) wrong += 1;
@@ -112,22 +112,22 @@ try {
   const start = await mark();
   await insert(todos, MISSED - 1);
   const near = await mark();
-  await tries(`${MISSED} missed`, start, MISSED, Number(values.tries));
+  await attempts(`${MISSED} missed`, start, MISSED, Number(values.attempts));
   const begun = performance.now();
   await insert(others, foreign);
   const far = await mark();
   const seconds = (performance.now() - begun) / 1_000;
   const passed = numberOf(far) - numberOf(near) - 1;
   console.log(
-    `${passed} changes of others recorded in ${seconds.toFixed(0)} s, ${(passed / seconds).toFixed(0)} a second`,
+    `${passed} changes of others recorded in ${seconds.toFixed(0)} s, ${(passed / seconds).toFixed(0)} per second`,
   );
-  await tries(`1 missed behind ${passed} of others`, near, 1, Math.min(10, Number(values.tries)));
+  await attempts(`1 missed behind ${passed} of others`, near, 1, Math.min(10, Number(values.attempts)));
   for (let n = 1; n < MISSED; n++) {
     await insert(others, foreign / MISSED / 10);
     await insert(todos, 1);
   }
   await mark();
-  await tries(`${MISSED} missed among ${foreign / 10} of others`, far, MISSED, Number(values.tries));
+  await attempts(`${MISSED} missed among ${foreign / 10} of others`, far, MISSED, Number(values.attempts));
 } finally {
   await client.close();
   await program.stop();

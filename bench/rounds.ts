@@ -1,12 +1,12 @@
 /**
- * Compares two ways of a pure computation: both run by turns in the same run, and the medians of the rounds are
- * compared. Time is CPU time of this process, so a busy machine disturbs less. Absolute times are only valid for the
- * machine that is printed; the ratios can be compared between machines.
+ * Compares two ways of a pure computation: both alternate in the same run, and the medians of the rounds are compared.
+ * Time is CPU time of this process, so a busy machine disturbs less. Absolute times are only valid for the printed
+ * machine; the ratios can be compared between machines.
  */
 import { cpus, totalmem } from 'node:os';
 import { cpuUsage } from 'node:process';
 
-/** One way to do the job once; what it returns is used, so that no compiler removes the work. */
+/** One way to do the job once; its return value is used, so that no compiler removes the work. */
 export interface Way {
   readonly name: string;
   readonly once: () => unknown;
@@ -26,7 +26,7 @@ export function machine(): string {
   return `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, ${memory} GiB, Node ${process.version}, ${new Date().toISOString()}`;
 }
 
-/** Compares two ways by the medians of so many rounds of about `roundMs` each, after one round for warming up. */
+/** Compares two ways by the medians of this many rounds of about `roundMs` each, after one warm-up round. */
 export function compare(ours: Way, reference: Way, rounds = 5, roundMs = 400): Comparison {
   const times: [number[], number[]] = [[], []];
   for (let round = 0; round <= rounds; round++) {

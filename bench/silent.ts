@@ -1,6 +1,6 @@
 /**
- * What subscribers that never read cost the others and the server, while documents of 1 KB are changed straight in the
- * database: measured without them, with them, and without them again. In the end they begin to read, and must then hold
+ * What subscribers that never read cost the others and the server, while documents of 1 KB are changed directly in the
+ * database: measured without them, with them, and without them again. In the end they start to read, and must then have
  * what is stored. `--silent 100 --others 20 --rate 1000 --seconds 5`; the recorded figures are of 60 seconds.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -57,7 +57,7 @@ async function write(items: Collection<Item>, seconds: number): Promise<number> 
 
 const folder = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
 const database = await startEmbedded({ folder });
-const program = await startOurs(database.url, 'ours', { MILLRACE_CONNECTIONS_PER_ADDRESS: '100000' });
+const program = await startOurs(database.url, 'ours', { MILLRACE_MAX_CONNECTIONS_PER_IP: '100000' });
 const client = new MongoClient(database.url);
 try {
   console.log(`${machine()}, MongoDB ${database.version}, load ${loadavg()[0]}`);
@@ -86,10 +86,10 @@ try {
     clearInterval(timer);
     return { ...(await readers.report(count)), grown: most - start, used: cpuSeconds(pid) - cpu };
   };
-  const show = (name: string, { lacking, repeated, delays, grown, used, resets, closes, faults }: typeof without) => {
+  const show = (name: string, { lacking, repeated, delays, grown, used, resets, closes, issues }: typeof without) => {
     console.log(`${name}: ${shownDelays(delays)}, ${lacking} lacking, ${repeated} repeated`);
     console.log(`  growth ${(grown / 1e6).toFixed(0)} MB, CPU ${((100 * used) / Number(values.seconds)).toFixed(0)} %`);
-    if (faults.length + Object.keys({ ...resets, ...closes }).length > 0) console.log({ resets, closes, faults });
+    if (issues.length + Object.keys({ ...resets, ...closes }).length > 0) console.log({ resets, closes, issues });
   };
   const seconds = Number(values.seconds);
   show('warming up', await stretch(Math.max(5, seconds / 3)));
@@ -106,11 +106,11 @@ try {
     await pause(250);
     behind = await mute.behind(stored);
   }
-  const { changes, resets, closes, faults } = await mute.report(0);
+  const { changes, resets, closes, issues: causes } = await mute.report(0);
   console.log(
-    `they read: after ${((performance.now() - begun) / 1e3).toFixed(1)} s ${behind} do not hold what is stored`,
+    `they read: after ${((performance.now() - begun) / 1e3).toFixed(1)} s ${behind} do not have what is stored`,
   );
-  console.log('  ', { changes, resets, closes, faults });
+  console.log('  ', { changes, resets, closes, causes });
   await mute.close();
   const again = await stretch(seconds);
   show('without again', again);

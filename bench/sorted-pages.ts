@@ -1,6 +1,6 @@
 /**
- * Pages of a program in production mode whose caller has an API key and a policy that filters and hides a member,
- * against the bare handler: sorted by an index without the id, as other programs make them, and pages where nearly
+ * Pages of a program in production mode whose caller has an API key and a policy that filters and hides a field,
+ * against the bare handler: sorted by an index without the id, as other programs create them, and pages where nearly
  * every request is different. `--rounds 5 --seconds 2 --only name`. Linux only: CPU time is read from /proc.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -45,16 +45,16 @@ async function seed(url: string, database: string): Promise<void> {
   await client.close();
 }
 
-/** An API key with a role that may read by a policy with a filter and hidden members. */
+/** An API key with a role that may read by a policy with a filter and hidden fields. */
 async function keyOf(program: Program): Promise<string> {
   const owner = await signIn(program);
   const policy = {
     name: 'Shops read',
-    collections: ['items'],
+    resources: ['items'],
     actions: ['read'],
     principals: { roles: ['shop'] },
     effect: 'allow',
-    where: { seq: { $gte: 0 } },
+    filter: { seq: { $gte: 0 } },
     fields: { read: ['*', '-secret'] },
   };
   await post(program, '/admin/policies', policy, owner);

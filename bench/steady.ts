@@ -6,10 +6,10 @@ import type { Program } from './programs.ts';
 const CONNECTIONS = 32;
 
 /**
- * Creates documents in `items`. Each holds its number, and its planned time in milliseconds since 1970.
- * @param rate documents a second
+ * Creates documents in `items`. Each contains its number, and its planned time in milliseconds since 1970.
+ * @param rate documents per second
  * @param onSend called with the id of each document and its planned time, in milliseconds of the monotonic clock
- * @returns for each write the milliseconds from its planned time to its answer
+ * @returns for each write the milliseconds from its planned time to its response
  */
 export async function writeSteadily(
   program: Program,

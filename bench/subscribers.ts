@@ -22,17 +22,17 @@ const { values } = parseArgs({
 });
 const subscribers = Number(values.subscribers);
 const rate = Number(values.rate);
-/** Seconds of warming up. */
+/** Seconds of the warm-up. */
 const WARM_S = 3;
 const ARRIVED_MS = 30_000;
 
 const folder = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
 const database = await startEmbedded({ folder });
-const program = await startOurs(database.url, 'ours', { MILLRACE_CONNECTIONS_PER_ADDRESS: '100000' });
+const program = await startOurs(database.url, 'ours', { MILLRACE_MAX_CONNECTIONS_PER_IP: '100000' });
 try {
   console.log(`${machine()}, MongoDB ${database.version}, load ${loadavg()[0]}`);
   const pid = program.child.pid ?? 0;
-  // All subscribers share this answer. It only grows, and is never read from the database again.
+  // All subscribers share this result. It only grows, and is never read from the database again.
   const query = { filter: { n: { $gte: 0 } } };
   const crowd = await Crowd.open({ base: program.base, collection: 'items', query }, subscribers);
   const run = async (seconds: number) => {
@@ -44,13 +44,13 @@ try {
     return { ...(await crowd.report(count)), used };
   };
   await run(WARM_S);
-  const { changes, lacking, repeated, delays, used, live, resets, closes, faults } = await run(Number(values.seconds));
+  const { changes, lacking, repeated, delays, used, live, resets, closes, issues } = await run(Number(values.seconds));
   console.log(`${subscribers} subscribers, ${rate} writes/s for ${values.seconds} s: ${changes} frames arrived`);
-  console.log(`  ${lacking} lacking, ${repeated} repeated or out of order, ${live} live at the end`);
+  console.log(`  ${lacking} missing, ${repeated} repeated or out of order, ${live} live at the end`);
   console.log(`  from when a write was due to its frame: ${shownDelays(delays)}`);
   console.log(`  CPU of the server ${((used * 1e6) / changes).toFixed(2)} µs a frame, writes and log included`);
   console.log(`  that is ${((100 * used) / Number(values.seconds)).toFixed(0)} % of a core`);
-  if (faults.length > 0 || Object.keys({ ...resets, ...closes }).length > 0) console.log({ resets, closes, faults });
+  if (issues.length > 0 || Object.keys({ ...resets, ...closes }).length > 0) console.log({ resets, closes, issues });
   await crowd.close();
 } finally {
   await program.stop();

@@ -1,5 +1,5 @@
 /**
- * Puts servers under the same load by turns, so that other work of the machine disturbs them equally, and compares
+ * Puts servers under the same load, alternating, so that other work of the machine disturbs them equally, and compares
  * their figures.
  */
 import { type Call, type Figures, load } from './load.ts';
@@ -19,12 +19,12 @@ export interface TurnOptions {
 }
 
 /**
- * The load for warming up each server before it is measured. Without it, a server that answers some hundred calls a
- * second takes minutes until all of its code is compiled, and the compiler uses the same cores.
+ * The warm-up load of each server. Without it, a server that handles some hundred calls per second takes minutes until
+ * all of its code is compiled, and the compiler uses the same cores.
  */
 const WARMING = { connections: 32, ms: 4_000 };
 
-/** The medians of each server's rounds, after warming up and one round that does not count. */
+/** The medians of each server's rounds, after the warm-up and one round that does not count. */
 export async function inTurns(
   sides: readonly Side[],
   { connections, rounds, seconds }: TurnOptions,

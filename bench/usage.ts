@@ -1,6 +1,6 @@
 /**
- * What a running program has used, read from Linux: nothing runs inside the program, so measuring does not slow it
- * down.
+ * The resources that a running program has used, read from Linux: nothing runs inside the program, so measuring does
+ * not slow it down.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 
@@ -20,7 +20,7 @@ export function residentBytes(pid: number): number {
   return Number(kib) * 1024;
 }
 
-/** Processes that a process has started and that still run, and those that they have started (proc_pid_stat(5), field 4). */
+/** Running child processes of a process, and their children (proc_pid_stat(5), field 4). */
 export function descendants(pid: number): readonly number[] {
   const children = readdirSync('/proc').flatMap((entry) =>
     /^\d+$/.test(entry) && parentOf(entry) === pid ? [Number(entry)] : [],

@@ -1,6 +1,6 @@
 /**
- * One subscriber of a benchmark: the documents it holds, the numbered writes it has received, how late, and what was
- * wrong. After a break it connects again and resumes at its position, as clients of the protocol do.
+ * One subscriber of a benchmark: its documents, the numbered writes it has received, how late, and errors. After a
+ * break it reconnects and resumes at its position, as clients of the protocol do.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { LiveSocket } from './live-socket.ts';
@@ -44,14 +44,14 @@ export class Watcher {
   #closed = false;
   readonly held = new Map<string, number>();
   /** Numbers of the writes that it has received. */
-  readonly told = new Set<number>();
+  readonly reported = new Set<number>();
   /** Milliseconds from the planned time of each write to its message. */
   delays: number[] = [];
   changes = 0;
   repeated = 0;
   resets: Record<string, number> = {};
   closes: Record<string, number> = {};
-  faults: string[] = [];
+  issues: string[] = [];
   live = false;
 
   constructor(wish: Wish) {
@@ -85,7 +85,7 @@ export class Watcher {
     this.closes[code] = (this.closes[code] ?? 0) + 1;
     pause(Math.random() * 1_000)
       .then(() => this.open())
-      .catch((error: unknown) => this.faults.push(String(error)));
+      .catch((error: unknown) => this.issues.push(String(error)));
   }
 
   #take(frame: Frame, socket: LiveSocket): void {
@@ -94,7 +94,7 @@ export class Watcher {
         this.#change(frame);
         break;
       case 'transaction':
-        this.faults.push('a transaction');
+        this.issues.push('a transaction');
         break;
       case 'snapshot':
         for (const { id, n } of frame.documents ?? []) this.held.set(id, n);
@@ -116,7 +116,7 @@ export class Watcher {
         break;
       case 'error':
       case 'unsubscribed':
-        this.faults.push(JSON.stringify(frame.problem));
+        this.issues.push(JSON.stringify(frame.problem));
         break;
     }
   }
@@ -132,7 +132,7 @@ export class Watcher {
       return;
     }
     this.held.set(documentId, document.n);
-    this.told.add(document.n);
+    this.reported.add(document.n);
     this.delays.push(now() - document.at);
   }
 }

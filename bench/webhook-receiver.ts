@@ -1,4 +1,4 @@
-/** A server that takes deliveries and answers 204, in a process of its own. Prints its address. */
+/** A server that receives deliveries and responds with 204, in a process of its own. Prints its URL. */
 import { createServer } from 'node:http';
 
 const server = createServer((request, response) => {

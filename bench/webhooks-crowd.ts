@@ -1,6 +1,7 @@
 /**
- * The memory of a process that sends to 200 endpoints, of which 20 refuse connections and 20 never answer, while deliveries
- * come steadily: what the heap holds after each minute, once it was collected, and the resident set. Option: `--minutes 10`.
+ * The memory of a process that sends to 200 endpoints, of which 20 refuse connections and 20 never respond, while
+ * deliveries come steadily: the heap after each minute, after a collection, and the resident set. Option: `--minutes
+ * 10`.
  */
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -43,7 +44,7 @@ const egress = new Egress({ mode: 'development', allow: [] });
 let dead = 0;
 const events = {
   onDisable: async () => undefined,
-  onDead: async (deliveries: readonly unknown[]) => {
+  onFailed: async (deliveries: readonly unknown[]) => {
     dead += deliveries.length;
   },
 };
@@ -67,7 +68,7 @@ for (let minute = 1; minute <= Number(values.minutes); minute += 1) {
     await sender.submit(endpoints.map(({ id }) => newDelivery(id, number + 1, { body })));
   }
   const [delivered, pending] = await Promise.all([
-    rows.countDocuments({ state: 'delivered' }),
+    rows.countDocuments({ state: 'succeeded' }),
     rows.countDocuments({ state: 'pending' }),
   ]);
   collect();

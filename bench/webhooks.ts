@@ -1,6 +1,7 @@
 /**
- * Deliveries a second to receivers on this machine, and the CPU time of this process for each, against a bare loop of
- * undici's POSTs of the same bodies; both in turns in one run. Options: `--rounds 5 --count 5000 --endpoints 10 --profile`.
+ * Deliveries per second to receivers on this machine, and the CPU time of this process for each, against a bare loop of
+ * undici's POSTs of the same bodies; both alternate in one run. Options: `--rounds 5 --count 5000 --endpoints 10
+ * --profile`.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { Session } from 'node:inspector/promises';
@@ -50,13 +51,13 @@ const embedded = await startEmbedded({ folder, binary: process.env['MONGOD_BINAR
 const receiver = await startWebhookReceiver();
 const mongo = await openMongo({ url: embedded.url, database: 'bench' });
 const egress = new Egress({ mode: 'development', allow: [] });
-const events = { onDisable: async () => undefined, onDead: async () => undefined };
+const events = { onDisable: async () => undefined, onFailed: async () => undefined };
 const sender = new DirectSender({ mongo, egress, events, version: 'bench' });
 await sender.start();
 const endpoints = Array.from({ length: width }, () => newEndpoint(`${receiver.base}/hook`));
 for (const endpoint of endpoints) await sender.ensureEndpoint(endpoint);
 
-/** About 1 KB, as an event of a small document. */
+/** About 1 KB, like an event of a small document. */
 const data = { title: 'x'.repeat(600), done: false, tags: ['a', 'b', 'c'] };
 const bodyOf = (number: number) => JSON.stringify({ id: `1-${number}`, type: 'todos.created', time: new Date(), data });
 const agent = new Agent({ connections: width * PER_ENDPOINT });
@@ -69,8 +70,8 @@ async function bare(): Promise<void> {
     while (left > 0) {
       left -= 1;
       const body = bodyOf(left);
-      const answer = await agent.request({ origin: receiver.base, path: '/hook', method: 'POST', headers, body });
-      await answer.body.dump();
+      const response = await agent.request({ origin: receiver.base, path: '/hook', method: 'POST', headers, body });
+      await response.body.dump();
     }
   };
   await Promise.all(Array.from({ length: Math.min(width * PER_ENDPOINT, 128) }, one));
@@ -86,7 +87,7 @@ async function ours(): Promise<void> {
   }
   const pending = mongo.log.collection('webhook_deliveries');
   const isLeft = () => pending.findOne({ due: { $exists: true } }, { projection: { _id: 1 } });
-  // Seldom, because asking costs this process time, too.
+  // Seldom, because the query costs this process time, too.
   while ((await isLeft()) !== null) await pause(100);
 }
 

@@ -1,43 +1,42 @@
 /**
- * The client of Millrace for browsers and Node 20 and newer, without dependencies: documents, live answers, sign-in,
- * uploads. `createClient('http://127.0.0.1:3000').collection('todos').live({ filter: { done: false } }, draw)`.
+ * The client of Millrace for browsers and Node 20 and newer, without dependencies: documents, live queries, sign-in, uploads.
+ * `createClient('http://127.0.0.1:3000').collection('todos').live({ filter: { done: false } }, draw)`.
  */
 import { Collection } from './collection.ts';
 import { Connection } from './connection.ts';
 import { Files } from './files.ts';
 import { type EventQuery, type EventState, LiveEvents } from './live-events.ts';
-import type { Answered, Problem } from './problem.ts';
-import { type Asked, Requests } from './requests.ts';
+import type { ClientResponse, MillraceError } from './problem.ts';
+import { type RequestOptions, Requests } from './requests.ts';
 import { Session, type SessionStore, type TokenSource, type User } from './session.ts';
-import { askingFor, beginningOf, endingOf, linkOf, type PendingStore } from './sign-in.ts';
+import { beginningOf, endingOf, linkOf, type PendingStore, requestingFor } from './sign-in.ts';
 import type { SocketClass } from './socket.ts';
 
 export type { Collection, Doc, Meta, Page, WriteOptions } from './collection.ts';
-export type { AddressOptions, Files } from './files.ts';
+export type { Files, SignedUrlOptions } from './files.ts';
 export type { LiveStatus, LoggedEvent } from './followed.ts';
 export type { LiveState } from './live.ts';
 export type { EventQuery, EventState } from './live-events.ts';
-export type { Answered } from './problem.ts';
-export { Problem, type ProblemDocument } from './problem.ts';
+export type { ClientResponse } from './problem.ts';
+export { MillraceError, type ProblemDocument } from './problem.ts';
 export type { ListQuery, Query } from './query.ts';
-export type { Asked } from './requests.ts';
+export type { RequestOptions } from './requests.ts';
 export type { SavedSession, SessionStore, TokenSource, User } from './session.ts';
 export type { PendingStore } from './sign-in.ts';
 export type { Socket, SocketClass } from './socket.ts';
 
 export interface ClientOptions {
-  /** A credential from elsewhere, such as an API key, or a function that gives one. It replaces signing in. */
+  /** A credential from elsewhere, such as an API key, or a function that returns one. It replaces signing in. */
   readonly token?: string | TokenSource;
-  /** Where a session is kept; without a store it ends with the page. */
+  /** Where the session is stored; without a store it ends with the page. */
   readonly session?: SessionStore;
   /**
-   * Called at every sign-in and sign-out, and when the session ends elsewhere. After such an end everything is refused
-   * until the next `signIn` or `signOut`.
+   * Called at every sign-in and sign-out, and when the session ends elsewhere. After such an end every request fails until the
+   * next `signIn` or `signOut`.
    */
   readonly onSession?: (state: SessionState) => void;
   /**
-   * The class for the socket of live answers, if the runtime has no `WebSocket`, as in Node 20: for example that of the
-   * package `ws`.
+   * The WebSocket class for live queries, if the runtime has no `WebSocket`, as in Node 20: for example that of the package `ws`.
    */
   readonly WebSocket?: SocketClass;
 }
@@ -46,10 +45,10 @@ export interface SessionState {
   /** The signed-in user, or null. */
   readonly user: User | null;
   /** Why the session ended without `signOut`: revoked, expired, or signed out on another page. Otherwise null. */
-  readonly problem: Problem | null;
+  readonly problem: MillraceError | null;
 }
 
-/** An uploaded file, as the server describes it. */
+/** An uploaded file, as the server returns it. */
 export interface FileResource {
   readonly id: string;
   readonly url: string;
@@ -60,7 +59,7 @@ export interface FileResource {
 }
 
 export class Client {
-  /** Makes addresses of files that an `<img>` can load. */
+  /** Creates signed URLs of files that an `<img>` can load. */
   readonly files: Files;
   readonly #base: string;
   readonly #session: Session;
@@ -91,8 +90,8 @@ export class Client {
   }
 
   /**
-   * Follows events: `onState` is called with those that have come since the last call, and when the state of the
-   * connection changes. A lost connection is opened again by itself and misses none.
+   * Follows events: `onState` is called with those since the last call, and when the state of the connection changes. A lost
+   * connection reconnects automatically without missing events.
    * @returns a function that ends it
    */
   events(query: EventQuery, onState: (state: EventState) => void): () => void {
@@ -102,20 +101,20 @@ export class Client {
   /**
    * A request to any route of the server, with the credential of this client.
    * @param path with its parameters: `/admin/collections`
-   * @throws Problem a refusal by the server; TypeError if the server cannot be reached
+   * @throws MillraceError a refusal by the server; TypeError if the server cannot be reached
    */
-  request(method: string, path: string, asked: Asked = {}): Promise<Answered> {
-    return this.#requests.send(method, path, asked);
+  request(method: string, path: string, requested: RequestOptions = {}): Promise<ClientResponse> {
+    return this.#requests.send(method, path, requested);
   }
 
-  /** @throws Problem `sign-in-failed` for any wrong name or password, `rate-limited` after many failures */
+  /** @throws MillraceError `invalid-credentials` for any wrong name or password, `rate-limited` after many failures */
   signIn(username: string, password: string): Promise<User> {
     return this.#session.signIn(username, password);
   }
 
   /**
-   * Begins a sign-in by an identity provider: `location.assign(await client.signInWith('google', { redirect, store }))`.
-   * @returns the address that the browser has to open
+   * Starts a sign-in with an identity provider: `location.assign(await client.signInWith('google', { redirect, store }))`.
+   * @returns the URL for the browser to open
    */
   signInWith(
     provider: string,
@@ -128,23 +127,23 @@ export class Client {
    * Ends a sign-in by an identity provider, on the page at the redirect.
    * @param address `location.href`
    * @returns the signed-in user; null when the address is the end of no sign-in
-   * @throws Problem that it was refused
+   * @throws MillraceError that it was refused
    */
-  async finishSignIn(address: string, store: PendingStore): Promise<User | null> {
+  async completeSignIn(address: string, store: PendingStore): Promise<User | null> {
     const ending = endingOf(address, store);
     return ending === null ? null : await this.#session.exchange(ending);
   }
 
   /**
-   * Asks for a letter with a link and a code that sign in. Whether an account has the address is not told.
-   * @param redirect the page that the link opens: an owner of the server lists it
+   * Requests an e-mail with a sign-in link and code. The response does not reveal whether the address has a user.
+   * @param redirect the page that the link opens: an administrator of the server lists it
    * @param store where the browser keeps a secret until then: `localStorage` fits, because links open in new tabs
    */
-  async askForLink(
+  async sendMagicLink(
     email: string,
     { redirect, store }: { readonly redirect: string; readonly store: PendingStore },
   ): Promise<void> {
-    await this.#requests.send('POST', '/auth/link', { body: await askingFor(email, redirect, store) });
+    await this.#requests.send('POST', '/auth/magic-link', { body: await requestingFor(email, redirect, store) });
   }
 
   /**
@@ -152,19 +151,19 @@ export class Client {
    * programs open links in letters, too.
    * @param address `location.href`
    * @returns the signed-in user; null when the address holds no secret
-   * @throws Problem `link-unusable`, also in another browser, `mfa-required`
+   * @throws MillraceError `link-expired`, also in another browser, `mfa-required`
    */
-  async enterByLink(address: string, store: PendingStore): Promise<User | null> {
+  async verifyMagicLink(address: string, store: PendingStore): Promise<User | null> {
     const proof = linkOf(address, store);
-    return proof === null ? null : await this.#session.enterByLetter(proof);
+    return proof === null ? null : await this.#session.enterByEmail(proof);
   }
 
-  /** Signs in by the code of a letter, in any browser. @throws Problem `sign-in-failed`, `mfa-required`, `rate-limited` */
-  enterByCode(email: string, code: string): Promise<User> {
-    return this.#session.enterByLetter({ email, code });
+  /** Signs in by the code of a letter, in any browser. @throws MillraceError `invalid-credentials`, `mfa-required`, `rate-limited` */
+  verifyOtp(email: string, code: string): Promise<User> {
+    return this.#session.enterByEmail({ email, code });
   }
 
-  /** Makes an account and signs in. */
+  /** Creates a user and signs in. */
   register(account: { readonly username: string; readonly password: string; readonly email?: string }): Promise<User> {
     return this.#session.register(account);
   }
@@ -174,21 +173,21 @@ export class Client {
     return this.#session.signOut();
   }
 
-  /** @param custom up to 8 KiB of JSON that is kept with the file */
-  async upload(file: Blob, name: string, custom?: object): Promise<FileResource> {
+  /** @param metadata up to 8 KiB of JSON, stored with the file */
+  async upload(file: Blob, name: string, metadata?: object): Promise<FileResource> {
     const form = new FormData();
-    if (custom !== undefined) form.set('custom', JSON.stringify(custom));
+    if (metadata !== undefined) form.set('metadata', JSON.stringify(metadata));
     form.set('file', file, name);
     return (await this.#requests.send('POST', '/files', { body: form })).body as FileResource;
   }
 
-  /** Ends all live answers, without calling their listeners, and their connection. Requests can still be made. */
+  /** Ends all live queries, without calling their listeners, and their connection. Requests still work. */
   close(): void {
     this.#connection.close();
   }
 }
 
-/** @param url where the server is: `http://127.0.0.1:3000` */
+/** @param url of the server: `http://127.0.0.1:3000` */
 export function createClient(url: string, options: ClientOptions = {}): Client {
   return new Client(url, options);
 }

@@ -1,13 +1,13 @@
-/** The documents of one collection: the requests of docs/api.md as methods, and live answers to queries. */
+/** The documents of one collection: the requests of docs/api.md as methods, and live queries. */
 import type { Connection } from './connection.ts';
 import type { Stored } from './followed.ts';
 import { Live, type LiveState } from './live.ts';
-import type { Answered } from './problem.ts';
-import { Problem } from './problem.ts';
+import type { ClientResponse } from './problem.ts';
+import { MillraceError } from './problem.ts';
 import type { ListQuery, Query } from './query.ts';
 import type { Requests } from './requests.ts';
 
-/** What the server adds to every document. */
+/** The fields that the server adds to every document. */
 export interface Meta {
   readonly revision: number;
   readonly createdAt: string | null;
@@ -25,9 +25,9 @@ export interface Page<T> {
 }
 
 export interface WriteOptions {
-  /** The revision that the document must still have; otherwise the Problem `precondition-failed`. */
+  /** The revision that the document must still have; otherwise the MillraceError `precondition-failed`. */
   readonly ifRevision?: number;
-  /** A create that is sent twice with the same key happens once. */
+  /** Idempotency key: a create that is sent twice with the same key happens once. */
   readonly idempotencyKey?: string;
 }
 
@@ -42,14 +42,14 @@ export class Collection<T extends object> {
     this.#connection = connection;
   }
 
-  /** All documents that a query finds, or a page of them with `limit`. */
+  /** All documents that match a query, or a page of them with `limit`. */
   async list({ as, ...query }: ListQuery = {}): Promise<Page<T>> {
-    const asked = { body: query, headers: as === undefined ? {} : { 'millrace-as': as } };
-    const { body, headers } = await this.#requests.send('POST', `${this.#path()}/_query`, asked);
+    const requested = { body: query, headers: as === undefined ? {} : { 'millrace-as': as } };
+    const { body, headers } = await this.#requests.send('POST', `${this.#path()}/_query`, requested);
     return { documents: body as Doc<T>[], next: headers.get('millrace-next') };
   }
 
-  /** @throws Problem `document-not-found` */
+  /** @throws MillraceError `document-not-found` */
   async get(id: string): Promise<Doc<T>> {
     return one(await this.#requests.send('GET', this.#path(id)));
   }
@@ -66,7 +66,7 @@ export class Collection<T extends object> {
     );
   }
 
-  /** Changes the given members; null removes a member (RFC 7396). */
+  /** Changes the given fields; null removes a field (RFC 7396). */
   async patch(id: string, changes: Readonly<Record<string, unknown>>, options: WriteOptions = {}): Promise<Doc<T>> {
     const headers = { 'content-type': 'application/merge-patch+json', ...(await this.#unchanged(id, options)) };
     return one(await this.#requests.send('PATCH', this.#path(id), { body: changes, headers }));
@@ -77,25 +77,25 @@ export class Collection<T extends object> {
   }
 
   /**
-   * Follows the answer to a query: `onState` is called with all documents in order, when the answer is complete and
-   * after every change. A lost connection is opened again by itself.
-   * @returns a function that ends the live answer
+   * Follows the result of a query: `onState` is called with all documents in order, when the result is complete and after every
+   * change. A lost connection reconnects automatically.
+   * @returns a function that ends the live query
    */
   live(query: Query, onState: (state: LiveState<Doc<T>>) => void): () => void {
-    const tell = (state: LiveState<Stored>) => onState(state as LiveState<Doc<T>>);
-    return this.#connection.follow((id) => new Live(id, this.#name, query, tell));
+    const report = (state: LiveState<Stored>) => onState(state as LiveState<Doc<T>>);
+    return this.#connection.follow((id) => new Live(id, this.#name, query, report));
   }
 
   /**
-   * An entity tag cannot be computed from a revision. So the document is read, and its tag is used if the document has
-   * the expected revision.
+   * An entity tag cannot be derived from a revision. So the document is read, and its tag is used if the document has the
+   * expected revision.
    */
   async #unchanged(id: string, { ifRevision }: WriteOptions): Promise<Record<string, string>> {
     if (ifRevision === undefined) return {};
     const { body, headers } = await this.#requests.send('GET', this.#path(id));
     const { _meta } = body as Doc<T>;
     if (_meta.revision === ifRevision) return { 'if-match': headers.get('etag') ?? '*' };
-    throw new Problem({
+    throw new MillraceError({
       status: 412,
       code: 'precondition-failed',
       title: `The document has revision ${_meta.revision}, not ${ifRevision}`,
@@ -108,6 +108,6 @@ export class Collection<T extends object> {
   }
 }
 
-function one<T>({ body }: Answered): Doc<T> {
+function one<T>({ body }: ClientResponse): Doc<T> {
   return body as Doc<T>;
 }

@@ -1,37 +1,37 @@
 /**
- * The one socket that all subscriptions of a client share. It opens with the first and closes with the last, and after a
- * break it opens again and resumes each at its position. Not here: what a subscription holds (live.ts, live-events.ts).
+ * The single socket of all subscriptions of a client. It opens with the first and closes with the last, and after a disconnect it
+ * reconnects and resumes each at its position.
  */
 import type { Followed, ServerFrame } from './followed.ts';
 import { backOff, watchNetwork } from './network.ts';
 import { Pace } from './pace.ts';
-import { Problem } from './problem.ts';
+import { MillraceError } from './problem.ts';
 import type { Session } from './session.ts';
 import { isOpen, required, type Socket, type SocketClass } from './socket.ts';
 
-/** A connection that lasted less than this counts as a failure: the wait before the next try grows each time. */
+/** A shorter connection counts as a failure: the delay before the next attempt grows each time. */
 const STABLE_MS = 10_000;
 /** The largest frame that the server accepts, less some room for a position. */
 const MAX_FRAME_BYTES = 65_000;
-/** Close codes from this one on ask the client to come back; those from 4400 to below it do not. */
+/** Close codes from this one on ask the client to reconnect; those from 4400 to below it do not. */
 const COME_BACK = 4500;
 const REFUSED = 4400;
 const NOT_AUTHENTICATED = 4401;
-/** The client's hello came too late, for example because the machine slept. Nothing was refused. */
+/** The client's hello came too late, for example because the machine slept. Nothing was rejected. */
 const NO_HELLO = 4408;
 
 export class Connection {
   readonly #url: string;
   readonly #session: Session;
   readonly #Socket: SocketClass | undefined;
-  readonly #questions = new Map<string, Followed>();
-  /** Queries that the server could not answer at the moment, each with the timer that asks again. */
+  readonly #queries = new Map<string, Followed>();
+  /** Queries that the server could not run at the moment, each with its retry timer. */
   readonly #later = new Map<Followed, ReturnType<typeof setTimeout>>();
   #socket: Socket | null = null;
   #pace: Pace | null = null;
   #welcomed = false;
   #welcomedAt: number | null = null;
-  /** Whether the token was replaced since the last welcome: a second refusal ends everything. */
+  /** Whether the token was replaced since the last welcome: a second rejection ends everything. */
   #replaced = false;
   #count = 0;
   #heartbeatMs = 30_000;
@@ -39,9 +39,9 @@ export class Connection {
   #retryAfterMs: number | null = null;
   #retry: ReturnType<typeof setTimeout> | null = null;
   #silence: ReturnType<typeof setTimeout> | null = null;
-  /** Ends the watch over the network; null while nothing is followed. */
+  /** Stops watching the network; null while there are no subscriptions. */
   #unwatch: (() => void) | null = null;
-  /** The principal that all positions belong to, null if several: no other one can resume from them. */
+  /** The principal of all positions, null if several: no other one can resume from them. */
   #principal: string | null = null;
 
   /** @param WebSocket the class of sockets; undefined if neither the runtime nor the application has one */
@@ -53,8 +53,9 @@ export class Connection {
   }
 
   /**
-   * @param make makes the subscription under an id that is new on this connection
-   * @returns a function that ends it @throws TypeError if there is no WebSocket class
+   * @param make creates the subscription under an id that is new on this connection
+   * @returns a function that ends it
+   * @throws TypeError if there is no WebSocket class
    */
   follow(make: (id: string) => Followed): () => void {
     required(this.#Socket);
@@ -65,20 +66,20 @@ export class Connection {
     }
     if (new TextEncoder().encode(JSON.stringify(live.request(false))).length > MAX_FRAME_BYTES) {
       const title = 'The live query is too long';
-      live.end(new Problem({ status: 400, code: 'too-large', title, hint: 'Use a shorter filter' }));
+      live.end(new MillraceError({ status: 400, code: 'subscription-too-large', title, hint: 'Use a shorter filter' }));
       return () => live.close();
     }
-    this.#questions.set(live.id, live);
+    this.#queries.set(live.id, live);
     this.#unwatch ??= watchNetwork({ offline: () => this.#again(), online: () => this.#now() });
     if (this.#welcomed) this.#send(live.request(false));
     else this.#open();
     return () => this.#stop(live);
   }
 
-  /** Ends all live answers, without calling their listeners, and closes the socket. The next one opens a new socket. */
+  /** Ends all live queries, without calling their listeners, and closes the socket. The next one opens a new socket. */
   close(): void {
-    for (const live of this.#questions.values()) live.close();
-    this.#questions.clear();
+    for (const live of this.#queries.values()) live.close();
+    this.#queries.clear();
     if (this.#retry !== null) clearTimeout(this.#retry);
     this.#retry = null;
     this.#unwatch?.();
@@ -107,12 +108,12 @@ export class Connection {
 
   #stop(live: Followed): void {
     live.close();
-    if (!this.#questions.delete(live.id)) return;
+    if (!this.#queries.delete(live.id)) return;
     this.#cancel(live);
     if (this.#welcomed) this.#send({ type: 'unsubscribe', id: live.id });
     // Waits a moment: an application that replaces its query keeps the same socket.
     queueMicrotask(() => {
-      if (this.#questions.size === 0) this.close();
+      if (this.#queries.size === 0) this.close();
     });
   }
 
@@ -125,7 +126,7 @@ export class Connection {
     }
   }
 
-  /** Called at sign-in, at sign-out, before the token ends, and at the session's end, which ends all live answers. */
+  /** Called at sign-in, at sign-out, before the token expires, and when the session ends, which ends all live queries. */
   async #authenticate(): Promise<void> {
     if (this.#session.ended !== null) {
       this.#end(this.#session.ended);
@@ -144,14 +145,14 @@ export class Connection {
         this.#welcome(frame);
         return;
       case 'ping':
-        // A client that may read nothing gets no position.
-        if (frame.position !== undefined) for (const live of this.#questions.values()) live.passed(frame.position);
+        // A client without read permission gets no position.
+        if (frame.position !== undefined) for (const live of this.#queries.values()) live.passed(frame.position);
         this.#send({ type: 'pong' });
         return;
       case 'transaction':
         // Inside a transaction, changes have no `type`; events have theirs.
         for (const change of frame.changes ?? [])
-          this.#questions.get(change.id ?? '')?.take({ type: 'change', ...change });
+          this.#queries.get(change.id ?? '')?.take({ type: 'change', ...change });
         return;
       case 'expiring':
         if (!this.#session.renewable) return;
@@ -167,14 +168,14 @@ export class Connection {
         this.#refused(frame);
         return;
       default:
-        this.#questions.get(frame.id ?? '')?.take(frame);
+        this.#queries.get(frame.id ?? '')?.take(frame);
     }
   }
 
   #welcome({ principal }: ServerFrame): void {
     const who = `${principal?.kind}:${principal?.id ?? ''}`;
     this.#replaced = false;
-    // A second welcome is the answer to `authenticate`: the live answers go on.
+    // A second welcome is the response to `authenticate`: the live queries continue.
     if (this.#welcomed) {
       if (this.#principal !== who) this.#principal = null;
       return;
@@ -183,11 +184,11 @@ export class Connection {
     this.#principal = who;
     this.#welcomed = true;
     this.#welcomedAt = performance.now();
-    for (const live of this.#questions.values()) this.#send(live.request(resume));
+    for (const live of this.#queries.values()) this.#send(live.request(resume));
   }
 
   #refused({ id = '', problem, retryable }: ServerFrame): void {
-    const live = this.#questions.get(id);
+    const live = this.#queries.get(id);
     if (live === undefined || problem === undefined) return;
     if (retryable === true) {
       live.interrupt();
@@ -199,9 +200,9 @@ export class Connection {
       this.#later.set(live, setTimeout(again, backOff(live.failures++)));
       return;
     }
-    this.#questions.delete(id);
+    this.#queries.delete(id);
     this.#cancel(live);
-    live.end(new Problem(problem));
+    live.end(new MillraceError(problem));
   }
 
   #cancel(live: Followed): void {
@@ -227,7 +228,7 @@ export class Connection {
     if (this.#socket === null) this.#again();
   }
 
-  /** Whether another try makes sense, with a new token in place of the refused one. */
+  /** Whether another attempt makes sense, with a new token instead of the rejected one. */
   async #renewed(): Promise<boolean> {
     if (!this.#session.renewable || this.#replaced) return false;
     try {
@@ -236,14 +237,14 @@ export class Connection {
       return true;
     } catch (error) {
       // While the network is down, nothing is decided.
-      return !(error instanceof Problem && error.status === 401);
+      return !(error instanceof MillraceError && error.status === 401);
     }
   }
 
-  /** Ends all live answers with a reason, and closes the socket. */
-  #end(problem: Problem): void {
-    const ended = [...this.#questions.values()];
-    this.#questions.clear();
+  /** Ends all live queries with a reason, and closes the socket. */
+  #end(problem: MillraceError): void {
+    const ended = [...this.#queries.values()];
+    this.#queries.clear();
     this.close();
     for (const live of ended) live.end(problem);
   }
@@ -251,7 +252,7 @@ export class Connection {
   /** Drops the connection and opens a new one after a pause. */
   #again(): void {
     this.#drop();
-    if (this.#questions.size === 0 || this.#retry !== null) return;
+    if (this.#queries.size === 0 || this.#retry !== null) return;
     if (this.#welcomedAt !== null && performance.now() - this.#welcomedAt > STABLE_MS) this.#failures = 0;
     this.#welcomedAt = null;
     const wait = backOff(this.#failures++);
@@ -262,7 +263,7 @@ export class Connection {
     this.#retryAfterMs = null;
   }
 
-  /** Opens a connection at once where one waits to be opened. */
+  /** Reconnects immediately if a reconnect is pending. */
   #now(): void {
     if (this.#retry === null) return;
     clearTimeout(this.#retry);
@@ -281,7 +282,7 @@ export class Connection {
     if (this.#silence !== null) clearTimeout(this.#silence);
     this.#silence = null;
     socket?.close();
-    for (const live of this.#questions.values()) live.interrupt();
+    for (const live of this.#queries.values()) live.interrupt();
   }
 
   #send(frame: object): void {
@@ -289,9 +290,9 @@ export class Connection {
   }
 }
 
-function closedWith(code: number): Problem {
+function closedWith(code: number): MillraceError {
   const title = `The server closed the connection with ${code}`;
   return code === NOT_AUTHENTICATED
-    ? new Problem({ status: 401, code: 'not-authenticated', title })
-    : new Problem({ status: 400, code: 'connection-refused', title });
+    ? new MillraceError({ status: 401, code: 'not-authenticated', title })
+    : new MillraceError({ status: 400, code: 'connection-rejected', title });
 }

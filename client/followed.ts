@@ -1,16 +1,13 @@
-/**
- * A subscription, to documents or to events: its frames, what the connection knows of it, and when its listener is called.
- * Not here: what it holds (live.ts, live-events.ts).
- */
+/** A subscription to documents or to events: its frames, its state on the connection, and when its listener is called. */
 import type { SortKey } from './order.ts';
-import type { Problem, ProblemDocument } from './problem.ts';
+import type { MillraceError, ProblemDocument } from './problem.ts';
 
 /** A document as the server shows it. */
 export interface Stored {
   readonly id: string;
 }
 
-/** A frame of the server. Which members it has depends on its type. */
+/** A frame of the server. Its fields depend on its type. */
 export interface Frame {
   readonly type: string;
   readonly id?: string;
@@ -28,7 +25,7 @@ export interface Frame {
   readonly reason?: string;
 }
 
-/** A frame of the server, with the members that are about the connection. */
+/** A frame of the server, with the fields about the connection. */
 export interface ServerFrame extends Frame {
   readonly principal?: { readonly kind: string; readonly id?: string };
   readonly heartbeatMs?: number;
@@ -44,15 +41,15 @@ export interface LoggedEvent {
   readonly id: string;
   /** `todos.created`, `system.file.deleted`. */
   readonly type: string;
-  /** When the database made the change, ISO 8601. */
+  /** When the database committed the change, ISO 8601. */
   readonly timestamp: string;
   readonly collection: string | null;
   readonly documentId: string | null;
   readonly revision: number | null;
-  /** Top-level members with a changed value; null where a state is unknown. */
+  /** Top-level fields with a changed value; null if a state is unknown. */
   readonly changed: readonly string[] | null;
   readonly actor: { readonly kind: string; readonly id: string } | null;
-  /** The id of the request that made the change. */
+  /** The id of the request that caused the change. */
   readonly request: string | null;
   readonly transaction: string | null;
   readonly data: Readonly<Record<string, unknown>> | null;
@@ -60,47 +57,47 @@ export interface LoggedEvent {
 }
 
 /**
- * `live`: complete and current. `offline`: without a connection; the documents may be old, and it goes on by itself.
- * `ended`: `problem` says why.
+ * `live`: complete and current. `offline`: disconnected; the documents may be stale, and it reconnects automatically. `ended`:
+ * `problem` says why.
  */
 export type LiveStatus = 'connecting' | 'live' | 'offline' | 'ended';
 
 export abstract class Followed {
   /** Its id on the connection. */
   readonly id: string;
-  /** How many times in a row the server could not answer it. */
+  /** Number of consecutive failures of the server to run it. */
   failures = 0;
   protected status: LiveStatus = 'connecting';
-  protected problem: Problem | null = null;
-  #telling = false;
+  protected problem: MillraceError | null = null;
+  #reporting = false;
   #closed = false;
 
   constructor(id: string) {
     this.id = id;
   }
 
-  /** The frame that subscribes: from the last position, or from the beginning. */
+  /** The frame that subscribes: from the last position, or from the start. */
   abstract request(resume: boolean): object;
 
   abstract take(frame: Frame): void;
 
-  /** Notes that everything up to this position has arrived. */
+  /** Records that everything up to this position has arrived. */
   abstract passed(position: string): void;
 
-  /** Calls the listener with what there is now. */
+  /** Calls the listener with the current state. */
   protected abstract call(): void;
 
-  /** The connection is lost; it comes back by itself. */
+  /** The connection is lost; it reconnects automatically. */
   interrupt(): void {
     if (this.status === 'offline') return;
     this.status = 'offline';
-    this.tell();
+    this.report();
   }
 
-  end(problem: Problem): void {
+  end(problem: MillraceError): void {
     this.status = 'ended';
     this.problem = problem;
-    this.tell();
+    this.report();
   }
 
   /** Ends it without calling the listener again. */
@@ -108,19 +105,19 @@ export abstract class Followed {
     this.#closed = true;
   }
 
-  /** The server has answered it, and what it holds is complete. */
-  protected answered(): void {
+  /** The server has responded, and the data is complete. */
+  protected response(): void {
     this.failures = 0;
     this.status = 'live';
-    this.tell();
+    this.report();
   }
 
   /** Frames come in bursts: the listener is called once for all that arrived together. */
-  protected tell(): void {
-    if (this.#telling) return;
-    this.#telling = true;
+  protected report(): void {
+    if (this.#reporting) return;
+    this.#reporting = true;
     queueMicrotask(() => {
-      this.#telling = false;
+      this.#reporting = false;
       if (!this.#closed) this.call();
     });
   }

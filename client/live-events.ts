@@ -1,25 +1,25 @@
-/** One subscription of an application to events: its types, the position it has reached, and the listener to call. */
+/** One subscription of an application to events: its types, its position, and its listener. */
 import { Followed, type Frame, type LiveStatus, type LoggedEvent } from './followed.ts';
-import type { Problem } from './problem.ts';
+import type { MillraceError } from './problem.ts';
 
 export interface EventQuery {
-  /** Types of events, in which `*` stands for anything: `todos.*`, `system.user.created`. */
+  /** Event types; `*` is a wildcard: `todos.*`, `system.user.created`. */
   readonly types: readonly string[];
   /** Tests the event as it is shown: paths are such as `data.size` and `actor.id`. */
   readonly filter?: object;
-  /** The position after which events are wanted; only new ones without it. */
+  /** The position after which events start; only new ones without it. */
   readonly since?: string;
-  /** For owners: the events as this principal gets them, such as `user:<id>` (see `Query`). */
+  /** For administrators: the events as this principal gets them, such as `user:<id>` (see `Query`). */
   readonly as?: string;
 }
 
 export interface EventState {
   readonly status: LiveStatus;
-  /** Events that have come since the last call, oldest first. */
+  /** Events since the last call, oldest first. */
   readonly events: readonly LoggedEvent[];
-  /** Why events may have been missed, such as `position-expired`; null when none were. */
+  /** Why events may have been missed, such as `position-expired`; null if none were. */
   readonly missed: string | null;
-  readonly problem: Problem | null;
+  readonly problem: MillraceError | null;
 }
 
 export class LiveEvents extends Followed {
@@ -62,12 +62,12 @@ export class LiveEvents extends Followed {
         break;
       case 'live':
         this.#position = frame.position ?? this.#position;
-        this.answered();
+        this.response();
         return;
       default:
         return;
     }
-    this.tell();
+    this.report();
   }
 
   passed(position: string): void {

@@ -1,4 +1,4 @@
-/** When a lost connection is opened again: what a browser reports about its network and its page, and the pause after failures. */
+/** When a lost connection is reopened: network and page state of the browser, and the delay after failures. */
 
 const FIRST_RETRY_MS = 250;
 const LAST_RETRY_MS = 15_000;
@@ -8,16 +8,16 @@ interface Source {
   removeEventListener?(type: string, listener: () => void): void;
 }
 
-/** The parts of a browser's global object that are read. */
+/** The parts of a browser's global object that are used. */
 interface Browser extends Source {
   readonly navigator?: { readonly onLine?: boolean };
   readonly document?: Source & { readonly visibilityState?: string };
 }
 
 export interface NetworkListeners {
-  /** The browser has no network. */
+  /** The browser is offline. */
   offline(): void;
-  /** The network is back, or the page is shown again: what waits for a retry should not wait any longer. */
+  /** The network is back, or the page is visible again: retry without further delay. */
   online(): void;
 }
 
@@ -40,7 +40,7 @@ export function watchNetwork(listeners: NetworkListeners, browser: Browser = glo
   };
 }
 
-/** Milliseconds to wait after so many failures; partly random, so that clients do not all return at once. */
+/** Milliseconds to wait after this many failures, with jitter, so that clients do not all return at once. */
 export function backOff(failures: number): number {
   return Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** failures) * (0.5 + Math.random() / 2);
 }

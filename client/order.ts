@@ -1,10 +1,10 @@
 /**
- * The order of documents in a live answer, from the sort keys that the server sends with them. Numbers compare by
- * value, texts by code point as in the database, and different kinds in the order null, number, string, object, array,
- * boolean. The server's own comparison is src/query/evaluate/order.ts; the client must work without it.
+ * The order of documents in a live query, from the sort keys that the server sends with them. Numbers compare by value, texts by
+ * code point as in the database, and different types in the order null, number, string, object, array, boolean. The server's own
+ * comparison is src/query/evaluate/order.ts; the client must work without it.
  */
 
-/** One value for each key of the sort, and the id as the last one. */
+/** One value for each key of the sort, followed by the id. */
 export type SortKey = readonly unknown[];
 
 const KINDS = ['null', 'number', 'string', 'object', 'array', 'boolean'];
@@ -43,9 +43,9 @@ function compareLists(one: readonly unknown[], other: readonly unknown[]): numbe
   return one.length - other.length;
 }
 
-/** An object as the database compares it, member by member: the kind of the value, then the name, then the value. */
-function steps(members: Readonly<Record<string, unknown>>): unknown[] {
-  return Object.entries(members).flatMap(([name, value]) => [KINDS.indexOf(kindOf(value)), name, value]);
+/** An object as the database compares it, field by field: the type of the value, then the name, then the value. */
+function steps(fields: Readonly<Record<string, unknown>>): unknown[] {
+  return Object.entries(fields).flatMap(([name, value]) => [KINDS.indexOf(kindOf(value)), name, value]);
 }
 
 /** JavaScript compares UTF-16 units, which would put characters above U+FFFF before U+E000. */

@@ -1,10 +1,9 @@
 /**
- * Sends frames on one socket no faster than the server allows: it accepts a hundred messages at once and fifty a
- * second, and closes a connection that sends more. Without this, a client with two hundred live answers could never
- * reconnect.
+ * Sends frames on one socket no faster than the server allows: it accepts a burst of a hundred messages and fifty per second, and
+ * closes a connection that sends more. Without this, a client with two hundred live queries could never reconnect.
  */
 
-/** Below what the server allows, to leave room for pongs and for clocks that differ. */
+/** Below the server's limit, to leave room for pongs and clock differences. */
 const BURST = 60;
 const EACH_MS = 25;
 const PAUSE_MS = 250;
@@ -20,13 +19,13 @@ export class Pace {
     this.#write = write;
   }
 
-  /** Sends a frame: now, or after the frames that wait before it. */
+  /** Sends a frame: now, or after the queued frames. */
   send(frame: object): void {
     this.#waiting.push(JSON.stringify(frame));
     this.#flush();
   }
 
-  /** Drops all waiting frames. */
+  /** Drops all queued frames. */
   end(): void {
     this.#waiting = [];
     if (this.#timer !== null) clearTimeout(this.#timer);

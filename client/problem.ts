@@ -1,6 +1,6 @@
 /**
  * A refusal by the server as an error, the problem document of RFC 9457 with Millrace's stable `code`; and how an answer of the
- * server is read: JSON, or such a Problem.
+ * server is read: JSON, or such an error.
  */
 
 export interface ProblemDocument {
@@ -9,13 +9,13 @@ export interface ProblemDocument {
   readonly title: string;
   readonly detail?: string;
   readonly hint?: string;
-  /** Of `mfa-required`: with it the sign-in goes on at `POST /auth/mfa/login`. */
+  /** Of `mfa-required`: pass it to `POST /auth/mfa/login` to continue the sign-in. */
   readonly ticket?: string;
   readonly errors?: readonly { readonly pointer: string; readonly code: string; readonly detail: string }[];
 }
 
-export class Problem extends Error {
-  override readonly name = 'Problem';
+export class MillraceError extends Error {
+  override readonly name = 'MillraceError';
   readonly status: number;
   /** Stable, for programs to decide by. docs/errors.md has the list. */
   readonly code: string;
@@ -29,17 +29,17 @@ export class Problem extends Error {
   }
 }
 
-export interface Answered {
+export interface ClientResponse {
   readonly body: unknown;
   readonly headers: Headers;
 }
 
-/** @throws Problem a refusal by the server, or an answer that is not the server's, such as an error page of a proxy */
-export async function readAnswer(answer: Response): Promise<Answered> {
-  const text = await answer.text();
+/** @throws MillraceError a refusal by the server, or an answer that is not the server's, such as an error page of a proxy */
+export async function readResponse(response: Response): Promise<ClientResponse> {
+  const text = await response.text();
   const body: unknown = text === '' ? null : parse(text);
-  if (answer.ok) return { body, headers: answer.headers };
-  throw new Problem(isProblem(body) ? body : unreadable(answer.status));
+  if (response.ok) return { body, headers: response.headers };
+  throw new MillraceError(isProblem(body) ? body : unreadable(response.status));
 }
 
 function parse(text: string): unknown {
@@ -55,5 +55,5 @@ function isProblem(body: unknown): body is ProblemDocument {
 }
 
 function unreadable(status: number): ProblemDocument {
-  return { status, code: 'unreadable-answer', title: `The server answered ${status} without saying why` };
+  return { status, code: 'invalid-response', title: `The server returned ${status} without saying why` };
 }

@@ -1,4 +1,4 @@
-/** The query of a list or of a live answer, in the language of docs/api.md. */
+/** The query of a list or of a live query, in the language of docs/api.md. */
 
 export interface Query {
   /** The JSON form: `{ "done": false, "points": { "$gte": 3 } }`. */
@@ -7,12 +7,12 @@ export interface Query {
   readonly sort?: string;
   readonly limit?: number;
   readonly fields?: readonly string[];
-  /** For owners: the answer as this principal gets it, `user:<id>`, `role:<name>`, `key:<id>` or `anonymous`. */
+  /** For administrators: the response that this principal gets, `user:<id>`, `role:<name>`, `key:<id>` or `anonymous`. */
   readonly as?: string;
 }
 
 export interface ListQuery extends Query {
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   readonly cursor?: string;
   readonly skip?: number;
   readonly expand?: string;

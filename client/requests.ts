@@ -1,13 +1,13 @@
-/** Sends requests with the session's token. Not here: how answers are read (problem.ts). */
-import { type Answered, Problem, readAnswer } from './problem.ts';
+/** Sends requests with the session's token. */
+import { type ClientResponse, MillraceError, readResponse } from './problem.ts';
 import type { Session } from './session.ts';
 
-export interface Asked {
+export interface RequestOptions {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Hints that are remembered, so that each is written once. */
+/** Hints written so far, so that each is written once. */
 const MAX_HINTS = 100;
 
 export class Requests {
@@ -22,28 +22,33 @@ export class Requests {
 
   /**
    * @param body JSON, or a FormData to send files
-   * @throws Problem a refusal by the server, or that the session has ended; TypeError if the server cannot be reached
+   * @throws MillraceError a refusal by the server, or that the session has ended; TypeError if the server cannot be reached
    */
-  async send(method: string, path: string, asked: Asked = {}): Promise<Answered> {
+  async send(method: string, path: string, requested: RequestOptions = {}): Promise<ClientResponse> {
     const token = await this.session.token();
     const user = this.session.user?.id;
-    const first = await this.#fetch(method, path, token, asked);
-    // The token may have ended by the server's clock and not by ours. So it is refreshed, and the request is sent
-    // again, once.
-    if (first.status !== 401 || !this.session.renewable) return await readAnswer(first);
-    // A wrong password or code is no fault of the token, and a second try would count as another guess.
-    const problem = await readAnswer(first).catch((error: unknown) => error);
-    if (problem instanceof Problem && problem.code === 'sign-in-failed') throw problem;
+    const first = await this.#fetch(method, path, token, requested);
+    // The token may have expired by the server's clock and not by this one. So it is refreshed, and the request is sent again,
+    // once.
+    if (first.status !== 401 || !this.session.renewable) return await readResponse(first);
+    // A wrong password or code is not caused by the token, and a second attempt would count as another guess.
+    const problem = await readResponse(first).catch((error: unknown) => error);
+    if (problem instanceof MillraceError && problem.code === 'invalid-credentials') throw problem;
     await this.session.refresh(token);
     const renewed = await this.session.token();
     // Another user may have signed in meanwhile: a request of one user is not sent again for another.
     if (this.session.user?.id !== user) throw problem;
-    return await readAnswer(await this.#fetch(method, path, renewed, asked));
+    return await readResponse(await this.#fetch(method, path, renewed, requested));
   }
 
-  async #fetch(method: string, path: string, token: string | null, { body, headers = {} }: Asked): Promise<Response> {
+  async #fetch(
+    method: string,
+    path: string,
+    token: string | null,
+    { body, headers = {} }: RequestOptions,
+  ): Promise<Response> {
     const form = body instanceof FormData;
-    const answer = await fetch(this.base + path, {
+    const response = await fetch(this.base + path, {
       method,
       headers: {
         ...(body === undefined || form ? {} : { 'content-type': 'application/json' }),
@@ -52,11 +57,11 @@ export class Requests {
       },
       ...(body === undefined ? {} : { body: form ? body : JSON.stringify(body) }),
     });
-    this.#warn(path, answer.headers.get('millrace-hint'));
-    return answer;
+    this.#warn(path, response.headers.get('millrace-hint'));
+    return response;
   }
 
-  /** Writes why an answer is probably not what was meant, for whoever writes the page. */
+  /** Writes why a result is probably not the intended one, for the page's developer. */
   #warn(path: string, hint: string | null): void {
     if (hint === null || this.#hints.has(hint) || this.#hints.size >= MAX_HINTS) return;
     this.#hints.add(hint);

@@ -1,11 +1,10 @@
 /**
- * Signing in by an identity provider or by a letter, for a page: what is sent, and what to do when the browser comes back. The
- * verifier of a sign-in (RFC 7636) stays in a store of the page, so a code or a link that somebody else reads is of no use to
- * them. Not here: the session that it opens (session.ts).
+ * Sign-in with an identity provider or a magic link, for a page: the requests, and the handling of the returning browser. The
+ * verifier of a sign-in (RFC 7636) stays in a store of the page, so an intercepted code or link is useless elsewhere.
  */
-import { Problem } from './problem.ts';
+import { MillraceError } from './problem.ts';
 
-/** Where a page keeps what it needs when the browser comes back: `sessionStorage` fits. */
+/** Where a page stores the state for the returning browser: `sessionStorage` fits. */
 export interface PendingStore {
   getItem(key: string): string | null;
   setItem(key: string, value: string): void;
@@ -18,8 +17,8 @@ const SECRET = /^#([\w-]{43})$/;
 
 /**
  * Prepares a sign-in.
- * @param redirect where the browser comes back to; an owner of the server lists it
- * @returns the address to open
+ * @param redirect where the browser returns to; an administrator of the server lists it
+ * @returns the URL to open
  */
 export async function beginningOf(
   base: string,
@@ -35,46 +34,51 @@ export async function beginningOf(
     code_challenge_method: 'S256',
     state,
   });
-  return `${base}/auth/${encodeURIComponent(provider)}?${parameters}`;
+  return `${base}/auth/providers/${encodeURIComponent(provider)}?${parameters}`;
 }
 
 /**
  * Reads what the browser came back with, once.
  * @returns null for an address that is the end of no sign-in
- * @throws Problem that the sign-in was refused, or began elsewhere
+ * @throws MillraceError that the sign-in was refused, or began elsewhere
  */
 export function endingOf(address: string, store: PendingStore): { code: string; codeVerifier: string } | null {
-  const told = new URL(address).searchParams;
-  const [code, error] = [told.get('code'), told.get('error')];
+  const reported = new URL(address).searchParams;
+  const [code, error] = [reported.get('code'), reported.get('error')];
   if (code === null && error === null) return null;
-  const key = PREFIX + told.get('state');
+  const key = PREFIX + reported.get('state');
   const codeVerifier = store.getItem(key);
   store.removeItem(key);
   const title = 'The sign-in failed';
   if (error !== null)
-    throw new Problem({ status: 401, code: error, title, detail: told.get('error_description') ?? error });
+    throw new MillraceError({ status: 401, code: error, title, detail: reported.get('error_description') ?? error });
   if (code === null || codeVerifier === null) {
-    throw new Problem({ status: 401, code: 'flow-unusable', title, detail: 'This page did not begin the sign-in' });
+    throw new MillraceError({
+      status: 401,
+      code: 'sign-in-expired',
+      title,
+      detail: 'This page did not begin the sign-in',
+    });
   }
   return { code, codeVerifier };
 }
 
-/** What `POST /auth/link` wants, for a link to this page. */
-export async function askingFor(
+/** The body of `POST /auth/magic-link`, for a link to this page. */
+export async function requestingFor(
   email: string,
   redirect: string,
   store: PendingStore,
 ): Promise<{ readonly email: string; readonly redirect: string; readonly codeChallenge: string }> {
-  // The one of an earlier letter is kept: a server that has just sent that letter sends no other.
+  // The verifier of an earlier e-mail is kept: a server that has just sent that e-mail sends no other.
   const verifier = store.getItem(KEY) ?? newVerifier();
   store.setItem(KEY, verifier);
   return { email, redirect, codeChallenge: await hashedVerifier(verifier) };
 }
 
 /**
- * What `POST /auth/link/confirm` wants.
- * @param address of the page that the link has opened
- * @returns null for an address without a secret
+ * The body of `POST /auth/magic-link/verify`.
+ * @param address URL of the page that the link has opened
+ * @returns null for a URL without a secret
  */
 export function linkOf(
   address: string,
@@ -92,7 +96,7 @@ async function hashedVerifier(verifier: string): Promise<string> {
   return base64url(new Uint8Array(hashed));
 }
 
-/** A new verifier, or any other text that nobody guesses. */
+/** A new verifier, or any other unguessable text. */
 function newVerifier(): string {
   return base64url(crypto.getRandomValues(new Uint8Array(32)));
 }

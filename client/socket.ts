@@ -1,7 +1,4 @@
-/**
- * The part of a WebSocket that the client uses, so that the runtime's class and that of a package such as `ws` both
- * fit.
- */
+/** The part of a WebSocket that the client uses, so that the runtime's class and that of a package such as `ws` both fit. */
 
 export interface Socket {
   readonly readyState: number;
@@ -21,11 +18,11 @@ export function isOpen({ readyState }: Socket): boolean {
   return readyState === OPEN;
 }
 
-/** @throws TypeError that says what to do, if there is no WebSocket class */
+/** @throws TypeError with advice, if there is no WebSocket class */
 export function required(WebSocket: SocketClass | undefined): SocketClass {
   if (WebSocket !== undefined) return WebSocket;
   throw new TypeError(
-    'Live answers need a WebSocket, and this runtime has none (Node has one from version 22 on). ' +
-      'Give the client one, such as that of the package ws: createClient(url, { WebSocket })',
+    'Live queries need a WebSocket, and this runtime has none (Node has one from version 22 on). ' +
+      'Pass one to the client, such as that of the package ws: createClient(url, { WebSocket })',
   );
 }

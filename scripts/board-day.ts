@@ -1,9 +1,9 @@
 /**
- * A day of departures, made from 200,000 real flights (delay, distance, time of departure): the document of each
- * flight, and its changes over the day. The source names no airports, so the flights are spread over ten airports in
- * turn. Pure.
+ * A day of departures, built from 200,000 real flights (delay, distance, time of departure): the document of each
+ * flight, and its changes over the day. The source names no airports, so the flights are assigned to ten airports in
+ * turn.
  */
-import type { Member } from './seed-sets.ts';
+import type { Field } from './seed-sets.ts';
 
 export const AIRPORTS = ['ATL', 'BOS', 'DEN', 'DFW', 'JFK', 'LAX', 'MIA', 'ORD', 'SEA', 'SFO'] as const;
 
@@ -29,8 +29,8 @@ export interface Turn {
 
 const BOARDING_HOURS = 0.5;
 
-/** So many flights, evenly over the day, in the order of their departure. */
-export function departures(flights: readonly Member[], count: number): Departure[] {
+/** This many flights, evenly over the day, in the order of their departure. */
+export function departures(flights: readonly Field[], count: number): Departure[] {
   const step = Math.max(1, flights.length / count);
   return Array.from({ length: Math.min(count, flights.length) }, (_, n): Departure => {
     const { time, delay, distance } = flights[Math.floor(n * step)] ?? {};

@@ -1,11 +1,11 @@
 /**
- * `npm run board`: fills the departures of the example page and plays their day faster than in real time. Flights
- * change over HTTP as from an application; with `--mongodb` every fourth change is written straight into the database.
+ * `npm run board`: fills the departures of the example page and replays their day faster than in real time. Flights
+ * change over HTTP as from an application; with `--mongodb` every fourth change is written directly to the database.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { MongoClient } from 'mongodb';
-import { createClient, Problem } from '../client/client.ts';
+import { createClient, MillraceError } from '../client/client.ts';
 import { type Departure, departures, type Turn, turns } from './board-day.ts';
 import { SEED_SETS } from './seed-sets.ts';
 
@@ -13,15 +13,15 @@ const TICK_MS = 100;
 const BULK = 1_000;
 const AWAY_MS = 500;
 
-const HELP = `Fills the board of departures and lets a day pass on it.
+const HELP = `Fills the board of departures and simulates a day.
 
 Usage: npm run board -- [--url http://127.0.0.1:3000] [--flights 5000] [--minutes 10] [--mongodb mongodb://…/database]
 
-  --flights   how many flights the day has
-  --minutes   how long the day takes
-  --mongodb   makes every fourth change straight in the database, as another program would
+  --flights   number of flights of the day
+  --minutes   duration of the day
+  --mongodb   makes every fourth change directly in the database, as another program would
 
-Look at it meanwhile: http://127.0.0.1:3000/examples/board/
+Open it in a browser: http://127.0.0.1:3000/examples/board/
 `;
 
 const { values } = parseArgs({
@@ -40,12 +40,12 @@ const board = client.collection<Departure>('departures');
 async function fill(flights: readonly Departure[]): Promise<void> {
   process.stdout.write(`Filling ${values.url}/examples/board/ with ${flights.length} flights\n`);
   for (let at = 0; at < flights.length; at += BULK) {
-    const answer = await fetch(`${values.url}/api/departures`, {
+    const response = await fetch(`${values.url}/api/departures`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(flights.slice(at, at + BULK)),
     });
-    if (!answer.ok) throw new Error(`The server answered ${answer.status}: ${await answer.text()}`);
+    if (!response.ok) throw new Error(`The server returned ${response.status}: ${await response.text()}`);
   }
 }
 
@@ -56,12 +56,12 @@ async function clear(): Promise<void> {
       await fetch(`${values.url}/api/departures?${new URLSearchParams({ filter: '{}' })}`, {
         method: 'DELETE',
         headers: { prefer: 'max-affected=10000' },
-      }).then(async (answer) => {
-        if (!answer.ok) throw new Error(`The server answered ${answer.status}: ${await answer.text()}`);
+      }).then(async (response) => {
+        if (!response.ok) throw new Error(`The server returned ${response.status}: ${await response.text()}`);
       });
     }
   } catch (error) {
-    if (!(error instanceof Problem && error.code === 'resource-not-available')) throw error;
+    if (!(error instanceof MillraceError && error.code === 'resource-not-available')) throw error;
   }
 }
 
@@ -84,14 +84,14 @@ async function pass(day: readonly Turn[], foreign: MongoClient | null): Promise<
   process.stdout.write(`${process.stdout.isTTY ? '\r' : ''}  ${done} of ${day.length} changes\n`);
 }
 
-/** The server may be restarted meanwhile: a request that does not reach it is sent again when it is back. */
+/** The server may be restarted in between: a request that does not reach it is sent again when it is back. */
 async function whenThere<T>(send: () => Promise<T>): Promise<T> {
-  for (let tries = 0; ; tries++) {
+  for (let attempts = 0; ; attempts++) {
     try {
       return await send();
     } catch (error) {
       if (!isAway(error)) throw error;
-      if (tries === 0) process.stdout.write('\n  The server does not answer; waiting until it is back\n');
+      if (attempts === 0) process.stdout.write('\n  The server does not respond; waiting until it is back\n');
       await pause(AWAY_MS);
     }
   }
@@ -99,13 +99,13 @@ async function whenThere<T>(send: () => Promise<T>): Promise<T> {
 
 /** fetch throws a TypeError when there is no connection, or when it is lost (Fetch standard). */
 const isAway = (error: unknown): boolean =>
-  error instanceof TypeError || (error instanceof Problem && error.status === 503);
+  error instanceof TypeError || (error instanceof MillraceError && error.status === 503);
 
 function whatFailed(error: unknown): string {
-  if (isAway(error)) return `No server answers at ${values.url}. Start one: npm start`;
-  if (!(error instanceof Problem)) throw error;
+  if (isAway(error)) return `No server responds at ${values.url}. Start one: npm start`;
+  if (!(error instanceof MillraceError)) throw error;
   const help = error.status === 401 ? '. The board is an example for development mode' : '';
-  return `The server answered ${error.status}: ${error.message}${help}`;
+  return `The server returned ${error.status}: ${error.message}${help}`;
 }
 
 function clock(hours: number): string {

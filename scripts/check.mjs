@@ -7,12 +7,16 @@ import { ensureInstalled, main, runScript } from './install.mjs';
 import { ensurePackages } from './packages.mjs';
 
 /**
- * Both projects are checked at once, each with half of the processors. TypeScript divides a project among four threads otherwise, and
- * each checks again what the files of several have in common: on two processors that takes 15 s of them instead of 9.
+ * Both projects are checked concurrently, each with half of the processors. By default TypeScript divides a project
+ * among four threads, and each checks again what the files of several have in common: on two processors that takes 15 s
+ * of them instead of 9.
  */
 const TSC = ['node_modules/typescript/bin/tsc', '--checkers', String(Math.max(1, availableParallelism() >> 1))];
 
-/** These need the packages of the project only, so they run while those of the dashboard and the integrations are installed. */
+/**
+ * These need the packages of the project only, so they run while those of the dashboard and the integrations are
+ * installed.
+ */
 const CHECKS = {
   'lint and format': ['node_modules/@biomejs/biome/bin/biome', 'check', '.'],
   'generated pages': ['scripts/generate.ts', '--check'],

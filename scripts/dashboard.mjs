@@ -1,7 +1,7 @@
 /**
- * `node scripts/dashboard.mjs`: builds the dashboard for browsers when it is missing or older than its sources, and installs
- * its packages first when they are missing. `npm run dashboard` (`--serve`) serves it from its sources while it is worked on;
- * its requests go to the server at MILLRACE_URL. Not here: serving what is built (src/dashboard).
+ * `node scripts/dashboard.mjs`: builds the dashboard for browsers if it is missing or older than its sources, and
+ * installs its packages first if they are missing. `npm run dashboard` (`--serve`) serves it from its sources during
+ * development; its requests go to the server at MILLRACE_URL.
  */
 import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ const SOURCES = [
   'src/files/upload/text-encoding.ts',
 ];
 
-/** Where the build for this clone lies. */
+/** The folder of this clone's build. */
 const BUILT = join(FOLDER, 'dist');
 
 /** Whether the build is missing or older than one of its sources. */
@@ -39,7 +39,7 @@ function newest(path) {
 }
 
 /**
- * Builds the dashboard if that is needed, and says so. What is there is replaced at the end, so a running server has
+ * Builds the dashboard if needed, and prints that. The current build is replaced at the end, so a running server has
  * either the old pages or the new ones.
  */
 export async function ensureDashboard() {
@@ -50,8 +50,7 @@ export async function ensureDashboard() {
   const fresh = `${BUILT}.${process.pid}`;
   try {
     const code = await runScriptIn(FOLDER, VITE, 'build', '--outDir', fresh, '--emptyOutDir', '--logLevel', 'warn');
-    if (code !== 0)
-      throw new Error(`The dashboard could not be built (exit code ${code}). What is wrong stands above.`);
+    if (code !== 0) throw new Error(`The dashboard could not be built (exit code ${code}). See the output above.`);
     compress(join(fresh, 'assets'));
     rmSync(BUILT, { recursive: true, force: true });
     renameSync(fresh, BUILT);
@@ -61,7 +60,7 @@ export async function ensureDashboard() {
   console.error(`The dashboard is built (${((Date.now() - started) / 1000).toFixed(1)} s).`);
 }
 
-/** Keeps a compressed copy of each file beside it, so that no request has to compress. */
+/** Stores a compressed copy of each file beside it, so that no request has to compress. */
 function compress(folder) {
   for (const name of readdirSync(folder).filter((file) => /\.(?:js|css|svg)$/.test(file))) {
     const bytes = readFileSync(join(folder, name));

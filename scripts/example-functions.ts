@@ -1,6 +1,6 @@
 /**
- * The commands `npm run functions -- …` that a page of the documentation shows, run as programs against the program that the
- * page is tried with (examples.ts). A new plugin is waited for, because the program loads it by itself.
+ * The commands `npm run functions -- …` of a documentation page, run as programs against the program that the page uses
+ * (examples.ts). It waits for a new plugin, because the program loads it in the background.
  */
 import { execFile } from 'node:child_process';
 import { relative } from 'node:path';
@@ -16,9 +16,9 @@ const LOADED_MS = 20_000;
 const run = promisify(execFile);
 
 /**
- * @param command as the page shows it
+ * @param command as on the page
  * @param base where the program listens
- * @param plugins the folder of plugins that it reads
+ * @param plugins its folder of plugins
  * @returns the output as the page shows it
  */
 export async function runFunctions(command: string, base: string, plugins: string): Promise<string> {
@@ -30,7 +30,7 @@ export async function runFunctions(command: string, base: string, plugins: strin
   const env = { ...process.env, NODE_OPTIONS: '' };
   const { stdout } = await run(process.execPath, [MAIN, 'functions', ...words, ...options], { env });
   if (words[0] === 'new') await loaded(`${base}/admin/plugins/${words[1]}`);
-  // The address on the page is the one that commands need no word for.
+  // The URL on the page is the default of the commands.
   const shown = stdout.replaceAll(` --url ${base}`, '').replaceAll(base, SHOWN_URL);
   return shown.replaceAll(relative('', plugins), SHOWN_FOLDER);
 }
@@ -38,9 +38,9 @@ export async function runFunctions(command: string, base: string, plugins: strin
 async function loaded(plugin: string): Promise<void> {
   const end = performance.now() + LOADED_MS;
   while (performance.now() < end) {
-    const answer = await fetch(plugin);
-    await answer.body?.cancel();
-    if (answer.ok) return;
+    const response = await fetch(plugin);
+    await response.body?.cancel();
+    if (response.ok) return;
     await pause(50);
   }
   throw new Error(`${plugin}: the program has not loaded it`);

@@ -1,22 +1,22 @@
 /**
- * The receiver of webhooks that a page of the documentation shows: `npm run webhooks -- listen` as a program of its own,
- * which runs beside the other commands of the page (examples.ts).
+ * The webhook receiver of a documentation page: `npm run webhooks -- listen` as a separate program, which runs beside
+ * the other commands of the page (examples.ts).
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 const COMMAND = 'npm run webhooks -- listen 8080 ';
-/** Where the pages say that it listens. Here it takes a free port. */
+/** Where it listens on the pages. Here it uses a free port. */
 const SHOWN = '127.0.0.1:8080';
-const READY = 'Ctrl-C removes it.\n\n';
+const READY = 'Press Ctrl-C to remove it.\n\n';
 const DELIVERY = /^\S+ .*verified/gim;
 const WAIT_MS = 30_000;
 
 export class ExampleListener {
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown>;
-  /** What a delivery ends with. */
+  /** The last line of a delivery. */
   readonly #ending: string;
   #output = '';
   #shown = 0;
@@ -39,7 +39,7 @@ export class ExampleListener {
 
   /**
    * Starts it, and waits until it listens.
-   * @param command as the page shows it
+   * @param command as on the page
    * @param base where Millrace listens
    */
   static async start(command: string, base: string): Promise<ExampleListener> {
@@ -50,7 +50,7 @@ export class ExampleListener {
     return listener;
   }
 
-  /** What it printed since the last call, as the page shows it. @param deliveries so many are waited for */
+  /** The output since the last call, as the page shows it. @param deliveries how many to wait for */
   async output(deliveries: number): Promise<string> {
     const fresh = () => this.#output.slice(this.#shown);
     await this.#until(

@@ -1,9 +1,9 @@
 /**
- * Keeps the examples in the documentation right: runs every `$ curl …` of a page's console blocks in order against a
- * running program, and writes the real output below each. A block `console listening` starts a receiver of webhooks, and
- * `console arrived` shows what it prints. A block `console functions` runs `npm run functions -- …`, and in `console soon` a
- * command is asked again for some seconds, until it prints what the page shows. `npm run examples` rewrites the pages; a
- * test compares.
+ * Keeps the examples in the documentation correct: runs every `$ curl …` of a page's console blocks in order against a
+ * running program, and writes the real output below each. A block `console listening` starts a receiver of webhooks,
+ * and `console arrived` shows what it prints. A block `console functions` runs `npm run functions -- …`, and in
+ * `console soon` a command is repeated for some seconds, until it prints what the page shows. `npm run examples`
+ * rewrites the pages; a test compares.
  */
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -12,20 +12,27 @@ import { promisify } from 'node:util';
 import { runFunctions } from './example-functions.ts';
 import { ExampleListener } from './example-listener.ts';
 
-/** The address that the pages show. */
+/** The base URL on the pages. */
 export const SHOWN = 'http://127.0.0.1:3000';
 
-export const PAGES = ['README.md', 'docs/api.md', 'docs/webhooks.md', 'docs/automation.md', 'docs/plugins.md'] as const;
+export const PAGES = [
+  'README.md',
+  'docs/tutorial.md',
+  'docs/api.md',
+  'docs/webhooks.md',
+  'docs/automation.md',
+  'docs/plugins.md',
+] as const;
 
-/** For how long a command is asked again, in milliseconds. */
+/** How long a command is repeated, in milliseconds. */
 const SOON_MS = 20_000;
 const BLOCK = /```console( listening| arrived| functions| soon)?\n([\s\S]*?)```/g;
 const shell = promisify(execFile);
 
 /**
- * The page with the output that its commands have now.
+ * The page with the current output of its commands.
  * @param base where the program listens, such as `http://127.0.0.1:41231`
- * @param plugins the folder of plugins that it reads
+ * @param plugins its folder of plugins
  */
 export async function withRealOutput(page: string, base: string, plugins: string): Promise<string> {
   let result = '';
@@ -54,19 +61,19 @@ export async function withRealOutput(page: string, base: string, plugins: string
   return result + page.slice(end);
 }
 
-/** The commands of a block; one that ends in a backslash goes on in the next line. */
+/** The commands of a block; one that ends in a backslash continues in the next line. */
 function commandsOf(block: string): string[] {
   return [...block.matchAll(/^\$ ((?:.*\\\n)*.*)$/gm)].map(([, command = '']) => command);
 }
 
-/** What a block shows below a command. */
+/** The output of a command in a block. */
 function shownBelow(block: string, command: string): string {
   const [, ...lines] = block.slice(block.indexOf(`$ ${command}`)).split('\n');
   const end = lines.findIndex((line) => line.startsWith('$ '));
   return lines.slice(0, end < 0 ? undefined : end).join('\n');
 }
 
-/** What happens after an answer takes a moment: a command is asked again until it prints what is expected. */
+/** Effects after a response take a moment: a command is repeated until it prints what is expected. */
 async function outputSoon(command: string, base: string, expected: string): Promise<string> {
   const end = performance.now() + SOON_MS;
   for (;;) {
@@ -85,7 +92,9 @@ async function outputOf(command: string, base: string): Promise<string> {
   return text === '' || text.endsWith('\n') ? text : `${text}\n`;
 }
 
-/** A page without the differences between two runs: ids, times, tags, request ids and lengths are made equal. */
+/**
+ * A page without the differences between two runs: ids, times, tags, request ids and lengths are replaced by constants.
+ */
 export function comparable(page: string): string {
   return page
     .replace(/\b[0-9a-f]{24}\b/g, '<id>')
@@ -111,8 +120,8 @@ if (import.meta.main) {
       'Usage: npm run examples -- URL PLUGINS, of a freshly started program with seeded movies and countries and the empty folder of its plugins',
     );
   for (const page of PAGES) {
-    const place = new URL(`../${page}`, import.meta.url);
-    writeFileSync(place, await withRealOutput(readFileSync(place, 'utf8'), base, plugins));
+    const url = new URL(`../${page}`, import.meta.url);
+    writeFileSync(url, await withRealOutput(readFileSync(url, 'utf8'), base, plugins));
     process.stdout.write(`${page} is up to date\n`);
   }
 }

@@ -11,8 +11,8 @@ import { fileURLToPath } from 'node:url';
 export const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
 /**
- * Folder where Node keeps compiled code: it halves the time to load the modules at each later start, of the program or
- * of a test.
+ * Folder of Node's compile cache: it halves the time to load the modules at each later start, of the program or of a
+ * test.
  */
 export const COMPILE_CACHE = join(ROOT, 'node_modules', '.cache', 'node');
 
@@ -22,8 +22,8 @@ const POLL_MS = 500;
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 /**
- * Installs the packages if one is missing or has another version. If nothing is to do, it only reads two files.
- * @param root the folder of the lockfile; `of` says whose packages they are
+ * Installs the packages if one is missing or has another version. Otherwise it only reads two files.
+ * @param root the folder of the lockfile; `of` is the owner of the packages, for messages
  */
 export async function ensureInstalled({ dev, root = ROOT, of = null }) {
   const missing = missingPackage(root, dev);
@@ -41,7 +41,7 @@ export async function ensureInstalled({ dev, root = ROOT, of = null }) {
   const ticking = setInterval(() => {
     console.error(`… still installing (${Math.round((Date.now() - started) / 1000)} s)`);
   }, TICK_MS);
-  // An installation that was killed is begun anew by the next start, so it need not end by itself.
+  // The next start repeats an installation that was killed, so it need not end by itself.
   const code = await endedWithUs(child, () => child.kill('SIGKILL')).finally(() => clearInterval(ticking));
   if (code !== 0)
     throw new Error(`npm ci failed with exit code ${code}. Its output is above. Is the network reachable?`);
@@ -88,7 +88,7 @@ let stoppedBy = null;
 
 /**
  * The exit code of a child that must not outlive this script: it is ended when a signal ends this script, or when the
- * starter of this script has ended (the other end of the IPC channel).
+ * parent of this script has ended (the other end of the IPC channel).
  * @param end called with the signal to end the child
  */
 async function endedWithUs(child, end) {
@@ -121,8 +121,8 @@ export function runScriptIn(folder, path, ...words) {
 
 /**
  * Calls `then` when npm, which started this script, has ended. npm passes a SIGTERM on to the shell that runs this
- * script, but the shell does not pass it on, and a killed npm sends nothing. So this checks again and again whether
- * both still run. Does nothing if the script was started without npm.
+ * script, but the shell does not pass it on, and a killed npm sends nothing. So this polls whether both still run. Does
+ * nothing if the script was started without npm.
  * @param script the name of this script in the command line of npm's shell
  */
 export function whenNpmIsGone(script, then) {
@@ -150,14 +150,14 @@ function ancestors(script) {
 }
 
 /**
- * Runs the body of a script and exits with the code that it returns. An error is printed as one line, without a stack; one
- * that a signal caused is not printed.
+ * Runs the body of a script and exits with its return value. An error is printed as one line, without a stack; one that
+ * a signal caused is not printed.
  */
 export async function main(body) {
   try {
     process.exitCode = await body();
   } catch (error) {
-    // What a signal interrupted is no error.
+    // An interruption by a signal is no error.
     if (stoppedBy === null) console.error(error instanceof Error ? error.message : error);
     process.exitCode = stoppedBy === null ? 1 : 128 + constants.signals[stoppedBy];
   }

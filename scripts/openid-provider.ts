@@ -1,7 +1,7 @@
 /**
- * `npm run openid-provider`: a real OpenID provider on this machine, with its own pages for sign-in and consent, to try sign-in
- * without an account at Google or elsewhere (docs/providers.md). Any password is right, so it is for this machine only. The
- * tests use the same provider (test/helpers/providers/openid-provider.ts).
+ * `npm run openid-provider`: a real OpenID provider on this machine, with its own pages for sign-in and consent, to
+ * test sign-in without a user at Google or elsewhere (docs/providers.md). It accepts any password, so it is for this
+ * machine only. The tests use the same provider (test/helpers/providers/openid-provider.ts).
  */
 import { createServer, type RequestListener } from 'node:http';
 import { parseArgs } from 'node:util';
@@ -12,7 +12,7 @@ export interface OpenIdClient {
   readonly id: string;
   readonly secret: string;
   readonly redirects: readonly string[];
-  /** Where the browser may be sent after a log-out. */
+  /** Where the browser may be redirected after a sign-out. */
   readonly afterLogOut: readonly string[];
 }
 
@@ -24,12 +24,12 @@ interface ProviderPlan {
   readonly client: OpenIdClient;
   /** Signs with the first one, and publishes all. */
   readonly keys: readonly JWK[];
-  /** Users by what they type as their login, which is their subject too. */
+  /** Users by the login that they type, which is also their subject. */
   readonly people: ReadonlyMap<string, Person>;
   readonly more?: Configuration;
 }
 
-/** The claims that each scope gives. Groups and tenants stand for those of Google, Entra, Okta and Keycloak. */
+/** The claims of each scope. Groups and tenants represent those of Google, Entra, Okta and Keycloak. */
 const CLAIMS = {
   openid: ['sub', 'hd', 'tid', 'groups'],
   email: ['email', 'email_verified'],
@@ -38,8 +38,8 @@ const CLAIMS = {
 const HOUR_S = 3_600;
 
 /**
- * What it has granted is kept by the module `oidc-provider`, not here: another one with other keys knows the users and codes
- * of the one before.
+ * The module `oidc-provider` stores its grants, not this object: another provider with other keys knows the users and
+ * codes of the previous one.
  */
 export function openIdProvider({ issuer, client, keys, people, more = {} }: ProviderPlan): RequestListener {
   const provider = quietly(
@@ -58,7 +58,7 @@ export function openIdProvider({ issuer, client, keys, people, more = {} }: Prov
         jwks: { keys: [...keys] },
         cookies: { keys: ['only for this machine'] },
         claims: CLAIMS,
-        // As Google does: e-mail and name stand in the id token.
+        // As Google does: e-mail and name are in the id token.
         conformIdTokenClaims: false,
         pkce: { required: () => true },
         rotateRefreshToken: true,
@@ -70,9 +70,9 @@ export function openIdProvider({ issuer, client, keys, people, more = {} }: Prov
           IdToken: HOUR_S,
           RefreshToken: HOUR_S,
         },
-        renderError: (context, told) => {
+        renderError: (context, reported) => {
           context.type = 'json';
-          context.body = told;
+          context.body = reported;
         },
         findAccount: async (_, id) => {
           const person = people.get(id);
@@ -89,7 +89,7 @@ export async function signingKey(): Promise<JWK> {
   return { ...(await exportJWK(privateKey)), alg: 'RS256', use: 'sig', kid: crypto.randomUUID() };
 }
 
-/** Its warnings that these settings are not for production are right, and known. */
+/** Its warnings that these settings are not for production are correct, and known. */
 function quietly<T>(make: () => T): T {
   const { info, warn } = console;
   Object.assign(console, { info: () => undefined, warn: () => undefined });
@@ -100,11 +100,11 @@ function quietly<T>(make: () => T): T {
   }
 }
 
-/** What docs/providers.md leads through. */
-export const TRIAL = {
+/** The provider of docs/providers.md. */
+export const SIMULATION = {
   port: 4_000,
   client: { id: 'millrace', secret: 'only-for-this-machine' },
-  redirect: 'http://localhost:3000/auth/local/callback',
+  redirect: 'http://localhost:3000/auth/providers/local/callback',
   people: new Map<string, Person>([
     ['ada', { email: 'ada@example.org', email_verified: true, name: 'Ada Lovelace', groups: [] }],
     ['grace', { email: 'grace@example.org', email_verified: true, name: 'Grace Hopper', groups: ['editors'] }],
@@ -114,21 +114,21 @@ export const TRIAL = {
 if (import.meta.main) {
   const { values } = parseArgs({
     options: {
-      port: { type: 'string', default: String(TRIAL.port) },
-      redirect: { type: 'string', multiple: true, default: [TRIAL.redirect] },
+      port: { type: 'string', default: String(SIMULATION.port) },
+      redirect: { type: 'string', multiple: true, default: [SIMULATION.redirect] },
     },
   });
   const issuer = `http://localhost:${values.port}`;
-  const client = { ...TRIAL.client, redirects: values.redirect, afterLogOut: [] };
-  const listener = openIdProvider({ issuer, client, keys: [await signingKey()], people: TRIAL.people });
+  const client = { ...SIMULATION.client, redirects: values.redirect, afterLogOut: [] };
+  const listener = openIdProvider({ issuer, client, keys: [await signingKey()], people: SIMULATION.people });
   createServer(listener).listen(Number(values.port), '127.0.0.1', () => {
-    process.stdout.write(`An OpenID provider for this machine; Ctrl-C ends it.
+    process.stdout.write(`An OpenID provider for this machine; press Ctrl-C to stop.
 
   issuer          ${issuer}
   client id       ${client.id}
   client secret   ${client.secret}
   redirect        ${client.redirects.join('\n                  ')}
-  people          ${[...TRIAL.people.keys()].join(', ')}; any password is right
+  people          ${[...SIMULATION.people.keys()].join(', ')}; any password is right
 `);
   });
 }

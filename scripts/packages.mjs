@@ -1,36 +1,39 @@
 /**
- * The packages of this repository that have a lockfile of their own, and the installation of what they need. Plain JavaScript
- * without dependencies, like install.mjs. Not here: how packages are installed (install.mjs), building the dashboard (dashboard.mjs).
+ * The packages of this repository that have their own lockfile, and the installation of their dependencies. Plain
+ * JavaScript without dependencies, like install.mjs.
  */
 import { join, relative, resolve } from 'node:path';
 import { ensureInstalled, ROOT } from './install.mjs';
 
-/** Folder of each package whose tests import it, and what it is called while its packages are installed. */
-const INTEGRATIONS = {
+/** Folder of each package whose sources tests import, and what it is called while its packages are installed. */
+const IMPORTED = {
   'integrations/zapier': 'the Zapier app',
   'integrations/n8n': 'the n8n nodes',
 };
 
-/** The same of all packages. The tests of the dashboard see only what is built of it. */
-const PACKAGES = { dashboard: 'the dashboard', ...INTEGRATIONS };
+/** The same of all whose types are checked. The tests of the dashboard see only what is built of it. */
+const CHECKED = { dashboard: 'the dashboard', ...IMPORTED };
 
-/** Installs what one of them needs, if that is missing. @param folder relative to the project, one of the above */
+/** The same of all that tests need. */
+const INTEGRATIONS = { ...IMPORTED, 'integrations/openapi-clients': 'the generated clients' };
+
+/** Installs the dependencies of one package, if missing. @param folder relative to the project, one of the above */
 export async function ensurePackage(folder) {
-  await ensureInstalled({ dev: true, root: join(ROOT, folder), of: PACKAGES[folder] });
+  await ensureInstalled({ dev: true, root: join(ROOT, folder), of: { ...CHECKED, ...INTEGRATIONS }[folder] });
 }
 
-/** The same for all of them at once, because most of an installation is waiting for downloads. */
+/** The same for all whose types are checked at once, because most of an installation is waiting for downloads. */
 export async function ensurePackages() {
-  await Promise.all(Object.keys(PACKAGES).map(ensurePackage));
+  await Promise.all(Object.keys(CHECKED).map(ensurePackage));
 }
 
-/** The same for the integrations whose tests are asked for. @param paths as below */
+/** The same for the integrations whose tests are to run. @param paths as below */
 export async function ensurePackagesOfTests(paths) {
   await Promise.all(integrationsOf(paths).map(ensurePackage));
 }
 
 /**
- * The folders of the integrations whose tests are asked for. The tests of `integrations/x` lie in `test/integrations/x`.
+ * The folders of the integrations whose tests are to run. The tests of `integrations/x` are in `test/integrations/x`.
  * @param paths files and folders, relative to the current folder; none for all tests
  */
 export function integrationsOf(paths) {

@@ -1,18 +1,18 @@
 /**
- * Keeps the tour of production mode in the README right: runs the commands of its blocks in one shell, against a
- * program without an owner, and writes the real output below each. A test compares; `npm run production-tour` rewrites
- * the page. Not here: the examples that need no sign-in (examples.ts).
+ * Keeps the tour of production mode in docs/tutorial.md right: runs the commands of its blocks in one shell, against a
+ * program without an administrator, and writes the real output below each. A test compares; `npm run production-tour` rewrites
+ * the page.
  */
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { comparable, SHOWN } from './examples.ts';
 
-export const PAGE = new URL('../README.md', import.meta.url);
+export const PAGE = new URL('../docs/tutorial.md', import.meta.url);
 
 const BLOCK = /```console production\n([\s\S]*?)```/g;
 const MARK = '--- next command ---';
 
-/** A program in production mode, and the secret of its set-up link. */
+/** A program in production mode, and the secret of its setup link. */
 export interface Fresh {
   /** Where it listens, such as `http://127.0.0.1:41231`. */
   readonly base: string;
@@ -20,7 +20,7 @@ export interface Fresh {
   readonly token: string;
 }
 
-/** The page with the output that its commands have now. Tokens are shortened: they are long, and secret. */
+/** The page with the current output of its commands. Tokens are shortened: they are long, and secret. */
 export async function withProductionOutput(page: string, { base, token }: Fresh): Promise<string> {
   const blocks = [...page.matchAll(BLOCK)].map(([, text = '']) => commandsOf(text));
   const outputs = await run(
@@ -74,8 +74,10 @@ function tidy(output: string, base: string): string {
 if (import.meta.main) {
   const [base, token] = process.argv.slice(2);
   if (base === undefined || token === undefined) {
-    throw new Error('Usage: npm run production-tour -- URL TOKEN, of a program in production mode without an owner');
+    throw new Error(
+      'Usage: npm run production-tour -- URL TOKEN, of a program in production mode without an administrator',
+    );
   }
   writeFileSync(PAGE, await withProductionOutput(readFileSync(PAGE, 'utf8'), { base, token }));
-  process.stdout.write('README.md is up to date\n');
+  process.stdout.write('docs/tutorial.md is up to date\n');
 }

@@ -1,9 +1,9 @@
 /**
- * Shows the progress of a task: at a terminal as one line that changes, in a log as a line now and then and one at the
- * end. It counts and prints, and does not know the task.
+ * Prints the progress of a task: at a terminal as one line that changes, in a log as a line now and then and one at the
+ * end.
  */
 
-/** Where it is written: standard output, or something like it. */
+/** The output: standard output, or a substitute. */
 export interface Screen {
   readonly isTTY?: boolean;
   write(text: string): unknown;

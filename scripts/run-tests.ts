@@ -1,8 +1,7 @@
 /**
- * Runs the test files in four lanes, and those that measure after them. Each lane has a MongoDB of its own, and runs one process after the
- * other. The last line says what they counted: `N passed, N failed, N skipped`. A process has one test file or a few, and writes TAP.
- * Not here: what a fresh clone needs first (test.mjs), which files there are (test-files.ts), how a run is shown (test-progress.ts,
- * tap-lines.ts).
+ * Runs the test files in four lanes, and those that measure after them. Each lane has its own MongoDB, and runs one
+ * process after the other. The last line has the totals: `N passed, N failed, N skipped`. A process has one test file
+ * or a few, and writes TAP.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,41 +12,42 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { MongoClient } from 'mongodb';
-import { findBinary } from '../src/database/embedded/binary.ts';
 import { type EmbeddedDatabase, startEmbedded } from '../src/database/embedded/embedded.ts';
+import { findBinary } from '../src/database/embedded/find-mongod.ts';
 import { TapLines, type Totals } from './tap-lines.ts';
 import { nameOf, type TestFiles, testFiles } from './test-files.ts';
 import { type FileResult, TestProgress } from './test-progress.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-/** A file fails after so many seconds, unless it sets another time. */
+/** Timeout of a file in seconds, unless it sets another one. */
 const FILE_TIMEOUT_S = 300;
-/** A file that has not ended itself by then is killed. */
+/** A file that has not ended by then is killed. */
 const KILL_MS = 2_400_000;
 const TICK_MS = 1_000;
 /** Runs the files of a process. */
 const PROCESS = fileURLToPath(new URL('test-process.ts', import.meta.url));
 /**
- * For processes of tests, which make many objects and end soon: the heap is not collected before it has grown to 300 MB, and the
- * part for new objects begins at its full size of 16 MB. Otherwise V8 collects a heap of 10 MB dozens of times.
+ * For test processes, which create many objects and end soon: the heap is not collected before it has grown to 300 MB,
+ * and the young generation starts at its full size of 16 MB. Otherwise V8 collects a heap of 10 MB dozens of times.
  */
 const HEAP = ['--initial-old-space-size=300', '--min-semi-space-size=16'];
 /** The unit of proc(5), which is the same on all systems of Linux. */
 const TICKS_A_SECOND = 100;
 /**
- * Processes at a time: for two processors twice as many, because a process waits for half of its time. Each with a database of its
- * own: a write wakes every change stream of its server. With 24 of them, an update costs the server three times what it costs with none.
+ * Concurrent processes: for two processors twice as many, because a process waits for half of its time. Each has its
+ * own database: a write wakes every change stream of its server. With 24 of them, an update costs the server three
+ * times what it costs with none.
  */
 const LANES = 4;
 /**
- * How long the database can answer as of an earlier moment, in seconds; MongoDB's default is 300. It keeps the tables of dropped
- * databases as long. With 9,000 of them it used half a processor at rest, and every test makes dozens.
+ * How long the database supports snapshot reads of the past, in seconds; MongoDB's default is 300. It keeps the tables
+ * of dropped databases as long. With 9,000 of them it used half a processor at rest, and every test creates dozens.
  */
 const SNAPSHOT_WINDOW_S = 30;
 
 /** A file system in memory, on Linux. */
 const IN_MEMORY = '/dev/shm';
-/** Bytes that all databases and files of a run may take there. */
+/** Maximum bytes of all databases and files of a run there. */
 const ENOUGH_MEMORY = 8 * 1024 ** 3;
 
 const running = new Set<ChildProcess>();
@@ -65,7 +65,7 @@ const { together, last } = filesToRun();
 const folder = await mkdtemp(join(await temporaryFolder(), 'millrace-test-'));
 const databases: EmbeddedDatabase[] = [];
 try {
-  // Found once, before all: on a new machine it is loaded now.
+  // Found once, before all: on a new machine it is downloaded now.
   const binary = await findBinary({ binary: process.env['MONGOD_BINARY'], onProgress: (line) => console.error(line) });
   const startOne = async (lane: number) => {
     const database = await startEmbedded({ folder: join(folder, `database-${lane}`), binary });
@@ -80,22 +80,22 @@ try {
 }
 
 /**
- * In memory where there is enough of it: a database waits for the disk at each acknowledged write, and an app of a test writes
- * dozens of times before it is ready, which takes it twice as long on a disk.
+ * In memory if there is enough of it: a database waits for the disk at each acknowledged write, and a test's app writes
+ * dozens of times before it is ready, which takes twice as long on a disk.
  */
 async function temporaryFolder(): Promise<string> {
   const { bavail, bsize } = await statfs(IN_MEMORY).catch(() => ({ bavail: 0, bsize: 0 }));
   return bavail * bsize >= ENOUGH_MEMORY ? IN_MEMORY : tmpdir();
 }
 
-/** Lets the database remove dropped tables soon. */
+/** Makes the database remove dropped tables soon. */
 async function tune(url: string): Promise<void> {
   const client = new MongoClient(url);
   await client.db('admin').command({ setParameter: 1, minSnapshotHistoryWindowInSeconds: SNAPSHOT_WINDOW_S });
   await client.close();
 }
 
-/** What is asked for on the command line; ends the program with one line when there is no such test. */
+/** The requested tests; ends the program with one line if there are none. */
 function filesToRun(): TestFiles {
   try {
     return testFiles(ROOT, process.argv.slice(2));
@@ -107,7 +107,7 @@ function filesToRun(): TestFiles {
 
 /**
  * @param urls the databases, one for each lane
- * @returns the exit code: 0 when every file ended well
+ * @returns the exit code: 0 if every file succeeded
  */
 async function runAll(urls: readonly string[]): Promise<number> {
   const progress = new TestProgress(process.stdout, together.length + last.flat().length);
@@ -123,7 +123,7 @@ async function runAll(urls: readonly string[]): Promise<number> {
       sum.skip += totals.skip;
     }
   };
-  // One lane begins with the first entry, the others with the last one: so two long ones seldom run together.
+  // One lane starts with the first entry, the others with the last one: so two long ones rarely run together.
   const queue = [...together];
   await Promise.all(urls.map((url, n) => lane(url, () => (n === 0 ? queue.shift() : queue.pop()))));
   for (const files of last) {
@@ -165,13 +165,13 @@ async function runFiles(files: readonly string[], url: string): Promise<FileResu
     lines: isOk
       ? tap.skipped()
       : [`# ${file}`, ...tap.failures(), ...(signal === null ? [] : [`  ended by ${signal}`])],
-    // A file that failed without having counted a failure, such as one that was killed, is one failure.
+    // A file that failed without a counted failure, such as a killed one, is one failure.
     totals: { pass, fail: isOk ? fail : Math.max(1, fail), skip },
   };
 }
 
 /**
- * The processor time of the file that just ended, with the processes that it waited for, in seconds. The system counts it
+ * The processor time of the file that just ended, with the processes that it waited for, in seconds. The system adds it
  * here when a child has ended. Linux, proc(5); 0 elsewhere.
  */
 function newlyUsed(): number {

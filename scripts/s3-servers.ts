@@ -1,7 +1,7 @@
 /**
  * Installs the S3 servers that the tests run against, each with the client of its package registry: s3proxy by Maven,
- * versitygw by Go, which takes a minute to compile. A server that cannot be installed is named and skipped; the tests then
- * report that too. `node scripts/s3-servers.ts [name …]`; without names all.
+ * versitygw by Go, which takes a minute to compile. A server that cannot be installed is reported and skipped; the
+ * tests then report that too. `node scripts/s3-servers.ts [name …]`; without names all.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
@@ -51,19 +51,19 @@ const SERVERS: readonly Server[] = [
 ];
 
 mkdirSync(S3_CACHE, { recursive: true });
-const asked = process.argv.slice(2);
-const unknown = asked.filter((name) => SERVERS.every((server) => server.name !== name));
+const requested = process.argv.slice(2);
+const unknown = requested.filter((name) => SERVERS.every((server) => server.name !== name));
 if (unknown.length > 0) {
   console.error(`There is no server ${unknown.join(', ')}: ${SERVERS.map(({ name }) => name).join(', ')}.`);
   process.exit(1);
 }
 for (const server of SERVERS) {
-  if (asked.length > 0 && !asked.includes(server.name)) continue;
+  if (requested.length > 0 && !requested.includes(server.name)) continue;
   console.log(`${server.name} ${server.release}: ${installed(server)}`);
 }
 
 /**
- * Installs into a folder next to the final place and then moves the whole file there, so an interrupted installation
+ * Installs into a temporary folder and then moves the whole file to its final path, so an interrupted installation
  * leaves nothing half done.
  */
 function installed({ file, tool, version, install }: Server): string {

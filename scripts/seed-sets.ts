@@ -1,11 +1,8 @@
-/**
- * The real documents for seeding a server, from packages of open data, and how they are split into request bodies. Not
- * here: sending them (seed.ts).
- */
+/** The real documents for seeding a server, from packages of open data, and how they are split into request bodies. */
 import { readFile } from 'node:fs/promises';
 
 /** One document as a JSON object. */
-export type Member = Readonly<Record<string, unknown>>;
+export type Field = Readonly<Record<string, unknown>>;
 
 export interface SeedSet {
   /** The name of its collection, and its name on the command line. */
@@ -13,9 +10,9 @@ export interface SeedSet {
   /** A description for the help text. */
   readonly title: string;
   /** Its documents, in the order of the source. */
-  read(): Promise<readonly Member[]>;
-  /** The id of a document; if absent, the server makes one. */
-  readonly id?: (document: Member) => unknown;
+  read(): Promise<readonly Field[]>;
+  /** The id of a document; if absent, the server generates one. */
+  readonly id?: (document: Field) => unknown;
 }
 
 /** From small to large. */
@@ -38,13 +35,13 @@ export const SEED_SETS: readonly SeedSet[] = [
   },
 ];
 
-async function readArray(path: string): Promise<readonly Member[]> {
+async function readArray(path: string): Promise<readonly Field[]> {
   const parsed: unknown = JSON.parse(await readFile(new URL(`../node_modules/${path}`, import.meta.url), 'utf8'));
-  if (!Array.isArray(parsed)) throw new TypeError(`${path} does not hold an array`);
+  if (!Array.isArray(parsed)) throw new TypeError(`${path} does not contain an array`);
   return parsed;
 }
 
-/** Limits of one request, see docs/api.md. The bytes are a little below the limit. */
+/** Limits of one request, see docs/api.md. The bytes are slightly below the limit. */
 const MAX_DOCUMENTS = 1_000;
 const MAX_BYTES = 1_000_000;
 

@@ -1,23 +1,23 @@
 /**
  * Loads real documents into a running server, over HTTP as any client would: in arrays within the server's limits, a
- * few requests at a time. A collection that has documents is left alone. Not here: which documents (seed-sets.ts).
+ * few requests at a time. A collection that has documents is left alone.
  */
 import { parseArgs } from 'node:util';
 import { Progress } from './progress.ts';
 import { bodies, SEED_SETS, type SeedSet } from './seed-sets.ts';
 
 const IN_FLIGHT = 4;
-const ANSWER_MS = 60_000;
+const RESPONSE_MS = 60_000;
 
 const HELP = `Loads real documents into a running server.
 
 Usage: npm run seed -- [names] [--url http://127.0.0.1:3000] [--token TOKEN] [--force]
 
-Names (all of them when none is given):
+Names (default: all):
 ${SEED_SETS.map(({ name, title }) => `  ${name.padEnd(12)}${title}`).join('\n')}
 
-A collection that has documents already is left alone. --force adds all documents once more, under new ids.
---token is the credential to write with: the accessToken of POST /auth/login, or an API key. Production mode needs one.
+Collections that already have documents are skipped. --force adds all documents again, with new ids.
+--token is the credential for the writes: the accessToken of POST /auth/login, or an API key. Required in production mode.
 `;
 
 /** The server that gets the documents, and the credential to use. */
@@ -39,7 +39,7 @@ async function main(): Promise<void> {
   let loaded = 0;
   for (const set of sets) {
     if (!values.force && (await hasDocuments(target, set.name))) {
-      process.stdout.write(`  ${set.name.padEnd(10)} has documents already: left alone (--force adds all once more)\n`);
+      process.stdout.write(`  ${set.name.padEnd(10)} already has documents: skipped (--force adds all again)\n`);
       continue;
     }
     loaded += await load(target, set, values.force);
@@ -60,7 +60,7 @@ function readWords() {
       },
     });
   } catch (error) {
-    throw new Refusal(`${error instanceof Error ? error.message : error}\n--help shows what there is.`);
+    throw new Refusal(`${error instanceof Error ? error.message : error}\nSee --help.`);
   }
 }
 
@@ -75,14 +75,14 @@ function chosen(names: readonly string[]): readonly SeedSet[] {
 
 /** Whether a collection exists and has documents; reads only one of them. */
 async function hasDocuments(target: Target, name: string): Promise<boolean> {
-  const answer = await send(target, `/api/${name}`, {});
-  if (answer.status === 404) {
-    await answer.body?.cancel();
+  const response = await send(target, `/api/${name}`, {});
+  if (response.status === 404) {
+    await response.body?.cancel();
     return false;
   }
-  await requireSuccess(answer, `GET /api/${name}`);
+  await requireSuccess(response, `GET /api/${name}`);
   let start = '';
-  for await (const chunk of answer.body ?? []) {
+  for await (const chunk of response.body ?? []) {
     start += Buffer.from(chunk).toString('latin1');
     if (start.length > 1) break;
   }
@@ -100,13 +100,13 @@ async function load(target: Target, set: SeedSet, again: boolean): Promise<numbe
     // One generator for all lanes: each lane takes the next body when it has sent its last one.
     for (const { text, count } of rest) {
       const path = `/api/${set.name}`;
-      const answer = await send(target, path, {
+      const response = await send(target, path, {
         method: 'POST',
         headers: { 'content-type': 'application/json', prefer: 'return=minimal' },
         body: text,
       });
-      await requireSuccess(answer, `POST ${path}`);
-      await answer.body?.cancel();
+      await requireSuccess(response, `POST ${path}`);
+      await response.body?.cancel();
       progress.add(count);
     }
   };
@@ -121,33 +121,33 @@ async function send({ url, token }: Target, path: string, request: RequestInit):
   const headers = new Headers(request.headers);
   try {
     if (token !== undefined) headers.set('authorization', `Bearer ${token}`);
-    return await fetch(`${url}${path}`, { ...request, headers, signal: AbortSignal.timeout(ANSWER_MS) });
+    return await fetch(`${url}${path}`, { ...request, headers, signal: AbortSignal.timeout(RESPONSE_MS) });
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
     if (code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
       throw new Refusal(
-        `No server answers at ${url}. Start one in another terminal with npm start, or name it: npm run seed -- --url …`,
+        `No server responds at ${url}. Start one in another terminal with npm start, or use: npm run seed -- --url …`,
       );
     }
     throw new Refusal(`${url}${path}: ${cause instanceof Error ? cause.message : String(cause)}`);
   }
 }
 
-async function requireSuccess(answer: Response, what: string): Promise<void> {
-  if (answer.ok) return;
-  const text = await answer.text();
-  const help = answer.status === 401 ? '\nName a valid token: npm run seed -- --token …' : '';
-  throw new Refusal(`${what} was answered with ${answer.status}: ${detailOf(text)}${help}`);
+async function requireSuccess(response: Response, what: string): Promise<void> {
+  if (response.ok) return;
+  const text = await response.text();
+  const help = response.status === 401 ? '\nUse a valid token: npm run seed -- --token …' : '';
+  throw new Refusal(`${what} failed with ${response.status}: ${detailOf(text)}${help}`);
 }
 
-/** The `detail` of a problem document, otherwise the beginning of the answer. */
+/** The `detail` of a problem document, otherwise the beginning of the response. */
 function detailOf(text: string): string {
   try {
     const problem: unknown = JSON.parse(text);
     if (problem !== null && typeof problem === 'object' && 'detail' in problem) return String(problem.detail);
   } catch {
-    // The answer is not JSON; a proxy may have sent it.
+    // The response is not JSON; a proxy may have sent it.
   }
   return text.slice(0, 200);
 }

@@ -1,6 +1,6 @@
 /**
  * `npm start`: from a fresh clone to a running server. Installs missing packages, then runs src/main.ts under a Node
- * that can run TypeScript, with the same arguments, terminal and signals. Builds the dashboard meanwhile, if that is needed. Not here: what the program does (main.ts).
+ * that can run TypeScript, with the same arguments, terminal and signals. Builds the dashboard concurrently, if needed.
  */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
@@ -13,13 +13,13 @@ const BUILD_END_MS = 1_000;
 await main(async () => {
   await ensureInstalled({ dev: false });
   // The IPC channel closes when this process ends, even by kill -9, and then the program ends too. The warning is
-  // switched off because the examples are turned into JavaScript by a function of Node that is still experimental.
+  // disabled because an experimental function of Node turns the examples into JavaScript.
   const words = ['--disable-warning=ExperimentalWarning', join(ROOT, 'src', 'main.ts'), ...process.argv.slice(2)];
   const child = spawn(nodeForSources(), words, {
     stdio: [0, 1, 2, 'ipc'],
     env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...process.env },
   });
-  // The server answers meanwhile; /dashboard says that it is being built.
+  // The server already responds; /dashboard says that it is being built.
   const building = isStale()
     ? spawn(process.execPath, [join(ROOT, 'scripts', 'dashboard.mjs')], { stdio: ['ignore', 2, 2, 'ipc'] })
     : null;
@@ -30,7 +30,7 @@ await main(async () => {
   return ended(child).finally(() => endBuild(building));
 });
 
-/** Ends the build of the dashboard and what it runs. It does not delay the exit if it does not end. */
+/** Ends the build of the dashboard and its child processes. It does not delay the exit if it does not end. */
 async function endBuild(building) {
   if (building === null || building.exitCode !== null || building.signalCode !== null) return;
   building.kill();

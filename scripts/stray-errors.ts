@@ -1,17 +1,17 @@
 /**
- * Errors of a test process that no test catches: they fail the tests, and the rest goes on. Stands in for tap's way, the package
- * `async-hook-domain`, which asks Node to call it for each promise that is made and collected: a fifth of what tests compute. The
- * price is that such an error is told of the process and not of the test in which it began. Import it before tap. Not here:
- * what a test throws or rejects with, which tap catches itself.
+ * Errors of a test process that no test catches: they fail the tests, and the rest continues. It replaces tap's package
+ * `async-hook-domain`, which makes Node call it for each promise that is created and collected: a fifth of the CPU time
+ * of tests. The price is that such an error is reported for the process and not for the test in which it began. Import
+ * it before tap.
  */
 import { registerHooks } from 'node:module';
 
-/** tap makes one for each test, and the first one of a process for all of it. */
+/** tap creates one for each test, and the first one of a process for all of it. */
 export class Domain {
   static readonly #alive = new Set<Domain>();
   readonly #onError: (error: unknown, type: string) => void;
 
-  /** @param onError given the error and the name of the process's event */
+  /** @param onError called with the error and the name of the process's event */
   constructor(onError: (error: unknown, type: string) => void) {
     this.#onError = onError;
     if (Domain.#alive.size === 0) {
@@ -30,18 +30,18 @@ export class Domain {
   }
 
   /** Fails the tests of the process. */
-  static tell(error: unknown, type: string): void {
+  static report(error: unknown, type: string): void {
     const [first] = Domain.#alive;
     if (first !== undefined) first.#onError(error, type);
   }
 }
 
 function onException(error: unknown): void {
-  Domain.tell(error, 'uncaughtException');
+  Domain.report(error, 'uncaughtException');
 }
 
 function onRejection(error: unknown): void {
-  Domain.tell(error, 'unhandledRejection');
+  Domain.report(error, 'unhandledRejection');
 }
 
 registerHooks({

@@ -1,6 +1,6 @@
 /**
- * Turns the TAP output of one test file into readable lines: the skipped tests of a file that passed, the failures of one that
- * failed; and its totals. It has a buffer and no other state. Not here: running the file (run-tests.ts).
+ * Turns the TAP output of one test file into readable lines: the skipped tests of a file that passed, the failures of
+ * one that failed; and its totals.
  */
 
 export interface Totals {
@@ -9,7 +9,7 @@ export interface Totals {
   readonly skip: number;
 }
 
-/** The most lines that are kept of one failing file; older lines are dropped. */
+/** Maximum lines of one failing file; older lines are dropped. */
 const STORY_LINES = 5000;
 
 export class TapLines {
@@ -17,7 +17,7 @@ export class TapLines {
   totals: Totals | null = null;
   #lines: string[] = [];
 
-  /** Takes the next line. Keeps it, except those of passed tests and those without meaning for a reader. */
+  /** Processes the next line. Keeps it, except those of passed tests and those without meaning for a reader. */
   feed(line: string): void {
     const totals = /^# \{ (total: .*) \}$/.exec(line)?.[1];
     if (totals !== undefined) {
@@ -30,12 +30,12 @@ export class TapLines {
     if (this.#lines.length > STORY_LINES) this.#lines.shift();
   }
 
-  /** The lines of tests that were skipped or are still to do, with their reasons. */
+  /** The lines of tests that were skipped or are marked todo, with their reasons. */
   skipped(): string[] {
     return this.#lines.filter((line) => / # (?:SKIP|TODO)\b/.test(line));
   }
 
-  /** All lines that do not belong to a passed test, in their order. */
+  /** All lines that do not belong to a passed test, in order. */
   failures(): readonly string[] {
     return this.#lines;
   }
@@ -49,7 +49,7 @@ export class TapLines {
   }
 }
 
-/** Reads tap's last comment, such as `total: 5, pass: 3, fail: 1, skip: 1`. Tests marked as to do count as skipped. */
+/** Reads tap's last comment, such as `total: 5, pass: 3, fail: 1, skip: 1`. Todo tests count as skipped. */
 function parseTotals(text: string): Totals {
   const count = (name: string): number => Number(new RegExp(`\\b${name}: (\\d+)`).exec(text)?.[1] ?? 0);
   return { pass: count('pass'), fail: count('fail'), skip: count('skip') + count('todo') };

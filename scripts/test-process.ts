@@ -1,7 +1,7 @@
 /**
- * A process for one test file or a few, one after the other. Each file is a subtest: what it made at its top level is torn down at
- * its end, before the next file is loaded. `node scripts/test-process.ts <file> …`; run-tests.ts begins it. A file may also be run
- * by `node` alone, with tap as it is.
+ * A process for one test file or a few, one after the other. Each file is a subtest: what it created at its top level
+ * is torn down at its end, before the next file is loaded. `node scripts/test-process.ts <file> …`; run-tests.ts starts
+ * it. A file may also be run by `node` alone, with plain tap.
  */
 import { registerHooks } from 'node:module';
 import { resolve } from 'node:path';
@@ -9,21 +9,24 @@ import { pathToFileURL } from 'node:url';
 import './stray-errors.ts';
 import type { TAP, Test } from 'tap';
 
-/** What test files get for `tap`: the test of the file that runs now. Files run one after the other, so there is one at a time. */
+/**
+ * What test files get for `tap`: the test of the current file. Files run one after the other, so there is one at a
+ * time.
+ */
 const KEY = 'current-test';
 const CURRENT = `data:text/javascript,export default process[Symbol.for('${KEY}')];`;
 const files = process.argv.slice(2);
-// tap names its folders for tests by the words of the command, which can be too long for a folder's name.
+// tap derives the folders of tests from the words of the command, which can be too long for a folder's name.
 process.argv.splice(1, process.argv.length, ...files.slice(0, 1));
 const tap = import.meta.resolve('tap');
-/** A file that has not ended by then fails, unless it sets another time. */
+/** A file that has not ended by then fails, unless it sets another timeout. */
 const LIMIT_MS = 1_000 * Number(process.env['TAP_TIMEOUT'] ?? 30);
 let isLoading = true;
 let current: Test | TAP | undefined;
 
 registerHooks({
-  // By its name, before Node looks for it: asked about each of 2,000 modules, this must cost nothing. Without a hook for loading,
-  // for which Node would read each module another way.
+  // By its name, before Node resolves it: called for each of 2,000 modules, this must cost nothing. Without a load
+  // hook, for which Node would read each module differently.
   resolve(specifier, context, next) {
     const isTap = !isLoading && (specifier === 'tap' || specifier === tap);
     return isTap ? { url: CURRENT, format: 'module', shortCircuit: true } : next(specifier, context);
@@ -41,7 +44,7 @@ const forwarded: ProxyHandler<TAP> = {
 };
 Object.assign(process, { [Symbol.for(KEY)]: new Proxy(root, forwarded) });
 
-/** What the files of this process share, such as a browser, is ended after the last of them. */
+/** Resources that the files of this process share, such as a browser, are closed after the last of them. */
 const endings: (() => Promise<void>)[] = [];
 Object.assign(process, { [Symbol.for('end-of-test-process')]: endings });
 

@@ -1,24 +1,24 @@
 /**
- * How far a run of the tests has come: one line for each process that ended, with how many have and the time since the
- * beginning; at a terminal also one line below that changes, with what runs; in a log a line about that now and then. At the
- * end the slowest. It draws, and runs nothing (run-tests.ts).
+ * The progress of a test run: one line for each process that ended, with their number and the elapsed time; at a
+ * terminal also one line below that changes, with what runs; in a log a line about that now and then. At the end the
+ * slowest. run-tests.ts runs the processes.
  */
 import type { Screen } from './progress.ts';
 
 /** How one process ended, with one test file or a few. */
 export interface FileResult {
-  /** What it is called. */
+  /** Its name. */
   readonly file: string;
   readonly isOk: boolean;
   readonly passed: number;
   readonly seconds: number;
-  /** Its processor time, and that of the processes that it began. Not that of the MongoDB of all files. */
+  /** Its processor time, and that of its child processes, without the MongoDB of all files. */
   readonly cpuSeconds: number;
-  /** What is said of it besides: the failures, or what was skipped. */
+  /** Further output: the failures, or what was skipped. */
   readonly lines: readonly string[];
 }
 
-/** A log hears of what runs when it was told nothing for so long, in milliseconds. */
+/** A log gets a line about what runs when nothing was written for this time, in milliseconds. */
 const QUIET_MS = 30_000;
 const SLOWEST = 10;
 
@@ -57,13 +57,13 @@ export class TestProgress {
     this.#write([...result.lines, line]);
   }
 
-  /** Says what runs, where that is due. To be called about once a second. */
+  /** Prints what runs, if that is due. To be called about once per second. */
   tick(): void {
     if (this.#screen.isTTY) this.#drawStatus();
     else if (this.#now() - this.#written >= QUIET_MS) this.#write([`… ${this.#count()}  ${this.#runs()}`]);
   }
 
-  /** The last lines: the slowest files, the slowest first. Nothing where one file ran alone. */
+  /** The last lines: the slowest files, the slowest first. Empty if only one file ran. */
   close(): void {
     const slowest = this.#ended.toSorted((a, b) => b.seconds - a.seconds).slice(0, SLOWEST);
     const lines = slowest.map(({ file, seconds }) => `${seconds.toFixed(1).padStart(7)} s  ${file}`);

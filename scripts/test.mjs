@@ -11,7 +11,7 @@ await main(async () => {
   const asked = process.argv.slice(2);
   await Promise.all([ensureDashboard(), ensurePackagesOfTests(asked)]);
   process.env.NODE_COMPILE_CACHE ??= COMPILE_CACHE;
-  // Ctrl-C reaches all processes of the group. This one goes on, because the runner needs a moment to end MongoDB.
+  // Ctrl-C reaches all processes of the group. This one continues, because the runner needs a moment to end MongoDB.
   process.on('SIGINT', () => {});
   return runScript('scripts/run-tests.ts', ...asked);
 });

@@ -1,14 +1,17 @@
-/** What Millrace adds to Fastify's own types, and nothing else. */
+/** Millrace's extensions of Fastify's types. */
+
+import type { ImpersonationTarget } from './auth/identity/impersonation-target.ts';
 import type { ClientPrincipal } from './auth/identity/principal.ts';
-import type { Whom } from './auth/identity/whom.ts';
 import type { Declaration } from './contract/operation.ts';
 import type { MillraceError } from './kernel/errors.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** True in a context whose routes take and answer JSON alone (http/bodies/json.ts); elsewhere undefined. */
+    /** True in a context whose routes accept and return JSON only (http/bodies/json.ts); elsewhere undefined. */
     speaksJson?: true;
-    /** The path below which clients reach this server, such as `/backend`; empty for none (http/base-path.ts). */
+    /**
+     * The path below which clients reach this server, such as `/backend`; empty for none (kernel/config/base-path.ts).
+     */
     basePath?: string;
   }
 
@@ -19,30 +22,33 @@ declare module 'fastify' {
      */
     principal: ClientPrincipal;
     /**
-     * Who proved its identity, and whose rates and bounds count: the principal, unless an owner looks as another one
-     * (http/access/looking-as.ts).
+     * The authenticated principal, whose rate limits and quotas count: the principal, unless an administrator
+     * impersonates another one (http/access/impersonation.ts).
      */
     asker: ClientPrincipal;
-    /** As whom an owner looks; null for every other request. */
-    as: Whom | null;
-    /** Opens the stream that answers again, and belongs into its event ids; null for other requests (http/access/stream-tickets.ts). */
+    /** The principal that an administrator impersonates; null for every other request. */
+    as: ImpersonationTarget | null;
+    /**
+     * Reopens the stream of the response, and is part of its event ids; null for other requests
+     * (http/access/stream-tickets.ts).
+     */
     streamPass: string | null;
     /** The body as it arrived; only for JSON with an `Idempotency-Key`, otherwise null. */
     rawBody: Buffer | null;
-    /** The error that the request was answered with, for the log; null when there was none. */
+    /** The error of the response, for the log; null without one. */
     refusal: MillraceError | null;
   }
 
   interface FastifyContextConfig {
-    /** What the route says of itself for the contract; a route without it does not start. */
-    contract?: Declaration;
+    /** The route's part of the OpenAPI document; a route without it does not start. */
+    openApi?: Declaration;
     /** The route only reads, whatever its method says: a read-only key may use it. */
     reads?: boolean;
-    /** The route also answers as `text/event-stream`. */
+    /** The route also responds with `text/event-stream`. */
     streams?: boolean;
-    /** Pages of any origin may load what the route answers, such as an `<img>` does, and its refusals with it. */
+    /** Pages of any origin may load the response, as an `<img>` does, including errors. */
     embeddable?: boolean;
-    /** The route answers under any host name, also where `MILLRACE_PUBLIC_URL` names one. */
+    /** The route responds under any host name, also if `MILLRACE_PUBLIC_URL` has one. */
     anyHost?: boolean;
   }
 }

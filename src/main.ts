@@ -1,28 +1,28 @@
 #!/usr/bin/env node
 /**
- * The process: reads the configuration, finds or starts the database, makes the parts and the HTTP server, listens, and
- * closes all of it in order. Everything that can be wrong at the start ends in one clear message and exit code 1.
+ * The process: reads the configuration, finds or starts the database, creates the services and the HTTP server,
+ * listens, and closes all of it in order. Every startup error ends in one clear message and exit code 1.
  */
 import { missingBinary } from './requirements.ts';
 import './fastify.ts';
 import { setFlagsFromString } from 'node:v8';
 import pino, { type Logger } from 'pino';
 import { ANONYMOUS } from './auth/identity/principal.ts';
+import { HELP, summary, unknownSettings, VERSION } from './cli-text.ts';
 import { isCommand, runCommand } from './commands/commands.ts';
-import { databaseWarnings } from './database/advisories.ts';
 import { type EmbeddedDatabase, startEmbedded } from './database/embedded/embedded.ts';
-import { UnusableDatabase } from './database/unusable.ts';
-import { HELP, summary, unknownSettings, VERSION } from './greeting.ts';
+import { UnusableDatabase } from './database/startup-error.ts';
+import { databaseWarnings } from './database/version-warnings.ts';
 import { consoleLog, LISTENING } from './http/console-log.ts';
 import { type Config, ConfigError, loadConfig } from './kernel/config/config.ts';
 import { DiskSpace, megabytes, type SpaceState } from './kernel/disk-space.ts';
 import { MillraceError } from './kernel/errors.ts';
 import { onStopSignal } from './kernel/stop-signal.ts';
-import type { Parts } from './parts.ts';
+import type { Services } from './services.ts';
 
 /**
- * For how long closing the parts may take, in milliseconds. It takes a moment, unless the database does not answer.
- * What is then left (leases, say) is what a killed program leaves: it ends by itself after a while.
+ * Time limit for closing the services, in milliseconds. It takes a moment, unless the database does not respond. What
+ * is left then (leases, for example) expires by itself, as after a kill.
  */
 const CLOSE_MS = 5_000;
 
@@ -32,7 +32,7 @@ async function main(): Promise<0 | 1> {
   if (flag !== undefined && isCommand(flag)) return runCommand(flag, words, process.env);
   if (flag === '--help' || flag === '-h') return print(HELP);
   if (flag === '--version' || flag === '-v') return print(VERSION);
-  if (flag !== undefined) throw new ConfigError([`${flag}: this is not a known argument; --help lists all`]);
+  if (flag !== undefined) throw new ConfigError([`${flag}: unknown argument; see --help`]);
 
   const config = loadConfig(process.env);
   collectBuffersWithTheRest();
@@ -45,33 +45,32 @@ async function main(): Promise<0 | 1> {
 }
 
 /**
- * Answers and bodies are buffers outside of V8's heap: many bytes, with few objects in the heap. By default V8 collects
- * the whole heap after every 64 MB of buffers, which is ten times a second for lists of 100 KB.
- * Node rejects this flag in NODE_OPTIONS.
+ * Response and request bodies are buffers outside of V8's heap: many bytes, with few objects in the heap. By default V8
+ * collects the whole heap after every 64 MB of buffers, which is ten times per second for lists of 100 KB. Node rejects
+ * this flag in NODE_OPTIONS.
  */
 function collectBuffersWithTheRest(): void {
   setFlagsFromString('--external-memory-accounted-in-global-limit');
 }
 
 /**
- * Runs until a stop signal, then closes in the reverse order of opening. If the signal comes during the start, it does
- * not wait for the rest of the start, which may never be done: what is half open ends with the process, the embedded
- * MongoDB too.
+ * Runs until a stop signal, then closes in reverse order of opening. A signal during the start does not wait for the
+ * rest of the start, which may never complete: what is half open ends with the process, including the embedded MongoDB.
  */
 async function serve(config: Config, log: Logger, stopping: Promise<string>): Promise<void> {
   const opened = await Promise.race([open(config), stopping]);
   if (typeof opened === 'string') return;
-  const [embedded, { makeParts }] = opened;
+  const [embedded, { createServices }] = opened;
   let cannotServe = false;
-  const space = embedded && new DiskSpace({ folder: config.folder, onChange: (state) => tellSpace(log, state) });
+  const space = embedded && new DiskSpace({ folder: config.folder, onChange: (state) => reportSpace(log, state) });
   await space?.start();
   try {
     const parts = await Promise.race([
-      makeParts(
+      createServices(
         config,
         embedded?.url ?? config.database.url ?? '',
         (error) => cannotServe || log.error({ err: error }, 'Background work failed'),
-        (letter) => log.info(letter),
+        (email) => log.info(email),
         (advice) => log.warn(advice),
         space,
       ),
@@ -81,7 +80,7 @@ async function serve(config: Config, log: Logger, stopping: Promise<string>): Pr
     try {
       await serveParts(parts, log, embedded, stopping);
     } catch (error) {
-      // What the closing interrupts would stand before the one error that matters.
+      // Errors caused by closing would hide the one error that matters.
       cannotServe = true;
       throw error;
     } finally {
@@ -93,38 +92,38 @@ async function serve(config: Config, log: Logger, stopping: Promise<string>): Pr
   }
 }
 
-/** Someone has to act before the disk of the embedded database is full. */
-function tellSpace(log: Logger, { level, freeBytes, neededBytes }: SpaceState): void {
-  const free = `${megabytes(freeBytes ?? 0)} are free in the data folder`;
-  if (level === 'enough') log.info(`The disk has room again: ${free}`);
+/** Warns before the disk of the embedded database is full. */
+function reportSpace(log: Logger, { level, freeBytes, neededBytes }: SpaceState): void {
+  const free = `${megabytes(freeBytes ?? 0)} free in the data folder`;
+  if (level === 'enough') log.info(`The disk has enough space again: ${free}`);
   else if (level === 'low')
     log.error(
-      `The disk is almost full: new documents and files are refused. ${free}, ${megabytes(neededBytes)} are needed`,
+      `The disk is almost full: new documents and files are rejected. ${free}, ${megabytes(neededBytes)} are needed`,
     );
-  else log.error(`The disk is almost full: all writes of documents and files are refused. ${free}`);
+  else log.error(`The disk is almost full: all writes of documents and files are rejected. ${free}`);
 }
 
 async function serveParts(
-  parts: Parts,
+  services: Services,
   log: Logger,
   embedded: EmbeddedDatabase | undefined,
   stopping: Promise<string>,
 ): Promise<void> {
-  const { server } = parts.config;
+  const { server } = services.config;
   const { buildApp } = await import('./app.ts');
-  const app = await buildApp(parts, log);
+  const app = await buildApp(services, log);
   const url = await app
     .listen({ host: server.host, port: server.port, listenTextResolver: (at) => `${LISTENING}${at}` })
     .catch((error: unknown) => {
       throw cannotListen(error, server);
     });
-  const setUp = await offerSetUp(parts, url);
-  const { config, auth, mongo, policies } = parts;
+  const setUp = await offerSetUp(services, url);
+  const { config, auth, mongo, policies } = services;
   const about = { version: mongo.version, embedded: embedded !== undefined };
   const production = config.mode === 'production';
   for (const line of databaseWarnings({ ...about, authenticated: mongo.authenticated, production })) log.warn(line);
-  const told = { ...about, url: `${url}${server.basePath}`, config, note: auth.leftBehind };
-  print(summary({ ...told, setUp, open: isOpen(policies) }));
+  const reported = { ...about, url: `${url}${server.basePath}`, config, note: auth.leftBehind };
+  print(summary({ ...reported, setUp, open: isOpen(policies) }));
   try {
     const reason = await Promise.race([stopping, ...(embedded ? [lost(embedded, stopping)] : [])]);
     log.info(`${reason}, closing`);
@@ -134,12 +133,11 @@ async function serveParts(
 }
 
 /**
- * True if every client may do everything. Only the policy that development mode begins with opens the administration,
- * too.
+ * True if every client may do everything. Only the initial policy of development mode opens the administration, too.
  */
-function isOpen(policies: Parts['policies']): boolean {
+function isOpen(policies: Services['policies']): boolean {
   try {
-    return policies.find(ANONYMOUS, 'update', 'admin') !== null;
+    return policies.find(ANONYMOUS, 'update', '_admin') !== null;
   } catch {
     // While the policies cannot be read, nothing is open.
     return false;
@@ -147,20 +145,20 @@ function isOpen(policies: Parts['policies']): boolean {
 }
 
 /**
- * In production, without an owner: the link that makes one. It is printed, so every reader of this output may use it.
- * Otherwise null.
+ * In production, without an administrator: the link that creates one. It is printed, so every reader of this output can
+ * use it. Otherwise null.
  */
-async function offerSetUp({ config, auth }: Parts, url: string): Promise<string | null> {
-  if (config.mode !== 'production' || (await auth.owners.exists())) return null;
-  return auth.owners.link(config.server.publicUrl ?? `${url}${config.server.basePath}`);
+async function offerSetUp({ config, auth }: Services, url: string): Promise<string | null> {
+  if (config.mode !== 'production' || (await auth.firstAdmin.exists())) return null;
+  return auth.firstAdmin.link(config.server.publicUrl ?? `${url}${config.server.basePath}`);
 }
 
-/** Starts the embedded database where one is needed, and loads the program while mongod opens its files. */
-async function open(config: Config): Promise<[EmbeddedDatabase | undefined, typeof import('./parts.ts')]> {
+/** Starts the embedded database if needed, and loads the program while mongod opens its files. */
+async function open(config: Config): Promise<[EmbeddedDatabase | undefined, typeof import('./services.ts')]> {
   const spawned = Promise.withResolvers<void>();
   const starting = config.database.url === undefined ? embed(config, spawned.resolve) : undefined;
   await Promise.race([starting, spawned.promise]);
-  const [parts] = await Promise.all([import('./parts.ts'), import('./app.ts')]);
+  const [parts] = await Promise.all([import('./services.ts'), import('./app.ts')]);
   return [await starting, parts];
 }
 
@@ -169,14 +167,16 @@ function embed(config: Config, onSpawned: () => void): Promise<EmbeddedDatabase>
   return startEmbedded({ folder: config.folder, binary, onProgress: (line) => print(`  ${line}`), onSpawned });
 }
 
-/** Fails when the embedded database ends although nothing asked it to. */
+/** Fails when the embedded database ends unexpectedly. */
 async function lost(embedded: EmbeddedDatabase, stopping: Promise<string>): Promise<string> {
   const exit = await Promise.race([embedded.exited, stopping]);
   if (typeof exit === 'string') return exit;
-  throw new UnusableDatabase(`The embedded MongoDB ended: ${exit.reason}. Start again; no acknowledged write is lost.`);
+  throw new UnusableDatabase(
+    `The embedded MongoDB exited: ${exit.reason}. Start again; no acknowledged write is lost.`,
+  );
 }
 
-/** Goes on serving when the reader of our output has gone (EPIPE). */
+/** Continues to serve when the reader of our output has closed it (EPIPE). */
 function serveUnheard(): void {
   for (const out of [process.stdout, process.stderr]) {
     out.on('error', (error: NodeJS.ErrnoException) => {
@@ -199,10 +199,10 @@ function cannotListen(error: unknown, { host, port }: Config['server']): unknown
   if (!(error instanceof Error && 'syscall' in error)) return error;
   if ('code' in error && error.code === 'EADDRINUSE') {
     return new ConfigError([
-      `PORT=${port}: another program listens there. Stop it, or choose another: PORT=${port + 1} npm start`,
+      `PORT=${port}: another program listens there. Stop it, or choose another port: PORT=${port + 1} npm start`,
     ]);
   }
-  return new ConfigError([`HOST=${host}, PORT=${port}: nothing can listen there (${error.message})`]);
+  return new ConfigError([`HOST=${host}, PORT=${port}: cannot listen there (${error.message})`]);
 }
 
 function print(text: string): 0 {
@@ -210,7 +210,7 @@ function print(text: string): 0 {
   return 0;
 }
 
-/** What went wrong, in words for the person who started the program; a stack only for errors that were not expected. */
+/** The error as text for the person who started the program, with a stack only for unexpected errors. */
 function explain(error: unknown): string {
   if (error instanceof MillraceError) return `${error.message}${error.hint ? `\n${error.hint}` : ''}`;
   if (error instanceof ConfigError || error instanceof UnusableDatabase) return error.message;

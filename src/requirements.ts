@@ -1,6 +1,6 @@
 /**
- * What the program needs of its surroundings, checked before any other module runs: an older Node would fail somewhere, with an
- * error that does not name the cause. The first import of main.ts.
+ * Checks the environment before any other module runs: an older Node would fail with an error that does not name the
+ * cause. The first import of main.ts.
  */
 const NEEDED_NODE = 24;
 
@@ -11,7 +11,7 @@ if (Number(process.versions.node.split('.')[0]) < NEEDED_NODE) {
   process.exit(1);
 }
 
-/** What to do about an error of a package that lacks its binary part, as one line; null for any other error. */
+/** How to fix a package without its binary part, as one line; null for any other error. */
 export function missingBinary(error: unknown): string | null {
   if (!(error instanceof Error) || !/native binding|No native build was found/.test(error.message)) return null;
   const name = /node_modules[/\\]((?:@[^/\\]+[/\\])?[^/\\]+)/.exec(error.stack ?? '')?.[1] ?? 'A package';

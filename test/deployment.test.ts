@@ -1,14 +1,14 @@
-/** The deployment files, without an engine: the schema of Compose and a linter, and what must stand in them. */
+/** The deployment files, without an engine: the schema of Compose, a linter, and required content. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
+import { admin } from '../src/commands/admin.ts';
 import { isCommand } from '../src/commands/commands.ts';
 import { files } from '../src/commands/files.ts';
-import { keys } from '../src/commands/keys.ts';
-import { owner } from '../src/commands/owner.ts';
+import { signingKeys } from '../src/commands/signing-keys.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const read = (name: string) => readFileSync(join(ROOT, name), 'utf8');
@@ -48,7 +48,7 @@ function networksOf(compose: string, service: string): string[] {
   return list.split(/\s*- |\n/).filter((name) => name !== '');
 }
 
-t.test('databases and the store are on networks of their own, which nothing outside reaches', async (t) => {
+t.test('databases and the store are on separate networks, which nothing outside reaches', async (t) => {
   const compose = read('docker-compose.yml');
   t.strictSame(networksOf(compose, 'millrace'), ['outside', 'database', 'store']);
   t.strictSame(networksOf(compose, 'mongo'), ['database']);
@@ -61,7 +61,7 @@ t.test('databases and the store are on networks of their own, which nothing outs
   }
 });
 
-t.test('MongoDB asks for a password, and nothing in the file tells it', async (t) => {
+t.test('MongoDB requires a password, and the file does not contain it', async (t) => {
   const compose = read('docker-compose.yml');
   t.match(compose, /--keyFile=/);
   t.match(compose, /--networkMessageCompressors=disabled/);
@@ -69,7 +69,7 @@ t.test('MongoDB asks for a password, and nothing in the file tells it', async (t
   for (const [, password] of compose.matchAll(/pwd: (\w+)/g)) t.equal(password, 'root', 'from the environment');
 });
 
-t.test('every package of the lockfile is told by its content', async (t) => {
+t.test('every package of the lockfile has a content hash', async (t) => {
   const packages: Record<string, { integrity?: string; link?: boolean }> = JSON.parse(
     read('package-lock.json'),
   ).packages;
@@ -88,22 +88,26 @@ t.test('no secret has a default', async (t) => {
   t.match(read('.gitignore'), /^\.env$/m, 'nor is one committed');
 });
 
-t.test('the image is not root and takes in only what it is built from', async (t) => {
+t.test('the image does not run as root and contains only its sources', async (t) => {
   t.match(read('Dockerfile'), /\nUSER \d+:\d+\n/);
   t.match(read('.dockerignore'), /^\*$/m);
 });
 
-t.test('what operators have to run is a part of the program, since the image has nothing else', async (t) => {
+t.test('commands for operators are a part of the program, since the image has nothing else', async (t) => {
   t.match(read('Dockerfile'), /CMD \["node", "--enable-source-maps", "dist\/main\.js"\]/);
   t.match(read('Dockerfile'), /\nRUN ln -s \/app\/dist\/main\.js \/usr\/local\/bin\/millrace\n/);
-  for (const [command, run] of Object.entries({ owner, keys, files })) {
+  for (const [command, run] of Object.entries({ admin, 'signing-keys': signingKeys, files })) {
     t.ok(isCommand(command), command);
     t.match(await run(['-h'], {}), { text: new RegExp(`^millrace ${command} `, 'm'), failed: false });
     t.equal(JSON.parse(read('package.json')).scripts[command], `node src/main.ts ${command}`);
   }
-  const { status, stderr } = spawnSync(process.execPath, ['src/main.ts', 'owner', '--lnik'], { encoding: 'utf8' });
+  const { status, stderr } = spawnSync(process.execPath, ['src/main.ts', 'admin', '--lnik'], { encoding: 'utf8' });
   t.match([status, stderr], [1, /^Unknown option '--lnik'/]);
-  const wrong = [await owner(['--email', 'ada@example.org'], {}), await keys(['rotat'], {}), await files(['mvoe'], {})];
+  const wrong = [
+    await admin(['--email', 'ada@example.org'], {}),
+    await signingKeys(['rotat'], {}),
+    await files(['mvoe'], {}),
+  ];
   for (const outcome of wrong) t.match(outcome, { failed: true, text: /^millrace /m });
   const { status: mistaken, stdout } = spawnSync(process.execPath, ['src/main.ts', 'files', 'mvoe'], {
     encoding: 'utf8',
@@ -111,7 +115,7 @@ t.test('what operators have to run is a part of the program, since the image has
   t.match([mistaken, stdout], [1, /^millrace files /m], 'a script that calls it goes no further');
 });
 
-t.test('the image keeps the native halves of its dependencies', async (t) => {
+t.test('the image keeps the native parts of its dependencies', async (t) => {
   const { packages } = JSON.parse(read('package-lock.json'));
   t.equal(packages['node_modules/@node-rs/argon2-linux-x64-gnu'].optional, true, 'npm takes them for optional');
   t.match(read('Dockerfile'), /npm prune --omit=dev /);

@@ -1,4 +1,4 @@
-/** The examples of the documentation, run against the program: their output is what the pages show. */
+/** Runs the examples of the documentation against the program: their output is what the pages show. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,10 +13,10 @@ for (const page of PAGES) {
   t.test(page, { skip: hasCurl() ? false : 'curl is not installed' }, async (t) => {
     const plugins = mkdtempSync(join(tmpdir(), 'millrace-pages-'));
     t.teardown(() => rmSync(plugins, { recursive: true, force: true }));
-    const { app } = await buildTestApp(t, { MILLRACE_PLUGINS: plugins });
+    const { app } = await buildTestApp(t, { MILLRACE_PLUGINS_DIR: plugins });
     const url = await app.listen({ host: '127.0.0.1', port: 0 });
-    // The tour asks questions of real data; the other page brings its own.
-    if (page === 'README.md') t.match(await runSeed(['movies', 'countries', '--url', url]), { code: 0 });
+    // The tour queries real data; the other pages create their own.
+    if (page === 'docs/tutorial.md') t.match(await runSeed(['movies', 'countries', '--url', url]), { code: 0 });
     const text = readFileSync(new URL(`../${page}`, import.meta.url), 'utf8');
     t.equal(
       comparable(await withRealOutput(text, url, plugins)),
@@ -26,15 +26,15 @@ for (const page of PAGES) {
   });
 }
 
-t.test('the pages show the functions that are made', async (t) => {
+t.test('the pages show the functions that examples create', async (t) => {
   const read = (page: string) => readFileSync(new URL(`../${page}`, import.meta.url), 'utf8');
-  const shows = (page: string, kind: 'endpoint' | 'trigger' | 'cron', name: string) => {
+  const shows = (page: string, kind: 'http' | 'trigger' | 'cron', name: string) => {
     for (const script of Object.values(templateOf(kind, name).scripts)) {
       t.ok(read(page).includes(`\`\`\`ts\n${script}\`\`\``), `${page}: ${name}`);
     }
   };
-  shows('README.md', 'endpoint', 'hello');
-  shows('docs/plugins.md', 'endpoint', 'hello');
+  shows('docs/tutorial.md', 'http', 'hello');
+  shows('docs/plugins.md', 'http', 'hello');
   shows('docs/plugins.md', 'trigger', 'remember');
   shows('docs/plugins.md', 'cron', 'tick');
 });

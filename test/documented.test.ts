@@ -1,6 +1,5 @@
 /**
- * The pages name every row of the closed tables that no page is made from: routes, parameters of a list, operators, kinds
- * of patch. Not here: settings, errors and event types, which have generated pages (scripts/generate.ts).
+ * Hand-written pages contain every row of the closed tables: routes, parameters of a list, operators, kinds of patch.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import t from 'tap';
@@ -8,7 +7,7 @@ import { PATCH_TYPES } from '../src/collections/patch/patch-bodies.ts';
 import { UPDATE_OPERATORS } from '../src/collections/patch/update-operators.ts';
 import { literalPattern } from '../src/kernel/literal-pattern.ts';
 import { OPERATORS } from '../src/query/operators.ts';
-import { LIST } from '../src/query/parse/query-contract.ts';
+import { LIST } from '../src/query/parse/query-openapi.ts';
 import { ROWS } from './policies/matrix-rows.ts';
 
 const ROOT = new URL('../', import.meta.url);
@@ -21,10 +20,10 @@ const PAGES = [
     .map((name) => read(`docs/${name}`)),
 ].join('\n');
 
-/** What the page of the contract and the dashboard load. */
+/** What the page of the OpenAPI document and the dashboard load. */
 const PARTS_OF_A_PAGE = /^\/docs\/(?:page|reference)|^\/dashboard(?:\*|\/assets)/;
 
-/** Whether the words stand in the text as words of their own. */
+/** Whether the words occur in the text as whole words. */
 function names(text: string, words: string): boolean {
   const escaped = literalPattern(words);
   return new RegExp(`(?<![\\w$-])${escaped}(?![\\w-])`).test(text);
@@ -44,7 +43,7 @@ t.test('docs/api.md names every kind of patch, and every operator of an update',
   for (const operator of UPDATE_OPERATORS.keys()) t.ok(names(API, operator), operator);
 });
 
-t.test('the pages name every route', async (t) => {
+t.test('the pages contain every route', async (t) => {
   for (const path of new Set(ROWS.map(({ route }) => route.slice(route.indexOf(' ') + 1)))) {
     if (PARTS_OF_A_PAGE.test(path)) continue;
     // Pages write a parameter as {name}, or as an example.

@@ -1,16 +1,16 @@
-/** What whoever starts the program reads: it has to be so. */
+/** The startup output is true. */
 import { existsSync, readFileSync } from 'node:fs';
 import t from 'tap';
-import { summary, unknownSettings } from '../src/greeting.ts';
+import { summary, unknownSettings } from '../src/cli-text.ts';
 import { loadConfig } from '../src/kernel/config/config.ts';
 import { OPEN_ID } from '../src/policies/policy-set.ts';
-import { ask } from './helpers/accounts.ts';
 import { buildTestApp } from './helpers/app.ts';
 import { dataFolder } from './helpers/database/embedded-program.ts';
 import { testMongo } from './helpers/mongo.ts';
 import { startMillrace } from './helpers/programs/millrace.ts';
+import { ask } from './helpers/users.ts';
 
-t.test('a setting that there is not is told, with the one that may be meant', async (t) => {
+t.test('an unknown setting is reported, with a suggestion', async (t) => {
   const said = (name: string, value = 'x') => unknownSettings({ [name]: value });
   for (const [name, meant] of [
     ['MILLRACE_PROT', 'PORT'],
@@ -28,8 +28,8 @@ t.test('a setting that there is not is told, with the one that may be meant', as
   t.strictSame(said('MILLRACE_XYZZYXYZZY', ''), [], 'what is empty is not set');
 });
 
-t.test('what Kubernetes tells of services named millrace, or after it, is not meant as a setting', async (t) => {
-  const told = {
+t.test('variables that Kubernetes sets for services named millrace are not mistaken for settings', async (t) => {
+  const reported = {
     MILLRACE_SERVICE_HOST: '10.0.0.1',
     MILLRACE_SERVICE_PORT_HTTP: '3000',
     MILLRACE_PORT: 'tcp://10.0.0.1:3000',
@@ -39,34 +39,37 @@ t.test('what Kubernetes tells of services named millrace, or after it, is not me
     MILLRACE_MONGO_PORT: 'tcp://10.0.0.2:27017',
     MILLRACE_MONGO_PORT_27017_TCP_PROTO: 'tcp',
   };
-  t.strictSame(unknownSettings(told), []);
+  t.strictSame(unknownSettings(reported), []);
 });
 
-t.test('the summary says that everything is allowed only where it is', async (t) => {
+t.test('the summary says that everything is allowed only if it is', async (t) => {
   const running = { url: 'http://127.0.0.1:1', config: loadConfig({}), version: '6', embedded: true };
   const said = (open: boolean) => summary({ ...running, note: null, setUp: null, open });
-  t.match(said(true), /everything is allowed, from this machine only.*curl http:\/\/127\.0\.0\.1:1\/api\/todos/s);
-  t.notMatch(said(false), /everything is allowed/);
-  t.match(said(false), /what policies allow, from this machine only.*Sign in/s);
+  t.match(
+    said(true),
+    /all clients have full access, from this machine only.*curl http:\/\/127\.0\.0\.1:1\/api\/todos/s,
+  );
+  t.notMatch(said(false), /all clients have full access/);
+  t.match(said(false), /access by policies, from this machine only.*Sign in/s);
 });
 
-// Where everything is allowed: test/e2e/program.test.ts.
-t.test('the program tells both', { timeout: 120_000 }, async (t) => {
-  const place = await testMongo(t);
-  await t.test('without the policy that allows everything', async (t) => {
-    const { app } = await buildTestApp(t, {}, place);
+// The open case: test/e2e/program.test.ts.
+t.test('the program prints both notices', { timeout: 120_000 }, async (t) => {
+  const testDatabase = await testMongo(t);
+  await t.test('the program without the initial policy does not say that everything is allowed', async (t) => {
+    const { app } = await buildTestApp(t, {}, testDatabase);
     t.equal((await ask(app, `DELETE /admin/policies/${OPEN_ID}`)).statusCode, 204);
   });
-  const env = { MILLRACE_PROT: '1', MONGODB_URL: place.url, MILLRACE_DB: place.database };
+  const env = { MILLRACE_PROT: '1', MONGODB_URL: testDatabase.url, MILLRACE_DB: testDatabase.database };
   const program = await startMillrace(t, { folder: await dataFolder(t), env });
   t.match(program.output(), /MILLRACE_PROT is not a setting.*PORT/);
-  t.match(program.output(), /what policies allow/);
-  t.notMatch(program.output(), /everything is allowed/);
+  t.match(program.output(), /access by policies/);
+  t.notMatch(program.output(), /all clients have full access/);
 });
 
-t.test('the package promises only what there is', async (t) => {
+t.test('the package description promises only what exists', async (t) => {
   const { description } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
-  const places: Readonly<Record<string, string>> = {
+  const spots: Readonly<Record<string, string>> = {
     documents: 'collections',
     'live data': 'realtime',
     files: 'files',
@@ -75,6 +78,6 @@ t.test('the package promises only what there is', async (t) => {
   };
   const [, promised = ''] = /: (.+) over MongoDB\.$/.exec(description) ?? [];
   for (const word of promised.split(/, | and /)) {
-    t.ok(existsSync(new URL(`../src/${places[word] ?? word}`, import.meta.url)), word);
+    t.ok(existsSync(new URL(`../src/${spots[word] ?? word}`, import.meta.url)), word);
   }
 });

@@ -1,4 +1,4 @@
-/** Links in the documentation lead somewhere: to a file of the repository, and to a heading that its page has. */
+/** Links in the documentation have a target: a file of the repository, and a heading of its page. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,14 +7,14 @@ import t from 'tap';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const LINK = /\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]*))?(?: "[^"]*"| '[^']*')?\)/g;
 
-/** A page without its code, in which `](` and `#` mean other things. */
+/** A page without its code, in which `](` and `#` have other meanings. */
 function proseOf(page: string): string {
   return readFileSync(join(ROOT, page), 'utf8')
     .replace(/^ *```[\s\S]*?^ *```/gm, '')
     .replace(/`[^`\n]*`/g, (code) => code.replace(/[[\]()#]/g, ''));
 }
 
-/** The anchors of a page, made of its headings as GitHub makes them. */
+/** The anchors of a page, derived from its headings as GitHub does. */
 function anchorsOf(page: string): ReadonlySet<string> {
   const headings = [...proseOf(page).matchAll(/^#+ (.*)$/gm)].map(([, text = '']) => text);
   return new Set(
@@ -29,19 +29,19 @@ function anchorsOf(page: string): ReadonlySet<string> {
 
 t.test('every link of a page leads to a file and a heading', async (t) => {
   const pages = globSync(['*.md', 'docs/**/*.md', 'bench/*.md', 'test/*.md'], { cwd: ROOT });
-  const faults: string[] = [];
+  const issues: string[] = [];
   let links = 0;
   for (const page of pages) {
     for (const [, path = '', anchor] of proseOf(page).matchAll(LINK)) {
       links += 1;
       const target = path === '' ? page : join(dirname(page), path);
-      if (!existsSync(join(ROOT, target))) faults.push(`${page}: there is no ${target}`);
+      if (!existsSync(join(ROOT, target))) issues.push(`${page}: there is no ${target}`);
       else if (anchor !== undefined && !anchorsOf(target).has(anchor))
-        faults.push(`${page}: ${target} has no #${anchor}`);
+        issues.push(`${page}: ${target} has no #${anchor}`);
     }
   }
   t.ok(links > 100, `${links} links`);
-  t.same(faults, []);
+  t.same(issues, []);
 });
 
 t.test('the index of the decisions links to each of them', async (t) => {

@@ -32,14 +32,14 @@ const FLOORS: Readonly<Record<string, number>> = {
   commands: 6,
 };
 
-/** Folders of one floor that may meet, and why. */
+/** Folders of one layer that may import each other, and why. */
 const NEIGHBOURS = new Set(['policies>auth']); // a policy is about a principal
 
 const MAX_LINES = 300;
-/** A folder with more files is worth a second look; it is no fault. */
+/** A folder with more files needs a second look; it is no error. */
 const MANY_FILES = 30;
 
-/** What may use a vendor as a value; types may be imported anywhere. */
+/** Modules that may use a vendor as a value; types may be imported anywhere. */
 const DOORS: readonly { readonly vendor: RegExp; readonly doors: RegExp }[] = [
   { vendor: /^@fastify\/busboy$/, doors: /^src\/files\/upload\/multipart\.ts/ },
   { vendor: /^file-type$/, doors: /^src\/files\/upload\/signatures\.ts/ },
@@ -50,23 +50,23 @@ const DOORS: readonly { readonly vendor: RegExp; readonly doors: RegExp }[] = [
   {
     vendor: /^mongodb$/,
     doors:
-      /^src\/(database\/|events\/(log|record|read)\/(event-log|next-time|recorder|consumer)\.ts|files\/.*store\.ts|realtime\/.*store\.ts|webhooks\/.*store\.ts|functions\/.*store\.ts|collections\/store\/store\.ts)/,
+      /^src\/(database\/|events\/(log|record|read)\/(event-log|follow-from-time|recorder|consumer)\.ts|files\/.*store\.ts|realtime\/.*store\.ts|webhooks\/.*store\.ts|functions\/.*store\.ts|collections\/store\/store\.ts)/,
   },
   { vendor: /^@scalar\//, doors: /^src\/http\/docs\/reference-script\.ts/ },
   {
     vendor: /^undici$|^node:(http2?|https|tls|dgram)$/,
     doors: /^src\/(egress\/|http\/errors\.ts|commands\/webhooks\/receiver\.ts)/,
   },
-  { vendor: /^openid-client$/, doors: /^src\/auth\/flows\// },
+  { vendor: /^openid-client$/, doors: /^src\/auth\/oauth\// },
   { vendor: /^@node-saml\/|^xml-encryption$/, doors: /^src\/auth\/saml-sign-in\// },
   { vendor: /^@xmldom\//, doors: /^src\/auth\/saml\/xml\.ts/ },
-  { vendor: /^otpauth$/, doors: /^src\/auth\/factors\/totp\.ts/ },
-  { vendor: /^@simplewebauthn\//, doors: /^src\/auth\/factors\/webauthn\.ts/ },
-  { vendor: /^uqr$/, doors: /^src\/auth\/factors\/qr\.ts/ },
+  { vendor: /^otpauth$/, doors: /^src\/auth\/mfa\/totp\.ts/ },
+  { vendor: /^@simplewebauthn\//, doors: /^src\/auth\/mfa\/webauthn\.ts/ },
+  { vendor: /^uqr$/, doors: /^src\/auth\/mfa\/qr\.ts/ },
   { vendor: /^isolated-vm$/, doors: /^src\/functions\/sandbox\/runner\// },
   { vendor: /^svix$/, doors: /^src\/webhooks\/sending\/svix\/svix-api\.ts/ },
   { vendor: /^amaro$/, doors: /^src\/functions\/plugins\/compile\// },
-  { vendor: /^nodemailer$/, doors: /^src\/auth\/letters\/smtp-mail\.ts/ },
+  { vendor: /^nodemailer$/, doors: /^src\/auth\/email\/smtp-mailer\.ts/ },
   { vendor: /^@node-rs\/argon2$/, doors: /^src\/auth\/accounts\/passwords\.ts/ },
   { vendor: /^@aws-sdk\//, doors: /^src\/files\/stores\/s3-store\.ts/ },
 ];
@@ -129,7 +129,7 @@ t.test('imports point down or stay in their folder', async (t) => {
   t.strictSame(upward, []);
 });
 
-t.test('no folder and no file is in a circle', async (t) => {
+t.test('folders and files have no import cycles', async (t) => {
   const all = [
     ...IMPORTS,
     ...files('client').flatMap(imports),
@@ -140,25 +140,25 @@ t.test('no folder and no file is in a circle', async (t) => {
   t.strictSame(circleOf(folders.filter(({ from, to }) => from !== to)), null);
 });
 
-/** The first way from a place back to itself along the arrows; null when there is none. */
+/** The first path from a node back to itself along the edges; null if there is none. */
 function circleOf(arrows: readonly { readonly from: string; readonly to: string }[]): readonly string[] | null {
   const next = Map.groupBy(arrows, ({ from }) => from);
   const left = new Set<string>();
   const way: string[] = [];
-  const walk = (place: string): readonly string[] | null => {
-    if (left.has(place)) return null;
-    if (way.includes(place)) return [...way.slice(way.indexOf(place)), place];
-    way.push(place);
-    for (const { to } of next.get(place) ?? []) {
+  const walk = (testDatabase: string): readonly string[] | null => {
+    if (left.has(testDatabase)) return null;
+    if (way.includes(testDatabase)) return [...way.slice(way.indexOf(testDatabase)), testDatabase];
+    way.push(testDatabase);
+    for (const { to } of next.get(testDatabase) ?? []) {
       const circle = walk(to);
       if (circle !== null) return circle;
     }
     way.pop();
-    left.add(place);
+    left.add(testDatabase);
     return null;
   };
-  for (const place of next.keys()) {
-    const circle = walk(place);
+  for (const testDatabase of next.keys()) {
+    const circle = walk(testDatabase);
     if (circle !== null) return circle;
   }
   return null;
@@ -174,18 +174,18 @@ t.test('folders with many files are listed', async (t) => {
   }
 });
 
-t.test('every folder has a floor', async (t) => {
+t.test('every folder has a layer', async (t) => {
   for (const folder of new Set(SOURCES.map(folderOf))) t.ok(folder === undefined || folder in FLOORS, String(folder));
 });
 
-t.test("nobody imports another folder's store", async (t) => {
+t.test("no folder imports another folder's store", async (t) => {
   const outside = IMPORTS.filter(
     ({ from, to }) => /store\.ts$/.test(to) && folderOf(from) && folderOf(from) !== folderOf(to),
   );
   t.strictSame(outside, []);
 });
 
-t.test('vendors stay at their doors', async (t) => {
+t.test('vendors are imported only by their adapters', async (t) => {
   const strays = IMPORTS.filter(({ from, to, typeOnly }) =>
     DOORS.some(({ vendor, doors }) => !typeOnly && vendor.test(to) && !doors.test(from)),
   );
@@ -193,9 +193,10 @@ t.test('vendors stay at their doors', async (t) => {
 });
 
 t.test('calls to other servers go through src/egress', async (t) => {
-  // What Node calls with and has as a global, if it is no name of a member; modules that call are vendors with doors. Scripts of pages stand in texts.
+  // Global functions of Node for requests, unless it is a method name. Modules that make requests are vendors with
+  // adapters. Scripts of pages are texts.
   const call = /(?<![.\w])(?:fetch\b(?!:)|(?:new\s+)(?:WebSocket|EventSource)\b)|\bglobalThis\s*(?:\.|\[)/;
-  // The download of MongoDB, from an address that stands in the code, is a stream of hundreds of megabytes.
+  // The download of MongoDB, from a URL in the code, is a stream of hundreds of megabytes.
   const own = /^src\/(egress\/|database\/embedded\/official-build\.ts)/;
   const callers = SOURCES.filter((path) => {
     const code = readFileSync(join(ROOT, path), 'utf8').replace(
@@ -207,7 +208,7 @@ t.test('calls to other servers go through src/egress', async (t) => {
   t.strictSame(callers, []);
 });
 
-t.test('only the rim reads the process', async (t) => {
+t.test('only the outermost layer reads the process', async (t) => {
   const readers = SOURCES.filter((path) => /\bprocess\.(env|argv|exit)/.test(readFileSync(join(ROOT, path), 'utf8')));
   t.strictSame(
     readers.filter((path) => !['src/main.ts', 'src/requirements.ts', 'src/kernel/config/config.ts'].includes(path)),
@@ -223,7 +224,7 @@ t.test('no file has more than 300 lines', async (t) => {
   );
 });
 
-t.test('names of source files are kebab-case and say what the file holds', async (t) => {
+t.test('names of source files are kebab-case and descriptive', async (t) => {
   const names = SOURCES.map((path) => ({ path, name: path.split('/').at(-1) ?? '' }));
   t.strictSame(
     names.filter(({ name }) => !/^[a-z0-9]+(-[a-z0-9]+)*\.(ts|mjs)$/.test(name) || name === 'index.ts'),
@@ -243,12 +244,12 @@ t.test('no loopholes in the types', async (t) => {
   );
 });
 
-t.test('generated pages are fresh', async (t) => {
+t.test('generated pages are up to date', async (t) => {
   t.strictSame(stalePages(), []);
 });
 
 t.test('every promise of docs/security.md has a test', async (t) => {
-  const { count, faults } = promises();
+  const { count, issues } = promises();
   t.ok(count > 100, `${count} promises`);
-  t.strictSame(faults, []);
+  t.strictSame(issues, []);
 });

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
+import { Random, runSeed } from './helpers/random.ts';
 import { RETIRED_WORDS, type RetiredWord } from './helpers/retired-words.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -14,6 +15,9 @@ const LEFT_OUT = /(^|\/)package-lock\.json$|^test\/(words\.test|helpers\/retired
 const IDENTIFIER = /[A-Za-z_$][\w$]*(?:[-./][A-Za-z_$][\w$]*)*/g;
 const CODE_OF_A_PAGE = /```[\s\S]*?```|`[^`\n]+`/g;
 const COMMENT = /\/\*[\s\S]*?\*\/|(?<!:)\/\/.*/g;
+/** Running text in code: strings with blanks, and text between tags. */
+const RUNNING_TEXT =
+  /(['"])(?:(?!\1)[^\\\n]|\\.)*? (?:(?!\1)[^\\\n]|\\.)*?\1|`[^`$]* [^`$]*`|(?<=[\w"'}]>)[^<>{}]* [^<>{}]*(?=<\/)/g;
 
 interface Finding {
   readonly where: string;
@@ -33,7 +37,8 @@ function wordsOf(name: string): string {
 /** The retired words that a file names or says. */
 function retiredWordsIn(path: string, text: string, retired: readonly RetiredWord[]): Finding[] {
   const isPage = path.endsWith('.md');
-  const code = isPage ? (text.match(CODE_OF_A_PAGE) ?? []).join('\n') : text.replace(COMMENT, '');
+  const all = isPage ? (text.match(CODE_OF_A_PAGE) ?? []).join('\n') : text.replace(COMMENT, '');
+  const code = isPage ? all : all.replace(RUNNING_TEXT, '');
   const names = new Set([path, ...(code.match(IDENTIFIER) ?? [])].map(wordsOf));
   const prose = wordsOf(text);
   return retired
@@ -68,4 +73,29 @@ t.test('a retired word is found in each kind of place', async (t) => {
   t.strictSame(found('docs/a.md', 'It is in force.'), ['in force'], 'a sentence of a page');
   t.strictSame(found('src/a.ts', '/* It is in force. */'), ['in force'], 'a comment');
   t.strictSame(found('docs/a.md', 'Held bytes count.'), [], 'a word for names may stand in a sentence');
+});
+
+t.test('twenty sampled retired words are found wherever names stand', async (t) => {
+  const random = new Random(runSeed());
+  for (const one of Array.from({ length: 20 }, () => random.pick(RETIRED_WORDS))) {
+    const words = one.word.split(' ');
+    const [kebab, upper] = [words.join('-'), words.join('_').toUpperCase()];
+    const camel = words.map((word, index) => (index === 0 ? word : word[0]?.toUpperCase() + word.slice(1))).join('');
+    const label = one.scope === 'prose' ? one.word : kebab;
+    const spots: readonly (readonly [string, string])[] = [
+      [`src/${kebab}.ts`, ''],
+      ['src/a.ts', `export const ${camel} = 1;`],
+      ['src/a.ts', `throw new MillraceError('${kebab}', 'It failed');`],
+      ['src/a.ts', `const limit = settings.MILLRACE_${upper};`],
+      ['dashboard/src/a.tsx', `<Tabs.Tab value="${label}" />`],
+      ['docs/a.md', `Send \`POST /admin/${kebab}\`.`],
+      ['CHANGELOG.md', `- Add \`${kebab}\`.`],
+    ];
+    for (const [path, text] of spots) {
+      t.ok(
+        retiredWordsIn(path, text, RETIRED_WORDS).some(({ use }) => use === one.use),
+        `${one.word} in ${path}: ${text}`,
+      );
+    }
+  }
 });

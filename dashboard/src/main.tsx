@@ -1,4 +1,4 @@
-/** Begins the dashboard in the browser. */
+/** Starts the dashboard in the browser. */
 import '@mantine/core/styles.css';
 import '@mantine/notifications/styles.css';
 import '@mantine/spotlight/styles.css';
@@ -8,13 +8,13 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
-import { Problem } from '../../client/client.ts';
+import { MillraceError } from '../../client/client.ts';
 import { comeBack } from './api/by-provider.ts';
 import { BASE_PATH, DASHBOARD } from './api/server.ts';
 import { session } from './api/session.ts';
 import { router } from './router.tsx';
 
-/** A dialog is not a page: its head is no banner. Its title looks like a heading. */
+/** A dialog is not a page: its head is not a banner. Its title looks like a heading. */
 const DIALOG = {
   closeButtonProps: { 'aria-label': 'Close' },
   attributes: { header: { role: 'none' } },
@@ -23,16 +23,16 @@ const DIALOG = {
 
 const theme = createTheme({
   primaryColor: 'cyan',
-  // Dark enough below white words for a contrast of 4.5, in both schemes.
+  // Dark enough below white text for a contrast of 4.5, in both schemes.
   primaryShade: 9,
   autoContrast: true,
   defaultRadius: 'sm',
-  // Who asks for less motion gets dialogs that are there at once.
+  // With "reduce motion", dialogs appear at once.
   respectReducedMotion: true,
   components: {
-    // Colour alone does not tell a link from the text around it (WCAG 1.4.1).
+    // Color alone does not distinguish a link from the text around it (WCAG 1.4.1).
     Anchor: { defaultProps: { underline: 'always' } },
-    // Ids, addresses and conditions may be wider than a phone. In a table the column is made wide enough for short ones.
+    // Ids, URLs and conditions may be wider than a phone. In a table the column is wide enough for short ones.
     Code: Code.extend({
       styles: (_theme, { block }) => ({
         root: { whiteSpace: 'pre-wrap', overflowWrap: block ? 'anywhere' : 'break-word' },
@@ -40,11 +40,11 @@ const theme = createTheme({
     }),
     InputWrapper: { styles: { label: { overflowWrap: 'anywhere' } } },
     SegmentedControl: { styles: { label: { whiteSpace: 'normal' } } },
-    // Words as they are written everywhere else.
+    // Words written as everywhere else.
     Badge: { defaultProps: { tt: 'none' } },
-    // Buttons that show only a cross, as those of notes, need a name.
+    // Buttons that show only a cross, as those of notifications, need a name.
     CloseButton: { defaultProps: { 'aria-label': 'Close' } },
-    // What is suggested belongs to the dialog or the content that the field is in.
+    // Suggestions belong to the dialog or the content with the field.
     TagsInput: { defaultProps: { comboboxProps: { withinPortal: false } } },
     Modal: { defaultProps: DIALOG },
     Drawer: { defaultProps: DIALOG },
@@ -57,7 +57,7 @@ const theme = createTheme({
   },
 });
 
-/** Secondary text, faults and words on light badges with a contrast of 4.5 or more; Mantine's own have less. */
+/** Secondary text, errors and words on light badges with a contrast of 4.5 or more; Mantine's own have less. */
 const colours: CSSVariablesResolver = () => ({
   variables: {},
   light: {
@@ -82,21 +82,21 @@ const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 10_000,
-      // A refusal stays a refusal; a lost network comes back.
-      retry: (count, error) => !(error instanceof Problem && error.status < 500) && count < 3,
+      // An error of the server is final; a lost network comes back.
+      retry: (count, error) => !(error instanceof MillraceError && error.status < 500) && count < 3,
     },
   },
 });
 
-/** The content security policy allows only styles that carry this. */
+/** The content security policy allows only styles with this nonce. */
 const nonce = document.querySelector<HTMLMetaElement>('meta[property=csp-nonce]')?.nonce ?? '';
 
 // The library that keeps the page still behind a dialog reads it here.
 Reflect.set(globalThis, '__webpack_nonce__', nonce);
 
-/** Who comes back from a provider is signed in before anything is drawn. */
+/** A user who comes back from a provider is signed in before anything is drawn. */
 async function begin(): Promise<void> {
-  // The server answers without the path, too, but cookies and links of the page are below it.
+  // The server also responds without the path, but cookies and links of the page are below it.
   if (!location.pathname.startsWith(DASHBOARD)) {
     location.replace(BASE_PATH + location.pathname + location.search + location.hash);
     await new Promise(() => {});

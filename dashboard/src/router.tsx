@@ -1,4 +1,4 @@
-/** The addresses of the dashboard. Each page is loaded when it is opened first, and keeps its state in its address. */
+/** The routes of the dashboard. Each page is loaded when it is first opened, and keeps its state in its URL. */
 import { createRouter, type ErrorComponentProps, parseSearchWith, stringifySearchWith } from '@tanstack/react-router';
 import { DASHBOARD } from './api/server.ts';
 import { accountRoute } from './pages/account/route.ts';
@@ -20,7 +20,7 @@ import { Failure } from './parts/failure.tsx';
 import { Page } from './parts/page.tsx';
 import { shellRoute } from './shell/route.tsx';
 
-/** Values of an address are JSON. But an id such as `1e5` or `1.0` stays the text that it is. */
+/** Values in a URL are JSON, but an id such as `1e5` or `1.0` stays a text. */
 function parseValue(text: string): unknown {
   const value: unknown = JSON.parse(text);
   if (typeof value === 'number' && String(value) !== text) throw new SyntaxError('A text that looks like a number');
@@ -53,7 +53,7 @@ export const router = createRouter({
   defaultPreload: 'intent',
   defaultErrorComponent: ({ error, reset }: ErrorComponentProps) => <Failure error={error} again={reset} />,
   defaultNotFoundComponent: () => (
-    <Page title="Not here">There is no page at this address. The navigation leads to all of them.</Page>
+    <Page title="Page not found">There is no page at this URL. Use the navigation to find one.</Page>
   ),
 });
 

@@ -1,6 +1,6 @@
 /**
- * The departures of one airport on a page: the next flights that have not left, in the order they leave. Everything that
- * moves on it is one live question; `npm run board` fills it and lets the day pass.
+ * The departures of one airport on a page: the next flights that have not left, in the order they leave. Everything that moves on
+ * it comes from one live query; `npm run board` fills it and simulates the day.
  */
 import { createClient, type Doc, type LiveState } from '../../client/client.ts';
 
@@ -15,7 +15,7 @@ interface Flight {
   readonly status: 'scheduled' | 'boarding' | 'departed';
 }
 
-/** What of the page is used here: it is compiled without the browser's own types. */
+/** The browser APIs used here: it is compiled without the browser's own types. */
 interface Place {
   textContent: string | null;
   className: string;
@@ -75,8 +75,8 @@ function clock(hours: number): string {
 }
 
 function element(name: string, text: string, className = ''): Place {
-  const made = document.createElement(name);
-  made.textContent = text;
-  made.className = className;
-  return made;
+  const created = document.createElement(name);
+  created.textContent = text;
+  created.className = className;
+  return created;
 }

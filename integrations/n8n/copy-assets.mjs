@@ -1,6 +1,6 @@
 /**
- * Part of `npm run build`: puts the icons and the n8n descriptions (`.node.json`) beside the compiled code, where n8n looks for
- * them. Not here: compiling (tsc).
+ * Part of `npm run build`: copies the icons and the n8n descriptions (`.node.json`) next to the compiled code, where n8n looks
+ * for them.
  */
 import { cpSync } from 'node:fs';
 

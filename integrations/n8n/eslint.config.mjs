@@ -1,7 +1,6 @@
 /**
- * The rules that n8n has for packages of nodes, with all that it asks of nodes in n8n Cloud. They are those of `n8n-node lint`,
- * put together here because its package brings 250 others that lint does not need. Format and the rest
- * are checked by the project.
+ * The lint rules of n8n for node packages, with all requirements of n8n Cloud. They are those of `n8n-node lint`, assembled here
+ * because its package installs 250 others that lint does not need. The project checks formatting and the rest.
  */
 import js from '@eslint/js';
 import { n8nCommunityNodesPlugin } from '@n8n/eslint-plugin-community-nodes';

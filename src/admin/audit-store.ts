@@ -1,14 +1,14 @@
-/** Where the audit is kept: `<db>_log.audit`, longer than the event log. Only this folder calls it. */
+/** The audit log in `<db>_log.audit`, which is retained longer than the event log. Only this folder calls it. */
 import type { Collection, Filter } from 'mongodb';
 import { translated } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
 import type { LogPosition } from '../events/log/position.ts';
 import { insertOutputs } from '../events/read/consumer.ts';
 
-const KEPT_SECONDS = 400 * 24 * 3_600;
+const RETENTION_SECONDS = 400 * 24 * 3_600;
 
 export interface AuditRow extends LogPosition {
-  /** Made of the event's position, so that no event is kept twice. */
+  /** Derived from the event's position, so that no event is stored twice. */
   readonly _id: string;
   readonly type: string;
   readonly at: Date;
@@ -27,7 +27,7 @@ export class AuditStore {
     await translated(() =>
       this.#rows.createIndexes([
         { key: { epoch: -1, number: -1 } },
-        { key: { at: 1 }, expireAfterSeconds: KEPT_SECONDS },
+        { key: { at: 1 }, expireAfterSeconds: RETENTION_SECONDS },
       ]),
     );
   }
@@ -36,7 +36,7 @@ export class AuditStore {
     await insertOutputs(this.#rows, [...rows]);
   }
 
-  /** Newest first, before a place. */
+  /** Newest first, before a position. */
   list(before: LogPosition | null, type: RegExp | null, limit: number): Promise<AuditRow[]> {
     const filter: Filter<AuditRow> = type === null ? {} : { type };
     if (before !== null) {

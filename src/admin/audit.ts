@@ -1,22 +1,22 @@
 /**
- * The audit: who signed in, who failed to, what was revoked, made and changed by those who run the installation. A
- * reader of the event log keeps these events longer than the log does. Not here: making the events.
+ * The audit log: sign-ins, failed sign-ins, and what administrators revoked, created and changed. A reader of the event
+ * log stores these events for longer than the log does.
  */
 import { type Event, eventType, toEvent } from '../events/log/event.ts';
 import { requirePosition } from '../events/log/position.ts';
 import type { LogRow } from '../events/log/row.ts';
 import type { Consumer, ConsumerOptions } from '../events/read/consumer.ts';
 import { outputId } from '../events/read/consumer.ts';
-import { requireTypes } from '../events/read/wanted-types.ts';
+import { requireTypes } from '../events/read/type-patterns.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import type { Scope } from '../policies/scope.ts';
 import type { AuditRow, AuditStore } from './audit-store.ts';
 
 const NAME = 'audit';
-/** What the users do with files is in the event log. */
+/** What users do with files is in the event log. */
 const OTHERS = /^system\.file\./;
 
-export interface AuditParts {
+export interface AuditDeps {
   readonly store: AuditStore;
   readonly consumer: (options: Pick<ConsumerOptions, 'name' | 'handle' | 'concerns'>) => Consumer;
 }
@@ -25,7 +25,7 @@ export class Audit {
   readonly #store: AuditStore;
   readonly #consumer: Consumer;
 
-  constructor({ store, consumer }: AuditParts) {
+  constructor({ store, consumer }: AuditDeps) {
     this.#store = store;
     this.#consumer = consumer({ name: NAME, handle: (rows) => this.#keep(rows), concerns });
   }
@@ -41,19 +41,19 @@ export class Audit {
 
   /**
    * Newest first.
-   * @param before position of the last one of the page before
-   * @param type an event type, with `*` for anything
+   * @param before position of the last one of the previous page
+   * @param type an event type, with `*` for any text
    * @throws MillraceError `invalid-parameter`, also for a type that no event has
    */
   async list(
-    _scope: Scope<'read', 'admin:accounts'>,
+    _scope: Scope<'read', '_admin:accounts'>,
     before: string | null,
     type: string | null,
     limit: number,
   ): Promise<Event[]> {
-    const place = before === null ? null : requirePosition(before);
+    const position = before === null ? null : requirePosition(before);
     if (type !== null) requireTypes([type]);
-    const rows = await this.#store.list(place, type === null ? null : toPattern(type), limit);
+    const rows = await this.#store.list(position, type === null ? null : toPattern(type), limit);
     return rows.map(({ event }) => JSON.parse(event));
   }
 
@@ -62,7 +62,7 @@ export class Audit {
   }
 }
 
-/** The type of an event that is kept; null for all others. */
+/** The type of an event that is stored; null for all others. */
 function kept(row: LogRow): string | null {
   const type = eventType(row);
   return type?.startsWith('system.') && !OTHERS.test(type) ? type : null;
@@ -77,10 +77,13 @@ function toAudit(row: LogRow): AuditRow | null {
   return { _id: outputId(NAME, row), epoch, number, type, at, event: JSON.stringify(toEvent(row)) };
 }
 
-/** A pattern goes to the database, which ends it at a zero byte; no type has a control character. */
+/** A pattern goes to the database, which cuts it at a zero byte; no type has a control character. */
 function toPattern(type: string): RegExp {
   if (/\p{Cc}/u.test(type)) {
-    throw new MillraceError('invalid-parameter', "The parameter 'type' must be an event type; * stands for any text");
+    throw new MillraceError(
+      'invalid-parameter',
+      "The parameter 'eventType' must be an event type; * stands for any text",
+    );
   }
   const parts = type.slice(0, 200).split('*', 10);
   return new RegExp(`^${parts.map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&')).join('.*')}$`);

@@ -1,23 +1,17 @@
-/**
- * The collections of the installation over HTTP: which there are, what one looks like, dropping one,
- * renaming one. Not here: their indexes
- * (index-routes.ts) and their documents (collections/).
- */
+/** The collections of the instance over HTTP: listing, inspecting, dropping and renaming them. */
 import type { FastifyInstance } from 'fastify';
-import type { Catalogue } from '../collections/catalogue.ts';
-import type { Shapes } from '../collections/sample/shapes.ts';
+import type { Catalogue } from '../collections/collection-admin.ts';
 import { isOtherName, parseCollectionName } from '../database/names.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { checked } from '../kernel/parse-body.ts';
 import { parameters, requireMediaType } from '../kernel/request.ts';
-import { enterAt } from '../policies/http/enter-at.ts';
+import { enterAt } from '../policies/http/require-scope.ts';
 import type { Policies } from '../policies/policies.ts';
 import { COLLECTIONS, RENAME } from './collection-operations.ts';
 
 export interface CollectionAdminOptions {
   readonly policies: Policies;
   readonly catalogue: Catalogue;
-  readonly shapes: Shapes;
 }
 
 interface OnCollection {
@@ -26,23 +20,16 @@ interface OnCollection {
 
 export async function collectionAdminRoutes(
   app: FastifyInstance,
-  { policies, catalogue, shapes }: CollectionAdminOptions,
+  { policies, catalogue }: CollectionAdminOptions,
 ): Promise<void> {
-  const enter = enterAt(policies, 'admin');
+  const enter = enterAt(policies, '_admin');
 
   app.get('/admin/collections', { config: COLLECTIONS.list }, async (request) => {
-    const scope = policies.scope(request.principal, 'read', 'admin');
+    const scope = policies.scope(request.principal, 'read', '_admin');
     const reachable = parameters(request, ['reachable']).get('reachable') ?? 'true';
     if (reachable === 'true') return catalogue.list(scope);
     if (reachable === 'false') return catalogue.listOthers(scope);
-    throw new MillraceError('invalid-parameter', "The parameter 'reachable' is true or false");
-  });
-
-  // It shows members of documents, so it takes the right to read these as well.
-  app.get<OnCollection>('/admin/collections/:collection/shape', { config: COLLECTIONS.shape }, async (request) => {
-    enter(request, 'read');
-    const name = parseCollectionName(request.params.collection);
-    return shapes.of(policies.scope(request.principal, 'read', name), name);
+    throw new MillraceError('invalid-parameter', "The parameter 'reachable' must be true or false");
   });
 
   app.patch<OnCollection>('/admin/collections/:collection', { config: COLLECTIONS.rename }, async (request) => {

@@ -1,13 +1,10 @@
-/**
- * The indexes of a collection over HTTP: the list, and the whole of it anew. Not here: what an index is
- * (collections/index-plan.ts) and how it is built (collections/indexes.ts).
- */
+/** The indexes of a collection over HTTP: listing and replacing them. */
 import type { FastifyInstance } from 'fastify';
 import { parseIndexes } from '../collections/index-plan.ts';
 import type { Indexes } from '../collections/indexes.ts';
 import { parseCollectionName } from '../database/names.ts';
 import { requireMediaType } from '../kernel/request.ts';
-import { enterAt } from '../policies/http/enter-at.ts';
+import { enterAt } from '../policies/http/require-scope.ts';
 import type { Policies } from '../policies/policies.ts';
 import { COLLECTIONS } from './collection-operations.ts';
 
@@ -23,7 +20,7 @@ interface OnCollection {
 const URL = '/admin/collections/:collection/indexes';
 
 export async function indexRoutes(app: FastifyInstance, { policies, indexes }: IndexRoutesOptions): Promise<void> {
-  const enter = enterAt(policies, 'admin');
+  const enter = enterAt(policies, '_admin');
 
   app.get<OnCollection>(URL, { config: COLLECTIONS.listIndexes }, async (request) => {
     return indexes.list(enter(request, 'read'), parseCollectionName(request.params.collection));
@@ -32,7 +29,7 @@ export async function indexRoutes(app: FastifyInstance, { policies, indexes }: I
   app.put<OnCollection>(URL, { config: COLLECTIONS.replaceIndexes }, async (request) => {
     const scope = enter(request, 'update');
     requireMediaType(request, ['application/json']);
-    const wanted = parseIndexes(request.body);
-    return indexes.replace(scope, parseCollectionName(request.params.collection), wanted);
+    const requested = parseIndexes(request.body);
+    return indexes.replace(scope, parseCollectionName(request.params.collection), requested);
   });
 }

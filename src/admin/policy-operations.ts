@@ -1,24 +1,24 @@
-/** The operations on policies as the contract describes them. Not here: the routes (policy-routes.ts). */
-import { ASKED_ERRORS, answer, jsonBody, operation } from '../contract/operation.ts';
+/** OpenAPI operations of policies. */
+import { jsonBody, operation, REQUEST_ERRORS, response } from '../contract/operation.ts';
 import { pathParameter } from '../contract/parameters.ts';
 import { listOf } from '../contract/schema.ts';
 import type { ErrorCode } from '../kernel/errors.ts';
 import { POLICY } from '../policies/policy-schema.ts';
-import { CHECK, QUESTION } from '../policies/trial/trial-question.ts';
+import { CHECK, QUERY } from '../policies/simulator/test-request.ts';
 
-const tag = 'Running it';
+const tag = 'admin';
 
-const ID = pathParameter('id', "The policy's id.", { type: 'string', minLength: 1 });
+const ID = pathParameter('id', "The policy's id.", { type: 'string', minLength: 1 }, 'policyId');
 const VERSION = pathParameter('version', 'The number of a version.', { type: 'integer', minimum: 1 });
-const SAVED: readonly ErrorCode[] = [...ASKED_ERRORS, 'invalid-policy', 'too-many-policies', 'contention'];
-const TRIED: readonly ErrorCode[] = [...ASKED_ERRORS, 'invalid-name'];
+const SAVED: readonly ErrorCode[] = [...REQUEST_ERRORS, 'invalid-policy', 'too-many-policies', 'write-conflict'];
+const TRIED: readonly ErrorCode[] = [...REQUEST_ERRORS, 'invalid-collection-name'];
 
 const BODY = jsonBody({ ...POLICY, properties: { ...POLICY.properties, id: { type: 'string' } } });
 const WRITTEN = { allOf: [{ type: 'object', required: ['id'], properties: { id: { type: 'string' } } }] };
 const WARNINGS = {
   type: 'array',
   items: { type: 'string' },
-  description: 'What is probably not meant in the policy; absent where there is nothing to say.',
+  description: 'Probable mistakes in the policy; absent where there are none.',
 };
 const SAVED_POLICY = { allOf: [...WRITTEN.allOf, { type: 'object', properties: { warnings: WARNINGS } }] };
 const SET = {
@@ -28,9 +28,9 @@ const SET = {
 };
 const VERDICT = {
   type: 'object',
-  required: ['verdict', 'policy', 'fields'],
+  required: ['decision', 'policy', 'fields'],
   properties: {
-    verdict: { enum: ['allow', 'deny'] },
+    decision: { enum: ['allow', 'deny'] },
     policy: { type: ['string', 'null'] },
     fields: { type: ['object', 'null'], properties: { read: { type: 'array' }, write: { type: 'array' } } },
   },
@@ -38,66 +38,66 @@ const VERDICT = {
 
 export const POLICIES = {
   list: operation({
-    id: 'policies.list',
+    id: 'listPolicies',
     tag,
-    summary: 'List the policies in force',
-    answers: answer('The policies and the number of their version.', SET),
-    errors: ASKED_ERRORS,
+    summary: 'List the active policies',
+    responses: response('The policies and their version number.', SET),
+    errors: REQUEST_ERRORS,
   }),
   create: operation({
-    id: 'policies.create',
+    id: 'createPolicy',
     tag,
     summary: 'Add a policy',
     body: BODY,
-    answers: answer('The policy.', SAVED_POLICY, 201, ['Location']),
+    responses: response('The policy.', SAVED_POLICY, 201, ['Location']),
     errors: [...SAVED, 'policy-exists'],
   }),
   replace: operation({
-    id: 'policies.replace',
+    id: 'replacePolicy',
     tag,
     summary: 'Change a policy',
     parameters: [ID],
     body: BODY,
-    answers: answer('The policy.', SAVED_POLICY),
+    responses: response('The policy.', SAVED_POLICY),
     errors: [...SAVED, 'policy-not-found'],
   }),
   remove: operation({
-    id: 'policies.remove',
+    id: 'deletePolicy',
     tag,
     summary: 'Remove a policy',
     parameters: [ID],
-    answers: { 204: { description: 'Removed.' } },
+    responses: { 204: { description: 'Removed.' } },
     errors: [...SAVED, 'policy-not-found'],
   }),
   versions: operation({
-    id: 'policies.versions',
+    id: 'listPolicyVersions',
     tag,
-    summary: 'List the versions that are kept',
-    answers: answer('Newest first.', listOf(SET)),
-    errors: ASKED_ERRORS,
+    summary: 'List the stored versions',
+    responses: response('Newest first.', listOf(SET)),
+    errors: REQUEST_ERRORS,
   }),
   restore: operation({
-    id: 'policies.restore',
+    id: 'restorePolicyVersion',
     tag,
-    summary: 'Go back to a version',
+    summary: 'Restore a version',
     parameters: [VERSION],
-    answers: answer('The policies in force now.', SET),
+    responses: response('The active policies.', SET),
     errors: [...SAVED, 'policy-not-found'],
   }),
   test: operation({
-    id: 'policies.test',
+    id: 'testPolicies',
     tag,
-    summary: 'Try what the policies decide about a document',
-    body: jsonBody(QUESTION),
-    answers: answer('The decision.', VERDICT),
+    summary: 'Simulate the decision of the policies about a document',
+    body: jsonBody(QUERY),
+    responses: response('The decision.', VERDICT),
     errors: TRIED,
   }),
   check: operation({
-    id: 'policies.check',
+    id: 'checkPolicies',
     tag,
     summary: 'Check the policies against a list of expected decisions',
     body: jsonBody(CHECK),
-    answers: {
+    responses: {
       200: {
         description: 'How many decisions were as expected, and which were not.',
         schema: {

@@ -1,17 +1,15 @@
-/**
- * What an operator asks of a running server: how its parts are doing. Not public: load balancers ask `/readyz`.
- */
+/** The status of a running server and its parts, for operators. Not public: load balancers use `/readyz`. */
 import type { FastifyInstance } from 'fastify';
-import { ASKED_ERRORS, answer, operation } from '../contract/operation.ts';
-import { enterAt } from '../policies/http/enter-at.ts';
+import { operation, REQUEST_ERRORS, response } from '../contract/operation.ts';
+import { enterAt } from '../policies/http/require-scope.ts';
 import type { Policies } from '../policies/policies.ts';
 import type { Scope } from '../policies/scope.ts';
 
 const OPERATION = operation({
-  id: 'state',
-  tag: 'Running it',
-  summary: 'The state of the parts of the server',
-  answers: answer('The state.', {
+  id: 'getStatus',
+  tag: 'admin',
+  summary: 'Get the status of the server',
+  responses: response('The status.', {
     type: 'object',
     required: ['events', 'functions', 'realtime', 'webhooks', 'disk'],
     properties: {
@@ -23,39 +21,39 @@ const OPERATION = operation({
           level: {
             type: 'string',
             enum: ['enough', 'low', 'full'],
-            description: '`low`: new documents and files are refused; `full`: deletions as well.',
+            description: '`low`: new documents and files are rejected; `full`: deletions as well.',
           },
           freeBytes: { type: ['integer', 'null'] },
           neededBytes: { type: 'integer', description: 'Free bytes below which nothing new is stored.' },
         },
       },
-      events: { type: 'object', description: 'How the event log is doing.' },
+      events: { type: 'object', description: 'The status of the event log.' },
       functions: {
         type: 'object',
         required: ['droppedRuns'],
         properties: {
           droppedRuns: {
             type: 'integer',
-            description: 'Runs that were to be kept and could not be stored, since the process began.',
+            description: 'Runs that could not be stored since the process started.',
           },
         },
       },
       webhooks: {
         type: 'object',
         required: ['sender'],
-        description: 'Who sends webhooks.',
+        description: 'What sends webhooks.',
         properties: {
           sender: {
             type: 'object',
             required: ['kind'],
             properties: {
               kind: { type: 'string', enum: ['direct', 'svix'], description: '`direct`: Millrace itself.' },
-              url: { type: 'string', description: 'Address of Svix.' },
-              answers: {
+              url: { type: 'string', description: 'URL of Svix.' },
+              reachable: {
                 type: ['boolean', 'null'],
-                description: 'Whether Svix answered this process the last time; null before the first call.',
+                description: 'Whether Svix responded to the last call of this process; null before the first one.',
               },
-              fault: { type: ['string', 'null'], description: 'Why Svix cannot be used at the moment.' },
+              error: { type: ['string', 'null'], description: 'Why Svix cannot be used at the moment.' },
             },
           },
         },
@@ -64,19 +62,19 @@ const OPERATION = operation({
         type: 'object',
         required: ['connections'],
         properties: {
-          connections: { type: 'integer', description: 'Sockets and streams that are open at this process.' },
+          connections: { type: 'integer', description: 'Open sockets and streams of this process.' },
         },
       },
     },
   }),
-  errors: ASKED_ERRORS,
+  errors: REQUEST_ERRORS,
 });
 
 export interface AdminRoutesOptions {
   readonly policies: Policies;
   readonly events: {
-    /** How the event log is doing. */
-    readonly state: (scope: Scope<'read', 'admin'>) => Promise<object>;
+    /** The status of the event log. */
+    readonly state: (scope: Scope<'read', '_admin'>) => Promise<object>;
   };
   readonly functions: { readonly runs: { readonly dropped: () => number } };
   readonly realtime: { readonly connections: number };
@@ -86,9 +84,9 @@ export interface AdminRoutesOptions {
 
 export async function adminRoutes(app: FastifyInstance, options: AdminRoutesOptions): Promise<void> {
   const { policies, events, functions, realtime, webhooks, space } = options;
-  const enter = enterAt(policies, 'admin');
+  const enter = enterAt(policies, '_admin');
 
-  app.get('/admin/state', { config: OPERATION }, async (request) => ({
+  app.get('/admin/status', { config: OPERATION }, async (request) => ({
     events: await events.state(enter(request, 'read')),
     functions: { droppedRuns: functions.runs.dropped() },
     webhooks: { sender: webhooks.sender.state() },

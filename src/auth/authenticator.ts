@@ -1,11 +1,11 @@
 /**
- * Turns the credential of a request into its principal, remembers verified credentials, and reports when a principal
- * that it made earlier has changed or ended. Not here: where on a request the credential stands
- * (http/access/authentication.ts), and what the principal may do.
+ * Resolves the credential of a request to its principal, caches verified credentials, and reports when a principal has
+ * changed or ended.
  */
 import { actorText } from '../database/system-collection.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import type { UserStore } from './accounts/user-store.ts';
+import { invalidToken } from './identity/auth-errors.ts';
 import {
   ANONYMOUS,
   type ClientPrincipal,
@@ -13,9 +13,8 @@ import {
   type Principal,
   type ProvenPrincipal,
 } from './identity/principal.ts';
-import { invalidCredential } from './identity/refusals.ts';
 import { toPrincipal } from './identity/user.ts';
-import { SINGLE_USE_MS, type SingleUse, type Taken } from './sign-in/single-use.ts';
+import { ONE_TIME_TOKEN_MS, type OneTimeTokens, type Taken } from './sign-in/one-time-tokens.ts';
 import type { AccessTokens } from './tokens/access-tokens.ts';
 import { toKeyPrincipal } from './tokens/api-key.ts';
 import type { ApiKeys } from './tokens/api-keys.ts';
@@ -23,29 +22,29 @@ import { type Revoked, restsOn } from './tokens/revocations.ts';
 import type { SessionStore } from './tokens/session-store.ts';
 import { type PassUse, STREAM_MS, type StreamPasses } from './tokens/stream-passes.ts';
 
-/** Verified credentials that are remembered; the oldest are dropped first. */
+/** Maximum cached credentials; the oldest are dropped first. */
 const MAX_KEPT = 20_000;
 const BEARER = /^Bearer ([\x21-\x7e]{1,4096})$/i;
 /**
- * How long a verified credential is trusted at most, in milliseconds. Changes arrive through the event log within a
+ * How long a verified credential is cached at most, in milliseconds. Changes arrive through the event log within a
  * second; this is how long a revoked credential could be used in another process if no process recorded events.
  */
-const KEPT_MS = 60_000;
-/** How often a principal is read again because it changed while it was read. */
-const TRIES = 5;
+const RETENTION_MS = 60_000;
+/** Maximum reads of a principal that changes while it is read. */
+const ATTEMPTS = 5;
 
-/** True if a principal that was made earlier has not changed since. */
+/** True if a principal that was resolved earlier has not changed since. */
 export type Still = (principal: Principal) => boolean;
 
-export interface AuthenticatorParts {
+export interface AuthenticatorDeps {
   readonly tokens: AccessTokens;
   readonly sessions: Pick<SessionStore, 'find'>;
   readonly users: Pick<UserStore, 'find'>;
   readonly keys: Pick<ApiKeys, 'find' | 'current' | 'touch'>;
-  readonly singleUse: SingleUse;
+  readonly oneTimeTokens: OneTimeTokens;
   readonly passes: StreamPasses;
-  /** Whether owners must have a second factor; not by default. */
-  readonly ownerFactor?: 'optional' | 'required';
+  /** Whether administrators must have a second factor; not by default. */
+  readonly adminMfa?: 'optional' | 'required';
   readonly now?: () => number;
 }
 
@@ -55,47 +54,47 @@ interface Kept {
   readonly until: number;
 }
 
-/** What a token says about its account and session. */
+/** The claims of a token about its user and session. */
 interface SessionProof {
   readonly subject: string;
   readonly session: string;
   readonly expiresAt: number;
 }
 
-/** Names a principal. */
+/** Identifies a principal. */
 export interface PrincipalName {
   readonly kind: ClientPrincipal['kind'];
-  /** Id of the account or key; empty for anonymous. */
+  /** Id of the user or key; empty for anonymous. */
   readonly id: string;
 }
 
-/** A principal that is being read; its session, account or key may change meanwhile. */
+/** A principal that is being read; its session, user or key may change meanwhile. */
 interface Reading {
   stale: boolean;
 }
 
 export class Authenticator {
-  readonly #parts: AuthenticatorParts;
+  readonly #deps: AuthenticatorDeps;
   readonly #now: () => number;
   readonly #listeners = new Set<(still: Still) => void>();
   readonly #kept = new Map<string, Kept>();
   readonly #reading = new Set<Reading>();
 
-  constructor(parts: AuthenticatorParts) {
-    this.#parts = parts;
-    this.#now = parts.now ?? Date.now;
+  constructor(deps: AuthenticatorDeps) {
+    this.#deps = deps;
+    this.#now = deps.now ?? Date.now;
   }
 
   /**
-   * The principal of a credential: at once when it was verified before.
+   * The principal of a credential: synchronously when it is cached.
    * @param authorization the whole value of the header, `Bearer …`
-   * @throws MillraceError `invalid-credential`, at once or as a rejection
+   * @throws MillraceError `invalid-token`, at once or as a rejection
    */
   authenticate(authorization: string): ClientPrincipal | Promise<ClientPrincipal> {
     return this.recall(authorization) ?? this.#verify(authorization);
   }
 
-  /** The principal of a credential that was verified before and is still trusted; undefined for any other. */
+  /** The principal of a cached credential that is still trusted; undefined for any other. */
   recall(authorization: string): ClientPrincipal | undefined {
     const kept = this.#kept.get(authorization);
     if (kept === undefined) return undefined;
@@ -104,41 +103,41 @@ export class Authenticator {
       this.#kept.delete(authorization);
       return undefined;
     }
-    if (kept.principal.kind === 'key') this.#parts.keys.touch(kept.principal.id, now);
+    if (kept.principal.kind === 'key') this.#deps.keys.touch(kept.principal.id, now);
     return kept.principal;
   }
 
   /**
    * A ticket for this principal, for requests that cannot send a header.
-   * @returns the ticket, and how long it lives, in seconds
+   * @returns the ticket, and its lifetime in seconds
    */
   async issueTicket(principal: ProvenPrincipal): Promise<{ ticket: string; expiresIn: number }> {
     const facts = factsOf(principal);
-    const ticket = await this.#parts.singleUse.make('ticket', actorText(principal.kind, principal.id), { facts });
-    return { ticket, expiresIn: SINGLE_USE_MS.ticket / 1_000 };
+    const ticket = await this.#deps.oneTimeTokens.make('ticket', actorText(principal.kind, principal.id), { facts });
+    return { ticket, expiresIn: ONE_TIME_TOKEN_MS.ticket / 1_000 };
   }
 
   /**
    * The principal of a ticket; a ticket works once.
-   * @throws MillraceError `invalid-credential`
+   * @throws MillraceError `invalid-token`
    */
   async redeemTicket(ticket: string): Promise<ClientPrincipal> {
-    const taken = await this.#parts.singleUse.take('ticket', ticket);
-    if (taken === null) throw invalidCredential();
+    const taken = await this.#deps.oneTimeTokens.take('ticket', ticket);
+    if (taken === null) throw invalidToken();
     return this.#byFacts(taken.facts);
   }
 
   /**
-   * Reads a principal again, without its credential, as it is now.
-   * @throws MillraceError `invalid-credential` when its session, account, key or time has ended
+   * Reads the current state of a principal, without its credential.
+   * @throws MillraceError `invalid-token` when its session, user, key or time has ended
    */
   renew(principal: ProvenPrincipal): Promise<ClientPrincipal> {
     return this.#byFacts(factsOf(principal));
   }
 
   /**
-   * Reads a principal again as it is now, even if its token has expired: for work that began in time.
-   * @throws MillraceError `invalid-credential` when its session, account or key has ended
+   * Reads the current state of a principal, even if its token has expired: for work that began in time.
+   * @throws MillraceError `invalid-token` when its session, user or key has ended
    */
   present(principal: ProvenPrincipal): Promise<ClientPrincipal> {
     return this.#steadily(async () => {
@@ -148,26 +147,26 @@ export class Authenticator {
   }
 
   /**
-   * A principal as it is now, without a session: for work that goes on in its right, such as webhooks.
-   * @returns null when it is gone: the account is deleted or disabled, the key is deleted or has expired
+   * The current state of a principal, without a session: for work that continues with its rights, such as webhooks.
+   * @returns null when it is gone: the user is deleted or disabled, the key is deleted or has expired
    */
-  standing({ kind, id }: PrincipalName): Promise<ClientPrincipal | null> {
+  principalFor({ kind, id }: PrincipalName): Promise<ClientPrincipal | null> {
     return this.#steadily(async () => {
       if (kind === 'anonymous') return ANONYMOUS;
       if (kind === 'key') {
-        const key = await this.#parts.keys.current(id);
+        const key = await this.#deps.keys.current(id);
         return key && toKeyPrincipal(key);
       }
-      const user = await this.#parts.users.find(id);
+      const user = await this.#deps.users.find(id);
       return user === null || user.disabled ? null : toPrincipal(user, '', Number.MAX_SAFE_INTEGER);
     });
   }
 
   /**
-   * Opens a stream with a ticket. A stream lasts longer than the token that the ticket was requested with: as long as its
+   * Opens a stream with a ticket. A stream outlives the token that requested the ticket: it lasts as long as its
    * session or key, and a day at most.
    * @returns the principal, and a pass for opening the stream again; null for anonymous
-   * @throws MillraceError `invalid-credential`
+   * @throws MillraceError `invalid-token`
    */
   async enterStream(use: PassUse): Promise<{ principal: ClientPrincipal; pass: string | null }> {
     const entered = await this.redeemTicket(use.ticket);
@@ -176,16 +175,16 @@ export class Authenticator {
     const principal = entered.kind === 'key' ? entered : Object.freeze({ ...entered, expiresAt });
     const { kind, id } = principal;
     const session = principal.kind === 'key' ? {} : { session: principal.session };
-    return { principal, pass: this.#parts.passes.sign({ kind, id, ...session, expiresAt }, use) };
+    return { principal, pass: this.#deps.passes.sign({ kind, id, ...session, expiresAt }, use) };
   }
 
   /**
    * Opens a stream again.
-   * @returns null for a pass that is none, has expired, or belongs to another stream
-   * @throws MillraceError `invalid-credential` when the session, account or key has ended
+   * @returns null for a pass that is not valid, has expired, or belongs to another stream
+   * @throws MillraceError `invalid-token` when the session, user or key has ended
    */
   async resumeStream(pass: string, use: PassUse): Promise<ClientPrincipal | null> {
-    const facts = this.#parts.passes.read(pass, use);
+    const facts = this.#deps.passes.read(pass, use);
     return facts === null ? null : this.#byFacts(facts);
   }
 
@@ -205,7 +204,7 @@ export class Authenticator {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Forgets the principals that have changed, and calls the listeners. */
+  /** Drops the principals that have changed from the cache, and calls the listeners. */
   revoke({ ids, everything }: Pick<Revoked, 'ids' | 'everything'>): void {
     const still: Still = (principal) => {
       const rests = restsOn(principal);
@@ -218,7 +217,7 @@ export class Authenticator {
 
   async #verify(authorization: string): Promise<ClientPrincipal> {
     const [, credential] = BEARER.exec(authorization) ?? [];
-    if (credential === undefined) throw invalidCredential();
+    if (credential === undefined) throw invalidToken();
     const principal = await this.#steadily(
       () => (credential.startsWith('mr_') ? this.#byKey(credential) : this.#byToken(credential)),
       (found) => this.#keep(authorization, found),
@@ -226,16 +225,16 @@ export class Authenticator {
     return principal;
   }
 
-  /** Reads again until nothing was revoked during the reading, so that no ended principal is remembered. */
+  /** Reads again until nothing was revoked during the read, so that no ended principal is cached. */
   async #steadily<P extends ClientPrincipal | null>(read: () => Promise<P>, then?: (principal: P) => void): Promise<P> {
     const reading: Reading = { stale: false };
     this.#reading.add(reading);
     try {
-      for (let tries = 1; ; tries++) {
+      for (let attempts = 1; ; attempts++) {
         reading.stale = false;
         const principal = await read();
         if (!reading.stale) then?.(principal);
-        if (!reading.stale || tries === TRIES) return principal;
+        if (!reading.stale || attempts === ATTEMPTS) return principal;
       }
     } finally {
       this.#reading.delete(reading);
@@ -244,7 +243,7 @@ export class Authenticator {
 
   #keep(authorization: string, principal: ClientPrincipal): void {
     const expiresAt = principal.kind === 'anonymous' ? null : principal.expiresAt;
-    const until = Math.min(this.#now() + KEPT_MS, expiresAt ?? Number.POSITIVE_INFINITY);
+    const until = Math.min(this.#now() + RETENTION_MS, expiresAt ?? Number.POSITIVE_INFINITY);
     this.#kept.set(authorization, { principal, until });
     for (const oldest of this.#kept.keys()) {
       if (this.#kept.size <= MAX_KEPT) break;
@@ -253,39 +252,39 @@ export class Authenticator {
   }
 
   async #byToken(token: string): Promise<ClientPrincipal> {
-    const proof = await this.#parts.tokens.verify(token).catch((error: unknown) => {
-      // A MillraceError may mean that the database is away; every other error means a bad token.
-      throw error instanceof MillraceError ? error : invalidCredential(error);
+    const proof = await this.#deps.tokens.verify(token).catch((error: unknown) => {
+      // A MillraceError may mean that the database is unreachable; every other error means a bad token.
+      throw error instanceof MillraceError ? error : invalidToken(error);
     });
     return this.#ofSession(proof);
   }
 
   async #ofSession(proof: SessionProof): Promise<ClientPrincipal> {
     const principal = await this.#ofOpenSession(proof);
-    if (proof.expiresAt <= this.#now()) throw invalidCredential();
+    if (proof.expiresAt <= this.#now()) throw invalidToken();
     return principal;
   }
 
-  /** The principal of a session that is open, even if its token has expired. */
+  /** The principal of an open session, even if its token has expired. */
   async #ofOpenSession(proof: SessionProof): Promise<ClientPrincipal> {
-    const { sessions, users } = this.#parts;
+    const { sessions, users } = this.#deps;
     const [session, user] = await Promise.all([sessions.find(proof.session), users.find(proof.subject)]);
-    if (session === null || user === null || user.disabled || session.user !== user._id) throw invalidCredential();
+    if (session === null || user === null || user.disabled || session.user !== user._id) throw invalidToken();
     const principal = toPrincipal(user, session._id, proof.expiresAt);
-    const needs = principal.kind === 'owner' && this.#parts.ownerFactor === 'required' && user.secondFactor !== true;
-    return needs ? Object.freeze({ ...principal, roles: [], lacksFactor: true as const }) : principal;
+    const needs = principal.kind === 'admin' && this.#deps.adminMfa === 'required' && user.secondFactor !== true;
+    return needs ? Object.freeze({ ...principal, roles: [], needsMfaEnrollment: true as const }) : principal;
   }
 
   async #byKey(text: string): Promise<KeyPrincipal> {
-    const key = await this.#parts.keys.find(text);
-    if (key === null) throw invalidCredential();
-    this.#parts.keys.touch(key._id, this.#now());
+    const key = await this.#deps.keys.find(text);
+    if (key === null) throw invalidToken();
+    this.#deps.keys.touch(key._id, this.#now());
     return toKeyPrincipal(key);
   }
 
   async #ofKey(id: string): Promise<KeyPrincipal> {
-    const key = await this.#parts.keys.current(id);
-    if (key === null) throw invalidCredential();
+    const key = await this.#deps.keys.current(id);
+    if (key === null) throw invalidToken();
     return toKeyPrincipal(key);
   }
 }

@@ -1,17 +1,13 @@
-/**
- * Creates and connects all parts of authentication: accounts, passwords, sessions, tokens, keys, and the authenticator
- * that uses them. What is started here is stopped here. Not here: HTTP, and what a principal may do.
- */
 import { readFile } from 'node:fs/promises';
-import { Activity } from '../database/activity.ts';
+import { Activity } from '../database/audit-events.ts';
 import type { Mongo } from '../database/mongo.ts';
-import { sharedSecret } from '../database/secrets.ts';
+import { sharedSecret } from '../database/shared-secret.ts';
 import { SigningSecret } from '../database/signing-secret.ts';
+import { UnusableDatabase } from '../database/startup-error.ts';
 import { ITSELF } from '../database/system-collection.ts';
-import { UnusableDatabase } from '../database/unusable.ts';
 import { type AuthConfig, ConfigError, type Mode } from '../kernel/config/config.ts';
+import { DecryptionError, Encryption, parseMasterKeys } from '../kernel/encryption.ts';
 import { MillraceError } from '../kernel/errors.ts';
-import { parseMasterKeys, SealBroken, Sealer } from '../kernel/sealer.ts';
 import type { SigningKeys } from '../kernel/signing-keys.ts';
 import { Identities } from './accounts/identities.ts';
 import { PasswordStore } from './accounts/password-store.ts';
@@ -19,74 +15,70 @@ import { Passwords } from './accounts/passwords.ts';
 import { UserStore } from './accounts/user-store.ts';
 import { Users } from './accounts/users.ts';
 import { Authenticator } from './authenticator.ts';
-import { LinkSignIn } from './by-letter/link-sign-in.ts';
-import { LinkStore } from './by-letter/link-store.ts';
-import { FactorStore } from './factors/factor-store.ts';
-import { PasskeyStore } from './factors/passkey-store.ts';
+import { MagicLinkSignIn } from './magic-link/magic-link.ts';
+import { LinkStore } from './magic-link/magic-link-store.ts';
+import { FactorStore } from './mfa/factor-store.ts';
+import { PasskeyStore } from './mfa/passkey-store.ts';
 import { openFactors, type SignInByFactors } from './open-factors.ts';
-import { type ByProviders, type ByProvidersNeeds, openFlows } from './open-flows.ts';
-import { type LetterParts, mailWay, openLetters } from './open-letters.ts';
-import { KeptTokens } from './providers/kept-tokens.ts';
+import { type ByProviders, type ByProvidersDeps, openFlows } from './open-flows.ts';
+import { type EmailServices, mailWay, openEmails } from './open-letters.ts';
 import { ProviderStore } from './providers/provider-store.ts';
+import { ProviderTokenVault } from './providers/provider-tokens.ts';
 import { RedirectStore } from './providers/redirect-store.ts';
-import { AddressProof } from './sign-in/address-proof.ts';
-import { DelayStore } from './sign-in/delay-store.ts';
-import { FreshSignIns } from './sign-in/fresh-sign-ins.ts';
-import { Owners } from './sign-in/owners.ts';
-import { Recovery } from './sign-in/recovery.ts';
+import { EmailProof } from './sign-in/email-proof.ts';
+import { Recovery } from './sign-in/email-verification.ts';
+import { FirstAdmin } from './sign-in/first-admin.ts';
+import { SignInDelays } from './sign-in/login-throttle.ts';
+import { DelayStore } from './sign-in/login-throttle-store.ts';
+import { OneTimeTokenStore } from './sign-in/one-time-token-store.ts';
+import { OneTimeTokens } from './sign-in/one-time-tokens.ts';
+import { Reauthentication } from './sign-in/reauthentication.ts';
 import { SignIn } from './sign-in/sign-in.ts';
-import { SignInDelays } from './sign-in/sign-in-delays.ts';
-import { SingleUse } from './sign-in/single-use.ts';
-import { SingleUseStore } from './sign-in/single-use-store.ts';
 import { ACCESS_MS, AccessTokens } from './tokens/access-tokens.ts';
 import { ApiKeyStore } from './tokens/api-key-store.ts';
 import { ApiKeys } from './tokens/api-keys.ts';
-import { KeyRing } from './tokens/key-ring.ts';
-import { KeyRingStore } from './tokens/key-ring-store.ts';
 import { type ChangedRow, readRevoked } from './tokens/revocations.ts';
 import { SessionStore } from './tokens/session-store.ts';
 import { Sessions } from './tokens/sessions.ts';
+import { SigningKeyStore } from './tokens/signing-key-store.ts';
+import { SigningKeySet } from './tokens/signing-keys.ts';
 import { STREAM_MS, StreamPasses } from './tokens/stream-passes.ts';
 
-const SWEEP_MS = 3_600_000;
-/** For how long page cursors and addresses of files are taken, once the secret that signed them was replaced. */
-const CURSOR_MS = 24 * 3_600_000;
-const ADDRESS_MS = 3_600_000;
+const CLEANUP_MS = 3_600_000;
+/** How long page cursors and signed URLs of files remain valid after their secret was replaced. */
+const [CURSOR_MS, ADDRESS_MS] = [24 * 3_600_000, 3_600_000];
 
-export interface AuthParts extends SignInByFactors, LetterParts {
+export interface AuthServices extends SignInByFactors, EmailServices {
   readonly authenticator: Authenticator;
   readonly signIn: SignIn;
   readonly recovery: Recovery;
-  readonly addressProof: AddressProof;
-  readonly linkSignIn: LinkSignIn;
-  readonly fresh: FreshSignIns;
+  readonly emailProof: EmailProof;
+  readonly magicLinkSignIn: MagicLinkSignIn;
+  readonly reauthentication: Reauthentication;
   readonly sessions: Sessions;
   readonly users: Users;
   readonly passwords: Passwords;
-  readonly owners: Owners;
+  readonly firstAdmin: FirstAdmin;
   readonly keys: ApiKeys;
-  readonly keyRing: KeyRing;
+  readonly signingKeys: SigningKeySet;
   readonly activity: Activity;
   readonly providerStore: ProviderStore;
   readonly redirectStore: RedirectStore;
   readonly identities: Identities;
-  /** Encrypts secrets that other parts keep. */
-  readonly sealer: Sealer;
-  /**
-   * Describes what was made in development mode and will hold in production from the first owner on, or now holds for
-   * the owner that this start made; null for nothing.
-   */
+  /** Encrypts secrets of other parts. */
+  readonly encryption: Encryption;
+  /** What of development mode remains valid in production once there is an administrator; null for nothing. */
   readonly leftBehind: string | null;
   /** Keys for signed texts other than tokens. */
-  readonly signing: { readonly cursors: SigningKeys; readonly fileAddresses: SigningKeys };
-  /** Makes what signs in by providers. */
-  byProviders(needs: ByProvidersNeeds): ByProviders;
+  readonly signing: { readonly cursors: SigningKeys; readonly fileUrls: SigningKeys };
+  /** Creates the sign-in with providers. */
+  byProviders(deps: ByProvidersDeps): ByProviders;
   /**
-   * Makes a new key for tokens and new secrets for all other signatures; every process hears of it.
+   * Creates a new key for tokens and new secrets for all other signatures; every process receives them.
    * @returns the key's id
    */
   rotateKeys(dropOld: boolean): Promise<string>;
-  /** Takes rows of the event log; null when some were lost. */
+  /** @param rows of the event log; null when some were lost */
   follow(rows: readonly ChangedRow[] | null): void;
   close(): Promise<void>;
 }
@@ -94,57 +86,61 @@ export interface AuthParts extends SignInByFactors, LetterParts {
 export interface AuthSettings {
   readonly mode: Mode;
   readonly auth: AuthConfig;
-  /** How many policies count in this mode; missing where the number is not reported. */
+  /** How many policies apply in this mode; missing where the number is not reported. */
   readonly countPolicies?: () => Promise<number>;
   readonly onError: (error: unknown) => void;
-  /** Shows a letter at the terminal, in development. */
-  readonly onLetter?: (text: string) => void;
+  /** Shows an e-mail in the terminal, in development. */
+  readonly onEmail?: (text: string) => void;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
 }
 
-/** @throws ConfigError when the owner that settings name cannot be made */
-export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<AuthParts> {
+/** @throws ConfigError when the administrator of the settings cannot be created */
+export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<AuthServices> {
   const { mode, onError, countPolicies = async () => 0, now = Date.now } = settings;
   const clock = { now };
-  const sealer = await openSealer(settings.auth.masterKey);
+  const encryption = await openEncryption(settings.auth.masterKey);
   const [users, sessionStore, keyStore] = [new UserStore(mongo), new SessionStore(mongo), new ApiKeyStore(mongo)];
-  const [delays, singleUseStore, linkStore] = [new DelayStore(mongo), new SingleUseStore(mongo), new LinkStore(mongo)];
+  const [delays, oneTimeTokenStore, linkStore] = [
+    new DelayStore(mongo),
+    new OneTimeTokenStore(mongo),
+    new LinkStore(mongo),
+  ];
   const activity = new Activity(mongo, now);
   const { issuer } = settings.auth;
   const terms = { issuer, audience: `millrace:${mongo.data.databaseName}`, lifetimeMs: ACCESS_MS };
-  const keyRing = new KeyRing({ store: new KeyRingStore(mongo, sealer), terms, now });
-  const cursors = new SigningSecret({ mongo, name: 'cursors', lifetimeMs: CURSOR_MS, sealer, now });
-  const fileAddresses = new SigningSecret({ mongo, name: 'file-addresses', lifetimeMs: ADDRESS_MS, sealer, now });
-  const streams = new SigningSecret({ mongo, name: 'streams', lifetimeMs: STREAM_MS, sealer, now });
-  const secrets = [cursors, fileAddresses, streams];
+  const signingKeys = new SigningKeySet({ store: new SigningKeyStore(mongo, encryption), terms, now });
+  const cursors = new SigningSecret({ mongo, name: 'cursors', lifetimeMs: CURSOR_MS, encryption, now });
+  const fileUrls = new SigningSecret({ mongo, name: 'file-addresses', lifetimeMs: ADDRESS_MS, encryption, now });
+  const streams = new SigningSecret({ mongo, name: 'streams', lifetimeMs: STREAM_MS, encryption, now });
+  const secrets = [cursors, fileUrls, streams];
   const passwords = new Passwords(new PasswordStore(mongo), () => new Date(now()));
-  const [providerStore, redirectStore] = [new ProviderStore(mongo, sealer), new RedirectStore(mongo)];
-  const tokens = new KeptTokens(mongo, sealer);
-  const [factorStore, passkeyStore] = [new FactorStore(mongo, sealer), new PasskeyStore(mongo)];
+  const [providerStore, redirectStore] = [new ProviderStore(mongo, encryption), new RedirectStore(mongo)];
+  const tokens = new ProviderTokenVault(mongo, encryption);
+  const [factorStore, passkeyStore] = [new FactorStore(mongo, encryption), new PasskeyStore(mongo)];
   const ownStores = [users, sessionStore, keyStore, activity, providerStore];
-  const signInStores = [delays, singleUseStore, linkStore, tokens, factorStore, passkeyStore];
-  const stores = [...ownStores, ...signInStores, keyRing, ...secrets, passwords];
-  await Promise.all(stores.map((store) => store.start())).catch(explainSeal);
+  const signInStores = [delays, oneTimeTokenStore, linkStore, tokens, factorStore, passkeyStore];
+  const stores = [...ownStores, ...signInStores, signingKeys, ...secrets, passwords];
+  await Promise.all(stores.map((store) => store.start())).catch(explainDecryptionError);
 
-  const singleUse = new SingleUse(singleUseStore, now);
+  const oneTimeTokens = new OneTimeTokens(oneTimeTokenStore, now);
   const changed = (id: string) => authenticator.revoke({ ids: new Set([id]), everything: false });
   const keys = new ApiKeys({ store: keyStore, onEnded: (id) => changed(`key:${id}`), onError, ...clock });
   const authenticator = new Authenticator({
-    tokens: new AccessTokens(keyRing),
+    tokens: new AccessTokens(signingKeys),
     sessions: sessionStore,
     users,
     keys,
-    singleUse,
+    oneTimeTokens,
     passes: new StreamPasses(streams, now),
-    ownerFactor: settings.auth.ownerFactor,
+    adminMfa: settings.auth.adminMfa,
     ...clock,
   });
   const sessions = new Sessions({
     store: sessionStore,
-    keyRing,
+    signingKeys,
     activity,
-    key: await sharedSecret(mongo, 'refresh-tokens', sealer),
+    key: await sharedSecret(mongo, 'refresh-tokens', encryption),
     onEnded: (id) => changed(`session:${id}`),
     ...clock,
   });
@@ -154,90 +150,99 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
     sessions,
     tokens,
     factors: [factorStore, passkeyStore],
-    pending: singleUse,
+    pending: oneTimeTokens,
     onChanged: (id) => changed(`user:${id}`),
     ...clock,
   });
   const { base, registration } = settings.auth;
-  const signInDelays = new SignInDelays(delays, (account, network) => sessions.openedFrom(account, network));
-  const letters = await openLetters(settings, { mongo, singleUse, findUser: (id) => users.find(id), ...clock });
-  const { outbox } = letters;
-  const recovery = new Recovery({ users: accounts, passwords, singleUse, activity, outbox, base });
-  const common = { users: accounts, passwords, sessions, delays: signInDelays, singleUse, activity, base };
-  const byFactors = openFactors({ ...common, factorStore, passkeyStore, ...clock }, (secondStep) => {
-    return new SignIn({ ...common, secondStep, recovery, registration });
+  const signInDelays = new SignInDelays(delays, (user, network) => sessions.openedFrom(user, network));
+  const emails = await openEmails(settings, { mongo, oneTimeTokens, findUser: (id) => users.find(id), ...clock });
+  const { outbox } = emails;
+  const recovery = new Recovery({ users: accounts, passwords, oneTimeTokens, activity, outbox, base });
+  const common = { users: accounts, passwords, sessions, delays: signInDelays, oneTimeTokens, activity, base };
+  const byFactors = openFactors({ ...common, factorStore, passkeyStore, ...clock }, (mfaGate) => {
+    return new SignIn({ ...common, mfaGate, recovery, registration });
   });
-  const { signIn, secondStep, factors, factorSignIn, passkeys, passkeySignIn } = byFactors;
-  const linkSignIn = new LinkSignIn({
+  const { signIn, mfaGate, factors, factorSignIn, passkeys, passkeySignIn } = byFactors;
+  const magicLinkSignIn = new MagicLinkSignIn({
     ...common,
     store: linkStore,
     outbox,
-    secondStep,
+    mfaGate,
     signIn,
-    codeKey: await sharedSecret(mongo, 'letter-codes', sealer),
-    isOn: settings.auth.signInLink && mailWay(settings) !== 'none',
+    codeKey: await sharedSecret(mongo, 'letter-codes', encryption),
+    isOn: settings.auth.magicLink && mailWay(settings) !== 'none',
     ...clock,
   });
   const left = { countPolicies, countProviders: () => providerStore.count() };
-  const owners = new Owners({ mode, users: accounts, store: users, keys, ...left, signIn, singleUse, activity });
+  const firstAdmin = new FirstAdmin({
+    mode,
+    users: accounts,
+    store: users,
+    keys,
+    ...left,
+    signIn,
+    oneTimeTokens,
+    activity,
+  });
   const identities = new Identities({ store: users, passwords, activity, tokens, sessions, ...clock });
-  const flowParts = { mongo, identities, secondStep, singleUse, delays: signInDelays, activity, tokens, ...clock };
+  const flowParts = { mongo, identities, mfaGate, oneTimeTokens, delays: signInDelays, activity, tokens, ...clock };
   let byProviders: ByProviders | undefined;
-  const leftBehind = await owners.leftBehind();
-  await ensureOwner(owners, settings);
+  const leftBehind = await firstAdmin.leftBehind();
+  await ensureAdmin(firstAdmin, settings);
 
   keys.start();
   outbox.start();
-  const sweep = () => Promise.all([sessions.sweep(ITSELF), activity.sweep()]).catch(onError);
-  const sweeping = setInterval(sweep, SWEEP_MS).unref();
+  const orphanCleanup = () => Promise.all([sessions.orphanCleanup(ITSELF), activity.orphanCleanup()]).catch(onError);
+  const sweeping = setInterval(orphanCleanup, CLEANUP_MS).unref();
   return {
-    ...letters,
+    ...emails,
     authenticator,
     signIn,
     recovery,
-    addressProof: new AddressProof({ ...common, recovery, signIn }),
-    linkSignIn,
+    emailProof: new EmailProof({ ...common, recovery, signIn }),
+    magicLinkSignIn,
     factors,
     factorSignIn,
     passkeys,
     passkeySignIn,
-    fresh: new FreshSignIns(sessions, now),
+    reauthentication: new Reauthentication(sessions, now),
     sessions,
     users: accounts,
     passwords,
-    owners,
+    firstAdmin,
     keys,
-    keyRing,
+    signingKeys,
     activity,
     providerStore,
     redirectStore,
     identities,
-    sealer,
-    byProviders: (needs) => {
-      byProviders = openFlows({ ...flowParts, users: accounts, sessions, signIn, registration, onError }, needs);
+    encryption,
+    byProviders: (deps) => {
+      byProviders = openFlows({ ...flowParts, users: accounts, sessions, signIn, registration, onError }, deps);
       return byProviders;
     },
     leftBehind,
-    signing: { cursors, fileAddresses },
+    signing: { cursors, fileUrls },
     rotateKeys: async (dropOld) => {
-      const kid = await keyRing.rotate(dropOld);
+      const kid = await signingKeys.rotate(dropOld);
       await Promise.all(secrets.map((secret) => secret.rotate(dropOld)));
       authenticator.revoke({ ids: new Set(), everything: true });
-      await activity.record('system.key-ring.rotated', { key: kid, dropped: dropOld ? 'yes' : 'no' }, ITSELF);
+      await activity.record('system.signing-keys.rotated', { key: kid, revoked: dropOld ? 'yes' : 'no' }, ITSELF);
       return kid;
     },
     follow: (rows) => {
-      // The dropped database took the indexes along that keep names unique; the first account would be stored without
-      // them.
+      // dropDatabase removed the unique indexes of names; without them the first user would be stored unprotected.
       if (rows?.some(({ operation }) => operation === 'dropDatabase')) {
         Promise.all(ownStores.map((store) => store.start())).catch(onError);
       }
-      const revoked = rows === null ? { ids: new Set<string>(), everything: true, keyRing: true } : readRevoked(rows);
+      const revoked =
+        rows === null ? { ids: new Set<string>(), everything: true, signingKeys: true } : readRevoked(rows);
       if (revoked === null) return;
       authenticator.revoke(revoked);
-      // Again when the new key ring is loaded: a token of a removed key may have been verified meanwhile.
-      if (revoked.keyRing) {
-        keyRing.reload().then(() => authenticator.revoke(revoked), onError);
+      // Again when the new key ring is loaded: a token of a removed key may have been verified in the meantime.
+      if (revoked.signingKeys) {
+        signingKeys.reload().then(() => authenticator.revoke(revoked), onError);
         for (const secret of secrets) secret.reload().catch(onError);
       }
     },
@@ -250,19 +255,19 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
   };
 }
 
-async function openSealer(masterKey: string | null): Promise<Sealer> {
-  if (masterKey === null) return new Sealer([]);
+async function openEncryption(masterKey: string | null): Promise<Encryption> {
+  if (masterKey === null) return new Encryption([]);
   const [, path] = /^file:(.*)$/.exec(masterKey) ?? [];
   const text = path === undefined ? masterKey : await readSecret('MILLRACE_MASTER_KEY', path);
   const keys = parseMasterKeys(text);
   if (keys === null) throw new ConfigError([`MILLRACE_MASTER_KEY=file:${path}: a key must be 32 bytes as base64`]);
-  return new Sealer(keys);
+  return new Encryption(keys);
 }
 
-function explainSeal(error: unknown): never {
-  if (!(error instanceof SealBroken)) throw error;
+function explainDecryptionError(error: unknown): never {
+  if (!(error instanceof DecryptionError)) throw error;
   throw new UnusableDatabase(
-    `The secrets in the database cannot be read: ${error.message}. Set MILLRACE_MASTER_KEY to the value that it had.`,
+    `The secrets in the database cannot be read: ${error.message}. Set MILLRACE_MASTER_KEY to its previous value.`,
   );
 }
 
@@ -274,24 +279,22 @@ async function readSecret(setting: string, path: string): Promise<string> {
   return text.replace(/\r?\n$/, '');
 }
 
-/**
- * If a user has the owner's address, a start without any owner fails; if there is another owner, an error is logged.
- */
-async function ensureOwner(owners: Owners, { auth, onError }: AuthSettings): Promise<void> {
-  const wanted = auth.owner;
-  if (wanted === null) return;
-  const password = await readSecret('MILLRACE_OWNER_PASSWORD_FILE', wanted.passwordFile);
+/** If a user has the e-mail address, a start without any administrator fails; if there is one, an error is logged. */
+async function ensureAdmin(firstAdmin: FirstAdmin, { auth, onError }: AuthSettings): Promise<void> {
+  const requested = auth.owner;
+  if (requested === null) return;
+  const password = await readSecret('MILLRACE_ADMIN_PASSWORD_FILE', requested.passwordFile);
   try {
-    await owners.ensure(wanted.email, password);
+    await firstAdmin.ensure(requested.email, password);
   } catch (error) {
-    if (error instanceof MillraceError && error.code === 'unique-violation') {
-      const taken = `MILLRACE_OWNER_EMAIL=${wanted.email}: the account with this address belongs to a user; no owner was made`;
-      if (!(await owners.exists()))
-        throw new ConfigError([`${taken}; name another address, or make an owner by millrace owner`]);
+    if (error instanceof MillraceError && error.code === 'email-taken') {
+      const taken = `MILLRACE_ADMIN_EMAIL=${requested.email}: this e-mail address belongs to a user who is not an administrator; no administrator was created`;
+      if (!(await firstAdmin.exists()))
+        throw new ConfigError([`${taken}; use another e-mail address, or create an administrator with millrace admin`]);
       onError(new Error(taken));
       return;
     }
-    if (!(error instanceof MillraceError) || error.code !== 'password-refused') throw error;
-    throw new ConfigError([`MILLRACE_OWNER_PASSWORD_FILE=${wanted.passwordFile}: ${error.message}`]);
+    if (!(error instanceof MillraceError) || error.code !== 'weak-password') throw error;
+    throw new ConfigError([`MILLRACE_ADMIN_PASSWORD_FILE=${requested.passwordFile}: ${error.message}`]);
   }
 }

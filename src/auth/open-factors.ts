@@ -1,23 +1,23 @@
-/** Creates the parts of second factors and passkeys, and what signs in by them. Not here: their stores, which open-auth.ts starts. */
+/** Creates the services of second factors and passkeys, and the sign-ins with them. */
 import type { Passwords } from './accounts/passwords.ts';
-import { FactorSignIn } from './factors/factor-sign-in.ts';
-import type { FactorStore } from './factors/factor-store.ts';
-import { Factors, type FactorsParts } from './factors/factors.ts';
-import { PasskeySignIn } from './factors/passkey-sign-in.ts';
-import type { PasskeyStore } from './factors/passkey-store.ts';
-import { Passkeys } from './factors/passkeys.ts';
-import { SecondQuestion } from './factors/second-question.ts';
+import { MfaChallenge } from './mfa/challenge.ts';
+import { FactorSignIn } from './mfa/complete.ts';
+import type { FactorStore } from './mfa/factor-store.ts';
+import { PasskeySignIn } from './mfa/passkey-sign-in.ts';
+import type { PasskeyStore } from './mfa/passkey-store.ts';
+import { Passkeys } from './mfa/passkeys.ts';
+import { Factors, type FactorsDeps } from './mfa/totp-factor.ts';
+import type { OneTimeTokens } from './sign-in/one-time-tokens.ts';
 import type { SignIn } from './sign-in/sign-in.ts';
-import type { SingleUse } from './sign-in/single-use.ts';
 
-export interface FactorNeeds extends Omit<FactorsParts, 'store'> {
+export interface FactorDeps extends Omit<FactorsDeps, 'store'> {
   readonly factorStore: FactorStore;
   readonly passkeyStore: PasskeyStore;
   readonly passwords: Passwords;
-  readonly singleUse: SingleUse;
+  readonly oneTimeTokens: OneTimeTokens;
 }
 
-/** What has to do with second factors and passkeys. */
+/** The services of second factors and passkeys. */
 export interface SignInByFactors {
   readonly factors: Factors;
   readonly passkeys: Passkeys;
@@ -25,17 +25,17 @@ export interface SignInByFactors {
   readonly passkeySignIn: PasskeySignIn;
 }
 
-/** @param signInWith makes the sign-in, which asks for the second step */
+/** @param signInWith creates the sign-in, which requires the second step */
 export function openFactors(
-  { factorStore, passkeyStore, passwords, singleUse, ...parts }: FactorNeeds,
-  signInWith: (secondStep: SecondQuestion) => SignIn,
-): SignInByFactors & { readonly signIn: SignIn; readonly secondStep: SecondQuestion } {
+  { factorStore, passkeyStore, passwords, oneTimeTokens, ...parts }: FactorDeps,
+  signInWith: (mfaGate: MfaChallenge) => SignIn,
+): SignInByFactors & { readonly signIn: SignIn; readonly mfaGate: MfaChallenge } {
   const { users } = parts;
   const factors = new Factors({ ...parts, store: factorStore });
-  const passkeys = new Passkeys({ ...parts, store: passkeyStore, singleUse });
-  const secondStep = new SecondQuestion({ factors, passwords, singleUse });
-  const signIn = signInWith(secondStep);
-  const factorSignIn = new FactorSignIn({ factors, passkeys, users, passwords, singleUse, signIn });
-  const passkeySignIn = new PasskeySignIn({ passkeys, secondStep, signIn });
-  return { factors, passkeys, secondStep, signIn, factorSignIn, passkeySignIn };
+  const passkeys = new Passkeys({ ...parts, store: passkeyStore, oneTimeTokens });
+  const mfaGate = new MfaChallenge({ factors, passwords, oneTimeTokens });
+  const signIn = signInWith(mfaGate);
+  const factorSignIn = new FactorSignIn({ factors, passkeys, users, passwords, oneTimeTokens, signIn });
+  const passkeySignIn = new PasskeySignIn({ passkeys, mfaGate, signIn });
+  return { factors, passkeys, mfaGate, signIn, factorSignIn, passkeySignIn };
 }

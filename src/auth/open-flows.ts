@@ -1,46 +1,46 @@
 /**
- * Puts together what signs in by identity providers, from the parts of authentication (open-auth.ts), the providers in
- * force and the guarded way out. Not here: HTTP.
+ * Creates the sign-in with identity providers from the services of authentication (open-auth.ts), the active providers
+ * and the checked outgoing calls.
  */
-import type { Activity } from '../database/activity.ts';
+import type { Activity } from '../database/audit-events.ts';
 import type { Mongo } from '../database/mongo.ts';
 import type { Egress } from '../egress/egress.ts';
 import type { Identities } from './accounts/identities.ts';
 import type { Users } from './accounts/users.ts';
-import { ClaimRenewals } from './flows/claim-renewals.ts';
-import { OneTimeCodes } from './flows/one-time-codes.ts';
-import type { OpenId } from './flows/openid.ts';
-import { ProviderAccounts } from './flows/provider-accounts.ts';
-import { ProviderAttempts } from './flows/provider-attempts.ts';
-import { ProviderLogOut, type SamlLogOutMessages } from './flows/provider-log-out.ts';
-import { ProviderSignIn, type ProviderSignInParts, type SamlMessages } from './flows/provider-sign-in.ts';
-import type { KeptTokens } from './providers/kept-tokens.ts';
-import type { SecondStep } from './sign-in/second-step.ts';
+import { OneTimeCodes } from './oauth/authorization-codes.ts';
+import { ClaimRenewals } from './oauth/claim-refresh.ts';
+import { ProviderAttempts } from './oauth/oauth-throttle.ts';
+import type { OpenId } from './oauth/openid.ts';
+import { ProviderSignIn, type ProviderSignInDeps, type SamlMessages } from './oauth/provider-sign-in.ts';
+import { ProviderAccounts } from './oauth/provider-users.ts';
+import { ProviderLogOut, type SamlLogOutMessages } from './oauth/rp-logout.ts';
+import type { ProviderTokenVault } from './providers/provider-tokens.ts';
+import type { SignInDelays } from './sign-in/login-throttle.ts';
+import type { MfaGate } from './sign-in/mfa-gate.ts';
+import type { OneTimeTokens } from './sign-in/one-time-tokens.ts';
 import type { SignIn } from './sign-in/sign-in.ts';
-import type { SignInDelays } from './sign-in/sign-in-delays.ts';
-import type { SingleUse } from './sign-in/single-use.ts';
 import type { Sessions } from './tokens/sessions.ts';
 
-export interface FlowParts {
+export interface OAuthServices {
   readonly mongo: Mongo;
   readonly users: Users;
   readonly identities: Identities;
   readonly sessions: Sessions;
   readonly signIn: SignIn;
-  readonly secondStep: SecondStep;
-  readonly singleUse: SingleUse;
+  readonly mfaGate: MfaGate;
+  readonly oneTimeTokens: OneTimeTokens;
   readonly delays: SignInDelays;
   readonly activity: Activity;
-  readonly tokens: KeptTokens;
+  readonly tokens: ProviderTokenVault;
   readonly registration: 'open' | 'closed';
-  /** Called with errors that no answer can report. */
+  /** Called with errors that no response can report. */
   readonly onError: (error: unknown) => void;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 
-/** What signing in by providers needs besides accounts. */
-export interface ByProvidersNeeds extends Pick<ProviderSignInParts, 'book' | 'isAllowedRedirect'> {
+/** What sign-in with providers needs besides users. */
+export interface ByProvidersDeps extends Pick<ProviderSignInDeps, 'registry' | 'isAllowedRedirect'> {
   readonly egress: Egress;
 }
 
@@ -51,27 +51,30 @@ export interface ByProviders {
   readonly claimRenewals: ClaimRenewals;
 }
 
-export function openFlows(parts: FlowParts, { book, isAllowedRedirect, egress }: ByProvidersNeeds): ByProviders {
-  const attempts = new ProviderAttempts(parts.delays, parts.activity);
-  const findProvider = (name: string) => book.find(name);
+export function openFlows(
+  services: OAuthServices,
+  { registry, isAllowedRedirect, egress }: ByProvidersDeps,
+): ByProviders {
+  const attempts = new ProviderAttempts(services.delays, services.activity);
+  const findProvider = (name: string) => registry.find(name);
   let loaded: Promise<OpenId> | undefined;
   // Loading takes 20 ms and 14 modules.
   const openId = () => {
-    loaded ??= import('./flows/openid.ts').then((library) => new library.OpenId(egress, parts.now));
+    loaded ??= import('./oauth/openid.ts').then((library) => new library.OpenId(egress, services.now));
     return loaded;
   };
   let samlLoaded: Promise<SamlMessages & SamlLogOutMessages> | undefined;
   const saml = () => {
-    samlLoaded ??= import('./saml-sign-in/open-saml.ts').then(({ openSaml }) => openSaml({ ...parts, egress }));
+    samlLoaded ??= import('./saml-sign-in/open-saml.ts').then(({ openSaml }) => openSaml({ ...services, egress }));
     return samlLoaded;
   };
-  const common = { ...parts, attempts, findProvider, openId, saml, book, isAllowedRedirect };
+  const common = { ...services, attempts, findProvider, openId, saml, registry, isAllowedRedirect };
   const codes = new OneTimeCodes(common);
-  const accounts = new ProviderAccounts(parts);
+  const users = new ProviderAccounts(services);
   return {
-    providerSignIn: new ProviderSignIn({ ...common, accounts, codes }),
+    providerSignIn: new ProviderSignIn({ ...common, users, codes }),
     codes,
     providerLogOut: new ProviderLogOut(common),
-    claimRenewals: new ClaimRenewals({ ...common, accounts }),
+    claimRenewals: new ClaimRenewals({ ...common, accounts: users }),
   };
 }

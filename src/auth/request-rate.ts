@@ -1,12 +1,11 @@
 /**
- * How many requests a minute one client may make: a token bucket for each principal, or for the anonymous clients of
- * one network, in this process's memory. Each HTTP request takes a token, and so does a subscription over a socket. Not
- * here: the delays of failed sign-ins, which all processes share.
+ * The rate limit of clients: a token bucket for each principal, or for the anonymous clients of one network, in this
+ * process's memory. Each HTTP request takes a token, and so does a subscription over a socket.
  */
 import { MillraceError } from '../kernel/errors.ts';
 import type { Principal } from './identity/principal.ts';
 
-/** Buckets kept; the longest unused ones go first. */
+/** Maximum number of buckets; the longest unused ones are dropped first. */
 const MAX_BUCKETS = 50_000;
 
 interface Bucket {
@@ -21,7 +20,7 @@ export class RateLimiter {
   readonly #atOnce: number;
   readonly #buckets = new Map<string, Bucket>();
 
-  /** @param atOnce tokens that a bucket holds; a minute's worth by default */
+  /** @param atOnce capacity of a bucket; a minute's worth by default */
   constructor(perMinute: number, atOnce = perMinute) {
     this.#perMinute = perMinute;
     this.#atOnce = atOnce;
@@ -38,7 +37,7 @@ export class RateLimiter {
   /**
    * Takes tokens, all or none.
    * @param now milliseconds of a monotonic clock
-   * @returns seconds to wait, 0 when the request may go on
+   * @returns seconds to wait, 0 when the request may proceed
    */
   take(key: string, now: number, count = 1): number {
     const bucket = this.#buckets.get(key) ?? { tokens: this.#atOnce, at: now };
@@ -57,14 +56,14 @@ export class RateLimiter {
   }
 }
 
-/** The error for a client that asks too often. */
+/** The error for a client above the rate limit. */
 export function tooManyRequests(waitSeconds: number): MillraceError {
   return new MillraceError('rate-limited', 'Too many requests; slow down', {
     headers: { 'retry-after': String(waitSeconds), ratelimit: `"requests";r=0;t=${waitSeconds}` },
   });
 }
 
-/** The limit of requests per minute, shared by all ways in which clients ask. */
+/** The limit of requests per minute, shared by HTTP and sockets. */
 export class RequestRate {
   readonly #anonymous: RateLimiter | null;
   readonly #principal: RateLimiter | null;
@@ -76,8 +75,8 @@ export class RequestRate {
   }
 
   /**
-   * Draws one request.
-   * @param key under which the client is counted, as `clientOf` gives it
+   * Takes one request.
+   * @param key under which the client is counted, from `clientOf`
    * @throws MillraceError `rate-limited`
    */
   draw({ kind }: Principal, key: string): void {

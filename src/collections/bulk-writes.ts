@@ -1,7 +1,6 @@
 /**
- * Writes to all documents that a filter finds, in one transaction: all of them change, or none. The client says how
- * many documents there may be, and this file bounds that number. Not here: what a change is (patch-request.ts) and how
- * a request asks for it (write-operations.ts).
+ * Writes to all documents that match a filter, in one transaction: all of them change, or none. The client states how
+ * many documents may be affected, and this file bounds that number.
  */
 import { setImmediate as otherWork } from 'node:timers/promises';
 import type { Document } from 'mongodb';
@@ -10,85 +9,87 @@ import { decodeStored, decodeStoredId, readStored } from '../database/bson/store
 import { duplicateKey, translateError } from '../database/errors.ts';
 import { idText } from '../database/json/ids.ts';
 import type { CollectionName } from '../database/names.ts';
-import { inTurns } from '../kernel/concurrency/pauses.ts';
+import { inTurns } from '../kernel/concurrency/cooperative-yield.ts';
 import { MillraceError } from '../kernel/errors.ts';
-import { grantsInTurns } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
+import { grantsInTurns } from '../policies/scope-filter.ts';
 import type { Match } from '../query/evaluate/match.ts';
 import type { OpenFilter } from '../query/filter.ts';
-import type { Atomic } from './atomic.ts';
-import type { DocumentChange } from './change/change.ts';
+import { permittedChange } from './change/authorize-write.ts';
+import type { DocumentChange } from './change/change-types.ts';
 import type { WriteOrigin } from './change/next-document.ts';
-import { permittedChange } from './change/permitted-change.ts';
+import { duplicate, notAvailable } from './document-errors.ts';
+import { type Hooked, seenChanges, seenRemovals } from './hook-pipeline.ts';
 import type { OpenTransaction } from './open-transaction.ts';
-import { writingFilter, writingMatch } from './read/listing.ts';
-import { duplicate, notAvailable } from './refusals.ts';
+import { writingFilter, writingMatch } from './read/list-query.ts';
 import type { Registry } from './registry.ts';
-import { type Hooked, seenChanges, seenRemovals } from './seen-writes.ts';
 import type { DocumentStore } from './store/store.ts';
 import { type StoredChange, storedChange } from './store/stored-change.ts';
-import type { Write } from './write.ts';
+import type { Atomic } from './transaction-runner.ts';
+import type { Write } from './write-context.ts';
 import type { WriteAction, WriteHooks } from './write-hooks.ts';
 
-/** Documents that one transaction touches by filters. */
+/** Documents that one transaction may change by filter. */
 const MAX_AFFECTED = 10_000;
 /**
- * Size of those documents in bytes. The database keeps a transaction in its cache until it ends. A transaction that
- * does not fit there fails with a conflict although no other one touches its documents, and every repetition fails in
- * the same way. This much fits the embedded server (decisions/0004).
+ * Total size of those documents in bytes. The database keeps a transaction in its cache until it ends. A transaction
+ * that does not fit there fails with a conflict although no other transaction touches its documents, and every retry
+ * fails the same way. This size fits the embedded server (decisions/0004).
  */
 const MAX_BYTES = 24 * 1024 * 1024;
-/** Bytes of documents from which a transaction is large: those run one at a time (atomic.ts). */
+/**
+ * Bytes of documents from which a transaction is large: large transactions run one at a time (transaction-runner.ts).
+ */
 const LARGE_BYTES = 1024 * 1024;
 
 export interface Affected {
   readonly matched: number;
-  /** Those that are now other than they were. */
+  /** Documents whose state differs from the one before. */
   readonly modified: number;
 }
 
-/** Which documents, and how many of them at most. */
+/** The filter, and the maximum number of affected documents. */
 export interface BulkTarget {
   readonly filter: OpenFilter;
   readonly maxAffected: number;
 }
 
-export interface BulkWritesParts {
+export interface BulkWritesDeps {
   readonly store: DocumentStore;
   readonly registry: Registry;
   readonly atomic: Atomic;
-  /** What sees writes before they are made, if anything does. */
+  /** Write hooks, if any. */
   readonly hooks?: WriteHooks | undefined;
   readonly now?: () => Date;
 }
 
 export class BulkWrites {
-  readonly #parts: BulkWritesParts;
+  readonly #deps: BulkWritesDeps;
 
-  constructor(parts: BulkWritesParts) {
-    this.#parts = parts;
+  constructor(deps: BulkWritesDeps) {
+    this.#deps = deps;
   }
 
   /**
-   * Changes every document that the filter finds; each new state must be within the Scope too. The filter may use
-   * readable fields only and finds readable documents only: otherwise the count would reveal something about the
+   * Changes every document that the filter matches; each new state must be within the Scope too. The filter may use
+   * readable fields only and matches readable documents only: otherwise the count would reveal something about the
    * others.
    * @throws MillraceError `too-many-affected`, `resource-not-available`, `overloaded` when too many large writes wait,
-   *   and what the change throws
+   * and what the change throws
    */
   patch(
     scope: Scope<'update'>,
     name: CollectionName,
-    asked: BulkTarget,
+    requested: BulkTarget,
     change: DocumentChange,
     write: Write,
   ): Promise<Affected> {
-    const { store } = this.#parts;
+    const { store } = this.#deps;
     const now = this.#now();
     const origin = { principal: scope.principal, request: write.request, now };
     const hooked = this.#hooked(scope, name, origin);
     const blame = (error: unknown, raw: Uint8Array) => ofDocument(scope.reader, readStored(raw), error);
-    return this.#within(scope, name, asked, write, now, async (ids, within) => {
+    return this.#within(scope, name, requested, write, now, async (ids, within) => {
       const { session } = within;
       let modified = 0;
       // A batch of the cursor is at most 16 MB, whatever the number of documents.
@@ -100,7 +101,7 @@ export class BulkWrites {
           const permitted = () => permittedChange(scope, change, old, origin);
           const next = seen?.[index] ?? (await inDocument(scope.reader, old, permitted));
           changes.push(storedChange(raw, old, next, change.kind));
-          // One change may take as long as one whole request, so other requests get their turn between any two changes.
+          // One change may take as long as a whole request, so other requests run between any two changes.
           await otherWork();
         }
         modified += changes.filter(({ unchanged }) => !unchanged).length;
@@ -115,16 +116,16 @@ export class BulkWrites {
   }
 
   /**
-   * Deletes every document that the filter finds.
+   * Deletes every document that the filter matches.
    * @throws MillraceError `too-many-affected`, `resource-not-available`, `overloaded` when too many large writes wait
    */
-  remove(scope: Scope<'delete'>, name: CollectionName, asked: BulkTarget, write: Write): Promise<Affected> {
-    const { store } = this.#parts;
+  remove(scope: Scope<'delete'>, name: CollectionName, requested: BulkTarget, write: Write): Promise<Affected> {
+    const { store } = this.#deps;
     const now = this.#now();
     const stamp = stampBy(scope, write.request);
     const hooked = this.#hooked(scope, name, { principal: scope.principal, request: write.request, now });
     const blame = (error: unknown, raw: Uint8Array) => ofDocument(scope.reader, readStored(raw), error);
-    return this.#within(scope, name, asked, write, now, async (ids, within) => {
+    return this.#within(scope, name, requested, write, now, async (ids, within) => {
       if (hooked !== null) {
         for await (const batch of store.within(within.session).byIds(name, ids)) {
           await seenRemovals(batch, { ...hooked, within }, blame);
@@ -138,32 +139,32 @@ export class BulkWrites {
   #within(
     scope: Scope<'update' | 'delete'>,
     name: CollectionName,
-    asked: BulkTarget,
+    requested: BulkTarget,
     write: Write,
     now: Date,
     work: (ids: readonly unknown[], within: OpenTransaction) => Promise<number>,
   ): Promise<Affected> {
-    const { store, registry, atomic } = this.#parts;
-    const filter = writingFilter(scope, asked, now);
-    const match = writingMatch(scope, asked, now);
+    const { store, registry, atomic } = this.#deps;
+    const filter = writingFilter(scope, requested, now);
+    const match = writingMatch(scope, requested, now);
     return atomic.run(async (within) => {
-      const most = Math.min(asked.maxAffected, MAX_AFFECTED - within.touched);
+      const most = Math.min(requested.maxAffected, MAX_AFFECTED - within.touched);
       const { ids: found, bytes } = await store.ids(name, filter, most + 1, within.session);
-      if (found.length > most) throw tooMany(asked.maxAffected);
+      if (found.length > most) throw tooMany(requested.maxAffected);
       const ids = match === null ? found : await this.#matching(name, found, match, within);
-      if (ids.length === 0 && !within.made.has(name) && !(await registry.exists(name))) throw notAvailable(name);
+      if (ids.length === 0 && !within.created.has(name) && !(await registry.exists(name))) throw notAvailable(name);
       within.touched += ids.length;
       within.bytes += bytes;
       if (within.bytes > MAX_BYTES) throw tooLarge();
       if (within.bytes > LARGE_BYTES && !within.large) {
         within.needsTurn = true;
-        throw new MillraceError('overloaded', 'A large write waits for its turn');
+        throw new MillraceError('overloaded', 'A large write must wait for other large writes');
       }
       return { matched: ids.length, modified: ids.length > 0 ? await work(ids, within) : 0 };
     }, write.within);
   }
 
-  /** Those of the found documents that really match: the database may have found too many. */
+  /** The documents that really match: the database may have returned too many. */
   async #matching(
     name: CollectionName,
     found: readonly unknown[],
@@ -171,7 +172,7 @@ export class BulkWrites {
     { session }: OpenTransaction,
   ): Promise<readonly unknown[]> {
     const ids: unknown[] = [];
-    for await (const batch of this.#parts.store.within(session).byIds(name, found)) {
+    for await (const batch of this.#deps.store.within(session).byIds(name, found)) {
       for (const raw of batch) {
         if (await inTurns(() => match(readStored(raw)))) ids.push(decodeStoredId(raw));
         await otherWork();
@@ -181,12 +182,12 @@ export class BulkWrites {
   }
 
   #hooked(scope: Scope<WriteAction>, name: CollectionName, origin: WriteOrigin): Omit<Hooked, 'within'> | null {
-    const hooks = this.#parts.hooks?.of(name, scope.action) ?? null;
+    const hooks = this.#deps.hooks?.of(name, scope.action) ?? null;
     return hooks === null ? null : { hooks, collection: name, action: scope.action, origin };
   }
 
   #now(): Date {
-    return this.#parts.now?.() ?? new Date();
+    return this.#deps.now?.() ?? new Date();
   }
 }
 
@@ -194,7 +195,7 @@ function tooLarge(): MillraceError {
   const most = MAX_BYTES / 1024 / 1024;
   return new MillraceError(
     'too-many-affected',
-    `The documents are larger than ${most} MiB together; none was changed`,
+    `The documents are larger than ${most} MiB together; none were changed`,
     {
       hint: 'Narrow the filter, and write them in smaller parts',
     },
@@ -203,7 +204,7 @@ function tooLarge(): MillraceError {
 
 function tooMany(maxAffected: number): MillraceError {
   const most = Math.min(maxAffected, MAX_AFFECTED);
-  return new MillraceError('too-many-affected', `The filter finds more than ${most} documents; none was changed`, {
+  return new MillraceError('too-many-affected', `The filter matches more than ${most} documents; none were changed`, {
     hint: maxAffected < MAX_AFFECTED ? 'Raise max-affected, or narrow the filter' : `At most ${MAX_AFFECTED} at once`,
   });
 }
@@ -217,8 +218,8 @@ async function inDocument<T>(reader: Scope<'read'> | null, old: Document, work: 
 }
 
 /**
- * Puts the id of the document at fault into an error, because one document can stop all the changes. The id is named
- * only if the reader's Scope may read that document.
+ * Adds the id of the failing document to an error, because one document can stop all the changes. The id is added only
+ * if the reader's Scope includes that document.
  */
 async function ofDocument(reader: Scope<'read'> | null, old: Document, error: unknown): Promise<unknown> {
   if (!(error instanceof MillraceError) || reader === null) return error;

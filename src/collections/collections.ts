@@ -1,7 +1,6 @@
 /**
- * What can be done with documents. Every operation takes a Scope. Every change of one document is a compare-and-replace
- * of the exact stored value, repeated when another write came first. It needs no transaction, and can be a part of one.
- * Not here: HTTP (http/), the database's language (store.ts), how a new document is computed (next-document.ts).
+ * Operations on documents. Every operation takes a Scope. Every change of one document is a compare-and-replace of the
+ * exact stored value, retried when another write came first. It needs no transaction, and can be part of one.
  */
 import type { Document } from 'mongodb';
 import { quotaIdOf, stampBy } from '../auth/identity/principal.ts';
@@ -11,27 +10,27 @@ import { idText, newId } from '../database/json/ids.ts';
 import type { CollectionName } from '../database/names.ts';
 import { FairSemaphore } from '../kernel/concurrency/fair-semaphore.ts';
 import { MillraceError } from '../kernel/errors.ts';
-import { databaseDecides, reachesAll, toDatabaseFilter } from '../policies/reach.ts';
 import type { Scope } from '../policies/scope.ts';
+import { databaseDecides, reachesAll, toDatabaseFilter } from '../policies/scope-filter.ts';
 import type { Query } from '../query/parse/query.ts';
 import type { Quotas } from '../quotas/quotas.ts';
-import type { Atomic } from './atomic.ts';
-import { ATTEMPTS, Attempts } from './attempts.ts';
-import type { DocumentChange } from './change/change.ts';
+import { permittedChange, permittedCreate, permittedCreates } from './change/authorize-write.ts';
+import type { DocumentChange } from './change/change-types.ts';
 import type { JsonObject, WriteOrigin } from './change/next-document.ts';
-import { permittedChange, permittedCreate, permittedCreates } from './change/permitted-change.ts';
-import { type HintedList, Lists, type ListsParts, type Plain } from './lists.ts';
+import { duplicate, notAvailable, tooBusy } from './document-errors.ts';
+import { type HintedList, Lists, type ListsDeps, type Plain } from './hinted-list.ts';
+import { type Hooked, isComparable, seenChange, seenCreate, seenCreates, seenRemovals } from './hook-pipeline.ts';
 import { Lookup } from './lookup.ts';
 import type { OpenTransaction } from './open-transaction.ts';
+import { ATTEMPTS, Attempts } from './optimistic-retry.ts';
 import { tagFor, viewOf } from './read/document-view.ts';
 import { Allowance, type Expand, type Expanding, expandBatch } from './read/expansion.ts';
 import { holdsAny, type Sample, type SampleSize, sampleOf } from './read/sampling.ts';
-import { duplicate, notAvailable, tooBusy } from './refusals.ts';
-import { type Hooked, isComparable, seenChange, seenCreate, seenCreates, seenRemovals } from './seen-writes.ts';
 import { checkPreconditions, UNCONDITIONAL, UNSEEN } from './store/preconditions.ts';
 import { storedChange } from './store/stored-change.ts';
 import { type StoredDocument, toStored, written } from './store/stored-document.ts';
-import type { Write, WriteScopes } from './write.ts';
+import type { Atomic } from './transaction-runner.ts';
+import type { Write, WriteScopes } from './write-context.ts';
 import type { WriteAction, WriteHooks } from './write-hooks.ts';
 
 /** Size of both states of a document, old and new, that fit into one command of the database. */
@@ -39,34 +38,34 @@ const MAX_COMPARED_BYTES = 15 * 1024 * 1024;
 /** Documents of one bulk create. */
 export const MAX_DOCUMENTS = 1_000;
 
-export interface CollectionsParts extends ListsParts {
+export interface CollectionsDeps extends ListsDeps {
   readonly atomic: Atomic;
-  /** What `expand` may add to one answer, in bytes. */
+  /** Bytes that `expand` may add to one response. */
   readonly expandBytes: number;
-  /** What bounds how much a principal makes, if anything does. */
+  /** Quota of what a principal creates, if any. */
   readonly quotas?: Quotas | undefined;
-  /** What sees writes before they are made, if anything does. */
+  /** Write hooks, if any. */
   readonly hooks?: WriteHooks | undefined;
   readonly now?: () => Date;
 }
 
 export class Collections {
-  readonly #parts: CollectionsParts;
+  readonly #deps: CollectionsDeps;
   readonly #lists: Lists;
   readonly #lookup: Lookup;
   readonly #attempts = new Attempts();
-  /** Look-ups of what documents name. */
+  /** Reads of referenced documents. */
   readonly #lookups = new FairSemaphore(4, 2);
 
-  constructor(parts: CollectionsParts) {
-    this.#parts = parts;
-    this.#lists = new Lists(parts);
-    this.#lookup = new Lookup(parts.store, parts.registry);
+  constructor(deps: CollectionsDeps) {
+    this.#deps = deps;
+    this.#lists = new Lists(deps);
+    this.#lookup = new Lookup(deps.store, deps.registry);
   }
 
   /**
-   * The documents that a query finds, after the first batch has been read.
-   * @param plain for a reader that takes no hints: the transaction whose writes it must see, or null
+   * The documents that match a query, after the first batch has been read.
+   * @param plain for a reader without hints: the transaction whose writes it must see, or null
    * @throws MillraceError `resource-not-available` when the collection was never created
    */
   list(scope: Scope<'read'>, name: CollectionName, query: Query, plain?: Plain): Promise<HintedList> {
@@ -74,13 +73,13 @@ export class Collections {
   }
 
   /**
-   * Makes the JSON of documents with the documents they name, for one answer: the text of each in pieces.
-   * @param client the key of the client; look-ups of several clients take turns by this key
+   * Serializes documents with the documents they reference, for one response: the text of each in pieces.
+   * @param client key of the client; reads for several clients alternate by this key
    */
-  expander(wanted: Omit<Expanding, 'allowance' | 'inTurn'>, client: string): Expand {
+  expander(requested: Omit<Expanding, 'allowance' | 'inTurn'>, client: string): Expand {
     const inTurn = <T>(task: () => Promise<T>) => this.#lookups.run(client, task);
-    const how = { ...wanted, allowance: new Allowance(this.#parts.expandBytes), inTurn };
-    return (batch, hold) => expandBatch(this.#parts.store, batch, how, hold);
+    const how = { ...requested, allowance: new Allowance(this.#deps.expandBytes), inTurn };
+    return (batch, hold) => expandBatch(this.#deps.store, batch, how, hold);
   }
 
   /**
@@ -88,14 +87,14 @@ export class Collections {
    * @throws MillraceError `resource-not-available` when the collection was never created
    */
   async sample(scope: Scope<'read'>, name: CollectionName, size: SampleSize): Promise<Sample> {
-    const sample = await sampleOf(this.#parts.store, scope, name, size);
-    if (sample.documents.length === 0 && !(await this.#parts.registry.exists(name))) throw notAvailable(name);
+    const sample = await sampleOf(this.#deps.store, scope, name, size);
+    if (sample.documents.length === 0 && !(await this.#deps.registry.exists(name))) throw notAvailable(name);
     return sample;
   }
 
-  /** Whether one of these ids belongs to a document that can be read; no, when that takes longer than `timeoutMs`. */
+  /** Whether one of these ids belongs to a readable document; false when that takes longer than `timeoutMs`. */
   holdsAny(scope: Scope<'read'>, name: CollectionName, ids: readonly string[], timeoutMs: number): Promise<boolean> {
-    return holdsAny(this.#parts.store, scope, name, ids, timeoutMs);
+    return holdsAny(this.#deps.store, scope, name, ids, timeoutMs);
   }
 
   /** @throws MillraceError `resource-not-available`, `document-not-found` */
@@ -106,14 +105,14 @@ export class Collections {
     return seen;
   }
 
-  /** @throws MillraceError `id-exists`, `unique-violation`, `invalid-id`, `unsupported-key` */
+  /** @throws MillraceError `id-exists`, `unique-violation`, `invalid-id`, `unsupported-field-name` */
   async create(scope: Scope<'create'>, name: CollectionName, body: JsonObject, write: Write): Promise<StoredDocument> {
     return this.#insert(scope, name, await this.#newDocument(scope, name, body, write), write);
   }
 
   async #insert({ principal }: Scope, name: CollectionName, document: Document, write: Write): Promise<StoredDocument> {
     const stored = written(document);
-    const { store, registry, quotas } = this.#parts;
+    const { store, registry, quotas } = this.#deps;
     const { request, within } = write;
     const hold = await quotas?.hold(quotaIdOf(principal), request, { documents: 1 }, within?.holds);
     try {
@@ -141,12 +140,12 @@ export class Collections {
       hooked === null
         ? await permittedCreates(scope, bodies, this.#origin(scope, write), newId)
         : await seenCreates(scope, bodies, hooked);
-    const [creator, made] = [quotaIdOf(scope.principal), { documents: documents.length }];
-    await this.#parts.atomic.run(async (within) => {
-      await this.#parts.quotas?.hold(creator, write.request, made, within.holds);
-      await this.#parts.registry.ensureWithin(name, within);
+    const [creator, created] = [quotaIdOf(scope.principal), { documents: documents.length }];
+    await this.#deps.atomic.run(async (within) => {
+      await this.#deps.quotas?.hold(creator, write.request, created, within.holds);
+      await this.#deps.registry.ensureWithin(name, within);
       try {
-        await this.#parts.store.insertMany(name, documents, within.session);
+        await this.#deps.store.insertMany(name, documents, within.session);
       } catch (error) {
         const index = duplicateKey(error)?.index;
         throw index === undefined ? error : duplicate(error, documents[index]).at(`/${index}`);
@@ -156,8 +155,8 @@ export class Collections {
   }
 
   /**
-   * Replaces a document; with `upsert` or `If-None-Match: *` one that does not exist is created.
-   * @param scopes what may be updated and what may be created, one of them at least
+   * Replaces a document; with `upsert` or `If-None-Match: *` a missing one is created.
+   * @param scopes for the update and for the creation, at least one of them
    */
   async replace(
     { update, create }: WriteScopes,
@@ -175,9 +174,8 @@ export class Collections {
       }
       if (create === null) throw new TypeError('A replacement needs a Scope');
       const document = await this.#newDocument(create, name, { ...body, id }, write);
-      // A failed insert ends a transaction. So inside one we first look whether the document exists: by the id alone,
-      // as the insert does.
-      if (write.within && (await this.#parts.store.find(name, document['_id'], {}, write.within.session)) !== null) {
+      // A failed insert ends a transaction, so inside one the document is looked up first, by the id alone.
+      if (write.within && (await this.#deps.store.find(name, document['_id'], {}, write.within.session)) !== null) {
         if (update === null) await this.#refuseExisting(create, name, id, write);
         throw duplicate(undefined, document);
       }
@@ -185,10 +183,11 @@ export class Collections {
         return await this.#insert(create, name, document, write);
       } catch (error) {
         if (!(error instanceof MillraceError && error.code === 'id-exists')) throw error;
-        // Another write created the document first, and after that error this transaction can send nothing more.
+        // Another write created the document first; after that error the transaction cannot continue.
         if (write.within) throw tooBusy(id);
         if (update === null) await this.#refuseExisting(create, name, id, write);
-        // The document exists, but the Scope does not reach it: trying again would not change that.
+        // The document exists, but the Scope does not include it: a retry would not change that. Or the collation of
+        // the collection treats another id as equal to this one, which stays so, too.
         if (update !== null && attempt > 1 && !reachesAll(update)) throw error;
         // Or the collation of the collection takes another id for this one: that stays so, too.
         if (attempt === ATTEMPTS) throw error;
@@ -196,7 +195,7 @@ export class Collections {
     }
   }
 
-  /** Changes a document; its members stay where they were. */
+  /** Changes a document; its fields keep their order. */
   async patch(
     scope: Scope<'update'>,
     name: CollectionName,
@@ -211,18 +210,19 @@ export class Collections {
 
   /** Deletes a document and returns it as it was. */
   async remove(scope: Scope<'delete'>, name: CollectionName, id: string, write: Write): Promise<StoredDocument> {
-    const { store } = this.#parts;
+    const { store } = this.#deps;
     const attempt = async (within = write.within): Promise<StoredDocument | null | undefined> => {
       const raw = await this.#lookup.find(scope, name, id, within);
       if (raw === null) return null;
-      // Its id and its stamp are enough: a document that could not be written back as it is can still go.
+      // Its id and its stamp are enough: a document that could not be written back unchanged can still be deleted.
       const stored = decodeStoredId(raw);
       const before = toStored(raw);
       if (write.preconditions !== UNCONDITIONAL)
         checkPreconditions(write.preconditions, await tagFor(scope.reader, raw));
       const hooked = this.#hooked(scope, name, write, within);
-      // What was shown must be what is deleted. A transaction guards also what cannot be compared.
-      if (hooked !== null && within === undefined && !isComparable(raw)) return this.#parts.atomic.run(attempt);
+      // The hooks and the response must have seen what is deleted. A transaction also protects values that cannot be
+      // compared.
+      if (hooked !== null && within === undefined && !isComparable(raw)) return this.#deps.atomic.run(attempt);
       if (hooked !== null) await seenRemovals([raw], hooked);
       const isShown = hooked !== null && within === undefined;
       const mustStay = isShown || write.preconditions.ifMatch !== undefined || !databaseDecides(scope);
@@ -239,8 +239,8 @@ export class Collections {
   }
 
   /**
-   * One read-modify-write; null when there is no such document. Members stay where they were, unless all are new. A
-   * change that changes nothing is checked like any other, and leaves the document as it is.
+   * One read-modify-write; null when there is no such document. Fields keep their order, unless all are new. A change
+   * without effect is checked like any other, and leaves the document as it is.
    */
   #change(
     scope: Scope<'update'>,
@@ -253,7 +253,7 @@ export class Collections {
       const raw = await this.#lookup.find(scope, name, id, within);
       if (raw === null) return null;
       const old = decodeStored(raw);
-      // Only a conditional write has to know the entity tag of what it replaces.
+      // Only a conditional write needs the entity tag of what it replaces.
       if (write.preconditions !== UNCONDITIONAL)
         checkPreconditions(write.preconditions, await tagFor(scope.reader, raw));
       const hooked = this.#hooked(scope, name, write, within);
@@ -261,26 +261,26 @@ export class Collections {
         hooked === null
           ? await permittedChange(scope, change, old, this.#origin(scope, write))
           : await seenChange(scope, change, raw, hooked);
-      const made = storedChange(raw, old, next, change.kind);
-      // Both states do not fit into one command: a transaction guards the state that was read instead.
-      if (within === undefined && made.bytes > MAX_COMPARED_BYTES) return this.#parts.atomic.run(attempt);
-      const replaced = await this.#parts.store.change(name, made, write.preconditions, within?.session);
-      return replaced ? made.result : undefined;
+      const created = storedChange(raw, old, next, change.kind);
+      // Both states do not fit into one command: a transaction protects the state that was read instead.
+      if (within === undefined && created.bytes > MAX_COMPARED_BYTES) return this.#deps.atomic.run(attempt);
+      const replaced = await this.#deps.store.change(name, created, write.preconditions, within?.session);
+      return replaced ? created.result : undefined;
     };
     return this.#attempts.run(name, id, write, attempt);
   }
 
-  /** Refuses to create a document that exists already; the error carries its tag if the Scope may read it. */
+  /** Rejects the creation of a document that exists; the error has its tag if the Scope includes the document. */
   async #refuseExisting({ reader }: Scope, name: CollectionName, id: string, write: Write): Promise<void> {
     const raw = reader === null ? null : await this.#lookup.find(reader, name, id, write.within);
     checkPreconditions(write.preconditions, raw === null ? UNSEEN : await tagFor(reader, raw));
   }
 
   #now(): Date {
-    return this.#parts.now?.() ?? new Date();
+    return this.#deps.now?.() ?? new Date();
   }
 
-  /** The document that a create stores: what sees it first may change it. */
+  /** The document that a create stores; write hooks may change it first. */
   #newDocument(scope: Scope<'create'>, name: CollectionName, body: JsonObject, write: Write): Promise<Document> {
     const hooked = this.#hooked(scope, name, write, write.within);
     return hooked === null
@@ -289,7 +289,7 @@ export class Collections {
   }
 
   #hooked(scope: Scope<WriteAction>, name: CollectionName, write: Write, within?: OpenTransaction): Hooked | null {
-    const hooks = this.#parts.hooks?.of(name, scope.action) ?? null;
+    const hooks = this.#deps.hooks?.of(name, scope.action) ?? null;
     if (hooks === null) return null;
     return { hooks, collection: name, action: scope.action, origin: this.#origin(scope, write), within };
   }

@@ -1,28 +1,29 @@
 /**
- * Indexes as clients write them, `{"fields":["a","-b.c"],"unique":true}`: read and checked, compared with what the
- * database has. Pure. Not here: building and dropping them (indexes.ts).
+ * Indexes as clients write them, `{"fields":["a","-b.c"],"unique":true}`: parsed, checked and compared with those of
+ * the database. Pure.
  */
 import Type, { type Static } from 'typebox';
 import { Check, Errors } from 'typebox/schema';
 import { wirePath } from '../database/names.ts';
 import { MillraceError } from '../kernel/errors.ts';
-import { askedPath, isEscaped } from '../query/paths.ts';
+import { isEscaped, requestedPath } from '../query/paths.ts';
 
-/** Indexes of one collection, and fields of one index. Each index costs every write. */
+/** Maximum indexes of one collection, and fields of one index. Each index costs every write. */
 const MAX_INDEXES = 32;
 const MAX_FIELDS = 8;
 
-/** What the list tells of an index besides. It is not read, so that a list can be sent back as it was read. */
+/** Additional fields of listed indexes. They are ignored as input, so that a list can be sent back as it was read. */
 const USE = {
   sizeBytes: Type.Optional(
-    Type.Union([Type.Integer(), Type.Null()], { description: 'Only in lists: its size; null where it is not known.' }),
+    Type.Union([Type.Integer(), Type.Null()], { description: 'Only in lists: its size; null where it is unknown.' }),
   ),
   uses: Type.Optional(
     Type.Union([Type.Integer(), Type.Null()], { description: 'Only in lists: how often it was used since `since`.' }),
   ),
   since: Type.Optional(
     Type.Union([Type.String(), Type.Null()], {
-      description: 'Only in lists: when the database began to count its uses, at its start or when the index was made.',
+      description:
+        'Only in lists: when the database began to count its uses, at its start or when the index was created.',
     }),
   ),
 };
@@ -34,7 +35,7 @@ export const INDEX = Type.Object(
       minItems: 1,
       maxItems: MAX_FIELDS,
       uniqueItems: true,
-      description: 'Paths in order; a leading `-` means descending. An `id` at the end is added by itself.',
+      description: 'Paths in order; a leading `-` means descending. An `id` at the end is added automatically.',
     }),
     unique: Type.Optional(Type.Boolean({ description: 'No two documents may have the same values.', default: false })),
     sparse: Type.Optional(
@@ -45,38 +46,38 @@ export const INDEX = Type.Object(
   { additionalProperties: false },
 );
 
-/** All indexes that a collection is to have, besides the one by `id`. */
+/** All indexes that a collection should have, besides the one by `id`. */
 export const INDEXES = Type.Array(INDEX, { maxItems: MAX_INDEXES });
 
-/** An index in the wire's form, nothing left out. */
+/** An index in the API's form, with every field. */
 export type Index = Readonly<Required<Pick<Static<typeof INDEX>, 'fields' | 'unique' | 'sparse'>>>;
 
-/** An index as the database lists it, as far as it can be said in the wire's form. */
+/** An index as the database lists it, as far as the API can express it. */
 export interface ExistingIndex {
   readonly name: string;
   readonly index: Index;
 }
 
-/** What turns one list into another. */
+/** The changes from one list to another. */
 export interface IndexPlan {
   readonly create: readonly Index[];
-  /** Names in the database. */
+  /** Index names in the database. */
   readonly drop: readonly string[];
 }
 
 /**
- * Reads a wanted list.
- * @throws MillraceError `invalid-index`, naming the place
+ * Parses a list of indexes.
+ * @throws MillraceError `invalid-index`, with the position
  */
 export function parseIndexes(body: unknown): readonly Index[] {
   if (!Check(INDEXES, body)) {
-    // The validator reports an unknown member twice; the report with the keyword `boolean` says only where, so it is
+    // The validator reports an unknown field twice; the report with the keyword `boolean` says only where, so it is
     // left out.
-    const [fault] = Errors(INDEXES, body)[1].filter(({ keyword }) => keyword !== 'boolean');
-    const { instancePath: place = '', message = 'is not valid', params = {} } = fault ?? {};
+    const [issue] = Errors(INDEXES, body)[1].filter(({ keyword }) => keyword !== 'boolean');
+    const { instancePath: pointer = '', message = 'is not valid', params = {} } = issue ?? {};
     const others: unknown = Reflect.get(params, 'additionalProperties');
     const named = Array.isArray(others) ? `: ${others.join(', ').slice(0, 80)}` : '';
-    throw invalid(place, `The list of indexes${place === '' ? '' : `, at ${place},`} ${message}${named}`);
+    throw invalid(pointer, `The list of indexes${pointer === '' ? '' : `, at ${pointer},`} ${message}${named}`);
   }
   const seen = new Set<string>();
   return body.map(({ fields, unique = false, sparse = false }, at) => {
@@ -91,7 +92,7 @@ export function parseIndexes(body: unknown): readonly Index[] {
 function checkFields(fields: readonly string[], pointer: string): void {
   const paths = fields.map((field) => {
     try {
-      const path = askedPath(field.replace(/^-/, ''));
+      const path = requestedPath(field.replace(/^-/, ''));
       if (!isEscaped(path)) return path;
       throw new TypeError(
         `'${field}' cannot be indexed: the database has no index for a name that has a dot, begins with $ or is empty`,
@@ -100,41 +101,43 @@ function checkFields(fields: readonly string[], pointer: string): void {
       throw invalid(pointer, error instanceof Error ? error.message : String(error));
     }
   });
-  if (new Set(paths).size < paths.length) throw invalid(pointer, 'A field is named twice in one index');
+  if (new Set(paths).size < paths.length) throw invalid(pointer, 'A field occurs twice in one index');
   if (paths[0] === '_id')
     throw invalid(pointer, 'Documents are indexed by id already; an index must begin with another field');
-  // JavaScript orders such names before all others, but in an index the order of the fields matters.
+  // JavaScript orders such names before all others, but the order of the fields in an index matters.
   const number = paths.find((path) => /^\d+$/.test(path));
   if (number !== undefined) throw invalid(pointer, `The field '${number}' cannot be indexed: its name is a number`);
 }
 
-/** Compares what is wanted with what exists. */
-export function planIndexes(wanted: readonly Index[], existing: readonly ExistingIndex[]): IndexPlan {
+/** Compares the requested indexes with the existing ones. */
+export function planIndexes(requested: readonly Index[], existing: readonly ExistingIndex[]): IndexPlan {
   const have = new Set(existing.map(({ index }) => signatureOf(index)));
-  const keep = new Set(wanted.map(signatureOf));
+  const keep = new Set(requested.map(signatureOf));
   return {
-    create: wanted.filter((index) => !have.has(signatureOf(index))),
+    create: requested.filter((index) => !have.has(signatureOf(index))),
     drop: existing.filter(({ index }) => !keep.has(signatureOf(index))).map(({ name }) => name),
   };
 }
 
-/** Each index once: others may have made one with the id at its end, and one without. */
+/** Each index once: other programs may have created one with the id at its end, and one without. */
 export function listed<T extends ExistingIndex>(existing: readonly T[]): readonly T[] {
   return [...new Map(existing.map((one) => [signatureOf(one.index), one])).values()];
 }
 
-/** Two indexes with the same signature are the same index, whatever it is called in the database. */
+/** Two indexes with the same signature are the same index, whatever their names in the database. */
 function signatureOf({ fields, unique, sparse }: Index): string {
   return JSON.stringify([fields, unique, sparse]);
 }
 
 /**
- * The key of an index as the database takes it. It ends in the id, as the sort of every page does, so pages through
- * documents with equal keys are read in index order.
+ * The key of an index for the database. It ends in the id, as the sort of every page does, so pages through documents
+ * with equal keys are read in index order.
  */
 export function indexKeyOf(index: Index): Map<string, 1 | -1> {
   const key = new Map<string, 1 | -1>(
-    index.fields.map((field) => (field.startsWith('-') ? [askedPath(field.slice(1)), -1] : [askedPath(field), 1])),
+    index.fields.map((field) =>
+      field.startsWith('-') ? [requestedPath(field.slice(1)), -1] : [requestedPath(field), 1],
+    ),
   );
   if (endsInId(index) && !key.has('_id')) key.set('_id', 1);
   return key;
@@ -148,16 +151,16 @@ function endsInId({ unique, sparse }: Omit<Index, 'fields'>): boolean {
   return !unique && !sparse;
 }
 
-/** The index as it is listed: an id at its end is not shown, whether it is there or not. */
+/** The index as listed: an id at its end is left out, whether it is there or not. */
 function withoutLastId(index: Index): Index {
   const isSaid = endsInId(index) && index.fields.length > 1 && index.fields.at(-1) === 'id';
   return isSaid ? { ...index, fields: index.fields.slice(0, -1) } : index;
 }
 
 /**
- * The names that new indexes get: the database's own way, with what tells indexes of the same fields apart. The field
- * `a_1_b` is written like the fields `a` and `b`, so the later one of the two is numbered.
- * @param existing names that are taken
+ * The names of new indexes: the database's own scheme, with a suffix that distinguishes indexes of the same fields. The
+ * field `a_1_b` is written like the fields `a` and `b`, so the later one of the two is numbered.
+ * @param existing names in use
  */
 export function indexNames(indexes: readonly Index[], existing: readonly string[]): readonly string[] {
   const taken = new Set(existing);
@@ -180,16 +183,16 @@ function nameOf(index: Index): string {
  * others.
  */
 const NOT_A_FIELD = /^\d+$|(?:^|\.)\$\*\*$/;
-const KNOWN_MEMBERS: ReadonlySet<string> = new Set(['v', 'key', 'name', 'ns', 'unique', 'sparse', 'background']);
+const KNOWN_FIELDS: ReadonlySet<string> = new Set(['v', 'key', 'name', 'ns', 'unique', 'sparse', 'background']);
 
 /**
  * An index that the database lists. Null for the one by `_id`, and for kinds that this form cannot express (text,
- * geographic, expiring, partial, …): others made those, and they stay as they are.
+ * geographic, expiring, partial, …): other programs created those, and they stay unchanged.
  */
 export function fromDatabase(described: Readonly<Record<string, unknown>>): ExistingIndex | null {
   const { key, name, unique, sparse } = described;
   if (typeof name !== 'string' || name === '_id_' || typeof key !== 'object' || key === null) return null;
-  if (Object.keys(described).some((member) => !KNOWN_MEMBERS.has(member))) return null;
+  if (Object.keys(described).some((field) => !KNOWN_FIELDS.has(field))) return null;
   const fields: string[] = [];
   for (const [path, direction] of Object.entries(key)) {
     if ((direction !== 1 && direction !== -1) || NOT_A_FIELD.test(path)) return null;
@@ -201,6 +204,6 @@ export function fromDatabase(described: Readonly<Record<string, unknown>>): Exis
 function invalid(pointer: string, detail: string): MillraceError {
   return new MillraceError('invalid-index', detail, {
     hint: 'Send a list such as [{"fields":["author","-createdAt"],"unique":true}]',
-    faults: [{ pointer, code: 'invalid-index', detail }],
+    issues: [{ pointer, code: 'invalid-index', detail }],
   });
 }

@@ -1,29 +1,29 @@
-/**
- * How large each index is and how often it was used, as the database counts it. An index that nothing uses costs every write for
- * nothing. Not here: the list of indexes (indexes.ts).
- */
+/** Size and use count of each index, from the database's statistics. An unused index costs every write for nothing. */
 import type { Document } from 'mongodb';
 import { serverCode, translated } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
 import type { CollectionName } from '../database/names.ts';
 
-/** Null where the database does not tell it: the account of the server may not ask, or the kind of collection has no such count. */
+/**
+ * Null where the database does not report it: the server's database user lacks the right, or the kind of collection has
+ * no such count.
+ */
 export interface IndexUse {
   readonly sizeBytes: number | null;
-  /** Operations since `since`, of the member of the database that was asked. */
+  /** Operations since `since`, on the replica set member that was queried. */
   readonly uses: number | null;
-  /** When counting began: the index was made, or that member started. */
+  /** When counting began: the index was created, or that member started. */
   readonly since: string | null;
 }
 
 export const UNKNOWN_USE: IndexUse = { sizeBytes: null, uses: null, since: null };
 
-/** By the names of the indexes in the database. */
+/** By index name in the database. */
 export async function usesOfIndexes(
   { data }: Pick<Mongo, 'data'>,
   name: CollectionName,
 ): Promise<ReadonlyMap<string, IndexUse>> {
-  const told = (stage: Document) =>
+  const reported = (stage: Document) =>
     translated(async () => {
       try {
         return await data.collection(name).aggregate([stage]).toArray();
@@ -33,8 +33,8 @@ export async function usesOfIndexes(
       }
     });
   const [[stored], counted] = await Promise.all([
-    told({ $collStats: { storageStats: {} } }),
-    told({ $indexStats: {} }),
+    reported({ $collStats: { storageStats: {} } }),
+    reported({ $indexStats: {} }),
   ]);
   const sizes: Readonly<Record<string, unknown>> = stored?.['storageStats']?.['indexSizes'] ?? {};
   const uses = new Map<string, IndexUse>();

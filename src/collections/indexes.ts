@@ -1,15 +1,15 @@
 /**
- * The indexes of a collection: listed, and brought to a wanted list in place. What is new is built before anything is
- * dropped, so a list that cannot be built changes nothing; reads and writes go on meanwhile. Not here: the form of an
- * index (index-plan.ts).
+ * Lists the indexes of a collection and changes them to a requested list in place. New ones are built before any is
+ * dropped, so a list that cannot be built changes nothing; reads and writes continue meanwhile.
  */
 import type { IndexDescription } from 'mongodb';
 import { CODE, duplicateKey, serverCode, translated, uniqueViolation } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
 import type { CollectionName } from '../database/names.ts';
-import { KeyedQueues } from '../kernel/concurrency/queues.ts';
+import { KeyedQueues } from '../kernel/concurrency/keyed-queue.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import type { Scope } from '../policies/scope.ts';
+import { notAvailable } from './document-errors.ts';
 import {
   type ExistingIndex,
   fromDatabase,
@@ -20,7 +20,6 @@ import {
   planIndexes,
 } from './index-plan.ts';
 import { type IndexUse, UNKNOWN_USE, usesOfIndexes } from './index-use.ts';
-import { notAvailable } from './refusals.ts';
 import type { Registry } from './registry.ts';
 import type { SortIndexes } from './store/sort-indexes.ts';
 
@@ -37,7 +36,7 @@ export class Indexes {
   }
 
   /** @throws MillraceError `resource-not-available` when the collection was never created */
-  async list(_scope: Scope<'read', 'admin'>, name: CollectionName): Promise<readonly (Index & IndexUse)[]> {
+  async list(_scope: Scope<'read', '_admin'>, name: CollectionName): Promise<readonly (Index & IndexUse)[]> {
     const existing = await this.#existing(name);
     if (existing === null) throw notAvailable(name);
     if (existing.length === 0) return [];
@@ -48,18 +47,18 @@ export class Indexes {
   /**
    * Builds what is missing, then drops what is not wanted any more. The collection is created when it does not exist.
    * @returns the list as it is then
-   * @throws MillraceError `unique-violation` when documents that exist would break a unique index, `index-impossible`
+   * @throws MillraceError `unique-violation` when documents that exist would break a unique index, `index-build-failed`
    *   when they cannot be indexed so at all; nothing has changed then
    */
   async replace(
-    _scope: Scope<'update', 'admin'>,
+    _scope: Scope<'update', '_admin'>,
     name: CollectionName,
-    wanted: readonly Index[],
+    requested: readonly Index[],
   ): Promise<readonly Index[]> {
     return this.#queues.run(name, async () => {
       await this.#registry.ensure(name);
       const existing = (await this.#existing(name)) ?? [];
-      const { create, drop } = planIndexes(wanted, existing);
+      const { create, drop } = planIndexes(requested, existing);
       const collection = this.#mongo.data.collection(name);
       if (create.length > 0) {
         // One command: the server builds all of the new indexes or none.
@@ -104,10 +103,10 @@ async function refusing<T>(build: () => Promise<T>): Promise<T> {
     const cause = error instanceof MillraceError ? error.cause : error;
     const duplicate = duplicateKey(cause);
     if (duplicate) {
-      throw uniqueViolation(duplicate.fields, cause, 'Documents that exist have the same');
+      throw uniqueViolation(duplicate.fields, cause, 'Existing documents have the same');
     }
     if (IMPOSSIBLE.has(serverCode(cause) ?? 0)) {
-      throw new MillraceError('index-impossible', 'The database cannot build this index', {
+      throw new MillraceError('index-build-failed', 'The database cannot build this index', {
         hint: 'An index may include only one array of each document, and a collection may have 64 indexes',
         cause,
       });

@@ -1,15 +1,12 @@
-/**
- * Finds one document by the id that a client wrote, and makes the right error when there is none. Not here: what is
- * done with the document (collections.ts).
- */
+/** Finds one document by the id that a client wrote, and creates the right error when there is none. */
 import { idCandidates, idFromText } from '../database/json/ids.ts';
 import type { CollectionName } from '../database/names.ts';
 import { MillraceError } from '../kernel/errors.ts';
-import { databaseDecides, reachesAll, toDatabaseFilter } from '../policies/reach.ts';
-import { reachedOf } from '../policies/reached.ts';
+import { reachedOf } from '../policies/recheck-in-memory.ts';
 import type { Scope } from '../policies/scope.ts';
+import { databaseDecides, reachesAll, toDatabaseFilter } from '../policies/scope-filter.ts';
+import { documentNotFound, notAvailable } from './document-errors.ts';
 import type { OpenTransaction } from './open-transaction.ts';
-import { documentNotFound, notAvailable } from './refusals.ts';
 import type { Registry } from './registry.ts';
 import { checkPreconditions, type Preconditions } from './store/preconditions.ts';
 import type { DocumentStore } from './store/store.ts';
@@ -23,17 +20,17 @@ export class Lookup {
     this.#registry = registry;
   }
 
-  /** The raw document, or null when there is none that the Scope reaches. */
+  /** The raw document, or null when the Scope includes none. */
   async find(scope: Scope, name: CollectionName, id: string, within?: OpenTransaction): Promise<Buffer | null> {
     const found = await this.#found(scope, name, id, within);
-    // Nearly always the database's answer is certain. Then no list is made, and nothing is awaited.
+    // Nearly always the database's result is certain. Then no list is built, and nothing is awaited.
     if (found === null || databaseDecides(scope)) return found;
     return (await reachedOf(scope, [found]))[0] ?? null;
   }
 
   /**
    * The raw document in the database. Tries the canonical form of the id first, and the other forms only when that one
-   * is not found.
+   * does not exist.
    */
   async #found(
     scope: Scope,
@@ -52,9 +49,9 @@ export class Lookup {
   }
 
   /**
-   * The error for a document that was not found. If the client may read the document, the error says that it may not be
-   * written.
-   * @throws MillraceError `precondition-failed` when a precondition asks for an existing one
+   * The error for a document that was not found. If the client can read the document, the error says that it cannot
+   * write it.
+   * @throws MillraceError `precondition-failed` when a precondition requires an existing one
    */
   async missing(
     scope: Scope,
@@ -67,7 +64,7 @@ export class Lookup {
     if (reader !== null && !reachesAll(scope) && (await this.find(reader, name, id, within)) !== null) {
       return new MillraceError('forbidden', `No policy allows you to ${scope.action} this document`);
     }
-    if (!within?.made.has(name) && !(await this.#registry.exists(name))) return notAvailable(name);
+    if (!within?.created.has(name) && !(await this.#registry.exists(name))) return notAvailable(name);
     if (preconditions) checkPreconditions(preconditions, null);
     return documentNotFound(name, id);
   }

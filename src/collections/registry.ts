@@ -1,6 +1,7 @@
 /**
- * Which collections exist, and how one is created: with pre- and post-images on, so that its events can carry both
- * states. "Exists" is remembered, "does not exist" never is: another process may create the collection at any moment.
+ * Which collections exist, and how one is created: with pre- and post-images enabled, so that its events can include
+ * both states. "Exists" is remembered, "does not exist" is not: another process may create the collection at any
+ * moment.
  */
 import { CODE, serverCode, translated } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
@@ -11,10 +12,7 @@ import type { OpenTransaction } from './open-transaction.ts';
 
 const IMAGES = { enabled: true } as const;
 
-/**
- * Milliseconds that switching images on may wait for a lock. While it waits, all later writes to the collection wait
- * too.
- */
+/** Milliseconds that enabling images may wait for a lock. Meanwhile all later writes to the collection wait too. */
 const LOCK_MS = 1000;
 
 export class Registry {
@@ -25,17 +23,17 @@ export class Registry {
     this.#mongo = mongo;
   }
 
-  /** Asks the server whether a collection exists; for reads that found nothing. */
+  /** Queries the server whether a collection exists; for reads without a result. */
   async exists(name: CollectionName): Promise<boolean> {
     return (await this.#options(name)) !== undefined;
   }
 
-  /** The collections that clients may name, by name. */
+  /** The collections that clients can name, sorted by name. */
   async names(): Promise<readonly CollectionName[]> {
     return (await this.#all()).filter(isCollectionName);
   }
 
-  /** The collections that other programs made and that clients cannot name, by name. */
+  /** The collections of other programs that clients cannot name, sorted by name. */
   async otherNames(): Promise<readonly OtherName[]> {
     return (await this.#all()).filter(isOtherName);
   }
@@ -46,8 +44,8 @@ export class Registry {
   }
 
   /**
-   * Makes sure that a collection exists and keeps images. Costs nothing once it is known.
-   * @throws MillraceError `database-unavailable` while others hold one without images
+   * Ensures that a collection exists with images enabled. Costs nothing once it is known.
+   * @throws MillraceError `database-unavailable` while another program locks one without images
    */
   async ensure(name: CollectionName): Promise<void> {
     if (this.#known.has(name)) return;
@@ -59,20 +57,20 @@ export class Registry {
    * The same inside a transaction: a collection made here vanishes again when the transaction fails. Images of an
    * existing collection cannot be switched on here: that waits for every lock on it, also for those of this
    * transaction.
-   * @throws MillraceError `contention` for a collection without images, which is prepared before the second run
+   * @throws MillraceError `write-conflict` for a collection without images, which is prepared before the second run
    * @throws MongoServerError error 48 (another client created it first); the second run finds the collection
    */
-  async ensureWithin(name: CollectionName, { session, made, unprepared }: OpenTransaction): Promise<void> {
-    if (this.#known.has(name) || made.has(name)) return;
+  async ensureWithin(name: CollectionName, { session, created, unprepared }: OpenTransaction): Promise<void> {
+    if (this.#known.has(name) || created.has(name)) return;
     const options = await this.#options(name);
     if (options === undefined) {
       await this.#mongo.data.createCollection(name, { changeStreamPreAndPostImages: IMAGES, session });
-      made.add(name);
+      created.add(name);
     } else if (keepsImages(options)) {
       this.#known.add(name);
     } else {
       unprepared.add(name);
-      throw new MillraceError('contention', `Collection '${name}' is being set up for events`);
+      throw new MillraceError('write-conflict', `Collection '${name}' is being set up for events`);
     }
   }
 
@@ -81,9 +79,7 @@ export class Registry {
     this.#known.add(name);
   }
 
-  /**
-   * Takes rows of the event log, or null when some were lost: collections that went away are no longer known to exist.
-   */
+  /** Processes rows of the event log, or null when some were lost: removed collections are no longer known to exist. */
   follow(rows: readonly { readonly operation: string; readonly collection: string | null }[] | null): void {
     if (rows === null) this.#known.clear();
     for (const { operation, collection } of rows ?? []) {
@@ -92,7 +88,7 @@ export class Registry {
     }
   }
 
-  /** The collection may be gone: the next write checks again. */
+  /** The collection may not exist any more: the next write checks again. */
   forget(name: CollectionName): void {
     this.#known.delete(name);
   }
@@ -108,9 +104,9 @@ export class Registry {
     } catch (error) {
       const code = serverCode(error);
       if (code !== CODE.maxTimeExpired && code !== CODE.indexBeingBuilt) throw error;
-      // Not `contention`: a transaction would repeat and wait again and again.
+      // Not `write-conflict`: a transaction would repeat and wait again and again.
       throw new MillraceError('database-unavailable', `Collection '${name}' is locked in the database`, {
-        hint: 'Another program has an open transaction there or builds an index; try again when it has ended',
+        hint: 'Another program has an open transaction there or builds an index; try again when it has finished',
         headers: { 'retry-after': '1' },
         cause: error,
       });

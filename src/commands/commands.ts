@@ -1,6 +1,6 @@
 /**
- * The commands of the program besides serving: `millrace owner`, `keys`, `files`, `webhooks` and `functions`. They are part of the program,
- * because an image or a package has no scripts. Not here: what each does.
+ * The commands of the program besides serving: `millrace admin`, `signing-keys`, `files`, `webhooks` and `functions`. They are
+ * part of the program, because images and packages have no scripts.
  */
 import type { Environment } from '../kernel/config/config.ts';
 import { MillraceError } from '../kernel/errors.ts';
@@ -14,10 +14,10 @@ export interface CommandOutcome {
 
 type Command = (words: readonly string[], env: Environment) => Promise<CommandOutcome>;
 
-/** Each is loaded only when it is called. */
+/** Loaded on demand. */
 const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map<string, () => Promise<Command>>([
-  ['owner', async () => (await import('./owner.ts')).owner],
-  ['keys', async () => (await import('./keys.ts')).keys],
+  ['admin', async () => (await import('./admin.ts')).admin],
+  ['signing-keys', async () => (await import('./signing-keys.ts')).signingKeys],
   ['files', async () => (await import('./files.ts')).files],
   ['webhooks', async () => (await import('./webhooks.ts')).webhooks],
   ['functions', async () => (await import('./functions.ts')).functions],

@@ -1,16 +1,16 @@
 /**
- * The database that the settings name, opened for a command: a deployment, the embedded MongoDB of the program that
- * runs now, or an embedded MongoDB started for this command. Not here: what the commands do with it.
+ * The configured database, opened for a command: a deployment, the embedded MongoDB of the running program, or an embedded
+ * MongoDB started for this command.
  */
 import { join, resolve } from 'node:path';
-import { type AuthParts, openAuth } from '../auth/open-auth.ts';
-import { findHolder } from '../database/embedded/claim.ts';
+import { type AuthServices, openAuth } from '../auth/open-auth.ts';
 import { runningUrl } from '../database/embedded/credentials.ts';
+import { findHolder } from '../database/embedded/data-dir-lock.ts';
 import { startEmbedded } from '../database/embedded/embedded.ts';
 import { type Mongo, mayNot, openMongo } from '../database/mongo.ts';
 import type { Config } from '../kernel/config/config.ts';
 
-/** Opens the database, does the work and closes everything that was opened. */
+/** Opens the database, runs the work and closes everything that was opened. */
 export async function withDatabase<T>(config: Config, work: (mongo: Mongo) => Promise<T>): Promise<T> {
   const { binary, name } = config.database;
   const known = config.database.url ?? (await runningEmbedded(config.folder));
@@ -31,8 +31,8 @@ export async function withDatabase<T>(config: Config, work: (mongo: Mongo) => Pr
   }
 }
 
-/** The same, with the parts for accounts and keys opened on it. It does not make the owner that the settings name. */
-export function withAuth<T>(config: Config, work: (auth: AuthParts) => Promise<T>): Promise<T> {
+/** The same, with the services for users and keys. It does not create the configured administrator. */
+export function withAuth<T>(config: Config, work: (auth: AuthServices) => Promise<T>): Promise<T> {
   const settings = { mode: config.mode, auth: { ...config.auth, owner: null }, onError: console.error };
   return withDatabase(config, async (mongo) => {
     const auth = await openAuth(mongo, settings);
@@ -44,7 +44,7 @@ export function withAuth<T>(config: Config, work: (auth: AuthParts) => Promise<T
   });
 }
 
-/** How to reach the embedded MongoDB of a running program: its command line says the port, its folder the password. */
+/** How to reach the embedded MongoDB of a running program: the port from its command line, the password from its folder. */
 async function runningEmbedded(folder: string): Promise<string | undefined> {
   const holder = await findHolder(join(resolve(folder), 'data'));
   if (holder?.owner == null) return undefined;

@@ -1,10 +1,9 @@
 /**
- * `millrace files move`: moves all files into the store for new files, the first one in MILLRACE_FILES; the other
- * stores named there are only read. The server may run meanwhile. Ctrl-C stops after the current file, and the next run
- * goes on.
+ * `millrace files move`: moves all files into the store for new files, the first one in MILLRACE_FILE_STORAGE; the other stores
+ * are only read. The server may run meanwhile. Ctrl-C stops after the current file, and the next run continues.
  */
 import { parseArgs } from 'node:util';
-import { moveFiles } from '../files/move.ts';
+import { moveFiles } from '../files/file-migration.ts';
 import { openStores } from '../files/open-files.ts';
 import { type Environment, loadConfig } from '../kernel/config/config.ts';
 import { type CommandOutcome, explainError } from './commands.ts';
@@ -14,8 +13,8 @@ const USAGE = `From a clone npm run files -- …, from an image or a package mil
 
 millrace files move
 
-  Moves every file to the first store in MILLRACE_FILES. After it, name the stores that still hold files:
-  MILLRACE_FILES='s3://pictures?endpoint=http://127.0.0.1:9000 gridfs' millrace files move`;
+  Moves every file to the first store in MILLRACE_FILE_STORAGE. List the stores that still contain files after it:
+  MILLRACE_FILE_STORAGE='s3://pictures?endpoint=http://127.0.0.1:9000 gridfs' millrace files move`;
 
 export async function files(words: readonly string[], env: Environment): Promise<CommandOutcome> {
   const { values, positionals } = parseArgs({
@@ -39,7 +38,7 @@ export async function files(words: readonly string[], env: Environment): Promise
 }
 
 /**
- * Shows the progress: one line that changes in a terminal, elsewhere one line for each file.
+ * Shows the progress: one updated line in a terminal, elsewhere one line per file.
  * @returns false if a file could not be moved
  */
 async function follow(opened: Parameters<typeof moveFiles>[0], signal: AbortSignal): Promise<boolean> {
@@ -54,6 +53,6 @@ async function follow(opened: Parameters<typeof moveFiles>[0], signal: AbortSign
     process.stdout.write(process.stdout.isTTY ? `\r${last}` : `${last}\n`);
   }
   console.log(process.stdout.isTTY ? `\r${last}` : last);
-  if (signal.aborted) console.log('Stopped. Run it again to go on.');
+  if (signal.aborted) console.log('Stopped. Run the command again to continue.');
   return failed === 0;
 }

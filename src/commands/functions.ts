@@ -1,76 +1,69 @@
 /**
- * `millrace functions`: plugins in folders of this machine, and at a running server. It needs no access to the database: it asks
- * the server over HTTP. Not here: what each command does (functions/).
+ * `millrace functions`: plugins in folders of this machine, and on a running server. It uses HTTP and needs no access to the
+ * database.
  */
 import { FUNCTION_KINDS } from '../functions/sandbox/sandbox.ts';
 import type { Environment } from '../kernel/config/config.ts';
 import type { CommandOutcome } from './commands.ts';
 import { writeTypes } from './functions/author-files.ts';
+import { tryFunction } from './functions/dry-run.ts';
 import { logs } from './functions/logs.ts';
 import { newPlugin } from './functions/new-plugin.ts';
-import { pluginPlace, pluginsFolder } from './functions/plugin-place.ts';
+import { pluginFolder, pluginsFolder } from './functions/plugin-folder.ts';
 import { pull } from './functions/pull.ts';
 import { push } from './functions/push.ts';
-import { tryFunction } from './functions/trial.ts';
-import {
-  REMOTE_OPTIONS,
-  REMOTE_USAGE,
-  readWords,
-  TEXT_OPTION,
-  withRemote,
-  YES_OPTION,
-} from './remote/command-words.ts';
+import { REMOTE_OPTIONS, REMOTE_USAGE, readWords, TEXT_OPTION, withRemote, YES_OPTION } from './remote/cli-args.ts';
 
 const USAGE = `From a clone npm run functions -- …, from an image or a package millrace functions …
 
 millrace functions new NAME [--kind ${FUNCTION_KINDS.join('|')}]
-  Makes the plugin plugins/NAME with a function that works, an endpoint unless another kind is named. A server that
+  Makes the plugin plugins/NAME with a function that works, an HTTP function unless another kind is named. A server that
   runs here loads it by itself, and again whenever a file is saved.
 
 millrace functions push [FOLDER|NAME] [--note TEXT]
-  Stores the plugin in the database of a server as a new version, and puts that in force. Without a name: the folder
+  Stores the plugin in the database of a server as a new version, and activates that. Without a name: the folder
   in which the command runs.
 
 millrace functions pull NAME [--force]
-  Writes the version that is in force into plugins/NAME. --force replaces files that are there.
+  Writes the version that is active into plugins/NAME. --force replaces files that are there.
 
 millrace functions logs [NAME] [--function F]
   Shows runs as they end and what they log, of all plugins or of one; Ctrl-C ends it.
 
-millrace functions run PLUGIN/FUNCTION [--input JSON] [--as PRINCIPAL] [--roles LIST] [--draft]
+millrace functions dry-run PLUGIN/FUNCTION [--input JSON] [--as PRINCIPAL] [--roles LIST] [--local]
   Calls the function once and shows what it returned, logged and did. What it has written is taken back.
   --input JSON     its input; of an endpoint what is not as in an empty request, such as '{"params":{"id":"1"}}'
   --as PRINCIPAL   anonymous, user:ID or key:ID, instead of you; with the roles of --roles
-  --draft          the code in plugins/PLUGIN, and not the version in force
+  --local          the code in plugins/PLUGIN, and not the version active
 
 millrace functions types
   Writes plugins/millrace.d.ts anew, from which editors complete, with the collections that the server has.
 
-  --folder FOLDER  where plugins lie here; the first of MILLRACE_PLUGINS, or plugins
+  --folder FOLDER  where plugins lie here; the first of MILLRACE_PLUGINS_DIR, or plugins
 
 ${REMOTE_USAGE}`;
 
 const LOCAL = { ...REMOTE_OPTIONS, folder: TEXT_OPTION } as const;
-const NAMES = ['new', 'push', 'pull', 'logs', 'run', 'types'] as const;
+const NAMES = ['new', 'push', 'pull', 'logs', 'dry-run', 'types'] as const;
 
 export async function functions(words: readonly string[], env: Environment): Promise<CommandOutcome> {
   const [first, ...args] = words;
   const name = NAMES.find((one) => one === first);
   if (words.includes('--help') || words.includes('-h')) return { text: USAGE };
   if (first === undefined) return { text: USAGE };
-  if (name === undefined) throw new Error(`'${first}' is no command: there are ${NAMES.join(', ')}; --help tells more`);
+  if (name === undefined) throw new Error(`'${first}' is not a command: use ${NAMES.join(', ')}; see --help`);
   switch (name) {
     case 'new': {
       const { values, rest } = readWords(args, { ...LOCAL, kind: TEXT_OPTION }, ['NAME'], 1);
-      const { kind = 'endpoint' } = values;
+      const { kind = 'http' } = values;
       const known = FUNCTION_KINDS.find((one) => one === kind);
-      if (known === undefined) throw new Error(`--kind ${kind}: there are ${FUNCTION_KINDS.join(', ')}`);
+      if (known === undefined) throw new Error(`--kind ${kind}: must be one of ${FUNCTION_KINDS.join(', ')}`);
       const folder = pluginsFolder(env, values.folder);
       return withRemote(values, env, (remote) => newPlugin({ name: rest[0] ?? '', kind: known, folder }, remote));
     }
     case 'push': {
       const { values, rest } = readWords(args, { ...LOCAL, note: TEXT_OPTION }, ['FOLDER'], 0);
-      const plugin = pluginPlace(rest[0] ?? '.', pluginsFolder(env, values.folder));
+      const plugin = pluginFolder(rest[0] ?? '.', pluginsFolder(env, values.folder));
       return withRemote(values, env, (remote) => push(plugin, values.note, remote));
     }
     case 'pull': {
@@ -80,18 +73,18 @@ export async function functions(words: readonly string[], env: Environment): Pro
     }
     case 'logs': {
       const { values, rest } = readWords(args, { ...REMOTE_OPTIONS, function: TEXT_OPTION }, ['NAME'], 0);
-      const wanted = { plugin: rest[0], fn: values.function };
-      return withRemote(values, env, (remote, stop) => logs(wanted, remote, stop));
+      const requested = { plugin: rest[0], fn: values.function };
+      return withRemote(values, env, (remote, stop) => logs(requested, remote, stop));
     }
-    case 'run': {
-      const options = { ...LOCAL, input: TEXT_OPTION, as: TEXT_OPTION, roles: TEXT_OPTION, draft: YES_OPTION };
+    case 'dry-run': {
+      const options = { ...LOCAL, input: TEXT_OPTION, as: TEXT_OPTION, roles: TEXT_OPTION, local: YES_OPTION };
       const { values, rest } = readWords(args, options, ['PLUGIN/FUNCTION'], 1);
       const [plugin = '', fn = '', ...more] = (rest[0] ?? '').split('/');
       if (plugin === '' || fn === '' || more.length > 0) throw new Error(`'${rest[0]}' is not PLUGIN/FUNCTION`);
-      const draft = values.draft ? pluginPlace(plugin, pluginsFolder(env, values.folder)).place : null;
+      const draft = values.local ? pluginFolder(plugin, pluginsFolder(env, values.folder)).path : null;
       const principal = principalOf(values.as, values.roles);
-      const trial = { plugin, fn, input: inputOf(values.input), principal, draft };
-      return withRemote(values, env, (remote) => tryFunction(trial, remote));
+      const simulation = { plugin, fn, input: inputOf(values.input), principal, draft };
+      return withRemote(values, env, (remote) => tryFunction(simulation, remote));
     }
     case 'types': {
       const { values } = readWords(args, LOCAL, [], 0);
@@ -105,18 +98,18 @@ function inputOf(word: string | undefined): unknown {
   try {
     return JSON.parse(word);
   } catch {
-    throw new Error(`--input ${word}: this is not JSON`);
+    throw new Error(`--input ${word}: not JSON`);
   }
 }
 
 /** `anonymous`, or a kind and an id. */
 function principalOf(word: string | undefined, roles: string | undefined): object | undefined {
   if (word === undefined) {
-    if (roles !== undefined) throw new Error('--roles belongs to --as, such as --as user:ada --roles editor');
+    if (roles !== undefined) throw new Error('--roles requires --as, such as --as user:ada --roles editor');
     return undefined;
   }
   if (word === 'anonymous') return { kind: 'anonymous' };
   const [, kind, id] = /^(user|key):(.+)$/.exec(word) ?? [];
-  if (kind === undefined) throw new Error(`--as ${word}: this is not anonymous, user:ID or key:ID`);
+  if (kind === undefined) throw new Error(`--as ${word}: must be anonymous, user:ID or key:ID`);
   return { kind, id, roles: (roles ?? '').split(',').flatMap((role) => role.trim() || []) };
 }

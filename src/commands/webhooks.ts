@@ -1,38 +1,31 @@
 /**
- * `millrace webhooks`: a receiver for development, and endpoints and deliveries of a running server. It needs no access to the
- * database: it asks the server over HTTP. Not here: what each command does (webhooks/).
+ * `millrace webhooks`: a receiver for development, and endpoints and deliveries of a running server. It uses HTTP and needs no
+ * access to the database.
  */
 import type { Environment } from '../kernel/config/config.ts';
-import { isPlain } from '../kernel/objects.ts';
+import { isPlain } from '../kernel/plain-object.ts';
 import type { CommandOutcome } from './commands.ts';
-import {
-  REMOTE_OPTIONS,
-  REMOTE_USAGE,
-  readWords,
-  TEXT_OPTION,
-  withRemote,
-  YES_OPTION,
-} from './remote/command-words.ts';
-import { replay, resend } from './webhooks/again.ts';
+import { REMOTE_OPTIONS, REMOTE_USAGE, readWords, TEXT_OPTION, withRemote, YES_OPTION } from './remote/cli-args.ts';
 import { endpointTable } from './webhooks/endpoint-table.ts';
 import { listen } from './webhooks/listen.ts';
+import { replay, resend } from './webhooks/resend-and-replay.ts';
 
 const USAGE = `From a clone npm run webhooks -- …, from an image or a package millrace webhooks …
 
 millrace webhooks listen [PORT] [--types LIST] [--filter JSON] [--forward URL] [--secret TEXT] [--verbose]
-  Receives deliveries at http://127.0.0.1:PORT/ (8080), and shows each with its signature verified. It makes an
-  endpoint that leads there; Ctrl-C removes it.
-  --types LIST     which events, with commas, such as 'todos.*,system.file.created'; all of them without it
-  --filter JSON    only those of documents that match, such as '{"done":true}'
-  --forward URL    sends each delivery on to your program, as it came, and answers what that answers
-  --secret TEXT    signs with this secret, whsec_ and base64, and not with a new one
-  --verbose        shows headers and body, too
+  Receives deliveries at http://127.0.0.1:PORT/ (default 8080), and shows each with its signature verified. Creates
+  an endpoint with this URL; Ctrl-C removes it.
+  --types LIST     event types, separated by commas, such as 'todos.*,system.file.created'; default: all
+  --filter JSON    only events of matching documents, such as '{"done":true}'
+  --forward URL    forwards each delivery unchanged to your program, and returns its response
+  --secret TEXT    uses this signing secret (whsec_ and base64) instead of a new one
+  --verbose        also shows headers and body
 
 millrace webhooks endpoints
-  A table of the endpoints and of how they are.
+  Lists the endpoints and their health.
 
 millrace webhooks resend DELIVERY
-  Sends a delivery again, and waits for the answer.
+  Sends a delivery again, and waits for the response.
 
 millrace webhooks replay ENDPOINT --since POSITION [--until POSITION] [--types LIST]
   Sends the events of the log after a position, such as 3-1042, that match the endpoint.
@@ -86,7 +79,7 @@ export async function webhooks(words: readonly string[], env: Environment): Prom
       const { values, rest } = readWords(args, REPLAY, ['ENDPOINT'], 1);
       const { since, until, types } = values;
       if (since === undefined)
-        throw new Error('replay needs --since, the position after which it begins, such as 3-1042');
+        throw new Error('--since is required: the position after which the replay starts, such as 3-1042');
       const range = {
         since,
         ...(until !== undefined && { until }),
@@ -113,7 +106,7 @@ function filterOf(word: string | undefined): object | null {
     const filter: unknown = JSON.parse(word);
     if (isPlain(filter)) return filter;
   } catch {
-    // Said below.
+    // Reported below.
   }
-  throw new Error(`--filter ${word}: this is not a JSON object, such as '{"done":true}'`);
+  throw new Error(`--filter ${word}: not a JSON object, such as '{"done":true}'`);
 }

@@ -1,27 +1,26 @@
 /**
- * JSON Schemas of the contract: giving one a name, so that it is written once under `components` and operations refer
- * to it; and the few forms that many schemas share. Pure. Not here: what a single route takes and answers (next to that
- * route).
+ * JSON Schemas of the OpenAPI document: named schemas, which are written once under `components` and referenced by
+ * operations, and a few common forms. Pure.
  */
 import Type, { type TSchema } from 'typebox';
 
-/** Holds the name of a shape. A symbol, so that neither JSON nor a schema checker sees it. */
-const NAME = Symbol('name in the contract');
+/** Holds the name of a schema. A symbol, so that neither JSON nor a schema checker sees it. */
+const NAME = Symbol('name in the OpenAPI document');
 
-/** A schema with a name of its own in the contract. */
+/** A schema with a name in the OpenAPI document. */
 export interface Shape {
   readonly [NAME]: string;
 }
 
 /**
- * Gives a schema its name in the contract. The schema itself stays as it is.
- * @param name unique in the contract; generated clients name their type after it
+ * Names a schema in the OpenAPI document. The schema itself stays unchanged.
+ * @param name unique in the document; generated clients name their type after it
  */
 export function shape(name: string, schema: object): Shape {
   return Object.freeze({ ...schema, [NAME]: name });
 }
 
-/** The name of a shape; undefined for any other value. */
+/** The name of a schema; undefined for any other value. */
 export function shapeName(schema: object): string | undefined {
   return NAME in schema && typeof schema[NAME] === 'string' ? schema[NAME] : undefined;
 }
@@ -36,5 +35,10 @@ export function nullable<T extends TSchema>(schema: T) {
   return Type.Union([schema, Type.Null()]);
 }
 
-/** A moment as RFC 3339 text. */
+/** A time as RFC 3339 text. */
 export const TIME = Type.String({ format: 'date-time' });
+
+/** `If-Match` → `IfMatch`, `order_lines` → `OrderLines`. */
+export function pascalCase(text: string): string {
+  return text.replace(/(?:^|[^A-Za-z0-9]+)([A-Za-z0-9]|$)/g, (_, first: string) => first.toUpperCase());
+}

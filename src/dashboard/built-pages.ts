@@ -1,6 +1,6 @@
 /**
  * The pages of the dashboard as they were built for browsers. The package contains them; in a clone the start builds them
- * when they are missing or older than their sources. Not here: building them (scripts/dashboard.mjs).
+ * when they are missing or older than their sources.
  */
 import { readFile, stat } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -42,14 +42,14 @@ export class BuiltPage {
    * @returns null where it is not built
    */
   async html(nonce: string): Promise<string | null> {
-    const place = `${BUILT}index.html`;
-    const changedAt = await stat(place).then(
+    const path = `${BUILT}index.html`;
+    const changedAt = await stat(path).then(
       ({ mtimeMs }) => mtimeMs,
       () => null,
     );
     if (changedAt === null) return null;
     if (this.#kept?.changedAt !== changedAt) {
-      const html = (await readFile(place, 'utf8')).replaceAll(ASSETS, this.#assets);
+      const html = (await readFile(path, 'utf8')).replaceAll(ASSETS, this.#assets);
       this.#kept = { changedAt, html };
     }
     return this.#kept.html.replaceAll(NONCE, nonce);

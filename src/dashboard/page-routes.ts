@@ -1,22 +1,21 @@
 /**
- * `/dashboard` and everything below it: one page, which shows what its address names, and its scripts and styles. Not here:
- * the session of the person at it (session-routes.ts), the page itself (the folder `dashboard`).
+ * `/dashboard` and everything below it: one page, which shows what its address names, and its scripts and styles.
  */
 import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
-import { outsideContract } from '../contract/operation.ts';
+import { outsideOpenApi } from '../contract/operation.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { BuiltPage, builtAsset } from './built-pages.ts';
 
-const PAGE = outsideContract('A page for people');
+const PAGE = outsideOpenApi('A page for people');
 
-/** A script loads it again: browsers do not follow `http-equiv="refresh"` where the address has a fragment, as set-up links have. */
+/** A script loads it again: browsers do not follow `http-equiv="refresh"` where the address has a fragment, as setup links have. */
 function beingBuilt(nonce: string): string {
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <title>Millrace</title>
-<p>The dashboard is being built. This page loads again by itself.</p>
+<p>The dashboard is being built. This page reloads automatically.</p>
 <script nonce="${nonce}">setTimeout(() => location.reload(), 2000)</script>
 `;
 }
@@ -43,8 +42,7 @@ export async function dashboardRoutes(app: FastifyInstance): Promise<void> {
 
   app.get<{ Params: { name: string } }>('/dashboard/assets/:name', { config: PAGE }, async (request, reply) => {
     const asset = await builtAsset(request.params.name, String(request.headers['accept-encoding']));
-    if (asset === null)
-      throw new MillraceError('route-not-found', 'The dashboard has no such file. Load its page again');
+    if (asset === null) throw new MillraceError('route-not-found', 'The dashboard has no such file. Reload the page');
     if (asset.encoding !== null) reply.header('content-encoding', asset.encoding);
     return reply
       .header('vary', 'Accept-Encoding')

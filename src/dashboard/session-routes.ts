@@ -1,19 +1,18 @@
 /**
  * `/dashboard/session`: the only routes that read and set a cookie of a session. They answer with an access token, which the
- * pages keep in memory and send as any client does. Only pages of this server may ask (`Origin`). Not here: what signing
- * in does (auth/sign-in), the cookie (session-cookie.ts).
+ * pages keep in memory and send as any client does. Only pages of this server may ask (`Origin`).
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { browserSecret } from '../auth/by-letter/link-cookie.ts';
-import type { LinkSignIn } from '../auth/by-letter/link-sign-in.ts';
-import type { FactorSignIn } from '../auth/factors/factor-sign-in.ts';
-import type { PasskeySignIn } from '../auth/factors/passkey-sign-in.ts';
-import type { ClaimRenewals } from '../auth/flows/claim-renewals.ts';
-import type { OneTimeCodes } from '../auth/flows/one-time-codes.ts';
-import { refuseParameters, sessionOriginOf } from '../auth/http/requests.ts';
+import { refuseParameters, sessionOriginOf } from '../auth/http/request-context.ts';
+import { invalidToken, magicLinkDisabled } from '../auth/identity/auth-errors.ts';
 import { ANONYMOUS } from '../auth/identity/principal.ts';
-import { invalidCredential, linkSignInOff } from '../auth/identity/refusals.ts';
-import type { Owners } from '../auth/sign-in/owners.ts';
+import type { MagicLinkSignIn } from '../auth/magic-link/magic-link.ts';
+import { browserSecret } from '../auth/magic-link/magic-link-cookie.ts';
+import type { FactorSignIn } from '../auth/mfa/complete.ts';
+import type { PasskeySignIn } from '../auth/mfa/passkey-sign-in.ts';
+import type { OneTimeCodes } from '../auth/oauth/authorization-codes.ts';
+import type { ClaimRenewals } from '../auth/oauth/claim-refresh.ts';
+import type { FirstAdmin } from '../auth/sign-in/first-admin.ts';
 import type { SignIn } from '../auth/sign-in/sign-in.ts';
 import type { Sessions, Tokens } from '../auth/tokens/sessions.ts';
 import type { ServerConfig } from '../kernel/config/config.ts';
@@ -32,9 +31,9 @@ export interface SessionRoutesOptions {
   readonly signIn: SignIn;
   readonly factorSignIn: FactorSignIn;
   readonly passkeySignIn: PasskeySignIn;
-  readonly linkSignIn: LinkSignIn;
+  readonly magicLinkSignIn: MagicLinkSignIn;
   readonly sessions: Sessions;
-  readonly owners: Owners;
+  readonly firstAdmin: FirstAdmin;
   readonly codes: OneTimeCodes;
   readonly claimRenewals: ClaimRenewals;
   readonly version: string;
@@ -47,9 +46,9 @@ export async function sessionRoutes(app: FastifyInstance, options: SessionRoutes
     signIn,
     factorSignIn,
     passkeySignIn,
-    linkSignIn,
+    magicLinkSignIn,
     sessions,
-    owners,
+    firstAdmin,
     codes,
     claimRenewals,
     version,
@@ -61,15 +60,15 @@ export async function sessionRoutes(app: FastifyInstance, options: SessionRoutes
     reply.header('cache-control', 'no-store');
     const { origin, host } = request.headers;
     if (request.method !== 'GET' && !isOriginAllowed(origin, host, { ...config, corsOrigins: [] })) {
-      throw new MillraceError('forbidden', 'Only the dashboard itself may use its session');
+      throw new MillraceError('forbidden', 'Only the dashboard itself can use its session');
     }
   });
   refuseParameters(app);
 
   app.get('/dashboard/session', { config: DASHBOARD_SESSION.look }, async (request) => ({
     signedIn: held(request) !== null,
-    open: config.mode === 'development' && policies.find(ANONYMOUS, 'read', 'admin') !== null,
-    needsOwner: config.mode === 'production' && !(await owners.exists()),
+    open: config.mode === 'development' && policies.find(ANONYMOUS, 'read', '_admin') !== null,
+    needsAdmin: config.mode === 'production' && !(await firstAdmin.exists()),
     mode: config.mode,
     version,
   }));
@@ -83,10 +82,10 @@ export async function sessionRoutes(app: FastifyInstance, options: SessionRoutes
         return factorSignIn.enter(ticket, proof, origin);
       }
       if ('linkToken' in body || 'email' in body) {
-        if (!linkSignIn.isOn) throw linkSignInOff();
-        if ('email' in body) return linkSignIn.enterByCode(body.email, body.code, origin);
+        if (!magicLinkSignIn.isOn) throw magicLinkDisabled();
+        if ('email' in body) return magicLinkSignIn.verifyOtp(body.email, body.code, origin);
         const browser = browserSecret(request.headers.cookie, scopeOf(request));
-        return linkSignIn.enter(body.linkToken, { browser, verifier: null }, origin);
+        return magicLinkSignIn.enter(body.linkToken, { browser, verifier: null }, origin);
       }
       if ('credential' in body) return passkeySignIn.enter(body.credential, origin);
       if ('codeVerifier' in body) return codes.exchange(body.code, body.codeVerifier, origin);
@@ -98,12 +97,12 @@ export async function sessionRoutes(app: FastifyInstance, options: SessionRoutes
 
   app.put('/dashboard/session', { config: DASHBOARD_SESSION.renew }, async (request, reply) => {
     const token = held(request);
-    if (token === null) throw invalidCredential();
+    if (token === null) throw invalidToken();
     const origin = sessionOriginOf(request);
     const renewed = sessions.refresh(token, origin, (identity) => claimRenewals.begin(identity, origin));
     const { tokens } = await renewed.catch((error: unknown) => {
       // A cookie of an ended session would be sent for ever.
-      if (error instanceof MillraceError && error.code === 'invalid-credential')
+      if (error instanceof MillraceError && error.code === 'invalid-token')
         reply.header('set-cookie', endedCookie(scopeOf(request)));
       throw error;
     });

@@ -1,18 +1,18 @@
 /**
- * Mends the driver (7.9.0) when it is imported, for commands that are sent while the server closes their connection.
- * Between the end of a socket and its event `close`, which comes a phase of the event loop later, the driver takes
- * the connection for open. A write is refused then. The driver takes that for a full buffer and waits for the event `drain` or
- * `error` of the socket: the command never came back, or failed with an error of Node that is not repeated. Here the socket of a
- * connection that is given up emits `drain`. The driver goes on, finds that the connection has failed, and treats the command like
- * any other whose connection was lost.
+ * Patches the driver (7.9.0) on import, for commands that are sent while the server closes their connection. Between
+ * the end of a socket and its event `close`, one phase of the event loop later, the driver treats the socket as open. A
+ * write fails then. The driver takes that for a full buffer and waits for the event `drain` or `error` of the socket:
+ * the command never returned, or failed with an error of Node that is not retried. With this patch the socket of an
+ * abandoned connection emits `drain`. The driver continues, finds that the connection has failed, and treats the
+ * command like any other whose connection was lost.
  */
 import type { EventEmitter } from 'node:events';
 import { createRequire } from 'node:module';
 
-/** The part of the driver's class for a connection that is needed here. */
+/** The used part of the driver's class for a connection. */
 interface Connection {
   readonly socket: EventEmitter;
-  /** Gives the connection up; called when it has failed or closed, often more than once. */
+  /** Abandons the connection; called when it has failed or closed, often more than once. */
   cleanup(error: Error): void;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Translates the MongoDB driver's errors into rows of the closed table, at the database's door. The cause is kept for
- * the log; nothing of its text reaches a client. Errors that mean something only to one operation (a duplicate key of
- * an insert) are told apart here by predicates and worded by that operation.
+ * Translates the MongoDB driver's errors into rows of the closed table, where they leave the database layer. The cause
+ * goes to the log only; none of its text reaches a client. Predicates here recognize errors whose meaning depends on
+ * the operation (a duplicate key of an insert), which that operation words.
  */
 import {
   MongoBulkWriteError,
@@ -20,7 +20,7 @@ import { CODE, type Meaning, meaningOf, UNREACHABLE, UNWRITABLE } from './server
 
 export { CODE };
 
-/** The server's code of an error, or undefined when it has none. Asked for exact values, the driver gives an Int32. */
+/** The server's code of an error, or undefined if it has none. With exact values, the driver returns an Int32. */
 export function serverCode(error: unknown): number | undefined {
   if (!(error instanceof MongoError) || error.code === undefined) return undefined;
   const code = Number(error.code);
@@ -31,22 +31,26 @@ export function serverCode(error: unknown): number | undefined {
 export interface DuplicateKey {
   /** Paths of the index. */
   readonly fields: readonly string[];
+  /** The values that it holds already, in the same order. */
+  readonly values: readonly unknown[];
   /** Which document of a bulk write, 0-based. */
   readonly index: number;
 }
 
-/** Tells whether a write failed on a unique index, and on which one. */
+/** Whether a write failed on a unique index, and on which one. */
 export function duplicateKey(error: unknown): DuplicateKey | undefined {
   if (serverCode(error) !== CODE.duplicateKey) return undefined;
   const first = error instanceof MongoBulkWriteError ? [error.writeErrors].flat()[0] : undefined;
   const details: unknown = first?.err ?? error;
   const pattern = details !== null && typeof details === 'object' && 'keyPattern' in details ? details.keyPattern : {};
-  return { fields: Object.keys(pattern ?? {}), index: first?.index ?? 0 };
+  const value = details !== null && typeof details === 'object' && 'keyValue' in details ? details.keyValue : {};
+  const fields = Object.keys(pattern ?? {});
+  return { fields, values: Object.values(value ?? {}), index: first?.index ?? 0 };
 }
 
 /**
- * The writes of an unordered bulk write that failed, when the others are known to have been made.
- * @throws the error when it says nothing about single writes, or that a majority did not acknowledge the others
+ * The failed writes of an unordered bulk write, if the others are known to have succeeded.
+ * @throws the error if it is not about single writes, or if a majority did not acknowledge the others
  */
 export function failuresOf(error: unknown): readonly WriteError[] {
   if (!(error instanceof MongoBulkWriteError)) throw error;
@@ -55,10 +59,7 @@ export function failuresOf(error: unknown): readonly WriteError[] {
   return failed;
 }
 
-/**
- * The refusal of a value that a unique index has already.
- * @param fields stored paths of the index
- */
+/** The error for a value that a unique index already contains. @param fields stored paths of the index */
 export function uniqueViolation(
   fields: readonly string[],
   cause: unknown,
@@ -66,7 +67,7 @@ export function uniqueViolation(
 ): MillraceError {
   const names = fields.map(wirePath);
   return new MillraceError('unique-violation', `${says} ${names.join(' and ')}`, {
-    faults: names.map((name) => ({
+    issues: names.map((name) => ({
       pointer: pointerOf(name),
       code: 'unique-violation',
       detail: 'This value must be unique in the collection',
@@ -82,51 +83,50 @@ function pointerOf(path: string): string {
 
 interface RefusingIndex {
   readonly name: string;
-  /** Stored paths; empty where the index holds all. */
+  /** Stored paths; empty if the index has all. */
   readonly fields: readonly string[];
 }
 
 const refusing = new WeakMap<Error, RefusingIndex>();
 
-/** Notes which index refused a write, for the words of the refusal. @param fields stored paths of the index */
+/** Records which index rejected a write, for the error message. @param fields stored paths of the index */
 export function noteRefusingIndex(error: Error, name: string, fields: readonly string[]): void {
   refusing.set(error, { name, fields });
 }
 
-/** The members of the index that refused a write, also after the error was translated; none if it was another error. */
+/** The fields of the index that rejected the write, also after the error was translated; none for another error. */
 export function refusedFields(error: unknown): readonly string[] {
   if (!(error instanceof Error)) return [];
   return refusing.get(error)?.fields ?? refusedFields(error.cause);
 }
 
-/** Turns any error of the driver, and the end of a deadline, into a Millrace error; others are returned as they are. */
+/** Turns any error of the driver, and an expired deadline, into a Millrace error; others are returned unchanged. */
 export function translateError(error: unknown): unknown {
-  // For many documents, the driver wraps the error that kept it from sending them; only the original error says what it
-  // is.
+  // For many documents, the driver wraps the error that prevented sending; only the original error has the type.
   if (error instanceof MongoBulkWriteError && error.errorResponse instanceof Error) {
     return translateError(error.errorResponse);
   }
-  if (isDeadline(error)) return told(UNREACHABLE, error);
-  if (isFull(error)) return told(UNWRITABLE, error);
+  if (isDeadline(error)) return reported(UNREACHABLE, error);
+  if (isFull(error)) return reported(UNWRITABLE, error);
   if (!(error instanceof MongoError)) return error;
   const unique = duplicateKey(error)?.fields ?? [];
-  // A second document with the same `_id` means something else to each operation.
+  // A second document with the same `_id` has a different meaning for each operation.
   if (unique.length > 0 && unique[0] !== '_id') return uniqueViolation(unique, error);
   const meaning = isAway(error) ? UNREACHABLE : meaningOf(serverCode(error), error.message);
-  return meaning === undefined ? error : told(meaning, error);
+  return meaning === undefined ? error : reported(meaning, error);
 }
 
-/** With the members of the index that refused the write, where it is known. */
+/** With the fields of the index that rejected the write, if known. */
 function withFields(error: MillraceError, { name, fields }: RefusingIndex): MillraceError {
   const { code, message } = error;
-  const faults = fields.map((path) => ({ pointer: pointerOf(path), code, detail: `It is in the index '${name}'` }));
+  const issues = fields.map((path) => ({ pointer: pointerOf(path), code, detail: `It is in the index '${name}'` }));
   return error.with({
-    message: `${message}: '${name}' on ${fields.map(wirePath).join(' and ') || 'all members'}`,
-    faults,
+    message: `${message}: '${name}' on ${fields.map(wirePath).join(' and ') || 'all fields'}`,
+    issues,
   });
 }
 
-function told({ code, message, hint, retryAfter }: Meaning, cause: unknown): MillraceError {
+function reported({ code, message, hint, retryAfter }: Meaning, cause: unknown): MillraceError {
   const error = new MillraceError(code, message, {
     ...(hint === undefined ? {} : { hint }),
     ...(retryAfter === undefined ? {} : { headers: { 'retry-after': String(retryAfter) } }),
@@ -137,19 +137,19 @@ function told({ code, message, hint, retryAfter }: Meaning, cause: unknown): Mil
 }
 
 /**
- * Whether a command was given up before it was sent (kernel/concurrency/deadline.ts). After it was sent, the driver
+ * Whether a command was abandoned before it was sent (kernel/concurrency/deadline.ts). After it was sent, the driver
  * throws an error of its own.
  */
 function isDeadline(error: unknown): boolean {
   return error instanceof DOMException && error.name === 'TimeoutError';
 }
 
-/** Whether the driver wrote beyond the end of its buffer, which is a little larger than what the database takes. */
+/** Whether the driver wrote beyond the end of its buffer, which is slightly larger than what the database accepts. */
 function isFull(error: unknown): boolean {
   return error instanceof RangeError && 'code' in error && error.code === 'ERR_OUT_OF_RANGE';
 }
 
-/** Whether the server was not reached, or went away before it answered. */
+/** Whether the server was unreachable, or disconnected before it replied. */
 function isAway(error: MongoError): boolean {
   return (
     error instanceof MongoNetworkError ||
@@ -164,15 +164,15 @@ function isAway(error: MongoError): boolean {
 }
 
 /**
- * Whether an error comes from the database, also after it was translated and reworded: inside a transaction, such an error has
- * ended it.
+ * Whether an error comes from the database, also after it was translated and reworded: such an error has ended a
+ * surrounding transaction.
  */
 export function isOfDatabase(error: unknown): boolean {
   if (error instanceof MongoError) return true;
   return error instanceof MillraceError && error.cause !== undefined && isOfDatabase(error.cause);
 }
 
-/** Runs one database operation and translates what it throws. */
+/** Runs one database operation and translates its errors. */
 export async function translated<T>(operation: () => Promise<T>): Promise<T> {
   try {
     return await operation();

@@ -1,7 +1,6 @@
 /**
  * A lease: the right of one process to do something alone for a short time, by the clock of the database server. It
- * only saves work: a process that holds it may be frozen and wake up late, so correctness must rest on unique keys
- * instead. Not here: what the holder does with it.
+ * only saves work: a holder may be frozen and wake up late, so correctness must rest on unique keys instead.
  */
 import type { Collection, Document } from 'mongodb';
 
@@ -21,13 +20,13 @@ export interface LeaseOptions {
   readonly owner: string;
   /** How long one grant lasts, in milliseconds. */
   readonly ttlMs?: number;
-  /** How often a held lease is renewed, in milliseconds. */
+  /** How often an acquired lease is renewed, in milliseconds. */
   readonly renewMs?: number;
   /** A monotonic clock in milliseconds. */
   readonly now?: () => number;
 }
 
-/** The holder of a lease, as the database has it. */
+/** The holder of a lease, as stored. */
 export interface LeaseState {
   readonly owner: string | null;
   readonly term: number;
@@ -38,10 +37,10 @@ export class Lease {
   readonly #options: Required<LeaseOptions>;
   #heldUntil = Number.NEGATIVE_INFINITY;
   #term = 0;
-  #madeAt = Number.NEGATIVE_INFINITY;
+  #createdAt = Number.NEGATIVE_INFINITY;
   #renewing: ReturnType<typeof setInterval> | undefined;
-  /** Ends when no request is under way. */
-  #asking: Promise<unknown> = Promise.resolve();
+  /** Ends when no request is in progress. */
+  #requesting: Promise<unknown> = Promise.resolve();
   #releases = 0;
 
   constructor(options: LeaseOptions) {
@@ -59,27 +58,27 @@ export class Lease {
   }
 
   /**
-   * Requests the lease once, or renews it; true when we hold it now. A held lease is renewed until released or lost.
+   * Requests or renews the lease once; true if we hold it now. An acquired lease is renewed until released or lost.
    * Throws the driver's errors.
    */
   acquire(): Promise<boolean> {
-    const asked = this.#ask();
-    this.#asking = Promise.allSettled([this.#asking, asked]).then(() => undefined);
-    return asked;
+    const requested = this.#request();
+    this.#requesting = Promise.allSettled([this.#requesting, requested]).then(() => undefined);
+    return requested;
   }
 
-  async #ask(): Promise<boolean> {
+  async #request(): Promise<boolean> {
     const releases = this.#releases;
     const { collection, id, owner, ttlMs, now } = this.#options;
-    // Repeated as long as nothing is granted: the document is gone when the collection has been dropped.
-    if (!this.held() && now() - this.#madeAt >= ttlMs) {
-      // Not an upsert below: $expr is refused in the filter of an upsert (error 224).
+    // Repeated until something is granted: a dropped collection has lost the document.
+    if (!this.held() && now() - this.#createdAt >= ttlMs) {
+      // Not an upsert below: the server rejects $expr in the filter of an upsert (error 224).
       await collection
         .updateOne({ _id: id }, { $setOnInsert: { owner: null, term: 0, until: new Date(0) } }, { upsert: true })
         .catch(ignoreDuplicate);
-      this.#madeAt = now();
+      this.#createdAt = now();
     }
-    const asked = now();
+    const requested = now();
     const mine = { $and: [{ $eq: ['$owner', owner] }, { $gte: ['$until', '$$NOW'] }] };
     const term = { $cond: [mine, '$term', { $add: ['$term', 1] }] };
     const until = { $add: ['$$NOW', ttlMs] };
@@ -96,21 +95,21 @@ export class Lease {
       await this.#giveBack();
       return false;
     }
-    this.#heldUntil = asked + ttlMs;
+    this.#heldUntil = requested + ttlMs;
     this.#term = granted.term;
     this.#renewing ??= setInterval(() => this.#renew(), this.#options.renewMs).unref();
     return true;
   }
 
   /**
-   * Gives the lease back, so that the next holder need not wait for its end. A request that is under way, such as a renewal,
-   * is waited for, because the database may grant it after the lease was given back.
+   * Releases the lease, so that the next holder need not wait for its end. It waits for a request in progress, such as
+   * a renewal, because the database may grant it after the release.
    */
   async release(): Promise<void> {
     const wasHeld = this.held();
     this.#releases += 1;
     this.#drop();
-    await this.#asking;
+    await this.#requesting;
     if (wasHeld) await this.#giveBack();
   }
 
@@ -119,7 +118,7 @@ export class Lease {
     await collection.updateOne({ _id: id, owner }, { $set: { until: new Date(0), owner: null } });
   }
 
-  /** The present holder of the lease. */
+  /** The current holder of the lease. */
   async state(): Promise<LeaseState | null> {
     return await this.#options.collection.findOne({ _id: this.#options.id }, { projection: { _id: 0 } });
   }

@@ -1,7 +1,7 @@
 /**
- * The schema version of the stored data, and the migrations that raise it. One row of `_settings` holds the version for
- * all three databases, the data folder and the bucket. It is in `<db>`, because only `<db>` cannot be lost: a restore of
- * `<db>` without its log must still say which form it has.
+ * The schema version of the stored data, and the migrations that raise it. One row of `_settings` has the version for
+ * all three databases, the data folder and the bucket. It is in `<db>`, because only `<db>` cannot be lost: a restore
+ * of `<db>` without its log must still have its version.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -9,10 +9,10 @@ import type { Db } from 'mongodb';
 import { SYSTEM_COLLECTIONS, type SystemCollection } from '../kernel/event-types.ts';
 import { CODE, serverCode } from './errors.ts';
 import { Lease } from './lease.ts';
+import { UnusableDatabase } from './startup-error.ts';
 import { ensureCollection, ITSELF, type OwnMeta, stamped } from './system-collection.ts';
-import { UnusableDatabase } from './unusable.ts';
 
-/** The three databases of an installation. */
+/** The three databases of an instance. */
 export interface MigrationDeps {
   readonly data: Db;
   readonly log: Db;
@@ -23,36 +23,36 @@ export interface MigrationDeps {
 export interface Migration {
   /** 1 for the first, then without gaps. */
   readonly version: number;
-  /** What it does, in kebab case; stored with the version. */
+  /** A kebab-case description; stored with the version. */
   readonly name: string;
   /**
    * Changes the stored data. It must be idempotent, because an interrupted step runs again from its beginning, and it
-   * must accept that nothing is stored: a new database runs all steps.
+   * must work without stored data: a new database runs all steps.
    */
   run(deps: MigrationDeps): Promise<void>;
 }
 
-/** The migrations in their order. A released step is never changed, only followed by another one. */
+/** The migrations in order. A released step is never changed, only followed by another one. */
 export const MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
     name: 'create-settings',
-    // With both states of a change from its first row on: the row of the version is in it.
+    // With both states of a change from its first row on: the version's row is in it.
     run: async ({ data }) => void (await ensureCollection(data, '_settings')),
   },
 ];
 
 export interface MigrateOptions {
-  /** All steps in their order; the version of the last one is the newest that the program knows. */
+  /** All steps in order; the version of the last one is the newest that the program knows. */
   readonly migrations?: readonly Migration[];
-  /** How long the lease outlives a process that was killed, in milliseconds. */
+  /** How long the lease outlives a killed process, in milliseconds. */
   readonly leaseMs?: number;
 }
 
 interface SchemaRow {
   _id: string;
   version: number;
-  /** The steps that have run, in their order. */
+  /** The completed steps, in order. */
   migrations: { version: number; name: string; at: Date }[];
   _meta: OwnMeta;
 }
@@ -61,13 +61,13 @@ const COLLECTION: SystemCollection = '_settings';
 const ID = 'schema';
 /** The collection of the log in which unreleased programs stored a version. */
 const UNRELEASED = 'format';
-/** How often a process looks whether another one has finished, in milliseconds. */
+/** How often a process checks whether another one has finished, in milliseconds. */
 const POLL_MS = 50;
 
 /**
- * Brings the stored data to the newest schema version that this program knows; one read when it has that version
+ * Migrates the stored data to the newest schema version that this program knows; one read if it has that version
  * already. One process runs the missing steps under a lease, and others wait for it.
- * @throws UnusableDatabase when the data is of a newer version or was written before versions were stored; nothing is
+ * @throws UnusableDatabase if the data is of a newer version or was written before versions were stored; nothing is
  * changed then
  */
 export async function migrate(deps: MigrationDeps, options: MigrateOptions = {}): Promise<void> {
@@ -84,7 +84,7 @@ export async function migrate(deps: MigrationDeps, options: MigrateOptions = {})
         await next.run(deps);
         await raiseVersion(deps, next);
       } else if (!(await lease.acquire())) await pause(POLL_MS);
-      // The version is read again under the lease: the former holder may have raised it.
+      // The version is read again under the lease: the previous holder may have raised it.
     }
   } finally {
     await lease.release();
@@ -93,7 +93,7 @@ export async function migrate(deps: MigrationDeps, options: MigrateOptions = {})
 
 const rowsOf = ({ data }: Pick<MigrationDeps, 'data'>) => data.collection<SchemaRow>(COLLECTION);
 
-/** The schema version of the stored data, 0 when there is none yet. */
+/** The schema version of the stored data, 0 if there is none yet. */
 async function storedVersion(deps: MigrationDeps, newest: number): Promise<number> {
   const database = deps.data.databaseName;
   const stored = await readVersion(deps);
@@ -104,7 +104,8 @@ async function storedVersion(deps: MigrationDeps, newest: number): Promise<numbe
         `this program knows ${newest}); update Millrace, or restore a backup from before the update.`,
     );
   }
-  // Read again after the collections: the version is stored before the first of them, maybe by another process just now.
+  // Read again after the collections: the version is stored before the first of them, perhaps by another process just
+  // now.
   if (!(await hasProductCollections(deps))) return 0;
   const now = await readVersion(deps);
   if (now !== null) return await storedVersion(deps, newest);

@@ -1,20 +1,19 @@
 /**
- * Connects to MongoDB: one client, the three databases, and the checks that the server can run Millrace at all. After a
- * change of primary the driver repeats single reads and writes once by itself; transactions.ts repeats transactions.
- * Not here: starting a server (embedded/), what is stored (the stores), errors (errors.ts).
+ * Connects to MongoDB: one client, the three databases, and the check that the server supports Millrace. After a change
+ * of primary the driver retries single reads and writes once by itself; transactions.ts repeats transactions.
  */
 import { type Db, MongoClient, MongoParseError } from 'mongodb';
 import './closed-sockets.ts';
 import { serverCode } from './errors.ts';
 import { migrate } from './migrations.ts';
 import { CODE } from './server-codes.ts';
-import { UnusableDatabase } from './unusable.ts';
+import { UnusableDatabase } from './startup-error.ts';
 
 export interface Mongo {
   readonly client: MongoClient;
-  /** Users' collections and what an owner may see; every change here is an event. */
+  /** Users' collections and system collections visible to administrators; every change here is an event. */
   readonly data: Db;
-  /** Machinery: log, leases, cursors, secrets. Never an event. */
+  /** Internal data: log, leases, cursors, secrets. Never an event. */
   readonly log: Db;
   /** The GridFS bucket. */
   readonly files: Db;
@@ -30,13 +29,13 @@ export interface MongoSettings {
   readonly url: string;
   /** Name of the data database. */
   readonly database: string;
-  /** The most connections; 64 by default. */
+  /** Maximum number of connections; 64 by default. */
   readonly maxPoolSize?: number;
 }
 
 /**
  * Connects and checks the server: a replica set or sharded cluster, MongoDB 6.0 or newer, not an imitation of it. Then
- * it brings the stored data to the schema version of this program.
+ * it migrates the stored data to the schema version of this program.
  * @throws UnusableDatabase with a line that says what to do
  */
 export async function openMongo(settings: MongoSettings): Promise<Mongo> {
@@ -75,7 +74,7 @@ function makeClient({ url, maxPoolSize = 64 }: MongoSettings): MongoClient {
       cause instanceof MongoParseError && /^options? [\w, ]+ (?:is|are) not supported$/.exec(cause.message);
     throw new UnusableDatabase(
       `MONGODB_URL cannot be read as a connection string${option ? `: ${option[0]}` : ''}. It must look like ` +
-        'mongodb://user:password@host:27017/?replicaSet=rs0, and in user and password %40 stands for @, %3A for :, ' +
+        'mongodb://user:password@host:27017/?replicaSet=rs0, and in user and password @ is written %40, : is written %3A, ' +
         '%2F for /, %25 for %.',
       { cause },
     );
@@ -83,8 +82,8 @@ function makeClient({ url, maxPoolSize = 64 }: MongoSettings): MongoClient {
 }
 
 /**
- * A sentence for a database that requires authentication, or does not let this user do what is needed; null for every
- * other failure. A missing right shows only when it is used: when the database is opened, or at the first steps after.
+ * A sentence for a database that requires authentication, or denies this user what is needed; null for every other
+ * failure. A missing privilege shows only on use: when the database is opened, or in the first steps after.
  */
 export function mayNot(cause: unknown, { url, database }: MongoSettings): UnusableDatabase | null {
   if (serverCode(cause) !== CODE.unauthorized) return null;
@@ -114,13 +113,13 @@ async function checkServer(client: MongoClient, url: string): Promise<Pick<Mongo
     const where = withoutPassword(url);
     if (serverCode(cause) === CODE.authenticationFailed) {
       throw new UnusableDatabase(
-        `The MongoDB at ${where} refuses the user or the password in MONGODB_URL. If the user is kept in another ` +
-          'database than admin, name that database with ?authSource=…',
+        `The MongoDB at ${where} rejects the user or the password in MONGODB_URL. If the user is stored in another ` +
+          'database than admin, specify it with ?authSource=…',
         { cause },
       );
     }
     const reason = cause instanceof Error ? ` (${cause.message})` : '';
-    throw new UnusableDatabase(`No MongoDB answers at ${where}${reason}. Is it running, and is MONGODB_URL right?`, {
+    throw new UnusableDatabase(`No MongoDB responds at ${where}${reason}. Is it running, and is MONGODB_URL correct?`, {
       cause,
     });
   });
@@ -146,7 +145,9 @@ async function checkServer(client: MongoClient, url: string): Promise<Pick<Mongo
   return { version, authenticated: authInfo.authenticatedUsers.length > 0 };
 }
 
-/** Only the addresses: user and password come before them, and options after them can hold passwords of a proxy. */
+/**
+ * Only hosts and ports: user and password come before them, and options after them can contain passwords of a proxy.
+ */
 function withoutPassword(url: string): string {
   return url.replace(/\/\/[^@/]*@/, '//').replace(/\?.*/, '');
 }

@@ -1,20 +1,20 @@
 /**
- * The names of collections. The only place that makes a `CollectionName`, so a name that reached a store is one a
- * client may use: internal collections (leading `_`) cannot be named by any route.
+ * Names of collections. Only this module creates a `CollectionName`, so every name in a store is one that clients may
+ * use: no route accepts internal collections (leading `_`).
  */
 import { pathParameter } from '../contract/parameters.ts';
 import { MillraceError } from '../kernel/errors.ts';
 
 declare const brand: unique symbol;
 
-/** The checked name of a collection of documents. */
+/** The validated name of a collection of documents. */
 export type CollectionName = string & { readonly [brand]: 'CollectionName' };
 
 const NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
-const RESERVED = new Set(['system', 'files', 'functions', 'events', 'admin', 'webhooks']);
+const RESERVED = new Set(['system']);
 
 const OTHERS =
-  'GET /admin/collections?reachable=false lists those that other programs store under other names. Such a collection can be renamed in the dashboard, or be shown under a name of the API by a view of the database';
+  'GET /admin/collections?reachable=false lists those that other programs store under other names. Such a collection can be renamed in the dashboard, or be exposed under a valid name by a view of the database';
 
 /** The parameter `:collection` of a path. */
 export const COLLECTION = pathParameter('collection', 'A letter, then up to 63 letters, digits, _ or -.', {
@@ -29,8 +29,8 @@ export function isCollectionName(text: string): text is CollectionName {
 }
 
 /**
- * The name of a collection that another program made and that no route takes, such as `shop.users`. Names that begin
- * with `_` or `system.` belong to the server and to the database.
+ * The name of a collection that another program created and that no route accepts, such as `shop.users`. Names that
+ * begin with `_` or `system.` belong to the server and to the database.
  */
 export type OtherName = string & { readonly [other]: 'OtherName' };
 
@@ -43,13 +43,13 @@ export function isOtherName(text: string): text is OtherName {
 
 /**
  * Checks a name that came from a client.
- * @throws MillraceError `invalid-name`
+ * @throws MillraceError `invalid-collection-name`
  */
 export function parseCollectionName(text: string): CollectionName {
   if (isCollectionName(text)) return text;
-  throw new MillraceError('invalid-name', `'${text.slice(0, 80)}' is not a name for a collection`, {
+  throw new MillraceError('invalid-collection-name', `'${text.slice(0, 80)}' is not a valid collection name`, {
     hint: RESERVED.has(text)
-      ? `The names ${[...RESERVED].join(', ')} are reserved`
+      ? `Reserved names: ${[...RESERVED].join(', ')}`
       : `A name is a letter followed by up to 63 letters, digits, _ or -. ${OTHERS}`,
   });
 }

@@ -1,7 +1,6 @@
 /**
- * The MongoDB server's error codes that Millrace knows, and the meaning of those that mean the same for every
- * operation. Source: `error_codes.yml` of MongoDB 6.0. Pure. Not here: the driver's own errors (errors.ts) and what a
- * recorder does about one (events/log/log-errors.ts).
+ * The MongoDB server's error codes that Millrace handles, and the meaning of those that mean the same for every
+ * operation. Source: `error_codes.yml` of MongoDB 6.0.
  */
 import type { ErrorCode } from '../kernel/errors.ts';
 
@@ -25,81 +24,81 @@ export const CODE = {
   noSuchTransaction: 251,
   /** OperationNotSupportedInTransaction */
   notInTransaction: 263,
-  /** CollectionUUIDMismatch: another collection, or none, has the name by now. */
+  /** CollectionUUIDMismatch: the name now belongs to another collection, or to none. */
   otherCollection: 361,
   duplicateKey: 11000,
   /** A value under a `2dsphere` index that is no geometry. */
   noGeoKeys: 16755,
   /** BackgroundOperationInProgressForNamespace: an index is being built. */
   indexBeingBuilt: 12587,
-  /** A step of an indexed path is a position in an array and a member's name at once. */
+  /** A step of an indexed path is an array index and a field name at once. */
   ambiguousPath: 16746,
 } as const;
 
-/** An error of the server in the words of the closed table. */
+/** An error of the server in terms of the closed table. */
 export interface Meaning {
   readonly code: ErrorCode;
   readonly message: string;
   readonly hint?: string;
-  /** When another try may help, in seconds. */
+  /** When a retry may succeed, in seconds. */
   readonly retryAfter?: number;
 }
 
 const TIMEOUT: Meaning = {
   code: 'query-timeout',
   message: 'The database did not finish in time',
-  hint: 'Narrow the filter, add an index, or ask for a page with limit',
+  hint: 'Narrow the filter, add an index, or request a page with limit',
   retryAfter: 1,
 };
 const TOO_LARGE: Meaning = {
   code: 'document-too-large',
-  message: 'The document is larger than the database can hold',
+  message: 'The document is larger than the database can store',
 };
 const AWAY: Meaning = {
   code: 'database-unavailable',
-  message: 'The database is not reachable at the moment',
+  message: 'The database is not reachable at present',
   retryAfter: 1,
 };
 const INTERRUPTED: Meaning = { ...AWAY, message: 'The database interrupted the operation' };
-const FULL: Meaning = { ...AWAY, message: 'The database cannot take more at the moment', retryAfter: 5 };
+const FULL: Meaning = { ...AWAY, message: 'The database cannot accept more at present', retryAfter: 5 };
 const NOT_INDEXABLE: Meaning = {
   code: 'unsupported-value',
-  message: 'An index of the collection cannot hold this document',
-  hint: 'An index may include only one array of each document',
+  message: 'An index of the collection cannot contain this document',
+  hint: 'An index can include only one array of each document',
 };
 const NOT_GEO: Meaning = {
   code: 'unsupported-value',
-  message: 'A geospatial index of the collection cannot hold this document',
+  message: 'A geospatial index of the collection cannot contain this document',
   hint: 'Send valid GeoJSON, such as {"type":"Point","coordinates":[13.4,52.5]}: longitude first, rings closed',
 };
 const LANGUAGE: Meaning = {
   code: 'unsupported-value',
-  message: 'The text index of the collection does not know the language of this document',
-  hint: 'A text index takes the language of a document from its member "language", or another one that the index names',
+  message: 'The text index of the collection does not support the language of this document',
+  hint: 'A text index takes the language of a document from its field "language", or from another one that the index specifies',
 };
 const NOT_HASHABLE: Meaning = {
   code: 'unsupported-value',
-  message: 'A hashed index of the collection cannot hold this document',
-  hint: 'The members of such an index cannot be arrays',
+  message: 'A hashed index of the collection cannot contain this document',
+  hint: 'The fields of such an index cannot be arrays',
 };
 const SORT: Meaning = {
-  code: 'sort-impossible',
+  code: 'unsupported-sort',
   message: 'A document has arrays under two of the sort keys',
-  hint: 'Sort by one field that holds arrays at most',
+  hint: 'Sort by at most one field that has arrays',
 };
 const MEMORY: Meaning = {
-  code: 'sort-impossible',
-  message: 'Sorting so many documents takes more memory than the database may use',
+  code: 'unsupported-sort',
+  message: 'Sorting so many documents requires more memory than the database is allowed to use',
   hint: 'Narrow the filter, or add an index on the sort keys',
 };
 const PATTERN: Meaning = {
   code: 'invalid-filter',
-  message: 'The filter searches one text for more than the database can handle',
-  hint: 'Look for shorter texts',
+  message: 'The filter searches one text for more than the database can process',
+  hint: 'Search for shorter texts',
 };
 const RULED_OUT: Meaning = {
   code: 'unsupported-value',
-  message: 'A rule of this collection in the database refuses the document',
+  message: 'A validation rule of this collection in the database rejects the document',
 };
 const READ_ONLY: Meaning = {
   code: 'forbidden',
@@ -112,11 +111,11 @@ const ALONE: Meaning = {
 };
 const TOO_MUCH: Meaning = {
   code: 'document-too-large',
-  message: 'The write is larger than the database can take at once',
+  message: 'The write is larger than the database accepts at once',
   hint: 'Write it in smaller parts',
 };
 
-/** Of geo fields under a `2d` index: no two numbers, out of its bounds, and other forms of wrong points. */
+/** Of geo fields under a `2d` index: not two numbers, out of its bounds, and other invalid points. */
 const CODES_OF_2D = [13026, 13027, 13068, 13654, 16804];
 /** Of a language that a text index does not know. */
 const CODES_OF_TEXT = [17261, 17262];
@@ -126,13 +125,13 @@ const CODES_OF_HASHED = [16766];
 const MEANINGS: readonly (readonly [meaning: Meaning, codes: readonly number[]])[] = [
   // MaxTimeMSExpired, NetworkInterfaceExceededTimeLimit, ExceededTimeLimit, TransactionExceededLifetimeLimitSeconds
   [TIMEOUT, [CODE.maxTimeExpired, 202, 262, 290]],
-  // BSONObjectTooLarge and its kin
+  // BSONObjectTooLarge and similar ones
   [TOO_LARGE, [10334, 17280, 17419, 17420]],
   // HostUnreachable, HostNotFound, NetworkTimeout, ShutdownInProgress, FailedToSatisfyReadPreference,
   // ReadConcernMajorityNotAvailableYet, PrimarySteppedDown, UserWritesBlocked, SocketException,
   // (Legacy)NotWritablePrimary, InterruptedAtShutdown, InterruptedDueToReplStateChange, NotPrimary…
   [AWAY, [6, 7, 89, 91, 133, 134, 189, 371, 9001, 10058, 10107, 11600, 11602, 13435, 13436]],
-  // WriteConcernFailed, UnknownReplWriteConcern, UnsatisfiableWriteConcern: too few members are there.
+  // WriteConcernFailed, UnknownReplWriteConcern, UnsatisfiableWriteConcern: too few members are available.
   [AWAY, [64, 79, 100]],
   // LockTimeout, CursorNotFound, LockBusy, ConflictingOperationInProgress, QueryPlanKilled, DatabaseDropPending,
   // RetryChangeStream, CursorKilled, SnapshotTooOld, SnapshotUnavailable, StaleChunkHistory, IndexBuildAborted,
@@ -166,7 +165,7 @@ const BY_CODE: ReadonlyMap<number, Meaning> = new Map(
 );
 
 /**
- * What an error of the server means; undefined if that depends on the operation, or the error is not known here.
+ * The meaning of a server error; undefined if that depends on the operation, or the error is unknown here.
  * @param text the server's message: some codes have several meanings
  */
 export function meaningOf(code: number | undefined, text: string): Meaning | undefined {
@@ -184,7 +183,7 @@ const KINDS: readonly (readonly [kind: string, codes: readonly number[]])[] = [
   ['hashed', CODES_OF_HASHED],
 ];
 
-/** The kind of index that refuses a document with this code; undefined for errors that are not about such an index. */
+/** The kind of index that rejects a document with this code; undefined for errors that are not about such an index. */
 export function refusingKind(code: number | undefined): string | undefined {
   return code === undefined ? undefined : KINDS.find(([, codes]) => codes.includes(code))?.[0];
 }

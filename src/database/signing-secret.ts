@@ -1,36 +1,36 @@
 /**
  * A shared secret that signs texts for clients, such as page cursors (HMAC), and that can be replaced at any time: the
  * old secret still verifies as long as a text that it signed may be valid. Encrypted before it is stored, like all
- * secrets (kernel/sealer.ts). Not here: what is signed, and the keys of tokens (auth/tokens/key-ring.ts).
+ * secrets (kernel/encryption.ts).
  */
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import type { Collection } from 'mongodb';
-import type { Sealer } from '../kernel/sealer.ts';
+import type { Encryption } from '../kernel/encryption.ts';
 import type { SigningKeys } from '../kernel/signing-keys.ts';
 import { translated } from './errors.ts';
 import type { Mongo } from './mongo.ts';
-import { contextOf, type SecretRow, secretText, sharedSecret } from './secrets.ts';
+import { contextOf, type SecretRow, secretText, sharedSecret } from './shared-secret.ts';
 
-/** After this time every process knows a new secret and verifies by it. Only then the secret begins to sign. */
+/** After this time every process knows a new secret and verifies by it. Only then the secret starts to sign. */
 const HAND_OVER_MS = 5_000;
-/** How far the clocks of processes may differ. */
+/** Maximum clock difference of processes. */
 const OVERLAP_MS = 60_000;
 const SECRET_BYTES = 32;
 
 export interface SigningSecretOptions {
   readonly mongo: Pick<Mongo, 'log'>;
-  /** What it is for, such as `cursors`. */
+  /** Its purpose, such as `cursors`. */
   readonly name: string;
-  /** How long what it signs is valid, in milliseconds. */
+  /** How long a signature is valid, in milliseconds. */
   readonly lifetimeMs: number;
-  readonly sealer: Sealer;
+  readonly encryption: Encryption;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 
 interface OldKey {
   readonly key: KeyObject;
-  /** When the last thing it signed is no longer valid, in milliseconds since 1970. */
+  /** When its last signature expires, in milliseconds since 1970. */
   readonly until: number;
 }
 
@@ -47,16 +47,16 @@ export class SigningSecret implements SigningKeys {
   }
 
   /**
-   * Reads the secret or makes it. A secret that is not sealed with the newest master key is sealed anew.
-   * @throws SealBroken without the master key that sealed it
+   * Reads or generates the secret. A secret that is not encrypted with the newest master key is encrypted again.
+   * @throws DecryptionError without the master key that encrypted it
    */
   async start(): Promise<void> {
-    const { mongo, name, sealer } = this.#options;
-    await sharedSecret(mongo, name, sealer);
+    const { mongo, name, encryption } = this.#options;
+    await sharedSecret(mongo, name, encryption);
     const { value, older = [] } = await this.reload();
-    if (!older.some((one) => sealer.isStale(one.value))) return;
-    const sealed = older.map((one) => ({ ...one, value: this.#sealed(this.#opened(one.value)) }));
-    await translated(() => this.#rows.updateOne({ _id: name, value }, { $set: { older: sealed } }));
+    if (!older.some((one) => encryption.isStale(one.value))) return;
+    const encrypted = older.map((one) => ({ ...one, value: this.#encrypted(this.#opened(one.value)) }));
+    await translated(() => this.#rows.updateOne({ _id: name, value }, { $set: { older: encrypted } }));
   }
 
   get signing(): KeyObject {
@@ -71,7 +71,7 @@ export class SigningSecret implements SigningKeys {
 
   /**
    * Replaces the secret by a new one.
-   * @param dropOld forgets the old secrets at once, so that everything they signed becomes invalid: for a leaked secret
+   * @param dropOld removes the old secrets at once, so that all their signatures become invalid: for a leaked secret
    */
   async rotate(dropOld: boolean): Promise<void> {
     const { name, now, lifetimeMs } = this.#options;
@@ -81,12 +81,12 @@ export class SigningSecret implements SigningKeys {
       const until = new Date(at + HAND_OVER_MS + lifetimeMs + OVERLAP_MS);
       const alive = older.filter((one) => one.until.getTime() > at);
       const next = {
-        value: this.#sealed(randomBytes(SECRET_BYTES)),
+        value: this.#encrypted(randomBytes(SECRET_BYTES)),
         signsFrom: new Date(at + HAND_OVER_MS),
-        older: dropOld ? [] : [{ value: this.#sealed(this.#opened(value)), until }, ...alive],
+        older: dropOld ? [] : [{ value: this.#encrypted(this.#opened(value)), until }, ...alive],
       };
       const { matchedCount } = await translated(() => this.#rows.updateOne({ _id: name, value }, { $set: next }));
-      // Otherwise another process has replaced it meanwhile.
+      // Otherwise another process has replaced it in between.
       done = matchedCount === 1;
     }
     await this.reload();
@@ -96,7 +96,7 @@ export class SigningSecret implements SigningKeys {
   async reload(): Promise<SecretRow> {
     const { name } = this.#options;
     const row = await translated(() => this.#rows.findOne({ _id: name }));
-    if (row === null) throw new Error(`The secret '${name}' is gone`);
+    if (row === null) throw new Error(`The secret '${name}' is missing`);
     this.#old = (row.older ?? []).map(({ value, until }) => ({ key: this.#key(value), until: until.getTime() }));
     this.#signsFrom = row.signsFrom?.getTime() ?? 0;
     this.#newest = this.#key(row.value);
@@ -108,12 +108,12 @@ export class SigningSecret implements SigningKeys {
   }
 
   #opened(value: SecretRow['value']): Buffer {
-    const { name, sealer } = this.#options;
-    return Buffer.from(sealer.open(secretText(value), contextOf(name)), 'base64');
+    const { name, encryption } = this.#options;
+    return Buffer.from(encryption.open(secretText(value), contextOf(name)), 'base64');
   }
 
-  #sealed(secret: Buffer): string {
-    const { name, sealer } = this.#options;
-    return sealer.seal(secret.toString('base64'), contextOf(name));
+  #encrypted(secret: Buffer): string {
+    const { name, encryption } = this.#options;
+    return encryption.encrypt(secret.toString('base64'), contextOf(name));
   }
 }

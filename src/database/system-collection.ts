@@ -1,6 +1,6 @@
 /**
- * What all system collections in `<db>` have in common: they keep both states of a change for their events, and each
- * document names in `_meta` the actor of its last change. Not here: their contents; secrets are in `<db>_log`.
+ * The base of all system collections in `<db>`: they keep both states of a change for their events, and each document
+ * has in `_meta` the actor of its last change.
  */
 import type { CollectionInfo, Db, IndexDescription } from 'mongodb';
 import type { SystemCollection } from '../kernel/event-types.ts';
@@ -8,25 +8,25 @@ import { CODE, serverCode, translated } from './errors.ts';
 
 const IMAGES = { enabled: true } as const;
 
-/** The actor of a change, as its event names it. */
+/** The actor of a change, as in its event. */
 export interface Stamp {
-  /** The principal, as `user:u1`; null when no principal requested the change. */
+  /** The principal, as `user:u1`; null if no principal requested the change. */
   readonly by: string | null;
-  /** Id of the request; null for what the program does by itself. */
+  /** Id of the request; null for background work. */
   readonly request: string | null;
 }
 
-/** How an actor is stored with its changes and named in events: `user:u1`. */
+/** The text of an actor in stored changes and events: `user:u1`. */
 export function actorText(kind: string, id: string): string {
   return `${kind}:${id}`;
 }
 
-/** The actor of a change that a request makes. */
+/** The actor of a change by a request. */
 export interface RequestStamp extends Stamp {
   readonly request: string;
 }
 
-/** What a document keeps of its last change. */
+/** The stored stamp of a document's last change. */
 export interface OwnMeta {
   readonly revision: number;
   readonly createdAt: Date;
@@ -37,15 +37,15 @@ export interface OwnMeta {
   readonly request: string | null;
 }
 
-/** What the program does by itself. */
+/** Background work of the program. */
 export const ITSELF: Stamp = { by: null, request: null };
 
 /**
- * Makes sure that a collection exists and keeps the state before and after each change for its events. One that does so
- * already is left alone: a needless `collMod` would be an event of its own.
- * @param lockMs how long switching the states on may wait for the locks of others, in milliseconds
- * @returns whether it was made now
- * @throws MongoServerError of `collMod`: 50 while others hold it, 12587 while an index is being built
+ * Creates a collection if missing, and enables pre- and post-images for its events. One that has them is left alone: a
+ * needless `collMod` would be an event of its own.
+ * @param lockMs how long enabling may wait for locks, in milliseconds
+ * @returns whether it was created now
+ * @throws MongoServerError of `collMod`: 50 while others hold the lock, 12587 while an index is being built
  */
 export async function ensureCollection(data: Db, name: string, lockMs?: number): Promise<boolean> {
   if (await keepsImages(data, name)) return false;
@@ -54,7 +54,7 @@ export async function ensureCollection(data: Db, name: string, lockMs?: number):
     return true;
   } catch (error) {
     if (serverCode(error) !== CODE.namespaceExists) throw error;
-    // It was there without images, or another process was faster.
+    // It existed without images, or another process was faster.
     if (await keepsImages(data, name)) return false;
     const limit = lockMs === undefined ? {} : { maxTimeMS: lockMs };
     await data.command({ collMod: name, changeStreamPreAndPostImages: IMAGES, ...limit });
@@ -67,7 +67,7 @@ async function keepsImages(data: Db, name: string): Promise<boolean> {
   return found?.options?.['changeStreamPreAndPostImages']?.enabled === true;
 }
 
-/** Makes sure that a collection of the system exists, keeps images and has its indexes. */
+/** Creates a system collection with images and indexes, as far as they are missing. */
 export async function makeOwnCollection(
   { data }: { readonly data: Db },
   name: SystemCollection,
@@ -85,7 +85,7 @@ export function newMeta({ by, request }: Stamp, now: Date): OwnMeta {
   return { revision: 1, createdAt: now, updatedAt: now, createdBy: who, updatedBy: who, by, request };
 }
 
-/** The `$set` of a change that leaves its stamp; increase `_meta.revision` with it. */
+/** The `$set` of a change that writes its stamp; increment `_meta.revision` with it. */
 export function stamped(
   { by, request }: Stamp,
   now: Date,
@@ -98,7 +98,7 @@ export function stamped(
   return { '_meta.updatedAt': now, '_meta.updatedBy': idOfActor(by), '_meta.by': by, '_meta.request': request };
 }
 
-/** The `$set` that leaves a stamp on a document which is deleted next; alone it is no event. */
+/** The `$set` that stamps a document which is deleted next; it is no event of its own. */
 export function stampedForDeletion({ by, request }: Stamp): {
   '_meta.by': string | null;
   '_meta.request': string | null;

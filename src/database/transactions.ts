@@ -1,8 +1,8 @@
 /**
- * Runs the few transactions of Millrace on a fixed set of sessions, and repeats one that failed for a passing reason,
- * such as a change of primary. Their ids are stored in `<db>_log.instances` under a lease. A process that is killed
- * inside a transaction locks its documents for about a minute; another process that sees the lease expire kills the
- * sessions, which frees the documents at once. Not here: what is written (the stores).
+ * Runs transactions on a fixed set of sessions, and repeats one that failed for a transient reason, such as a change of
+ * primary. The session ids are stored in `<db>_log.instances` under a lease. A process that is killed inside a
+ * transaction locks its documents for about a minute; another process that finds the lease expired kills the sessions,
+ * which releases the documents at once.
  */
 import { randomUUID } from 'node:crypto';
 import type { Binary, ClientSession, Collection } from 'mongodb';
@@ -15,7 +15,10 @@ const SESSIONS = 8;
 const MAX_WAITING = 1_000;
 const LEASE_MS = 5_000;
 const RENEW_MS = 1_500;
-/** A little longer than it takes to notice a dead process: until then we conflict with the documents that it locks. */
+/**
+ * Slightly longer than it takes to notice a dead process: until then transactions conflict with the documents that it
+ * locks.
+ */
 const PATIENCE_MS = LEASE_MS + RENEW_MS + 1_500;
 const MAX_DELAY_MS = 250;
 
@@ -25,7 +28,7 @@ interface Instance {
   until: Date;
 }
 
-/** Conflicts that a second run of the whole transaction resolves; 48 carries no label for it (measured on 6.0.5). */
+/** Conflicts that a second run of the whole transaction resolves; 48 has no label for it (measured on 6.0.5). */
 const CONFLICTS: ReadonlySet<number> = new Set([CODE.namespaceExists, CODE.writeConflict, CODE.noSuchTransaction]);
 
 export class Transactions {
@@ -43,7 +46,7 @@ export class Transactions {
     this.#instances = mongo.log.collection<Instance>('instances');
   }
 
-  /** Registers the sessions, frees what dead processes hold, and keeps doing both. */
+  /** Registers the sessions, releases locks of dead processes, and repeats both. */
   async start(): Promise<void> {
     this.#sessions = Array.from({ length: SESSIONS }, () => this.#mongo.client.startSession());
     this.#idle.push(...this.#sessions);
@@ -54,7 +57,7 @@ export class Transactions {
     }, RENEW_MS);
   }
 
-  /** Ends the sessions (and with them what is still open) and the registration. */
+  /** Ends the sessions (and with them open transactions) and the registration. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await this.#rounds;
@@ -65,7 +68,7 @@ export class Transactions {
   /**
    * Runs `work` in a transaction with majority write concern; the whole of it again when it met a passing conflict.
    * `work` must pass the session to every operation and must do nothing that a second run would do twice.
-   * @throws MillraceError `overloaded` when too many transactions wait for a session, `contention` when the conflict
+   * @throws MillraceError `overloaded` when too many transactions wait for a session, `write-conflict` when the conflict
    *   does not pass
    */
   async run<T>(work: (session: ClientSession) => Promise<T>): Promise<T> {
@@ -80,7 +83,7 @@ export class Transactions {
         }),
       );
     } catch (error) {
-      throw isConflict(error) && !(error instanceof MillraceError) ? contention(error) : error;
+      throw isConflict(error) && !(error instanceof MillraceError) ? writeConflict(error) : error;
     } finally {
       const next = this.#waiting.shift();
       if (next) next(session);
@@ -98,8 +101,8 @@ export class Transactions {
   }
 
   /**
-   * Renews the registration and frees what dead processes hold. One command does both as long as all are alive: it
-   * meets the expired ones too, leaves them as they are, and the server counts them among the matched.
+   * Renews the registration and finds dead processes. One command does both while all are alive: it also matches the
+   * expired ones, leaves them unchanged, and the server counts them among the matched.
    */
   async #round(): Promise<void> {
     const isMine = { $eq: ['$_id', this.#id] };
@@ -121,7 +124,7 @@ export class Transactions {
   }
 
   async #freeExpired(): Promise<void> {
-    // Not ourselves: a process that was held up since it renewed its lease is slow, not dead.
+    // Not ourselves: a process that was delayed since it renewed its lease is slow, not dead.
     const others = { _id: { $ne: this.#id }, $expr: { $lt: ['$until', '$$NOW'] } };
     const expired = await this.#instances.find(others).toArray();
     for (const instance of expired) {
@@ -143,19 +146,19 @@ async function attempt<T>(session: ClientSession, work: (session: ClientSession)
   }
 }
 
-function contention(cause: unknown): MillraceError {
-  return new MillraceError('contention', 'Other writers are changing the same documents', {
+function writeConflict(cause: unknown): MillraceError {
+  return new MillraceError('write-conflict', 'Other writers are changing the same documents', {
     headers: { 'retry-after': '1' },
     cause,
   });
 }
 
 /**
- * Whether a second run of the whole transaction may succeed; an error that was translated on its way still has what the
- * driver said as its cause.
+ * Whether a second run of the whole transaction may succeed; a translated error still has the driver's error as its
+ * cause.
  */
 export function isConflict(error: unknown): boolean {
-  if (error instanceof MillraceError) return error.code === 'contention' || isConflict(error.cause);
+  if (error instanceof MillraceError) return error.code === 'write-conflict' || isConflict(error.cause);
   const code = serverCode(error);
   const labelled =
     error instanceof Error && 'hasErrorLabel' in error && typeof error.hasErrorLabel === 'function'

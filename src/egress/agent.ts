@@ -1,38 +1,38 @@
 /**
- * The connections of outgoing calls, kept for the next call to the same server. Loads undici; egress.ts loads this file with
- * the first call. Not here: what may be called (target.ts, reach.ts), and the calls (egress.ts).
+ * Connections of outgoing calls, reused for the next call to the same server. Loads undici; egress.ts loads this file
+ * with the first call.
  */
 import { Agent, type Dispatcher, Pool } from 'undici';
+import type { AddressPolicy } from './address-policy.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 import { type AddressLookup, guardedConnector, systemLookup } from './connector.ts';
-import type { Reach } from './reach.ts';
 import { RepeatHandler } from './repeat.ts';
 
 export interface AgentOptions {
-  readonly reach: Reach;
-  /** Finds the addresses of names; the operating system does where it is undefined. */
+  readonly addressPolicy: AddressPolicy;
+  /** Resolves host names; the operating system does so where it is undefined. */
   readonly lookup: AddressLookup | undefined;
-  /** Connections to one server at one time. */
+  /** Simultaneous connections to one server. */
   readonly maxConnections: number;
-  /** Ends all connections. */
+  /** Closes all connections. */
   readonly end: AbortSignal;
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const MAX_HEADER_BYTES = 16_384;
-/** A connection is kept that long for the next call. Many servers close theirs after five seconds, some after two. */
-const KEPT_MS = 1_000;
+/** How long an idle connection is kept. Many servers close theirs after five seconds, some after two. */
+const RETENTION_MS = 1_000;
 
-/** @param options bodies of requests are texts or bytes, which can be sent again */
-export function openAgent({ reach, lookup = systemLookup, maxConnections, end }: AgentOptions): Agent {
+/** @param options request bodies are text or bytes, which can be sent again */
+export function openAgent({ addressPolicy, lookup = systemLookup, maxConnections, end }: AgentOptions): Agent {
   const options = {
-    connect: guardedConnector({ reach, lookup, timeoutMs: CONNECT_TIMEOUT_MS, end }),
-    // Otherwise the first connection by TLS is waited for before a second one is begun.
+    connect: guardedConnector({ addressPolicy, lookup, timeoutMs: CONNECT_TIMEOUT_MS, end }),
+    // Otherwise undici waits for the first TLS connection before it opens a second one.
     allowH2: false,
     maxHeaderSize: MAX_HEADER_BYTES,
-    keepAliveTimeout: KEPT_MS,
-    keepAliveMaxTimeout: KEPT_MS,
-    // egress.ts bounds the whole call with one clock.
+    keepAliveTimeout: RETENTION_MS,
+    keepAliveMaxTimeout: RETENTION_MS,
+    // egress.ts bounds the whole call with one timeout.
     headersTimeout: 0,
     bodyTimeout: 0,
   };
@@ -52,7 +52,7 @@ class RepeatingAgent extends Agent {
     return super.dispatch(options, new RepeatHandler(handler, () => this.#sendAnew(options, handler)));
   }
 
-  /** By a connection that is closed after the call. */
+  /** On a connection that is closed after the call. */
   #sendAnew(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
     const once = new Connection(String(options.origin), this.#options);
     once.dispatch(options, handler);

@@ -1,12 +1,13 @@
 /**
- * One connection of outgoing calls, which can tell whether it was used before and whether anything has arrived on it since.
+ * One connection of outgoing calls, which knows whether it was used before and whether anything has arrived on it
+ * since.
  */
 import type { Socket } from 'node:net';
 import { type buildConnector, Client, type Dispatcher } from 'undici';
 
-/** Takes note of the connection by which its request is made. */
+/** Records the connection of its request. */
 export interface ConnectionHandler extends Dispatcher.DispatchHandler {
-  /** Called before the request is sent, again when it is passed to another connection. */
+  /** Called before the request is sent, and again when it moves to another connection. */
   onConnection?(connection: Connection): void;
 }
 
@@ -29,7 +30,7 @@ export class Connection extends Client {
     });
   }
 
-  /** Bytes of responses that have arrived by the present connection, or the last one: 0 before the first response. */
+  /** Response bytes received on the current connection, or the last one: 0 before the first response. */
   get received(): number {
     return this.#socket?.bytesRead ?? 0;
   }

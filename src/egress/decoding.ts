@@ -1,34 +1,34 @@
 /**
- * Decodes the content encodings of responses (RFC 9110 section 8.4). Some servers compress although `accept-encoding` says
- * that they should not. Decoding streams, so that a small response cannot become a large one in memory.
+ * Decodes the content encodings of responses (RFC 9110 section 8.4); some servers compress despite `accept-encoding`.
+ * Decoding streams, so that a small response cannot become a large one in memory.
  */
 import { pipeline, Readable, type Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw, createZstdDecompress } from 'node:zlib';
 
 type Bytes = AsyncIterable<Buffer>;
 
-/** A response names one encoding; more than two are an attack. */
+/** A response has one encoding; more than two are an attack. */
 const MOST_ENCODINGS = 2;
 
 /** By the name of the encoding; the argument is the first byte of the content. */
 const DECODERS: Readonly<Record<string, (first: number) => Transform>> = {
   gzip: () => createGunzip(),
   'x-gzip': () => createGunzip(),
-  // Some servers send the bare format of RFC 1951, whose first byte never looks like the header of zlib.
+  // Some servers send the bare format of RFC 1951, whose first byte never looks like a zlib header.
   deflate: (first) => ((first & 0x0f) === 8 ? createInflate() : createInflateRaw()),
   br: () => createBrotliDecompress(),
   zstd: () => createZstdDecompress(),
 };
 
-/** A response whose content is not what its encoding says, or whose encoding is not known. */
+/** The content of a response does not match its encoding, or the encoding is unknown. */
 export class BrokenEncoding extends Error {
   override readonly name = 'BrokenEncoding';
 }
 
 /**
- * Decodes content. Its reader bounds it, because the result can be much larger than the content.
+ * Decodes content. The caller must bound the result, because it can be much larger than the content.
  * @param encodings the value of the header `content-encoding`
- * @throws BrokenEncoding at once for an encoding that is not known, and while reading; errors of the content itself
+ * @throws BrokenEncoding at once for an unknown encoding, and while reading; errors of the content itself
  */
 export function decoded(content: Bytes, encodings: string): Bytes {
   const names = encodings
@@ -39,7 +39,7 @@ export function decoded(content: Bytes, encodings: string): Bytes {
   if (names.length > MOST_ENCODINGS) throw new BrokenEncoding('The response has too many encodings');
   return names.reverse().reduce((bytes, name) => {
     const decoder = Object.hasOwn(DECODERS, name) ? DECODERS[name] : undefined;
-    if (decoder === undefined) throw new BrokenEncoding(`The encoding ${name.slice(0, 40)} is not known`);
+    if (decoder === undefined) throw new BrokenEncoding(`The encoding ${name.slice(0, 40)} is unknown`);
     return decodedBy(decoder, bytes);
   }, content);
 }
@@ -62,13 +62,13 @@ async function* decodedBy(decoder: (first: number) => Transform, content: Bytes)
     }
   }
   const output = decoder(first[0] ?? 0);
-  // What fails here fails the loop below, too.
+  // An error here also fails the loop below.
   pipeline(Readable.from(whole(), { objectMode: false }), output, () => undefined);
   try {
     yield* output;
   } catch (error) {
     if (failure !== undefined) throw failure;
-    throw new BrokenEncoding('The content is not what its encoding says', { cause: error });
+    throw new BrokenEncoding('The content does not match its encoding', { cause: error });
   } finally {
     output.destroy();
   }

@@ -1,28 +1,28 @@
 /**
- * Why a call to another server brought no answer: a closed list of kinds, which callers turn into their own verdicts. The
- * message names what was asked for and never an address that was found for it, so that it may be shown to an owner; what
- * happened in detail is the `cause`, for the log alone. Not here: what strangers are told (the routes).
+ * Why a call to another server got no response: a closed list of kinds, which callers map to their own errors. The
+ * message contains the requested host and never a resolved IP address, so that it may be shown to an administrator;
+ * details are in the `cause`, for the log only.
  */
 
 export type EgressKind =
-  /** The URL may not be called as it is written; the message says why. */
-  | 'refused-url'
-  /** The host has no address that may be reached. */
-  | 'blocked-address'
-  /** The name of the host is not known. */
+  /** The URL as written must not be called; the message says why. */
+  | 'blocked-url'
+  /** The host has no permitted IP address. */
+  | 'blocked-ip'
+  /** The host name does not resolve. */
   | 'unknown-host'
-  /** There was no connection, or it broke before the answer was complete. */
+  /** There was no connection, or it broke before the response was complete. */
   | 'unreachable'
-  /** The TLS certificate is not valid for the host, or TLS could not be agreed on. */
+  /** The TLS certificate is not valid for the host, or the TLS handshake failed. */
   | 'untrusted'
   | 'timeout'
-  /** The headers or the body are larger than the caller takes. */
-  | 'too-large'
-  /** A redirect, where the caller takes none. */
+  /** The headers or the body are larger than the caller accepts. */
+  | 'response-too-large'
+  /** A redirect, where the caller accepts none. */
   | 'redirected'
-  /** What came is no HTTP, or is encoded in a way that was not asked for. */
-  | 'malformed-answer'
-  /** Too many calls are under way, to this server or altogether. */
+  /** The response is not HTTP, or has an encoding that was not requested. */
+  | 'invalid-response'
+  /** Too many calls are in progress, to this server or in total. */
   | 'busy';
 
 export class EgressError extends Error {
@@ -35,26 +35,26 @@ export class EgressError extends Error {
   }
 }
 
-/** Codes of Node and undici, by what they mean here; every other error is `unreachable`. */
+/** Node and undici error codes by kind; every other error is `unreachable`. */
 const KINDS: readonly (readonly [RegExp, EgressKind])[] = [
   [/^(ENOTFOUND|EAI_AGAIN|EAI_NODATA|EAI_NONAME|ENODATA)$/, 'unknown-host'],
   [/^(ETIMEDOUT|UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT)$/, 'timeout'],
-  [/^UND_ERR_HEADERS_OVERFLOW$/, 'too-large'],
-  [/^(HPE_\w+|UND_ERR_RES_CONTENT_LENGTH_MISMATCH)$/, 'malformed-answer'],
+  [/^UND_ERR_HEADERS_OVERFLOW$/, 'response-too-large'],
+  [/^(HPE_\w+|UND_ERR_RES_CONTENT_LENGTH_MISMATCH)$/, 'invalid-response'],
   [/CERT|SELF_SIGNED|^UNABLE_TO_|^ERR_TLS_|^ERR_SSL_|^EPROTO$|^HOSTNAME_MISMATCH$/, 'untrusted'],
 ];
 
 const SENTENCES: Readonly<Record<EgressKind, string>> = {
-  'refused-url': 'may not be called',
-  'blocked-address': 'has no address that this server may call',
-  'unknown-host': 'is a host whose name is not known',
-  unreachable: 'did not answer',
+  'blocked-url': 'must not be called',
+  'blocked-ip': 'has no IP address that this server is allowed to call',
+  'unknown-host': 'is a host that cannot be resolved',
+  unreachable: 'did not respond',
   untrusted: 'has no valid TLS certificate for its name',
-  timeout: 'did not answer in time',
-  'too-large': 'answered with more than is read',
-  redirected: 'answered with a redirect, which is not followed',
-  'malformed-answer': 'answered with something that is not plain HTTP',
-  busy: 'is asked for too often at this moment',
+  timeout: 'did not respond in time',
+  'response-too-large': 'responded with too many bytes',
+  redirected: 'responded with a redirect, which is not followed',
+  'invalid-response': 'responded with something that is not plain HTTP',
+  busy: 'is requested too often at the moment',
 };
 
 /** The error of one kind about one server. */
@@ -62,16 +62,16 @@ export function egressError(kind: EgressKind, origin: string, cause?: unknown): 
   return new EgressError(kind, `${origin} ${SENTENCES[kind]}`, cause);
 }
 
-/** Gives an error of Node or undici its kind; one that has a kind stays as it is. */
+/** Maps an error of Node or undici to its kind; an EgressError stays as it is. */
 export function asEgressError(error: unknown, origin: string): EgressError {
   if (error instanceof EgressError) return error;
-  // undici's parser leaves its code out for some faults.
-  if (error instanceof Error && error.name === 'HTTPParserError') return egressError('malformed-answer', origin, error);
+  // undici's parser omits its code for some errors.
+  if (error instanceof Error && error.name === 'HTTPParserError') return egressError('invalid-response', origin, error);
   const code = codeOf(error);
   return egressError(KINDS.find(([codes]) => codes.test(code))?.[1] ?? 'unreachable', origin, error);
 }
 
-/** When several addresses were tried there is an error for each; the first one counts. */
+/** If several IP addresses failed there is an error for each; the first one counts. */
 function codeOf(error: unknown): string {
   if (error instanceof AggregateError) return codeOf(error.errors[0]);
   return error instanceof Error && 'code' in error ? String(error.code) : '';

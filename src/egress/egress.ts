@@ -1,45 +1,47 @@
 /**
- * The one way by which the program calls servers that its data names: identity providers now, and whatever an owner lets it
- * call later. It connects only to addresses that may be reached, follows no redirect, and bounds time, headers, body and the
- * number of calls. Not here: the database, the object store and the mail server. Settings name these, and the people that
- * set them run the machine.
+ * All calls to servers whose URLs come from stored data: identity providers, webhooks, functions. They connect only to
+ * permitted IP addresses, follow no redirect, and bound time, headers, body and the number of calls. URLs in settings
+ * are trusted: the operator of the machine wrote them.
  */
 import type { Agent, Dispatcher } from 'undici';
 import type { Mode } from '../kernel/config/config.ts';
-import { readAnswer } from './answer.ts';
+import { createAddressPolicy } from './address-policy.ts';
 import type { AddressLookup } from './connector.ts';
 import { asEgressError, EgressError, egressError } from './egress-error.ts';
-import { type PostAnswer, type PostRequest, post } from './post.ts';
-import { makeReach } from './reach.ts';
-import { readTarget, type TargetRules } from './target.ts';
+import { type PostRequest, type PostResponse, post } from './http-post.ts';
+import { readResponse } from './read-response.ts';
+import { readTarget, type TargetRules } from './url-policy.ts';
 
 export interface EgressOptions {
   readonly mode: Mode;
-  /** Networks that may be reached whatever they are, by http also: each an address or as `10.0.0.0/8`. */
+  /** Networks that may always be reached, also over http: each an IP address or as `10.0.0.0/8`. */
   readonly allow: readonly string[];
-  /** Finds the addresses of names; the operating system does where it is absent. */
+  /** Resolves host names; the operating system does so where it is absent. */
   readonly lookup?: AddressLookup;
 }
 
 export interface CallLimits {
-  /** Time for the whole call, in milliseconds, from the name that is looked up to the last byte of the body. */
+  /** Timeout of the whole call, in milliseconds, from the name lookup to the last byte of the body. */
   readonly timeoutMs?: number;
   /** Largest body, in bytes. */
   readonly maxBytes?: number;
-  /** Whose connections it takes: those of functions are apart, so that no function keeps anybody from signing in. */
+  /** Which connections it uses: functions have their own, so that no function can block sign-ins. */
   readonly pool?: 'calls' | 'functions';
 }
 
 const TIMEOUT_MS = 10_000;
 const MAX_BYTES = 1_048_576;
-/** Calls at one time, to one server and altogether: each may hold `maxBytes`, and a server that hangs shall stop no other. */
+/**
+ * Concurrent calls, to one server and in total: each may hold `maxBytes`, and a server that hangs must not block
+ * others.
+ */
 const MAX_CALLS_EACH = 32;
 const MAX_CALLS = 256;
-/** The same for functions, whose answers may be larger. */
+/** The same for functions, whose responses may be larger. */
 const MAX_FUNCTION_CALLS_EACH = 16;
 const MAX_FUNCTION_CALLS = 64;
 /**
- * The same for posts. All endpoints may be at one server, where one that hangs must keep no other from a connection; the caller
+ * The same for posts. All endpoints may be on one server, where one that hangs must not block the others; the caller
  * bounds the calls of each endpoint.
  */
 const MAX_POSTS = 768;
@@ -48,10 +50,10 @@ const MAX_TARGETS = 1_024;
 export class Egress {
   readonly #rules: TargetRules;
   readonly #lookup: AddressLookup | undefined;
-  /** Posts have connections of their own: a server that takes all of them must not keep anybody from signing in. */
+  /** Posts have their own connections: a server that occupies all of them must not block sign-ins. */
   readonly #agents = new Map<'calls' | 'functions' | 'posts', Promise<Agent>>();
   #posts = 0;
-  /** URLs of posts as they were read: the same ones are called again and again. */
+  /** Parsed URLs of posts: the same ones are called again and again. */
   readonly #targets = new Map<string, URL>();
   readonly #end = new AbortController();
   readonly #calls = {
@@ -60,23 +62,23 @@ export class Egress {
   };
 
   constructor({ mode, allow, lookup }: EgressOptions) {
-    this.#rules = { mode, allow, reach: makeReach(mode, allow) };
+    this.#rules = { mode, allow, addressPolicy: createAddressPolicy(mode, allow) };
     this.#lookup = lookup;
   }
 
   /**
-   * Whether a URL may be saved in order to be called later. What its name leads to is judged when it is called.
-   * @returns what is wrong with it, as the end of a sentence that begins with "The URL"; null when nothing is
+   * Whether a URL may be saved to be called later. Its IP address is checked when it is called.
+   * @returns the error, as the end of a sentence that begins with "The URL"; null when there is none
    */
   checkUrl(text: string): string | null {
     const target = readTarget(text, this.#rules);
-    return 'fault' in target ? target.fault : null;
+    return 'issue' in target ? target.issue : null;
   }
 
   /**
-   * Calls a URL and reads the whole answer. Takes what the `fetch` of browsers takes, besides: a redirect is given back as
-   * it is, or is an error where `redirect` is `error`; nothing is cached, and no cookie is kept.
-   * @throws EgressError when there is no answer; the reason of `init.signal` when that ends the call
+   * Calls a URL and reads the whole response. Takes the arguments of `fetch`, with these differences: a redirect is
+   * returned as it is, or is an error where `redirect` is `error`; nothing is cached, and no cookie is stored.
+   * @throws EgressError when there is no response; the reason of `init.signal` when that aborts the call
    */
   async fetch(url: string | URL, init: RequestInit = {}, limits: CallLimits = {}): Promise<Response> {
     const target = this.#target(typeof url === 'string' ? url : url.href);
@@ -87,7 +89,7 @@ export class Egress {
     const signal = init.signal ? AbortSignal.any([clock.signal, init.signal]) : clock.signal;
     try {
       const ended = new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
-      // undici ends a call that waits for its connection only when there is one.
+      // undici cannot abort a call that still waits for its connection.
       const response = await Promise.race([this.#call(target, { ...init, signal }, limits), ended]);
       if (init.redirect === 'error' && response.status >= 300 && response.status < 400) {
         throw egressError('redirected', origin);
@@ -103,9 +105,9 @@ export class Egress {
   }
 
   /**
-   * Calls a URL whose answer does not end, such as a stream of events. Nothing of it is bounded: only the signal, the server
-   * and `close` end it.
-   * @throws EgressError when there is no answer; the reason of the signal when that ends the call
+   * Calls a URL whose response does not end, such as a stream of events. Nothing of it is bounded: only the signal, the
+   * server and `close` end it.
+   * @throws EgressError when there is no response; the reason of the signal when that aborts the call
    */
   async follow(
     url: string,
@@ -114,7 +116,7 @@ export class Egress {
     const target = this.#target(url);
     try {
       const agent = await this.#connections('calls', MAX_CALLS_EACH);
-      const { statusCode, body } = await agent.request(await asked(target, { headers, signal }));
+      const { statusCode, body } = await agent.request(await requested(target, { headers, signal }));
       return { status: statusCode, body };
     } catch (error) {
       signal.throwIfAborted();
@@ -123,11 +125,11 @@ export class Egress {
   }
 
   /**
-   * Sends a request and reads the beginning of the answer, with little work for each: for deliveries, thousands a second.
-   * A redirect is given back as it is.
-   * @throws EgressError when there is no answer
+   * Sends a request and reads the beginning of the response, with little overhead: for deliveries, thousands a second.
+   * A redirect is returned as it is.
+   * @throws EgressError when there is no response
    */
-  async post(url: string, request: PostRequest): Promise<PostAnswer> {
+  async post(url: string, request: PostRequest): Promise<PostResponse> {
     const target = this.#targets.get(url) ?? this.#target(url);
     if (this.#targets.size >= MAX_TARGETS) this.#targets.clear();
     this.#targets.set(url, target);
@@ -142,7 +144,7 @@ export class Egress {
 
   #target(text: string): URL {
     const target = readTarget(text, this.#rules);
-    if ('fault' in target) throw new EgressError('refused-url', `The URL ${target.fault}`);
+    if ('issue' in target) throw new EgressError('blocked-url', `The URL ${target.issue}`);
     return target.url;
   }
 
@@ -153,35 +155,35 @@ export class Egress {
     underway.enter(origin);
     try {
       const agent = await this.#connections(pool, underway.mostEach);
-      return await readAnswer(await agent.request(await asked(url, init)), { origin, maxBytes });
+      return await readResponse(await agent.request(await requested(url, init)), { origin, maxBytes });
     } finally {
       underway.leave(origin);
     }
   }
 
-  /** Ends all calls that are under way. */
+  /** Aborts all calls in progress. */
   async close(): Promise<void> {
     this.#end.abort();
     for (const agent of this.#agents.values()) await (await agent).destroy();
   }
 
-  /** Made for the first call: most servers make none, and to load undici is a tenth of a start. */
+  /** Created for the first call: most servers make none, and loading undici is a tenth of a start. */
   #connections(kind: 'calls' | 'functions' | 'posts', maxConnections: number): Promise<Agent> {
     this.#end.signal.throwIfAborted();
     const known = this.#agents.get(kind);
     if (known !== undefined) return known;
-    const { reach } = this.#rules;
+    const { addressPolicy } = this.#rules;
     const agent = import('./agent.ts').then(({ openAgent }) =>
-      openAgent({ reach, lookup: this.#lookup, maxConnections, end: this.#end.signal }),
+      openAgent({ addressPolicy, lookup: this.#lookup, maxConnections, end: this.#end.signal }),
     );
     this.#agents.set(kind, agent);
     return agent;
   }
 }
 
-/** Calls under way, counted by origin. */
+/** Calls in progress, counted by origin. */
 class Underway {
-  /** To one server at one time. */
+  /** Concurrent calls to one server. */
   readonly mostEach: number;
   readonly #most: number;
   readonly #byOrigin = new Map<string, number>();
@@ -208,15 +210,15 @@ class Underway {
   }
 }
 
-/** The request as undici takes it. `Request` reads method, headers and every kind of body as the standard says. */
-async function asked(url: URL, init: RequestInit): Promise<Dispatcher.RequestOptions> {
+/** The request as undici takes it. `Request` parses method, headers and every kind of body as the standard says. */
+async function requested(url: URL, init: RequestInit): Promise<Dispatcher.RequestOptions> {
   const request = new Request(url, { ...init, signal: null });
   const headers = Object.fromEntries(request.headers);
   return {
     origin: url.origin,
     path: `${url.pathname}${url.search}`,
     method: request.method,
-    // GitHub refuses requests without a name. Some servers compress all the same (decoding.ts).
+    // GitHub rejects requests without a user agent. Some servers compress all the same (decoding.ts).
     headers: { 'user-agent': 'Millrace', ...headers, 'accept-encoding': 'identity' },
     body: request.body === null ? null : await request.bytes(),
     signal: init.signal ?? null,

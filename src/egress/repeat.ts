@@ -1,22 +1,22 @@
 /**
- * Repeats a request, once and at once, that was sent on a kept connection just when its server closed that. The server has
- * sent no byte of a response, and most probably never read the request (RFC 9112 section 9.3.1); browsers do the same. A request on
- * a new connection is not repeated.
+ * Retries a request once, immediately, that was sent on a kept connection just as its server closed it. The server has
+ * sent no byte of a response, and most probably never read the request (RFC 9112 section 9.3.1); browsers do the same.
+ * A request on a new connection is not retried.
  */
 import type { Dispatcher } from 'undici';
 import type { Connection, ConnectionHandler } from './connection.ts';
 
-/** Codes of Node and undici for a connection that the other side has closed or reset. */
+/** Node and undici error codes for a connection that the other side has closed or reset. */
 const CLOSED: ReadonlySet<string> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'ECONNABORTED', 'EPIPE']);
 
 export class RepeatHandler implements ConnectionHandler {
   readonly #handler: Dispatcher.DispatchHandler;
   readonly #repeat: () => void;
   #connection: Connection | null = null;
-  /** What had arrived by the connection before the request was sent. */
+  /** Bytes received on the connection before the request was sent. */
   #receivedBefore = 0;
 
-  /** @param repeat sends the request again, by a new connection, with the handler that was given here */
+  /** @param repeat sends the request again, on a new connection, with the given handler */
   constructor(handler: Dispatcher.DispatchHandler, repeat: () => void) {
     this.#handler = handler;
     this.#repeat = repeat;

@@ -1,13 +1,13 @@
 /**
- * Builds the event log of one process: log, tail, recorder, retention and feed, started in this order and stopped in
- * reverse. All readers of events get their parts from here. No behaviour of its own.
+ * Creates the event log of one process: log, tail, recorder, retention and feed, started in this order and stopped in
+ * reverse.
  */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Db, Document } from 'mongodb';
-import { Activity } from '../database/activity.ts';
-import { binary } from '../database/bson/raw.ts';
+import { Activity } from '../database/audit-events.ts';
+import { binary } from '../database/bson/raw-bson.ts';
 import { readOrdered } from '../database/bson/stored.ts';
 import { serverCode } from '../database/errors.ts';
 import { Lease } from '../database/lease.ts';
@@ -15,64 +15,64 @@ import { ITSELF } from '../database/system-collection.ts';
 import { FairSemaphore } from '../kernel/concurrency/fair-semaphore.ts';
 import type { Scope } from '../policies/scope.ts';
 import { EventLog } from './log/event-log.ts';
-import type { Note } from './log/note.ts';
+import type { LogCallback } from './log/log-callback.ts';
 import type { LogRow } from './log/row.ts';
 import { Tail } from './log/tail.ts';
+import { requireChanges } from './read/change-stream-support.ts';
 import { Consumer, type ConsumerOptions } from './read/consumer.ts';
 import { Feed } from './read/feed.ts';
-import { requireChanges } from './read/followable.ts';
 import { History } from './read/history.ts';
 import { Recorder } from './record/recorder.ts';
 import { Retention, type RetentionOptions } from './record/retention.ts';
 import { type EventState, eventState, inShort, type ShortState } from './state.ts';
 
-/** How long a start waits for a new log to begin, in milliseconds. */
+/** How long a start waits for the first row of a new log, in milliseconds. */
 const BEGIN_MS = 10_000;
-/** How many reads of the log by clients run at one time. Each may scan much of the log, and takes one connection. */
+/** Concurrent reads of the log by clients. Each may scan much of the log, and uses one connection. */
 const READERS = 4;
 /** How many of these for one client: a principal, or all anonymous clients of one network. */
 const READERS_OF_ONE = 2;
 /** How long reading the type of a collection may take, in milliseconds. */
 const LOOK_MS = 5_000;
 
-export interface EventParts {
+export interface EventServices {
   readonly log: EventLog;
   readonly tail: Tail;
   readonly recorder: Recorder;
   readonly feed: Feed;
   /** The events of single documents. */
   readonly history: History;
-  /** Limits the reads of the log by clients: feeds, and subscriptions that resume. One place for each read. */
+  /** Limits the reads of the log by clients: feeds, and subscriptions that resume. One permit for each read. */
   readonly readers: FairSemaphore;
   readonly retention: Retention;
-  /** Makes a durable reader. The caller starts and stops it. */
-  consumer(options: Pick<ConsumerOptions, 'name' | 'handle' | 'begin' | 'concerns' | 'tries'>): Consumer;
-  /** Adds the document as it is now to a row whose own documents were too large. Other rows stay as they are. */
+  /** Creates a durable reader. The caller starts and stops it. */
+  consumer(options: Pick<ConsumerOptions, 'name' | 'handle' | 'begin' | 'concerns' | 'attempts'>): Consumer;
+  /** Adds the current document to a row whose own documents were too large. Other rows stay unchanged. */
   completed(row: LogRow): Promise<LogRow>;
   /**
-   * True if this process records and has given its readers every change except those of about the last second. False
-   * does not mean that changes are late: when another process records, only that process knows.
+   * True if this process records and has passed every change to its readers, except those of about the last second.
+   * False does not mean that changes are late: if another process records, only that process knows.
    */
   upToDate(): boolean;
-  /** @throws MillraceError `forbidden` for a collection for which the database has no change events */
+  /** @throws MillraceError `forbidden` for a collection without change events */
   requireChanges(collection: string): Promise<void>;
-  state(scope: Scope<'read', 'admin'>): Promise<EventState>;
-  /** The same in short, without places and names: for the process itself. */
+  state(scope: Scope<'read', '_admin'>): Promise<EventState>;
+  /** A summary without collections and names, for metrics of the process. */
   inShort(): Promise<ShortState>;
   close(): Promise<void>;
 }
 
 export interface EventSettings extends Pick<RetentionOptions, 'maxAgeMs' | 'maxBytes'> {
-  readonly onNote?: Note;
+  readonly onLog?: LogCallback;
 }
 
-/** Opens and starts the event log. Throws UnusableLog when the log belongs to another database. */
-export async function openEvents(mongo: { data: Db; log: Db }, settings: EventSettings = {}): Promise<EventParts> {
-  const { onNote = () => {}, ...limits } = settings;
+/** Opens and starts the event log. Throws UnusableLog if the log belongs to another database. */
+export async function openEvents(mongo: { data: Db; log: Db }, settings: EventSettings = {}): Promise<EventServices> {
+  const { onLog = () => {}, ...limits } = settings;
   const owner = `${hostname()}/${randomUUID()}`;
   const log = new EventLog(mongo.log, mongo.data.databaseName);
   await log.open();
-  const tail = new Tail({ log, onNote });
+  const tail = new Tail({ log, onLog });
   const readers = new FairSemaphore(READERS, READERS_OF_ONE);
   await tail.start();
   const lease = new Lease({ collection: mongo.log.collection('lease'), id: 'log', owner });
@@ -80,22 +80,22 @@ export async function openEvents(mongo: { data: Db; log: Db }, settings: EventSe
     data: mongo.data,
     log,
     lease,
-    onNote,
+    onLog,
     onRows: (rows) => tail.take(rows),
     onRecording: (recording) => tail.suspend(recording),
     onRefused: (error) => {
-      // The server's message stays in the log of the program, because it holds the command.
+      // Only the program's log has the server's message, because it contains the command.
       const code = serverCode(error);
       const details = { recorder: owner, code: code === undefined ? null : String(code) };
-      new Activity(mongo).record('system.log.refused', details, ITSELF).catch((fault: unknown) => {
-        onNote('warn', 'The notice that recording is refused could not be stored', { fault: String(fault) });
+      new Activity(mongo).record('system.recorder.stopped', details, ITSELF).catch((issue: unknown) => {
+        onLog('warn', 'The event that recording has stopped could not be stored', { error: String(issue) });
       });
     },
     known: () => (tail.seen.number > 0 ? tail.seen : null),
   });
   recorder.start();
   await begun(log, recorder);
-  const retention = new Retention({ log, allowed: () => lease.held(), onNote, ...limits });
+  const retention = new Retention({ log, allowed: () => lease.held(), onLog, ...limits });
   retention.start();
   const state = () => eventState({ data: mongo.data, log, tail, recorder });
   return {
@@ -106,11 +106,11 @@ export async function openEvents(mongo: { data: Db; log: Db }, settings: EventSe
     history: new History(tail, log, readers),
     readers,
     retention,
-    consumer: (options) => new Consumer({ log, tail, allowed: () => lease.held(), onNote, ...options }),
+    consumer: (options) => new Consumer({ log, tail, allowed: () => lease.held(), onLog, ...options }),
     completed: async (row) => {
       if (!row.big || row.collection === null || row.key === null || row.operation === 'delete') return row;
-      const wanted: Document = { _id: { $eq: readOrdered(row.key).get('_id') } };
-      const now = await mongo.data.collection(row.collection).findOne(wanted, { raw: true });
+      const requested: Document = { _id: { $eq: readOrdered(row.key).get('_id') } };
+      const now = await mongo.data.collection(row.collection).findOne(requested, { raw: true });
       return { ...row, after: binary(now) };
     },
     upToDate: () => recorder.upToDate && tail.healthy,
@@ -126,8 +126,8 @@ export async function openEvents(mongo: { data: Db; log: Db }, settings: EventSe
 }
 
 /**
- * Waits for the first row of a new log, because changes before it would not be recorded. It does not wait for ever:
- * when the database cannot be followed, the process starts and reports that it is not ready.
+ * Waits for the first row of a new log, because earlier changes would not be recorded. The wait is limited: if the
+ * database cannot be followed, the process starts and reports that it is not ready.
  */
 async function begun(log: EventLog, recorder: Recorder): Promise<void> {
   const end = performance.now() + BEGIN_MS;

@@ -1,46 +1,45 @@
 /**
- * The routes of events: the long polls `/events`, for principals that may see all events, and `/api/{collection}/_changes`, for
- * the readers of one collection; and the history of one document. Not here: what a reader may see
- * (read/visible-row.ts).
+ * The routes of events: the long polls `/events`, for principals that may see all events, and
+ * `/api/{collection}/_changes`, for the readers of one collection; and the history of one document.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Document } from 'mongodb';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { type ClientPrincipal, clientOf } from '../auth/identity/principal.ts';
 import { parseCollectionName } from '../database/names.ts';
-import { inTurns } from '../kernel/concurrency/pauses.ts';
+import { inTurns } from '../kernel/concurrency/cooperative-yield.ts';
 import { bindingsOf } from '../policies/bindings.ts';
 import type { Policies } from '../policies/policies.ts';
-import { requireReadable } from '../policies/reach.ts';
+import type { Impersonation } from '../policies/revalidation/impersonation.ts';
 import type { Scope } from '../policies/scope.ts';
-import type { LookingAs } from '../policies/standing/looking-as.ts';
-import { bind } from '../query/evaluate/bind.ts';
+import { requireReadable } from '../policies/scope-filter.ts';
+import { bind } from '../query/evaluate/bind-variables.ts';
 import { costOf, isHeavy } from '../query/evaluate/cost.ts';
+import { FairYield } from '../query/evaluate/fair-yield.ts';
 import { compileMatch, type Match } from '../query/evaluate/match.ts';
-import { Turnstile } from '../query/evaluate/turnstile.ts';
 import { pathsOf } from '../query/filter.ts';
-import { FOLLOW_ALL, FOLLOW_CHANGES, HISTORY } from './event-operations.ts';
+import { FOLLOW_ALL, FOLLOW_CHANGES, HISTORY } from './event-openapi.ts';
 import { encodeEvent, eventDocument } from './log/event.ts';
+import { resourcesOfRow } from './log/event-visibility.ts';
 import { type LogRow, wholeBytes } from './log/row.ts';
-import { placesOfRow } from './log/row-audience.ts';
+import { hearable } from './read/event-access.ts';
 import type { Feed, FeedPage, PageQuery } from './read/feed.ts';
 import { parseChangesQuery, parseEventsQuery, parseHistoryQuery } from './read/feed-query.ts';
 import { feedReader } from './read/feed-reader.ts';
-import { hearable } from './read/hearing.ts';
 import type { History } from './read/history.ts';
-import { namedRow, visibleRow } from './read/visible-row.ts';
-import { wanting, wantsRow } from './read/wanted-types.ts';
+import { namedRow, visibleRow } from './read/redact-row.ts';
+import { wanting, wantsRow } from './read/type-patterns.ts';
 
 export interface EventRoutesOptions {
   readonly policies: Policies;
   readonly authenticator: Pick<Authenticator, 'authenticate' | 'onRevoked'>;
-  readonly lookingAs: LookingAs;
+  readonly impersonation: Impersonation;
   readonly events: {
     readonly feed: Feed;
     readonly history: History;
-    /** Adds the document as it is now to a row whose own documents were too large. */
+    /** Adds the current document to a row whose own documents were too large. */
     readonly completed: (row: LogRow) => Promise<LogRow>;
-    /** Refuses a collection for which the database has no change events. */
+    /** Rejects a collection without change events. */
     readonly requireChanges: (collection: string) => Promise<void>;
   };
 }
@@ -55,23 +54,22 @@ interface OnDocument {
 
 export async function eventRoutes(
   app: FastifyInstance,
-  { policies, authenticator, lookingAs, events }: EventRoutesOptions,
+  { policies, authenticator, impersonation, events }: EventRoutesOptions,
 ): Promise<void> {
   const { feed, history, completed, requireChanges } = events;
   const closing = new AbortController();
-  /** Gives turns to readers that scan much of the log, or use expensive filters on large documents. */
-  const turnstile = new Turnstile();
+  /** Yields for readers that scan much of the log, or use expensive filters on large documents. */
+  const fairYield = new FairYield();
   app.addHook('preClose', async () => closing.abort());
 
   /**
-   * True for a key that sees only the events of what policies let it read. False for a principal that may see all
-   * events.
+   * True for a key that sees only the events that policies allow. False for a principal that may see all events.
    * @throws MillraceError `not-authenticated`, `forbidden` for all other principals
    */
   function isLimited(principal: ClientPrincipal): boolean {
-    if (policies.find(principal, 'read', 'events') !== null) return false;
+    if (policies.find(principal, 'read', '_events') !== null) return false;
     if (principal.kind === 'key') return true;
-    policies.scope(principal, 'read', 'events');
+    policies.scope(principal, 'read', '_events');
     return false;
   }
 
@@ -82,11 +80,11 @@ export async function eventRoutes(
     query: Omit<PageQuery<T>, 'signal' | 'pick' | 'whose' | 'lane'>,
     pick: (row: LogRow, principal: ClientPrincipal) => Promise<T | null>,
   ): Promise<FeedPage<T>> {
-    const who = feedReader({ authenticator, lookingAs }, request, request.headers.authorization);
+    const who = feedReader({ authenticator, impersonation }, request, request.headers.authorization);
     try {
       const signal = ended(reply, closing.signal);
       const whose = clientOf(request.asker, request.ip);
-      const lane = turnstile.lane(request.socket);
+      const lane = fairYield.lane(request.socket);
       return await feed.page({ ...query, signal, whose, lane, pick: async (row) => pick(row, await who.now()) });
     } finally {
       who.end();
@@ -94,9 +92,9 @@ export async function eventRoutes(
   }
 
   app.get('/events', { config: FOLLOW_ALL }, async (request, reply) => {
-    const { types: asked, filter, ...query } = parseEventsQuery(request.url);
-    const types = asked ?? ['*'];
-    const turn = () => turnstile.pass(request.socket);
+    const { types: requested, filter, ...query } = parseEventsQuery(request.url);
+    const types = requested ?? ['*'];
+    const turn = () => fairYield.pass(request.socket);
     // Checked before anything is read.
     if (isLimited(request.principal)) hearable(policies, request.principal, types);
     const wants = wanting(types);
@@ -104,7 +102,7 @@ export async function eventRoutes(
     const matchOf = (principal: ClientPrincipal): Match =>
       compileMatch(bind(filter, bindingsOf(principal, new Date())).filter);
     let tests = { by: request.principal, match: matchOf(request.principal) };
-    /** The event of a row as it is seen, if the filter lets it pass. */
+    /** The event of a redacted row, if the filter matches. */
     const passed = async (row: LogRow, principal: ClientPrincipal): Promise<Buffer | null> => {
       if (cost === 0) return encodeEvent(row);
       if (tests.by !== principal) tests = { by: principal, match: matchOf(principal) };
@@ -114,21 +112,21 @@ export async function eventRoutes(
     };
     const page = await pageFor(request, reply, { ...query, refuseGap: () => false }, async (row, principal) => {
       if (!wantsRow(wants, row)) return null;
-      if (!isLimited(principal) && !placesOfRow(row).includes('admin:accounts'))
+      if (!isLimited(principal) && !resourcesOfRow(row).includes('_admin:accounts'))
         return await passed(await completed(row), principal);
-      const named = namedRow(row, (place) => policies.find(principal, 'read', place));
+      const named = namedRow(row, (resource) => policies.find(principal, 'read', resource));
       if (named === null || !wantsRow(wants, named.row)) return null;
       const whole = await completed(named.row);
       const seen = await visibleRow(whole, named.scope, null, turn);
       return seen && (await passed(seen, principal));
     });
-    return answer(reply, page, 'events');
+    return response(reply, page, 'events');
   });
 
   app.get<OnCollection>('/api/:collection/_changes', { config: FOLLOW_CHANGES }, async (request, reply) => {
     const { filter, ...query } = parseChangesQuery(request.url);
     const name = parseCollectionName(request.params.collection);
-    /** The Scope as it is now: policies may change while a reader waits. */
+    /** The current Scope: policies may change while a reader waits. */
     const scopeOf = (principal: ClientPrincipal): Scope<'read'> => {
       const scope = policies.scope(principal, 'read', name);
       requireReadable(scope, pathsOf(filter));
@@ -138,26 +136,28 @@ export async function eventRoutes(
     await requireChanges(name);
     const now = new Date();
     const cost = costOf(filter);
-    const turn = () => turnstile.pass(request.socket);
+    const turn = () => fairYield.pass(request.socket);
     const matchOf = (principal: ClientPrincipal): Match =>
       compileMatch(bind(filter, bindingsOf(principal, now)).filter);
-    let asked = { by: request.principal, match: matchOf(request.principal) };
+    let requested = { by: request.principal, match: matchOf(request.principal) };
     const gap = (row: LogRow) => row.operation === 'gap';
     const page = await pageFor(request, reply, { ...query, refuseGap: gap }, async (row, principal) => {
-      // A collection that another one is renamed to loses its documents, and no other row says so.
+      // A collection that is the target of a rename loses its documents, and no other row says so.
       if (row.collection !== name && row.to !== name) return null;
-      if (asked.by !== principal) asked = { by: principal, match: matchOf(principal) };
+      if (requested.by !== principal) requested = { by: principal, match: matchOf(principal) };
       const scope = scopeOf(principal);
-      const named = namedRow(row, (place) => (place === name ? scope : policies.find(principal, 'read', place)));
+      const named = namedRow(row, (resource) =>
+        resource === name ? scope : policies.find(principal, 'read', resource),
+      );
       if (named === null) return null;
       const whole = await completed(named.row);
-      const { match } = asked;
+      const { match } = requested;
       const isLong = isHeavy(cost, wholeBytes(whole));
-      const asks = isLong ? (state: Document) => inTurns(() => match(state), turn) : match;
-      const seen = await visibleRow(whole, named.scope, cost === 0 ? null : asks, turn);
+      const requests = isLong ? (state: Document) => inTurns(() => match(state), turn) : match;
+      const seen = await visibleRow(whole, named.scope, cost === 0 ? null : requests, turn);
       return seen && encodeEvent(seen);
     });
-    return answer(reply, page, 'changes');
+    return response(reply, page, 'changes');
   });
 
   app.get<OnDocument>('/api/:collection/:id/_history', { config: HISTORY }, async (request, reply) => {
@@ -166,8 +166,8 @@ export async function eventRoutes(
     const scope = policies.scope(request.principal, 'read', collection);
     await requireChanges(collection);
     const whose = clientOf(request.asker, request.ip);
-    const lane = turnstile.lane(request.socket);
-    const turn = () => turnstile.pass(request.socket);
+    const lane = fairYield.lane(request.socket);
+    const turn = () => fairYield.pass(request.socket);
     const pick = async (row: LogRow) => {
       const seen = await visibleRow(await completed(row), scope, null, turn);
       return seen && encodeEvent(seen);
@@ -178,11 +178,11 @@ export async function eventRoutes(
 }
 
 /** Sends a page of a feed. */
-function answer(reply: FastifyReply, { items, position }: FeedPage<Buffer>, name: string): FastifyReply {
+function response(reply: FastifyReply, { items, position }: FeedPage<Buffer>, name: string): FastifyReply {
   return send(reply.header('millrace-position', position), name, items, { position });
 }
 
-/** Sends events, which are JSON already, and another member after them. */
+/** Sends events, which are JSON already, and another field after them. */
 function send(reply: FastifyReply, name: string, items: readonly Buffer[], last: object): FastifyReply {
   const listed = items.flatMap((item, index) => (index === 0 ? [item] : [COMMA, item]));
   const end = Buffer.from(`],${JSON.stringify(last).slice(1)}`);
@@ -192,7 +192,7 @@ function send(reply: FastifyReply, name: string, items: readonly Buffer[], last:
 
 const COMMA = Buffer.from(',');
 
-/** Aborts when the client goes away or the server closes. */
+/** Aborts when the client disconnects or the server closes. */
 function ended(reply: FastifyReply, closing: AbortSignal): AbortSignal {
   const gone = new AbortController();
   reply.raw.once('close', () => gone.abort());

@@ -1,6 +1,6 @@
 /**
- * The state of the event log for an operator: which process records, the newest row, the lag of readers, and how long a
- * pause of recording the oplog would cover. It only reads.
+ * Reads the state of the event log for an operator: the recording process, the newest row, the lag of readers, and how
+ * long a pause of recording the oplog would cover.
  */
 import type { Db, Document } from 'mongodb';
 import type { EventLog } from './log/event-log.ts';
@@ -10,9 +10,9 @@ import type { Recorder } from './record/recorder.ts';
 
 export interface EventState {
   readonly recorder: {
-    /** What the recorder of this process does. */
+    /** The state of this process's recorder. */
     readonly status: string;
-    readonly fault: string | null;
+    readonly error: string | null;
     /** The process that holds the lease in the whole deployment. */
     readonly holder: string | null;
     readonly term: number | null;
@@ -28,7 +28,7 @@ export interface EventState {
   };
   readonly tail: { readonly position: string; readonly behind: number; readonly following: boolean };
   readonly consumers: readonly { readonly name: string; readonly position: string; readonly behind: number }[];
-  /** The span of the oplog, in seconds; null where we may not read it. */
+  /** The span of the oplog, in seconds; null without access to it. */
   readonly oplogSeconds: number | null;
 }
 
@@ -74,7 +74,7 @@ export async function eventState({ data, log, tail, recorder }: Watched): Promis
   return {
     recorder: {
       status: recorder.state.status,
-      fault: recorder.state.fault,
+      error: recorder.state.error,
       holder,
       term: lease?.term ?? null,
       until: lease?.until.toISOString() ?? null,
@@ -113,7 +113,7 @@ async function oplogSpan(data: Db): Promise<number | null> {
     const span = (await at(-1)) - (await at(1));
     return Number.isFinite(span) ? span : null;
   } catch {
-    // Reading `local` needs a right that an application's user often lacks.
+    // An application's database user often lacks the right to read `local`.
     return null;
   }
 }

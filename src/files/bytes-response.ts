@@ -1,7 +1,4 @@
-/**
- * The answer to a request for a file's bytes: its status, headers and range. Pure. Not here: sending the bytes
- * (routes.ts).
- */
+/** The response to a request for a file's bytes: status, headers and range. Pure. */
 import { MillraceError } from '../kernel/errors.ts';
 import { type ConditionHeaders, evaluateConditions, preconditionFailed, rangeAllowed } from './conditions.ts';
 import { parseRange } from './range.ts';
@@ -11,16 +8,14 @@ import { cleanName, contentDisposition } from './upload/file-name.ts';
 import { isInline, servedType } from './upload/media-type.ts';
 
 /**
- * What a browser may do with a file that it opens as a page: show it, and nothing else. No script runs, and the sandbox
- * gives the page an origin of its own, so it cannot reach this server's cookies or storage.
+ * Content security policy for a file opened as a page: no scripts, and an opaque origin, so that it cannot reach this server's
+ * cookies or storage.
  */
 const SANDBOX = "default-src 'none'; img-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox";
-/**
- * Chromium fetches media with the origin of the page, which a sandbox does not allow (tried). Scripts stay forbidden.
- */
+/** Chromium fetches media with the origin of the page, which a sandbox does not allow (tested). Scripts stay forbidden. */
 const PLAYER = "default-src 'none'; media-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'none'";
 
-export interface BytesAnswer {
+export interface BytesResponse {
   readonly status: 200 | 206 | 304;
   readonly headers: Readonly<Record<string, string | number>>;
   /** What to send; undefined for no body. */
@@ -28,11 +23,11 @@ export interface BytesAnswer {
 }
 
 /**
- * Plans the answer to a GET or HEAD of a file's bytes.
+ * Plans the response to a GET or HEAD of a file's bytes.
  * @throws MillraceError `precondition-failed`, `range-not-satisfiable`
  */
-export function answerBytes(method: string, headers: ConditionHeaders, file: StoredFile): BytesAnswer {
-  // Some names did not come in by an upload: if the file's name is hidden, the name in the signed address is used.
+export function responseBytes(method: string, headers: ConditionHeaders, file: StoredFile): BytesResponse {
+  // Some names did not come in by an upload: if the file's name is hidden, the name in the signed URL is used.
   const name = cleanName(file.name);
   const validators = { etag: fileTag(file), lastModified: file.createdAt };
   const always = {
@@ -47,8 +42,8 @@ export function answerBytes(method: string, headers: ConditionHeaders, file: Sto
   if (condition === 'failed') throw preconditionFailed(validators);
   const typed = { ...always, 'content-type': servedType(file) };
   // Ranges are defined for GET alone (RFC 9110 section 14.2).
-  const asked = method === 'GET' && rangeAllowed(headers, validators) ? headers['range'] : undefined;
-  const range = parseRange(Array.isArray(asked) ? asked.join(', ') : asked, file.size);
+  const requested = method === 'GET' && rangeAllowed(headers, validators) ? headers['range'] : undefined;
+  const range = parseRange(Array.isArray(requested) ? requested.join(', ') : requested, file.size);
   if (range === 'unsatisfiable') {
     throw new MillraceError('range-not-satisfiable', `The file has ${file.size} bytes`, {
       headers: { 'content-range': `bytes */${file.size}`, 'accept-ranges': 'bytes' },

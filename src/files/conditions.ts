@@ -1,21 +1,21 @@
 /**
- * Conditional requests for the bytes of a file (RFC 9110 section 13). Pure. The bytes of a file never change, so its
- * entity tag is the strong one of their SHA-256, and its date is when it was stored. Not here: Range itself (range.ts).
+ * Conditional requests for the bytes of a file (RFC 9110 section 13). Pure. The bytes of a file never change, so its entity tag
+ * is strong and derived from their SHA-256, and its date is the upload time.
  */
 import { isSameTag } from '../kernel/entity-tags.ts';
 import { MillraceError } from '../kernel/errors.ts';
 
-/** What conditions are compared with. */
+/** The validators that conditions are compared with. */
 export interface Validators {
-  /** Entity tag with its quotes; empty for a file that may not be read: it equals no tag, and is never sent. */
+  /** Entity tag with its quotes; empty for a file that the client cannot read: it equals no tag, and is never sent. */
   readonly etag: string;
   readonly lastModified: Date;
 }
 
-/** The request's headers that matter here, by lower-case name. */
+/** The request's conditional headers, by lower-case name. */
 export type ConditionHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-/** `proceed`: answer as if unconditional. The others name the status to answer with instead. */
+/** `proceed`: respond as if unconditional. The others name the response status. */
 export type Condition = 'proceed' | 'not-modified' | 'failed';
 
 /** Evaluates the four preconditions in the order of section 13.2.2, for GET and HEAD. */
@@ -36,7 +36,7 @@ export function evaluateConditions(headers: ConditionHeaders, validators: Valida
 
 /**
  * Checks the conditions of a write; `If-Modified-Since` does not apply to writes (section 13.1.3).
- * @param validators those of the file, null when there is none
+ * @param validators those of the file, null if there is none
  * @throws MillraceError `precondition-failed`
  */
 export function requireConditions(headers: ConditionHeaders, validators: Validators | null): void {
@@ -47,7 +47,7 @@ export function requireConditions(headers: ConditionHeaders, validators: Validat
   }
 }
 
-/** @param validators of the file as it is, which the error carries; null when there is no file */
+/** @param validators of the current file, for the error; null if there is no file */
 export function preconditionFailed(validators: Validators | null): MillraceError {
   return new MillraceError('precondition-failed', 'The file does not meet the condition of the request', {
     headers: validators === null || validators.etag === '' ? {} : { etag: validators.etag },
@@ -55,8 +55,8 @@ export function preconditionFailed(validators: Validators | null): MillraceError
 }
 
 /**
- * True if a Range may be used in view of If-Range (section 13.1.5): the strong tag is equal, or the date is exactly the
- * one we gave. Otherwise the client may hold other bytes, such as compressed ones, and gets the whole file.
+ * Whether If-Range allows a Range (section 13.1.5): the strong tag is equal, or the date equals Last-Modified. Otherwise the
+ * client may hold other bytes, such as compressed ones, and gets the whole file.
  */
 export function rangeAllowed(headers: ConditionHeaders, validators: Validators): boolean {
   const ifRange = text(headers['if-range']);
@@ -66,7 +66,7 @@ export function rangeAllowed(headers: ConditionHeaders, validators: Validators):
   return since !== undefined && seconds(since) === seconds(validators.lastModified);
 }
 
-/** True if a list of entity tags, or `*`, names a tag. */
+/** Whether a list of entity tags, or `*`, matches a tag. */
 function lists(header: string, etag: string): boolean {
   if (header.trim() === '*') return true;
   const tags = header.match(/(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g) ?? [];

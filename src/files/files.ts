@@ -1,60 +1,59 @@
 /**
- * What can be done with files. Every operation takes a Scope. A file exists from the commit of its document until that
- * document is deleted. Its bytes are written before and removed after, protected by a mark. Not here: HTTP (routes.ts),
- * bytes (stores/), the database's language (store.ts).
+ * Operations on files. Each takes a Scope. A file exists from the commit of its document until that document is deleted. Its
+ * bytes are written before and removed after, protected by an entry of the upload journal.
  */
 import type { Readable } from 'node:stream';
 import { actorOf, type Principal, quotaIdOf } from '../auth/identity/principal.ts';
 import { idFromText } from '../database/json/ids.ts';
 import type { Transactions } from '../database/transactions.ts';
 import { resume } from '../kernel/concurrency/closable-iterator.ts';
-import { mapInTurns } from '../kernel/concurrency/pauses.ts';
+import { mapInTurns } from '../kernel/concurrency/cooperative-yield.ts';
 import type { DiskSpace } from '../kernel/disk-space.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import type { SigningKeys } from '../kernel/signing-keys.ts';
 import { SYSTEM_ONLY } from '../policies/fields/field-rules.ts';
-import { fieldsInTurns, grantsInTurns, toDatabaseFilter } from '../policies/reach.ts';
-import { reachedOf } from '../policies/reached.ts';
+import { reachedOf } from '../policies/recheck-in-memory.ts';
+import type { Revalidation } from '../policies/revalidation/revalidation.ts';
 import { readerOf, readingOne, type Scope } from '../policies/scope.ts';
-import type { StandingRights } from '../policies/standing/standing-rights.ts';
+import { fieldsInTurns, grantsInTurns, toDatabaseFilter } from '../policies/scope-filter.ts';
 import type { Query } from '../query/parse/query.ts';
 import type { Hold, Quotas } from '../quotas/quotas.ts';
 import { type ConditionHeaders, requireConditions } from './conditions.ts';
-import { type FileList, type FileListingParts, listFiles } from './listing.ts';
+import { type FileList, type FileListingDeps, listFiles } from './listing.ts';
 import type { ByteRange, FileStore } from './stores/file-store.ts';
 import { fileTag, fromRaw, keyFromText, type StoredFile, type StoredUpload, toDocument } from './upload/file.ts';
-import { type Expected, type Part, type TakenUploads, takeBack, takeIn } from './upload/intake.ts';
-import type { UploadMarks } from './upload/upload-marks.ts';
+import { type Expected, type Part, takeBack, takeIn, type UploadBatch } from './upload/multipart-upload.ts';
+import type { UploadJournal } from './upload/upload-journal.ts';
 import { toVisibleFile, type VisibleFile } from './visible-file.ts';
 
-export interface FilesParts extends FileListingParts {
-  readonly marks: UploadMarks;
+export interface FilesDeps extends FileListingDeps {
+  readonly marks: UploadJournal;
   readonly transactions: Transactions;
   /** Every store that may hold files, by name. */
   readonly fileStores: ReadonlyMap<string, FileStore>;
-  /** Where new files go. */
+  /** The store for new files. */
   readonly current: FileStore;
   readonly maxFileBytes: number;
-  /** The space that the embedded database has, if that is the database. */
+  /** The free space of the embedded database, if it stores the bytes. */
   readonly space?: DiskSpace | undefined;
-  /** The quotas on what a principal uploads, if there are any. */
+  /** The upload quotas of principals, if there are any. */
   readonly quotas?: Quotas | undefined;
-  /** Sign addresses of files. */
-  readonly addressKeys: SigningKeys;
+  /** Keys for signed URLs. */
+  readonly signedUrlKeys: SigningKeys;
   readonly now?: () => Date;
 }
 
 /** The request of an upload. */
 export interface UploadRequest {
   readonly request: string;
-  readonly rights: Pick<StandingRights, 'check'>;
+  readonly rights: Pick<Revalidation, 'check'>;
 }
 
 export class Files {
-  readonly #parts: FilesParts;
+  readonly #deps: FilesDeps;
 
-  constructor(parts: FilesParts) {
-    this.#parts = parts;
+  constructor(deps: FilesDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -62,7 +61,7 @@ export class Files {
    * @param parts the parts of the body as they arrive, stored while they are read
    * @param request its id, for events, and the rights it began with, which must still hold when it commits
    * @throws MillraceError as `takeIn`; `forbidden` when no grant reaches such a file; `quota-exceeded`;
-   *   `storage-full`; `upload-expired`; as the rights' `check`
+   *   `storage-full`; `upload-timeout`; as the rights' `check`
    */
   async upload(
     scope: Scope<'create'>,
@@ -70,10 +69,10 @@ export class Files {
     expected: Expected,
     { request, rights }: UploadRequest,
   ): Promise<readonly VisibleFile[]> {
-    const intake = { ...this.#parts, fileStore: this.#parts.current };
-    this.#parts.space?.requireRoom();
+    const intake = { ...this.#deps, fileStore: this.#deps.current };
+    this.#deps.space?.requireRoom();
     const creator = quotaIdOf(scope.principal);
-    await this.#parts.quotas?.requireRoomForFile(creator);
+    await this.#deps.quotas?.requireRoomForFile(creator);
     const delivery = await takeIn(parts, expected, intake);
     const keys = delivery.drafts.map(({ key }) => key);
     const { files, documents } = this.#toFiles(scope, delivery, request);
@@ -82,9 +81,9 @@ export class Files {
     try {
       const granted = await mapInTurns(documents, (document) => grantsInTurns(scope, document));
       if (granted.some((grants) => grants.length === 0)) {
-        throw new MillraceError('forbidden', 'No policy allows you to create this file');
+        throw new MillraceError('forbidden', 'No policy allows creating this file');
       }
-      hold = await this.#parts.quotas?.hold(creator, request, { files: keys.length, bytes });
+      hold = await this.#deps.quotas?.hold(creator, request, { files: keys.length, bytes });
       await rights.check();
     } catch (error) {
       hold?.release();
@@ -92,16 +91,16 @@ export class Files {
       throw error;
     }
     try {
-      await this.#parts.transactions.run(async (session) => {
-        await this.#parts.marks.commit(intake.fileStore.name, keys, session);
-        await this.#parts.store.insertMany(documents, session);
+      await this.#deps.transactions.run(async (session) => {
+        await this.#deps.marks.commit(intake.fileStore.name, keys, session);
+        await this.#deps.store.insertMany(documents, session);
       });
     } catch (error) {
       hold?.release();
       throw error;
     } finally {
-      // When the commit failed its outcome may be unknown: the sweep looks at the database and finds out.
-      for (const key of keys) this.#parts.marks.letGo(intake.fileStore.name, key);
+      // The outcome of a failed commit may be unknown: orphan cleanup checks the database.
+      for (const key of keys) this.#deps.marks.letGo(intake.fileStore.name, key);
     }
     const { reader } = scope;
     return mapInTurns(files.entries(), async ([index, file]) => {
@@ -117,93 +116,92 @@ export class Files {
     return await toVisibleFile(readerOf(scope), raw);
   }
 
-  /** A file by a signed address, which is valid for any client that has it. @throws MillraceError `file-not-found` */
+  /** A file by a signed URL, which is valid for any client that has it. @throws MillraceError `file-not-found` */
   getSigned(principal: Principal, id: string): Promise<VisibleFile> {
     return this.get(readingOne(principal, idFromText(id)), id);
   }
 
-  /** The keys that sign addresses. */
-  get addressKeys(): SigningKeys {
-    return this.#parts.addressKeys;
+  /** The keys that sign URLs. */
+  get signedUrlKeys(): SigningKeys {
+    return this.#deps.signedUrlKeys;
   }
 
   /**
-   * What a query finds among the files of a Scope, after the first batch has been read.
+   * The result of a query on the files of a Scope, after the first batch was read.
    * @throws MillraceError `unknown-parameter`, `cursor-mismatch`, `query-timeout`
    */
   async list(scope: Scope<'read'>, query: Query): Promise<FileList> {
-    const list = await listFiles(scope, query, this.#now(), this.#parts);
+    const list = await listFiles(scope, query, this.#now(), this.#deps);
     return { ...list, batches: resume(await list.batches.next(), list.batches) };
   }
 
   /**
    * Opens the bytes of a file that `get` found.
-   * @throws MillraceError `file-store-unavailable`, also when the file lies in a store that is not configured
+   * @throws MillraceError `file-store-unavailable`, also when the store of the file is not configured
    */
   async open({ key, size, store }: StoredFile, range?: ByteRange): Promise<Readable> {
-    const fileStore = this.#parts.fileStores.get(store);
+    const fileStore = this.#deps.fileStores.get(store);
     if (fileStore !== undefined) return fileStore.read(key, size, range);
-    throw new MillraceError('file-store-unavailable', 'The file lies in a store that is not configured', {
-      cause: new Error(`Store ${store} is not in MILLRACE_FILES`),
+    throw new MillraceError('file-store-unavailable', 'The store of the file is not configured', {
+      cause: new Error(`Store ${store} is not in MILLRACE_FILE_STORAGE`),
     });
   }
 
   /**
-   * Deletes a file: its document at once, its bytes directly afterwards or by the sweep.
-   * @param conditions headers that may hold conditions on the file
+   * Deletes a file: its document immediately, its bytes directly afterwards or by orphan cleanup.
+   * @param conditions headers with conditions on the file
    * @throws MillraceError `file-not-found`, `forbidden` when it may be read and not deleted, `precondition-failed`
    */
   async remove(scope: Scope<'delete'>, id: string, request: string, conditions: ConditionHeaders = {}): Promise<void> {
     const raw = await this.#find(scope, id);
     const readable = scope.reader !== null && (await this.#find(scope.reader, id)) !== null;
     if (raw === null) {
-      if (readable) throw new MillraceError('forbidden', 'No policy allows you to delete this file');
+      if (readable) throw new MillraceError('forbidden', 'No policy allows deleting this file');
       requireConditions(conditions, null);
       throw notFound(id);
     }
-    this.#parts.space?.requireRoomToDelete();
+    this.#deps.space?.requireRoomToDelete();
     const file = fromRaw(raw);
     const { key, store, createdAt } = file;
     requireConditions(conditions, { etag: readable ? fileTag(file) : '', lastModified: createdAt });
-    await this.#parts.marks.hold(store, key);
+    await this.#deps.marks.hold(store, key);
     try {
-      // A file that was moved meanwhile is deleted at its new place; if it was deleted meanwhile, it is not found
-      // there.
-      if (!(await this.#parts.store.remove(file, actorOf(scope.principal), request))) {
+      // If it was moved meanwhile, retry in its new store; if it was deleted meanwhile, it is not found there.
+      if (!(await this.#deps.store.remove(file, actorOf(scope.principal), request))) {
         await this.remove(scope, id, request, conditions);
         return;
       }
-      await this.#parts.fileStores.get(store)?.remove(key);
-      if (this.#parts.fileStores.has(store)) await this.#parts.marks.settle(store, key);
+      await this.#deps.fileStores.get(store)?.remove(key);
+      if (this.#deps.fileStores.has(store)) await this.#deps.marks.settle(store, key);
     } catch (error) {
       if (error instanceof MillraceError && error.code === 'file-store-unavailable') return;
       throw error;
     } finally {
-      this.#parts.marks.letGo(store, key);
+      this.#deps.marks.letGo(store, key);
     }
   }
 
   async #find(scope: Scope, id: string): Promise<Uint8Array | null> {
     const key = keyFromText(id);
-    const found = key === undefined ? null : await this.#parts.store.findRaw(key, toDatabaseFilter(scope));
+    const found = key === undefined ? null : await this.#deps.store.findRaw(key, toDatabaseFilter(scope));
     return found && ((await reachedOf(scope, [found]))[0] ?? null);
   }
 
   #now(): Date {
-    return this.#parts.now?.() ?? new Date();
+    return this.#deps.now?.() ?? new Date();
   }
 
-  #toFiles({ principal }: Scope<'create'>, { drafts, customs }: TakenUploads, request: string) {
+  #toFiles({ principal }: Scope<'create'>, { drafts, metadataFields }: UploadBatch, request: string) {
     const createdAt = this.#now();
     const createdBy = principal.kind === 'anonymous' ? null : principal.id;
-    const store = this.#parts.current.name;
+    const store = this.#deps.current.name;
     const files = drafts.map(
       (draft: StoredUpload, index): StoredFile => ({
         ...draft,
         store,
         createdAt,
         createdBy,
-        custom: customs[index] ?? null,
+        metadata: metadataFields[index] ?? null,
       }),
     );
     return { files, documents: files.map((file) => toDocument(file, principal, request)) };

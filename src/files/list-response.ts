@@ -1,11 +1,8 @@
-/**
- * The answer with a list of files: one JSON array, written as fast as the client reads, with the headers for the next
- * page. Not here: what is in the list (listing.ts).
- */
+/** The response with a list of files: one JSON array, streamed as fast as the client reads, with headers for the next page. */
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
-import { begun, boundedChunks } from '../kernel/answers/chunks.ts';
-import type { LongAnswer } from '../policies/standing/long-answers.ts';
+import { begun, boundedChunks } from '../kernel/streaming/chunks.ts';
+import type { StreamedResponse } from '../policies/revalidation/streamed-responses.ts';
 import { cutTo } from '../query/evaluate/field-tree.ts';
 import { type Fields, treeOf } from '../query/evaluate/fields.ts';
 import { pageLinks } from '../query/page/page-links.ts';
@@ -13,7 +10,7 @@ import type { FileList } from './listing.ts';
 import type { FileResource } from './upload/file.ts';
 import type { VisibleFile } from './visible-file.ts';
 
-/** The members of a resource that `fields` asks for. */
+/** The fields of a resource that `fields` selects. */
 export function show(resource: Partial<FileResource>, fields: Fields | null): object {
   if (fields === null) return resource;
   const { id, ...others } = resource;
@@ -21,18 +18,18 @@ export function show(resource: Partial<FileResource>, fields: Fields | null): ob
   return _id === undefined ? shown : { id: _id, ...shown };
 }
 
-/** Memory of a long list of files, in bytes: one batch as it is stored, as objects and as JSON. */
+/** Memory of a long list of files, in bytes: one batch as stored, as objects and as JSON. */
 const LIST_BYTES = 4 * 1_048_576;
 
 export interface FilesShape {
   readonly resource: (file: VisibleFile) => object;
-  /** Bytes of the whole answer at most. */
+  /** Maximum bytes of the response. */
   readonly most: number;
-  /** Begins an answer that is sent over some time and holds this many bytes in memory until then. */
-  readonly begin: (bytes: number) => LongAnswer;
+  /** Starts a streamed response that holds this many bytes in memory until it ends. */
+  readonly begin: (bytes: number) => StreamedResponse;
 }
 
-/** Sends a list. The next page's address stands in `Link` (RFC 8288), and its bare cursor in `Millrace-Next`. */
+/** Sends a list. The next page's URL is in `Link` (RFC 8288), and its cursor in `Millrace-Next`. */
 export async function sendFiles(reply: FastifyReply, list: FileList, shape: FilesShape): Promise<FastifyReply> {
   const { next, count, batches } = list;
   const links = pageLinks(reply.request.url, list);
@@ -50,7 +47,7 @@ export async function sendFiles(reply: FastifyReply, list: FileList, shape: File
       throw error;
     }
   }
-  // Fastify would read the whole list only to throw it away.
+  // Fastify would read the whole list only to discard it.
   void batches.return(undefined);
   // An empty stream: without a body, Fastify would send a length of 0.
   return reply.send(Readable.from([]));

@@ -1,19 +1,18 @@
 /**
- * Lists of files: turns a query and a Scope into database reads. Without `limit` a list is a stream of all files; with
- * it, a keyset page that a signed cursor continues. Queries can use the members of a FileResource, and nothing else
- * that a document holds. Not here: the query language (query/) and how a resource is written (file.ts).
+ * Lists of files: turns a query and a Scope into database reads. Without `limit` a list is a stream of all files; with it, a
+ * keyset page that a signed cursor continues. Queries can use only the fields of a FileResource.
  */
 import type { Document } from 'mongodb';
 import { readStored } from '../database/bson/stored.ts';
 import type { ClosableIterator } from '../kernel/concurrency/closable-iterator.ts';
-import { mapInTurns } from '../kernel/concurrency/pauses.ts';
+import { mapInTurns } from '../kernel/concurrency/cooperative-yield.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import type { SigningKeys } from '../kernel/signing-keys.ts';
 import { bindingsOf } from '../policies/bindings.ts';
-import { databaseDecides, joinedFilter, requireReadable, requireShown } from '../policies/reach.ts';
-import { countReached, pageOfReached, reachedOf } from '../policies/reached.ts';
+import { countReached, pageOfReached, reachedOf } from '../policies/recheck-in-memory.ts';
 import type { Scope } from '../policies/scope.ts';
-import { bind } from '../query/evaluate/bind.ts';
+import { databaseDecides, joinedFilter, requireReadable, requireShown } from '../policies/scope-filter.ts';
+import { bind } from '../query/evaluate/bind-variables.ts';
 import { pathsOf } from '../query/filter.ts';
 import { decodeCursor, encodeCursor } from '../query/page/cursor.ts';
 import {
@@ -25,22 +24,22 @@ import {
   type PagePosition,
   requestPage,
 } from '../query/page/page.ts';
-import { type Query, questionOf } from '../query/parse/query.ts';
+import { type Query, queryOf } from '../query/parse/query.ts';
 import type { FileDocuments } from './store.ts';
-import { STORED_MEMBERS } from './upload/file.ts';
+import { STORED_FIELDS } from './upload/file.ts';
 import { toVisibleFile, type VisibleFile } from './visible-file.ts';
 
-/** Files in batches, and where a page goes on. */
+/** Files in batches, and the cursors. */
 export interface FileList {
   readonly batches: ClosableIterator<readonly VisibleFile[]>;
-  /** Cursors; null where there is no further page, or the list is no page. */
+  /** Cursors; null without a further page, or if the list is not paged. */
   readonly next: string | null;
   readonly prev: string | null;
-  /** How many files the filter finds, when the query asks. */
+  /** The number of files that match the filter, if the query requests it. */
   readonly count: number | null;
 }
 
-export interface FileListingParts {
+export interface FileListingDeps {
   readonly store: FileDocuments;
   readonly queryTimeoutMs: number;
   readonly listTimeoutMs: number;
@@ -53,41 +52,40 @@ export async function listFiles(
   scope: Scope<'read'>,
   query: Query,
   now: Date,
-  parts: FileListingParts,
+  deps: FileListingDeps,
 ): Promise<FileList> {
-  requireMembers(query);
+  requireFields(query);
   requireReadable(scope, [...pathsOf(query.filter), ...query.sort.map(({ path }) => path)]);
   if (query.fields?.mode === 'include') requireShown(scope, query.fields.paths);
-  const { store, listTimeoutMs, cursorKeys } = parts;
+  const { store, listTimeoutMs, cursorKeys } = deps;
   const filter = joinedFilter(bind(query.filter, bindingsOf(scope.principal, now)).filter, scope);
-  const count = query.count === 'none' ? null : await countFiles(scope, filter, parts);
+  const count = query.count === 'none' ? null : await countFiles(scope, filter, deps);
   if (query.limit === null) {
     const options = { ...orderOf(query.sort), skip: query.skip, maxTimeMS: listTimeoutMs };
     return { batches: files(scope, store.list(filter, options)), next: null, prev: null, count };
   }
-  const question = questionOf('files', query);
-  const position =
-    query.cursor === null ? null : decodeCursor(cursorKeys.verifying, question, query.cursor, readStored);
-  const page = await readPage(scope, query, query.limit, filter, position, parts);
-  const written = (at: PagePosition | null) => (at === null ? null : encodeCursor(cursorKeys.signing, question, at));
+  const spec = queryOf('files', query);
+  const position = query.cursor === null ? null : decodeCursor(cursorKeys.verifying, spec, query.cursor, readStored);
+  const page = await readPage(scope, query, query.limit, filter, position, deps);
+  const written = (at: PagePosition | null) => (at === null ? null : encodeCursor(cursorKeys.signing, spec, at));
   return { batches: files(scope, [page.documents]), next: written(page.next), prev: written(page.prev), count };
 }
 
-/** A member that is not shown must not be found out by filtering or sorting either. */
-function requireMembers({ filter, sort, expand }: Query): void {
-  const asked = [...pathsOf(filter), ...sort.map(({ path }) => path)];
-  const unknown = asked.find((path) => !STORED_MEMBERS.has(path.split('.', 1)[0] ?? ''));
+/** Hidden fields must not be inferable by filtering or sorting either. */
+function requireFields({ filter, sort, expand }: Query): void {
+  const requested = [...pathsOf(filter), ...sort.map(({ path }) => path)];
+  const unknown = requested.find((path) => !STORED_FIELDS.has(path.split('.', 1)[0] ?? ''));
   if (unknown === undefined && expand.length === 0) return;
   const name = unknown ?? 'expand';
   throw new MillraceError('unknown-parameter', `Files cannot be filtered by '${name.slice(0, 80)}'`, {
-    hint: `Their members are ${[...STORED_MEMBERS].join(', ').replace('_id', 'id')}`,
+    hint: `Their fields are ${[...STORED_FIELDS].join(', ').replace('_id', 'id')}`,
   });
 }
 
 async function countFiles(
   scope: Scope<'read'>,
   filter: Document,
-  { store, queryTimeoutMs }: FileListingParts,
+  { store, queryTimeoutMs }: FileListingDeps,
 ): Promise<number> {
   if (databaseDecides(scope)) return store.count(filter);
   return countReached(scope, store.list(filter, { maxTimeMS: queryTimeoutMs }));
@@ -99,7 +97,7 @@ async function readPage(
   limit: number,
   filter: Document,
   position: PagePosition | null,
-  { store, queryTimeoutMs }: FileListingParts,
+  { store, queryTimeoutMs }: FileListingDeps,
 ): Promise<Page<Uint8Array>> {
   if (limit === 0) return { documents: [], next: null, prev: null };
   const request = requestPage(filter, sort, position);
@@ -107,8 +105,8 @@ async function readPage(
   const found = await store.page(request.filter, options);
   const exact = isInOrder(found.map(readStored), sort, position);
   const stages = [{ $match: request.filter }, ...exactStages(sort, limit + 1)];
-  const answer = exact ? found : await store.aggregate(stages, queryTimeoutMs);
-  const { documents, more = false } = await pageOfReached(scope, { documents: answer });
+  const response = exact ? found : await store.aggregate(stages, queryTimeoutMs);
+  const { documents, more = false } = await pageOfReached(scope, { documents: response });
   return cutPage(documents, { sort, limit, position, more }, readStored);
 }
 

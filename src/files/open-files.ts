@@ -1,6 +1,6 @@
 /**
- * Creates and connects the parts that serve files: the stores that the configuration names, the marks, the sweep, the
- * operations. What is started here is stopped here. Not here: what each part does.
+ * Wires and starts the parts that serve files: the configured stores, the upload journal, orphan cleanup, and the operations.
+ * Stops what it starts.
  */
 import type { Mongo } from '../database/mongo.ts';
 import type { Transactions } from '../database/transactions.ts';
@@ -9,16 +9,16 @@ import type { DiskSpace } from '../kernel/disk-space.ts';
 import type { SigningKeys } from '../kernel/signing-keys.ts';
 import type { Quotas } from '../quotas/quotas.ts';
 import { Files } from './files.ts';
+import { OrphanCleanup } from './orphan-cleanup.ts';
 import { FileDocuments } from './store.ts';
 import type { FileStore } from './stores/file-store.ts';
 import { openGridfsStore } from './stores/gridfs-store.ts';
 import type { S3Settings } from './stores/s3-store.ts';
-import { parseStoreAddresses, type StoreAddress } from './stores/store-address.ts';
-import { Sweep } from './sweep.ts';
-import { UploadMarks } from './upload/upload-marks.ts';
+import { parseStorageUrls, type StorageUrl } from './stores/storage-url.ts';
+import { UploadJournal } from './upload/upload-journal.ts';
 
 export interface FilesSettings {
-  /** As in MILLRACE_FILES: where new files go, then where others still are. */
+  /** As in MILLRACE_FILE_STORAGE: the store for new files first, then other stores that hold files. */
   readonly stores: string;
   readonly maxFileBytes: number;
   readonly queryTimeoutMs: number;
@@ -29,38 +29,38 @@ export interface FilesSettings {
 
 export interface OpenStores {
   readonly store: FileDocuments;
-  readonly marks: UploadMarks;
-  readonly sweep: Sweep;
-  /** The first one is where new files go. */
+  readonly marks: UploadJournal;
+  readonly orphanCleanup: OrphanCleanup;
+  /** The first one is for new files. */
   readonly fileStores: readonly FileStore[];
   close(): Promise<void>;
 }
 
-export interface FilesPlace {
+export interface FileStorageTarget {
   readonly mongo: Mongo;
   readonly transactions: Transactions;
   readonly quotas?: Quotas | undefined;
   readonly space?: DiskSpace | undefined;
 }
 
-/** What signs page cursors and addresses of files. */
+/** Signs page cursors and URLs of files. */
 export interface FilesKeys {
   readonly cursorKeys: SigningKeys;
-  readonly addressKeys: SigningKeys;
+  readonly signedUrlKeys: SigningKeys;
 }
 
-/** Opens the stores, and what serves files from them; else as `openStores`. */
+/** Opens the stores, and what serves files from them; otherwise as `openStores`. */
 export async function openFiles(
-  place: FilesPlace,
+  location: FileStorageTarget,
   settings: FilesSettings & FilesKeys,
   onError: (error: unknown) => void,
 ): Promise<OpenStores & { readonly files: Files }> {
-  const opened = await openStores(place, settings, onError);
+  const opened = await openStores(location, settings, onError);
   const { store, marks, fileStores } = opened;
   const [current] = fileStores;
   if (current === undefined) throw noStore();
   const byName = new Map(fileStores.map((fileStore) => [fileStore.name, fileStore]));
-  const { transactions, quotas, space } = place;
+  const { transactions, quotas, space } = location;
   return {
     ...opened,
     files: new Files({ ...settings, store, marks, transactions, quotas, space, fileStores: byName, current }),
@@ -68,39 +68,39 @@ export async function openFiles(
 }
 
 /**
- * Opens the stores and starts the sweep.
- * @param onError told what went wrong in the background
- * @throws ConfigError when an address is wrong, or nothing answers where new files shall go
+ * Opens the stores and starts orphan cleanup.
+ * @param onError receives errors of background work
+ * @throws ConfigError when a URL is invalid, or the store for new files is unreachable
  */
 export async function openStores(
-  { mongo }: Pick<FilesPlace, 'mongo'>,
+  { mongo }: Pick<FileStorageTarget, 'mongo'>,
   settings: FilesSettings,
   onError: (error: unknown) => void,
 ): Promise<OpenStores> {
   const opened = await Promise.all(addresses(settings.stores).map((address) => openStore(address, mongo, settings)));
   const [current] = opened;
   if (current === undefined) throw noStore();
-  // GridFS may hold older files whatever is configured now, and being able to read them costs nothing.
+  // GridFS may hold older files under any configuration, and opening it is free.
   const fileStores = opened.some(({ name }) => name === 'gridfs') ? opened : [...opened, openGridfsStore(mongo.files)];
   const byName = new Map(fileStores.map((fileStore) => [fileStore.name, fileStore]));
   await current.check().catch((error: unknown) => {
-    throw new ConfigError([`MILLRACE_FILES: the store ${current.name} cannot be used (${reason(error)})`]);
+    throw new ConfigError([`MILLRACE_FILE_STORAGE: the store ${current.name} cannot be used (${reason(error)})`]);
   });
 
   const store = new FileDocuments(mongo, settings.queryTimeoutMs);
-  const marks = new UploadMarks(mongo);
+  const marks = new UploadJournal(mongo);
   await store.start();
   await marks.start();
-  const sweep = new Sweep({ store, marks, fileStores: byName, onError });
-  sweep.start();
+  const orphanCleanup = new OrphanCleanup({ store, marks, fileStores: byName, onError });
+  orphanCleanup.start();
 
   return {
     store,
     marks,
-    sweep,
+    orphanCleanup,
     fileStores,
     close: async () => {
-      await sweep.stop();
+      await orphanCleanup.stop();
       await marks.stop();
       for (const fileStore of fileStores) await fileStore.close();
     },
@@ -108,20 +108,20 @@ export async function openStores(
 }
 
 function noStore(): ConfigError {
-  return new ConfigError(['MILLRACE_FILES: no store is named']);
+  return new ConfigError(['MILLRACE_FILE_STORAGE: no store is named']);
 }
 
-function addresses(stores: string): readonly StoreAddress[] {
+function addresses(stores: string): readonly StorageUrl[] {
   try {
-    return parseStoreAddresses(stores);
+    return parseStorageUrls(stores);
   } catch (error) {
-    throw new ConfigError([`MILLRACE_FILES: ${reason(error)}`]);
+    throw new ConfigError([`MILLRACE_FILE_STORAGE: ${reason(error)}`]);
   }
 }
 
-async function openStore(address: StoreAddress, mongo: Mongo, { credentials }: FilesSettings): Promise<FileStore> {
+async function openStore(address: StorageUrl, mongo: Mongo, { credentials }: FilesSettings): Promise<FileStore> {
   if (address.kind === 'gridfs') return openGridfsStore(mongo.files);
-  // The S3 client takes as long to load as the web server, so it is loaded only when an S3 store is configured.
+  // The S3 client takes as long to load as the web server, so it is loaded only if an S3 store is configured.
   const { openS3Store } = await import('./stores/s3-store.ts');
   return openS3Store(credentials === undefined ? address : { ...address, credentials });
 }

@@ -1,16 +1,15 @@
 /**
- * The Range header of a request (RFC 9110 section 14). Pure. One range is served. A request for several ranges gets the
- * whole file: section 14.2 allows that, and overlapping ranges cannot be used for an attack. Not here: If-Range
- * (conditions.ts) and the headers of the answer (bytes-response.ts).
+ * The Range header of a request (RFC 9110 section 14). Pure. One range is served. A request for several ranges gets the whole
+ * file: section 14.2 allows that, and it rules out attacks with overlapping ranges.
  */
 import type { ByteRange } from './stores/file-store.ts';
 
-/** `whole`: no usable range, answer 200. `unsatisfiable`: answer 416. Else the part to send with 206. */
+/** `whole`: no usable range, respond with 200. `unsatisfiable`: respond with 416. Otherwise the part to send with 206. */
 export type RangeVerdict = 'whole' | 'unsatisfiable' | ByteRange;
 
 /**
- * Judges a Range header against a file. A malformed header, another unit, or several ranges are ignored, as section
- * 14.2 asks or allows; so is any range of an empty file, because 206 could not be written for it.
+ * Evaluates a Range header for a file. A malformed header, another unit, or several ranges are ignored, as section 14.2 requires
+ * or allows; so is any range of an empty file, because 206 cannot express it.
  * @param header the header's value, undefined when absent
  * @param size bytes of the file
  */

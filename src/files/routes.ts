@@ -1,29 +1,26 @@
-/**
- * The HTTP face of files: scope, call, answer. The contract is docs/api.md. Not here: the rules about files (intake.ts,
- * bytes-response.ts) and rights (policies).
- */
+/** Files over HTTP. Specified in docs/api.md. */
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { AT_ONCE_BYTES } from '../kernel/answers/chunks.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import { parameters, queryText, refuseEncoding, requestBase } from '../kernel/request.ts';
+import { AT_ONCE_BYTES } from '../kernel/streaming/chunks.ts';
 import type { Policies } from '../policies/policies.ts';
+import type { Grants } from '../policies/revalidation/revalidation.ts';
+import type { StreamedResponses } from '../policies/revalidation/streamed-responses.ts';
 import type { ActionOf, NamedAction, Scope } from '../policies/scope.ts';
-import type { LongAnswers } from '../policies/standing/long-answers.ts';
-import type { Grants } from '../policies/standing/standing-rights.ts';
 import { ALL, childOf } from '../query/evaluate/field-tree.ts';
 import { readParameters } from '../query/parse/parameters.ts';
 import { parseQuery } from '../query/parse/parse-query.ts';
-import { answerBytes } from './bytes-response.ts';
-import { FILE_OPERATIONS } from './file-operations.ts';
+import { responseBytes } from './bytes-response.ts';
+import { FILE_OPERATIONS } from './file-openapi.ts';
 import type { Files } from './files.ts';
 import { sendFiles, show } from './list-response.ts';
 import { isSigned } from './signature.ts';
 import type { StoredFile } from './upload/file.ts';
 import { refuseChunk } from './upload/form-fields.ts';
-import type { Expected } from './upload/intake.ts';
+import { holdToPace, linger } from './upload/min-rate.ts';
 import { multipartParts } from './upload/multipart.ts';
-import { holdToPace, linger } from './upload/pace.ts';
+import type { Expected } from './upload/multipart-upload.ts';
 import { seenResource, type VisibleFile } from './visible-file.ts';
 
 const MULTIPART = 'multipart/form-data';
@@ -34,10 +31,10 @@ const DOWNLOAD_BYTES = 3 * 1_048_576;
 export interface FileRoutesOptions {
   readonly files: Files;
   readonly policies: Policies;
-  readonly longAnswers: LongAnswers;
-  /** Largest answer of a list, in bytes. */
+  readonly streamedResponses: StreamedResponses;
+  /** Maximum response of a list, in bytes. */
   readonly listBytes: number;
-  /** The URL under which clients reach this server, if it differs from the address they connect to. */
+  /** The public URL of this server, if it differs from the URL that clients connect to. */
   readonly publicUrl: string | undefined;
   /** The newest position of the event log: a list read now misses no event before it. */
   readonly position: () => string;
@@ -52,16 +49,16 @@ interface OnBytes {
 }
 
 export async function fileRoutes(app: FastifyInstance, options: FileRoutesOptions): Promise<void> {
-  const { files, policies, longAnswers, listBytes, publicUrl, position } = options;
+  const { files, policies, streamedResponses, listBytes, publicUrl, position } = options;
 
   app.removeAllContentTypeParsers();
-  // The body is read by the upload itself, part by part.
+  // The upload reads the body itself, part by part.
   app.addContentTypeParser(MULTIPART, (_request, _payload, done) => done(null));
   app.addContentTypeParser('*', (request, _payload, done) => done(refusedType(request)));
 
   const scopeOf = <A extends NamedAction>(request: FastifyRequest, action: A): Scope<ActionOf<A>> =>
-    policies.scope(request.principal, action, 'files');
-  /** The rights that a long answer or an upload begins with. */
+    policies.scope(request.principal, action, '_files');
+  /** The rights that a streamed response or an upload starts with. */
   const grantsOf = (request: FastifyRequest, action: NamedAction, scope: Scope): Grants => ({
     principal: request.principal,
     asker: request.asker,
@@ -69,7 +66,7 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
     authorization: request.headers.authorization,
     generation: policies.generation,
     scopes: [scope],
-    again: (now) => [policies.find(now, action, 'files')],
+    again: (now) => [policies.find(now, action, '_files')],
   });
   const baseOf = (request: FastifyRequest): string => publicUrl ?? requestBase(request);
 
@@ -81,7 +78,7 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
     refuseEncoding(request);
     refuseChunk(request.headers);
     const stop = holdToPace(request.raw);
-    const rights = longAnswers.watch(grantsOf(request, 'create', scope));
+    const rights = streamedResponses.watch(grantsOf(request, 'create', scope));
     try {
       return await files.upload(scope, multipartParts(request.raw), expected, { request: request.id, rights });
     } catch (error) {
@@ -95,7 +92,7 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
 
   app.post('/files', { config: FILE_OPERATIONS.upload }, async (request) => {
     const [file] = await upload(request, 'file');
-    if (file === undefined) throw new TypeError('An upload without a file was taken in');
+    if (file === undefined) throw new TypeError('An upload without a file was accepted');
     return seenResource(file, baseOf(request));
   });
 
@@ -111,7 +108,7 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
     const grants = grantsOf(request, 'read', scope);
     const list = await files.list(scope, query);
     const resource = (file: VisibleFile) => show(seenResource(file, baseOf(request)), query.fields);
-    const begin = (bytes: number) => longAnswers.begin(request, reply.raw, grants, bytes);
+    const begin = (bytes: number) => streamedResponses.begin(request, reply.raw, grants, bytes);
     return sendFiles(reply, list, { resource, most: listBytes, begin });
   });
 
@@ -129,20 +126,20 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
   app.route<OnBytes>({
     method: ['GET', 'HEAD'],
     url: '/files/:id/:name',
-    // Pages of any origin may embed a file that the request may read; policies decide about the request itself.
+    // Pages of any origin may embed a readable file; policies decide about the request itself.
     config: { ...FILE_OPERATIONS.bytes, embeddable: true },
     handler: async (request, reply) => sendBytes(request, reply),
   });
 
   async function sendBytes(request: FastifyRequest<OnBytes>, reply: FastifyReply): Promise<FastifyReply> {
     const { id } = request.params;
-    const signed = isSigned(files.addressKeys.verifying, id, queryText(request), Date.now() / 1_000);
+    const signed = isSigned(files.signedUrlKeys.verifying, id, queryText(request), Date.now() / 1_000);
     const scope = signed ? null : scopeOf(request, 'get');
-    // A signed address cannot be revoked, so there are no rights to check again.
+    // A signed URL cannot be revoked, so there are no rights to check again.
     const grants = scope && grantsOf(request, 'get', scope);
     const seen = scope === null ? files.getSigned(request.principal, id) : files.get(scope, id);
     const file = named(await seen, signed ? request.params.name : 'file');
-    const { status, headers, range } = answerBytes(request.method, request.headers, file);
+    const { status, headers, range } = responseBytes(request.method, request.headers, file);
     if (range === undefined) return reply.code(status).headers(headers).send();
     const size = range === 'whole' ? file.size : range.end - range.start + 1;
     const open = () => files.open(file, range === 'whole' ? undefined : range);
@@ -151,16 +148,16 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
         .code(status)
         .headers(headers)
         .send(await open());
-    const answer = longAnswers.begin(request, reply.raw, grants, Math.min(size, DOWNLOAD_BYTES));
+    const response = streamedResponses.begin(request, reply.raw, grants, Math.min(size, DOWNLOAD_BYTES));
     const bytes = await open();
-    const stream = Readable.from(answer.allowed(bytes), { objectMode: false });
-    // The client may have gone before the first chunk was asked for.
+    const stream = Readable.from(response.allowed(bytes), { objectMode: false });
+    // The client may have disconnected before the first chunk was requested.
     stream.once('close', () => bytes.destroy());
     return reply.code(status).headers(headers).send(stream);
   }
 }
 
-/** The file under a name that may be shown: a client with a signed address knows the name that stands in it. */
+/** The file under a name that may be shown: a client with a signed URL knows the name that stands in it. */
 function named({ file, fields }: VisibleFile, otherwise: string): StoredFile {
   return childOf(fields, 'name') === ALL ? file : { ...file, name: otherwise };
 }
@@ -169,13 +166,11 @@ function isMultipart({ headers }: FastifyRequest): boolean {
   return /^\s*multipart\/form-data\s*(?:;|$)/i.test(headers['content-type'] ?? '');
 }
 
-/**
- * Refuses an idempotency key: a client that sends one would repeat the upload and rely on there being one file only.
- */
+/** Rejects an idempotency key: a client that sends one would repeat the upload and expect a single file. */
 function refuseKey({ headers }: FastifyRequest): void {
   if (headers['idempotency-key'] === undefined) return;
-  throw new MillraceError('malformed-request', 'Idempotency-Key is not possible for uploads', {
-    hint: 'Leave it out; each upload makes files of its own, and sha256 tells whether one is there already',
+  throw new MillraceError('malformed-request', 'Idempotency-Key is not supported for uploads', {
+    hint: 'Omit it; each upload creates new files, and sha256 identifies files that exist already',
   });
 }
 

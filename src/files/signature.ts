@@ -1,27 +1,27 @@
 /**
- * Signed addresses of files: any client that has one can read the bytes until it ends, because an `<img>` cannot send a
- * credential. Pure, except for the secret. Not here: the rights to make one (sign-routes.ts).
+ * Signed URLs of files: every client that has one can read the bytes until it expires, because an `<img>` cannot send a
+ * credential. Pure, except for the secret.
  */
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
-import { invalidCredential } from '../auth/identity/refusals.ts';
+import { invalidToken } from '../auth/identity/auth-errors.ts';
 
-/** Seconds for which an address may hold. */
+/** Maximum validity of a URL, in seconds. */
 export const LONGEST_S = 3_600;
-/** How far the clock of the process that signed it may be ahead, in seconds. */
+/** Maximum clock skew of the process that signed it, in seconds. */
 const CLOCKS_S = 60;
 
-/** The query part of an address, which holds the signature. */
+/** The query part of a URL, which contains the signature. */
 export function signedQuery(secret: KeyObject, id: string, expires: number): string {
   return `expires=${expires}&signature=${signatureOf(secret, id, expires)}`;
 }
 
 /**
- * True if an address carries a valid signature.
- * @param secrets of the installation, any of which may have signed it
- * @param query what follows `?`
+ * Whether a URL carries a valid signature.
+ * @param secrets of the instance, any of which may have signed it
+ * @param query the text after `?`
  * @param nowS seconds since 1970
- * @throws MillraceError `invalid-credential` when the signature is not ours, is for another file, has ended, or holds
- *   longer than any that we make: so a stolen secret cannot make one that outlives the secret
+ * @throws MillraceError `invalid-token` when the signature is invalid, is for another file, has expired, or is valid for longer
+ * than any that this server creates: a stolen secret cannot create one that outlives the secret
  */
 export function isSigned(secrets: readonly KeyObject[], id: string, query: string, nowS: number): boolean {
   const found = new URLSearchParams(query);
@@ -33,7 +33,7 @@ export function isSigned(secrets: readonly KeyObject[], id: string, query: strin
     const expected = Buffer.from(signatureOf(secret, id, expires));
     return given.length === expected.length && timingSafeEqual(given, expected);
   });
-  if (!isOurs || expires <= nowS || expires > nowS + LONGEST_S + CLOCKS_S) throw invalidCredential();
+  if (!isOurs || expires <= nowS || expires > nowS + LONGEST_S + CLOCKS_S) throw invalidToken();
   return true;
 }
 

@@ -1,8 +1,4 @@
-/**
- * The documents of `_files` in the database; inserting one is the commit of an upload. Not here: the bytes
- * (stores/file-store.ts) and the marks of uploads that are not committed yet (upload/upload-marks.ts). Only this folder
- * calls this file.
- */
+/** The documents of `_files` in the database; inserting one commits an upload. Only this folder calls this file. */
 import type { ClientSession, Collection, Document, Filter } from 'mongodb';
 import { asRaw } from '../database/cursors/cursor-reply.ts';
 import { findAll, findRaw, type RawFind } from '../database/cursors/find-raw.ts';
@@ -14,9 +10,9 @@ import type { FileKey } from './stores/file-store.ts';
 import { fromRaw, type StoredFile } from './upload/file.ts';
 
 const FILES = '_files';
-/** Where a document names the store of its bytes. */
+/** The field with the store of the bytes. */
 export const STORE = '_meta.store';
-/** Documents of one batch at most. */
+/** Maximum documents per batch. */
 const BATCH = 1_000;
 
 export type ListOptions = Omit<RawFind, 'filter' | 'batchSize'>;
@@ -32,7 +28,7 @@ export class FileDocuments {
     this.#queryTimeoutMs = queryTimeoutMs;
   }
 
-  /** Makes sure that the collection exists and keeps images, so that its events carry both states. */
+  /** Ensures that the collection exists and keeps pre- and post-images, so that its events contain both states. */
   async start(): Promise<void> {
     await makeOwnCollection(this.#mongo, FILES);
   }
@@ -46,7 +42,7 @@ export class FileDocuments {
     return found === null ? null : fromRaw(found);
   }
 
-  /** The document of a file that a filter lets through. */
+  /** The document of a file if it matches a filter. */
   async findRaw(key: FileKey, filter: Filter<Document>): Promise<Uint8Array | null> {
     const found = await translated(() =>
       this.#files.findOne({ $and: [byKey(key), filter] }, { raw: true, maxTimeMS: this.#queryTimeoutMs }),
@@ -54,7 +50,7 @@ export class FileDocuments {
     return found === null ? null : asRaw(found);
   }
 
-  /** The documents that a filter finds, in raw batches. The first batch is asked for when iteration starts. */
+  /** The documents that match a filter, in raw batches. The first batch is requested when iteration starts. */
   async *list(filter: Filter<Document>, options: ListOptions): AsyncGenerator<readonly Uint8Array[]> {
     try {
       yield* findAll(this.#mongo.data, FILES, { filter, batchSize: BATCH, ...options });
@@ -63,7 +59,7 @@ export class FileDocuments {
     }
   }
 
-  /** The same for a question with a limit: returns all documents at once. */
+  /** The same for a query with a limit: returns all documents at once. */
   page(filter: Filter<Document>, options: ListOptions & { readonly limit: number }): Promise<readonly Uint8Array[]> {
     const find = { filter, batchSize: options.limit, ...options };
     return translated(() => findRaw(this.#mongo.data, FILES, find));
@@ -79,8 +75,8 @@ export class FileDocuments {
   }
 
   /**
-   * Stamps the actor and the request of the deletion, then deletes the document.
-   * @returns false when another request deleted it, or it was moved to another store
+   * Records the actor and the request of the deletion, then deletes the document.
+   * @returns false if another request deleted it, or it was moved to another store
    */
   async remove({ key, store }: StoredFile, by: string | null, request: string): Promise<boolean> {
     const file = { ...byKey(key), [STORE]: store };
@@ -91,7 +87,7 @@ export class FileDocuments {
     });
   }
 
-  /** Names another store for the bytes; false when the file is gone or in another store already. */
+  /** Updates the store of the bytes; false if the file was deleted or is in another store already. */
   async relocate(key: FileKey, from: string, to: string): Promise<boolean> {
     const { matchedCount } = await translated(() =>
       this.#files.updateOne({ ...byKey(key), [STORE]: from }, { $set: { [STORE]: to } }),

@@ -1,21 +1,18 @@
-/**
- * A sandbox that is made when it is first needed, so that an installation without functions loads and starts nothing for them.
- * Not here: the sandbox itself (sandbox/).
- */
-import type { BundleFault, CallOutcome, Sandbox, SandboxCall } from './sandbox/sandbox.ts';
+/** A sandbox that is created on first use, so that an instance without functions loads and starts nothing for them. */
+import type { BundleError, CallOutcome, Sandbox, SandboxCall } from './sandbox/sandbox.ts';
 
 export class LazySandbox implements Sandbox {
   readonly #make: () => Promise<Sandbox>;
-  #made: Promise<Sandbox> | null = null;
+  #created: Promise<Sandbox> | null = null;
   #stopped = false;
 
-  /** @param make called once, and again after it failed */
+  /** @param make called once, and again after a failure */
   constructor(make: () => Promise<Sandbox>) {
     this.#make = make;
   }
 
-  async check(...asked: Parameters<Sandbox['check']>): Promise<readonly BundleFault[]> {
-    return (await this.#sandbox()).check(...asked);
+  async check(...requested: Parameters<Sandbox['check']>): Promise<readonly BundleError[]> {
+    return (await this.#sandbox()).check(...requested);
   }
 
   async call(call: SandboxCall): Promise<CallOutcome> {
@@ -24,16 +21,16 @@ export class LazySandbox implements Sandbox {
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    const made = await this.#made?.catch(() => null);
-    await made?.stop();
+    const created = await this.#created?.catch(() => null);
+    await created?.stop();
   }
 
   #sandbox(): Promise<Sandbox> {
     if (this.#stopped) throw new Error('The sandbox is stopped');
-    this.#made ??= this.#make().catch((error: unknown) => {
-      this.#made = null;
+    this.#created ??= this.#make().catch((error: unknown) => {
+      this.#created = null;
       throw error;
     });
-    return this.#made;
+    return this.#created;
   }
 }

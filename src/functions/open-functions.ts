@@ -1,117 +1,117 @@
 /**
- * Creates and connects all parts of functions: the plugins in force, the sandbox that runs their code, and what calls them.
- * What is started here is stopped here, in reverse order. No behaviour of its own. Not here: HTTP (http/).
+ * Wires all parts of functions: the active plugins, the sandbox, and the callers. Stops what it starts, in reverse
+ * order.
  */
 import type { Registry } from '../collections/registry.ts';
 import type { LateHooks } from '../collections/write-hooks.ts';
-import type { Activity } from '../database/activity.ts';
+import type { Activity } from '../database/audit-events.ts';
 import type { Mongo } from '../database/mongo.ts';
 import type { Transactions } from '../database/transactions.ts';
 import type { Egress } from '../egress/egress.ts';
-import type { EventParts } from '../events/open-events.ts';
+import type { EventServices } from '../events/open-events.ts';
 import type { Files } from '../files/files.ts';
 import { Closers } from '../kernel/closers.ts';
 import type { FunctionsConfig } from '../kernel/config/config.ts';
-import type { Sealer } from '../kernel/sealer.ts';
+import type { Encryption } from '../kernel/encryption.ts';
 import type { Policies } from '../policies/policies.ts';
-import { FunctionCalls } from './calling/function-calls.ts';
-import type { DocumentParts } from './calling/host/document-actions.ts';
+import { TryOut } from './calling/dry-run.ts';
+import { FunctionCalls } from './calling/function-runner.ts';
+import type { DocumentDeps } from './calling/host/document-actions.ts';
 import { LateJobs } from './calling/host/job-scheduler.ts';
-import { TryOut } from './calling/try-out.ts';
-import { Befores } from './kinds/before/befores.ts';
 import { EndpointCalls } from './kinds/endpoints/endpoint-calls.ts';
-import { type EndpointOperation, endpointOperations } from './kinds/endpoints/endpoint-contract.ts';
-import { openQueue, type QueueParts } from './kinds/queue/open-queue.ts';
+import { type EndpointOperation, endpointOperations } from './kinds/endpoints/endpoint-openapi.ts';
+import { WriteHookRunner } from './kinds/hooks/hooks.ts';
+import { openQueue, type QueueServices } from './kinds/queue/open-queue.ts';
 import { LazySandbox } from './lazy-sandbox.ts';
-import { openPlugins, type PluginParts } from './plugins/open-plugins.ts';
+import { PluginRegistry } from './plugins/active-plugins.ts';
+import { CrashCounter } from './plugins/crash-counter.ts';
+import { openPlugins, type PluginServices } from './plugins/open-plugins.ts';
 import type { ActivePlugins } from './plugins/plugin.ts';
-import { PluginBook } from './plugins/plugin-book.ts';
-import { tellNews } from './plugins/plugin-news.ts';
-import { Strikes } from './plugins/strikes.ts';
+import { reportNews } from './plugins/plugin-log.ts';
 import { RunRepeats } from './run-repeats.ts';
-import { openRuns, type RunParts } from './runs/open-runs.ts';
+import { openRuns, type RunServices } from './runs/open-runs.ts';
 import { FUNCTION_KINDS, type Sandbox, type SandboxEvents } from './sandbox/sandbox.ts';
 
-export interface FunctionParts {
-  /** The plugins in force in this process. */
+export interface FunctionServices {
+  /** The active plugins of this process. */
   readonly active: ActivePlugins;
-  readonly plugins: PluginParts;
-  /** Made when the first function needs it. */
+  readonly plugins: PluginServices;
+  /** Created on first use. */
   readonly sandbox: Sandbox;
-  readonly runs: RunParts;
+  readonly runs: RunServices;
   readonly calls: FunctionCalls;
   readonly tryOut: TryOut;
   readonly endpoints: EndpointCalls;
-  /** The endpoints in force, for the contract. */
-  readonly told: () => readonly EndpointOperation[];
+  /** The active HTTP functions, for the OpenAPI document. */
+  readonly reported: () => readonly EndpointOperation[];
   readonly repeats: RunRepeats;
-  readonly queue: QueueParts;
+  readonly queue: QueueServices;
   close(): Promise<void>;
 }
 
-export interface FunctionNeeds {
+export interface FunctionDeps {
   readonly mongo: Mongo;
   readonly transactions: Transactions;
-  readonly auth: { readonly activity: Activity; readonly sealer: Sealer };
+  readonly auth: { readonly activity: Activity; readonly encryption: Encryption };
   readonly policies: Policies;
-  readonly events: EventParts;
+  readonly events: EventServices;
   readonly config: FunctionsConfig;
-  /** What functions reach of the server. */
-  readonly reached: Omit<DocumentParts, 'policies'> & {
+  /** The server APIs that functions use. */
+  readonly reached: Omit<DocumentDeps, 'policies'> & {
     readonly files: Files;
     readonly egress: Egress;
     readonly registry: Registry;
-    /** Where clients reach this server. */
+    /** The public URL of this server. */
     readonly publicUrl: string | undefined;
   };
-  /** Where functions are hung that see writes. */
+  /** Where write hooks are registered. */
   readonly writeHooks: LateHooks;
-  /** Development mode: then everyone is told what a function says of its fault. */
+  /** Development mode: every client gets the messages of failed functions. */
   readonly isDevelopment: boolean;
-  /** Makes the sandbox when the first function needs it. */
+  /** Creates the sandbox on first use. */
   readonly makeSandbox: (events: SandboxEvents) => Promise<Sandbox>;
-  /** Told what plugins and runs do, in words for a person at the terminal; null where nobody reads. */
-  readonly tell: ((text: string) => void) | null;
-  /** Told what is wrong with a plugin. */
-  readonly onFault: (text: string) => void;
+  /** Called with activity of plugins and runs, as text for a terminal; null without one. */
+  readonly report: ((text: string) => void) | null;
+  /** Called with errors of a plugin. */
+  readonly onIssue: (text: string) => void;
   readonly onError: (error: unknown) => void;
 }
 
 /** Opens and starts functions. The event log must be followed already. */
-export async function openFunctions(needs: FunctionNeeds): Promise<FunctionParts> {
+export async function openFunctions(deps: FunctionDeps): Promise<FunctionServices> {
   const closers = new Closers();
   try {
-    return await openOn(needs, closers);
+    return await openOn(deps, closers);
   } catch (error) {
-    await closers.close().catch(needs.onError);
+    await closers.close().catch(deps.onError);
     throw error;
   }
 }
 
-async function openOn(needs: FunctionNeeds, closers: Closers): Promise<FunctionParts> {
-  const { mongo, events, policies, config, reached, makeSandbox, tell, onError } = needs;
-  const active = new PluginBook(onError);
+async function openOn(deps: FunctionDeps, closers: Closers): Promise<FunctionServices> {
+  const { mongo, events, policies, config, reached, makeSandbox, report, onError } = deps;
+  const active = new PluginRegistry(onError);
   const quarantine = (id: string, reason: string) => plugins.plugins.quarantine(id, reason);
-  const strikes = new Strikes({ active, quarantine, onError });
+  const crashCounter = new CrashCounter({ active, quarantine, onError });
   const sandbox = closers.add(
     new LazySandbox(() =>
       makeSandbox({
-        onStrike: (call, reason) => strikes.add(call, reason),
+        onCrash: (call, reason) => crashCounter.add(call, reason),
         onKilled: (signal) =>
-          needs.onFault(`${signal} from outside ended the process that runs functions. It starts again.`),
+          deps.onIssue(`A signal from outside (${signal}) ended the process that runs functions. It is restarted.`),
       }),
     ),
     (it) => it.stop(),
   );
   const records = () => events.recorder.state.status === 'recording';
-  const runs = closers.add(openRuns({ mongo, records, tell, onError }), (it) => it.close());
+  const runs = closers.add(openRuns({ mongo, records, report, onError }), (it) => it.close());
   const checking = config.mode === 'off' ? null : sandbox;
   const { folders } = config;
   const plugins = closers.add(
-    await openPlugins({ ...needs, ...needs.auth, folders, book: active, sandbox: checking, figures: runs.counts }),
+    await openPlugins({ ...deps, ...deps.auth, folders, registry: active, sandbox: checking, figures: runs.counts }),
     (it) => it.close(),
   );
-  if (tell !== null) closers.add(tellNews(active, tell), (it) => it());
+  if (report !== null) closers.add(reportNews(active, report), (it) => it());
   const begin = () => {
     if (FUNCTION_KINDS.some((kind) => active.ofKind(kind).length > 0)) runs.begin().catch(onError);
   };
@@ -126,13 +126,13 @@ async function openOn(needs: FunctionNeeds, closers: Closers): Promise<FunctionP
     now: () => new Date(),
     onError,
   });
-  needs.writeHooks.attach(
-    new Befores({ active, calling: calls, recorder: runs.recorder, isDevelopment: needs.isDevelopment }),
+  deps.writeHooks.attach(
+    new WriteHookRunner({ active, calling: calls, recorder: runs.recorder, isDevelopment: deps.isDevelopment }),
   );
   const queue = closers.add(
     openQueue({
-      ...needs,
-      ...needs.auth,
+      ...deps,
+      ...deps.auth,
       ...reached,
       records,
       active,
@@ -148,7 +148,7 @@ async function openOn(needs: FunctionNeeds, closers: Closers): Promise<FunctionP
   const tryOut = new TryOut(calls, reached.atomic);
   const endpoints = new EndpointCalls({ active, calling: calls, recorder: runs.recorder, onError });
   const repeats = new RunRepeats({ active, endpoints, queue: queue.repeats, replays: queue.replays });
-  const told = () => endpointOperations(active.ofKind('endpoint'));
+  const reported = () => endpointOperations(active.ofKind('http'));
   return {
     active,
     plugins,
@@ -158,7 +158,7 @@ async function openOn(needs: FunctionNeeds, closers: Closers): Promise<FunctionP
     tryOut,
     queue,
     endpoints,
-    told,
+    reported,
     repeats,
     close: () => closers.close(),
   };

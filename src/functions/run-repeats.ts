@@ -1,18 +1,18 @@
 /**
- * Runs functions again on what earlier runs were for, and triggers on what the log keeps. What was in the queue goes into the queue again. An endpoint runs again
- * in this process, if it acts as itself: as its caller nobody else can act. A before has no meaning without its write. Not
- * here: who may ask for it (http/run-routes.ts).
+ * Reruns functions with the input of earlier runs, and replays log ranges to triggers. Queued runs are queued again. An HTTP
+ * function reruns in this process if it acts as itself: its caller cannot be represented later. A write hook has no meaning
+ * without its write.
  */
 import type { Stamp } from '../database/system-collection.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import type { EndpointCalls } from './kinds/endpoints/endpoint-calls.ts';
-import type { AskedRange, ReplayedRange, TriggerReplays } from './kinds/queue/trigger-replays.ts';
+import type { ReplayedRange, TriggerReplayRequest, TriggerReplays } from './kinds/queue/trigger-replays.ts';
 import type { ActivePlugins, PluginFunction } from './plugins/plugin.ts';
 import type { Run } from './runs/run.ts';
-import type { RunQueue } from './runs/run-queue.ts';
+import type { RunQueue } from './runs/run-queue-interface.ts';
 import { isRestricted, type RunRow } from './runs/run-row.ts';
 
-export interface RunRepeatsParts {
+export interface RunRepeatsDeps {
   readonly active: Pick<ActivePlugins, 'find'>;
   readonly endpoints: Pick<EndpointCalls, 'repeat'>;
   readonly queue: RunQueue;
@@ -20,49 +20,49 @@ export interface RunRepeatsParts {
 }
 
 export class RunRepeats {
-  readonly #parts: RunRepeatsParts;
+  readonly #deps: RunRepeatsDeps;
 
-  constructor(parts: RunRepeatsParts) {
-    this.#parts = parts;
+  constructor(deps: RunRepeatsDeps) {
+    this.#deps = deps;
   }
 
   /**
-   * @param client the text that limits count who asks under
-   * @returns the new run, which has not ended
-   * @throws MillraceError `function-not-found`, `run-not-repeatable`, `function-quarantined`
+   * @param client the rate-limit key of the caller
+   * @returns the new, unfinished run
+   * @throws MillraceError `function-not-found`, `rerun-not-possible`, `function-quarantined`
    */
   async repeat(earlier: RunRow, client: string): Promise<Run> {
-    const { active, endpoints, queue } = this.#parts;
+    const { active, endpoints, queue } = this.#deps;
     const id = `${earlier.plugin}/${earlier.function}`;
     const fn = active.find(id);
-    if (fn === undefined) throw new MillraceError('function-not-found', `There is no function '${id}' in force`);
+    if (fn === undefined) throw new MillraceError('function-not-found', `There is no active function '${id}'`);
     if (fn.use.kind !== earlier.kind)
       throw refused(`'${id}' was of the kind ${earlier.kind} and is now ${fn.use.kind}`);
-    if (earlier.state === 'waiting' || earlier.state === 'running') throw refused('The run has not ended');
+    if (earlier.state === 'pending' || earlier.state === 'running') throw refused('The run has not ended');
     if (fn.isQuarantined) throw quarantined(id);
-    if (isRestricted(earlier) && !fn.plugin.readsAccounts) {
-      throw refused(`The run may contain data of accounts, which the present version of '${id}' may not read`);
+    if (isRestricted(earlier) && !fn.plugin.readsUsers) {
+      throw refused(`The run can contain data of users, which the active version of '${id}' has no permission to read`);
     }
-    if (isOfKind(fn, 'before')) throw refused('A before has no meaning without the write that it was asked about');
-    if (!isOfKind(fn, 'endpoint')) return await queue.repeat(fn, earlier);
-    if (fn.as === 'caller') throw refused(`'${id}' acts as its caller, who is not here`);
-    if (earlier.input === null) throw refused('The input was too long to be kept');
+    if (isOfKind(fn, 'beforeWrite')) throw refused('A write hook cannot be rerun: its write has ended');
+    if (!isOfKind(fn, 'http')) return await queue.repeat(fn, earlier);
+    if (fn.as === 'caller') throw refused(`'${id}' runs as its caller, and a rerun has no caller`);
+    if (earlier.input === null) throw refused('The input was too long to store');
     return endpoints.repeat(fn, client, earlier.input);
   }
 
   /**
-   * Gives a range of the log to a trigger once more.
+   * Replays a range of the log to a trigger.
    * @param id `plugin/name`
    * @throws MillraceError `function-not-found`, `function-quarantined`, and those of {@link TriggerReplays.replay}
    */
-  async replay(id: string, range: AskedRange, stamp: Stamp): Promise<ReplayedRange> {
-    const fn = this.#parts.active.find(id);
+  async replay(id: string, range: TriggerReplayRequest, stamp: Stamp): Promise<ReplayedRange> {
+    const fn = this.#deps.active.find(id);
     if (fn === undefined || !isOfKind(fn, 'trigger')) {
       const kind = fn === undefined ? '' : `: it is of the kind ${fn.use.kind}`;
-      throw new MillraceError('function-not-found', `There is no trigger '${id.slice(0, 100)}' in force${kind}`);
+      throw new MillraceError('function-not-found', `There is no active trigger '${id.slice(0, 100)}'${kind}`);
     }
     if (fn.isQuarantined) throw quarantined(id);
-    return await this.#parts.replays.replay(fn, range, stamp);
+    return await this.#deps.replays.replay(fn, range, stamp);
   }
 }
 
@@ -75,5 +75,5 @@ function quarantined(id: string): MillraceError {
 }
 
 function refused(why: string): MillraceError {
-  return new MillraceError('run-not-repeatable', why);
+  return new MillraceError('rerun-not-possible', why);
 }

@@ -5,7 +5,7 @@
 import type { FastifyReply } from 'fastify';
 import fp from 'fastify-plugin';
 
-/** The target of a request without the base path. */
+/** The request target without the base path. */
 export function withoutBasePath(target: string, basePath: string): string {
   if (!target.startsWith(basePath)) return target;
   const rest = target.slice(basePath.length);
@@ -13,8 +13,8 @@ export function withoutBasePath(target: string, basePath: string): string {
   return rest.startsWith('/') ? rest : target;
 }
 
-/** Puts the base path in front of the paths in `Location` and `Link`. Headers of functions stay as they were written. */
-export const basePathOfAnswers = fp(
+/** Adds the base path to the paths in `Location` and `Link`. Headers of functions stay unchanged. */
+export const basePathOfResponses = fp(
   async (app) => {
     const { basePath = '' } = app;
     if (basePath === '') return;

@@ -1,7 +1,6 @@
 /**
- * Log lines for a person at a terminal, in development mode: one short line a request, and a second one that says why
- * it was refused, or that it was probably meant otherwise; problems with their message.
- * Production writes pino's JSON lines instead. Not here: which events are logged.
+ * Log lines for a person at a terminal, in development mode: one short line per request, and a second one with the
+ * reason for an error or a hint; problems with their message. Production writes pino's JSON lines instead.
  */
 import type { Writable } from 'node:stream';
 
@@ -20,7 +19,7 @@ interface Line {
 }
 
 const WARN = 40;
-/** The beginning of the log line that names the address. */
+/** The start of the log line with the server's URL. */
 export const LISTENING = 'Listening at ';
 
 /** A destination for pino that writes readable lines to `out`. */
@@ -28,7 +27,7 @@ export function consoleLog(out: Pick<Writable, 'write'>): { write(line: string):
   return {
     write: (text) => {
       const line: Line = JSON.parse(text);
-      // Left out: the summary at the start shows the address better.
+      // Left out: the summary at startup shows the URL better.
       if (line.msg?.startsWith(LISTENING)) return;
       out.write(`${describe(line)}\n`);
     },
@@ -38,18 +37,18 @@ export function consoleLog(out: Pick<Writable, 'write'>): { write(line: string):
 function describe(line: Line): string {
   if (line.status !== undefined) {
     const query = line.query === undefined ? '' : `?${line.query}`;
-    const asked = `${(line.method ?? '').padEnd(6)} ${line.path ?? ''}${query}`;
+    const requested = `${(line.method ?? '').padEnd(6)} ${line.path ?? ''}${query}`;
     const refused = line.code === undefined ? [] : [`${line.code}: ${line.detail ?? ''}`];
-    const told = [...refused, ...(line.hint === undefined ? [] : [line.hint])].join('. ');
-    const why = told === '' ? '' : `\n     ${told}`;
-    return harmless(`${String(line.status)}  ${asked}  ${line.ms ?? 0} ms${why}`);
+    const reported = [...refused, ...(line.hint === undefined ? [] : [line.hint])].join('. ');
+    const why = reported === '' ? '' : `\n     ${reported}`;
+    return harmless(`${String(line.status)}  ${requested}  ${line.ms ?? 0} ms${why}`);
   }
   const mark = line.level >= WARN ? '! ' : '';
   const cause = line.err === undefined ? '' : `\n${line.err.stack ?? line.err.message ?? ''}`;
   return `${mark}${line.msg ?? ''}${cause}`;
 }
 
-/** Text from a client must not move the terminal's cursor or change its colours. */
+/** Text from a client must not move the terminal's cursor or change its colors. */
 function harmless(text: string): string {
   return text.replace(/[^\P{Cc}\n]/gu, '?');
 }

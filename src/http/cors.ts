@@ -1,7 +1,7 @@
 /**
  * Cross-origin calls from browsers (Fetch standard, "CORS protocol"): any loopback origin in development mode, the
- * configured ones in production. Origins are named, without wildcards, so that credentials can be allowed later. A page
- * does not learn why its preflight was refused, so the log says why.
+ * configured ones in production. Origins are listed, without wildcards, so that credentials can be allowed later. A
+ * page cannot learn why its preflight was rejected, so the log states the reason.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
@@ -14,7 +14,7 @@ const EXPOSED =
   'Accept-Ranges, Content-Range, Content-Disposition, Accept-Encoding, ' +
   'Idempotency-Replayed, Millrace-Count, Millrace-Count-Kind, Millrace-Next, Millrace-Position, Millrace-Hint, ' +
   'Millrace-Explain, Millrace-Run';
-/** How long a browser may remember a preflight, in seconds. */
+/** How long a browser may cache a preflight, in seconds. */
 const MAX_AGE = '7200';
 /** Characters of an origin in a log line. */
 const MAX_SHOWN = 100;
@@ -31,7 +31,7 @@ export function allowedOrigins({ mode, corsOrigins }: CorsOptions['config']): Al
   return (origin) => listed.has(origin) || (mode === 'development' && isLoopbackOrigin(origin));
 }
 
-/** Tells browsers which origins may read the answers, and answers preflights. */
+/** Sends the headers by which browsers let pages read responses, and responds to preflights. */
 export const cors = fp<CorsOptions>(
   async (app, { config }) => {
     const allows = allowedOrigins(config);
@@ -49,8 +49,8 @@ export const cors = fp<CorsOptions>(
 );
 
 /**
- * Lets pages of an allowed origin read the response, and answers a preflight.
- * @returns whether it was a preflight: then nothing is left to do
+ * Lets pages of an allowed origin read the response, and responds to a preflight.
+ * @returns whether it was a preflight: then nothing else is to be done
  */
 export function admit(request: FastifyRequest, reply: FastifyReply, origin: string): boolean {
   reply.headers(readableBy(origin));
@@ -90,8 +90,8 @@ function shown(origin: string | undefined): string | null {
 }
 
 function whyRefused(origin: string | undefined): string {
-  if (origin === undefined) return 'A preflight without an origin was refused: browsers always send one';
+  if (origin === undefined) return 'A preflight without an origin was rejected: browsers always send one';
   if (origin === 'null')
-    return 'A preflight of a page with no origin of its own was refused: such a page is a file, or in a sandbox';
-  return `A preflight of ${shown(origin)} was refused: MILLRACE_CORS_ORIGINS does not name it`;
+    return 'A preflight of a page with an opaque origin was rejected: the page is a file, or sandboxed';
+  return `A preflight of ${shown(origin)} was rejected: MILLRACE_CORS_ORIGINS does not list it`;
 }

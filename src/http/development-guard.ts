@@ -1,21 +1,22 @@
 /**
  * In development mode every request may do everything, so only this machine may send one. The server listens on
- * loopback; here the pages of other sites are refused, which a browser on this machine would let through. Such a page
- * can send writes (cross-site request forgery), and can read under any name that resolves to loopback (DNS rebinding).
+ * loopback; this guard rejects pages of other sites, which a browser on this machine would let through. Such a page can
+ * send writes (cross-site request forgery), and can read under any name that resolves to loopback (DNS rebinding).
  */
 import fp from 'fastify-plugin';
 import type { ServerConfig } from '../kernel/config/config.ts';
 import { isLoopback } from '../kernel/config/loopback.ts';
 import { isOriginAllowed } from '../kernel/config/origin.ts';
 import { MillraceError } from '../kernel/errors.ts';
-import { asksForSocket } from './protection.ts';
+import { requestsForSocket } from './protection.ts';
 
 /**
- * Where providers let the browser post the end of a sign-in, or of a session, from their own pages. Some of those hide their
- * origin (`Referrer-Policy: no-referrer`). A cookie of the flow, or a signature, protects these routes.
+ * Routes to which providers let the browser post the end of a sign-in, or of a session, from their own pages. Some of
+ * those hide their origin (`Referrer-Policy: no-referrer`). A cookie of the flow, or a signature, protects these
+ * routes.
  */
 const POSTED_FROM_PROVIDERS: ReadonlySet<string | undefined> = new Set([
-  '/auth/:provider/callback',
+  '/auth/providers/:provider/callback',
   '/auth/saml/:provider/acs',
   '/auth/saml/:provider/slo',
 ]);
@@ -25,7 +26,7 @@ export interface DevelopmentGuardOptions {
 }
 
 /**
- * Refuses, with `forbidden`, requests under another host name than this machine's and requests from pages of other
+ * Rejects, with `forbidden`, requests under another host name than this machine's and requests from pages of other
  * sites.
  */
 export const developmentGuard = fp<DevelopmentGuardOptions>(
@@ -37,21 +38,20 @@ export const developmentGuard = fp<DevelopmentGuardOptions>(
       const name = host?.replace(/:\d*$/, '').toLowerCase();
       if (name !== undefined && name !== publicHost && !isLoopback(name)) {
         done(
-          refused(`The server is not '${name.slice(0, 80)}'`, 'set MILLRACE_PUBLIC_URL to the name it is reached by'),
+          refused(`The server is not '${name.slice(0, 80)}'`, 'set MILLRACE_PUBLIC_URL to the URL that clients use'),
         );
       } else if (POSTED_FROM_PROVIDERS.has(request.routeOptions.url)) done();
-      else if (!asksForSocket(request.headers) && !isOriginAllowed(origin, host, config)) {
-        // Sockets are refused with their own close code (realtime/routes.ts); a page cannot pretend to ask for a
-        // socket.
+      else if (!requestsForSocket(request.headers) && !isOriginAllowed(origin, host, config)) {
+        // Sockets are rejected with their own close code (realtime/routes.ts); a page cannot fake an upgrade request.
         done(
           origin === 'null'
             ? refused(
-                'Pages without an origin may not send requests',
-                'this one is a file, or in a sandbox: open it from a server, such as http://localhost:5173',
+                'Pages without an origin must not send requests',
+                'this page is a file, or in a sandbox: serve it from a server, such as http://localhost:5173',
               )
             : refused(
-                `Pages of ${origin?.slice(0, 80)} may not send requests`,
-                'name their origin in MILLRACE_CORS_ORIGINS',
+                `Pages of ${origin?.slice(0, 80)} are not allowed to send requests`,
+                'list their origin in MILLRACE_CORS_ORIGINS',
               ),
         );
       } else done();
@@ -61,5 +61,7 @@ export const developmentGuard = fp<DevelopmentGuardOptions>(
 );
 
 function refused(message: string, hint: string): MillraceError {
-  return new MillraceError('forbidden', message, { hint: `Development mode answers this machine only; ${hint}` });
+  return new MillraceError('forbidden', message, {
+    hint: `Development mode accepts requests from this machine only; ${hint}`,
+  });
 }

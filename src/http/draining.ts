@@ -1,8 +1,7 @@
 /**
- * Closes connections when the server stops: at once if no answer is under way, otherwise after the last byte of the
- * answer. Node's `server.close()` treats a response as finished once it is buffered, and would cut off slow readers. It
- * would also keep a connection whose answer came later for as long as the client did. Not here: sockets of live data,
- * which close themselves.
+ * Closes connections when the server stops: at once if no response is pending, otherwise after the last byte of the
+ * response. Node's `server.close()` treats a response as finished once it is buffered, and would cut off slow readers.
+ * It would also keep a connection whose response came later for as long as the client did.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -11,7 +10,7 @@ import fp from 'fastify-plugin';
 /** Register it before anything listens. */
 export const draining = fp(
   async (app) => {
-    /** How many answers each connection still has to get. */
+    /** Number of pending responses of each connection. */
     const owed = new Map<Socket, number>();
     let closing = false;
 
@@ -33,7 +32,7 @@ export const draining = fp(
     // Both Fastify and Node call it when they close.
     app.server.closeIdleConnections = () => {
       closing = true;
-      for (const [socket, answers] of owed) if (answers === 0) socket.destroy();
+      for (const [socket, responses] of owed) if (responses === 0) socket.destroy();
     };
   },
   { name: 'draining' },

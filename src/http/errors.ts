@@ -1,6 +1,6 @@
 /**
- * Where every error of a request ends: logged if it is our fault, and answered as a problem document. It also answers
- * what Fastify's router refuses before a route is known. Not here: what Node's parser refuses (refused-heads.ts).
+ * Central error handling of requests: an error is logged if it is a server error, and sent as a problem document. It
+ * also handles what Fastify's router rejects before a route is known.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
@@ -10,7 +10,8 @@ import { PROBLEM_TYPE, toMillraceError, toProblem } from './problem.ts';
 import { SECURITY_HEADERS } from './protection.ts';
 
 /**
- * Answers failed requests, and those that arrive while the server closes, which Fastify would answer in another shape.
+ * Handles failed requests, and those that arrive while the server closes, to which Fastify would respond in another
+ * format.
  */
 export const errors = fp(
   async (app) => {
@@ -29,7 +30,7 @@ export const errors = fp(
   { name: 'errors' },
 );
 
-/** Writes an error as the reply. */
+/** Sends an error as the response. */
 function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const { bodyLimit: set = 0 } = request.server.initialConfig;
   const { bodyLimit = set } = request.routeOptions;
@@ -39,7 +40,7 @@ function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply
   request.refusal = error;
   const { id, log } = request;
   if (error.code === 'internal') log.error({ request: id, err: error.cause ?? error }, 'Unexpected error');
-  // A full disk is logged once, when it becomes so.
+  // A full disk is logged once, when it occurs.
   else if (error.status >= 500 && error.code !== 'storage-full')
     log.warn({ request: id, code: error.code, err: error.cause }, error.message);
   reply.code(error.status).headers(error.headers);
@@ -48,14 +49,16 @@ function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply
 }
 
 /**
- * True if a page loads the address as an `<img>` does (Fetch Metadata, `Sec-Fetch-Mode`). The page cannot read such an
- * answer, and Chromium hides even its status if the body is JSON (opaque response blocking).
+ * True if a page loads the URL as an `<img>` does (Fetch Metadata, `Sec-Fetch-Mode`). The page cannot read such a
+ * response, and Chromium hides even its status if the body is JSON (opaque response blocking).
  */
 function isEmbedded({ headers, routeOptions }: FastifyRequest): boolean {
   return routeOptions.config?.embeddable === true && headers['sec-fetch-mode'] === 'no-cors';
 }
 
-/** Makes the function that answers refusals of the router. The router runs no hooks, so it does what hooks would do. */
+/**
+ * Creates the function for requests that the router rejects. The router runs no hooks, so it does what hooks would do.
+ */
 export function refuseAddress(
   allows: AllowsOrigin,
 ): (thrown: unknown, request: FastifyRequest, reply: FastifyReply) => void {
@@ -68,13 +71,13 @@ export function refuseAddress(
 }
 
 /**
- * True if the client disconnected in the middle of its body; a broken connection of ours to another server has the same
- * code.
+ * True if the client disconnected in the middle of its body; a broken connection from this server to another one has
+ * the same code.
  */
 function isCutOff(thrown: unknown, { raw }: FastifyRequest): boolean {
   return !raw.complete && raw.destroyed && thrown instanceof Error && 'code' in thrown && thrown.code === 'ECONNRESET';
 }
 
 function cutOff(cause: unknown): MillraceError {
-  return new MillraceError('malformed-request', 'The connection ended before the body did', { cause });
+  return new MillraceError('malformed-request', 'The connection closed before the end of the body', { cause });
 }

@@ -1,20 +1,20 @@
 /**
- * The examples, and the client that they use, for a browser. Only in development mode: they are there to learn from,
- * not to become a part of a product.
+ * The examples, and the client that they use, for a browser. Only in development mode: they are for learning, not part
+ * of a product.
  */
 import type { FastifyInstance } from 'fastify';
-import { outsideContract } from '../contract/operation.ts';
+import { outsideOpenApi } from '../contract/operation.ts';
 import { MillraceError } from '../kernel/errors.ts';
-import { browserFile } from './browser-code.ts';
+import { browserFile } from './browser-modules.ts';
 
-/** A page may load files from its own server only, and talk only to it. */
+/** A page may load files from its own server only, and connect only to it. */
 const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-const PAGES = outsideContract('Pages for a browser');
+const PAGES = outsideOpenApi('Pages for a browser');
 
-/** Redirects for addresses that have no page of their own. */
+/** Redirects for URLs without a page of their own. */
 const LEADS: Readonly<Record<string, string>> = {
   '/': '/docs',
   '/examples': '/examples/board/',

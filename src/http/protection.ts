@@ -1,7 +1,6 @@
 /**
- * The cheap guards of every request: security headers, a bound on connections from one address. They use one frozen
- * object and callback hooks: the usual plugins cost several times as much as the request itself. Not here: bounds of
- * bodies (bodies/known-bodies.ts).
+ * The cheap guards of every request: security headers, and a limit of connections per IP address. They use one frozen
+ * object and callback hooks: the usual plugins cost several times as much as the request itself.
  */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
@@ -10,7 +9,7 @@ import { forwardedAddresses, networkOf, proxyTest } from '../kernel/config/addre
 import type { ServerConfig } from '../kernel/config/config.ts';
 import { MillraceError } from '../kernel/errors.ts';
 
-/** Headers of every answer; routes of files and pages replace some of them. */
+/** Headers of every response; routes of files and pages replace some of them. */
 export const SECURITY_HEADERS = Object.freeze({
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
@@ -20,8 +19,8 @@ export const SECURITY_HEADERS = Object.freeze({
 });
 
 /**
- * For answers that pages of other origins may embed: if a browser may not load an error, it only reports that something
- * was blocked.
+ * For responses that pages of other origins may embed: if a browser cannot load an error, it only reports that
+ * something was blocked.
  */
 const EMBEDDABLE_HEADERS = Object.freeze({ ...SECURITY_HEADERS, 'cross-origin-resource-policy': 'cross-origin' });
 
@@ -29,10 +28,10 @@ export interface ProtectionOptions {
   readonly config: Pick<ServerConfig, 'connectionsPerAddress' | 'trustProxy'>;
 }
 
-/** Largest head of a request: its address, and the names and values of its headers. */
+/** Largest head of a request: its URL, and the names and values of its headers. */
 export const MAX_HEAD_BYTES = 16_384;
 
-/** Refuses heads that are too large. Register it after CORS: pages may read why. */
+/** Rejects heads that are too large. Register it after CORS, so that pages can read the reason. */
 export const boundedHead = fp(
   async (app) => {
     app.addHook('onRequest', ({ raw }, _reply, done) => {
@@ -41,7 +40,7 @@ export const boundedHead = fp(
       for (const text of rawHeaders) size += text.length;
       if (size <= MAX_HEAD_BYTES) done();
       else if (url.length > MAX_HEAD_BYTES)
-        done(new MillraceError('uri-too-long', 'The address of the request is too long'));
+        done(new MillraceError('uri-too-long', 'The URL of the request is too long'));
       else done(new MillraceError('headers-too-large', 'The request headers are larger than this server accepts'));
     });
   },
@@ -56,13 +55,15 @@ export const protection = fp<ProtectionOptions>(
       if (request.headers['x-forwarded-for'] !== undefined) cleanForwarded(request.raw, isProxy);
       const embeddable = request.routeOptions.config?.embeddable === true;
       reply.headers(embeddable ? EMBEDDABLE_HEADERS : SECURITY_HEADERS).header('x-request-id', request.id);
-      done(lacksHost(request.raw) ? new MillraceError('malformed-request', 'The request names no host') : undefined);
+      done(
+        lacksHost(request.raw) ? new MillraceError('malformed-request', 'The request has no Host header') : undefined,
+      );
     });
-    // An unknown `Expect` may be ignored (RFC 9110 section 10.1.1); Node would refuse it in another shape.
+    // An unknown `Expect` may be ignored (RFC 9110 section 10.1.1); Node would reject it in another format.
     app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
-    // If a client asked for a socket and got an answer instead, nothing reads from that connection any more.
+    // If a client requested a socket and got a response instead, nothing reads from that connection any more.
     app.addHook('onResponse', (request, _reply, done) => {
-      if (asksForSocket(request.headers)) request.raw.socket.destroySoon();
+      if (requestsForSocket(request.headers)) request.raw.socket.destroySoon();
       done();
     });
     boundConnections(app.server, config.connectionsPerAddress, isProxy);
@@ -70,7 +71,7 @@ export const protection = fp<ProtectionOptions>(
   { name: 'protection' },
 );
 
-/** Writes what a trusted proxy forwarded in its plain form, before anything reads the address of the client. */
+/** Writes what a trusted proxy forwarded in its plain form, before anything reads the IP address of the client. */
 function cleanForwarded({ headers, socket }: IncomingMessage, isProxy: (address: string) => boolean): void {
   if (!isProxy(socket.remoteAddress ?? '')) return;
   const addresses = forwardedAddresses(String(headers['x-forwarded-for']));
@@ -79,23 +80,24 @@ function cleanForwarded({ headers, socket }: IncomingMessage, isProxy: (address:
 }
 
 /**
- * True if a request asks to become a WebSocket. Any other upgrade is an offer that a server may ignore (RFC 9110
- * section 7.8), and some clients send one with every request: Java's with `h2c`.
+ * True if a request is a WebSocket upgrade. Any other upgrade is an offer that a server may ignore (RFC 9110 section
+ * 7.8), and some clients send one with every request: Java's with `h2c`.
  */
-export function asksForSocket({ upgrade }: IncomingHttpHeaders): boolean {
+export function requestsForSocket({ upgrade }: IncomingHttpHeaders): boolean {
   return upgrade?.toLowerCase() === 'websocket';
 }
 
 /**
- * RFC 9112 section 3.2; HTTP/1.0 has no such header. Node's own check is off, because its refusal has another shape.
+ * RFC 9112 section 3.2; HTTP/1.0 has no such header. Node's own check is disabled, because its error has another
+ * format.
  */
 function lacksHost({ headers, httpVersion }: IncomingMessage): boolean {
   return headers.host === undefined && httpVersion !== '1.0';
 }
 
 /**
- * Closes a connection at once if its address, or its IPv6 network, has too many open ones. Connections of a proxy
- * belong to many clients: the proxy itself must bound each of them.
+ * Closes a connection at once if its IP address, or its IPv6 network, has too many open ones. Connections of a proxy
+ * belong to many clients: the proxy itself must limit each of them.
  */
 function boundConnections(server: NodeJS.EventEmitter, limit: number, isProxy: (address: string) => boolean): void {
   const open = new Map<string, number>();
@@ -114,4 +116,12 @@ function boundConnections(server: NodeJS.EventEmitter, limit: number, isProxy: (
       else open.set(address, left);
     });
   });
+}
+
+/** Fastify accepts IP addresses, or a function of the IP address and its distance in hops. */
+export function trustedProxies(
+  trusted: ServerConfig['trustProxy'],
+): false | string[] | ((address: string, hop: number) => boolean) {
+  if (trusted === false) return false;
+  return typeof trusted === 'number' ? (_address, hop) => hop < trusted : [...trusted];
 }

@@ -1,8 +1,7 @@
 /**
- * In production the server answers only under the host of `MILLRACE_PUBLIC_URL`. Otherwise a page whose host name was
+ * In production the server responds only under the host of `MILLRACE_PUBLIC_URL`. Otherwise a page whose host name was
  * pointed to this server (DNS rebinding) would have the same origin, and a browser inside a private network would let
- * it read everything. Names of this machine and health routes are exempt. Not here: development mode
- * (development-guard.ts).
+ * it read everything. Names of this machine and health routes are exempt.
  */
 import fp from 'fastify-plugin';
 import { hostName } from '../kernel/config/addresses.ts';
@@ -14,7 +13,7 @@ export interface PublicHostOptions {
   readonly config: Pick<ServerConfig, 'mode' | 'publicUrl'>;
 }
 
-/** Refuses requests for another host with `misdirected-request`; without a public URL all requests pass. */
+/** Rejects requests for another host with `misdirected-request`; without a public URL all requests pass. */
 export const publicHost = fp<PublicHostOptions>(
   async (app, { config }) => {
     if (config.mode !== 'production' || config.publicUrl === undefined) return;
@@ -35,9 +34,13 @@ export const publicHost = fp<PublicHostOptions>(
 );
 
 function misdirected(host: string): MillraceError {
-  return new MillraceError('misdirected-request', `The server does not answer under the host '${host.slice(0, 80)}'`, {
-    hint:
-      'Use the address of MILLRACE_PUBLIC_URL; a proxy must pass Host on, or send X-Forwarded-Host ' +
-      'and be named in MILLRACE_TRUST_PROXY',
-  });
+  return new MillraceError(
+    'misdirected-request',
+    `The server does not accept requests for the host '${host.slice(0, 80)}'`,
+    {
+      hint:
+        'Use the URL of MILLRACE_PUBLIC_URL; a proxy must forward Host, or send X-Forwarded-Host ' +
+        'and be listed in MILLRACE_TRUST_PROXY',
+    },
+  );
 }

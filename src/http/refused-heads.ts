@@ -1,6 +1,6 @@
 /**
- * Answers what Node's parser refuses before there is a request: what is not HTTP, and heads that are too large or arrive too
- * slowly.
+ * Responds to what Node's parser rejects before there is a request: input that is not HTTP, and heads that are too
+ * large or arrive too slowly.
  */
 import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
@@ -10,8 +10,8 @@ import { PROBLEM_TYPE, toProblem } from './problem.ts';
 import { SECURITY_HEADERS } from './protection.ts';
 
 /**
- * Texts of HTTP's status codes. Not by `import`, which reads everything that `node:http` exports: then Node loads what `WebSocket` and
- * `fetch` need, a twentieth of the time that the program takes to load.
+ * Texts of HTTP's status codes. Not by `import`, which reads everything that `node:http` exports: then Node loads what
+ * `WebSocket` and `fetch` need, a twentieth of the program's load time.
  */
 const { STATUS_CODES } = createRequire(import.meta.url)('node:http') as typeof import('node:http');
 
@@ -22,16 +22,16 @@ const PARSER_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: ['request-timeout', 'The request headers took too long to arrive'],
 };
 
-/** How much of a head that is too large is read to find its origin, in bytes, and for how long, in milliseconds. */
+/** How much of an oversized head is read to find its origin, in bytes, and for how long, in milliseconds. */
 const MAX_READ = 1_048_576;
 const READ_MS = 1_000;
-/** Characters of a packet that are kept to find an origin that two packets share. */
+/** Characters of a packet that are kept to find an origin split over two packets. */
 const OVERLAP = 512;
 
 /** An error of Node's parser; with the packet in which it occurred. */
 type ParserError = Error & { readonly code?: string; readonly rawPacket?: unknown };
 
-/** What the packet in which the parser failed shows of a head, and of a head that is too large what follows, too. */
+/** The part of a head in the packet in which the parser failed, and of an oversized head what follows, too. */
 interface LargeHead {
   isPreflight: boolean;
   origin: string | undefined;
@@ -41,9 +41,9 @@ interface LargeHead {
 }
 
 /**
- * Makes the function that answers such requests and closes the connection. A head that is too large is read on to its end, so
- * that the page that sent it may read the answer, and no reset overtakes the answer on its way.
- * @param nextId makes the id of a request
+ * Creates the function that responds to such requests and closes the connection. An oversized head is read to its end,
+ * so that the page that sent it can read the response, and no reset overtakes the response on its way.
+ * @param nextId generates the id of a request
  */
 export function refuseConnection(
   nextId: () => string,
@@ -51,21 +51,21 @@ export function refuseConnection(
 ): (error: ParserError, socket: Socket) => void {
   const heads = new WeakMap<Socket, LargeHead>();
 
-  const answer = (socket: Socket, code: string | undefined, packet = ''): void => {
+  const response = (socket: Socket, code: string | undefined, packet = ''): void => {
     if (!socket.writable) return;
-    const { origin = originIn(packet), isPreflight: asks = false } = heads.get(socket) ?? {};
+    const { origin = originIn(packet), isPreflight: requests = false } = heads.get(socket) ?? {};
     const id = nextId();
     const [error, message] = PARSER_ERRORS[code ?? ''] ?? ['malformed-request', 'The request is not valid HTTP'];
     const problem = toProblem(new MillraceError(error, message), '', id);
     const isRead = origin !== undefined && allows(origin);
-    const isPreflight = isRead && asks;
+    const isPreflight = isRead && requests;
     const body = isPreflight ? '' : JSON.stringify({ ...problem, instance: undefined });
     const status = isPreflight ? 204 : problem.status;
     const headers = {
       ...(isPreflight ? preflightHeaders('*, Authorization') : { 'content-type': PROBLEM_TYPE }),
       ...SECURITY_HEADERS,
-      // The origin may have come in a packet before, which the parser does not give out. The body says nothing about this server's
-      // data, so pages of every origin may read it then.
+      // The origin may have come in an earlier packet, which the parser does not expose. The body contains nothing
+      // about this server's data, so pages of every origin may read it then.
       ...(isRead ? readableBy(origin) : origin === undefined ? readableBy('*') : {}),
       'x-request-id': id,
       ...(isPreflight ? {} : { 'content-length': Buffer.byteLength(body) }),
@@ -83,7 +83,7 @@ export function refuseConnection(
     const known = heads.get(socket);
     const packet = Buffer.isBuffer(rawPacket) ? rawPacket.toString('latin1') : '';
     if (code !== OVERFLOW || !Buffer.isBuffer(rawPacket)) {
-      answer(socket, known === undefined ? code : OVERFLOW, packet);
+      response(socket, known === undefined ? code : OVERFLOW, packet);
       return;
     }
     const head = known ?? { isPreflight: false, origin: undefined, bytes: 0, end: '' };
@@ -93,8 +93,8 @@ export function refuseConnection(
     head.bytes += rawPacket.length;
     head.end = text.slice(-OVERLAP);
     heads.set(socket, head);
-    if (text.includes('\r\n\r\n') || head.bytes > MAX_READ) answer(socket, code);
-    else if (known === undefined) setTimeout(() => answer(socket, code), READ_MS).unref();
+    if (text.includes('\r\n\r\n') || head.bytes > MAX_READ) response(socket, code);
+    else if (known === undefined) setTimeout(() => response(socket, code), READ_MS).unref();
   };
 }
 

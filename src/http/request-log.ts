@@ -1,7 +1,6 @@
 /**
- * One log line per request, written when its answer has been sent. Queries and bodies are left out: they may hold
- * secrets. In development the line has the query, without its secrets, and the message of a
- * refusal or a hint.
+ * One log line per request, written after its response has been sent. Queries and bodies are left out: they may contain
+ * secrets. In development the line has the query, without its secrets, and the message of an error or a hint.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
@@ -13,7 +12,9 @@ import { queryText } from '../kernel/request.ts';
 const MAX_QUERY = 300;
 /** Parameters that work as a credential. */
 const SECRET = /(^|&)(ticket|signature)=[^&]*/g;
-/** Queries of these paths are left out: what a sign-in sends, such as the code of a provider, works as a credential. */
+/**
+ * Queries of these paths are left out: the parameters of a sign-in, such as a provider's code, work as a credential.
+ */
 const SIGN_IN = /^\/auth\//;
 
 export interface RequestLogOptions {
@@ -24,9 +25,9 @@ export interface RequestLogOptions {
 /** Replaces Fastify's own two lines a request. */
 export const requestLog = fp<RequestLogOptions>(
   async (app, { config, log }) => {
-    const told = config.mode === 'development' ? forDevelopers : () => ({});
+    const reported = config.mode === 'development' ? forDevelopers : () => ({});
     app.addHook('onResponse', (request, reply, done) => {
-      // Making a line costs as much when it is not written.
+      // Building a line costs as much when it is not written.
       if (!log.isLevelEnabled('info')) {
         done();
         return;
@@ -38,7 +39,7 @@ export const requestLog = fp<RequestLogOptions>(
           path: request.url.split('?', 1)[0],
           status: reply.statusCode,
           ms: Math.round(reply.elapsedTime * 10) / 10,
-          ...told(request, reply),
+          ...reported(request, reply),
         },
         'request',
       );

@@ -1,12 +1,11 @@
 /**
- * What a start has opened so far, closed in reverse order: by the end of the program, or by a start that fails half way
- * and must leave nothing open. Not here: what is opened (parts.ts).
+ * A stack of opened resources, closed in reverse order at the end of the program, or by a start that fails half way.
  */
 export class Closers {
   readonly #steps: (() => unknown)[] = [];
 
   /**
-   * Remembers how to close something, next to the line that opens it.
+   * Registers how to close something, next to the line that opens it.
    * @param close runs once; what was added later is closed before it
    * @returns `opened` itself
    */
@@ -16,7 +15,7 @@ export class Closers {
   }
 
   /**
-   * Closes everything, the newest first. A step that fails does not keep the others from being closed.
+   * Closes everything, newest first. All steps run even if some fail.
    * @throws the error of the first step that failed, after all have run
    */
   async close(): Promise<void> {

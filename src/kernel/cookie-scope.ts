@@ -1,9 +1,9 @@
-/** The prefix and the path of a cookie of this server: they decide who may set it and which requests carry it. */
+/** The prefix and the path of this server's cookies, which decide who may set them and which requests contain them. */
 
 export interface CookieScope {
   /** Whether browsers reach this server over https. */
   readonly secure: boolean;
-  /** The path below which they reach it: `/`, or such as `/backend`. */
+  /** The path below which they reach it: `/`, or for example `/backend`. */
   readonly path: string;
 }
 
@@ -13,9 +13,9 @@ export function cookieScopeOf(base: string): CookieScope {
 }
 
 /**
- * At the root of its origin a cookie is a `__Host-` one, which no other host can set (RFC 6265bis, 4.1.3.2). That prefix requires
- * `Path=/`; below a path the cookie is a `__Secure-` one and stays there, because other programs may share the origin. Over http
- * browsers refuse both prefixes.
+ * At the root of its origin a cookie gets the prefix `__Host-`, which no other host can set (RFC 6265bis, 4.1.3.2).
+ * That prefix requires `Path=/`; below a path the cookie gets `__Secure-` and stays there, because other programs may
+ * share the origin. Over http browsers reject both prefixes.
  * @param stem the name without a prefix
  */
 export function cookieName(stem: string, { secure, path }: CookieScope): string {

@@ -1,7 +1,7 @@
 /**
- * Watches the free space of the file system that holds the embedded database. Below a bound new documents and files are
- * refused, below a second one deletions as well, so that MongoDB, which ends at a full disk, never meets one. The bounds
- * cover what MongoDB still writes after the last acknowledged write: its journal, its cache, and the event log.
+ * Watches the free space of the file system of the embedded database. Below one limit new documents and files are
+ * rejected, below a second one deletions as well, so that MongoDB, which ends on a full disk, never meets one. The
+ * limits cover what MongoDB still writes after the last acknowledged write: its journal, its cache, and the event log.
  */
 import { statfs } from 'node:fs/promises';
 import { MillraceError } from './errors.ts';
@@ -10,7 +10,7 @@ import { MillraceError } from './errors.ts';
 export const LOW_BYTES = 256 * 1_048_576;
 /** Free bytes below which nothing is deleted either: a deletion writes to the event log. */
 export const FULL_BYTES = 96 * 1_048_576;
-/** Bytes a second at which space is assumed to vanish at most; decides when to measure again. */
+/** Assumed maximum rate at which space is used, in bytes per second; decides when to measure again. */
 const FASTEST = 1_024 * 1_048_576;
 const SOONEST_MS = 50;
 const LATEST_MS = 5_000;
@@ -20,7 +20,7 @@ export type SpaceLevel = 'enough' | 'low' | 'full';
 
 export interface SpaceState {
   readonly level: SpaceLevel;
-  /** Null before the first measure, and where the system does not say it. */
+  /** Null before the first measurement, and if the system does not report it. */
   readonly freeBytes: number | null;
   /** Free bytes below which nothing new is stored. */
   readonly neededBytes: number;
@@ -51,7 +51,7 @@ export class DiskSpace {
     this.#options = options;
   }
 
-  /** Measures now, and from now on again and again, the sooner the less is left. */
+  /** Measures now, and from now on repeatedly, more often when less is left. */
   async start(): Promise<void> {
     await this.look();
     if (this.#isStopped) return;
@@ -69,7 +69,7 @@ export class DiskSpace {
   /** Measures once. */
   async look(): Promise<void> {
     const { folder, measure = freeBytes, onChange } = this.#options;
-    // A system that does not say it refuses nothing.
+    // Without a report nothing is rejected.
     this.#free = await measure(folder).catch(() => null);
     const before = this.#level;
     this.#level = levelOf(this.#free);
@@ -80,14 +80,14 @@ export class DiskSpace {
     return { level: this.#level, freeBytes: this.#free, neededBytes: LOW_BYTES };
   }
 
-  /** @throws MillraceError `storage-full` when nothing new may be stored */
+  /** @throws MillraceError `storage-full` if nothing new may be stored */
   requireRoom(): void {
-    if (this.#level !== 'enough') throw this.#error('new documents and files are refused');
+    if (this.#level !== 'enough') throw this.#error('new documents and files are rejected');
   }
 
-  /** @throws MillraceError `storage-full` when not even deletions may be written */
+  /** @throws MillraceError `storage-full` if not even deletions may be written */
   requireRoomToDelete(): void {
-    if (this.#level === 'full') throw this.#error('deletions are refused as well');
+    if (this.#level === 'full') throw this.#error('deletions are rejected as well');
   }
 
   #error(what: string): MillraceError {
@@ -102,7 +102,7 @@ function levelOf(free: number | null): SpaceLevel {
   return free >= FULL_BYTES ? 'low' : 'full';
 }
 
-/** A number of bytes for people, such as `256 MB`. */
+/** A number of bytes for display, such as `256 MB`. */
 export function megabytes(bytes: number): string {
   return `${Math.floor(bytes / 1_048_576)} MB`;
 }

@@ -1,138 +1,147 @@
 /**
- * The closed table of event types: the place that a principal must be allowed to read to see events of a type, and what
- * an event of it holds. A type that is not here cannot be recorded. docs/event-types.md is made from this table. Not
- * here: which row of the log is an event of which type (events/log/event.ts).
+ * The closed table of event types: the resource that a principal must be allowed to read to see events of a type, and
+ * the content of such an event. Only types of this table can be recorded. docs/event-types.md is generated from it.
  */
 
-/** What happens to documents and to collections. The type of a document's event is `{collection}.{verb}`. */
+/** Actions on documents and collections. The type of a document's event is `{collection}.{verb}`. */
 export const VERBS = {
-  created: 'a new document',
+  created: 'a document was created',
   updated: 'a document was changed or replaced',
   deleted: 'a document was deleted',
   dropped: 'the collection was deleted with all of its documents',
-  renamed: 'the collection got the name `data.to`, or another collection got its name',
+  renamed: 'the collection was renamed to `data.to`, or another collection was renamed to its name',
 } as const;
 
 export type Verb = keyof typeof VERBS;
 
-/** The place that must be readable: all events, the accounts of others, or files. */
-type Audience = 'events' | 'admin:accounts' | 'files';
+/** The resource that must be readable: all events, the users of others, or files. */
+type Audience = '_events' | '_admin:accounts' | '_files';
 
 interface SystemThing {
   readonly thing: string;
   readonly audience: Audience;
   readonly data: string;
-  /** Stored members that only the program itself uses. No event has them. */
+  /** Stored fields for internal use. No event has them. */
   readonly internal?: readonly string[];
 }
 
-/** The collections of the system: every change in one of them is an event `system.{thing}.{verb}`. */
+/** The system collections: every change in one of them is an event `system.{thing}.{verb}`. */
 export const SYSTEM_COLLECTIONS = {
   _users: {
     thing: 'user',
-    audience: 'admin:accounts',
-    data: 'The account, without its secrets.',
+    audience: '_admin:accounts',
+    data: 'The user, without its secrets.',
     internal: ['names', 'skeleton'],
   },
-  _sessions: { thing: 'session', audience: 'admin:accounts', data: 'The session, without its tokens.' },
-  _keys: { thing: 'key', audience: 'admin:accounts', data: 'The API key, without its secret.' },
-  _providers: { thing: 'provider', audience: 'admin:accounts', data: 'The identity provider, without its secrets.' },
-  _settings: { thing: 'setting', audience: 'admin:accounts', data: 'What owners set for the installation.' },
-  _policies: { thing: 'policy', audience: 'events', data: 'The policy as its owner wrote it.' },
+  _sessions: { thing: 'session', audience: '_admin:accounts', data: 'The session, without its tokens.' },
+  _keys: { thing: 'key', audience: '_admin:accounts', data: 'The API key, without its secret.' },
+  _providers: { thing: 'provider', audience: '_admin:accounts', data: 'The identity provider, without its secrets.' },
+  _settings: {
+    thing: 'setting',
+    audience: '_admin:accounts',
+    data: 'What administrators configured for the instance.',
+  },
+  _policies: { thing: 'policy', audience: '_events', data: 'The policy as the administrator wrote it.' },
   _endpoints: {
     thing: 'endpoint',
-    audience: 'events',
+    audience: '_events',
     data: 'The webhook endpoint, without its secrets and the values of its headers.',
   },
   _plugins: {
     thing: 'plugin',
-    audience: 'events',
+    audience: '_events',
     data: 'The plugin: its version, whether it is enabled, and the functions in quarantine; without its scripts and secrets.',
   },
-  _files: { thing: 'file', audience: 'files', data: 'The file, without its bytes.' },
+  _files: { thing: 'file', audience: '_files', data: 'The file, without its bytes.' },
   _activity: {
     thing: 'activity',
-    audience: 'admin:accounts',
-    data: 'An occurrence whose type this version does not know.',
+    audience: '_admin:accounts',
+    data: 'An event whose type this version does not know.',
   },
 } as const satisfies Readonly<Record<`_${string}`, SystemThing>>;
 
 export type SystemCollection = keyof typeof SYSTEM_COLLECTIONS;
 
-/** Occurrences that change no document (database/activity.ts), with the members of `data.details`. None is a secret. */
+/**
+ * Occurrences that change no document (database/audit-events.ts), with the fields of `data.details`. None is a secret.
+ */
 export const OCCURRENCES = {
   'system.auth.failed': {
-    audience: 'admin:accounts',
+    audience: '_admin:accounts',
     details: {
-      user: 'id of the account; null if there is none of that name',
-      address: 'address of the client',
+      user: 'id of the user; null if no user has that name',
+      ip: 'IP address of the client',
       provider: 'name of the identity provider; null for a password, and for a one-time code',
       reason:
-        'what was wrong at the provider or with the code, `second factor` for its code, `passkey` for one; null for a password',
+        'what failed at the provider or with the code; `second factor` for a wrong code of the second factor, `passkey` for a passkey; null for a password',
     },
   },
   'system.auth.password-changed': {
-    audience: 'admin:accounts',
-    details: { user: 'id of the account', how: '`known` with the old password, `by-mail` with a link' },
-  },
-  'system.auth.looked-as': {
-    audience: 'admin:accounts',
+    audience: '_admin:accounts',
     details: {
-      as: 'the principal whose answers an owner asked for: `user:<id>`, `role:<name>`, `key:<id>`, `anonymous`',
+      user: 'id of the user',
+      method: '`password` with the current password, `email` with a link in an e-mail',
     },
   },
-  'system.auth.setup-link': { audience: 'admin:accounts', details: {} },
+  'system.auth.impersonated': {
+    audience: '_admin:accounts',
+    details: {
+      as: 'the principal that an administrator impersonated: `user:<id>`, `role:<name>`, `key:<id>`, `anonymous`',
+    },
+  },
+  'system.auth.setup-link': { audience: '_admin:accounts', details: {} },
   'system.session.revoked': {
-    audience: 'admin:accounts',
-    details: { session: 'id of the session', user: 'id of its account', reason: 'why it ended' },
+    audience: '_admin:accounts',
+    details: { session: 'id of the session', user: 'id of its user', reason: 'why it ended' },
   },
-  'system.identity.joined': {
-    audience: 'admin:accounts',
-    details: { user: 'id of the account', provider: 'name of the provider', subject: 'the user at the provider' },
+  'system.identity.linked': {
+    audience: '_admin:accounts',
+    details: { user: 'id of the user', provider: 'name of the provider', subject: 'the user at the provider' },
   },
-  'system.identity.removed': {
-    audience: 'admin:accounts',
-    details: { user: 'id of the account', provider: 'name of the provider', subject: 'the user at the provider' },
+  'system.identity.unlinked': {
+    audience: '_admin:accounts',
+    details: { user: 'id of the user', provider: 'name of the provider', subject: 'the user at the provider' },
   },
-  'system.factor.added': {
-    audience: 'admin:accounts',
-    details: { user: 'id of the account', kind: '`totp` for an authenticator app, or `passkey`' },
+  'system.mfa.added': {
+    audience: '_admin:accounts',
+    details: { user: 'id of the user', kind: '`totp` for an authenticator app, or `passkey`' },
   },
-  'system.factor.removed': {
-    audience: 'admin:accounts',
-    details: { user: 'id of the account', kind: '`totp` for an authenticator app, or `passkey`' },
+  'system.mfa.removed': {
+    audience: '_admin:accounts',
+    details: { user: 'id of the user', kind: '`totp` for an authenticator app, or `passkey`' },
   },
-  'system.factor.codes-renewed': { audience: 'admin:accounts', details: { user: 'id of the account' } },
-  'system.factor.code-used': {
-    audience: 'admin:accounts',
-    details: { user: 'id of the account', left: 'how many recovery codes are left' },
+  'system.mfa.recovery-codes-regenerated': { audience: '_admin:accounts', details: { user: 'id of the user' } },
+  'system.mfa.recovery-code-used': {
+    audience: '_admin:accounts',
+    details: { user: 'id of the user', remaining: 'how many recovery codes are left' },
   },
-  'system.key-ring.rotated': {
-    audience: 'admin:accounts',
-    details: { key: 'id of the new signing key', dropped: '`yes` if the older keys are no longer valid' },
+  'system.signing-keys.rotated': {
+    audience: '_admin:accounts',
+    details: { key: 'id of the new signing key', revoked: '`yes` if the older keys are no longer valid' },
   },
   'system.endpoint.disabled': {
-    audience: 'events',
+    audience: '_events',
     details: {
       endpoint: 'id of the webhook endpoint',
-      reason: '`owner`, `gone` (its server answered 410), `failing`, `principal` (what made it has ended)',
+      reason:
+        '`manual`, `gone` (its server responded with 410), `failing`, `principal` (the user or key that created it is no longer valid)',
     },
   },
   'system.endpoint.replayed': {
-    audience: 'events',
-    details: { endpoint: 'id of the webhook endpoint', replay: 'id of the replay that begins' },
+    audience: '_events',
+    details: { endpoint: 'id of the webhook endpoint', replay: 'id of the replay that started' },
   },
-  'system.delivery.dead': {
-    audience: 'events',
+  'system.delivery.failed': {
+    audience: '_events',
     details: {
       endpoint: 'id of the webhook endpoint',
-      delivery: 'id of the delivery, of which all tries failed',
+      delivery: 'id of the delivery, of which all attempts failed',
       event: 'id of the event that was to be delivered',
       type: 'its type',
     },
   },
-  'system.function.failed': {
-    audience: 'events',
+  'system.run.attempt-failed': {
+    audience: '_events',
     details: {
       function: '`plugin/name`',
       run: 'id of the run',
@@ -140,8 +149,8 @@ export const OCCURRENCES = {
       event: 'id of the event of a trigger, or null',
     },
   },
-  'system.function.parked': {
-    audience: 'events',
+  'system.run.failed': {
+    audience: '_events',
     details: {
       function: '`plugin/name`',
       run: 'id of the run, of which all attempts failed',
@@ -150,28 +159,28 @@ export const OCCURRENCES = {
     },
   },
   'system.function.scheduled': {
-    audience: 'events',
+    audience: '_events',
     details: {
       function: '`plugin/name`',
       run: 'id of the run',
-      at: 'when it is to begin; null for the repetition of a run, which begins at once',
+      at: 'when it starts; null for a rerun, which starts at once',
     },
   },
   'system.function.replayed': {
-    audience: 'events',
+    audience: '_events',
     details: {
       function: '`plugin/name` of a trigger',
-      runs: 'how many runs were made',
-      since: 'the position after which events were given to it once more',
-      until: 'the position of the last one',
+      runs: 'how many runs were created',
+      since: 'the position after which events were replayed to it',
+      until: 'the position of the last of these events',
     },
   },
   'system.function.quarantined': {
-    audience: 'events',
-    details: { function: '`plugin/name`', reason: 'what its calls did to the process that runs them' },
+    audience: '_events',
+    details: { function: '`plugin/name`', reason: 'the effect of its calls on the process that runs functions' },
   },
-  'system.log.refused': {
-    audience: 'events',
+  'system.recorder.stopped': {
+    audience: '_events',
     details: { recorder: 'the process that stopped recording', code: 'error code of the database, or null' },
   },
 } as const satisfies Readonly<
@@ -180,15 +189,15 @@ export const OCCURRENCES = {
 
 export type Occurrence = keyof typeof OCCURRENCES;
 
-/** The members that the details of an occurrence have. */
+/** The fields of an occurrence's details. */
 export type DetailsOf<T extends Occurrence> = Readonly<
   Record<keyof (typeof OCCURRENCES)[T]['details'] & string, string | null>
 >;
 
-/** What the event log says of itself, without a document. */
+/** Events about the log itself, without a document. */
 export const LOG_EVENTS = {
   'system.log.gap': {
-    audience: 'events',
+    audience: '_events',
     data: 'The changes between `from` and `to` are unknown; a new epoch begins.',
   },
 } as const satisfies Readonly<Record<`system.log.${string}`, { audience: Audience; data: string }>>;
@@ -206,7 +215,7 @@ export function isOccurrence(type: string): type is Occurrence {
   return Object.hasOwn(OCCURRENCES, type);
 }
 
-/** Every type of the system, with the place that must be readable. */
+/** Every system type, with the resource that must be readable. */
 export const SYSTEM_TYPES: ReadonlyMap<string, Audience> = new Map([
   ...Object.values(SYSTEM_COLLECTIONS).flatMap(({ thing, audience }) =>
     Object.keys(VERBS).map((verb) => [`system.${thing}.${verb}`, audience] as const),
@@ -214,15 +223,15 @@ export const SYSTEM_TYPES: ReadonlyMap<string, Audience> = new Map([
   ...Object.entries({ ...OCCURRENCES, ...LOG_EVENTS }).map(([type, { audience }]) => [type, audience] as const),
 ]);
 
-/** The types of events of accounts, keys and settings: those who may read accounts get them. */
-export const ACCOUNT_TYPES: readonly string[] = [...SYSTEM_TYPES].flatMap(([type, place]) =>
-  place === 'admin:accounts' ? [type] : [],
+/** Event types of users, keys and settings: principals that may read users receive them. */
+export const USER_TYPES: readonly string[] = [...SYSTEM_TYPES].flatMap(([type, resource]) =>
+  resource === '_admin:accounts' ? [type] : [],
 );
 
-/** What happens to single documents, also to those of the system, whose collections nothing here drops or renames. */
+/** Actions on single documents, also on those of the system, whose collections nothing here drops or renames. */
 const DOCUMENT_VERBS: readonly Verb[] = ['created', 'updated', 'deleted'];
 
-/** The types of the system that this program makes events of. The others are made when another program drops a collection. */
+/** The system types that this program produces. The others occur when another program drops a collection. */
 export const USUAL_SYSTEM_TYPES: readonly string[] = [
   ...Object.values(SYSTEM_COLLECTIONS).flatMap(({ thing }) => DOCUMENT_VERBS.map((verb) => `system.${thing}.${verb}`)),
   ...Object.keys(OCCURRENCES),
@@ -234,7 +243,7 @@ const INTERNAL: ReadonlyMap<string, ReadonlySet<string>> = new Map(
   Object.entries<SystemThing>(SYSTEM_COLLECTIONS).map(([name, { internal }]) => [name, new Set(internal)]),
 );
 
-/** Top-level members of the documents of a collection that no event has. */
-export function internalMembers(collection: string | null): ReadonlySet<string> {
+/** Top-level fields of a collection's documents that no event has. */
+export function internalFields(collection: string | null): ReadonlySet<string> {
   return (collection === null ? undefined : INTERNAL.get(collection)) ?? NONE;
 }

@@ -1,8 +1,8 @@
 /**
- * JSON.parse, but right about member names. In Node 24 and 26, V8's JSON.parse can confuse a name that is written with
- * an escape with another name that it has parsed before (nodejs/node#63785): after `{"id":1,"\\":1}` anywhere in the
+ * JSON.parse with correct field names. In Node 24 and 26, V8's JSON.parse can confuse a name that is written with an
+ * escape with another name that it has parsed before (nodejs/node#63785): after `{"id":1,"\\":1}` anywhere in the
  * process, it reads `{"id":1,"\n":1}` as `{"id":1,"\\":1}`, because it compares the raw text with the name that it
- * expects next. So one client's body could change another's. Names written without a backslash are right, and so are
+ * expects next. So one client's body could change another's. Names written without a backslash are correct, and so are
  * all values.
  */
 type Holder = unknown[] | Record<string, unknown>;
@@ -10,10 +10,7 @@ type Holder = unknown[] | Record<string, unknown>;
 const NAME_ENDS = /[ \t\r\n]*:/y;
 const SCALAR = /[^ \t\r\n,\]}]+/y;
 
-/**
- * What JSON.parse should give.
- * @throws SyntaxError as JSON.parse does
- */
+/** The correct result of JSON.parse. @throws SyntaxError as JSON.parse does */
 export function parseExactJson(text: string): unknown {
   const value: unknown = JSON.parse(text);
   return hasEscapedName(text) ? readValid(text) : value;
@@ -82,7 +79,7 @@ function isNameEnd(text: string, end: number): boolean {
   return NAME_ENDS.test(text);
 }
 
-/** A single string has no member names, so JSON.parse reads it rightly. */
+/** A single string has no field names, so JSON.parse reads it correctly. */
 function readString(quoted: string): string {
   return quoted.includes('\\') ? String(JSON.parse(quoted)) : quoted.slice(1, -1);
 }

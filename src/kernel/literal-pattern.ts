@@ -1,4 +1,4 @@
-/** A text as a part of a regular expression that matches just this text. */
+/** A text escaped for a regular expression. */
 export function literalPattern(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }

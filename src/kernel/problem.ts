@@ -1,20 +1,17 @@
-/**
- * The members of a problem document (RFC 9457) that describe an error wherever it is told: in an answer, or on an open
- * connection. Pure. Not here: what an answer adds (http/problem.ts), and the table of codes (errors.ts).
- */
-import { ERRORS, type ErrorCode, type Fault, type MillraceError } from './errors.ts';
+/** The fields of a problem document (RFC 9457) that describe an error in a response or on an open connection. */
+import { ERRORS, type ErrorCode, type Issue, type MillraceError } from './errors.ts';
 
-export interface ProblemMembers {
+export interface ProblemFields {
   readonly type: string;
   readonly title: string;
   readonly status: number;
   readonly code: ErrorCode;
   readonly detail: string;
   readonly hint?: string;
-  readonly errors?: readonly Fault[];
+  readonly errors?: readonly Issue[];
 }
 
-export function problemMembers({ code, message, hint, faults }: MillraceError): ProblemMembers {
+export function problemFields({ code, message, hint, issues }: MillraceError): ProblemFields {
   const { status, title } = ERRORS[code];
   return {
     type: `urn:millrace:error:${code}`,
@@ -23,6 +20,6 @@ export function problemMembers({ code, message, hint, faults }: MillraceError): 
     code,
     detail: message,
     ...(hint === undefined ? {} : { hint }),
-    ...(faults.length === 0 ? {} : { errors: faults }),
+    ...(issues.length === 0 ? {} : { errors: issues }),
   };
 }

@@ -1,11 +1,8 @@
-/**
- * What any route reads from a request besides its path: query parameters, and the media type and encoding of its body.
- * Pure. Not here: the content of a body (parse-body.ts, and the folder of each route).
- */
+/** Reads parts of a request that any route may need: query parameters, and the media type and encoding of its body. */
 import type { FastifyRequest } from 'fastify';
 import { MillraceError } from './errors.ts';
 
-/** The part of a request that these functions read. */
+/** The used part of a request. */
 export type RequestLike = Pick<FastifyRequest, 'id' | 'url' | 'headers' | 'body'>;
 
 /** The body, whatever its JSON type.
@@ -27,7 +24,7 @@ export function hasBody({ headers }: Pick<RequestLike, 'headers'>): boolean {
 /**
  * Checks that the body has one of a route's media types.
  * @returns the media type, without parameters
- * @throws MillraceError `unsupported-media-type`, with `Accept-Patch` (RFC 5789 section 2.2) where several are possible
+ * @throws MillraceError `unsupported-media-type`, with `Accept-Patch` (RFC 5789 section 2.2) if several are possible
  */
 export function requireMediaType<T extends string>(request: RequestLike, types: readonly T[]): T {
   const sent = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
@@ -41,7 +38,7 @@ export function requireMediaType<T extends string>(request: RequestLike, types: 
 }
 
 /**
- * Refuses a compressed body: it would look damaged, or be stored compressed.
+ * Rejects a compressed body: it would look damaged, or be stored compressed.
  * @throws MillraceError `unsupported-media-type`, with `Accept-Encoding` (RFC 9110 section 12.5.3)
  */
 export function refuseEncoding({ headers }: Pick<RequestLike, 'headers'>): void {
@@ -53,15 +50,15 @@ export function refuseEncoding({ headers }: Pick<RequestLike, 'headers'>): void 
   });
 }
 
-/** The part of the address after `?`. */
+/** The part of the URL after `?`. */
 export function queryText(request: Pick<RequestLike, 'url'>): string {
   const start = request.url.indexOf('?');
   return start < 0 ? '' : request.url.slice(start + 1);
 }
 
 /**
- * The query parameters. Each must be known and given once: with a parameter silently ignored, the answer would be one
- * to another question.
+ * The query parameters. Each must be known and given once: ignoring a parameter would return the result of another
+ * query.
  * @throws MillraceError `unknown-parameter`, `invalid-parameter`
  */
 export function parameters(request: RequestLike, known: readonly string[]): URLSearchParams {
@@ -72,7 +69,7 @@ export function parameters(request: RequestLike, known: readonly string[]): URLS
       throw new MillraceError('invalid-parameter', `The parameter '${name}' is given twice`);
     }
     throw new MillraceError('unknown-parameter', `The parameter '${name.slice(0, 80)}' is not known here`, {
-      hint: known.length > 0 ? `Known: ${known.join(', ')}` : 'No parameter is possible here',
+      hint: known.length > 0 ? `Known: ${known.join(', ')}` : 'This route has no parameters',
     });
   }
   return found;
@@ -87,8 +84,8 @@ export function flag(found: URLSearchParams, name: string): boolean {
 }
 
 /**
- * The base URL that the client itself used, with the base path, goes back to that client alone; an invalid authority is
- * replaced.
+ * The base URL that the client itself used, with the base path. It is returned to that client only; an invalid
+ * authority is replaced.
  */
 export function requestBase({ protocol, host, socket, server }: FastifyRequest): string {
   const authority = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/.test(host ?? '')

@@ -1,11 +1,11 @@
 /**
- * What policies can read of a principal: the values of its variables, in policies and in its own filters, and the text
- * under which answers made for it may be shared. Pure.
+ * What policies can read of a principal: the values of its variables, in policies and in its own filters, and the key
+ * under which results for it may be shared. Pure.
  */
 import type { Principal } from '../auth/identity/principal.ts';
-import type { Bindings } from '../query/evaluate/bind.ts';
+import type { Bindings } from '../query/evaluate/bind-variables.ts';
 
-/** @param now the moment that `$now` means */
+/** @param now the time of `$now` */
 export function bindingsOf(principal: Principal, now: Date): Bindings {
   if (principal.kind === 'anonymous') return { now, user: null };
   const claims = principal.kind === 'user' ? principal.claims : {};
@@ -13,9 +13,9 @@ export function bindingsOf(principal: Principal, now: Date): Bindings {
 }
 
 /**
- * A text that is the same only for principals that no policy can tell apart. It holds everything that policies read of
- * a principal, and nothing that only proves its identity (a session, a time of expiry). A result that is computed for
- * one principal and kept for others must be kept under this text, or under what the policies made of it (a Scope's
+ * A key that is equal only for principals that no policy can tell apart. It contains everything that policies read of a
+ * principal, and nothing that only proves its identity (a session, an expiry time). A result that is computed for one
+ * principal and cached for others must be cached under this key, or under what the policies derived from it (a Scope's
  * grants).
  */
 export function bindingKey(principal: Principal): string {
@@ -25,8 +25,8 @@ export function bindingKey(principal: Principal): string {
     case 'user':
       return JSON.stringify([principal.kind, principal.id, principal.roles, principal.claims]);
     case 'key':
-      return JSON.stringify([principal.kind, principal.id, principal.roles, principal.collections, principal.actions]);
-    case 'owner':
+      return JSON.stringify([principal.kind, principal.id, principal.roles, principal.resources, principal.actions]);
+    case 'admin':
     case 'function':
       return JSON.stringify([principal.kind, principal.id, principal.roles]);
     default:

@@ -1,68 +1,65 @@
 /**
- * Finds conditions that can never be true: in one policy alone, and in one policy together with the others. Each is
- * reported with its place, because a policy without effect is one that its owner misunderstood. Pure.
+ * Finds conditions that can never be true, in one policy alone and together with the others. Each is reported with its
+ * JSON Pointer, because a policy without effect is one that its administrator misunderstood. Pure.
  */
-import type { Fault } from '../kernel/errors.ts';
+import type { Issue } from '../kernel/errors.ts';
 import { everything } from '../query/filter.ts';
 import type { Policy } from './policy.ts';
 
-/** Faults of one policy by itself. */
-export function contradictionsOf({ json, actions, collections, set, namesUser }: Policy): Fault[] {
-  const faults: Fault[] = [];
-  const fault = (pointer: string, detail: string) => faults.push({ pointer, code: 'invalid-policy', detail });
+/** Errors of one policy by itself. */
+export function contradictionsOf({ json, actions, resources: collections, set, namesUser }: Policy): Issue[] {
+  const issues: Issue[] = [];
+  const issue = (pointer: string, detail: string) => issues.push({ pointer, code: 'invalid-policy', detail });
   const { fields, effect, principals } = json;
   if (effect === 'deny' && fields !== undefined)
-    fault('/fields', "A deny is about whole documents: it cannot have 'fields'");
-  if (effect === 'deny' && set.size > 0) fault('/set', "A deny cannot have 'set'");
+    issue('/fields', "A deny applies to whole documents: it cannot have 'fields'");
+  if (effect === 'deny' && set.size > 0) issue('/set', "A deny cannot have 'set'");
   const writes = actions.has('create') || actions.has('update');
   if (fields?.read !== undefined && !actions.has('get'))
-    fault('/fields/read', "'fields.read' has no effect without the action 'read'");
+    issue('/fields/read', "'fields.read' has no effect without the action 'read'");
   if (fields?.write !== undefined && !writes)
-    fault('/fields/write', "'fields.write' has no effect without the action 'create' or 'update'");
-  if (set.size > 0 && !writes) fault('/set', "'set' has no effect without the action 'create' or 'update'");
-  if (collections.has('files') && (set.size > 0 || fields?.write !== undefined))
-    fault(
-      '/collections',
-      "Members of files are set by the server: 'set' and 'fields.write' have no effect for 'files'",
-    );
-  if (json.actions.includes('get') && (collections.size > 1 || !collections.has('files')))
-    fault('/actions', "The action 'get' is only for the place 'files'");
-  if (collections.has('functions') !== actions.has('call'))
-    fault('/actions', "The action 'call' and the place 'functions' belong together");
-  if (collections.has('webhooks') && (json.where !== undefined || fields !== undefined || set.size > 0))
-    fault(
-      '/collections',
-      "'where', 'fields' and 'set' have no effect for 'webhooks': each client reaches the endpoints that it made itself",
+    issue('/fields/write', "'fields.write' has no effect without the action 'create' or 'update'");
+  if (set.size > 0 && !writes) issue('/set', "'set' has no effect without the action 'create' or 'update'");
+  if (collections.has('_files') && (set.size > 0 || fields?.write !== undefined))
+    issue('/resources', "Fields of files are set by the server: 'set' and 'fields.write' have no effect for '_files'");
+  if (json.actions.includes('get') && (collections.size > 1 || !collections.has('_files')))
+    issue('/actions', "The action 'get' is only for the resource '_files'");
+  if (collections.has('_functions') !== actions.has('call'))
+    issue('/actions', "The action 'call' and the resource '_functions' belong together");
+  if (collections.has('_webhooks') && (json.filter !== undefined || fields !== undefined || set.size > 0))
+    issue(
+      '/resources',
+      "'filter', 'fields' and 'set' have no effect for '_webhooks': each client reaches the endpoints that it created",
     );
   const onlyAnonymous = principals?.anonymous === true && Object.keys(principals).length === 1;
   if (onlyAnonymous && namesUser)
-    fault('/principals', 'Anonymous clients have no $user: the policy would match nothing or, as a deny, everything');
-  const asks = new Map<string, unknown>(Object.entries(json.where ?? {}));
+    issue('/principals', 'Anonymous clients have no $user: the policy would match nothing or, as a deny, everything');
+  const requests = new Map<string, unknown>(Object.entries(json.filter ?? {}));
   for (const [name, value] of Object.entries(json.set ?? {})) {
-    const asked = asks.has(name) ? asks.get(name) : value;
-    if (isScalar(asked) && isScalar(value) && asked !== value)
-      fault(`/set/${name}`, `'set' gives '${name}' another value than 'where' asks for`);
+    const requested = requests.has(name) ? requests.get(name) : value;
+    if (isScalar(requested) && isScalar(value) && requested !== value)
+      issue(`/set/${name}`, `'set' gives '${name}' another value than 'filter' requires`);
   }
-  return faults;
+  return issues;
 }
 
 const isScalar = (value: unknown): boolean => value === null || typeof value !== 'object';
 
-/** The policy because of which an allow has no effect, or null. */
+/** The deny because of which an allow has no effect, or null. */
 export function overruledBy(policy: Policy, others: readonly Policy[]): Policy | null {
   if (policy.effect === 'deny') return null;
   return others.find((other) => other.effect === 'deny' && overrules(other, policy)) ?? null;
 }
 
-/** True if a deny takes away all that an allow gives. */
+/** True if a deny covers everything that an allow grants. */
 function overrules(deny: Policy, allow: Policy): boolean {
-  if (deny.where !== everything || (deny.mode !== null && deny.mode !== allow.mode)) return false;
-  const places = [...allow.collections].every(
+  if (deny.filter !== everything || (deny.mode !== null && deny.mode !== allow.mode)) return false;
+  const resources = [...allow.resources].every(
     (name) =>
-      deny.collections.has(name) || (deny.collections.has('*') && !['files', 'functions', 'webhooks'].includes(name)),
+      deny.resources.has(name) || (deny.resources.has('*') && !['_files', '_functions', '_webhooks'].includes(name)),
   );
   const actions = [...allow.actions].every((action) => deny.actions.has(action));
-  return places && actions && isAboutAll(deny, allow);
+  return resources && actions && isAboutAll(deny, allow);
 }
 
 function isAboutAll({ principals: denied }: Policy, { principals: allowed }: Policy): boolean {

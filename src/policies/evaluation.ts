@@ -1,11 +1,11 @@
 /**
- * Evaluates a set of policies for one principal, action and place: which policies apply, and what they grant and deny
- * with the principal's values in place of variables. Pure. Not here: keeping the results (policies.ts).
+ * Evaluates a set of policies for one principal, action and resource: which policies apply, and what they grant and
+ * deny with the principal's values in place of variables. Pure.
  */
 import type { Document } from 'mongodb';
 import type { KeyPrincipal, Principal } from '../auth/identity/principal.ts';
 import type { Mode } from '../kernel/config/config.ts';
-import { type Bindings, bind, bindValue, missingIn } from '../query/evaluate/bind.ts';
+import { type Bindings, bind, bindValue, missingIn } from '../query/evaluate/bind-variables.ts';
 import { sameTree, union } from '../query/evaluate/field-tree.ts';
 import { compileMatch } from '../query/evaluate/match.ts';
 import { everything, type Filter, nothing, or, type Value } from '../query/filter.ts';
@@ -14,13 +14,13 @@ import type { Policy } from './policy.ts';
 import type { PolicySet } from './policy-set.ts';
 import { actionOf, type Grant, type NamedAction } from './scope.ts';
 
-/** Places that are not collections: `*` does not include them. */
-export const OTHER_PLACES: ReadonlySet<string> = new Set(['files', 'functions', 'webhooks', 'events', 'admin']);
+/** Resources that are not collections: `*` does not include them. */
+export const OTHER_RESOURCES: ReadonlySet<string> = new Set(['_files', '_functions', '_webhooks', '_events', '_admin']);
 
-/** For how long a result that depends on the time is kept, in milliseconds. */
+/** How long a result that depends on the time is cached, in milliseconds. */
 const NOW_STANDS_MS = 1_000;
 
-/** The policies that apply to a question, in the order of their ids. */
+/** The policies that apply, in the order of their ids. */
 export interface Spoken {
   readonly allows: readonly Policy[];
   readonly denies: readonly Policy[];
@@ -32,24 +32,24 @@ export interface Granted {
   readonly denied: Filter;
 }
 
-/** The place under which a collection's results are kept: collections that no policy names share one. */
-export function placeKey(set: PolicySet, place: string): string {
-  return OTHER_PLACES.has(place) || set.named.has(place) ? place : '*';
+/** The cache key of a collection's results: collections that no policy names share one. */
+export function resourceKey(set: PolicySet, resource: string): string {
+  return OTHER_RESOURCES.has(resource) || set.named.has(resource) ? resource : '*';
 }
 
-/** @param place as `placeKey` gives it */
+/** @param resource as `placeKey` returns it */
 export function policiesFor(
   set: PolicySet,
   mode: Mode,
   principal: Principal,
   action: NamedAction,
-  place: string,
+  resource: string,
 ): Spoken {
   const about = set.policies.filter(
     (policy) =>
       (policy.mode === null || policy.mode === mode) &&
       policy.actions.has(action) &&
-      (policy.collections.has(place) || (policy.collections.has('*') && !OTHER_PLACES.has(place))) &&
+      (policy.resources.has(resource) || (policy.resources.has('*') && !OTHER_RESOURCES.has(resource))) &&
       isAbout(policy, principal),
   );
   return {
@@ -97,12 +97,12 @@ export function isDenied(policy: Policy, principal: Principal, now: Date, docume
   return filter === everything || (document !== null && compileMatch(filter)(document));
 }
 
-function deniedBy({ where }: Policy, bindings: Bindings): Filter {
+function deniedBy({ filter: where }: Policy, bindings: Bindings): Filter {
   const { filter, missing } = bind(where, bindings);
   return missing.length > 0 ? everything : filter;
 }
 
-function grantOf({ id, where, read, write, set }: Policy, bindings: Bindings): Grant[] {
+function grantOf({ id, filter: where, read, write, set }: Policy, bindings: Bindings): Grant[] {
   const { filter, missing } = bind(where, bindings);
   if (missing.length > 0 || filter === nothing) return [];
   const values = new Map<string, Value>();
@@ -115,19 +115,19 @@ function grantOf({ id, where, read, write, set }: Policy, bindings: Bindings): G
 }
 
 /**
- * The variables that have no value for a principal, so that an allow grants it nothing or a deny takes everything.
+ * The variables that have no value for a principal, so that an allow grants it nothing or a deny denies everything.
  * @returns names as they were written (`$user.claims.tenant`), each once
  */
 export function lackedBy({ allows, denies }: Spoken, principal: Principal, now: Date): readonly string[] {
   const bindings = bindingsOf(principal, now);
-  const lacked = [...allows, ...denies].flatMap(({ effect, where, set }) => [
+  const lacked = [...allows, ...denies].flatMap(({ effect, filter: where, set }) => [
     ...bind(where, bindings).missing,
     ...(effect === 'allow' ? [...set.values()].flatMap((value) => missingIn(value, bindings)) : []),
   ]);
   return [...new Set(lacked)];
 }
 
-/** Leaves out grants that add nothing to one that reaches every document. */
+/** Drops grants that add nothing to one that reaches every document. */
 function withoutSuperfluous(grants: readonly Grant[]): readonly Grant[] {
   const widest = grants.find(
     (wide) => wide.filter === everything && grants.every(({ read }) => sameTree(union([wide.read, read]), wide.read)),
@@ -136,9 +136,13 @@ function withoutSuperfluous(grants: readonly Grant[]): readonly Grant[] {
 }
 
 /** True if a key's own limits allow this. */
-export function keyMay({ collections, actions }: KeyPrincipal, named: NamedAction, place: string): boolean {
+export function keyMay(
+  { resources: collections, actions }: KeyPrincipal,
+  named: NamedAction,
+  resource: string,
+): boolean {
   const action = actionOf(named);
-  return (actions === null || actions.includes(action)) && (collections === null || collections.includes(place));
+  return (actions === null || actions.includes(action)) && (collections === null || collections.includes(resource));
 }
 
 /**
@@ -149,7 +153,7 @@ export function untilOf({ allows, denies }: Spoken, now: Date): number | null {
   return [...allows, ...denies].some(({ namesNow }) => namesNow) ? now.getTime() + NOW_STANDS_MS : null;
 }
 
-/** The earlier one of two times, null for none. */
+/** The earlier of two times, null for none. */
 export function earlier(a: number | null, b: number | null): number | null {
   return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }

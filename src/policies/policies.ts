@@ -1,13 +1,10 @@
-/**
- * Decides whether a principal may do an action, with a Scope or a refusal, from the policies in memory. Owners are
- * allowed by their roles, all others by a policy only. Decisions are kept for each principal, so a request costs one
- * look into a map. Not here: where policies are kept and loaded from (policy-book.ts), what they mean (evaluation.ts).
- */
+/** Decides from the policies in memory whether a principal may do an action; the decisions are cached per principal. */
 import type { Document } from 'mongodb';
 import type { Principal } from '../auth/identity/principal.ts';
 import { isCollectionName } from '../database/names.ts';
 import type { Mode } from '../kernel/config/config.ts';
 import { MillraceError } from '../kernel/errors.ts';
+import { adminMay } from './admin-roles.ts';
 import {
   earlier,
   type Granted,
@@ -15,21 +12,20 @@ import {
   isDenied,
   keyMay,
   lackedBy,
-  placeKey,
   policiesFor,
+  resourceKey,
   type Spoken,
   untilOf,
 } from './evaluation.ts';
-import { ownerMay } from './owner-roles.ts';
 import { OPEN, OPEN_ID, type PolicySet, toPolicySet } from './policy-set.ts';
 import {
   type ActionOf,
   actionOf,
+  BUILT_IN_RESOURCES,
   grantedFor,
   isOver,
   type NamedAction,
-  NOT_COLLECTIONS,
-  type Place,
+  type Resource,
   readerOf,
   readingNothing,
   type Scope,
@@ -37,40 +33,40 @@ import {
   unlimited,
 } from './scope.ts';
 
-/** Stands for every collection that no policy names: they all get the same decision. */
+/** Represents every collection that no policy names: they all get the same decision. */
 const UNNAMED = '*';
 
-/** The places of which a principal may read something. */
+/** The resources of which a principal may read something. */
 export interface Readable {
   readonly anything: boolean;
-  /** Places with a name of their own in policies, or in the limits of a key. */
-  readonly places: readonly Place[];
+  /** Resources with a name of their own in policies, or in the limits of a key. */
+  readonly resources: readonly Resource[];
   /** True if it may also read collections that nothing names. */
   readonly unnamed: boolean;
 }
 
-/** One decision, kept to explain it later. */
+/** One decision, stored to explain it later. */
 export interface Decision {
   readonly action: NamedAction;
-  readonly place: string;
-  readonly verdict: 'allow' | 'deny';
+  readonly resource: string;
+  readonly decision: 'allow' | 'deny';
   /** Policies that grant it or, when it was denied, that deny all of it. */
   readonly policies: readonly string[];
-  /** True if it is allowed by an owner's role, without a policy. */
-  readonly owner: boolean;
+  /** True if an administrator's role allows it, without a policy. */
+  readonly admin: boolean;
 }
 
-/** Decisions that are kept for an explanation: a request takes a few, but a feed or a socket might take any number. */
+/** Maximum decisions stored for an explanation: a request takes a few, but a feed or a socket might take any number. */
 const MAX_DECISIONS = 50;
 
-/** Grants that are the same for many principals, kept at most. */
+/** Maximum cached grants that several principals share. */
 const MAX_SHARED = 1_000;
 
 export class Policies {
   readonly #mode: Mode;
   readonly #now: () => Date;
   readonly #listeners = new Set<() => void>();
-  /** Null while they cannot be read: then only owners are allowed anything. */
+  /** Null while the policies cannot be read: then only administrators are allowed anything. */
   #set: PolicySet | null;
   #generation = 0;
   #scopes = new WeakMap<Principal, Map<string, Scope | null>>();
@@ -78,7 +74,7 @@ export class Policies {
   #shared = new Map<string, Granted | null>();
   readonly #watched = new WeakMap<Principal, Decision[]>();
 
-  /** Begins with the policies of an installation that has stored none. */
+  /** Starts with the policies of an instance that has stored none. */
   constructor(mode: Mode, now: () => Date = () => new Date()) {
     this.#mode = mode;
     this.#now = now;
@@ -86,19 +82,23 @@ export class Policies {
   }
 
   /**
-   * The Scope of one request. A refusal names the variables that have no value, if they are the principal's own.
+   * The Scope of one request. The error lists the variables that have no value, if they are the principal's own.
    * @throws MillraceError `not-authenticated` for anonymous, `forbidden` for others, `policies-unavailable`
    */
-  scope<A extends NamedAction, P extends Place>(principal: Principal, action: A, place: P): Scope<ActionOf<A>, P> {
-    const scope = this.find(principal, action, place);
+  scope<A extends NamedAction, P extends Resource>(
+    principal: Principal,
+    action: A,
+    resource: P,
+  ): Scope<ActionOf<A>, P> {
+    const scope = this.find(principal, action, resource);
     if (scope) return scope;
     if (principal.kind === 'anonymous') {
       throw new MillraceError('not-authenticated', 'Sign in to use this server', {
         headers: { 'www-authenticate': 'Bearer realm="millrace"' },
       });
     }
-    const lacked = this.#lacked(principal, action, place);
-    throw new MillraceError('forbidden', `No policy allows ${action} in '${place}'`, {
+    const lacked = this.#lacked(principal, action, resource);
+    throw new MillraceError('forbidden', `No policy allows ${action} in '${resource}'`, {
       ...(lacked.length > 0 && {
         hint: `A policy needs values that you do not have: ${lacked.join(', ')}. Administrators of the server set claims`,
       }),
@@ -106,65 +106,66 @@ export class Policies {
   }
 
   /**
-   * The same for an optional part of an answer: null where no policy allows it.
+   * The same for an optional part of a response: null where no policy allows it.
    * @throws MillraceError `policies-unavailable`
    */
-  find<A extends NamedAction, P extends Place>(
+  find<A extends NamedAction, P extends Resource>(
     principal: Principal,
     action: A,
-    place: P,
+    resource: P,
   ): Scope<ActionOf<A>, P> | null {
-    const scope = this.#find(principal, action, place);
+    const scope = this.#find(principal, action, resource);
     const decisions = this.#watched.get(principal);
     if (decisions !== undefined && decisions.length < MAX_DECISIONS) {
-      if (!isRepeated(decisions.at(-1), action, place)) decisions.push(this.#explain(principal, action, place, scope));
+      if (!isRepeated(decisions.at(-1), action, resource))
+        decisions.push(this.#explain(principal, action, resource, scope));
     }
-    return scope && grantedFor(scope, action, place);
+    return scope && grantedFor(scope, action, resource);
   }
 
   /**
-   * The Scope of reading for an answer that continues while rights change. If only a value is missing, such as a claim
-   * that was taken away, the Scope reaches nothing: the answer is empty until the value is back.
+   * The Scope of reading for a response that continues while rights change. If only a value is missing, such as a
+   * removed claim, the Scope reaches nothing: the result is empty until the value is back.
    * @returns null where no policy allows it
    * @throws MillraceError `policies-unavailable`
    */
-  findLive(principal: Principal, place: Place): Scope<'read'> | null {
-    const scope = this.find(principal, 'read', place);
-    return scope === null && this.#lacked(principal, 'read', place).length > 0 ? readingNothing(principal) : scope;
+  findLive(principal: Principal, resource: Resource): Scope<'read'> | null {
+    const scope = this.find(principal, 'read', resource);
+    return scope === null && this.#lacked(principal, 'read', resource).length > 0 ? readingNothing(principal) : scope;
   }
 
   /**
-   * The places of which a principal may read something. While policies cannot be read: none, except for owners.
-   * @param live whether those count, too, that it may read as soon as a value is there (`findLive`)
+   * The resources of which a principal may read something; without readable policies, only administrators have any.
+   * @param live whether to include those that it may read as soon as a value exists (`findLive`)
    */
   readable(principal: Principal, live = false): Readable {
     const known = live ? undefined : this.#readable.get(principal);
     if (known !== undefined) return known;
-    const isOpen = this.#set !== null || principal.kind === 'owner';
-    const waits = (place: Place | typeof UNNAMED) => live && this.#lacked(principal, 'read', place).length > 0;
-    const reads = (place: Place | typeof UNNAMED) =>
-      isOpen && (this.#find(principal, 'read', place) !== null || waits(place));
-    const limits = principal.kind === 'key' ? (principal.collections ?? []) : [];
+    const isOpen = this.#set !== null || principal.kind === 'admin';
+    const waits = (resource: Resource | typeof UNNAMED) => live && this.#lacked(principal, 'read', resource).length > 0;
+    const reads = (resource: Resource | typeof UNNAMED) =>
+      isOpen && (this.#find(principal, 'read', resource) !== null || waits(resource));
+    const limits = principal.kind === 'key' ? (principal.resources ?? []) : [];
     const named = [...new Set([...(this.#set?.named ?? []), ...limits])].filter(isCollectionName);
-    const places = [...NOT_COLLECTIONS, ...named].filter(reads);
+    const resources = [...BUILT_IN_RESOURCES, ...named].filter(reads);
     const unnamed = reads(UNNAMED);
-    const readable = { anything: unnamed || places.length > 0, places, unnamed };
+    const readable = { anything: unnamed || resources.length > 0, resources, unnamed };
     if (!live) this.#readable.set(principal, readable);
     return readable;
   }
 
-  /** Replaces the policies that are in force. */
+  /** Replaces the active policies. */
   use(set: PolicySet): void {
     this.#become(set);
   }
 
-  /** Allows owners only, until there are policies again. */
+  /** Allows only administrators, until there are policies again. */
   close(): void {
     if (this.#set !== null) this.#become(null);
   }
 
   /**
-   * Calls the listener in every process, within a second, when the policies have changed: Scopes must be asked for
+   * Calls the listener in every process, within a second, when the policies have changed: Scopes must be requested
    * again.
    * @returns a function that stops the calls
    */
@@ -173,7 +174,7 @@ export class Policies {
     return () => this.#listeners.delete(listener);
   }
 
-  /** The same principal, with a list of the first decisions made for it from now on. */
+  /** The same principal, with a list of its first decisions from now on. */
   watch<P extends Principal>(principal: P): { readonly principal: P; readonly decisions: readonly Decision[] } {
     const watched = { ...principal };
     const decisions: Decision[] = [];
@@ -182,13 +183,13 @@ export class Policies {
   }
 
   /**
-   * The policy that denies a document, or all of a place.
-   * @param document null to ask about the place as a whole
+   * The policy that denies a document, or all of a resource.
+   * @param document null for the resource as a whole
    */
-  denying(principal: Principal, action: NamedAction, place: Place, document: Document | null): string | null {
+  denying(principal: Principal, action: NamedAction, resource: Resource, document: Document | null): string | null {
     const set = this.#set;
-    if (set === null || principal.kind === 'owner') return null;
-    const { denies } = policiesFor(set, this.#mode, principal, action, aboutOf(set, place));
+    if (set === null || principal.kind === 'admin') return null;
+    const { denies } = policiesFor(set, this.#mode, principal, action, aboutOf(set, resource));
     return denies.find((policy) => isDenied(policy, principal, this.#now(), document))?.id ?? null;
   }
 
@@ -206,34 +207,34 @@ export class Policies {
     for (const listener of this.#listeners) listener();
   }
 
-  #find(principal: Principal, action: NamedAction, place: Place | typeof UNNAMED): Scope | null {
+  #find(principal: Principal, action: NamedAction, resource: Resource | typeof UNNAMED): Scope | null {
     const does = actionOf(action);
-    if (principal.kind === 'owner') return ownerMay(principal, does, place) ? unlimited(principal, does) : null;
+    if (principal.kind === 'admin') return adminMay(principal, does, resource) ? unlimited(principal, does) : null;
     const set = this.#set;
     if (set === null) {
       throw new MillraceError('policies-unavailable', 'The policies cannot be read at the moment', {
         headers: { 'retry-after': '1' },
       });
     }
-    if (principal.kind === 'key' && !keyMay(principal, action, place)) return null;
-    const about = aboutOf(set, place);
+    if (principal.kind === 'key' && !keyMay(principal, action, resource)) return null;
+    const about = aboutOf(set, resource);
     // A key may be limited to some of the collections that no policy names.
     const key =
-      principal.kind === 'key' && principal.collections !== null ? `${action} ${place}` : `${action} ${about}`;
+      principal.kind === 'key' && principal.resources !== null ? `${action} ${resource}` : `${action} ${about}`;
     const kept = this.#keptOf(principal);
     const known = kept.get(key);
     if (known !== undefined && !isOver(known, this.#now)) return known;
-    const made = this.#make(set, principal, action, place, about);
-    kept.set(key, made);
-    return made;
+    const created = this.#make(set, principal, action, resource, about);
+    kept.set(key, created);
+    return created;
   }
 
-  /** Variables without a value that keep a principal out. Anonymous clients, owners and limits of keys have none. */
-  #lacked(principal: Principal, action: NamedAction, place: Place | typeof UNNAMED): readonly string[] {
+  /** Variables without a value that deny access. Anonymous clients, administrators and limits of keys have none. */
+  #lacked(principal: Principal, action: NamedAction, resource: Resource | typeof UNNAMED): readonly string[] {
     const set = this.#set;
-    if (set === null || principal.kind === 'owner' || principal.kind === 'anonymous') return [];
-    if (principal.kind === 'key' && !keyMay(principal, action, place)) return [];
-    const spoken = policiesFor(set, this.#mode, principal, action, aboutOf(set, place));
+    if (set === null || principal.kind === 'admin' || principal.kind === 'anonymous') return [];
+    if (principal.kind === 'key' && !keyMay(principal, action, resource)) return [];
+    const spoken = policiesFor(set, this.#mode, principal, action, aboutOf(set, resource));
     return spoken.allows.length === 0 ? [] : lackedBy(spoken, principal, this.#now());
   }
 
@@ -249,7 +250,7 @@ export class Policies {
     set: PolicySet,
     principal: Principal,
     action: NamedAction,
-    place: Place | typeof UNNAMED,
+    resource: Resource | typeof UNNAMED,
     about: string,
   ): Scope | null {
     const now = this.#now();
@@ -257,43 +258,43 @@ export class Policies {
     const granted = this.#grant(spoken, action, principal, now);
     if (granted === null) return null;
     const does = actionOf(action);
-    const reader = does === 'read' ? null : this.#reader(principal, place);
+    const reader = does === 'read' ? null : this.#reader(principal, resource);
     const until = earlier(untilOf(spoken, now), reader?.until ?? null);
     return toScope({ ...granted, principal, action: does, reader, until });
   }
 
-  /** A response about a file that was made or deleted shows what the client may `get`: it names that one file. */
-  #reader(principal: Principal, place: Place | typeof UNNAMED): Scope<'read'> | null {
-    const scope = this.#find(principal, place === 'files' ? 'get' : 'read', place);
+  /** A response about a created or deleted file shows what the client may `get`: it concerns that one file. */
+  #reader(principal: Principal, resource: Resource | typeof UNNAMED): Scope<'read'> | null {
+    const scope = this.#find(principal, resource === '_files' ? 'get' : 'read', resource);
     return scope && readerOf(scope);
   }
 
-  /** What is the same for several principals is computed once, so that their reads can share database calls. */
+  /** What is equal for several principals is computed once, so that their reads can share database calls. */
   #grant(spoken: Spoken, action: NamedAction, principal: Principal, now: Date): Granted | null {
     const all = [...spoken.allows, ...spoken.denies];
     if (all.some(({ namesUser, namesNow }) => namesUser || namesNow)) return grant(spoken, action, principal, now);
     const key = JSON.stringify([action, all.map(({ id }) => id)]);
     const known = this.#shared.get(key);
     if (known !== undefined) return known;
-    const made = grant(spoken, action, principal, now);
-    if (this.#shared.size < MAX_SHARED) this.#shared.set(key, made);
-    return made;
+    const created = grant(spoken, action, principal, now);
+    if (this.#shared.size < MAX_SHARED) this.#shared.set(key, created);
+    return created;
   }
 
-  #explain(principal: Principal, action: NamedAction, place: Place, scope: Scope | null): Decision {
-    const owner = principal.kind === 'owner';
-    const told = { action, place, owner, verdict: scope === null ? 'deny' : 'allow' } as const;
-    if (scope !== null) return { ...told, policies: scope.grants.flatMap(({ policy }) => policy ?? []) };
-    if (owner || this.#set === null) return { ...told, policies: [] };
-    const deny = this.denying(principal, action, place, null);
-    return { ...told, policies: deny === null ? [] : [deny] };
+  #explain(principal: Principal, action: NamedAction, resource: Resource, scope: Scope | null): Decision {
+    const admin = principal.kind === 'admin';
+    const reported = { action, resource: resource, admin, decision: scope === null ? 'deny' : 'allow' } as const;
+    if (scope !== null) return { ...reported, policies: scope.grants.flatMap(({ policy }) => policy ?? []) };
+    if (admin || this.#set === null) return { ...reported, policies: [] };
+    const deny = this.denying(principal, action, resource, null);
+    return { ...reported, policies: deny === null ? [] : [deny] };
   }
 }
 
-function isRepeated(last: Decision | undefined, action: NamedAction, place: Place): boolean {
-  return last?.action === action && last.place === place;
+function isRepeated(last: Decision | undefined, action: NamedAction, resource: Resource): boolean {
+  return last?.action === action && last.resource === resource;
 }
 
-function aboutOf(set: PolicySet, place: Place | typeof UNNAMED): string {
-  return placeKey(set, place === 'admin:accounts' ? 'admin' : place);
+function aboutOf(set: PolicySet, resource: Resource | typeof UNNAMED): string {
+  return resourceKey(set, resource === '_admin:accounts' ? '_admin' : resource);
 }

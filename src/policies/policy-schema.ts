@@ -1,6 +1,6 @@
 /**
- * The shape of a policy as an owner writes it. Rules that a schema cannot express are checked in policy.ts and
- * policy-set.ts.
+ * The JSON schema of a policy as an administrator writes it. policy.ts and policy-set.ts check rules that a schema
+ * cannot express.
  */
 import Type, { type Static } from 'typebox';
 import { POLICY_ACTIONS } from './scope.ts';
@@ -27,7 +27,7 @@ const PRINCIPALS = Type.Object(
   {
     additionalProperties: false,
     minProperties: 1,
-    description: 'One of these is enough; without it the policy applies to everyone.',
+    description: 'One match is enough; without it the policy applies to everyone.',
   },
 );
 
@@ -38,7 +38,7 @@ export const POLICY = Type.Object(
       maxLength: 200,
       description: 'The name, for people. No two policies have the same.',
     }),
-    collections: names('Names of collections, `*` for all of them, `files`, `functions`, `webhooks`.'),
+    resources: names('Names of collections, `*` for all of them, `_files`, `_functions`, `_webhooks`.'),
     actions: Type.Array(Type.Enum(POLICY_ACTIONS), {
       minItems: 1,
       maxItems: POLICY_ACTIONS.length,
@@ -46,24 +46,24 @@ export const POLICY = Type.Object(
     }),
     principals: Type.Optional(PRINCIPALS),
     effect: Type.Enum(['allow', 'deny'], {
-      description: 'Documents that a deny matches are out of reach, whatever is allowed.',
+      description: 'Documents that a deny matches are out of reach, whatever other policies allow.',
     }),
-    where: Type.Optional(
+    filter: Type.Optional(
       Type.Object({}, { additionalProperties: true, description: 'Which documents: a filter with variables.' }),
     ),
     fields: Type.Optional(
       Type.Object(
         {
-          read: Type.Optional(rules('Members that are seen: `["*","-secret"]`, or names.')),
-          write: Type.Optional(rules('Members that may be set.')),
+          read: Type.Optional(rules('Visible fields: `["*","-secret"]`, or names.')),
+          write: Type.Optional(rules('Fields that may be set.')),
         },
         { additionalProperties: false },
       ),
     ),
     set: Type.Optional(
-      Type.Object({}, { additionalProperties: true, description: 'Members whose value the policy sets.' }),
+      Type.Object({}, { additionalProperties: true, description: 'Fields whose value the policy sets.' }),
     ),
-    mode: Type.Optional(Type.Enum(['development', 'production'], { description: 'Counts in this mode only.' })),
+    mode: Type.Optional(Type.Enum(['development', 'production'], { description: 'Applies in this mode only.' })),
   },
   { additionalProperties: false },
 );

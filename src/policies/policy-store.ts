@@ -1,6 +1,6 @@
 /**
  * Policies in the database: one document each in `_policies`, whose changes are events, and every version of the whole
- * set in `<db>_log.policy_versions`. Not here: what they mean (policy-set.ts). Only this folder calls this file.
+ * set in `<db>_log.policy_versions`. Only this folder calls this file.
  */
 import type { ClientSession, Collection, Document } from 'mongodb';
 import { CODE, serverCode, translated } from '../database/errors.ts';
@@ -8,20 +8,20 @@ import type { Mongo } from '../database/mongo.ts';
 import { ensureCollection, idOfActor, type Stamp, stampedForDeletion } from '../database/system-collection.ts';
 import type { Mode } from '../kernel/config/config.ts';
 import type { SystemCollection } from '../kernel/event-types.ts';
-import type { WrittenPolicy } from './policy-set.ts';
+import type { PolicyRecord } from './policy-set.ts';
 
 /** The collection of policies in `<db>`. */
 export const POLICIES_COLLECTION: SystemCollection = '_policies';
-/** Versions that are kept. */
+/** Maximum stored versions. */
 const MAX_VERSIONS = 100;
 
 /** One version of the whole set. */
 export interface Version {
   readonly version: number;
   readonly at: Date;
-  /** `owner:o1`; null for the program itself. */
+  /** `admin:o1`; null for the program itself. */
   readonly by: string | null;
-  readonly policies: readonly WrittenPolicy[];
+  readonly policies: readonly PolicyRecord[];
 }
 
 interface StoredPolicy extends Document {
@@ -32,7 +32,7 @@ interface StoredVersion {
   _id: number;
   at: Date;
   by: string | null;
-  policies: WrittenPolicy[];
+  policies: PolicyRecord[];
 }
 
 export class PolicyStore {
@@ -47,7 +47,7 @@ export class PolicyStore {
   }
 
   /**
-   * Makes sure that the collections exist, with images, so that changes of policies are events with both states.
+   * Creates the collections if necessary, with images, so that changes of policies are events with both states.
    * @returns true if there was no collection of policies
    */
   async start(): Promise<boolean> {
@@ -60,18 +60,18 @@ export class PolicyStore {
   }
 
   /** The current policies, in the order of their ids. */
-  async all(session?: ClientSession): Promise<readonly WrittenPolicy[]> {
+  async all(session?: ClientSession): Promise<readonly PolicyRecord[]> {
     const options = { sort: { _id: 1 }, ...(session === undefined ? {} : { session }) } as const;
     const found = await translated(() => this.#policies.find({}, options).toArray());
     return found.map(({ _id, _meta, ...policy }) => ({ id: _id, policy }));
   }
 
-  /** How many policies count in a mode. */
+  /** How many policies apply in a mode. */
   count(mode: Mode): Promise<number> {
     return translated(() => this.#policies.countDocuments({ mode: { $in: [null, mode] } }));
   }
 
-  /** The newest version, or null when there never was one. */
+  /** The newest version, or null if there never was one. */
   async newest(session?: ClientSession): Promise<number | null> {
     const options = {
       sort: { _id: -1 },
@@ -82,19 +82,20 @@ export class PolicyStore {
     return found === null ? null : found._id;
   }
 
-  /** The versions that are kept, newest first. */
+  /** The stored versions, newest first. */
   async versions(): Promise<readonly Version[]> {
     const found = await translated(() => this.#versions.find({}, { sort: { _id: -1 } }).toArray());
     return found.map(({ _id, ...version }) => ({ version: _id, ...version }));
   }
 
   /**
-   * Changes one set into another within a transaction: writes what differs, and keeps the whole as the next version.
+   * Changes one set into another within a transaction: writes the differences, and stores the whole as the next
+   * version.
    * @returns the number of the version
    */
   async change(
-    before: readonly WrittenPolicy[],
-    after: readonly WrittenPolicy[],
+    before: readonly PolicyRecord[],
+    after: readonly PolicyRecord[],
     stamp: Stamp,
     session: ClientSession,
   ): Promise<number> {

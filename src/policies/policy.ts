@@ -1,125 +1,126 @@
 /**
- * One policy: read from what an owner wrote, with every fault named by its place, and checked for conditions that can
- * never be true. Pure. Not here: several policies together (policy-set.ts), and what they grant to a principal
- * (evaluation.ts).
+ * One policy: parsed from what an administrator wrote, with the JSON Pointer of every error, and checked for conditions
+ * that can never be true. Pure.
  */
 import { Check, Errors } from 'typebox/schema';
 import { isCollectionName } from '../database/names.ts';
 import type { Mode } from '../kernel/config/config.ts';
-import { type Fault, MillraceError } from '../kernel/errors.ts';
-import { hintFor } from '../kernel/nearest.ts';
-import { bind } from '../query/evaluate/bind.ts';
+import { hintFor } from '../kernel/did-you-mean.ts';
+import { type Issue, MillraceError } from '../kernel/errors.ts';
+import { bind } from '../query/evaluate/bind-variables.ts';
 import { affordable } from '../query/evaluate/cost.ts';
 import type { FieldTree } from '../query/evaluate/field-tree.ts';
 import { type OpenFilter, Variable } from '../query/filter.ts';
 import { LIMITS } from '../query/limits.ts';
-import type { OpenValue } from '../query/literals.ts';
 import { parseFilterJson } from '../query/parse/parse-json.ts';
+import type { OpenValue } from '../query/parse-values.ts';
 import { parseFieldRules, SYSTEM_ONLY } from './fields/field-rules.ts';
 import { POLICY, type PolicyJson } from './policy-schema.ts';
 import type { NamedAction } from './scope.ts';
 
-/** A policy that has been read. */
+/** A parsed policy. */
 export interface Policy {
   readonly id: string;
   readonly name: string;
-  readonly collections: ReadonlySet<string>;
-  /** With `read` always `get`. */
+  readonly resources: ReadonlySet<string>;
+  /** `read` always implies `get`. */
   readonly actions: ReadonlySet<NamedAction>;
   readonly principals: PolicyJson['principals'];
   readonly effect: 'allow' | 'deny';
-  readonly where: OpenFilter;
+  readonly filter: OpenFilter;
   readonly read: FieldTree;
   readonly write: FieldTree;
   readonly set: ReadonlyMap<string, OpenValue>;
-  /** The only mode in which it counts; null means both. */
+  /** The only mode in which it applies; null means both. */
   readonly mode: Mode | null;
-  /** True if its meaning changes with the time. */
+  /** True if its effect changes with the time. */
   readonly namesNow: boolean;
-  /** True if its meaning differs between the principals that it applies to. */
+  /** True if its effect differs between the principals that it applies to. */
   readonly namesUser: boolean;
   /** As it was written. */
   readonly json: PolicyJson;
 }
 
-/** Places that only the policy of development mode may grant. */
-const DEVELOPMENT_PLACES: readonly string[] = ['events', 'admin'];
-const PLACES: readonly string[] = ['*', 'files', 'functions', 'webhooks', ...DEVELOPMENT_PLACES];
+/** Resources that only the policy of development mode may grant. */
+const DEVELOPMENT_RESOURCES: readonly string[] = ['_events', '_admin'];
+const RESOURCES: readonly string[] = ['*', '_files', '_functions', '_webhooks', ...DEVELOPMENT_RESOURCES];
 
 /**
- * Reads a policy.
- * @throws MillraceError `invalid-policy` with all faults
+ * Parses a policy.
+ * @throws MillraceError `invalid-policy` with all errors
  */
 export function parsePolicy(id: string, json: unknown): Policy {
-  if (!Check(POLICY, json)) throw invalidPolicy(shapeFaults(json));
-  const faults: Fault[] = [];
+  if (!Check(POLICY, json)) throw invalidPolicy(shapeIssues(json));
+  const issues: Issue[] = [];
   const part = <T>(pointer: string, read: () => T, otherwise: T): T => {
     try {
       return read();
     } catch (error) {
-      faults.push(...faultsAt(pointer, error));
+      issues.push(...issuesAt(pointer, error));
       return otherwise;
     }
   };
   const policy: Policy = {
     id,
     name: json.name,
-    collections: new Set(json.collections),
+    resources: new Set(json.resources),
     actions: new Set(json.actions.flatMap(namedActions)),
     principals: json.principals,
     effect: json.effect,
-    where: part('/where', () => readWhere(json.where ?? {}), parseFilterJson({})),
+    filter: part('/filter', () => readWhere(json.filter ?? {}), parseFilterJson({})),
     read: part('/fields/read', () => parseFieldRules(json.fields?.read), SYSTEM_ONLY),
     write: part('/fields/write', () => parseFieldRules(json.fields?.write), SYSTEM_ONLY),
     set: part('/set', () => readSet(json.set ?? {}), new Map()),
     mode: json.mode ?? null,
-    namesNow: namesVariable([json.where, json.set], /^\$now/),
-    namesUser: namesVariable([json.where, json.set], /^\$user/),
+    namesNow: namesVariable([json.filter, json.set], /^\$now/),
+    namesUser: namesVariable([json.filter, json.set], /^\$user/),
     json,
   };
-  json.collections.forEach((name, index) => {
-    const detail = placeFault(name, json);
-    if (detail !== null) faults.push({ pointer: `/collections/${index}`, code: 'invalid-policy', detail });
+  json.resources.forEach((name, index) => {
+    const detail = resourceIssue(name, json);
+    if (detail !== null) issues.push({ pointer: `/resources/${index}`, code: 'invalid-policy', detail });
   });
-  if (faults.length > 0) throw invalidPolicy(faults);
+  if (issues.length > 0) throw invalidPolicy(issues);
   return policy;
 }
 
-export function invalidPolicy(faults: readonly Fault[]): MillraceError {
-  const [first] = faults;
-  return new MillraceError('invalid-policy', first?.detail ?? 'The policy is not valid', { faults });
+export function invalidPolicy(issues: readonly Issue[]): MillraceError {
+  const [first] = issues;
+  return new MillraceError('invalid-policy', first?.detail ?? 'The policy is not valid', { issues });
 }
 
 function namedActions(action: PolicyJson['actions'][number]): NamedAction[] {
   return action === 'read' || action === 'subscribe' ? ['read', 'get'] : [action];
 }
 
-function placeFault(name: string, { mode }: PolicyJson): string | null {
-  if (DEVELOPMENT_PLACES.includes(name)) {
-    return mode === 'development' ? null : `'${name}' is for owners; only a policy with "mode": "development" opens it`;
+function resourceIssue(name: string, { mode }: PolicyJson): string | null {
+  if (DEVELOPMENT_RESOURCES.includes(name)) {
+    return mode === 'development'
+      ? null
+      : `'${name}' is for administrators; only a policy with "mode": "development" opens it`;
   }
-  if (PLACES.includes(name) || isCollectionName(name)) return null;
+  if (RESOURCES.includes(name) || isCollectionName(name)) return null;
   return `'${name.slice(0, 80)}' is not the name of a collection. ${hintFor(
     name,
-    PLACES.filter((place) => !DEVELOPMENT_PLACES.includes(place)),
+    RESOURCES.filter((resource) => !DEVELOPMENT_RESOURCES.includes(resource)),
   )}`;
 }
 
-function shapeFaults(json: unknown): Fault[] {
-  // The validator reports an unknown member twice: once for the member itself, and once, with its name, for the object
+function shapeIssues(json: unknown): Issue[] {
+  // The validator reports an unknown field twice: once for the field itself, and once, with its name, for the object
   // around it.
   const found = Errors(POLICY, json)[1].filter(({ keyword }) => keyword !== 'boolean');
-  return found.map((fault): Fault => {
-    const unknown: unknown = Reflect.get(fault.params, 'additionalProperties');
+  return found.map((issue): Issue => {
+    const unknown: unknown = Reflect.get(issue.params, 'additionalProperties');
     const [name] = Array.isArray(unknown) ? unknown : [];
     if (typeof name !== 'string') {
-      const allowed: unknown = Reflect.get(fault.params, 'allowedValues');
+      const allowed: unknown = Reflect.get(issue.params, 'allowedValues');
       const which = Array.isArray(allowed) ? `: ${allowed.join(', ')}` : '';
-      return { pointer: fault.instancePath, code: 'invalid-policy', detail: `This ${fault.message}${which}` };
+      return { pointer: issue.instancePath, code: 'invalid-policy', detail: `This ${issue.message}${which}` };
     }
-    const known = KNOWN.get(fault.instancePath) ?? [];
-    const detail = `'${name.slice(0, 80)}' is not a member here. ${hintFor(name, known)}`;
-    return { pointer: `${fault.instancePath}/${name}`, code: 'invalid-policy', detail };
+    const known = KNOWN.get(issue.instancePath) ?? [];
+    const detail = `'${name.slice(0, 80)}' is not a field here. ${hintFor(name, known)}`;
+    return { pointer: `${issue.instancePath}/${name}`, code: 'invalid-policy', detail };
   });
 }
 
@@ -129,13 +130,13 @@ const KNOWN: ReadonlyMap<string, readonly string[]> = new Map([
   ['/fields', ['read', 'write']],
 ]);
 
-/** Reads the filter member by member, so that a fault can be placed. */
+/** Parses the filter field by field, so that each error has a JSON Pointer. */
 function readWhere(where: object): OpenFilter {
-  for (const [name, value] of Object.entries(where)) inMember(name, () => tried(parseFilterJson({ [name]: value })));
+  for (const [name, value] of Object.entries(where)) inField(name, () => tried(parseFilterJson({ [name]: value })));
   return affordable(parseFilterJson(where), LIMITS.liveCost);
 }
 
-/** Returns the filter after trying to fill its variables: later no request may fail because they cannot be filled. */
+/** Returns the filter after a test fill of its variables: no later request may fail because they cannot be filled. */
 function tried(filter: OpenFilter): OpenFilter {
   bind(filter, { now: new Date(), user: null });
   return filter;
@@ -143,37 +144,37 @@ function tried(filter: OpenFilter): OpenFilter {
 
 function readSet(set: object): ReadonlyMap<string, OpenValue> {
   return new Map(
-    Object.entries(set).map(([name, value]) => [name, inMember(name, () => readSetMember(name, value))] as const),
+    Object.entries(set).map(([name, value]) => [name, inField(name, () => readSetField(name, value))] as const),
   );
 }
 
-function readSetMember(name: string, value: unknown): OpenValue {
+function readSetField(name: string, value: unknown): OpenValue {
   if (name.startsWith('_') || name === 'id' || /[.$]/.test(name)) {
-    throw new MillraceError('invalid-policy', `'${name}' is not a member that a policy can set`, {
-      hint: 'Name a member of the document itself',
+    throw new MillraceError('invalid-policy', `'${name}' is not a field that a policy can set`, {
+      hint: 'Use a top-level field of the document',
     });
   }
-  // The filter language reads values and variables; the test around the value is not used.
-  const question = tried(parseFilterJson({ value: { $eq: value } }));
-  if (question.kind === 'field' && question.test.op === 'in') {
-    const [read] = question.test.values;
+  // The filter language parses values and variables; the condition around the value is not used.
+  const query = tried(parseFilterJson({ value: { $eq: value } }));
+  if (query.kind === 'field' && query.test.op === 'in') {
+    const [read] = query.test.values;
     if (read !== undefined) return read;
   }
   throw new MillraceError('invalid-policy', `The value of '${name}' cannot be set`);
 }
 
-function inMember<T>(name: string, read: () => T): T {
+function inField<T>(name: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    throw invalidPolicy(faultsAt(`/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`, error));
+    throw invalidPolicy(issuesAt(`/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`, error));
   }
 }
 
-function faultsAt(pointer: string, error: unknown): Fault[] {
+function issuesAt(pointer: string, error: unknown): Issue[] {
   if (!(error instanceof MillraceError)) throw error;
   const { message, hint } = error;
-  return [...error.with(hint === undefined ? {} : { message: `${message}. ${hint}` }).at(pointer).faults];
+  return [...error.with(hint === undefined ? {} : { message: `${message}. ${hint}` }).at(pointer).issues];
 }
 
 function namesVariable(value: unknown, name: RegExp): boolean {

@@ -1,7 +1,7 @@
 /**
- * A text that is the same for Scopes that reach and show the same, for any principal. With it, the subscriptions of
- * many clients can be one group, and a kept answer is shown again only to the same view. Pure; computed once for each
- * array of grants.
+ * A key that is equal for Scopes that reach and show the same, for any principal. With it, the subscriptions of many
+ * clients can be one group, and a cached response is reused only for the same view. Pure; computed once for each array
+ * of grants.
  */
 import { createHash } from 'node:crypto';
 import { EJSON } from 'bson';
@@ -20,7 +20,7 @@ export function scopeKey({ grants, denied }: Scope): string {
   return key;
 }
 
-function treeText({ rest, members }: FieldTree): string {
-  const own = [...members].sort(([a], [b]) => (a < b ? -1 : 1));
+function treeText({ rest, fields }: FieldTree): string {
+  const own = [...fields].sort(([a], [b]) => (a < b ? -1 : 1));
   return `${rest ? '*' : '-'}{${own.map(([name, tree]) => `${JSON.stringify(name)}:${treeText(tree)}`).join()}}`;
 }

@@ -1,6 +1,6 @@
 /**
  * The granted answer to "may this principal do this action here?": a value that every operation on documents and files
- * must hold. Only this folder makes one, so a route that forgets authorisation does not compile.
+ * requires. Only this folder creates one, so a route that forgets authorization does not compile.
  */
 import { ACTIONS, type Action, type Principal } from '../auth/identity/principal.ts';
 import type { CollectionName } from '../database/names.ts';
@@ -8,24 +8,30 @@ import { ALL, type FieldTree, NONE } from '../query/evaluate/field-tree.ts';
 import { everything, type Filter, field, nothing, type Value } from '../query/filter.ts';
 
 /**
- * Places that are not collections: the files, the functions, the webhooks, the events of everything, and the administration.
- * `admin:accounts` (accounts, keys and settings) is for fewer roles than the rest of it.
+ * Resources that are not collections: the files, the functions, the webhooks, all events, and the administration.
+ * `_admin:accounts` (users, keys and settings) is for fewer roles than the rest of it.
  */
-export const NOT_COLLECTIONS = ['files', 'functions', 'webhooks', 'events', 'admin', 'admin:accounts'] as const;
+export const BUILT_IN_RESOURCES = [
+  '_files',
+  '_functions',
+  '_webhooks',
+  '_events',
+  '_admin',
+  '_admin:accounts',
+] as const;
 
-/** What a policy is about. */
-export type Place = CollectionName | (typeof NOT_COLLECTIONS)[number];
+/** The resource of a policy. */
+export type Resource = CollectionName | (typeof BUILT_IN_RESOURCES)[number];
 
 /**
- * What a policy may name. `get` is to read one file by its id. `read` allows that too, and besides it lists, events and
- * live data.
+ * What a policy may name. `get` reads one file by its id. `read` includes that, and also lists, events and live data.
  */
 export type NamedAction = Action | 'get';
 
 /** The words for actions in a policy: `subscribe` is another word for `read`. */
 export const POLICY_ACTIONS = [...ACTIONS, 'subscribe', 'get'] as const;
 
-/** The action of the Scope: to get one file is to read. */
+/** The action of the Scope: getting one file is reading. */
 export type ActionOf<A extends NamedAction> = A extends Action ? A : 'read';
 
 export function actionOf(named: NamedAction): Action {
@@ -33,15 +39,16 @@ export function actionOf(named: NamedAction): Action {
 }
 
 /**
- * One permission: the documents it reaches, and which of their members may be seen and set. Its variables are filled.
+ * One permission: the documents it reaches, and which of their fields are visible and may be set. Its variables are
+ * filled.
  */
 export interface Grant {
   readonly filter: Filter;
-  /** Members that may be seen; `_id` and `_meta` always are. */
+  /** Visible fields; `_id` and `_meta` always are. */
   readonly read: FieldTree;
-  /** Members that may be set. */
+  /** Fields that may be set. */
   readonly write: FieldTree;
-  /** Members whose value is set by the policy, whatever the client sends. */
+  /** Fields whose value the policy sets, whatever the client sends. */
   readonly set: ReadonlyMap<string, Value>;
   /** Id of the policy that grants; null if no policy is needed. */
   readonly policy: string | null;
@@ -50,43 +57,46 @@ export interface Grant {
 declare const brand: unique symbol;
 
 /**
- * What `principal` may do: the union of the grants (at least one), without what is denied. Its type says for which action
- * and, where an operation needs to know, for which place it was granted: a Scope of reading cannot be given to a write.
+ * What `principal` may do: the union of the grants (at least one), without what is denied. Its type contains the action
+ * and, where an operation needs it, the resource that it was granted for: a Scope of reading cannot be passed to a
+ * write.
  */
-export interface Scope<A extends Action = Action, P extends Place = Place> {
+export interface Scope<A extends Action = Action, P extends Resource = Resource> {
   readonly [brand]: P;
   readonly principal: Principal;
   readonly action: A;
-  /** The same array for equal questions of one principal, until the policies change, or the time that they name. */
+  /**
+   * The same array for equal requests of one principal, until the policies change, or until the time that they name.
+   */
   readonly grants: readonly Grant[];
   /**
    * Documents out of reach, whatever the grants say. It belongs to the grants: the same array comes with the same
    * filter.
    */
   readonly denied: Filter;
-  /** What the principal may read in the same place: decides how much of a written document is shown. */
+  /** What the principal may read of the same resource: decides how much of a written document is returned. */
   readonly reader: Scope<'read'> | null;
-  /** When the Scope must be asked for again because a policy names the time; milliseconds since 1970, or null. */
+  /** When the Scope must be requested again because a policy names the time; milliseconds since 1970, or null. */
   readonly until: number | null;
 }
 
-export type ScopeParts<A extends Action = Action> = Omit<Scope<A>, typeof brand>;
+export type ScopeDeps<A extends Action = Action> = Omit<Scope<A>, typeof brand>;
 
-/** Makes a Scope. Only this folder calls it. */
-export function toScope<A extends Action>(parts: ScopeParts<A>): Scope<A> {
-  return Object.freeze(parts) as unknown as Scope<A>;
+/** Creates a Scope. Only this folder calls it. */
+export function toScope<A extends Action>(deps: ScopeDeps<A>): Scope<A> {
+  return Object.freeze(deps) as unknown as Scope<A>;
 }
 
 /**
  * The Scope with the type of what it was granted for. Only this folder calls it.
  * @throws TypeError for a Scope of another action
  */
-export function grantedFor<A extends NamedAction, P extends Place>(
+export function grantedFor<A extends NamedAction, P extends Resource>(
   scope: Scope,
   action: A,
-  _place: P,
+  _resource: P,
 ): Scope<ActionOf<A>, P> {
-  if (scope.action !== actionOf(action)) throw new TypeError(`A Scope of ${scope.action} was found for ${action}`);
+  if (scope.action !== actionOf(action)) throw new TypeError(`A Scope of ${scope.action} was passed for ${action}`);
   return scope as Scope<ActionOf<A>, P>;
 }
 
@@ -98,13 +108,13 @@ export function unlimited<A extends Action>(principal: Principal, action: A): Sc
   return toScope({ principal, action, grants: EVERYTHING, denied: nothing, until: null, reader });
 }
 
-/** The Scope of an answer that stays empty for now: it reaches no document, so any member may be named. */
+/** The Scope of a result that stays empty for now: it reaches no document, so any field may be named. */
 export function readingNothing(principal: Principal): Scope<'read'> {
   const grant = { filter: nothing, read: ALL, write: NONE, set: new Map(), policy: null };
   return toScope({ principal, action: 'read', grants: [grant], denied: nothing, reader: null, until: null });
 }
 
-/** The Scope of reading one document's bytes, and none of its members, for a request with a proof that allows it. */
+/** The Scope of reading one document's bytes, and none of its fields, for a request with a proof that allows it. */
 export function readingOne(principal: Principal, id: Value): Scope<'read'> {
   const grant = {
     filter: field('_id', { op: 'in', values: [id] }),
@@ -117,7 +127,7 @@ export function readingOne(principal: Principal, id: Value): Scope<'read'> {
 }
 
 /**
- * The Scope that decides how much of the result is shown: a write has a separate one for reading, a read is its own.
+ * The Scope that decides how much of the result is returned: a write has a separate one for reading, a read is its own.
  */
 export function readerOf(scope: Scope): Scope<'read'> | null {
   return isReading(scope) ? scope : scope.reader;
@@ -127,7 +137,7 @@ function isReading(scope: Scope): scope is Scope<'read'> {
   return scope.action === 'read';
 }
 
-/** Whether a Scope that holds for a limited time has ended. */
+/** Whether a Scope with a time limit has expired. */
 export function isOver(scope: Scope | null, now: () => Date): boolean {
   return scope !== null && scope.until !== null && now().getTime() >= scope.until;
 }

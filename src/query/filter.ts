@@ -1,14 +1,14 @@
 /**
- * The typed tree of one filter: what lists, policies, subscriptions and triggers ask of a document, with every operand
- * already judged. Parsers make it (parse-short, parse-json), `bind` fills its variables, to-mongo and match evaluate
- * it. It is not a MongoDB filter document: nothing a client wrote is ever handed to the driver as an operator.
+ * The typed tree of one filter: the conditions of lists, policies, subscriptions and triggers on a document, with
+ * validated operands. Parsers build it (parse-short, parse-json), `bind` fills its variables, to-mongo and match
+ * evaluate it. It is not a MongoDB filter document: no client input is ever passed to the driver as an operator.
  */
 import type { Binary, Decimal128, Double, Int32, Long, ObjectId } from 'bson';
 
 /** A BSON value. A plain number is a double or an int: MongoDB compares all numbers by their value. */
 export type Scalar = null | boolean | number | string | Date | ObjectId | Int32 | Double | Long | Decimal128 | Binary;
 
-/** A scalar, a list or an embedded document; `V` is what else may stand in a value's place (nothing, or a variable). */
+/** A scalar, a list or an embedded document; `V` is what may replace a value (nothing, or a variable). */
 export type ValueOf<V> = Scalar | V | readonly ValueOf<V>[] | { readonly [key: string]: ValueOf<V> };
 
 /** A value without variables. */
@@ -27,7 +27,7 @@ export class Variable {
   }
 }
 
-/** The types that a filter can ask for. */
+/** The types that a filter can test for. */
 export const TYPE_NAMES = [
   'string',
   'number',
@@ -42,11 +42,13 @@ export const TYPE_NAMES = [
 
 export type TypeName = (typeof TYPE_NAMES)[number];
 
-/** One test of the values at a path. It holds when any value there passes, arrays opened as MongoDB opens them. */
+/**
+ * One test of the values at a path. It passes when any value there passes, with arrays opened as MongoDB opens them.
+ */
 export type TestOf<V> =
-  /** Equal to one of these. `null` also equals a missing value. `eq` is a list of one; an empty list never holds. */
+  /** Equal to one of these. `null` also equals a missing value. `eq` is a list of one; an empty list never passes. */
   | { readonly op: 'in'; readonly values: readonly ValueOf<V>[] }
-  /** For each of these, some value is equal to it. An empty list never holds. */
+  /** For each of these, some value is equal to it. An empty list never passes. */
   | { readonly op: 'all'; readonly values: readonly ValueOf<V>[] }
   /** Ordered against a value of the same kind; values of another kind never pass. */
   | { readonly op: 'gt' | 'gte' | 'lt' | 'lte'; readonly value: ValueOf<V> }
@@ -54,35 +56,33 @@ export type TestOf<V> =
   | { readonly op: 'type'; readonly types: readonly TypeName[] }
   /** An array of exactly so many elements. */
   | { readonly op: 'size'; readonly size: number }
-  /**
-   * A string that has the text at that place; in `like` a `*` stands for any characters. `fold`: ignore letter case.
-   */
+  /** A string with the text in that position; in `like` a `*` matches any characters. `fold`: ignore letter case. */
   | {
       readonly op: 'text';
       readonly how: 'contains' | 'startsWith' | 'endsWith' | 'like';
       readonly fold: boolean;
       readonly text: string | V;
     }
-  /** A string in which the pattern, checked to be safe, is found. */
+  /** A string that matches the pattern, which was checked to be safe. */
   | { readonly op: 'regex'; readonly pattern: string }
-  /** Not all of these hold: the negation of the whole question, so a missing value may pass. */
+  /** Not all of these pass: the negation of the whole test, so a missing value may pass. */
   | { readonly op: 'not'; readonly tests: readonly TestOf<V>[] }
   /** An array one element of which passes all of these by itself. */
   | { readonly op: 'elem'; readonly tests: readonly TestOf<V>[] }
-  /** An array one element of which, taken as a document, passes the filter. */
+  /** An array one element of which, treated as a document, passes the filter. */
   | { readonly op: 'elemWhere'; readonly filter: FilterOf<V> };
 
 export type FilterOf<V> =
   /** `and` of nothing is everything, `or` of nothing is nothing. */
   | { readonly kind: 'and' | 'or' | 'nor'; readonly filters: readonly FilterOf<V>[] }
-  /** `path` is the stored one (paths.ts): dotted, `_id` where the client says `id`. */
+  /** `path` is the stored one (paths.ts): dotted, `_id` where the client writes `id`. */
   | { readonly kind: 'field'; readonly path: string; readonly test: TestOf<V> };
 
 /** A filter without open variables, ready to be evaluated. */
 export type Filter = FilterOf<never>;
 export type Test = TestOf<never>;
 
-/** A filter as it was written, variables still open; `bind` makes a `Filter` of it. Every `Filter` is one, too. */
+/** A filter as written, with open variables; `bind` turns it into a `Filter`. Every `Filter` is one, too. */
 export type OpenFilter = FilterOf<Variable>;
 export type OpenTest = TestOf<Variable>;
 
@@ -95,7 +95,9 @@ export const nothing: Filter = { kind: 'or', filters: [] };
 const isAll = (filter: OpenFilter): boolean => filter.kind === 'and' && filter.filters.length === 0;
 const isNone = (filter: OpenFilter): boolean => filter.kind === 'or' && filter.filters.length === 0;
 
-/** All of the filters hold. Flat: a nested `and` is merged in, and what is always true is left out. */
+/**
+ * Passes when all of the filters pass. Flat: a nested `and` is merged in, and filters that always pass are left out.
+ */
 export function and(filters: readonly Filter[]): Filter;
 export function and(filters: readonly OpenFilter[]): OpenFilter;
 export function and(filters: readonly OpenFilter[]): OpenFilter {
@@ -106,7 +108,7 @@ export function and(filters: readonly OpenFilter[]): OpenFilter {
   return flat.length === 1 ? only : { kind: 'and', filters: flat };
 }
 
-/** At least one of the filters holds. Flat as `and` is. */
+/** Passes when at least one of the filters passes. Flat as `and` is. */
 export function or(filters: readonly Filter[]): Filter;
 export function or(filters: readonly OpenFilter[]): OpenFilter;
 export function or(filters: readonly OpenFilter[]): OpenFilter {
@@ -117,7 +119,10 @@ export function or(filters: readonly OpenFilter[]): OpenFilter {
   return flat.length === 1 ? only : { kind: 'or', filters: flat };
 }
 
-/** The filter does not hold. For a single test it is the negated test, which the database can look up in an index. */
+/**
+ * Passes when the filter does not. For a single test it is the negated test, which the database can look up in an
+ * index.
+ */
 export function not(filter: Filter): Filter;
 export function not(filter: OpenFilter): OpenFilter;
 export function not(filter: OpenFilter): OpenFilter {
@@ -135,9 +140,8 @@ export function field(path: string, test: OpenTest): OpenFilter {
 }
 
 /**
- * Every stored path that the filter looks at, to check that all of them may be read: a hidden member must not be found
- * out by filtering. Positions in arrays stay in the path (`a.0.b`): a caller that compares paths with names of fields
- * leaves them out.
+ * Every stored path that the filter tests, to check that all of them are readable: filtering must not reveal a hidden
+ * field. Positions in arrays stay in the path (`a.0.b`): a caller that compares paths with field names leaves them out.
  */
 export function pathsOf(filter: OpenFilter): Set<string> {
   const paths = new Set<string>();
@@ -146,8 +150,8 @@ export function pathsOf(filter: OpenFilter): Set<string> {
 }
 
 /**
- * Calls `visit` with every test of the filter and the stored path that it looks at: an outer test before its inner ones,
- * and a test inside of `elemWhere` with the whole path.
+ * Calls `visit` with every test of the filter and its stored path: an outer test before its inner ones, and a test
+ * inside of `elemWhere` with the whole path.
  */
 export function eachTest(filter: OpenFilter, visit: (test: OpenTest, path: string) => void): void {
   visitFilter(filter, '', visit);

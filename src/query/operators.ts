@@ -1,9 +1,10 @@
 /**
- * The operators that clients may name, and how a test is attached to a path. Both written forms, short and JSON, end
- * here, so they mean the same and are refused with the same error, `invalid-filter`.
+ * The operators of filters, and how a test is attached to a path. Both written forms, short and JSON, end here, so they
+ * mean the same and are rejected with the same error, `invalid-filter`.
  */
+
+import { hintFor } from '../kernel/did-you-mean.ts';
 import { MillraceError } from '../kernel/errors.ts';
-import { hintFor } from '../kernel/nearest.ts';
 import {
   and,
   everything,
@@ -18,7 +19,7 @@ import {
   Variable,
 } from './filter.ts';
 import { LIMITS } from './limits.ts';
-import { type OpenValue, valuesAt } from './literals.ts';
+import { type OpenValue, valuesAt } from './parse-values.ts';
 
 /** Names as the short form has them; the JSON form puts `$` before. */
 export const OPERATORS = [
@@ -80,13 +81,13 @@ export function readTypeName(name: unknown): TypeName {
   throw invalidFilter(`Unknown type '${String(name).slice(0, 60)}'`, hintFor(String(name), TYPE_NAMES));
 }
 
-/** A list within its limit, or a refusal. */
+/** A list within its limit, or an error. */
 export function bounded<T>(values: readonly T[], what: string, limit: number = LIMITS.listValues): readonly T[] {
   if (values.length <= limit) return values;
   throw invalidFilter(`${what} has more than ${limit.toLocaleString('en')} values`);
 }
 
-/** A text to look for, within its limit. */
+/** A text to search for, within its limit. */
 export function boundedText<T>(text: T, operator: string): T {
   if (typeof text !== 'string' || text.length <= LIMITS.textLength) return text;
   throw invalidFilter(`The text of '${operator}' is longer than ${LIMITS.textLength.toLocaleString('en')} characters`);
@@ -127,7 +128,7 @@ function testAt(path: string, test: OpenTest): OpenFilter {
   }
 }
 
-/** One value of `all`. A variable stays in place: if it turns out to be a list, each of its items is required. */
+/** One value of `all`. A variable stays in place: if it is bound to a list, each of its items is required. */
 function itemOfAll(path: string, value: OpenValue): OpenTest {
   if (value instanceof Variable) return { op: 'all', values: [value] };
   return { op: 'in', values: valuesAt(path, [value]) };

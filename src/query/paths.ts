@@ -1,17 +1,15 @@
-/**
- * Paths: the dotted names by which clients name members, checked and turned into the stored ones (`id` is `_id`). Not
- * here: how a path reaches into arrays (evaluate/).
- */
+/** Paths: the dotted names of fields in requests, checked and turned into the stored ones (`id` is `_id`). */
+
+import { hintFor } from '../kernel/did-you-mean.ts';
 import { type ErrorCode, MillraceError } from '../kernel/errors.ts';
-import { hintFor } from '../kernel/nearest.ts';
 import { LIMITS } from './limits.ts';
 
-/** The stored times of a document: always dates, however a client writes them. */
+/** The stored times of a document: always dates, in whatever form a client writes them. */
 const TIME_PATHS: ReadonlySet<string> = new Set(['_meta.createdAt', '_meta.updatedAt']);
 
 export const isTimePath = (path: string): boolean => TIME_PATHS.has(path);
 
-/** A step that names an array's element; also an ordinary name of an object's member. */
+/** A step that names an array's element; also an ordinary field name of an object. */
 export const isPosition = (step: string): boolean => /^(?:0|[1-9]\d*)$/.test(step);
 
 /**
@@ -31,21 +29,21 @@ export function isEscaped(path: string): boolean {
   return path.includes('\0') || path.split('.').some((step) => step === '' || step.startsWith('$'));
 }
 
-/** A stored path as clients write it: `_id` is `id` to them, and names that are no plain step stand in `['…']`. */
+/** A stored path as clients write it: `_id` is `id` to them, and names that are no plain step are in `['…']`. */
 export function writtenPath(path: string): string {
   const [first = '', ...rest] = stepsOf(path);
-  return [first === '_id' ? 'id' : first, ...rest].reduce(withMember, '');
+  return [first === '_id' ? 'id' : first, ...rest].reduce(withField, '');
 }
 
-/** The written path of a member of what is at a written path; that of the whole document is empty. */
-export function withMember(written: string, name: string): string {
+/** The written path of a field below a written path; that of the whole document is empty. */
+export function withField(written: string, name: string): string {
   if (name === '' || /^[$-]|[.,[\]]/.test(name)) return `${written}['${name.replaceAll(/['\\]/g, '\\$&')}']`;
   return written === '' ? name : `${written}.${name}`;
 }
 
 const STEP = /\['((?:[^'\\]|\\.)*)'\]|[^.]*?(?=\['|\.|$)/sy;
 
-/** The names that a written path has: bare ones joined by dots, and any name as `['name']`; null if it is neither. */
+/** The names in a written path: bare ones joined by dots, and any name as `['name']`; null if it is neither. */
 function namesOf(path: string): string[] | null {
   const names: string[] = [];
   for (let at = 0; ; ) {
@@ -69,8 +67,7 @@ export function splitList(text: string): string[] {
 }
 
 /**
- * The path as it stands below a document's member, checked. A name with a dot, one that begins with `$` and an empty one
- * are written `['name']`.
+ * The path below a document's field, checked. A name with a dot, a leading `$` or no characters is written `['name']`.
  * @throws MillraceError with the code
  */
 export function innerPath(path: string, code: ErrorCode = 'invalid-filter'): string {
@@ -85,7 +82,7 @@ export function innerPath(path: string, code: ErrorCode = 'invalid-filter'): str
   if (names === null) throw invalid(`The path '${shown}' has a name in [' that does not end in ']`, ESCAPE_HINT);
   if (names.length > LIMITS.pathSteps) throw invalid(`The path '${shown}…' has too many steps`);
   const stored = pathOf(names);
-  // Alone it would be a member of the filter object, which the driver takes for the mark of its own classes.
+  // Alone it would be a field of the filter object, which the driver takes for the marker of its own classes.
   if (stored === '_bsontype') throw invalid("A path cannot be '_bsontype'");
   if (names.includes('__proto__')) throw invalid("A path cannot contain '__proto__'");
   if (names.length > LIMITS.nestedSteps && isEscaped(stored))
@@ -94,7 +91,7 @@ export function innerPath(path: string, code: ErrorCode = 'invalid-filter'): str
 }
 
 const ESCAPE_HINT =
-  "A name with a dot, one that begins with $ and an empty one are written as dependencies['socket.io'].";
+  "A name with a dot, one that starts with $ and an empty one are written as dependencies['socket.io'].";
 
 /** Unescaped, these are more likely a mistake than a name. */
 function checkPlain(path: string, invalid: (message: string, hint: string) => MillraceError): void {
@@ -108,35 +105,33 @@ function checkPlain(path: string, invalid: (message: string, hint: string) => Mi
   }
 }
 
-/**
- * The members of `_meta` that are shown. It also holds the actor and request of the last change, which are never shown.
- */
-export const META_MEMBERS: readonly string[] = ['revision', 'createdAt', 'updatedAt', 'createdBy', 'updatedBy'];
+/** The public fields of `_meta`. It also has the actor and request of the last change, which are never public. */
+export const META_FIELDS: readonly string[] = ['revision', 'createdAt', 'updatedAt', 'createdBy', 'updatedBy'];
 
 /**
  * The stored path of what a client or a policy wrote: checked, and `id` turned into `_id`. In `_meta`, only the whole
- * or one of the shown members is allowed: a hidden member must not be found out by asking for it.
+ * or one of the public fields is allowed: a query must not reveal a hidden field.
  * @throws MillraceError with the code
  */
 export function storedPath(path: string, code: ErrorCode = 'invalid-filter'): string {
   const checked = innerPath(path, code);
   const [first, ...rest] = checked.split('.');
-  if (first === '_meta' && rest.length > 0 && !META_MEMBERS.includes(rest.join('.'))) {
-    throw new MillraceError(code, `'${path.slice(0, 80)}' is not a member of _meta`, {
-      hint: hintFor(rest.join('.'), META_MEMBERS),
+  if (first === '_meta' && rest.length > 0 && !META_FIELDS.includes(rest.join('.'))) {
+    throw new MillraceError(code, `'${path.slice(0, 80)}' is not a field of _meta`, {
+      hint: hintFor(rest.join('.'), META_FIELDS),
     });
   }
   return checked === 'id' || checked.startsWith('id.') ? `_${checked}` : checked;
 }
 
 /**
- * The stored path of a filter, a sort or an index. `_meta` as a whole is refused: comparing it would compare its hidden
- * members, too.
+ * The stored path of a filter, a sort or an index. `_meta` as a whole is rejected: comparing it would compare its
+ * hidden fields, too.
  * @throws MillraceError with the code
  */
-export function askedPath(path: string, code: ErrorCode = 'invalid-filter'): string {
+export function requestedPath(path: string, code: ErrorCode = 'invalid-filter'): string {
   const stored = storedPath(path, code);
   if (stored !== '_meta') return stored;
-  const members = META_MEMBERS.map((member) => `_meta.${member}`).join(', ');
-  throw new MillraceError(code, "'_meta' as a whole cannot be used here", { hint: `Name one of ${members}.` });
+  const fields = META_FIELDS.map((field) => `_meta.${field}`).join(', ');
+  throw new MillraceError(code, "'_meta' as a whole cannot be used here", { hint: `Use one of ${fields}.` });
 }

@@ -1,9 +1,7 @@
-/**
- * Variables as they are written: `$now`, `$now-7d`, `$user.id`, `$user.roles`, `$user.claims.<path>`. Not here: their
- * values, which are filled in when a filter is bound (bind.ts).
- */
+/** Variables as written: `$now`, `$now-7d`, `$user.id`, `$user.roles`, `$user.claims.<path>`. */
+
+import { hintFor } from '../kernel/did-you-mean.ts';
 import { MillraceError } from '../kernel/errors.ts';
-import { hintFor } from '../kernel/nearest.ts';
 import { Variable } from './filter.ts';
 
 const UNIT_MS: Readonly<Record<string, number>> = {
@@ -19,7 +17,7 @@ const CLAIM = /^\$user\.claims(?:\.[^.]+){1,8}$/;
 const NAMES = ['$now', '$now-7d', '$user.id', '$user.roles', '$user.claims.x'];
 
 /**
- * What a text stands for: itself, or a variable when it starts with `$`. `$$` is how a literal `$` begins.
+ * The value of a text: itself, or a variable when it starts with `$`. `$$` is an escaped literal `$`.
  * @throws MillraceError `invalid-filter` for a variable that does not exist
  */
 export function readText(text: string): string | Variable {

@@ -1,4 +1,4 @@
-/** Makes the parts that hold quotas, where the settings set one: what refuses, and what counts. */
+/** Creates the services for quotas if the settings set one: the check and the counter. */
 import type { Mongo } from '../database/mongo.ts';
 import { QuotaCounter } from './quota-counter.ts';
 import { type Amounts, QuotaStore } from './quota-store.ts';
@@ -6,11 +6,11 @@ import { Quotas } from './quotas.ts';
 
 export interface OpenQuotas {
   readonly quotas: Quotas;
-  /** The options of the durable reader of the event log that counts. */
+  /** The options of the counter's durable reader of the event log. */
   readonly reading: ReturnType<QuotaCounter['reading']>;
 }
 
-/** @param limits 0 for none; undefined is returned when there is none at all */
+/** @param limits 0 for none; the result is undefined if there are none at all */
 export function openQuotas(mongo: Mongo, limits: Amounts): OpenQuotas | undefined {
   if (Object.values(limits).every((limit) => limit <= 0)) return undefined;
   const store = new QuotaStore(mongo);

@@ -1,13 +1,12 @@
 /**
- * Keeps the counts of quotas: a reader of the event log adds what was created and takes off what was deleted, by any
- * program. Where the log does not say enough, because rows are missing or a whole collection was dropped or renamed, it
- * counts everything anew. Not here: reading the log with a durable cursor (events/read/consumer), and what is refused
- * (quotas.ts).
+ * Maintains the counts of quotas: a reader of the event log adds creations and subtracts deletions, by any program.
+ * Where the log is not sufficient, because rows are missing or a whole collection was dropped or renamed, it recounts
+ * everything.
  */
 import type { Timestamp } from 'mongodb';
 import * as bson from '../database/bson/bson-bytes.ts';
 import { isCollectionName } from '../database/names.ts';
-import type { Amounts, CountedPlace, CountState, Delta, QuotaStore } from './quota-store.ts';
+import type { Amounts, CountedPosition, CountState, Delta, QuotaStore } from './quota-store.ts';
 
 const FILES = '_files';
 /**
@@ -16,8 +15,8 @@ const FILES = '_files';
  */
 const RECOUNT_MS = 24 * 3_600_000;
 
-/** The members of a row of the event log that are read here. */
-export interface CountedRow extends CountedPlace {
+/** The fields of a row of the event log that are read here. */
+export interface CountedRow extends CountedPosition {
   readonly time: Timestamp;
   readonly operation: string;
   readonly collection: string | null;
@@ -26,7 +25,7 @@ export interface CountedRow extends CountedPlace {
   readonly request: string | null;
 }
 
-/** After these operations the counts are not known. */
+/** After these operations the counts are unknown. */
 const UNKNOWN: ReadonlySet<string> = new Set(['dropDatabase', 'invalidate', 'start', 'gap', 'reset']);
 
 export class QuotaCounter {
@@ -39,7 +38,7 @@ export class QuotaCounter {
     this.#now = now;
   }
 
-  /** The options of the durable reader of the event log that counts. */
+  /** The options of the counter's durable reader of the event log. */
   reading(): {
     readonly name: string;
     readonly begin: QuotaCounter['begin'];
@@ -53,10 +52,10 @@ export class QuotaCounter {
   }
 
   /**
-   * Called when this process becomes the one that counts, before it is given rows.
-   * @param cursor the row after which it is given rows
+   * Called when this process becomes the counter, before its first rows.
+   * @param cursor the row before the first one that it gets
    */
-  async begin(cursor: CountedPlace): Promise<void> {
+  async begin(cursor: CountedPosition): Promise<void> {
     this.#state = await this.#store.state();
     const state = this.#state;
     if (state !== null && state.epoch === cursor.epoch && state.number >= cursor.number) return;
@@ -64,22 +63,22 @@ export class QuotaCounter {
   }
 
   /**
-   * Counts rows of the log, in their order; rows that were counted before are passed over.
-   * @param allowed whether this process is still the one that counts
+   * Counts rows of the log, in their order; skips rows that are already counted.
+   * @param allowed whether this process is still the counter
    */
   async count(rows: readonly CountedRow[], allowed: () => boolean): Promise<void> {
     const state = this.#state;
     const fresh = rows.filter(({ epoch, number }) => epoch !== state?.epoch || number > state.number);
     const last = fresh.at(-1);
     if (last === undefined || !allowed()) return;
-    const place = { epoch: last.epoch, number: last.number };
+    const position = { epoch: last.epoch, number: last.number };
     if (state === null || this.#mustRecount(fresh, state)) {
-      this.#state = await this.#store.recount(place);
+      this.#state = await this.#store.recount(position);
       return;
     }
     await this.#store.add(deltasOf(fresh.filter(({ time }) => time.greaterThan(state.time))));
-    await this.#store.move(place);
-    this.#state = { ...state, ...place };
+    await this.#store.move(position);
+    this.#state = { ...state, ...position };
   }
 
   #mustRecount(rows: readonly CountedRow[], state: CountState): boolean {
@@ -131,7 +130,7 @@ const META = Buffer.from('_meta');
 const CREATED_BY = Buffer.from('createdBy');
 const SIZE = Buffer.from('size');
 
-/** The id of the principal that made a document, read from its bytes; null if no principal of ours made it. */
+/** The id of the principal that created a document, read from its bytes; null if no principal did. */
 function creatorOf(document: Buffer): string | null {
   const meta = bson.findValue(document, 0, document.length, META);
   if (meta?.type !== bson.DOCUMENT) return null;

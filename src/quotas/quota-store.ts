@@ -1,14 +1,13 @@
 /**
- * The counts of quotas in `<db>_log.quota_counts`: one document for each principal, and one that says how far in the
- * event log they are counted. Only this folder calls it. Not here: what a change adds or takes away (quota-counter.ts),
- * and what is refused (quotas.ts).
+ * The counts of quotas in `<db>_log.quota_counts`: one document for each principal, and one with the position in the
+ * event log up to which they are counted. Only this folder calls it.
  */
 import type { AnyBulkWriteOperation, Collection, Document, Timestamp } from 'mongodb';
 import { translated } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
 import { isCollectionName } from '../database/names.ts';
 
-/** What a principal has made, or what a change adds to that. */
+/** What a principal has created, or the difference that a change makes. */
 export interface Amounts {
   readonly documents: number;
   readonly files: number;
@@ -17,15 +16,15 @@ export interface Amounts {
 }
 
 /** The last row of the event log that is counted. */
-export interface CountedPlace {
+export interface CountedPosition {
   readonly epoch: number;
   readonly number: number;
 }
 
-export interface CountState extends CountedPlace {
-  /** Cluster time of the last full count: changes up to it are in the counts already. */
+export interface CountState extends CountedPosition {
+  /** Cluster time of the last full count, which includes all changes up to it. */
   readonly time: Timestamp;
-  /** When that count was made. */
+  /** Time of that count. */
   readonly countedAt: Date;
 }
 
@@ -51,17 +50,17 @@ export class QuotaStore {
     this.#counts = mongo.log.collection<Stored>('quota_counts');
   }
 
-  /** How far the counts go; null before the first full count. */
+  /** The position of the counts; null before the first full count. */
   async state(): Promise<CountState | null> {
     const found = await translated(() => this.#counts.findOne({ _id: STATE }));
     return found === null ? null : toState(found);
   }
 
   /**
-   * What a principal has made, as far as the log is counted; null before the first full count. One read of two
+   * What a principal has created, as far as the log is counted; null before the first full count. One read of two
    * documents.
    */
-  async read(creator: string): Promise<{ readonly amounts: Amounts; readonly place: CountedPlace } | null> {
+  async read(creator: string): Promise<{ readonly amounts: Amounts; readonly position: CountedPosition } | null> {
     const _id = { $in: [STATE, keyOf(creator)] };
     const found = await translated(() => this.#counts.find({ _id }).toArray());
     const state = found.find((one) => one._id === STATE);
@@ -72,14 +71,14 @@ export class QuotaStore {
       files: Number(own?.['files'] ?? 0),
       bytes: Number(own?.['bytes'] ?? 0),
     };
-    return { amounts, place: toState(state) };
+    return { amounts, position: toState(state) };
   }
 
-  /** Adds the changes of rows of the log. A row counts once, however often it is given. */
+  /** Adds the changes of rows of the log. Each row counts once, even if it is passed again. */
   async add(deltas: ReadonlyMap<string, readonly Delta[]>): Promise<void> {
     const operations = [...deltas].map(([creator, added]): AnyBulkWriteOperation<Stored> => {
       const isNew = { $gt: ['$$this.number', { $ifNull: ['$number', 0] }] };
-      const sum = (member: string) => ({ $add: [{ $ifNull: [`$${member}`, 0] }, { $sum: `$added.${member}` }] });
+      const sum = (field: string) => ({ $add: [{ $ifNull: [`$${field}`, 0] }, { $sum: `$added.${field}` }] });
       const update = [
         { $set: { added: { $filter: { input: { $literal: [...added] }, cond: isNew } } } },
         { $set: { documents: sum('documents'), files: sum('files'), bytes: sum('bytes') } },
@@ -91,18 +90,17 @@ export class QuotaStore {
     if (operations.length > 0) await this.#counts.bulkWrite(operations, { ordered: false });
   }
 
-  /** Notes how far was counted. */
-  async move({ epoch, number }: CountedPlace): Promise<void> {
+  /** Stores the position of the counts. */
+  async move({ epoch, number }: CountedPosition): Promise<void> {
     await this.#counts.updateOne({ _id: STATE }, { $set: { epoch, number } });
   }
 
   /**
-   * Counts everything anew as it is at one moment of the database. The old counts stay in use until the new ones are
-   * complete.
-   * @param place a row of the log; the count's moment is at or after it
-   * @throws MongoServerError when a collection was made or dropped meanwhile; another try may succeed
+   * Recounts everything at one point in time. The old counts stay in use until the new ones are complete.
+   * @param position a row of the log; the count's time is at or after it
+   * @throws MongoServerError when a collection was created or dropped during the count; another attempt may succeed
    */
-  async recount(place: CountedPlace): Promise<CountState> {
+  async recount(position: CountedPosition): Promise<CountState> {
     const time = await this.#moment();
     await this.#counts.updateMany({ next: { $exists: true } }, { $unset: { next: '' } });
     const found = await this.#mongo.data.listCollections({ type: 'collection' }, { nameOnly: false }).toArray();
@@ -110,22 +108,22 @@ export class QuotaStore {
       // A capped collection cannot be read with a snapshot.
       if ((name === FILES || isCollectionName(name)) && options?.['capped'] !== true) await this.#gather(name, time);
     }
-    const total = (member: string) => ({ $ifNull: [`$next.${member}`, 0] });
+    const total = (field: string) => ({ $ifNull: [`$next.${field}`, 0] });
     await this.#counts.updateMany({ _id: { $ne: STATE } }, [
       { $set: { documents: total('documents'), files: total('files'), bytes: total('bytes') } },
       { $unset: ['next', 'number'] },
     ]);
-    const state = { epoch: place.epoch, number: place.number, time, countedAt: new Date() };
+    const state = { epoch: position.epoch, number: position.number, time, countedAt: new Date() };
     await this.#counts.updateOne({ _id: STATE }, { $set: state }, { upsert: true });
     return state;
   }
 
-  /** Adds up one collection into `next`. */
+  /** Counts one collection into `next`. */
   async #gather(name: string, time: Timestamp): Promise<void> {
     const size = name === FILES ? { $sum: '$size' } : { $sum: 0 };
     const pipeline = [
       { $match: { '_meta.createdBy': { $type: 'string' } } },
-      { $group: { _id: '$_meta.createdBy', made: { $sum: 1 }, bytes: size } },
+      { $group: { _id: '$_meta.createdBy', created: { $sum: 1 }, bytes: size } },
     ];
     const readConcern = { level: 'snapshot', atClusterTime: time };
     const command = { aggregate: name, pipeline, allowDiskUse: true, readConcern, cursor: { batchSize: BATCH } };
@@ -135,22 +133,22 @@ export class QuotaStore {
       operations = [];
     };
     for await (const group of this.#mongo.data.runCursorCommand(command)) {
-      const member = name === FILES ? 'next.files' : 'next.documents';
-      const update = { $inc: { [member]: Number(group['made']), 'next.bytes': Number(group['bytes']) } };
+      const field = name === FILES ? 'next.files' : 'next.documents';
+      const update = { $inc: { [field]: Number(group['created']), 'next.bytes': Number(group['bytes']) } };
       operations.push({ updateOne: { filter: { _id: keyOf(String(group['_id'])) }, update, upsert: true } });
       if (operations.length >= BATCH) await write();
     }
     await write();
   }
 
-  /** A moment for which the database can give snapshots. */
+  /** A cluster time for which the database can provide snapshots. */
   async #moment(): Promise<Timestamp> {
     const reply = await this.#mongo.data.command({ find: FILES, limit: 1, readConcern: { level: 'snapshot' } });
     return reply['cursor'].atClusterTime;
   }
 }
 
-/** The prefix keeps any principal's id apart from the id of the state. */
+/** The prefix separates the ids of principals from the id of the state. */
 function keyOf(creator: string): string {
   return `by:${creator}`;
 }

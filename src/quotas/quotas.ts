@@ -1,24 +1,20 @@
 /**
- * Quotas: how many documents, files and bytes of files one principal may have made. Every create asks here first. The
- * sum is the count in the database (quota-store.ts) plus the holds: writes that this process has allowed and that are
- * not counted yet. Not here: counting (quota-counter.ts), and which principals have quotas
- * (auth/identity/principal.ts).
+ * Quotas: how many documents, files and bytes of files one principal may have created. Every create checks them first.
+ * The sum is the count in the database (quota-store.ts) plus the holds: writes that this process has allowed and that
+ * are not counted yet.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { MillraceError } from '../kernel/errors.ts';
 import { type CountedRow, isCounted } from './quota-counter.ts';
-import type { Amounts, CountedPlace, QuotaStore } from './quota-store.ts';
+import type { Amounts, CountedPosition, QuotaStore } from './quota-store.ts';
 
 /** How long a create waits at most, in milliseconds, when uncounted writes decide whether it fits. */
 const WAIT_MS = 3_000;
 const AGAIN_MS = 25;
-/**
- * A hold ends after so many milliseconds at the latest: longer than any transaction takes, and usually longer than
- * counting.
- */
+/** Lifetime of a hold, in milliseconds: longer than any transaction takes, and usually longer than counting. */
 const HOLD_MS = 120_000;
 
-const MEMBERS = ['documents', 'files', 'bytes'] as const;
+const FIELDS = ['documents', 'files', 'bytes'] as const;
 const NAMES = { documents: 'documents', files: 'files', bytes: 'bytes of files' };
 
 /** The amounts of one allowed write. A hold ends by itself when the write is counted. */
@@ -33,25 +29,27 @@ interface Held extends Hold, Amounts {
   /** How many of its inserts are not in the log yet. */
   rows: number;
   /** The row of its last insert; null before that row came. */
-  place: CountedPlace | null;
+  position: CountedPosition | null;
 }
 
 export class Quotas {
   readonly #store: QuotaStore;
   readonly #limits: Amounts;
   readonly #held = new Map<string, Held[]>();
-  /** The place up to which holds were ended as counted. A reading of older counts must not be used: it lacks them. */
-  #settled: CountedPlace = { epoch: 0, number: 0 };
+  /**
+   * The log position up to which holds were ended as counted. Older counts must not be used: they lack these writes.
+   */
+  #settled: CountedPosition = { epoch: 0, number: 0 };
 
-  /** @param limits what one principal may have made; 0 is no limit */
+  /** @param limits what one principal may have created; 0 is no limit */
   constructor(store: QuotaStore, limits: Amounts) {
     this.#store = store;
     this.#limits = limits;
   }
 
   /**
-   * Lets a write through, or refuses it. The caller releases the hold when the write does not happen.
-   * @param creator id of the principal; null for one that is not bound
+   * Allows a write, or rejects it. The caller releases the hold when the write does not happen.
+   * @param creator id of the principal; null for one without limits
    * @param request id of the request; the write's rows in the event log carry it
    * @param earlier holds of the same transaction; the new one is added
    * @throws MillraceError `quota-exceeded`
@@ -63,17 +61,17 @@ export class Quotas {
     earlier: Hold[] = [],
   ): Promise<Hold | undefined> {
     if (creator === null) return undefined;
-    const wanted = { documents: 0, files: 0, bytes: 0, ...amounts };
+    const requested = { documents: 0, files: 0, bytes: 0, ...amounts };
     const end = performance.now() + WAIT_MS;
     for (;;) {
       const counted = await this.#counted(creator);
-      // Nothing below is asynchronous, so two writes cannot take the same room.
+      // Nothing below is asynchronous, so two writes cannot use the same room.
       const others = this.#of(creator);
       const own = others.filter((one) => earlier.includes(one));
-      const over = counted === null ? null : this.#over(wanted, [counted, ...own]);
+      const over = counted === null ? null : this.#over(requested, [counted, ...own]);
       if (over !== null) throw exceeded(over, this.#limits[over]);
-      const unsure = counted === null ? null : this.#over(wanted, [counted, ...others]);
-      if (unsure === null) return this.#add(creator, request, wanted, earlier);
+      const unsure = counted === null ? null : this.#over(requested, [counted, ...others]);
+      if (unsure === null) return this.#add(creator, request, requested, earlier);
       // It may still fit: if other writes fail, or were counted a moment ago.
       if (performance.now() > end) throw exceeded(unsure, this.#limits[unsure]);
       await pause(AGAIN_MS);
@@ -81,7 +79,7 @@ export class Quotas {
   }
 
   /**
-   * Refuses where there is no room for one more file of any size, before its bytes are taken in.
+   * Rejects an upload if there is no room for one more file of any size, before its bytes are received.
    * @throws MillraceError `quota-exceeded`
    */
   async requireRoomForFile(creator: string | null): Promise<void> {
@@ -90,7 +88,7 @@ export class Quotas {
     if (over === 'files' || over === 'bytes') throw exceeded(over, this.#limits[over]);
   }
 
-  /** Takes rows of the event log as they come, or null when some were lost. */
+  /** Receives new rows of the event log, or null when some were lost. */
   follow(rows: readonly CountedRow[] | null): void {
     if (rows === null) this.#held.clear();
     for (const { request, operation, collection, epoch, number } of rows ?? []) {
@@ -98,30 +96,31 @@ export class Quotas {
       const next = isCounted(collection) ? held?.find((one) => one.rows > 0) : undefined;
       if (next === undefined) continue;
       next.rows -= 1;
-      if (next.rows === 0) next.place = { epoch, number };
+      if (next.rows === 0) next.position = { epoch, number };
     }
   }
 
   /**
-   * What a principal has made by the count in the database. Holds that are in that count are ended. Null while unknown.
+   * What a principal has created by the count in the database; ends the holds that this count includes. Null while
+   * unknown.
    */
   async #counted(creator: string): Promise<Amounts | null> {
     for (;;) {
       const found = await this.#store.read(creator);
       if (found === null) return null;
-      const { amounts, place } = found;
-      // Meanwhile another write has read newer counts and ended holds by them.
-      if (place.epoch === this.#settled.epoch && place.number < this.#settled.number) continue;
-      this.#settle(place);
+      const { amounts, position } = found;
+      // Another write has read newer counts in the meantime and ended holds by them.
+      if (position.epoch === this.#settled.epoch && position.number < this.#settled.number) continue;
+      this.#settle(position);
       return amounts;
     }
   }
 
-  #settle(place: CountedPlace): void {
-    this.#settled = place;
+  #settle(position: CountedPosition): void {
+    this.#settled = position;
     const now = performance.now();
     for (const [request, all] of this.#held) {
-      const left = all.filter((one) => one.until > now && !isBefore(one.place, place));
+      const left = all.filter((one) => one.until > now && !isBefore(one.position, position));
       if (left.length === 0) this.#held.delete(request);
       else if (left.length < all.length) this.#held.set(request, left);
     }
@@ -137,7 +136,7 @@ export class Quotas {
       creator,
       until: performance.now() + HOLD_MS,
       rows: amounts.documents + amounts.files,
-      place: null,
+      position: null,
       release: () => {
         const left = (this.#held.get(request) ?? []).filter((one) => one !== held);
         if (left.length === 0) this.#held.delete(request);
@@ -150,22 +149,22 @@ export class Quotas {
   }
 
   /** The first limit that is exceeded when `wanted` is added to `there`; null when it fits. */
-  #over(wanted: Amounts, there: readonly Amounts[]): keyof Amounts | null {
-    const beyond = (member: keyof Amounts) => {
-      const sum = there.reduce((all, one) => all + one[member], wanted[member]);
-      return wanted[member] > 0 && this.#limits[member] > 0 && sum > this.#limits[member];
+  #over(requested: Amounts, there: readonly Amounts[]): keyof Amounts | null {
+    const beyond = (field: keyof Amounts) => {
+      const sum = there.reduce((all, one) => all + one[field], requested[field]);
+      return requested[field] > 0 && this.#limits[field] > 0 && sum > this.#limits[field];
     };
-    return MEMBERS.find(beyond) ?? null;
+    return FIELDS.find(beyond) ?? null;
   }
 }
 
-/** Whether the write of a row is in the counts at a place. Counts of another epoch begin with a full count. */
-function isBefore(row: CountedPlace | null, place: CountedPlace): boolean {
-  return row !== null && (row.epoch !== place.epoch || row.number <= place.number);
+/** Whether the counts at a log position include the write of a row. Counts of another epoch begin with a full count. */
+function isBefore(row: CountedPosition | null, position: CountedPosition): boolean {
+  return row !== null && (row.epoch !== position.epoch || row.number <= position.number);
 }
 
-function exceeded(member: keyof Amounts, limit: number): MillraceError {
-  return new MillraceError('quota-exceeded', `You have made as much as you may: ${limit} ${NAMES[member]}`, {
-    hint: 'Delete some of what you have made; room is free about a second later',
+function exceeded(field: keyof Amounts, limit: number): MillraceError {
+  return new MillraceError('quota-exceeded', `You have reached your quota: ${limit} ${NAMES[field]}`, {
+    hint: 'Delete some of what you created; the quota is updated about a second later',
   });
 }

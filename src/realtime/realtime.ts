@@ -1,54 +1,53 @@
 /**
- * Live data of one process: the objects that all connections share, the clock that drives them, and the notice to all
- * of them when policies or sessions change. Started and stopped with the process. Not here: accepting connections
- * (routes.ts, stream-route.ts).
+ * The realtime parts of one process: shared objects, the timer, and the notification of all connections when policies
+ * or sessions change.
  */
 import type { Authenticator } from '../auth/authenticator.ts';
 import type { RequestRate } from '../auth/request-rate.ts';
 import type { Mongo } from '../database/mongo.ts';
-import type { EventParts } from '../events/open-events.ts';
+import type { EventServices } from '../events/open-events.ts';
 import { FairSemaphore } from '../kernel/concurrency/fair-semaphore.ts';
 import { networkOf } from '../kernel/config/addresses.ts';
 import { Account, type ByteBudget } from '../kernel/memory/byte-budget.ts';
 import type { Policies } from '../policies/policies.ts';
-import type { LookingAs } from '../policies/standing/looking-as.ts';
-import { Turnstile } from '../query/evaluate/turnstile.ts';
-import { SnapshotStore } from './answer/snapshot-store.ts';
+import type { Impersonation } from '../policies/revalidation/impersonation.ts';
+import { FairYield } from '../query/evaluate/fair-yield.ts';
 import { CLIENT_BYTES, type Client } from './client/client.ts';
 import { Hub } from './hub/hub.ts';
+import { SnapshotStore } from './result/snapshot-store.ts';
 import { Backlog } from './subscription/backlog.ts';
-import { type RealtimeParts, timingOf } from './subscription/realtime-parts.ts';
+import { type RealtimeDeps, timingOf } from './subscription/deps.ts';
 import { RightsChanges } from './subscription/rights-changes.ts';
 import { Rescoping } from './subscription/scope-difference.ts';
 import { CLOSE } from './wire/protocol.ts';
 import { FlushScheduler } from './wire/send-queue.ts';
 
-/** How many snapshots may begin to read the database at one time. */
+/** How many snapshots may start to read the database concurrently. */
 const SNAPSHOTS_AT_ONCE = 16;
-/** How many of these for one client; one when they are slow, because each then keeps a core of the database busy. */
+/** How many of these for one client; one if they are slow, because each then keeps a core of the database busy. */
 const SNAPSHOTS_OF_ONE = 2;
-/** A snapshot is slow if it takes longer to begin, in milliseconds. */
+/** A snapshot is slow if it takes longer to start, in milliseconds. */
 const SLOW_SNAPSHOT_MS = 50;
 const TICKS_PER_HEARTBEAT = 50;
 
 export interface RealtimeOptions {
   readonly mongo: Pick<Mongo, 'data'>;
-  readonly events: Pick<EventParts, 'tail' | 'feed' | 'log' | 'completed' | 'readers'>;
+  readonly events: Pick<EventServices, 'tail' | 'feed' | 'log' | 'completed' | 'readers'>;
   readonly policies: Policies;
   readonly authenticator: Authenticator;
-  readonly lookingAs: LookingAs;
+  readonly impersonation: Impersonation;
   readonly requestRate: RequestRate;
   readonly queryTimeoutMs: number;
-  /** The most clients; more are refused. */
+  /** Maximum number of clients; more are rejected. */
   readonly maxClients: number;
   readonly heartbeatMs: number;
-  /** The memory that may be held for clients. */
+  /** The memory limit for all clients. */
   readonly budget: ByteBudget;
   readonly onError: (error: unknown) => void;
 }
 
 export class Realtime {
-  readonly parts: RealtimeParts;
+  readonly deps: RealtimeDeps;
   readonly #clients = new Set<Client>();
   readonly #maxClients: number;
   readonly #timer: NodeJS.Timeout;
@@ -56,25 +55,25 @@ export class Realtime {
   #closing = false;
 
   constructor(options: RealtimeOptions) {
-    const { events, policies, authenticator, lookingAs, requestRate, onError } = options;
+    const { events, policies, authenticator, impersonation, requestRate, onError } = options;
     const { tail, feed, log, completed, readers } = events;
     const timing = timingOf(options.heartbeatMs);
     const hub = new Hub({ tail, completed, onError });
     const store = new SnapshotStore(options.mongo.data, options.queryTimeoutMs);
     const slots = new FairSemaphore(SNAPSHOTS_AT_ONCE, SNAPSHOTS_OF_ONE, SLOW_SNAPSHOT_MS);
     const rights = new RightsChanges({ tail, log });
-    this.parts = {
+    this.deps = {
       hub,
       backlog: new Backlog({ hub, log, completed, readers }),
       store,
       feed,
       policies,
       authenticator,
-      lookingAs,
+      impersonation,
       requestRate,
       turns: new FlushScheduler(),
       slots,
-      turnstile: new Turnstile(),
+      fairYield: new FairYield(),
       rescoping: new Rescoping(store, slots),
       rights,
       timing,
@@ -103,7 +102,7 @@ export class Realtime {
     for (const client of this.#clients) yield* client.open;
   }
 
-  /** Whether another client can be taken. */
+  /** Whether another client can be accepted. */
   get hasRoom(): boolean {
     return !this.#closing && this.#clients.size < this.#maxClients;
   }
@@ -112,9 +111,9 @@ export class Realtime {
     return this.#closing;
   }
 
-  /** An account for a client that comes from an address. */
+  /** A memory budget for a client with this IP address. */
   accountOf(address: string): Account {
-    return new Account(this.parts.budget, networkOf(address));
+    return new Account(this.deps.budget, networkOf(address));
   }
 
   /** Adds a client. @returns the function to call when its connection has ended */
@@ -127,12 +126,12 @@ export class Realtime {
     };
   }
 
-  /** Closes all connections and refuses new ones. Clients are told times to come back that are spread over a while. */
+  /** Closes all connections and rejects new ones. Clients get reconnect times that are spread over a period. */
   sendAway(): void {
     this.#closing = true;
-    const { comeBackMs } = this.parts.timing;
+    const { comeBackMs } = this.deps.timing;
     for (const client of [...this.#clients]) {
-      client.close(CLOSE.restarting, 'The server restarts', 500 + Math.floor(Math.random() * comeBackMs));
+      client.close(CLOSE.restarting, 'The server is restarting', 500 + Math.floor(Math.random() * comeBackMs));
     }
   }
 
@@ -140,7 +139,7 @@ export class Realtime {
     clearInterval(this.#timer);
     for (const end of this.#ends) end();
     this.sendAway();
-    await this.parts.hub.close();
+    await this.deps.hub.close();
   }
 
   #tick(): void {
@@ -149,7 +148,7 @@ export class Realtime {
   }
 
   #rescope(): void {
-    this.parts.policyVersion += 1;
+    this.deps.policyVersion += 1;
     for (const client of [...this.#clients]) client.rescope();
   }
 }

@@ -1,11 +1,8 @@
-/**
- * The route that accepts WebSockets: it checks origin, subprotocol and limits, and authenticates by header or ticket.
- * Not here: the messages on the socket (client/socket-client.ts, docs/protocol.md).
- */
+/** The route for WebSockets: it checks origin, subprotocol and limits, and authenticates by header or ticket. */
 import websocket from '@fastify/websocket';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { WebSocket } from 'ws';
-import { outsideContract } from '../contract/operation.ts';
+import { outsideOpenApi } from '../contract/operation.ts';
 import type { ServerConfig } from '../kernel/config/config.ts';
 import { isOriginAllowed } from '../kernel/config/origin.ts';
 import { MillraceError } from '../kernel/errors.ts';
@@ -16,11 +13,13 @@ import type { Realtime } from './realtime.ts';
 import { CLOSE, SUBPROTOCOL } from './wire/protocol.ts';
 import { SendQueue } from './wire/send-queue.ts';
 
-/** Above the limit of a frame, so that a frame that is too big is refused by us, with a close code that says so. */
+/**
+ * Above the limit of a frame, so that our own check rejects a frame that is too big, with a close code that says so.
+ */
 const MAX_PAYLOAD = 4 * 65_536;
 
-/** OpenAPI has no words for a WebSocket. */
-const NOT_HTTP = outsideContract('What travels on a WebSocket is docs/protocol.md');
+/** OpenAPI cannot describe a WebSocket. */
+const NOT_HTTP = outsideOpenApi('docs/protocol.md describes the messages of the WebSocket');
 
 export interface RealtimeRoutesOptions {
   readonly realtime: Realtime;
@@ -52,14 +51,14 @@ export async function realtimeRoutes(app: FastifyInstance, { realtime, config }:
       socket.close(...refusal);
       return;
     }
-    const { parts } = realtime;
+    const { deps } = realtime;
     const line = request.raw.socket;
     const account = realtime.accountOf(request.ip);
     if (!account.hasRoom(CLIENT_BYTES)) {
-      socket.close(CLOSE.overloaded, 'Too much is held in memory');
+      socket.close(CLOSE.overloaded, 'Clients use too much memory');
       return;
     }
-    const connection = new SocketClient(parts, new SendQueue(line, parts.turns, account), socket);
+    const connection = new SocketClient(deps, new SendQueue(line, deps.turns, account), socket);
     const leave = realtime.take(connection);
     line.setTimeout(connection.patienceMs, () => connection.stalled());
     socket.on('message', (message, isBinary) => connection.hear(toBuffer(message), isBinary));
@@ -83,10 +82,10 @@ export async function realtimeRoutes(app: FastifyInstance, { realtime, config }:
   }
 }
 
-/** The answer to a request without an upgrade: none was asked for, or a proxy has removed the headers. */
+/** The response to a request without an upgrade: it had none, or a proxy has removed the headers. */
 async function refuseOthers(): Promise<never> {
   throw new MillraceError('upgrade-required', 'This endpoint only accepts WebSocket connections', {
-    hint: 'If the client did open a WebSocket, a proxy on the way must pass on the headers Upgrade and Connection',
+    hint: 'If the client did open a WebSocket, a proxy in between must forward the headers Upgrade and Connection',
     headers: { upgrade: 'websocket', connection: 'upgrade' },
   });
 }

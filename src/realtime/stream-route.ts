@@ -1,6 +1,6 @@
 /**
- * The live form of a list: what the address of a list answers when `text/event-stream` is requested. It goes on from
- * `Last-Event-ID`, or from `since` the first time. Not here: what is sent (client/stream-client.ts).
+ * The live form of a list: the response of a list's URL to `Accept: text/event-stream`. It continues after
+ * `Last-Event-ID`, or after `since` on the first request.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { actorOf } from '../auth/identity/principal.ts';
@@ -11,10 +11,10 @@ import { readEventId } from '../kernel/answers/stream-ids.ts';
 import { MillraceError } from '../kernel/errors.ts';
 import type { QueryParameter } from '../query/parse/parameters.ts';
 import { parseQuery } from '../query/parse/parse-query.ts';
-import { toRequestedQuestion } from './answer/live-question.ts';
 import { CLIENT_BYTES, weightOf } from './client/client.ts';
 import { StreamClient } from './client/stream-client.ts';
 import type { Realtime } from './realtime.ts';
+import { toRequestedQuery } from './result/live-query-spec.ts';
 import { NOWHERE } from './wire/protocol.ts';
 import { ResumableLine } from './wire/resumable-line.ts';
 import { SendQueue } from './wire/send-queue.ts';
@@ -25,8 +25,8 @@ const END_MS = 2_000;
 const OWN = ['since', 'ticket'];
 
 /**
- * Answers with a stream.
- * @param parameters of the address
+ * Responds with a stream.
+ * @param parameters of the URL
  * @throws MillraceError as a list does, and `overloaded`, `shutting-down`
  */
 export type ListStream = (
@@ -38,10 +38,10 @@ export type ListStream = (
 
 export function listStream(realtime: Realtime): ListStream {
   return (request, reply, parameters, name) => {
-    const asked = parameters.filter(([parameter]) => !OWN.includes(parameter));
-    const keyed = asked.some(([parameter]) => parameter === 'sort');
+    const requested = parameters.filter(([parameter]) => !OWN.includes(parameter));
+    const keyed = requested.some(([parameter]) => parameter === 'sort');
     const since = sinceOf(request, parameters);
-    const question = toRequestedQuestion(parseQuery(asked), keyed, new Date());
+    const query = toRequestedQuery(parseQuery(requested), keyed, new Date());
     if (!realtime.hasRoom) throw refusal(realtime.closing);
     const account = realtime.accountOf(request.ip);
     account.move(actorOf(request.asker));
@@ -50,21 +50,21 @@ export function listStream(realtime: Realtime): ListStream {
 
     const { raw } = reply;
     const { streamPass: pass } = request;
-    // The client went away while it was being authenticated. No `close` event follows any more.
+    // The client disconnected during authentication. No `close` event follows any more.
     if (raw.destroyed) return reply.hijack();
     const line = pass === null ? null : new ResumableLine(raw, pass);
-    const queue = new SendQueue(line ?? raw, realtime.parts.turns, account);
-    const stream = new StreamClient(realtime.parts, queue, {
+    const queue = new SendQueue(line ?? raw, realtime.deps.turns, account);
+    const stream = new StreamClient(realtime.deps, queue, {
       principal: request.asker,
-      seen: request.as && { whom: request.as, principal: request.principal },
+      seen: request.as && { target: request.as, principal: request.principal },
       credential: request.headers.authorization ?? null,
       collection: name,
-      asked: question,
+      requested: query,
       since,
       bytes,
       end: () => {
         raw.end();
-        // A client that does not read the end of the response is cut off.
+        // A client that does not read the end of the response is disconnected.
         setTimeout(() => raw.destroy(), END_MS).unref();
       },
     });
@@ -81,14 +81,15 @@ export function listStream(realtime: Realtime): ListStream {
 }
 
 /**
- * The position to go on from. The header that a browser sends by itself when it reconnects is newer than the address.
+ * The position to continue from. The header that a browser sends by itself when it reconnects is newer than the URL.
  */
 function sinceOf(request: FastifyRequest, parameters: readonly QueryParameter[]): string | null {
   const given = parameters.filter(([name]) => name === 'since').map(([, value]) => value);
-  if (given.length > 1) throw new MillraceError('invalid-parameter', "The parameter 'since' may be given once");
+  if (given.length > 1)
+    throw new MillraceError('invalid-parameter', "The parameter 'since' must be given at most once");
   const { position } = readEventId(request.headers['last-event-id']);
   if (position === NOWHERE) return null;
-  // A page may also keep the last event id itself and send it as `since`.
+  // A page may also store the last event id itself and send it as `since`.
   const since = position !== '' ? position : given[0] === undefined ? null : readEventId(given[0]).position;
   if (since !== null) requirePosition(since);
   return since;
@@ -96,7 +97,7 @@ function sinceOf(request: FastifyRequest, parameters: readonly QueryParameter[])
 
 function refusal(closing: boolean): MillraceError {
   if (closing) return new MillraceError('shutting-down', 'The server is shutting down');
-  return new MillraceError('overloaded', 'The server has too many clients of live data', {
+  return new MillraceError('overloaded', 'The server has too many realtime clients', {
     headers: { 'retry-after': '5' },
   });
 }

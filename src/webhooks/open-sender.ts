@@ -1,32 +1,29 @@
-/**
- * Chooses who sends webhooks, by the settings: Svix where it is named, else Millrace itself. Not here: how they send
- * (sending/).
- */
+/** Chooses the sender of webhooks by the settings: Svix if configured, otherwise Millrace itself. */
 import type { Mongo } from '../database/mongo.ts';
 import type { Egress } from '../egress/egress.ts';
-import type { Note } from '../events/log/note.ts';
+import type { LogCallback } from '../events/log/log-callback.ts';
 import { type Config, ConfigError } from '../kernel/config/config.ts';
 import { DirectSender } from './sending/direct/direct-sender.ts';
 import type { Sender, SenderEvents, StoredTargets } from './sending/sender.ts';
 
-export interface SenderNeeds {
+export interface SenderDeps {
   readonly mongo: Pick<Mongo, 'log'>;
   readonly egress: Egress;
-  readonly onNote: Note;
+  readonly onLog: LogCallback;
   /** Version of the program. */
   readonly version: string;
 }
 
-/** Makes the sender, which still has to be started. */
+/** Creates the sender without starting it. */
 export type MakeSender = (events: SenderEvents, stored: StoredTargets) => Sender | Promise<Sender>;
 
-/** @throws ConfigError when the address of Svix may not be called */
-export function senderBy({ svix }: Config['webhooks'], { version, ...needs }: SenderNeeds): MakeSender {
+/** @throws ConfigError if the egress policy blocks the URL of Svix */
+export function senderBy({ svix }: Config['webhooks'], { version, ...needs }: SenderDeps): MakeSender {
   if (svix === null) return (events) => new DirectSender({ ...needs, events, version });
-  const fault = needs.egress.checkUrl(svix.url);
-  if (fault !== null) {
-    const hint = 'The network of a server of your own must be in MILLRACE_EGRESS_ALLOW.';
-    throw new ConfigError([`MILLRACE_SVIX_URL: the URL ${fault}. ${hint}`]);
+  const issue = needs.egress.checkUrl(svix.url);
+  if (issue !== null) {
+    const hint = 'Add the network of your own server to MILLRACE_EGRESS_ALLOW.';
+    throw new ConfigError([`MILLRACE_SVIX_URL: the URL ${issue}. ${hint}`]);
   }
   return async (events, stored) => {
     const { SvixSender } = await import('./sending/svix/svix-sender.ts');

@@ -1,27 +1,29 @@
-/** What the authenticator remembers: bounded, fast, never beyond its time, never what was revoked while it was read. */
+/**
+ * The cache of the authenticator: bounded, fast, never beyond its time, never with what was revoked while it was read.
+ */
 import { createSecretKey } from 'node:crypto';
 import t from 'tap';
-import { Authenticator, type AuthenticatorParts } from '../../src/auth/authenticator.ts';
+import { Authenticator, type AuthenticatorDeps } from '../../src/auth/authenticator.ts';
 import { ANONYMOUS, type Principal } from '../../src/auth/identity/principal.ts';
 import { readRevoked } from '../../src/auth/tokens/revocations.ts';
 import { StreamPasses } from '../../src/auth/tokens/stream-passes.ts';
-import { signUp } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { acting } from '../helpers/principals.ts';
+import { signUp } from '../helpers/users.ts';
 
-t.test('a credential that was verified costs next to nothing', async (t) => {
-  const { app, parts } = await buildTestApp(t);
+t.test('a cached credential costs next to nothing', async (t) => {
+  const { app, services } = await buildTestApp(t);
   const { headers } = await signUp(app, 'ada');
-  const principal = await parts.auth.authenticator.authenticate(headers.authorization);
-  t.notOk(parts.auth.authenticator.authenticate(headers.authorization) instanceof Promise, 'it is there at once');
-  t.ok(parts.auth.authenticator.authenticate(headers.authorization) === principal, 'and the same');
+  const principal = await services.auth.authenticator.authenticate(headers.authorization);
+  t.notOk(services.auth.authenticator.authenticate(headers.authorization) instanceof Promise, 'it is there at once');
+  t.ok(services.auth.authenticator.authenticate(headers.authorization) === principal, 'and the same');
   t.ok(Object.isFrozen(principal));
   const times: number[] = [];
   for (let round = 0; round < 5; round++) {
-    // As they come from sockets: strings that nobody has hashed yet.
+    // As they come from sockets: strings without a computed hash.
     const copies = Array.from({ length: 20_000 }, () => Buffer.from(headers.authorization).toString());
     const start = performance.now();
-    for (const copy of copies) parts.auth.authenticator.authenticate(copy);
+    for (const copy of copies) services.auth.authenticator.authenticate(copy);
     times.push(((performance.now() - start) * 1_000) / copies.length);
   }
   const best = Math.min(...times);
@@ -29,11 +31,11 @@ t.test('a credential that was verified costs next to nothing', async (t) => {
   t.ok(best < (process.env['CI'] ? 5 : 2.5), `${best.toFixed(2)} µs`);
 });
 
-t.test('parts of its own', async (t) => {
+t.test('an authenticator with replaced services', async (t) => {
   let now = 1_000;
   let reads = 0;
   let gate: Promise<void> = Promise.resolve();
-  const session = { _id: 's', user: 'u', kind: 'user', address: '', agent: null } as const;
+  const session = { _id: 's', user: 'u', kind: 'user', ip: '', userAgent: null } as const;
   const user = { _id: 'u', kind: 'user', username: 'u', email: null, emailVerified: false, names: ['u'] } as const;
   const meta = { revision: 1, createdAt: new Date(0), updatedAt: new Date(0) };
   const _meta = { ...meta, createdBy: null, updatedBy: null, by: null, request: null };
@@ -51,27 +53,27 @@ t.test('parts of its own', async (t) => {
     },
     users: { find: async () => ({ ...user, roles, claims: {}, profile: {}, disabled: false, _meta }) },
     keys: { find: async () => null, current: async () => null, touch: () => {} },
-    singleUse: {},
+    oneTimeTokens: {},
     now: () => now,
   };
   const make = (parts: object) => new Authenticator({ ...unused(), ...parts });
 
-  await t.test('it forgets at its time', async (t) => {
+  await t.test('the authenticator drops a credential at its expiry', async (t) => {
     const one = make(fake);
     t.match(await one.authenticate('Bearer token'), { kind: 'user', id: 'u' });
     now = 4_999;
     t.notOk(one.authenticate('Bearer token') instanceof Promise);
     now = 5_000;
-    await t.rejects(Promise.resolve(one.authenticate('Bearer token')), { code: 'invalid-credential' });
+    await t.rejects(Promise.resolve(one.authenticate('Bearer token')), { code: 'invalid-token' });
     now = 1_000;
   });
 
-  await t.test('a stream outlives the token of its ticket by a day, and its session by nothing', async (t) => {
+  await t.test('a stream outlives the token of its ticket by a day, and never its session', async (t) => {
     const key = createSecretKey(Buffer.alloc(32, 7));
     const facts = { kind: 'user', id: 'u', session: 's', expiresAt: 5_000 };
     const one = make({
       ...fake,
-      singleUse: { take: async () => ({ subject: 'user:u', facts }) },
+      oneTimeTokens: { take: async () => ({ subject: 'user:u', facts }) },
       passes: new StreamPasses({ signing: key, verifying: [key] }, () => now),
     });
     const use = { ticket: 'ticket', origin: 'https://app.example.org', path: '/api/notes' };
@@ -83,7 +85,7 @@ t.test('parts of its own', async (t) => {
       t.match(await one.resumeStream(pass ?? '', use), principal, `after ${hours} hours`);
     }
     alive = false;
-    await t.rejects(one.resumeStream(pass ?? '', use), { code: 'invalid-credential' });
+    await t.rejects(one.resumeStream(pass ?? '', use), { code: 'invalid-token' });
     alive = true;
     now = 1_000 + 24 * hour;
     t.equal(await one.resumeStream(pass ?? '', use), null, 'after a day');
@@ -92,11 +94,11 @@ t.test('parts of its own', async (t) => {
       t.equal(await one.resumeStream(pass ?? '', { ...use, ...other }), null, JSON.stringify(other));
     }
     now = 5_000;
-    await t.rejects(one.enterStream(use), { code: 'invalid-credential' }, 'a ticket of an expired token');
+    await t.rejects(one.enterStream(use), { code: 'invalid-token' }, 'a ticket of an expired token');
     now = 1_000;
   });
 
-  await t.test('it believes nothing for longer than a minute', async (t) => {
+  await t.test('a credential is cached for a minute at most', async (t) => {
     now = 1_000;
     const long = { verify: async () => ({ subject: 'u', session: 's', expiresAt: 10 * 60_000 }) };
     const one = make({ ...fake, tokens: long });
@@ -110,7 +112,7 @@ t.test('parts of its own', async (t) => {
     now = 1_000;
   });
 
-  await t.test('what is revoked while it is read is not remembered', async (t) => {
+  await t.test('a credential that is revoked while it is read is not cached', async (t) => {
     const one = make(fake);
     reads = 0;
     let open: () => void = () => {};
@@ -122,29 +124,29 @@ t.test('parts of its own', async (t) => {
     alive = false;
     one.revoke({ ids: new Set(['session:s']), everything: false });
     open();
-    await t.rejects(Promise.resolve(reading), { code: 'invalid-credential' });
+    await t.rejects(Promise.resolve(reading), { code: 'invalid-token' });
     t.equal(reads, 2);
     alive = true;
   });
 
-  await t.test('it says of each principal whether it is still as it was', async (t) => {
+  await t.test('the authenticator reports of each principal whether it has changed', async (t) => {
     const one = make(fake);
     roles = ['a'];
     const principal = await one.authenticate('Bearer token');
-    const told: boolean[] = [];
+    const reported: boolean[] = [];
     const others: Principal[] = [
       ANONYMOUS,
-      { kind: 'key', id: 'u', roles: [], collections: null, actions: null, expiresAt: null },
+      { kind: 'key', id: 'u', roles: [], resources: null, actions: null, expiresAt: null },
       { kind: 'user', id: 'other', roles: [], claims: {}, session: 'x', expiresAt: 9 },
       acting('u'),
     ];
-    const end = one.onRevoked((still) => told.push(still(principal), ...others.map(still)));
+    const end = one.onRevoked((still) => reported.push(still(principal), ...others.map(still)));
     one.revoke({ ids: new Set(['user:u']), everything: false });
     one.revoke({ ids: new Set(['session:x']), everything: false });
     one.revoke({ ids: new Set(), everything: true });
     end();
     one.revoke({ ids: new Set(), everything: true });
-    t.strictSame(told, [
+    t.strictSame(reported, [
       ...[false, true, true, true, true],
       ...[true, true, true, false, true],
       ...[false, true, false, false, true],
@@ -154,7 +156,7 @@ t.test('parts of its own', async (t) => {
   });
 });
 
-t.test('rows of the event log that concern nobody are passed over', async (t) => {
+t.test('rows of the event log that concern no principal are skipped', async (t) => {
   const row = { operation: 'insert', collection: 'todos', key: Buffer.alloc(0), after: null, before: null };
   t.equal(readRevoked([row, { ...row, collection: '_sessions' }]), null);
   t.match(readRevoked([{ ...row, operation: 'drop', collection: '_users' }]), { everything: true });
@@ -162,7 +164,7 @@ t.test('rows of the event log that concern nobody are passed over', async (t) =>
   t.equal(readRevoked([{ ...row, operation: 'drop' }]), null);
 });
 
-/** Parts that no test here asks; each test puts its own in their place. */
-function unused(): AuthenticatorParts {
+/** Services that no test here uses; each test replaces some of them. */
+function unused(): AuthenticatorDeps {
   return JSON.parse('{}');
 }

@@ -1,12 +1,14 @@
-/** User names that could be taken for one another: refused when made and when changed; accounts that exist keep working. */
+/**
+ * User names that could be mistaken for one another: rejected on creation and on change; existing users keep working.
+ */
 import t from 'tap';
 import { requireOneScript, skeletonOf } from '../../src/auth/accounts/look-alikes.ts';
-import { ask, PASSWORD, signIn, signUp } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { codeOf } from '../helpers/code-of.ts';
 import { testMongo } from '../helpers/mongo.ts';
+import { ask, PASSWORD, signIn, signUp } from '../helpers/users.ts';
 
-t.test('names of one script, and of scripts that are written together', async (t) => {
+t.test('user names of one script, and of scripts that are written together', async (t) => {
   for (const name of [
     'ada',
     'Ada.Lovelace_1815-x',
@@ -48,7 +50,7 @@ t.test('names of one script, and of scripts that are written together', async (t
   }
 });
 
-t.test('names that look alike have one skeleton', async (t) => {
+t.test('user names that look alike have one skeleton', async (t) => {
   for (const [one, other] of [
     ['scope', '\u0455\u0441\u043e\u0440\u0435'],
     ['paypal', 'paypaI'],
@@ -73,47 +75,47 @@ t.test('names that look alike have one skeleton', async (t) => {
   }
 });
 
-t.test('accounts', async (t) => {
-  const place = await testMongo(t);
-  const { app, parts } = await buildTestApp(t, {}, place);
+t.test('look-alike user names', async (t) => {
+  const testDatabase = await testMongo(t);
+  const { app, services } = await buildTestApp(t, {}, testDatabase);
   const register = (username: string) => ask(app, 'POST /auth/register', { username, password: PASSWORD });
   await signUp(app, 'scope');
 
-  await t.test('a look-alike of another name is refused when it is made', async (t) => {
+  await t.test('a look-alike of an existing name is rejected when a user is created', async (t) => {
     for (const username of ['\u0455\u0441\u043e\u0440\u0435', 'sc0pe', 'Sc\u043epe', 'scope']) {
       const refused = await register(username);
       t.ok(refused.statusCode === 409 || refused.statusCode === 400, `${username}: ${refused.statusCode}`);
     }
-    const taken = { status: 409, code: 'unique-violation', detail: /looks like/, hint: /look-alike/ };
+    const taken = { status: 409, code: 'username-taken', detail: /looks like/, hint: /look-alike/ };
     t.match((await register('\u0455\u0441\u043e\u0440\u0435')).json(), taken);
     const mixed = { status: 400, code: 'invalid-body', detail: /scripts/, errors: [{ pointer: '/username' }] };
     t.match((await register('sc\u043epe')).json(), mixed);
     const owner = { by: null, request: null };
     await t.rejects(
-      parts.auth.users.create({ username: 'sc0pe' }, owner),
-      { code: 'unique-violation' },
-      'by owners too',
+      services.auth.users.create({ username: 'sc0pe' }, owner),
+      { code: 'username-taken' },
+      'by administrators too',
     );
     t.notMatch((await ask(app, 'GET /auth/me', undefined, await signIn(app, 'scope'))).body, /skeleton/);
   });
 
-  await t.test('and when a name is changed', async (t) => {
+  await t.test('a look-alike is rejected when a name is changed', async (t) => {
     const one = await signUp(app, 'lovelace');
     const rename = (username: string) => ask(app, 'PATCH /auth/me', { username }, one);
-    t.match((await rename('sc0pe')).json(), { status: 409, code: 'unique-violation', detail: /looks like/ });
+    t.match((await rename('sc0pe')).json(), { status: 409, code: 'username-taken', detail: /looks like/ });
     t.match((await rename('lovel\u0430ce')).json(), { status: 400, code: 'invalid-body' });
     t.equal((await rename('L0velace')).statusCode, 200, 'its own look-alike is its own');
     t.equal((await rename('ada')).statusCode, 200);
     t.equal((await register('lovelace')).statusCode, 201, 'what was left is free');
   });
 
-  await t.test('of two that are made at once one is', async (t) => {
-    const answers = await Promise.all(['roll', 'ro1l', 'rol1', 'roIl'].map(register));
-    t.strictSame(answers.map(({ statusCode }) => statusCode).sort(), [201, 409, 409, 409]);
+  await t.test('of two concurrent look-alike names one is created', async (t) => {
+    const responses = await Promise.all(['roll', 'ro1l', 'rol1', 'roIl'].map(register));
+    t.strictSame(responses.map(({ statusCode }) => statusCode).sort(), [201, 409, 409, 409]);
   });
 
-  await t.test('accounts from before keep working, and their names are kept', async (t) => {
-    const users = parts.mongo.data.collection<{ _id: string; username: string }>('_users');
+  await t.test('users of earlier versions keep working, and their names are kept', async (t) => {
+    const users = services.mongo.data.collection<{ _id: string; username: string }>('_users');
     const old = [];
     for (const username of ['grace', 'donald', 'barbara']) old.push(await signUp(app, username));
     // As an earlier version left them: two that look alike, and one that mixes scripts.
@@ -125,15 +127,11 @@ t.test('accounts', async (t) => {
     await named(old[0]?.id, hopper);
     await named(old[1]?.id, twin);
     await named(old[2]?.id, mixed);
-    const second = await buildTestApp(t, {}, place);
+    const second = await buildTestApp(t, {}, testDatabase);
     for (const name of [hopper, twin, mixed]) {
-      const account = await signIn(second.app, name);
+      const user = await signIn(second.app, name);
       const change = { username: name, profile: { seen: true } };
-      t.equal(
-        (await ask(second.app, 'PATCH /auth/me', change, account)).statusCode,
-        200,
-        `${name} changes what it likes`,
-      );
+      t.equal((await ask(second.app, 'PATCH /auth/me', change, user)).statusCode, 200, `${name} changes what it likes`);
     }
     const again = await ask(second.app, 'POST /auth/register', { username: 'hopp\u0435r', password: PASSWORD });
     t.equal(again.statusCode, 400);

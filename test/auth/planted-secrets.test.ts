@@ -1,6 +1,6 @@
 /**
  * Every secret of sign-in is planted, used rightly and wrongly, and then looked for: in every collection, event, audit
- * entry, log line and refusal. What is answered to its holder is the only place where it may be.
+ * entry, log line and error. Only the response to its holder may contain it.
  */
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import pino from 'pino';
@@ -8,28 +8,28 @@ import t from 'tap';
 import { buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/kernel/config/config.ts';
 import { OCCURRENCES } from '../../src/kernel/event-types.ts';
-import { makeParts } from '../../src/parts.ts';
-import { ask, PASSWORD, signInOwner, signUp, toAccount } from '../helpers/accounts.ts';
+import { createServices } from '../../src/services.ts';
 import { buildTestApp } from '../helpers/app.ts';
-import { codeNow, setUpFactor, wrongCode } from '../helpers/factors/authenticator.ts';
+import { codeNow, setUpFactor, wrongCode } from '../helpers/mfa/authenticator.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { testSmtp } from '../helpers/network/smtp.ts';
 import { Planted } from '../helpers/planted.ts';
 import { until } from '../helpers/until.ts';
+import { ask, PASSWORD, signInAdmin, signUp, toUser } from '../helpers/users.ts';
 
 /**
- * Every other occurrence of the table must have been looked through. Identities: flows/planted-secrets.test.ts; endpoints:
+ * Every other event of the table must have been searched. Identities: flows/planted-secrets.test.ts; endpoints:
  * test/webhooks/http/planted-secrets.test.ts; functions: test/functions/http/plugin-secrets.test.ts.
  */
 const ELSEWHERE = new Set([
-  'system.log.refused',
-  'system.identity.joined',
-  'system.identity.removed',
+  'system.recorder.stopped',
+  'system.identity.linked',
+  'system.identity.unlinked',
   'system.endpoint.disabled',
   'system.endpoint.replayed',
-  'system.delivery.dead',
-  'system.function.failed',
-  'system.function.parked',
+  'system.delivery.failed',
+  'system.run.attempt-failed',
+  'system.run.failed',
   'system.function.scheduled',
   'system.function.replayed',
   'system.function.quarantined',
@@ -46,11 +46,11 @@ t.test('secrets stay secret', async (t) => {
     MILLRACE_MASTER_KEY: randomBytes(32).toString('base64'),
     PORT: '0',
   });
-  const parts = await makeParts(config, url, (error) => log.error({ err: error }, 'background'));
-  const app = await buildApp(parts, log);
+  const services = await createServices(config, url, (error) => log.error({ err: error }, 'background'));
+  const app = await buildApp(services, log);
   t.teardown(async () => {
     await app.close();
-    await parts.close();
+    await services.close();
   });
   const refusals: string[] = [];
   const planted = new Planted();
@@ -60,11 +60,11 @@ t.test('secrets stay secret', async (t) => {
   const third = plant('third password', 'planted marble thermostat');
   const wrong = plant('wrong password', 'planted pelican bulldozer');
 
-  /** A request that is refused; its answer must hold no secret. */
+  /** A request that is rejected; its response must contain no secret. */
   const refused = async (...request: Parameters<typeof ask> extends [unknown, ...infer Rest] ? Rest : never) => {
-    const answer = await ask(app, ...request);
-    t.ok(answer.statusCode >= 400, `${request[0]}: ${answer.statusCode}`);
-    refusals.push(JSON.stringify(answer.headers) + answer.body);
+    const response = await ask(app, ...request);
+    t.ok(response.statusCode >= 400, `${request[0]}: ${response.statusCode}`);
+    refusals.push(JSON.stringify(response.headers) + response.body);
   };
   const secretOf = async (path: string, nth: number) => {
     const links = () => smtp.found(new RegExp(`/${path}#([\\w-]{43})`, 'g'));
@@ -72,17 +72,17 @@ t.test('secrets stay secret', async (t) => {
     return plant(`${path} ${nth}`, links()[nth]?.[1] ?? '');
   };
 
-  // Made, proved, signed in.
+  // Created, verified, signed in.
   const email = 'ada@example.org';
-  const made = await ask(app, 'POST /auth/register', { username: 'ada', password, email });
-  const ada = toAccount(made);
+  const created = await ask(app, 'POST /auth/register', { username: 'ada', password, email });
+  const ada = toUser(created);
   plant('access token', ada.accessToken);
   plant('refresh token', ada.refreshToken);
   const verification = await secretOf('verify', 0);
   await refused('POST /auth/verify', { token: verification, password: wrong });
   await refused('POST /auth/verify', { token: verification, password: second, newPassword: second });
   await ask(app, 'POST /auth/verify', { token: verification }, ada);
-  const renewed = toAccount(await ask(app, 'POST /auth/refresh', { refreshToken: ada.refreshToken }));
+  const renewed = toUser(await ask(app, 'POST /auth/refresh', { refreshToken: ada.refreshToken }));
   plant('second access token', renewed.accessToken);
   plant('second refresh token', renewed.refreshToken);
   plant('ticket', (await ask(app, 'POST /auth/ticket', undefined, ada)).json().ticket);
@@ -91,20 +91,20 @@ t.test('secrets stay secret', async (t) => {
   const reset = await secretOf('reset', 0);
   await refused('POST /auth/reset/confirm', { token: reset, password: 'password' });
   await ask(app, 'POST /auth/reset/confirm', { token: reset, password: third });
-  // By a letter: of the code, which is short, only its wrong uses are looked at.
-  await ask(app, 'POST /auth/link', { email });
-  const signInLink = await secretOf('signin', 0);
-  await refused('POST /auth/link/confirm', { token: signInLink });
-  await refused('POST /auth/link/confirm', { token: signInLink, codeVerifier: `${signInLink}x` });
-  await refused('POST /auth/link/confirm', { email: signInLink, code: signInLink });
-  await refused('POST /auth/link/confirm', { email, code: '0000 0000', more: signInLink });
-  const owner = await signInOwner(app, parts);
+  // By e-mail: of the code, which is short, only its wrong uses are searched for.
+  await ask(app, 'POST /auth/magic-link', { email });
+  const magicLink = await secretOf('signin', 0);
+  await refused('POST /auth/magic-link/verify', { token: magicLink });
+  await refused('POST /auth/magic-link/verify', { token: magicLink, codeVerifier: `${magicLink}x` });
+  await refused('POST /auth/magic-link/verify', { email: magicLink, code: magicLink });
+  await refused('POST /auth/magic-link/verify', { email, code: '0000 0000', more: magicLink });
+  const owner = await signInAdmin(app, services);
   plant('owner access token', owner.accessToken);
-  // The one session that is still open when all is looked through.
+  // The one session that is still open during the search.
   plant('owner refresh token', owner.refreshToken);
   const key = (await ask(app, 'POST /admin/keys', { name: 'k' }, owner)).json();
   plant('key', String(key.key).slice(-43));
-  const link = plant('set-up', (await parts.auth.owners.link('')).split('#')[1] ?? '');
+  const link = plant('set-up', (await services.auth.firstAdmin.link('')).split('#')[1] ?? '');
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
   const clientSecret = plant('client secret', 'planted-client-secret-4d1f90');
@@ -114,13 +114,13 @@ t.test('secrets stay secret', async (t) => {
   const ids = { clientId: 'org.example', teamId: 'TEAM123456', keyId: 'KEY1234567' };
   const apple = { name: 'apple', kind: 'apple', ...ids, privateKey: pem };
   for (const provider of [hub, apple]) {
-    const answers = [
+    const responses = [
       await ask(app, 'POST /admin/providers', provider, owner),
       await ask(app, `PUT /admin/providers/${provider.name}`, { ...provider, enabled: false }, owner),
       await ask(app, `GET /admin/providers/${provider.name}`, undefined, owner),
       await ask(app, 'GET /admin/providers', undefined, owner),
     ];
-    for (const { statusCode, body } of answers) {
+    for (const { statusCode, body } of responses) {
       t.ok(statusCode < 300, body);
       refusals.push(body);
     }
@@ -130,18 +130,18 @@ t.test('secrets stay secret', async (t) => {
   // A second factor: its seed, its recovery codes, the tickets between the two steps.
   const begun = (await ask(app, 'POST /auth/mfa/totp', undefined, owner)).json();
   plant('seed that was begun', begun.secret);
-  const factor = await setUpFactor(app, parts, owner);
+  const factor = await setUpFactor(app, services, owner);
   plant('seed', factor.secret);
   const [recovery = '', spare = ''] = factor.recoveryCodes;
   plant('recovery code', recovery);
   plant('spare recovery code', spare);
-  const asOwner = { username: 'owner@example.org', password: PASSWORD };
+  const asAdmin = { username: 'owner@example.org', password: PASSWORD };
   const ticket = async () => {
-    const asked = await ask(app, 'POST /auth/login', asOwner);
-    return plant(`factor ticket ${planted.secrets.size}`, asked.json().ticket);
+    const requested = await ask(app, 'POST /auth/login', asAdmin);
+    return plant(`factor ticket ${planted.secrets.size}`, requested.json().ticket);
   };
   for (const code of [await factor.code(), recovery]) {
-    const entered = toAccount(await ask(app, 'POST /auth/mfa/login', { ticket: await ticket(), code }));
+    const entered = toUser(await ask(app, 'POST /auth/mfa/login', { ticket: await ticket(), code }));
     plant(`factor session ${planted.secrets.size}`, entered.refreshToken);
   }
   await refused('POST /auth/mfa/login', { ticket: await ticket(), code: wrongCode(factor.secret) });
@@ -153,8 +153,8 @@ t.test('secrets stay secret', async (t) => {
     plant(`recovery code ${planted.secrets.size}`, code);
   }
   await ask(app, 'DELETE /auth/mfa/totp', undefined, owner);
-  const again = await setUpFactor(app, parts, owner);
-  plant('seed in force', again.secret);
+  const again = await setUpFactor(app, services, owner);
+  plant('seed active', again.secret);
 
   // Used wrongly.
   for (const wrongly of [
@@ -169,9 +169,9 @@ t.test('secrets stay secret', async (t) => {
     await refused(`PUT /admin/providers/${wrongly.name}`, wrongly, owner);
   }
   // Another program damages it, and it cannot be used from then on.
-  const stored = parts.mongo.data.collection<{ _id: string }>('_providers');
+  const stored = services.mongo.data.collection<{ _id: string }>('_providers');
   await stored.updateOne({ _id: 'hub' }, { $set: { issuer: 'https://example.org' } });
-  await until(() => parts.providers.get('hub') === undefined, 'it is out of force');
+  await until(() => services.providers.get('hub') === undefined, 'it is out of force');
   await refused('POST /admin/providers/hub/check', undefined, owner);
   await ask(app, 'DELETE /admin/providers/hub', undefined, owner);
   await refused('POST /auth/login', { username: 'ada', password: wrong });
@@ -199,12 +199,13 @@ t.test('secrets stay secret', async (t) => {
   await ask(app, `DELETE /admin/keys/${key.id}`, undefined, owner);
   await app.inject({ url: '/api/posts', headers: { ...owner.headers, 'millrace-as': `user:${ada.id}` } });
 
-  await parts.auth.rotateKeys(false);
+  await services.auth.rotateKeys(false);
 
-  // The rotation comes last: then all of it has come to the log and the audit.
+  // The rotation comes last: then everything is in the log and the audit log.
   const audited = async () => (await ask(app, 'GET /admin/audit?limit=1000', undefined, owner)).json();
   await until(
-    async () => (await ask(app, 'GET /admin/audit?type=system.key-ring.rotated', undefined, owner)).json().length > 0,
+    async () =>
+      (await ask(app, 'GET /admin/audit?eventType=system.signing-keys.rotated', undefined, owner)).json().length > 0,
     'the audit',
   );
   const types = new Set((await audited()).map(({ type }: { type: string }) => type));
@@ -213,27 +214,27 @@ t.test('secrets stay secret', async (t) => {
   const occurrences = Object.keys(OCCURRENCES).filter((type) => !ELSEWHERE.has(type));
   for (const type of [...collections, ...sessions, ...occurrences]) t.ok(types.has(type), type);
 
-  await planted.lookThrough(parts);
+  await planted.lookThrough(services);
   planted.look('the audit', JSON.stringify(await audited()));
   for (const line of lines) planted.look('the log', line);
   for (const refusal of refusals) planted.look('a refusal', refusal);
   t.strictSame(planted.found, []);
-  t.ok(planted.looked > 100, `${planted.looked} places looked at`);
+  t.ok(planted.checked > 100, `${planted.checked} places looked at`);
   t.ok(planted.secrets.size >= 16, [...planted.secrets.keys()].join());
 
-  await t.test('and the search would have found them', async (t) => {
-    await parts.mongo.data.collection('leak').insertOne({ deep: { nested: [`x${third}y`] } });
-    await planted.lookThrough(parts);
+  await t.test('the search for secrets finds planted ones', async (t) => {
+    await services.mongo.data.collection('leak').insertOne({ deep: { nested: [`x${third}y`] } });
+    await planted.lookThrough(services);
     t.ok(planted.found.includes(`third password in ${database}.leak`), planted.found.join());
   });
 });
 
-t.test('a password is kept as a salted hash that is slow to guess', async (t) => {
-  const { app, parts } = await buildTestApp(t);
+t.test('a password is stored as a salted hash that is slow to guess', async (t) => {
+  const { app, services } = await buildTestApp(t);
   const hashes = new Set<string>();
   for (const name of ['ada', 'grace']) {
     const { id } = await signUp(app, name);
-    const kept = await parts.mongo.log.collection<{ _id: string; hash: string }>('passwords').findOne({ _id: id });
+    const kept = await services.mongo.log.collection<{ _id: string; hash: string }>('passwords').findOne({ _id: id });
     t.match(kept?.hash, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[\w+/]{22}\$[\w+/]{43}$/);
     hashes.add(String(kept?.hash).slice(-43));
   }

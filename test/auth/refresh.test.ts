@@ -1,4 +1,7 @@
-/** Refresh tokens: each works once, for a moment it answers alike to everybody, and its return afterwards ends the family. */
+/**
+ * Refresh tokens: each works once, for a moment it returns the same response to everyone, and its later reuse ends the
+ * family.
+ */
 import t from 'tap';
 import {
   decodeToken,
@@ -8,11 +11,11 @@ import {
   leadsTo,
   successor,
 } from '../../src/auth/tokens/refresh-token.ts';
-import { ask, signUp, toAccount } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { testMongo } from '../helpers/mongo.ts';
+import { ask, signUp, toUser } from '../helpers/users.ts';
 
-t.test('a token has one spelling, and leads to its successors alone', async (t) => {
+t.test('a refresh token has one spelling, and leads only to its successors', async (t) => {
   const key = Buffer.alloc(32, 1);
   const first = firstToken();
   const text = encodeToken(first);
@@ -30,45 +33,48 @@ t.test('a token has one spelling, and leads to its successors alone', async (t) 
   t.notOk(leadsTo({ ...first, generation: 1 }, current, key));
 });
 
-t.test('in use', async (t) => {
-  const place = await testMongo(t);
-  const [{ app, parts }, second] = [await buildTestApp(t, {}, place), await buildTestApp(t, {}, place)];
-  const families = parts.mongo.log.collection<{
+t.test('refresh tokens', async (t) => {
+  const testDatabase = await testMongo(t);
+  const [{ app, services }, second] = [
+    await buildTestApp(t, {}, testDatabase),
+    await buildTestApp(t, {}, testDatabase),
+  ];
+  const families = services.mongo.log.collection<{
     _id: string;
     generation: number;
     used: { at: Date }[];
     expiresAt: Date;
-  }>('refresh');
+  }>('refresh_tokens');
   const refresh = (refreshToken: string, at = app) => ask(at, 'POST /auth/refresh', { refreshToken });
 
   await t.test('a refresh returns the user as now stored, as a login does', async (t) => {
     const account = { username: 'joan', password: 'a password that nobody has guessed' };
     const { refreshToken, user } = (await ask(app, 'POST /auth/register', account)).json();
-    await parts.mongo.data
+    await services.mongo.data
       .collection<{ _id: string }>('_users')
       .updateOne({ _id: user.id }, { $set: { roles: ['editor'] } });
     const renewed = (await refresh(refreshToken)).json();
     t.strictSame(renewed.user, { ...user, roles: ['editor'] });
   });
 
-  await t.test('50 at once with one token, in two processes, all succeed and advance once', async (t) => {
+  await t.test('50 concurrent refreshes with one token, in two processes, all succeed and advance once', async (t) => {
     const { refreshToken, session } = await signUp(app, 'ada');
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 50 }, (_, index) => refresh(refreshToken, index % 2 === 0 ? app : second.app)),
     );
-    t.strictSame(new Set(answers.map(({ statusCode }) => statusCode)), new Set([200]));
-    const next = new Set(answers.map((answer) => answer.json().refreshToken));
+    t.strictSame(new Set(responses.map(({ statusCode }) => statusCode)), new Set([200]));
+    const next = new Set(responses.map((response) => response.json().refreshToken));
     t.equal(next.size, 1, 'one successor');
     t.notOk(next.has(refreshToken));
     t.match(await families.findOne({ _id: session }), { generation: 1 }, 'one advance');
-    for (const answer of answers) {
-      t.equal((await ask(second.app, 'GET /auth/me', undefined, toAccount(answer))).statusCode, 200);
+    for (const response of responses) {
+      t.equal((await ask(second.app, 'GET /auth/me', undefined, toUser(response))).statusCode, 200);
     }
   });
 
-  await t.test('its return after the time of grace ends the family', async (t) => {
+  await t.test('reuse after the grace period ends the family', async (t) => {
     const { refreshToken, session, headers } = await signUp(app, 'grace');
-    const next = toAccount(await refresh(refreshToken));
+    const next = toUser(await refresh(refreshToken));
     t.equal((await refresh(refreshToken)).json().refreshToken, next.refreshToken, 'not yet');
     await families.updateOne({ _id: session }, { $set: { 'used.$[].at': new Date(Date.now() - 10_001) } });
     t.equal((await refresh(refreshToken)).statusCode, 401);
@@ -76,20 +82,20 @@ t.test('in use', async (t) => {
     t.equal((await ask(app, 'GET /auth/me', undefined, { headers })).statusCode, 401, 'and so is the access token');
   });
 
-  await t.test('so does the return of an older one', async (t) => {
+  await t.test('reuse of an older refresh token ends the family', async (t) => {
     const { refreshToken, session } = await signUp(app, 'edsger');
     let last = refreshToken;
-    for (let n = 0; n < 3; n++) last = toAccount(await refresh(last)).refreshToken;
+    for (let n = 0; n < 3; n++) last = toUser(await refresh(last)).refreshToken;
     t.equal((await refresh(refreshToken)).statusCode, 200, 'not within the time of grace, for a slow tab');
     await families.updateOne({ _id: session }, { $set: { 'used.$[].at': new Date(Date.now() - 10_001) } });
     t.equal((await refresh(refreshToken)).statusCode, 401);
     t.equal((await refresh(last)).statusCode, 401);
   });
 
-  await t.test('a token gets the same successor for ten seconds, however many came after it', async (t) => {
+  await t.test('a refresh token has the same successor for ten seconds, however many came after it', async (t) => {
     const { refreshToken, session } = await signUp(app, 'alan');
     const tokens = [refreshToken];
-    for (let n = 0; n < 40; n++) tokens.push(toAccount(await refresh(tokens.at(-1) ?? '')).refreshToken);
+    for (let n = 0; n < 40; n++) tokens.push(toUser(await refresh(tokens.at(-1) ?? '')).refreshToken);
     for (const at of [0, 1, 17, 38, 39]) {
       t.equal((await refresh(tokens[at] ?? '', second.app)).json().refreshToken, tokens[at + 1], `token ${at}`);
     }
@@ -111,34 +117,34 @@ t.test('in use', async (t) => {
     t.equal((await refresh(tokens[40] ?? '')).statusCode, 401, 'so the session has ended');
   });
 
-  await t.test('a made-up one ends nothing', async (t) => {
+  await t.test('an invented refresh token ends nothing', async (t) => {
     const { refreshToken } = await signUp(app, 'donald');
     const known = decodeToken(refreshToken);
     if (known === null) throw new Error('It is no token');
-    const madeUp = [
+    const createdUp = [
       { ...known, secret: Buffer.alloc(32, 7) },
       { ...known, generation: 3 },
     ];
-    for (const token of madeUp) t.equal((await refresh(encodeToken(token))).statusCode, 401);
+    for (const token of createdUp) t.equal((await refresh(encodeToken(token))).statusCode, 401);
     t.equal((await refresh(refreshToken)).statusCode, 200);
   });
 
-  await t.test('a place in the family that no token can have is refused like every other bad one', async (t) => {
+  await t.test('an impossible position in the token family is rejected like every other invalid token', async (t) => {
     const { refreshToken } = await signUp(app, 'barbara');
     const known = decodeToken(refreshToken);
     if (known === null) throw new Error('It is no token');
     for (const generation of [1, 2 ** 31 - 1, 2 ** 31, 2 ** 32 - 2, 2 ** 32 - 1]) {
-      const answer = await refresh(encodeToken({ ...known, generation }));
-      t.match(answer.json(), { status: 401, code: 'invalid-credential' }, String(generation));
+      const response = await refresh(encodeToken({ ...known, generation }));
+      t.match(response.json(), { status: 401, code: 'invalid-token' }, String(generation));
     }
     t.equal((await refresh(refreshToken)).statusCode, 200);
   });
 
-  await t.test('an expired one is none', async (t) => {
+  await t.test('an expired refresh token is invalid', async (t) => {
     const { refreshToken, session } = await signUp(app, 'tony');
     await families.updateOne({ _id: session }, { $set: { expiresAt: new Date(Date.now() - 1) } });
     t.equal((await refresh(refreshToken)).statusCode, 401);
-    await parts.auth.sessions.sweep({ by: null, request: null });
+    await services.auth.sessions.orphanCleanup({ by: null, request: null });
     t.equal(await families.countDocuments({ _id: session }), 0, 'and is swept');
   });
 });

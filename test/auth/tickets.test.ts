@@ -1,44 +1,51 @@
-/** Tickets: for where no header can be sent; each works once, for half a minute, and not longer than who asked for it. */
+/**
+ * Tickets for requests that cannot send a header: each works once, for half a minute, and never outlives its requester.
+ */
 import t from 'tap';
-import { ask, signUp } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { testMongo } from '../helpers/mongo.ts';
+import { ask, signUp } from '../helpers/users.ts';
 
 t.test('tickets', async (t) => {
-  const place = await testMongo(t);
-  const [{ app, parts }, second] = [await buildTestApp(t, {}, place), await buildTestApp(t, {}, place)];
-  const account = await signUp(app, 'ada');
+  const testDatabase = await testMongo(t);
+  const [{ app, services }, second] = [
+    await buildTestApp(t, {}, testDatabase),
+    await buildTestApp(t, {}, testDatabase),
+  ];
+  const user = await signUp(app, 'ada');
   const ticket = async (): Promise<string> => {
-    const answer = await ask(app, 'POST /auth/ticket', undefined, account);
-    t.match(answer.json(), { ticket: /^[\w-]{43}$/, expiresIn: 30 });
-    return answer.json().ticket;
+    const response = await ask(app, 'POST /auth/ticket', undefined, user);
+    t.match(response.json(), { ticket: /^[\w-]{43}$/, expiresIn: 30 });
+    return response.json().ticket;
   };
 
   t.equal((await ask(app, 'POST /auth/ticket')).statusCode, 401);
 
-  await t.test('of 50 that redeem one at once, in two processes, one does', async (t) => {
+  await t.test('of 50 requests with one ticket, in two processes, one succeeds', async (t) => {
     const one = await ticket();
     const outcomes = await Promise.allSettled(
-      Array.from({ length: 50 }, (_, n) => (n % 2 === 0 ? parts : second.parts).auth.authenticator.redeemTicket(one)),
+      Array.from({ length: 50 }, (_, n) =>
+        (n % 2 === 0 ? services : second.services).auth.authenticator.redeemTicket(one),
+      ),
     );
     const redeemed = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? outcome.value : []));
-    t.match(redeemed, [{ kind: 'user', id: account.id, session: account.session }]);
+    t.match(redeemed, [{ kind: 'user', id: user.id, session: user.session }]);
     t.equal(redeemed.length, 1);
     const lost = outcomes.find((outcome) => outcome.status === 'rejected');
-    t.match(lost?.reason, { code: 'invalid-credential' });
+    t.match(lost?.reason, { code: 'invalid-token' });
   });
 
-  await t.test('an old one is none', async (t) => {
+  await t.test('an expired ticket is rejected', async (t) => {
     const one = await ticket();
-    await parts.mongo.log
-      .collection('single_use')
+    await services.mongo.log
+      .collection('one_time_tokens')
       .updateMany({ purpose: 'ticket' }, { $set: { expiresAt: new Date(Date.now() - 1) } });
-    await t.rejects(parts.auth.authenticator.redeemTicket(one), { code: 'invalid-credential' });
+    await t.rejects(services.auth.authenticator.redeemTicket(one), { code: 'invalid-token' });
   });
 
-  await t.test('it is no other secret, and no other secret is it', async (t) => {
-    for (const text of ['', 'x', account.accessToken, account.refreshToken, 'A'.repeat(43)]) {
-      await t.rejects(parts.auth.authenticator.redeemTicket(text), { code: 'invalid-credential' });
+  await t.test('a ticket is no other secret, and no other secret is a ticket', async (t) => {
+    for (const text of ['', 'x', user.accessToken, user.refreshToken, 'A'.repeat(43)]) {
+      await t.rejects(services.auth.authenticator.redeemTicket(text), { code: 'invalid-token' });
     }
     const one = await ticket();
     t.equal((await ask(app, 'POST /auth/verify', { token: one })).statusCode, 410);
@@ -46,12 +53,12 @@ t.test('tickets', async (t) => {
       (await ask(app, 'GET /auth/me', undefined, { headers: { authorization: `Bearer ${one}` } })).statusCode,
       401,
     );
-    t.match(await parts.auth.authenticator.redeemTicket(one), { kind: 'user' }, 'and it is still good');
+    t.match(await services.auth.authenticator.redeemTicket(one), { kind: 'user' }, 'and it is still good');
   });
 
-  await t.test('it ends with its session', async (t) => {
+  await t.test('a ticket ends with its session', async (t) => {
     const one = await ticket();
-    await ask(app, 'POST /auth/logout', undefined, account);
-    await t.rejects(second.parts.auth.authenticator.redeemTicket(one), { code: 'invalid-credential' });
+    await ask(app, 'POST /auth/logout', undefined, user);
+    await t.rejects(second.services.auth.authenticator.redeemTicket(one), { code: 'invalid-token' });
   });
 });

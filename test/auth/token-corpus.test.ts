@@ -1,26 +1,26 @@
 /**
- * The attacks on access tokens: each is a token that must be answered with 401 and nothing else, whatever its kind of
- * wrongness. A right one is among them, so that the corpus is known to be near the truth.
+ * Attacks on access tokens: each is a token that must get 401 and nothing else, whatever is wrong with it. A valid one
+ * is among them, which proves that the corpus is close to valid tokens.
  */
 import { createHmac, createPrivateKey, generateKeyPairSync, sign } from 'node:crypto';
 import { createServer } from 'node:net';
 import t from 'tap';
-import { ask, signUp } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
+import { ask, signUp } from '../helpers/users.ts';
 
 const part = (value: unknown) =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
 
-t.test('token corpus', async (t) => {
-  const { app, parts } = await buildTestApp(t);
-  const account = await signUp(app, 'ada');
-  const [header = '', payload = '', signature = ''] = account.accessToken.split('.');
+t.test('the corpus of access tokens', async (t) => {
+  const { app, services } = await buildTestApp(t);
+  const user = await signUp(app, 'ada');
+  const [header = '', payload = '', signature = ''] = user.accessToken.split('.');
   const said: Record<string, unknown> = JSON.parse(Buffer.from(header, 'base64url').toString());
   const claims: Record<string, unknown> = JSON.parse(Buffer.from(payload, 'base64url').toString());
   t.match(said, { alg: 'EdDSA', typ: 'at+jwt', kid: /^[\w-]{12}$/ });
-  t.match(claims, { iss: String, aud: String, sub: account.id, sid: account.session, exp: Number, nbf: Number });
+  t.match(claims, { iss: String, aud: String, sub: user.id, sid: user.session, exp: Number, nbf: Number });
 
-  const ring = await parts.mongo.log.collection('keyring').findOne();
+  const ring = await services.mongo.log.collection('signing_keys').findOne();
   if (ring === null) throw new Error('There is no key ring');
   const { privateKey, publicKey } = ring['keys'][0];
   const key = createPrivateKey(privateKey);
@@ -32,7 +32,7 @@ t.test('token corpus', async (t) => {
     const input = `${part(head)}.${payload}`;
     return `${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`;
   };
-  const stranger = generateKeyPairSync('ed25519').privateKey;
+  const anonymous = generateKeyPairSync('ed25519').privateKey;
   const now = Math.floor(Date.now() / 1_000);
   let called = false;
   const trap = createServer(() => {
@@ -60,15 +60,15 @@ t.test('token corpus', async (t) => {
     'kid is a path': signed({ ...said, kid: '../../../../dev/null' }, claims),
     'kid is an injection': signed({ ...said, kid: `${kid}' OR '1'='1` }, claims),
     'kid is an object': signed({ ...said, kid: { $ne: null } }, claims),
-    'kid is __proto__': signed({ ...said, kid: '__proto__' }, claims, stranger),
+    'kid is __proto__': signed({ ...said, kid: '__proto__' }, claims, anonymous),
     'unknown kid': signed({ ...said, kid: 'AAAAAAAAAAAA' }, claims),
     'no kid': signed({ alg: 'EdDSA', typ: 'at+jwt' }, claims),
-    jku: signed({ ...said, jku: url }, claims, stranger),
-    x5u: signed({ ...said, x5u: url }, claims, stranger),
-    jwk: signed({ ...said, jwk }, claims, stranger),
+    jku: signed({ ...said, jku: url }, claims, anonymous),
+    x5u: signed({ ...said, x5u: url }, claims, anonymous),
+    jwk: signed({ ...said, jwk }, claims, anonymous),
     crit: signed({ ...said, crit: ['b64'], b64: false }, claims),
     'other typ': signed({ ...said, typ: 'JWT' }, claims),
-    "a stranger's key": signed(said, claims, stranger),
+    'an unknown key': signed(said, claims, anonymous),
     'foreign issuer': signed(said, { ...claims, iss: 'https://evil.example' }),
     'no issuer': signed(said, { ...claims, iss: undefined }),
     'wrong audience': signed(said, { ...claims, aud: 'another' }),
@@ -87,9 +87,9 @@ t.test('token corpus', async (t) => {
     'payload is not JSON at all': signed(said, '{"sub":'),
     empty: '',
     'only dots': '..',
-    'five parts': `${account.accessToken}.a.b`,
+    'five parts': `${user.accessToken}.a.b`,
     'twelve kilobytes': `${header}.${'A'.repeat(12_000)}.${signature}`,
-    'a refresh token': account.refreshToken,
+    'a refresh token': user.refreshToken,
     'a made-up key': `mr_AAAAAAAAAAAA_${'A'.repeat(43)}`,
     'not base64url': `${header}=.${payload}.${signature}`,
     'with line break': `${header}.${payload}.${signature}\n`,
@@ -97,31 +97,31 @@ t.test('token corpus', async (t) => {
 
   for (const [name, token] of Object.entries(bad)) {
     await t.test(name, async (t) => {
-      const answer = await ask(app, 'GET /auth/me', undefined, { headers: { authorization: `Bearer ${token}` } });
-      t.equal(answer.statusCode, 401, answer.body);
-      t.match(answer.json(), { code: 'invalid-credential', detail: 'The credential is not valid' });
-      t.equal(answer.headers['www-authenticate'], 'Bearer realm="millrace", error="invalid_token"');
+      const response = await ask(app, 'GET /auth/me', undefined, { headers: { authorization: `Bearer ${token}` } });
+      t.equal(response.statusCode, 401, response.body);
+      t.match(response.json(), { code: 'invalid-token', detail: 'The credential is not valid' });
+      t.equal(response.headers['www-authenticate'], 'Bearer realm="millrace", error="invalid_token"');
       const list = await ask(app, 'GET /api/todos', undefined, { headers: { authorization: `Bearer ${token}` } });
-      t.equal(list.statusCode, 401, 'also where everything is open to strangers');
+      t.equal(list.statusCode, 401, 'also where everything is open to anonymous clients');
     });
   }
 
-  await t.test('other schemes than Bearer', async (t) => {
-    for (const authorization of [account.accessToken, `Basic ${part('ada:x')}`, 'Bearer', 'Bearer  ', `Bearer a b`]) {
+  await t.test('other authorization schemes than Bearer', async (t) => {
+    for (const authorization of [user.accessToken, `Basic ${part('ada:x')}`, 'Bearer', 'Bearer  ', `Bearer a b`]) {
       t.equal((await ask(app, 'GET /auth/me', undefined, { headers: { authorization } })).statusCode, 401);
     }
   });
 
-  await t.test('the right one', async (t) => {
+  await t.test('the valid access token', async (t) => {
     const again = signed(said, claims);
-    for (const token of [account.accessToken, again]) {
+    for (const token of [user.accessToken, again]) {
       const headers = { authorization: `Bearer ${token}` };
       t.equal((await ask(app, 'GET /auth/me', undefined, { headers })).statusCode, 200);
       t.equal((await ask(app, 'GET /auth/me', undefined, { headers })).statusCode, 200, 'and again');
     }
   });
 
-  await t.test('one of a process whose clock is a little ahead', async (t) => {
+  await t.test('an access token of a process whose clock is a little ahead', async (t) => {
     const soon = { ...claims, iat: now + 5, nbf: now + 5, exp: now + 605 };
     const headers = { authorization: `Bearer ${signed(said, soon)}` };
     t.equal((await ask(app, 'GET /auth/me', undefined, { headers })).statusCode, 200);

@@ -1,6 +1,6 @@
 /**
- * The live board of one airport: flights change over HTTP and, every fourth time, by a foreign program straight in the
- * database. At every checked moment the board is what the query answers.
+ * The live board of one airport: flights change over HTTP and, every fourth time, by another program directly in the database. At
+ * every checked moment the board equals the result of the query.
  */
 import t from 'tap';
 import { createClient, type Doc } from '../../client/client.ts';
@@ -12,8 +12,8 @@ const FLIGHTS = process.env['MILLRACE_LONG'] === '1' ? 5_000 : 200;
 const CHECK_EVERY = 40;
 const ROWS = 12;
 
-t.test('the board of one airport', async (t) => {
-  const { app, parts } = await buildTestApp(t);
+t.test('The live board of one airport equals the result of its query.', async (t) => {
+  const { app, services } = await buildTestApp(t);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   const client = createClient(url);
   t.teardown(() => client.close());
@@ -23,7 +23,7 @@ t.test('the board of one airport', async (t) => {
     await app.inject({ method: 'POST', url: '/api/departures', payload: flights.slice(at, at + 1_000) });
   }
   const board = client.collection<Departure>('departures');
-  const foreign = parts.mongo.data.collection<{ _id: string }>('departures');
+  const foreign = services.mongo.data.collection<{ _id: string }>('departures');
   const query = { filter: { airport: 'ORD', status: { $ne: 'departed' } }, sort: 'time', limit: ROWS };
 
   let shown: readonly Doc<Departure>[] = [];
@@ -34,8 +34,8 @@ t.test('the board of one airport', async (t) => {
   });
   const same = async () => {
     const { documents } = await board.list(query);
-    const wanted = JSON.stringify(documents);
-    while (JSON.stringify(shown) !== wanted) {
+    const requested = JSON.stringify(documents);
+    while (JSON.stringify(shown) !== requested) {
       await new Promise<void>((resolve) => {
         wake = resolve;
       });

@@ -3,7 +3,7 @@ import t from 'tap';
 import { createClient } from '../../client/client.ts';
 import { buildTestApp } from '../helpers/app.ts';
 
-t.test('a hint is written to the console once', async (t) => {
+t.test('A hint is written to the console once.', async (t) => {
   const { app } = await buildTestApp(t);
   const client = createClient(await app.listen({ host: '127.0.0.1', port: 0 }));
   t.teardown(() => client.close());
@@ -15,6 +15,6 @@ t.test('a hint is written to the console once', async (t) => {
   await books.list({ filter: { title: 'Emma' } });
   t.match(
     written().map(({ args }) => args),
-    [[/^Millrace: No document has the member 'titel'; did you mean the member 'title'\? \(\/api\/books/]],
+    [[/^Millrace: No document has the field 'titel'; did you mean the field 'title'\? \(\/api\/books/]],
   );
 });

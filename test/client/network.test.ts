@@ -1,9 +1,9 @@
-/** What a browser reports about its network reaches live queries at once. */
+/** Network events of a browser reach live queries immediately. */
 import t from 'tap';
 import { createClient } from '../../client/client.ts';
-import { answer, stage, states, welcome } from '../helpers/live/staged-server.ts';
+import { response, stage, states, welcome } from '../helpers/live/staged-server.ts';
 
-t.test('a live query is offline as soon as the browser is, and live again with the network or the page', async (t) => {
+t.test('A live query is offline as soon as the browser is, and live again with the network or the page.', async (t) => {
   const events = new EventTarget();
   const page = Object.assign(new EventTarget(), { visibilityState: 'visible' });
   const browser = {
@@ -19,13 +19,13 @@ t.test('a live query is offline as soon as the browser is, and live again with t
   const client = createClient(server.url);
   t.teardown(() => client.close());
   const seen = states();
-  client.collection('todos').live({}, seen.tell);
+  client.collection('todos').live({}, seen.report);
   const goesLive = async (position: string) => {
     const line = await server.next();
     t.match(await line.hear(), { type: 'hello' });
     line.say(welcome(null));
     const { id } = await line.hear();
-    for (const frame of answer(id, position)) line.say(frame);
+    for (const frame of response(id, position)) line.say(frame);
     await seen.until('live');
   };
   await goesLive('1-5');

@@ -1,20 +1,20 @@
-/** The client's order of documents is the server's: by kind, numbers as numbers, texts by code point, each direction. */
+/** The client's order of documents equals the server's: by type, numbers as numbers, texts by code point, each direction. */
 import t from 'tap';
 import { compareBy, type SortKey } from '../../client/order.ts';
 
 const sorted = (sort: string, keys: readonly SortKey[]) => keys.toSorted(compareBy(sort)).map(([first]) => first);
 
-t.test('kinds come in the order of the database', async (t) => {
+t.test('Types are ordered as in the database.', async (t) => {
   const keys = [[true], [[1]], [{ a: 1 }], ['a'], [2], [null], [false], [-1]];
   t.strictSame(sorted('x', keys), [null, -1, 2, 'a', { a: 1 }, [1], false, true]);
   t.strictSame(sorted('-x', keys), [true, false, [1], { a: 1 }, 'a', 2, -1, null]);
 });
 
-t.test('texts come by code point, not by UTF-16 unit', async (t) => {
+t.test('Texts are ordered by code point, not by UTF-16 unit.', async (t) => {
   t.strictSame(sorted('x', [['\u{1f600}'], ['\uffee'], ['b'], ['B'], ['ba']]), ['B', 'b', 'ba', '\uffee', '\u{1f600}']);
 });
 
-t.test('equal values are told apart by the next key, and the id rises in both directions', async (t) => {
+t.test('Equal values are ordered by the next key, and the id ascends in both directions.', async (t) => {
   const order = compareBy('-points,name');
   const keys: SortKey[] = [
     [1, 'b', 'id2'],
@@ -28,8 +28,8 @@ t.test('equal values are told apart by the next key, and the id rises in both di
   );
 });
 
-t.test('lists and objects are compared member by member', async (t) => {
+t.test('Lists and objects are compared element by element.', async (t) => {
   t.strictSame(sorted('x', [[[1, 2]], [[1]], [[0, 9]]]), [[0, 9], [1], [1, 2]]);
   t.strictSame(sorted('x', [[{ a: 2 }], [{ a: 1, b: 1 }], [{ a: 1 }]]), [{ a: 1 }, { a: 1, b: 1 }, { a: 2 }]);
-  t.strictSame(sorted('x', [[{ a: 'x' }], [{ b: 1 }]]), [{ b: 1 }, { a: 'x' }], 'by kind before name');
+  t.strictSame(sorted('x', [[{ a: 'x' }], [{ b: 1 }]]), [{ b: 1 }, { a: 'x' }], 'by type before name');
 });

@@ -1,6 +1,6 @@
 /**
- * The client's tokens against a server whose answers a test holds back: one refresh for all who wait, and no refresh
- * that undoes what somebody did meanwhile.
+ * The client's tokens against a server whose responses a test delays: one refresh for all waiting requests, and no refresh that
+ * undoes a later sign-in or sign-out.
  */
 import { createServer } from 'node:http';
 import t, { type Test } from 'tap';
@@ -8,14 +8,14 @@ import { createClient, type SavedSession, type SessionState } from '../../client
 
 const HOLDER: SavedSession = { refreshToken: 'r1', user: { id: 'u1' } };
 
-/** Knows the newest token only; counts what is asked for, and renews when it is let. */
+/** Accepts the newest token only; counts requests, and renews when allowed. */
 async function stage(t: Test) {
-  const asked: string[] = [];
+  const requested: string[] = [];
   /** Requests that came without a credential. */
   const anonymous: string[] = [];
   let newest = 0;
   let gate: Promise<void> = Promise.resolve();
-  let answer: () => { status: number; body: unknown } = () => ({ status: 200, body: tokens() });
+  let response: () => { status: number; body: unknown } = () => ({ status: 200, body: tokens() });
   const tokens = () => ({
     accessToken: `a${++newest}`,
     expiresIn: 600,
@@ -29,28 +29,28 @@ async function stage(t: Test) {
     if (!url.startsWith('/auth/') && request.headers.authorization === undefined) anonymous.push(url);
     const send = (status: number, body: unknown) => reply.writeHead(status).end(JSON.stringify(body));
     if (url === '/auth/refresh') {
-      asked.push(JSON.parse(text).refreshToken);
+      requested.push(JSON.parse(text).refreshToken);
       await gate;
-      const { status, body } = answer();
+      const { status, body } = response();
       send(status, body);
-    } else if (url === '/auth/fresh') send(401, { status: 401, code: 'sign-in-failed', title: 'Wrong' });
+    } else if (url === '/auth/reauthenticate') send(401, { status: 401, code: 'invalid-credentials', title: 'Wrong' });
     else if (url.startsWith('/auth/')) send(200, tokens());
     else if (request.headers.authorization === `Bearer a${newest}`) send(200, { id: 'x' });
-    else send(401, { status: 401, code: 'invalid-credential', title: 'No' });
+    else send(401, { status: 401, code: 'invalid-token', title: 'No' });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.teardown(() => server.close());
   const address = server.address();
   return {
     url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`,
-    asked,
+    requested,
     anonymous,
-    /** Whatever was given out is refused from now on. */
+    /** Rejects all earlier tokens from now on. */
     outdate: () => {
       newest += 1;
     },
-    answerWith: (status: number, body: unknown) => {
-      answer = () => ({ status, body });
+    responseWith: (status: number, body: unknown) => {
+      response = () => ({ status, body });
     },
     hold() {
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -58,7 +58,7 @@ async function stage(t: Test) {
       return resolve;
     },
     async refreshing() {
-      while (asked.length === 0) await new Promise((resolve) => setImmediate(resolve));
+      while (requested.length === 0) await new Promise((resolve) => setImmediate(resolve));
     },
   };
 }
@@ -73,32 +73,34 @@ const kept = (saved: SavedSession | null) => ({
   },
 });
 
-t.test('requests that are refused together wait for one refresh', async (t) => {
+t.test('Requests that are rejected together wait for one refresh.', async (t) => {
   const server = await stage(t);
   const todos = createClient(server.url, { session: kept(HOLDER) }).collection('todos');
   await Promise.all([1, 2, 3].map(() => todos.get('x')));
-  t.strictSame(server.asked, ['r1']);
+  t.strictSame(server.requested, ['r1']);
   server.outdate();
   await Promise.all(Array.from({ length: 12 }, () => todos.get('x')));
-  t.equal(server.asked.length, 2);
+  t.equal(server.requested.length, 2);
 });
 
-t.test('a token that is refused twice is not refreshed a second time', async (t) => {
+t.test('A token that is rejected twice is not refreshed a second time.', async (t) => {
   const server = await stage(t);
-  server.answerWith(200, { accessToken: 'nonsense', expiresIn: 600, refreshToken: 'r2', user: { id: 'u1' } });
+  server.responseWith(200, { accessToken: 'nonsense', expiresIn: 600, refreshToken: 'r2', user: { id: 'u1' } });
   const todos = createClient(server.url, { session: kept(HOLDER) }).collection('todos');
-  await t.rejects(todos.get('x'), { code: 'invalid-credential' });
-  t.equal(server.asked.length, 2, 'one to begin with, one for the refusal');
+  await t.rejects(todos.get('x'), { code: 'invalid-token' });
+  t.equal(server.requested.length, 2, 'one initially, one after the rejection');
 });
 
-t.test('a wrong password is sent once: a second try would count as another guess', async (t) => {
+t.test('A wrong password is sent once: a second attempt would count as another guess.', async (t) => {
   const server = await stage(t);
   const client = createClient(server.url, { session: kept(HOLDER) });
-  await t.rejects(client.request('POST', '/auth/fresh', { body: { password: 'x' } }), { code: 'sign-in-failed' });
-  t.strictSame(server.asked, ['r1'], 'the token is not renewed for it');
+  await t.rejects(client.request('POST', '/auth/reauthenticate', { body: { password: 'x' } }), {
+    code: 'invalid-credentials',
+  });
+  t.strictSame(server.requested, ['r1'], 'the token is not renewed for it');
 });
 
-t.test('a refresh that ends late does not undo a sign-in', async (t) => {
+t.test('A refresh that ends late does not undo a sign-in.', async (t) => {
   const server = await stage(t);
   const store = kept(HOLDER);
   const client = createClient(server.url, { session: store });
@@ -107,68 +109,71 @@ t.test('a refresh that ends late does not undo a sign-in', async (t) => {
   await server.refreshing();
   await client.signIn('ann', 'a long enough secret');
   const signedIn = store.saved;
-  server.answerWith(401, { status: 401, code: 'invalid-credential', title: 'Ended' });
+  server.responseWith(401, { status: 401, code: 'invalid-token', title: 'Ended' });
   release();
   await late;
-  t.equal(client.user?.id, 'u1', 'the session before may end, this one goes on');
+  t.equal(client.user?.id, 'u1', 'the previous session may end, this one continues');
   t.equal(store.saved, signedIn);
 });
 
-t.test('pages that share a store take the newest refresh token', async (t) => {
+t.test('Pages that share a store use the newest refresh token.', async (t) => {
   const server = await stage(t);
   const store = kept(HOLDER);
   const [one, other] = [createClient(server.url, { session: store }), createClient(server.url, { session: store })];
   await one.collection('todos').get('x');
   await other.collection('todos').get('x');
-  t.strictSame(server.asked, ['r1', 'r2'], 'a token of the past would end the session');
+  t.strictSame(server.requested, ['r1', 'r2'], 'a token of the past would end the session');
   store.save(null);
   server.outdate();
-  await t.rejects(other.collection('todos').get('x'), { code: 'invalid-credential' });
+  await t.rejects(other.collection('todos').get('x'), { code: 'invalid-token' });
   t.equal(other.user, null, 'who signs out on one page is signed out on the other');
 });
 
-t.test('a session that the server ended is forgotten, one that cannot be reached is not', async (t) => {
+t.test('A session that the server ended is deleted, but not one whose server is unreachable.', async (t) => {
   const server = await stage(t);
   const client = createClient(server.url, { session: kept(HOLDER) });
-  server.answerWith(502, 'a page of a proxy');
-  await t.rejects(client.collection('todos').get('x'), { code: 'unreadable-answer', status: 502 });
+  server.responseWith(502, 'a page of a proxy');
+  await t.rejects(client.collection('todos').get('x'), { code: 'invalid-response', status: 502 });
   t.equal(client.user?.id, 'u1');
-  server.answerWith(401, { status: 401, code: 'invalid-credential', title: 'Ended' });
-  await t.rejects(client.collection('todos').get('x'), { code: 'invalid-credential' });
+  server.responseWith(401, { status: 401, code: 'invalid-token', title: 'Ended' });
+  await t.rejects(client.collection('todos').get('x'), { code: 'invalid-token' });
   t.equal(client.user, null);
 });
 
-t.test('after a session ended elsewhere nothing is sent without a credential until somebody says so', async (t) => {
-  const server = await stage(t);
-  const told: SessionState[] = [];
-  const client = createClient(server.url, { session: kept(HOLDER), onSession: (state) => told.push(state) });
-  const todos = client.collection('todos');
-  await todos.get('x');
-  server.outdate();
-  server.answerWith(401, { status: 401, code: 'invalid-credential', title: 'Ended' });
-  const writes: (() => Promise<unknown>)[] = [
-    () => todos.create({ id: 'x' }),
-    () => todos.patch('x', {}),
-    () => todos.remove('x'),
-  ];
-  for (const write of writes) {
-    await t.rejects(write, { code: 'invalid-credential' });
-  }
-  t.match(told, [{ user: null, problem: { code: 'invalid-credential' } }], 'told once');
-  t.equal(server.asked.length, 2, 'a session that has ended is not refreshed again');
-  t.strictSame(server.anonymous, []);
-  await client.signOut();
-  await t.rejects(todos.get('x'), { code: 'invalid-credential' });
-  t.strictSame(server.anonymous, ['/api/todos/x'], 'who signed out asks as nobody');
-  await client.signIn('ann', 'a long enough secret');
-  await todos.get('x');
-  t.match(told.slice(1), [
-    { user: null, problem: null },
-    { user: { id: 'u1' }, problem: null },
-  ]);
-});
+t.test(
+  'After a session ended elsewhere nothing is sent without a credential until the next sign-in or sign-out.',
+  async (t) => {
+    const server = await stage(t);
+    const reported: SessionState[] = [];
+    const client = createClient(server.url, { session: kept(HOLDER), onSession: (state) => reported.push(state) });
+    const todos = client.collection('todos');
+    await todos.get('x');
+    server.outdate();
+    server.responseWith(401, { status: 401, code: 'invalid-token', title: 'Ended' });
+    const writes: (() => Promise<unknown>)[] = [
+      () => todos.create({ id: 'x' }),
+      () => todos.patch('x', {}),
+      () => todos.remove('x'),
+    ];
+    for (const write of writes) {
+      await t.rejects(write, { code: 'invalid-token' });
+    }
+    t.match(reported, [{ user: null, problem: { code: 'invalid-token' } }], 'notified once');
+    t.equal(server.requested.length, 2, 'a session that has ended is not refreshed again');
+    t.strictSame(server.anonymous, []);
+    await client.signOut();
+    await t.rejects(todos.get('x'), { code: 'invalid-token' });
+    t.strictSame(server.anonymous, ['/api/todos/x'], 'requests after signing out are anonymous');
+    await client.signIn('ann', 'a long enough secret');
+    await todos.get('x');
+    t.match(reported.slice(1), [
+      { user: null, problem: null },
+      { user: { id: 'u1' }, problem: null },
+    ]);
+  },
+);
 
-t.test('a request that waits for a refresh is not sent when the user signs out meanwhile', async (t) => {
+t.test('A request that waits for a refresh is not sent if the user signs out meanwhile.', async (t) => {
   const server = await stage(t);
   const client = createClient(server.url, { session: kept(HOLDER) });
   const release = server.hold();
@@ -182,15 +187,15 @@ t.test('a request that waits for a refresh is not sent when the user signs out m
   t.strictSame(server.anonymous, []);
 });
 
-t.test('a session that another page ended is over here, too', async (t) => {
+t.test('A session that another page ended also ends here.', async (t) => {
   const server = await stage(t);
   const store = kept(HOLDER);
-  const told: SessionState[] = [];
-  const client = createClient(server.url, { session: store, onSession: (state) => told.push(state) });
+  const reported: SessionState[] = [];
+  const client = createClient(server.url, { session: store, onSession: (state) => reported.push(state) });
   await client.collection('todos').get('x');
   store.save(null);
   server.outdate();
-  for (const _ of [1, 2]) await t.rejects(client.collection('todos').get('x'), { code: 'invalid-credential' });
-  t.match(told, [{ user: null, problem: { message: /another page/ } }]);
+  for (const _ of [1, 2]) await t.rejects(client.collection('todos').get('x'), { code: 'invalid-token' });
+  t.match(reported, [{ user: null, problem: { message: /another page/ } }]);
   t.strictSame(server.anonymous, []);
 });

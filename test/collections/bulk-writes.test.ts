@@ -1,18 +1,18 @@
-/** Writes by filter: what they find and change, what they need, and that a refusal changes nothing. */
+/** Writes by filter: what they match and change, what they require, and that a rejection changes nothing. */
 import t from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
 import { watchEvents } from '../helpers/events/event-watch.ts';
 import { runScenarios } from '../helpers/scenario.ts';
 
 const upTo = (most: number) => ({ prefer: `max-affected=${most}` });
-const told = (verb: string, ...ids: string[]) =>
+const reported = (verb: string, ...ids: string[]) =>
   ids.map((documentId) => ({ type: `items.${verb}`, documentId, transaction: String }));
 const PATCH = { 'content-type': 'application/json-patch+json' };
 const UPDATE = { 'content-type': 'application/vnd.millrace.update+json' };
 
 t.test('writes by filter', async (t) => {
-  const { app, parts } = await buildTestApp(t);
-  const watch = await watchEvents(t, parts);
+  const { app, services } = await buildTestApp(t);
+  const watch = await watchEvents(t, services);
   const seed = (name: string, count: number) =>
     app.inject({
       method: 'POST',
@@ -26,7 +26,7 @@ t.test('writes by filter', async (t) => {
     });
   await seed('items', 10);
 
-  await t.test('changes', (t) =>
+  await t.test('a write by filter changes matching documents', (t) =>
     runScenarios(
       t,
       app,
@@ -37,7 +37,7 @@ t.test('writes by filter', async (t) => {
           headers: upTo(5),
           send: { seen: true },
           status: 200,
-          events: told('updated', 'd0', 'd2', 'd4'),
+          events: reported('updated', 'd0', 'd2', 'd4'),
           expectHeaders: { 'preference-applied': 'max-affected=5', 'content-type': /json/ },
           text: '{"matched":3,"modified":3}',
         },
@@ -53,7 +53,7 @@ t.test('writes by filter', async (t) => {
           headers: { ...UPDATE, ...upTo(2) },
           send: { $inc: { n: 100 }, $push: { list: 0 } },
           status: 200,
-          events: told('updated', 'd8', 'd9'),
+          events: reported('updated', 'd8', 'd9'),
           expect: { matched: 2, modified: 2 },
         },
         {
@@ -71,11 +71,11 @@ t.test('writes by filter', async (t) => {
           headers: { ...PATCH, ...upTo(10) },
           send: [{ op: 'remove', path: '/list' }],
           status: 200,
-          events: told('updated', 'd1', 'd3', 'd5', 'd7', 'd9'),
+          events: reported('updated', 'd1', 'd3', 'd5', 'd7', 'd9'),
           expect: { matched: 5, modified: 5 },
         },
         {
-          name: 'a JSON Patch that fails for one is made for none',
+          name: 'a JSON Patch that fails for one is applied to none',
           request: 'PATCH /api/items?filter={}',
           headers: { ...PATCH, ...upTo(10) },
           send: [
@@ -105,7 +105,7 @@ t.test('writes by filter', async (t) => {
         },
         { name: 'still none', request: 'GET /api/items?x=1', status: 200, text: '[]' },
         {
-          name: 'max-affected=0 only asks',
+          name: 'max-affected=0 only counts',
           request: 'DELETE /api/items?tag=even',
           headers: upTo(0),
           status: 409,
@@ -116,7 +116,7 @@ t.test('writes by filter', async (t) => {
     ),
   );
 
-  await t.test('deletions', (t) =>
+  await t.test('a write by filter deletes matching documents', (t) =>
     runScenarios(
       t,
       app,
@@ -133,7 +133,7 @@ t.test('writes by filter', async (t) => {
           request: 'DELETE /api/items?tag=odd',
           headers: upTo(5),
           status: 200,
-          events: told('deleted', 'd1', 'd3', 'd5', 'd7', 'd9'),
+          events: reported('deleted', 'd1', 'd3', 'd5', 'd7', 'd9'),
           text: '{"matched":5,"modified":5}',
         },
         {
@@ -147,7 +147,7 @@ t.test('writes by filter', async (t) => {
           request: 'DELETE /api/items?filter={}',
           headers: upTo(10_000),
           status: 200,
-          events: told('deleted', 'd0', 'd2', 'd4', 'd6', 'd8'),
+          events: reported('deleted', 'd0', 'd2', 'd4', 'd6', 'd8'),
           text: '{"matched":5,"modified":5}',
         },
         { name: 'an empty collection stays', request: 'GET /api/items', status: 200, text: '[]' },
@@ -156,7 +156,7 @@ t.test('writes by filter', async (t) => {
     ),
   );
 
-  await t.test('refusals', (t) =>
+  await t.test('invalid writes by filter are rejected and change nothing', (t) =>
     runScenarios(
       t,
       app,
@@ -218,7 +218,7 @@ t.test('writes by filter', async (t) => {
           request: 'DELETE /api/_users?n=1',
           headers: upTo(1),
           status: 400,
-          code: 'invalid-name',
+          code: 'invalid-collection-name',
         },
         {
           name: 'another type',
@@ -242,14 +242,14 @@ t.test('writes by filter', async (t) => {
     ),
   );
 
-  await t.test('in a batch and under a key', async (t) => {
+  await t.test('writes by filter run in a batch and with an idempotency key', async (t) => {
     await seed('both', 4);
     const operations = [
       { method: 'PATCH', path: '/api/both?tag=odd', headers: upTo(2), body: { done: true } },
       { method: 'DELETE', path: '/api/both?done=true', headers: upTo(2) },
     ];
-    const answer = await app.inject({ method: 'POST', url: '/batch', payload: { operations } });
-    t.match(answer.json(), {
+    const response = await app.inject({ method: 'POST', url: '/batch', payload: { operations } });
+    t.match(response.json(), {
       results: [
         { status: 200, body: { matched: 2 } },
         { status: 200, body: { modified: 2 } },

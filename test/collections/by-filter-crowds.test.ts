@@ -1,7 +1,7 @@
-/** Writes by filter to as many documents as are possible, and by many writers at once. */
+/** Writes by filter to the maximum number of documents, and by many writers at once. */
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
-import type { DocumentChange } from '../../src/collections/change/change.ts';
+import type { DocumentChange } from '../../src/collections/change/change-types.ts';
 import { UNCONDITIONAL } from '../../src/collections/store/preconditions.ts';
 import { parseCollectionName } from '../../src/database/names.ts';
 import { parseFilterJson } from '../../src/query/parse/parse-json.ts';
@@ -11,12 +11,12 @@ import { user } from '../helpers/principals.ts';
 const upTo = (most: number) => ({ prefer: `max-affected=${most}` });
 const UPDATE = { 'content-type': 'application/vnd.millrace.update+json' };
 
-t.test('writes by filter to many, and by many', async (t) => {
-  const { app, parts } = await buildTestApp(t);
+t.test('writes by filter to many documents and by many writers', async (t) => {
+  const { app, services } = await buildTestApp(t);
 
-  await t.test('10,000 are possible at once, 10,001 are not', async (t) => {
+  await t.test('a write by filter changes 10,000 documents at once, but not 10,001', async (t) => {
     const rows = Array.from({ length: 10_001 }, (_, n) => ({ n }));
-    await parts.mongo.data.collection('crowd').insertMany(rows);
+    await services.mongo.data.collection('crowd').insertMany(rows);
     const write = (filter: string) =>
       app.inject({
         method: 'PATCH',
@@ -28,21 +28,21 @@ t.test('writes by filter to many, and by many', async (t) => {
     t.match(tooMany.json(), { status: 409, code: 'too-many-affected' });
     const all = await write('n[lt]=10000');
     t.equal(all.body, '{"matched":10000,"modified":10000}');
-    t.equal(await parts.mongo.data.collection('crowd').countDocuments({ m: 1 }), 10_000);
+    t.equal(await services.mongo.data.collection('crowd').countDocuments({ m: 1 }), 10_000);
   });
 
-  await t.test('of what is too large together nothing is tried', async (t) => {
+  await t.test('a write by filter to documents that are together too large attempts nothing', async (t) => {
     const write = (method: 'PATCH' | 'DELETE', url: string) =>
       app.inject({ method, url, headers: { ...UPDATE, ...upTo(10_000) }, payload: '{"$inc":{"m":1}}' });
     const fill = (name: string, count: number, bytes: number) =>
-      parts.mongo.data
+      services.mongo.data
         .collection(name)
         .insertMany(Array.from({ length: count }, (_, n) => ({ n, text: randomBytes(bytes / 2).toString('hex') })));
     await fill('huge', 26, 1_000_000);
     for (const method of ['PATCH', 'DELETE'] as const) {
       const began = performance.now();
-      const answer = await write(method, '/api/huge?filter={}');
-      t.match(answer.json(), { status: 409, code: 'too-many-affected', detail: /24 MiB/ });
+      const response = await write(method, '/api/huge?filter={}');
+      t.match(response.json(), { status: 409, code: 'too-many-affected', detail: /24 MiB/ });
       t.ok(performance.now() - began < 4_000, 'at once');
     }
     const operations = ['n[lt]=13', 'n[gte]=13'].map((filter) => ({
@@ -55,7 +55,7 @@ t.test('writes by filter to many, and by many', async (t) => {
     t.equal((await write('DELETE', '/api/huge?n[lt]=13')).body, '{"matched":13,"modified":13}', 'in smaller parts');
   });
 
-  await t.test('10 racing increments of all documents lose none', async (t) => {
+  await t.test('10 concurrent increments of all documents by filter lose none', async (t) => {
     const payload = Array.from({ length: 20 }, (_, n) => ({ n }));
     await app.inject({ method: 'POST', url: '/api/race', payload });
     let done = 0;
@@ -67,9 +67,9 @@ t.test('writes by filter to many, and by many', async (t) => {
           headers: { ...UPDATE, ...upTo(20) },
           payload: '{"$inc":{"m":1}}',
         } as const;
-        const answer = await app.inject(request);
-        if (answer.statusCode === 200) done++;
-        else t.equal(answer.json().code, 'contention');
+        const response = await app.inject(request);
+        if (response.statusCode === 200) done++;
+        else t.equal(response.json().code, 'write-conflict');
       }),
     );
     t.ok(done > 0);
@@ -77,9 +77,9 @@ t.test('writes by filter to many, and by many', async (t) => {
   });
 });
 
-t.test('others get their turn between any two documents, however many come at once', async (t) => {
-  const { parts } = await buildTestApp(t);
-  await parts.mongo.data.collection('turns').insertMany(Array.from({ length: 50 }, (_, n) => ({ n })));
+t.test('other requests run between any two documents of a write by filter', async (t) => {
+  const { services } = await buildTestApp(t);
+  await services.mongo.data.collection('turns').insertMany(Array.from({ length: 50 }, (_, n) => ({ n })));
   let turns = 0;
   const count = () => {
     turns++;
@@ -97,9 +97,9 @@ t.test('others get their turn between any two documents, however many come at on
     },
   };
   const name = parseCollectionName('turns');
-  const scope = parts.policies.scope(user('ann'), 'update', name);
+  const scope = services.policies.scope(user('ann'), 'update', name);
   const write = { request: 'r', preconditions: UNCONDITIONAL };
-  await parts.byFilter.patch(scope, name, { filter: parseFilterJson({}), maxAffected: 100 }, change, write);
+  await services.byFilter.patch(scope, name, { filter: parseFilterJson({}), maxAffected: 100 }, change, write);
   clearImmediate(counting);
   t.equal(new Set(seen).size, 50, 'no two of them in one turn');
 });

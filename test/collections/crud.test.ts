@@ -1,18 +1,18 @@
-/** The contract of collections (docs/api.md), row by row, on a real database. */
+/** The API of collections (docs/api.md), row by row, on a real database. */
 import t from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
 import { watchEvents } from '../helpers/events/event-watch.ts';
 import { runScenarios } from '../helpers/scenario.ts';
 
-t.test('the contract of collections', async (t) => {
-  const { app, parts } = await buildTestApp(t);
-  const watch = await watchEvents(t, parts);
+t.test('the API of collections', async (t) => {
+  const { app, services } = await buildTestApp(t);
+  const watch = await watchEvents(t, services);
 
   const META = { revision: 1, createdAt: /^\d{4}-.*Z$/, updatedAt: /^\d{4}-.*Z$/, createdBy: null, updatedBy: null };
   const ODD = ['odd.created'];
   const NEVER = { detail: "Resource 'ghosts' is not available in the database" };
 
-  await t.test('a collection that was never created', (t) =>
+  await t.test('a collection that was never created is not available', (t) =>
     runScenarios(
       t,
       app,
@@ -44,7 +44,7 @@ t.test('the contract of collections', async (t) => {
     ),
   );
 
-  await t.test('create', (t) =>
+  await t.test('POST creates a document', (t) =>
     runScenarios(
       t,
       app,
@@ -82,7 +82,7 @@ t.test('the contract of collections', async (t) => {
           code: 'id-exists',
         },
         ...['', '_x', 'a/b', 'ä', 'x'.repeat(129)].map((id) => ({
-          name: `the id '${id.slice(0, 9)}' is refused`,
+          name: `the id '${id.slice(0, 9)}' is rejected`,
           request: 'POST /api/todos',
           send: { id },
           status: 400,
@@ -98,8 +98,8 @@ t.test('the contract of collections', async (t) => {
         { name: 'no body', request: 'POST /api/todos', status: 400, code: 'body-required' },
         { name: 'an empty body', request: 'POST /api/todos', send: '', status: 400, code: 'body-required' },
         { name: 'not JSON', request: 'POST /api/todos', send: '{"a":', status: 400, code: 'malformed-json' },
-        { name: 'a string', request: 'POST /api/todos', send: '"x"', status: 400, code: 'body-type' },
-        { name: 'null', request: 'POST /api/todos', send: 'null', status: 400, code: 'body-type' },
+        { name: 'a string', request: 'POST /api/todos', send: '"x"', status: 400, code: 'invalid-body-type' },
+        { name: 'null', request: 'POST /api/todos', send: 'null', status: 400, code: 'invalid-body-type' },
         {
           name: 'another media type',
           request: 'POST /api/todos',
@@ -127,7 +127,7 @@ t.test('the contract of collections', async (t) => {
           events: [{ type: 'todos.created', documentId: 'minimal' }],
         },
         {
-          name: 'names with dots, dollars and nothing are kept',
+          name: 'names with dots, dollars and no characters are stored',
           request: 'POST /api/odd',
           send: { 'a.b': { $set: 1, '': [{ 'x.y': null }] }, $where: 'x', __v: 1, _class: 'y', constructor: 1 },
           status: 201,
@@ -145,8 +145,8 @@ t.test('the contract of collections', async (t) => {
           request: 'POST /api/odd',
           send,
           status: 400,
-          code: 'unsupported-key',
-          expect: { errors: [{ pointer, code: 'unsupported-key' }] },
+          code: 'unsupported-field-name',
+          expect: { errors: [{ pointer, code: 'unsupported-field-name' }] },
         })),
         ...['{"a":9007199254740993}', '{"a":-9007199254740993}', '{"a":1e400}', '{"a":"\\ud800"}'].map((send) => ({
           name: `a value that would be altered: ${send}`,
@@ -164,7 +164,7 @@ t.test('the contract of collections', async (t) => {
           events: ODD,
         },
         { name: 'depth 100', request: 'POST /api/odd', send: nested(100), status: 201, events: ODD },
-        { name: 'depth 101', request: 'POST /api/odd', send: nested(101), status: 400, code: 'too-deep' },
+        { name: 'depth 101', request: 'POST /api/odd', send: nested(101), status: 400, code: 'json-too-deep' },
         {
           name: 'invalid UTF-8',
           request: 'POST /api/odd',
@@ -184,7 +184,7 @@ t.test('the contract of collections', async (t) => {
     ),
   );
 
-  await t.test('create many', (t) =>
+  await t.test('POST creates many documents', (t) =>
     runScenarios(
       t,
       app,
@@ -207,7 +207,7 @@ t.test('the contract of collections', async (t) => {
           ],
         },
         {
-          name: 'one bad, none created; the place is named',
+          name: 'one invalid, none created; the error has the index',
           request: 'POST /api/many',
           send: [{ id: 'd' }, { id: 'a' }],
           status: 409,
@@ -223,13 +223,13 @@ t.test('the contract of collections', async (t) => {
           code: 'id-exists',
         },
         { name: 'leaves no collection', request: 'GET /api/manynew', status: 404, code: 'resource-not-available' },
-        { name: 'an empty array', request: 'POST /api/many', send: [], status: 400, code: 'body-type' },
+        { name: 'an empty array', request: 'POST /api/many', send: [], status: 400, code: 'invalid-body-type' },
         {
           name: 'not all objects',
           request: 'POST /api/many',
           send: [{}, 1],
           status: 400,
-          code: 'body-type',
+          code: 'invalid-body-type',
           expect: { errors: [{ pointer: '/1' }] },
         },
         {

@@ -1,11 +1,14 @@
-/** Documents that others wrote straight into the database: served as they are, found by id, not damaged by changes. */
+/**
+ * Documents that other programs wrote directly into the database: returned unchanged, found by id, not damaged by
+ * changes.
+ */
 import { Binary, Decimal128, Double, Int32, Long, ObjectId, UUID } from 'mongodb';
 import t from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
 
-t.test('foreign documents', async (t) => {
-  const { app, parts } = await buildTestApp(t);
-  const foreign = parts.mongo.data.collection<{ _id: unknown; [member: string]: unknown }>('foreign');
+t.test('documents of other programs', async (t) => {
+  const { app, services } = await buildTestApp(t);
+  const foreign = services.mongo.data.collection<{ _id: unknown; [field: string]: unknown }>('foreign');
 
   const UUID_TEXT = '0190163d-8694-739b-aea5-966c26f8ad91';
   const IDS: readonly (readonly [string, unknown])[] = [
@@ -22,12 +25,12 @@ t.test('foreign documents', async (t) => {
     ['2026-01-02T03:04:05.678Z', new Date('2026-01-02T03:04:05.678Z')],
   ];
 
-  await t.test('every id is shown as text and found by it', async (t) => {
+  await t.test('every id is returned as text and found by it', async (t) => {
     for (const [text, id] of IDS) {
       await foreign.insertOne({ _id: id });
-      const answer = await app.inject(`/api/foreign/${encodeURIComponent(text)}`);
-      t.equal(answer.statusCode, 200, text);
-      t.match(answer.json(), { id: text, _meta: { revision: 0, createdAt: null, updatedAt: null } });
+      const response = await app.inject(`/api/foreign/${encodeURIComponent(text)}`);
+      t.equal(response.statusCode, 200, text);
+      t.match(response.json(), { id: text, _meta: { revision: 0, createdAt: null, updatedAt: null } });
     }
     t.strictSame(
       new Set((await app.inject('/api/foreign')).json().map((document: { id: string }) => document.id)),
@@ -36,7 +39,7 @@ t.test('foreign documents', async (t) => {
   });
 
   await t.test('every id is expanded, by its value and by its text', async (t) => {
-    const naming = parts.mongo.data.collection<{ _id: string; who: unknown[] }>('naming');
+    const naming = services.mongo.data.collection<{ _id: string; who: unknown[] }>('naming');
     const texts = IDS.map(([text]) => text);
     await naming.insertOne({ _id: 'by-value', who: IDS.map(([, id]) => id) });
     await naming.insertOne({ _id: 'by-text', who: texts });
@@ -90,43 +93,43 @@ t.test('foreign documents', async (t) => {
     t.match(patch.json(), { text: 'new', added: { deep: 1 }, _meta: { revision: 2, createdAt: null } });
   });
 
-  await t.test('pages of a view whose documents share ids miss none of them', async (t) => {
+  await t.test('pages of a view whose documents share ids include all of them', async (t) => {
     const orders = [
       { _id: 'a', lines: [1, 2, 3] },
       { _id: 'b', lines: [4] },
       { _id: 'c', lines: [5, 6] },
     ];
-    await parts.mongo.data.collection<{ _id: string }>('orders').insertMany(orders);
-    await parts.mongo.data.createCollection('lines', { viewOn: 'orders', pipeline: [{ $unwind: '$lines' }] });
+    await services.mongo.data.collection<{ _id: string }>('orders').insertMany(orders);
+    await services.mongo.data.createCollection('lines', { viewOn: 'orders', pipeline: [{ $unwind: '$lines' }] });
     for (const limit of [3, 4, 5]) {
       const address = `/api/lines?limit=${limit}`;
       const pages: number[][] = [];
-      let answer = await app.inject(address);
-      const linesOf = () => answer.json().map(({ lines }: { lines: number }) => lines);
-      for (pages.push(linesOf()); answer.headers['millrace-next']; pages.push(linesOf())) {
-        answer = await app.inject(`${address}&cursor=${answer.headers['millrace-next']}`);
+      let response = await app.inject(address);
+      const linesOf = () => response.json().map(({ lines }: { lines: number }) => lines);
+      for (pages.push(linesOf()); response.headers['millrace-next']; pages.push(linesOf())) {
+        response = await app.inject(`${address}&cursor=${response.headers['millrace-next']}`);
       }
       t.strictSame(pages.flat(), [1, 2, 3, 4, 5, 6], `limit=${limit}`);
-      const back = /cursor=([^>&]+)>; rel="prev"/.exec(String(answer.headers['link']))?.[1];
-      answer = await app.inject(`${address}&cursor=${back}`);
+      const back = /cursor=([^>&]+)>; rel="prev"/.exec(String(response.headers['link']))?.[1];
+      response = await app.inject(`${address}&cursor=${back}`);
       t.strictSame(linesOf().toSorted(), pages.at(-2), `limit=${limit}, back`);
     }
     const refused = await app.inject('/api/lines?limit=2');
-    t.match([refused.statusCode, refused.json()], [400, { code: 'sort-impossible', hint: /Sort/ }]);
+    t.match([refused.statusCode, refused.json()], [400, { code: 'unsupported-sort', hint: /Sort/ }]);
     t.strictSame((await app.inject('/api/lines?limit=2&sort=lines&fields=lines')).json().length, 2);
     t.strictSame((await app.inject('/api/lines?limit=0&count=exact')).headers['millrace-count'], '6');
   });
 
-  await t.test('nor do pages that end at 16 MB', async (t) => {
+  await t.test('pages of a view that end at 16 MB include all documents', async (t) => {
     const filling = 'x'.repeat(2_000_000);
     const loads = ['a', 'b', 'c'].map((id) => ({ _id: id, filling, parts: [1, 2, 3, 4, 5].map((n) => `${id}${n}`) }));
-    await parts.mongo.data.collection<{ _id: string }>('loads').insertMany(loads);
-    await parts.mongo.data.createCollection('pieces', { viewOn: 'loads', pipeline: [{ $unwind: '$parts' }] });
+    await services.mongo.data.collection<{ _id: string }>('loads').insertMany(loads);
+    await services.mongo.data.createCollection('pieces', { viewOn: 'loads', pipeline: [{ $unwind: '$parts' }] });
     const found: string[] = [];
     for (let cursor = ''; ; ) {
-      const answer = await app.inject(`/api/pieces?limit=15${cursor}`);
-      found.push(...answer.json().map((document: { parts: string }) => document.parts));
-      const next = answer.headers['millrace-next'];
+      const response = await app.inject(`/api/pieces?limit=15${cursor}`);
+      found.push(...response.json().map((document: { parts: string }) => document.parts));
+      const next = response.headers['millrace-next'];
       if (next === undefined) break;
       cursor = `&cursor=${next}`;
     }
@@ -136,36 +139,36 @@ t.test('foreign documents', async (t) => {
     );
   });
 
-  await t.test('an id that the collation of a collection takes for another is told to exist', async (t) => {
-    await parts.mongo.data.createCollection('collated', { collation: { locale: 'en', strength: 2 } });
-    await parts.mongo.data.collection<{ _id: string }>('collated').insertOne({ _id: 'Ada' });
+  await t.test('an id that equals another one by the collation of a collection is reported as existing', async (t) => {
+    await services.mongo.data.createCollection('collated', { collation: { locale: 'en', strength: 2 } });
+    await services.mongo.data.collection<{ _id: string }>('collated').insertOne({ _id: 'Ada' });
     const put = await app.inject({ method: 'PUT', url: '/api/collated/ada?upsert=true', payload: {} });
     t.match([put.statusCode, put.json()], [409, { code: 'id-exists' }]);
     const post = await app.inject({ method: 'POST', url: '/api/collated', payload: { id: 'ADA' } });
     t.match([post.statusCode, post.json()], [409, { code: 'id-exists' }]);
   });
 
-  await t.test('a batch may touch a collection without images before it creates in it', async (t) => {
+  await t.test('a batch may change a collection without images before it creates in it', async (t) => {
     for (const round of [1, 2, 3]) {
       const name = `imageless${round}`;
-      await parts.mongo.data.collection<{ _id: string }>(name).insertOne({ _id: 'a' });
-      await parts.mongo.data.command({ collMod: name, changeStreamPreAndPostImages: { enabled: false } });
+      await services.mongo.data.collection<{ _id: string }>(name).insertOne({ _id: 'a' });
+      await services.mongo.data.command({ collMod: name, changeStreamPreAndPostImages: { enabled: false } });
       const operations = [
         { method: 'DELETE', path: `/api/${name}/a` },
         { method: 'POST', path: `/api/${name}`, body: { id: 'b' } },
       ];
       const began = performance.now();
-      const answer = await app.inject({ method: 'POST', url: '/batch', payload: { operations } });
-      t.equal(answer.statusCode, 200, answer.body);
+      const response = await app.inject({ method: 'POST', url: '/batch', payload: { operations } });
+      t.equal(response.statusCode, 200, response.body);
       t.ok(performance.now() - began < 5_000, 'it does not wait for itself');
-      const [found] = await parts.mongo.data.listCollections({ name }).toArray();
+      const [found] = await services.mongo.data.listCollections({ name }).toArray();
       t.match(found, { options: { changeStreamPreAndPostImages: { enabled: true } } });
       t.strictSame((await app.inject(`/api/${name}`)).json().length, 1);
     }
   });
 
-  await t.test('number-like names in any order do not stand in the way of a patch', async (t) => {
-    const members = new Map<string, unknown>([
+  await t.test('number-like names in any order do not prevent a patch', async (t) => {
+    const fields = new Map<string, unknown>([
       ['_id', 'order'],
       ['10', 1],
       ['2', 2],
@@ -177,15 +180,15 @@ t.test('foreign documents', async (t) => {
         ]),
       ],
     ]);
-    await parts.mongo.data.command({ insert: 'foreign', documents: [members] });
-    const answer = await app.inject({ method: 'PATCH', url: '/api/foreign/order', payload: { c: 1 } });
-    t.equal(answer.statusCode, 200);
-    const { _meta, id, ...rest } = answer.json();
+    await services.mongo.data.command({ insert: 'foreign', documents: [fields] });
+    const response = await app.inject({ method: 'PATCH', url: '/api/foreign/order', payload: { c: 1 } });
+    t.equal(response.statusCode, 200);
+    const { _meta, id, ...rest } = response.json();
     t.strictSame(rest, { 2: 2, 10: 1, b: { 1: 1, 9: 1 }, c: 1 });
   });
 
-  await t.test('an id is shown whole, wherever it stands and whatever part of it is asked for', async (t) => {
-    await parts.mongo.data.collection<{ _id: unknown }>('parts').insertMany([{ _id: 's' }, { _id: { x: 1, y: 2 } }]);
+  await t.test('an id is returned whole at any path, whichever part of it is requested', async (t) => {
+    await services.mongo.data.collection<{ _id: unknown }>('parts').insertMany([{ _id: 's' }, { _id: { x: 1, y: 2 } }]);
     const ids = ['s', '{"x":1,"y":2}'].map((id) => ({ id }));
     for (const fields of ['id', 'id.x', '-id.x,-_meta']) {
       t.strictSame((await app.inject(`/api/parts?fields=${fields}`)).json(), ids, fields);
@@ -196,29 +199,29 @@ t.test('foreign documents', async (t) => {
     }
   });
 
-  await t.test('a transaction of others holds up a first write for a while, and for no longer', async (t) => {
-    await parts.mongo.data.createCollection('held');
-    const session = parts.mongo.client.startSession();
+  await t.test('a transaction of another program delays a first write for a limited time', async (t) => {
+    await services.mongo.data.createCollection('held');
+    const session = services.mongo.client.startSession();
     t.teardown(() => session.endSession());
     session.startTransaction();
-    await parts.mongo.data.collection('held').insertOne({}, { session });
+    await services.mongo.data.collection('held').insertOne({}, { session });
     for (const [url, payload] of [
       ['/api/held', { a: 1 }],
       ['/api/held', [{ a: 1 }]],
       ['/batch', { operations: [{ method: 'POST', path: '/api/held', body: { a: 1 } }] }],
     ] as const) {
-      const answer = await app.inject({ method: 'POST', url, payload });
-      t.match(answer.json(), { status: 503, code: 'database-unavailable', detail: /is locked/ }, answer.body);
-      t.equal(answer.headers['retry-after'], '1');
+      const response = await app.inject({ method: 'POST', url, payload });
+      t.match(response.json(), { status: 503, code: 'database-unavailable', detail: /is locked/ }, response.body);
+      t.equal(response.headers['retry-after'], '1');
     }
     await session.commitTransaction();
-    const answer = await app.inject({ method: 'POST', url: '/api/held', payload: { a: 1 } });
-    t.equal(answer.statusCode, 201, answer.body);
+    const result = await app.inject({ method: 'POST', url: '/api/held', payload: { a: 1 } });
+    t.equal(result.statusCode, 201, result.body);
   });
 
-  await t.test('a collection made by others is kept with images from our first write on', async (t) => {
+  await t.test("a collection of another program has images from this server's first write on", async (t) => {
     await app.inject({ method: 'POST', url: '/api/foreign', payload: {} });
-    const [info] = await parts.mongo.data.listCollections({ name: 'foreign' }).toArray();
+    const [info] = await services.mongo.data.listCollections({ name: 'foreign' }).toArray();
     t.match(info, { options: { changeStreamPreAndPostImages: { enabled: true } } });
   });
 });

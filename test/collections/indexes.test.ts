@@ -1,6 +1,6 @@
 /**
- * Indexes over HTTP: made and dropped in place, found by the planner, kept when a list cannot be built, and a unique one
- * holding every way of writing to its word.
+ * Indexes over HTTP: created and dropped in place, used by the planner, kept when a list cannot be built, and a unique
+ * one enforced in every way of writing.
  */
 import t from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
@@ -11,9 +11,9 @@ const BY_MAIL = { fields: ['mail'], unique: true };
 const DUPLICATE = { code: 'unique-violation', errors: [{ pointer: '/mail', code: 'unique-violation' }] };
 
 t.test('indexes', async (t) => {
-  const { app, parts } = await buildTestApp(t);
+  const { app, services } = await buildTestApp(t);
   const names = async (collection: string) =>
-    (await parts.mongo.data.collection(collection).indexes()).map(({ name }) => name).sort();
+    (await services.mongo.data.collection(collection).indexes()).map(({ name }) => name).sort();
   const PUT = (title: string, send: unknown, status: number, more: object = {}) => ({
     name: title,
     request: `PUT ${LIST}`,
@@ -22,7 +22,7 @@ t.test('indexes', async (t) => {
     ...more,
   });
 
-  await t.test('a list is brought about in place', (t) =>
+  await t.test('PUT changes the indexes to the list', (t) =>
     runScenarios(t, app, [
       { name: 'no collection, no list', request: `GET ${LIST}`, status: 404, code: 'resource-not-available' },
       PUT('creates the collection', [], 200, { expect: [] }),
@@ -37,10 +37,10 @@ t.test('indexes', async (t) => {
     ]),
   );
   t.strictSame(await names('people'), ['_id_', 'mail_1_unique', 'name.last_1_age_-1__id_1', 'tags_1_sparse']);
-  const [options] = await parts.mongo.data.listCollections({ name: 'people' }).toArray();
+  const [options] = await services.mongo.data.listCollections({ name: 'people' }).toArray();
   t.match(options, { options: { changeStreamPreAndPostImages: { enabled: true } } }, 'its events carry both states');
 
-  await t.test('what GET shows can be put back, and what is not listed goes', async (t) => {
+  await t.test('the list of GET can be put back, and indexes that are not in it are dropped', async (t) => {
     const shown = (await app.inject(LIST)).json();
     t.equal(shown.length, 3);
     const plain = shown.map(({ fields, unique, sparse }: Record<string, unknown>) => ({ fields, unique, sparse }));
@@ -49,7 +49,7 @@ t.test('indexes', async (t) => {
       (await app.inject(LIST)).json().find(({ fields }: { fields: string[] }) => fields[0] === 'mail');
     const before = await mail();
     t.ok(before.sizeBytes > 0 && Date.parse(before.since) > 0, 'with its size');
-    await parts.mongo.data.collection('people').find({ mail: 'ann' }).hint('mail_1_unique').toArray();
+    await services.mongo.data.collection('people').find({ mail: 'ann' }).hint('mail_1_unique').toArray();
     t.equal((await mail()).uses, before.uses + 1, 'and each use');
     await app.inject({ method: 'PUT', url: LIST, payload: [BY_MAIL, { fields: ['mail'] }] });
     t.strictSame(await names('people'), ['_id_', 'mail_1__id_1', 'mail_1_unique']);
@@ -57,25 +57,25 @@ t.test('indexes', async (t) => {
     t.strictSame(await names('people'), ['_id_', 'mail_1__id_1'], 'the same fields, no longer unique');
   });
 
-  await t.test('names that would be written alike are told apart', async (t) => {
+  await t.test('names that would be written alike are distinguished', async (t) => {
     const url = '/admin/collections/alike/indexes';
     const alike = [{ fields: ['a_1_b'] }, { fields: ['a', 'b'] }];
     for (const payload of [alike, alike.slice(1), alike]) {
-      const answer = await app.inject({ method: 'PUT', url, payload });
-      t.equal(answer.statusCode, 200, answer.body);
-      t.equal(answer.json().length, payload.length);
+      const response = await app.inject({ method: 'PUT', url, payload });
+      t.equal(response.statusCode, 200, response.body);
+      t.equal(response.json().length, payload.length);
     }
     t.strictSame(await names('alike'), ['_id_', 'a_1_b_1__id_1', 'a_1_b_1__id_1_2']);
   });
 
-  await t.test('the id stands at the end of what is made, is not listed, and its lack is no difference', async (t) => {
+  await t.test('new indexes end in the id, which is not listed, and its absence is no difference', async (t) => {
     const url = '/admin/collections/ending/indexes';
     const put = async (payload: object[]) => (await app.inject({ method: 'PUT', url, payload })).json();
     const shown = [{ fields: ['-score'], unique: false, sparse: false }];
     t.strictSame(await put([{ fields: ['-score'] }]), shown);
     t.strictSame(await names('ending'), ['_id_', 'score_-1__id_1']);
     t.strictSame(await put([{ fields: ['-score', 'id'] }]), shown, 'said or not, it is the same index');
-    const data = parts.mongo.data.collection('ending');
+    const data = services.mongo.data.collection('ending');
     await data.createIndex({ score: -1 });
     const once = (await app.inject(url)).json();
     t.match(once, shown);
@@ -89,14 +89,14 @@ t.test('indexes', async (t) => {
     t.match(twice.json(), { status: 400, code: 'invalid-index' });
   });
 
-  await t.test('kinds that this form cannot say are left alone', async (t) => {
-    await parts.mongo.data.collection('people').createIndex({ note: 'text' });
-    await parts.mongo.data.collection('people').createIndex({ born: 1 }, { expireAfterSeconds: 1e9 });
+  await t.test('index kinds that the API cannot express stay unchanged', async (t) => {
+    await services.mongo.data.collection('people').createIndex({ note: 'text' });
+    await services.mongo.data.collection('people').createIndex({ born: 1 }, { expireAfterSeconds: 1e9 });
     t.strictSame((await app.inject({ method: 'PUT', url: LIST, payload: [BY_MAIL] })).json().length, 1);
     t.strictSame(await names('people'), ['_id_', 'born_1', 'mail_1_unique', 'note_text']);
   });
 
-  await t.test('a unique index holds every way of writing', (t) =>
+  await t.test('a unique index is enforced in every way of writing', (t) =>
     runScenarios(t, app, [
       { name: 'one', request: 'POST /api/people', send: { id: 'a', mail: 'a@x' }, status: 201 },
       { name: 'another', request: 'POST /api/people', send: { id: 'b', mail: 'b@x' }, status: 201 },
@@ -155,12 +155,12 @@ t.test('indexes', async (t) => {
         code: 'unique-violation',
         expect: { detail: /same n and zone/, errors: [{ pointer: '/n' }, { pointer: '/zone' }] },
       }),
-      PUT('two arrays', [{ fields: ['p', 'q'] }], 409, { code: 'index-impossible' }),
+      PUT('two arrays', [{ fields: ['p', 'q'] }], 409, { code: 'index-build-failed' }),
     ]);
     t.strictSame(await names('people'), before);
   });
 
-  await t.test('a document that an index cannot hold is refused', async (t) => {
+  await t.test('a document that an index cannot hold is rejected', async (t) => {
     await app.inject({ method: 'PUT', url: '/admin/collections/pairs/indexes', payload: [{ fields: ['p', 'q'] }] });
     await runScenarios(t, app, [
       { name: 'POST', request: 'POST /api/pairs', send: { p: [1], q: [2] }, status: 400, code: 'unsupported-value' },
@@ -170,7 +170,7 @@ t.test('indexes', async (t) => {
     ]);
   });
 
-  await t.test('a member whose name holds a dollar sign is listed, and dropped', async (t) => {
+  await t.test('a field whose name contains a dollar sign is listed, and dropped', async (t) => {
     await runScenarios(t, app, [
       PUT('creates', [{ fields: ['price$eur'] }], 200, { expect: [{ fields: ['price$eur'] }] }),
       { name: 'lists', request: `GET ${LIST}`, status: 200, expect: [{ fields: ['price$eur'] }] },
@@ -179,7 +179,7 @@ t.test('indexes', async (t) => {
     t.notOk((await names('people')).includes('price$eur_1'), 'the database has it no more');
   });
 
-  await t.test('what is no list of indexes is refused by its place', (t) =>
+  await t.test('an invalid list of indexes is rejected with its position', (t) =>
     runScenarios(
       t,
       app,
@@ -189,7 +189,7 @@ t.test('indexes', async (t) => {
           ['no fields', [{}], '/0'],
           ['an empty list of fields', [{ fields: [] }], '/0/fields'],
           ['a field of another type', [{ fields: [1] }], '/0/fields/0'],
-          ['an unknown member', [{ fields: ['a'], uniqe: true }], '/0'],
+          ['an unknown field', [{ fields: ['a'], uniqe: true }], '/0'],
           ['an operator', [{ fields: ['$a'] }], '/0/fields'],
           ['a wildcard', [{ fields: ['a.$**'] }], '/0/fields'],
           ['an empty step', [{ fields: ['a..b'] }], '/0/fields'],
@@ -207,21 +207,26 @@ t.test('indexes', async (t) => {
     ),
   );
 
-  await t.test('a member that there is not is told by its name', (t) =>
+  await t.test('an unknown field of an index is reported by its name', (t) =>
     runScenarios(t, app, [
       PUT('unknown', [{ fields: ['a'], uniqe: true }], 400, { expect: { detail: /, at \/0, .*: uniqe$/ } }),
     ]),
   );
 
-  await t.test('names and media types are checked as everywhere', (t) =>
+  await t.test('names and media types are checked as on other routes', (t) =>
     runScenarios(t, app, [
-      { name: 'internal', request: 'GET /admin/collections/_users/indexes', status: 400, code: 'invalid-name' },
+      {
+        name: 'internal',
+        request: 'GET /admin/collections/_users/indexes',
+        status: 400,
+        code: 'invalid-collection-name',
+      },
       {
         name: 'reserved',
-        request: 'PUT /admin/collections/files/indexes',
+        request: 'PUT /admin/collections/system/indexes',
         send: [],
         status: 400,
-        code: 'invalid-name',
+        code: 'invalid-collection-name',
       },
       { name: 'no body', request: `PUT ${LIST}`, headers: {}, status: 400, code: 'body-required' },
       { name: 'text', request: `PUT ${LIST}`, headers: { 'content-type': 'text/plain' }, send: 'x', status: 415 },
@@ -229,7 +234,7 @@ t.test('indexes', async (t) => {
   );
 });
 
-t.test('in production nobody but the owner sees or changes them', async (t) => {
+t.test('in production only the administrator can list or change indexes', async (t) => {
   const { app } = await buildTestApp(t, { MILLRACE_MODE: 'production' });
   await runScenarios(t, app, [
     { name: 'GET', request: `GET ${LIST}`, status: 401, code: 'not-authenticated' },

@@ -1,15 +1,15 @@
-/** `millrace webhooks endpoints`, `resend` and `replay` against a real server, each once as a program. */
+/** `millrace webhooks endpoints`, `resend` and `replay` against a real server, each once as a process. */
 import { createServer } from 'node:http';
 import t, { type Test } from 'tap';
 import { Remote } from '../../src/commands/remote/remote.ts';
-import { replay, resend } from '../../src/commands/webhooks/again.ts';
 import { endpointTable } from '../../src/commands/webhooks/endpoint-table.ts';
-import { ask } from '../helpers/accounts.ts';
+import { replay, resend } from '../../src/commands/webhooks/resend-and-replay.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { runWebhooks } from '../helpers/programs/webhooks-command.ts';
 import { until } from '../helpers/until.ts';
+import { ask } from '../helpers/users.ts';
 
-/** Nobody presses Ctrl-C. */
+/** Never aborted: nobody presses Ctrl-C. */
 const NEVER = new AbortController().signal;
 
 async function startServer(t: Test) {
@@ -20,7 +20,7 @@ async function startServer(t: Test) {
   return { app, url, remote };
 }
 
-/** A server that answers what `status` says, and keeps the bodies. */
+/** A server that responds with `status`, and records the bodies. */
 async function startTarget(t: Test) {
   const target = { url: '', status: 204, bodies: [] as string[] };
   const server = createServer(async (request, response) => {
@@ -46,14 +46,14 @@ async function result(t: Test, words: readonly string[]) {
   return { code, output: command.output() };
 }
 
-t.test('endpoints are a table with their health', async (t) => {
+t.test('millrace webhooks endpoints prints a table with their health.', async (t) => {
   const { app, url, remote } = await startServer(t);
-  t.equal(await endpointTable(remote), 'There are no endpoints');
+  t.equal(await endpointTable(remote), 'No endpoints');
   const target = await startTarget(t);
-  const made = await ask(app, 'POST /webhooks/endpoints', { url: target.url, types: ['todos.*'], name: 'Shop' });
+  const created = await ask(app, 'POST /webhooks/endpoints', { url: target.url, types: ['todos.*'], name: 'Shop' });
   await ask(app, 'POST /webhooks/endpoints', { url: target.url, types: ['*'], enabled: false });
   await ask(app, 'POST /api/todos', { id: 'milk' });
-  const { id } = made.json();
+  const { id } = created.json();
   await until(async () => {
     const { health } = (await ask(app, `GET /webhooks/endpoints/${id}`)).json();
     return health.lastSuccessAt !== null;
@@ -65,41 +65,41 @@ t.test('endpoints are a table with their health', async (t) => {
   t.equal(rows.length, 2);
   const [shop = ''] = rows.filter((row) => row.startsWith(id));
   t.match(shop, /enabled +0 +\d{4}-\d\d-\d\dT[\d:]+Z +- +todos\.\* +http:\S+ +Shop$/);
-  t.match(output, /disabled \(owner\) +0 +- +- +\* /);
+  t.match(output, /disabled \(manual\) +0 +- +- +\* /);
 });
 
-t.test('a failed delivery is sent again by its id', async (t) => {
+t.test('millrace webhooks resend sends a failed delivery again.', async (t) => {
   const { app, url, remote } = await startServer(t);
   const target = await startTarget(t);
   target.status = 500;
-  await ask(app, 'POST /webhooks/endpoints', { url: target.url, types: ['todos.*'], schedule: 'none' });
+  await ask(app, 'POST /webhooks/endpoints', { url: target.url, types: ['todos.*'], retrySchedule: 'none' });
   await ask(app, 'POST /api/todos', { id: 'milk' });
-  const dead = async () => (await ask(app, 'GET /webhooks/deliveries?state=dead')).json();
-  await until(async () => (await dead()).length === 1, 'the delivery is dead');
+  const dead = async () => (await ask(app, 'GET /webhooks/deliveries?state=failed')).json();
+  await until(async () => (await dead()).length === 1, 'the delivery failed');
   const [{ id }] = await dead();
   const printed = t.capture(console, 'log');
   t.equal(await resend(id, remote, NEVER), false);
-  t.match(printed().at(-1)?.args, [/^Failed: the answer was 500/]);
+  t.match(printed().at(-1)?.args, [/^Failed: the response was 500/]);
   target.status = 204;
   t.match(await result(t, ['resend', id, '--url', url]), {
     code: 0,
-    output: /^todos\.created is sent again to the endpoint .*\nDelivered: the answer was 204\n$/,
+    output: /^todos\.created resent to the endpoint .*\nSucceeded: the response was 204\n$/,
   });
   t.equal(new Set(target.bodies).size, 1, 'always the same body');
-  await t.rejects(resend(`${id}0`, remote, NEVER), { message: /answered with 404: / });
+  await t.rejects(resend(`${id}0`, remote, NEVER), { message: /failed with 404: / });
 });
 
-t.test('a range of the log is replayed to its end', async (t) => {
+t.test('millrace webhooks replay replays a range of the log to its end.', async (t) => {
   const { app, url, remote } = await startServer(t);
   const target = await startTarget(t);
   const since = String((await ask(app, 'GET /events')).json().position);
   for (let n = 0; n < 20; n++) await ask(app, `POST /api/${n % 2 === 0 ? 'todos' : 'notes'}`, { n });
-  const made = await ask(app, 'POST /webhooks/endpoints', { url: target.url, types: ['todos.*', 'notes.*'] });
-  const words = ['replay', made.json().id, '--since', since, '--types', 'todos.*', '--url', url];
+  const created = await ask(app, 'POST /webhooks/endpoints', { url: target.url, types: ['todos.*', 'notes.*'] });
+  const words = ['replay', created.json().id, '--since', since, '--types', 'todos.*', '--url', url];
   const { code, output } = await result(t, words);
   t.equal(code, 0, output);
-  t.match(output, /10 deliveries made, at \d+-\d+\n[\s\S]*is done\n$/);
+  t.match(output, /10 deliveries created, at \d+-\d+\n[\s\S]*: succeeded\n$/);
   await until(() => target.bodies.length === 10, 'all of them arrive');
   t.ok(target.bodies.every((body) => JSON.parse(body).type === 'todos.created'));
-  await t.rejects(replay(made.json().id, { since: '999-1' }, remote, NEVER), { message: /answered with 410: / });
+  await t.rejects(replay(created.json().id, { since: '999-1' }, remote, NEVER), { message: /failed with 410: / });
 });

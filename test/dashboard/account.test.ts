@@ -1,37 +1,37 @@
 /** The own account in the dashboard, in Chromium: a second factor is set up, used for a fresh sign-in, and removed. */
 import { readFile } from 'node:fs/promises';
 import t from 'tap';
-import { ask, PASSWORD, signInOwner } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { dashboardPage } from '../helpers/dashboard/dashboard-page.ts';
 import { signInAt } from '../helpers/dashboard/sign-in.ts';
-import { codeNow, wrongCode } from '../helpers/factors/authenticator.ts';
+import { codeNow, wrongCode } from '../helpers/mfa/authenticator.ts';
 import { testBrowser, whyNoBrowser } from '../helpers/programs/browser.ts';
+import { ask, PASSWORD, signInAdmin } from '../helpers/users.ts';
 
 const options = { skip: whyNoBrowser() ?? false, timeout: 120_000 };
 
-t.test('an owner sets up a second factor and proves to be fresh', options, async (t) => {
-  const { app, parts } = await buildTestApp(t, { MILLRACE_MODE: 'production', MILLRACE_OWNER_MFA: 'required' });
+t.test('an administrator sets up a second factor and proves to be fresh', options, async (t) => {
+  const { app, services } = await buildTestApp(t, { MILLRACE_MODE: 'production', MILLRACE_ADMIN_MFA: 'required' });
   const origin = await app.listen({ host: '127.0.0.1', port: 0 });
-  const owner = await signInOwner(app, parts);
+  const owner = await signInAdmin(app, services);
   const { page, complaints, open, go, picture, violations } = await dashboardPage(t, await testBrowser(t), origin, {
     permissions: ['clipboard-read', 'clipboard-write'],
   });
-  const { log } = parts.mongo;
-  const age = () => log.collection('refresh').updateMany({}, { $set: { provedAt: new Date(0) } });
+  const { log } = services.mongo;
+  const age = () => log.collection('refresh_tokens').updateMany({}, { $set: { verifiedAt: new Date(0) } });
   const button = (name: string) => page.getByRole('button', { name, exact: true });
-  const setUp = page.getByRole('dialog', { name: 'Set up an authenticator app' });
+  const setUp = page.getByRole('dialog', { name: 'Set up authenticator app' });
   const shown = page.getByRole('dialog', { name: 'Your recovery codes' });
-  const fresh = page.getByRole('dialog', { name: 'Confirm that it is you' });
+  const fresh = page.getByRole('dialog', { name: 'Confirm your identity' });
   const codesShown = async () =>
     (await shown.getByLabel('the recovery codes', { exact: true }).innerText()).split('\n');
   const begin = async () => {
-    await button('Set up an app').click();
+    await button('Set up app').click();
     return await setUp.getByLabel('the secret', { exact: true }).innerText();
   };
   let codes: string[] = [];
 
-  await t.test('which is asked of each owner, and every page leads to it', async (t) => {
+  await t.test('which is asked of each administrator, and every page leads to it', async (t) => {
     await open('/users');
     await signInAt(page, 'owner@example.org');
     await page.getByRole('link', { name: 'Set up your second factor' }).first().click();
@@ -44,7 +44,9 @@ t.test('an owner sets up a second factor and proves to be fresh', options, async
     await setUp.getByLabel('Code').fill(wrongCode(secret));
     await page.keyboard.press('Enter');
     await setUp.getByRole('alert').filter({ hasText: 'code is not right' }).waitFor();
-    const failures = await log.collection<{ _id: string; failures: number }>('delays').findOne({ _id: /^factor:/ });
+    const failures = await log
+      .collection<{ _id: string; failures: number }>('login_throttle')
+      .findOne({ _id: /^factor:/ });
     t.equal(failures?.failures, 1, 'a wrong code is sent once');
     await setUp.getByLabel('Code').fill(codeNow(secret));
     await page.keyboard.press('Enter');
@@ -55,7 +57,7 @@ t.test('an owner sets up a second factor and proves to be fresh', options, async
     t.equal(await page.evaluate<string>('navigator.clipboard.readText()'), codes.join('\n'));
     const [download] = await Promise.all([page.waitForEvent('download'), page.getByText('Download').click()]);
     t.equal(await readFile(await download.path(), 'utf8'), `${codes.join('\n')}\n`);
-    await button('I have kept them').click();
+    await button('I have saved them').click();
     await page.getByText('10 recovery codes are left.').waitFor();
     t.equal((await ask(app, 'GET /auth/me', undefined, owner)).statusCode, 401, 'the other session has ended');
     await page.getByRole('link', { name: 'Users' }).click();
@@ -66,12 +68,12 @@ t.test('an owner sets up a second factor and proves to be fresh', options, async
     await button('Account of owner@example.org').click();
     await page.getByRole('menuitem', { name: 'Your account' }).click();
     await age();
-    await button('New recovery codes').click();
-    await button('Make new codes').click();
+    await button('Generate new recovery codes').click();
+    await button('Generate codes').click();
     await fresh.getByLabel('Code').waitFor();
     await page.keyboard.press('Escape');
-    await page.getByRole('alert').filter({ hasText: 'fresh sign-in' }).waitFor();
-    await button('Make new codes').click();
+    await page.getByRole('alert').filter({ hasText: 'Re-authentication' }).waitFor();
+    await button('Generate codes').click();
     await fresh.getByLabel('Code').fill('0000-0000-0000-0000');
     t.strictSame(await violations(), []);
     await page.keyboard.press('Enter');
@@ -81,24 +83,24 @@ t.test('an owner sets up a second factor and proves to be fresh', options, async
     const renewed = await codesShown();
     t.equal(new Set([...codes, ...renewed]).size, 20);
     t.equal(await fresh.count(), 0);
-    await button('I have kept them').click();
+    await button('I have saved them').click();
   });
 
   await t.test('or for the password, also elsewhere', async (t) => {
     await age();
     await go('/keys?create=true');
     await page.getByRole('textbox', { name: 'Name' }).fill('nightly');
-    await button('Make the key').click();
+    await button('Create key').click();
     await fresh.getByRole('button', { name: 'Use the password instead' }).click();
     await fresh.getByLabel('Password').first().fill(PASSWORD);
     await page.keyboard.press('Enter');
-    await page.getByRole('dialog', { name: 'The key is made' }).waitFor();
-    t.equal(await parts.mongo.data.collection('_keys').countDocuments(), 1);
+    await page.getByRole('dialog', { name: 'Key created' }).waitFor();
+    t.equal(await services.mongo.data.collection('_keys').countDocuments(), 1);
   });
 
   await t.test('removes it; and gets recovery codes when the answer with them was lost', async (t) => {
     await go('/account');
-    await button('Remove the app').click();
+    await button('Remove app').click();
     await button('Remove').click();
     const secret = await begin();
     await page.route('**/auth/mfa/totp/confirm', async (route) => {
@@ -108,9 +110,9 @@ t.test('an owner sets up a second factor and proves to be fresh', options, async
     await setUp.getByLabel('Code').fill(codeNow(secret));
     await page.keyboard.press('Enter');
     codes = await codesShown();
-    await button('I have kept them').click();
-    const account = { username: 'owner@example.org', password: PASSWORD, code: codes[9] };
-    t.equal((await ask(app, 'POST /auth/login', account)).statusCode, 200);
+    await button('I have saved them').click();
+    const user = { username: 'owner@example.org', password: PASSWORD, code: codes[9] };
+    t.equal((await ask(app, 'POST /auth/login', user)).statusCode, 200);
   });
 
   t.strictSame(complaints, []);

@@ -1,12 +1,12 @@
 /** The page Data in Chromium, with real films: collections, the grid, its filter, live changes, long lists, who may what. */
 import t from 'tap';
 import { SEED_SETS } from '../../scripts/seed-sets.ts';
-import { ask, signInOwner } from '../helpers/accounts.ts';
 import { dashboardPage } from '../helpers/dashboard/dashboard-page.ts';
 import { filmDesk } from '../helpers/dashboard/films.ts';
 import { signInAt } from '../helpers/dashboard/sign-in.ts';
 import { writeToGrid } from '../helpers/dashboard/write-to-grid.ts';
 import { inPage, whyNoBrowser } from '../helpers/programs/browser.ts';
+import { ask, signInAdmin } from '../helpers/users.ts';
 
 const options = { skip: whyNoBrowser() ?? false, timeout: 300_000 };
 
@@ -15,9 +15,9 @@ const IS_LONG = process.env['MILLRACE_LONG'] === '1';
 const LONG = IS_LONG ? 100_000 : 5_000;
 
 t.test('collections and their documents', options, async (t) => {
-  const { app, parts, page, origin, browser, owner, films, fill, complaints, open, go, picture, violations } =
+  const { app, services, page, origin, browser, owner, films, fill, complaints, open, go, picture, violations } =
     await filmDesk(t);
-  const viewer = await signInOwner(app, parts, ['viewer']);
+  const viewer = await signInAdmin(app, services, ['viewer']);
 
   await t.test('collections: new, renamed, dropped, counted live', async (t) => {
     await page.getByRole('row', { name: /^movies 3,201/ }).waitFor();
@@ -46,7 +46,7 @@ t.test('collections and their documents', options, async (t) => {
       true,
       'the name is typed first',
     );
-    await page.getByRole('textbox', { name: 'Type memos to go on' }).fill('memos');
+    await page.getByRole('textbox', { name: 'Type memos to confirm' }).fill('memos');
     await page.keyboard.press('Enter');
     await page.getByRole('row', { name: /^memos/ }).waitFor({ state: 'detached' });
     t.equal((await ask(app, 'GET /api/memos', undefined, owner)).statusCode, 404);
@@ -64,13 +64,13 @@ t.test('collections and their documents', options, async (t) => {
     await grid.getByRole('button', { name: /^Title/ }).click();
     await page.waitForURL(/sort=Title/);
     await page.getByRole('button', { name: 'Filter' }).click();
-    await page.getByRole('combobox', { name: 'Member of condition 1' }).fill('Director');
+    await page.getByRole('combobox', { name: 'Field of condition 1' }).fill('Director');
     await page.getByRole('textbox', { name: 'Value of condition 1' }).fill('Steven Spielberg');
     const his = films.filter((film) => film['Director'] === 'Steven Spielberg');
     const great = his.filter((film) => Number(film['US Gross']) > 300_000_000).length;
     await page.getByText(`${his.length} documents`, { exact: true }).waitFor();
     t.match(decodeURIComponent(page.url()), /q=Director=Steven\+Spielberg/);
-    await page.getByLabel('As words of the address').fill('Director=Steven+Spielberg&US+Gross[gt]=300000000');
+    await page.getByLabel('As query parameters').fill('Director=Steven+Spielberg&US+Gross[gt]=300000000');
     await page.getByText(`${great} documents`, { exact: true }).waitFor();
     const command = (await page.getByLabel('the command', { exact: true }).textContent()) ?? '';
     const [, copied = ''] = /'http:\/\/[^/]+([^']+)'/.exec(command) ?? [];
@@ -102,19 +102,19 @@ t.test('collections and their documents', options, async (t) => {
 
   await t.test('the list says why it is empty, and which index it lacks', async (t) => {
     await go('/data/movies?q=Titel=Zoom');
-    await page.getByText("did you mean the member 'Title'?").waitFor();
+    await page.getByText("did you mean the field 'Title'?").waitFor();
     t.strictSame(await violations(), []);
     // As the server says it of a list that takes long; lists of this test do not.
     const hint = 'This list took long because an index on ["Director","-US Gross"] is missing.';
-    await page.route('**/api/movies?*', async (asked) => {
-      const response = await asked.fetch();
-      await asked.fulfill({ response, headers: { ...response.headers(), 'millrace-hint': hint } });
+    await page.route('**/api/movies?*', async (requested) => {
+      const response = await requested.fetch();
+      await requested.fulfill({ response, headers: { ...response.headers(), 'millrace-hint': hint } });
     });
     await go('/data/movies?q=Director=Nobody&sort=-US+Gross');
     await page.getByText(hint).waitFor();
     await page.unrouteAll({ behavior: 'wait' });
-    await page.getByRole('link', { name: 'Create it' }).click();
-    t.equal(await page.getByLabel('Members of a new index').inputValue(), 'Director,-US Gross');
+    await page.getByRole('link', { name: 'Create index' }).click();
+    t.equal(await page.getByLabel('Fields of the new index').inputValue(), 'Director,-US Gross');
   });
 
   await t.test('a value is changed in its cell, by keys alone', async (t) => {
@@ -152,7 +152,7 @@ t.test('collections and their documents', options, async (t) => {
     const flights = (await SEED_SETS.find(({ name }) => name === 'flights')?.read()) ?? [];
     t.equal(flights.length, 200_000);
     await fill('flights', flights);
-    await parts.mongo.data.collection('flights').createIndex({ delay: 1, _id: 1 });
+    await services.mongo.data.collection('flights').createIndex({ delay: 1, _id: 1 });
     const list = page.getByRole('grid', { name: 'Documents of flights' });
     const began = performance.now();
     await go('/data/flights?sort=-delay&columns=delay,distance');

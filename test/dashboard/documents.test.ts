@@ -3,10 +3,10 @@ import { readFile } from 'node:fs/promises';
 import type { Locator } from 'playwright-core';
 import t from 'tap';
 import { SEED_SETS } from '../../scripts/seed-sets.ts';
-import { ask } from '../helpers/accounts.ts';
 import { filmDesk } from '../helpers/dashboard/films.ts';
 import { whyNoBrowser } from '../helpers/programs/browser.ts';
 import { until } from '../helpers/until.ts';
+import { ask } from '../helpers/users.ts';
 
 const options = { skip: whyNoBrowser() ?? false, timeout: 300_000 };
 
@@ -23,7 +23,7 @@ t.test('what can be done with documents', options, async (t) => {
     await drawer.getByLabel('US DVD Sales', { exact: true }).fill('12');
     await picture('document');
     t.strictSame(await violations(), []);
-    await drawer.getByRole('button', { name: 'Save' }).click();
+    await drawer.getByRole('button', { name: 'Save', exact: true }).click();
     await drawer.getByText('Revision 2').waitFor();
     t.match(await stored('film-0010'), { Title: 'By the form', 'US DVD Sales': 12 });
 
@@ -33,16 +33,16 @@ t.test('what can be done with documents', options, async (t) => {
     await page.waitForURL(/side=json/);
     const json = drawer.getByRole('textbox', { name: 'Document as JSON' });
     await json.fill('{"Title":');
-    t.equal(await drawer.getByRole('button', { name: 'Save' }).isDisabled(), true, 'not valid');
+    t.equal(await drawer.getByRole('button', { name: 'Save', exact: true }).isDisabled(), true, 'not valid');
     await json.fill('{"Title":"Mine","Source":"Mine"}');
     await ask(app, 'PATCH /api/movies/film-0010', { Title: 'Theirs' }, owner);
-    await drawer.getByText('Somebody has changed this document', { exact: true }).waitFor();
-    await drawer.getByRole('button', { name: 'Save' }).click();
+    await drawer.getByText('This document was changed by someone else', { exact: true }).waitFor();
+    await drawer.getByRole('button', { name: 'Save', exact: true }).click();
     await drawer.getByText('Nothing is lost').waitFor();
     await picture('document-conflict');
     t.strictSame(await violations(), []);
-    await drawer.getByRole('radiogroup', { name: 'Which Title stays' }).getByText('Theirs').click();
-    await drawer.getByRole('button', { name: 'Save this' }).click();
+    await drawer.getByRole('radiogroup', { name: 'Value of Title to keep' }).getByText('Theirs').click();
+    await drawer.getByRole('button', { name: 'Save', exact: true }).click();
     await drawer.getByText('Revision 5').waitFor();
     const { id, _meta, ...merged } = await stored('film-0010');
     t.strictSame(merged, { Title: 'Theirs', Source: 'Mine' });
@@ -83,8 +83,8 @@ t.test('what can be done with documents', options, async (t) => {
     const buffer = Buffer.from(`id,full name,age,code,note,active\n${lines.join('\n')}\n`);
     const dialog = page.getByRole('dialog', { name: 'Import into people' });
     await dialog.locator('input[type=file]').setInputFiles({ name: 'people.csv', mimeType: 'text/csv', buffer });
-    await dialog.getByLabel('Member for full name').fill('name');
-    await dialog.getByLabel('Type of active').selectOption('leave out');
+    await dialog.getByLabel('Field for full name').fill('name');
+    await dialog.getByLabel('Type of active').selectOption('skip');
     await picture('import');
     t.strictSame(await violations(), []);
     await dialog.getByRole('button', { name: 'Import 1,200 documents' }).click();
@@ -104,7 +104,7 @@ t.test('what can be done with documents', options, async (t) => {
     });
     await dialog.getByRole('button', { name: 'Import 2 documents' }).click();
     await dialog.getByRole('alert').waitFor();
-    await dialog.getByText('0 of 2 documents are stored').waitFor();
+    await dialog.getByText('0 of 2 documents saved').waitFor();
     await dialog.getByRole('button', { name: 'Cancel' }).click();
 
     await ask(app, 'POST /api/people', { id: '1e5', name: 'Not a number' }, owner);
@@ -122,22 +122,22 @@ t.test('what can be done with documents', options, async (t) => {
     t.equal(exported.length, young);
     t.strictSame(JSON.parse(exported[0] ?? ''), { id: 'p-0', name: 'Person 0', age: 0, code: '00' });
 
-    await choose(/^Change/);
-    await page.getByRole('textbox', { name: 'Members to change, as JSON' }).fill('{"young":true}');
-    await page.getByRole('button', { name: /^Change \d+/ }).click();
-    await page.getByText(`${young} documents are changed`, { exact: true }).waitFor();
+    await choose(/^Update/);
+    await page.getByRole('textbox', { name: 'Fields to set, as JSON' }).fill('{"young":true}');
+    await page.getByRole('button', { name: /^Update \d+/ }).click();
+    await page.getByText(`${young} documents updated`, { exact: true }).waitFor();
     await go('/data/people?q=young=true');
     await choose(/^Delete/);
-    await page.getByRole('textbox', { name: 'Type people to go on' }).fill('people');
+    await page.getByRole('textbox', { name: 'Type people to confirm' }).fill('people');
     await page.keyboard.press('Enter');
-    await page.getByText('No document matches the filter').waitFor();
+    await page.getByText('No documents match the filter').waitFor();
     const left = await ask(app, 'GET /api/people?limit=0&count=exact', undefined, owner);
     t.equal(left.headers['millrace-count'], String(1_202 - young));
   });
 
   await t.test('indexes: listed, created, dropped', async (t) => {
     await go('/data/movies?tab=indexes');
-    await page.getByLabel('Members of a new index').fill('Director,-US Gross');
+    await page.getByLabel('Fields of the new index').fill('Director,-US Gross');
     await page.getByRole('button', { name: 'Create index' }).click();
     await page.getByRole('cell', { name: 'Director, -US Gross', exact: true }).waitFor();
     t.strictSame(await violations(), []);
@@ -151,11 +151,11 @@ t.test('what can be done with documents', options, async (t) => {
   await t.test('the list as somebody else gets it', async (t) => {
     const policy = {
       name: 'Members see good films without money',
-      collections: ['movies'],
+      resources: ['movies'],
       actions: ['read'],
       effect: 'allow',
       principals: { roles: ['member'] },
-      where: { 'IMDB Rating': { $gte: 9 } },
+      filter: { 'IMDB Rating': { $gte: 9 } },
       fields: { read: ['*', '-US Gross'] },
     };
     t.equal((await ask(app, 'POST /admin/policies', policy, owner)).statusCode, 201);
@@ -163,16 +163,16 @@ t.test('what can be done with documents', options, async (t) => {
     await page.getByRole('button', { name: 'View as…' }).click();
     await page.getByRole('combobox', { name: 'View as' }).selectOption('role');
     await page.getByLabel('Role', { exact: true }).fill('member');
-    await page.getByRole('button', { name: 'Look' }).click();
-    await page.getByText('This is what the role member gets').waitFor();
+    await page.getByRole('button', { name: 'View', exact: true }).click();
+    await page.getByText('Viewing as the role member').waitFor();
     const seen = films.filter((film) => Number(film['IMDB Rating']) >= 9).length;
     await page.getByText(`${seen} documents`, { exact: true }).waitFor();
     await grid.getByRole('columnheader', { name: 'US Gross hidden' }).waitFor();
     await picture('data-as');
     t.strictSame(await violations(), []);
     t.equal(await page.getByRole('button', { name: 'New document' }).isDisabled(), true);
-    await page.getByRole('button', { name: 'Back to my own view' }).click();
-    await page.getByText('This is what the role member gets').waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Stop viewing as' }).click();
+    await page.getByText('Viewing as the role member').waitFor({ state: 'detached' });
   });
 
   await t.test('countries: nested members as columns, in a filter, and as references', async (t) => {
@@ -193,13 +193,13 @@ t.test('what can be done with documents', options, async (t) => {
     await list.getByRole('row').nth(1).getByText('{"RUB":{"name":"Russian ruble"').waitFor();
 
     await page.getByRole('button', { name: 'Filter' }).click();
-    await page.getByRole('combobox', { name: 'Member of condition 1' }).fill('subregion');
+    await page.getByRole('combobox', { name: 'Field of condition 1' }).fill('subregion');
     await page.getByRole('textbox', { name: 'Value of condition 1' }).fill('Western Europe');
     await found(countries.filter(({ subregion }) => subregion === 'Western Europe').length);
-    await page.getByLabel('As words of the address').fill('borders=CHE&name.common[ne]=Italy');
+    await page.getByLabel('As query parameters').fill('borders=CHE&name.common[ne]=Italy');
     await list.getByText('Liechtenstein', { exact: true }).waitFor();
     await found(countries.filter(({ borders }) => Array.isArray(borders) && borders.includes('CHE')).length - 1);
-    await page.getByLabel('As words of the address').fill('name.native.gsw.common=Schweiz');
+    await page.getByLabel('As query parameters').fill('name.native.gsw.common=Schweiz');
     await found(1);
     await list.getByText('CHE', { exact: true }).waitFor();
     t.strictSame(await violations(), []);
@@ -209,7 +209,7 @@ t.test('what can be done with documents', options, async (t) => {
     const drawer = page.getByRole('dialog', { name: 'NOR' });
     await drawer.getByLabel('region', { exact: true }).waitFor();
     t.equal(await drawer.getByLabel('region', { exact: true }).inputValue(), 'Europe');
-    await drawer.getByRole('button', { name: 'What refers to it?' }).click();
+    await drawer.getByRole('button', { name: 'What references it?' }).click();
     await drawer.getByRole('link', { name: 'trip-1' }).click();
     await page.getByRole('dialog', { name: 'trip-1' }).getByRole('link', { name: 'Open in countries' }).waitFor();
   });
@@ -219,23 +219,23 @@ t.test('what can be done with documents', options, async (t) => {
     const press = async (...keys: readonly string[]) => {
       for (const key of keys) await page.keyboard.press(key);
     };
-    const hasFocus = async (place: Locator) => (await place.and(page.locator(':focus')).count()) === 1;
-    const tabTo = async (place: Locator, key = 'Tab') => {
-      for (let tabs = 0; !(await hasFocus(place)); tabs += 1) {
-        if (tabs > 60) throw new Error(`The key ${key} does not reach ${place}`);
+    const hasFocus = async (testDatabase: Locator) => (await testDatabase.and(page.locator(':focus')).count()) === 1;
+    const tabTo = async (testDatabase: Locator, key = 'Tab') => {
+      for (let tabs = 0; !(await hasFocus(testDatabase)); tabs += 1) {
+        if (tabs > 60) throw new Error(`The key ${key} does not reach ${testDatabase}`);
         await page.keyboard.press(key);
       }
     };
-    const write = async (place: Locator, text: string) => {
-      await tabTo(place);
+    const write = async (testDatabase: Locator, text: string) => {
+      await tabTo(testDatabase);
       await press('Control+a');
       await page.keyboard.type(text);
     };
     // On a busy server, the answer who somebody is can come after the documents. Keys pressed before it must count, too.
     const whoIsIt = Promise.withResolvers<void>();
-    await page.route('**/auth/me', async (asked) => {
+    await page.route('**/auth/me', async (requested) => {
       await whoIsIt.promise;
-      await asked.continue();
+      await requested.continue();
     });
     await open('/data/movies?sort=id&columns=Title,US+Gross');
     await grid.getByText('film-0000').waitFor();
@@ -253,7 +253,7 @@ t.test('what can be done with documents', options, async (t) => {
     const drawer = page.getByRole('dialog', { name: 'film-0004' });
     await drawer.getByLabel('Title', { exact: true }).waitFor();
     await write(drawer.getByLabel('Title', { exact: true }), 'Typed into its form');
-    await tabTo(drawer.getByRole('button', { name: 'Save' }));
+    await tabTo(drawer.getByRole('button', { name: 'Save', exact: true }));
     await press('Enter');
     await drawer.getByText('Revision 2').waitFor();
     t.equal((await stored('film-0004')).json().Title, 'Typed into its form');
@@ -266,18 +266,18 @@ t.test('what can be done with documents', options, async (t) => {
     const fresh = page.getByRole('dialog', { name: 'New document in movies' });
     await fresh.getByLabel('id', { exact: true }).waitFor();
     await write(fresh.getByLabel('id', { exact: true }), 'by-keys');
-    await write(fresh.getByLabel('Another member'), 'Title');
+    await write(fresh.getByLabel('New field'), 'Title');
     await tabTo(fresh.getByRole('button', { name: 'Add', exact: true }));
     await press('Enter');
     await write(fresh.getByLabel('Title', { exact: true }), 'Made by keys');
     await tabTo(fresh.getByRole('button', { name: 'Create' }));
     await press('Enter');
-    const made = page.getByRole('dialog', { name: 'by-keys' });
-    await made.getByText('Revision 1').waitFor();
+    const created = page.getByRole('dialog', { name: 'by-keys' });
+    await created.getByText('Revision 1').waitFor();
 
-    await tabTo(made.getByRole('button', { name: 'Delete' }));
+    await tabTo(created.getByRole('button', { name: 'Delete' }));
     await press('Enter');
-    await made.waitFor({ state: 'detached' });
+    await created.waitFor({ state: 'detached' });
     t.equal((await stored('by-keys')).statusCode, 404);
     await until(() => hasFocus(page.getByRole('button', { name: 'Undo' })), 'what can be undone has the keys');
     await press('Enter');

@@ -1,23 +1,23 @@
 /** The page Events in Chromium: follows, holds, narrows, goes back in time, shows what changed, and replays to a webhook and a trigger. */
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
-import { ask, signInOwner } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { dashboardPage } from '../helpers/dashboard/dashboard-page.ts';
 import { signInAt } from '../helpers/dashboard/sign-in.ts';
 import { testBrowser, whyNoBrowser } from '../helpers/programs/browser.ts';
 import { until } from '../helpers/until.ts';
+import { ask, signInAdmin } from '../helpers/users.ts';
 import { startReceiver } from '../helpers/webhooks/receiver.ts';
 
 t.test('events', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t) => {
-  const { app, parts } = await buildTestApp(t, {
+  const { app, services } = await buildTestApp(t, {
     MILLRACE_MODE: 'production',
     MILLRACE_MASTER_KEY: randomBytes(32).toString('base64'),
     MILLRACE_EGRESS_ALLOW: '127.0.0.0/8',
   });
   const origin = await app.listen({ host: '127.0.0.1', port: 0 });
-  const owner = await signInOwner(app, parts);
-  const viewer = await signInOwner(app, parts, ['viewer']);
+  const owner = await signInAdmin(app, services);
+  const viewer = await signInAdmin(app, services, ['viewer']);
   const browser = await testBrowser(t);
   const receiver = await startReceiver(t);
   const endpoint = { name: 'Shop', url: receiver.url, types: ['orders.*'] };
@@ -67,7 +67,7 @@ t.test('events', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t) 
       .getByRole('row', { name: /status changed/ })
       .getByText('"sent"')
       .waitFor();
-    await detail.getByRole('link', { name: 'owner owner@example.org' }).waitFor();
+    await detail.getByRole('link', { name: 'admin owner@example.org' }).waitFor();
     t.match(page.url(), /event=\d+-\d+/);
     await page.reload();
     await detail.getByText(request).waitFor();
@@ -105,7 +105,7 @@ t.test('events', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t) 
     t.equal(await seen(), 'later');
     await page.getByRole('button', { name: 'Load older' }).click();
     await until(async () => (await seen()) === 'later,o5,o4,o3,o2,o1,o3,o2,o1', 'what was before');
-    await page.getByText('This is everything before it').waitFor();
+    await page.getByText('The log has no older events').waitFor();
     await page.getByRole('button', { name: `Since ${position}` }).click();
     await page.getByLabel('Time').fill('2020-01-01T00:00:00');
     await page.getByRole('button', { name: 'Show', exact: true }).click();
@@ -123,7 +123,7 @@ t.test('events', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t) 
     await page.getByRole('option', { name: 'Shop' }).click();
     t.strictSame(await violations(), []);
     await dialog.getByRole('button', { name: 'Replay' }).click();
-    await dialog.getByText('Done: 3 events are on their way.').waitFor();
+    await dialog.getByText('Done: 3 events queued.').waitFor();
     await until(() => receiver.received.length === before + 3, 'they have come again');
     t.strictSame(
       receiver.received
@@ -146,8 +146,8 @@ t.test('events', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t) 
     await page.getByRole('option', { name: 'shop/note' }).click();
     t.strictSame(await violations(), []);
     await dialog.getByRole('button', { name: 'Replay' }).click();
-    await dialog.getByText('Done: 3 runs made.').waitFor();
-    const ran = async () => (await ask(app, 'GET /admin/runs?plugin=shop&state=ok', undefined, owner)).json();
+    await dialog.getByText('Done: 3 runs created.').waitFor();
+    const ran = async () => (await ask(app, 'GET /admin/runs?plugin=shop&state=succeeded', undefined, owner)).json();
     await until(async () => (await ran()).length === 3, 'they have run');
   });
   t.strictSame(complaints, []);

@@ -1,10 +1,10 @@
-/** The page Files in Chromium: uploads with progress, previews, metadata, a signed address, and what others upload and delete. */
+/** The page Files in Chromium: uploads with progress, previews, metadata, a signed URL, and what others upload and delete. */
 import t from 'tap';
-import { ask, signInOwner } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { dashboardPage } from '../helpers/dashboard/dashboard-page.ts';
 import { signInAt } from '../helpers/dashboard/sign-in.ts';
 import { inPage, testBrowser, whyNoBrowser } from '../helpers/programs/browser.ts';
+import { ask, signInAdmin } from '../helpers/users.ts';
 
 /** A picture of one pixel. */
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==';
@@ -26,19 +26,19 @@ const WIDTH = `(async () => {
 })()`;
 
 t.test('files', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t) => {
-  const { app, parts } = await buildTestApp(t, { MILLRACE_MODE: 'production' });
+  const { app, services } = await buildTestApp(t, { MILLRACE_MODE: 'production' });
   const origin = await app.listen({ host: '127.0.0.1', port: 0 });
-  const owner = await signInOwner(app, parts);
-  const viewer = await signInOwner(app, parts, ['viewer']);
+  const owner = await signInAdmin(app, services);
+  const viewer = await signInAdmin(app, services, ['viewer']);
   const browser = await testBrowser(t);
   const upload = async (
     name: string,
     text: string,
     headers: Record<string, string> = owner.headers,
-    custom?: object,
+    metadata?: object,
   ) => {
     const body = new FormData();
-    if (custom !== undefined) body.set('custom', JSON.stringify(custom));
+    if (metadata !== undefined) body.set('metadata', JSON.stringify(metadata));
     body.set('file', new Blob([text], { type: 'text/plain' }), name);
     return await fetch(`${origin}/files`, { method: 'POST', headers, body });
   };
@@ -80,16 +80,16 @@ t.test('files', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t) =
 
   await t.test('deletes several that are chosen, after asking', async (t) => {
     for (const name of ['old-1.txt', 'old-2.txt']) await upload(name, 'old');
-    for (const name of ['old-1.txt', 'old-2.txt']) await page.getByLabel(`Choose ${name}`).check();
-    await page.getByText('2 files chosen').waitFor();
+    for (const name of ['old-1.txt', 'old-2.txt']) await page.getByLabel(`Select ${name}`).check();
+    await page.getByText('2 files selected').waitFor();
     t.strictSame(await violations(), []);
-    await page.getByRole('button', { name: 'Delete the chosen' }).click();
+    await page.getByRole('button', { name: 'Delete selected' }).click();
     await page
       .getByRole('dialog', { name: 'Delete 2 files?' })
       .getByRole('button', { name: 'Delete', exact: true })
       .click();
     await page.getByRole('heading', { name: '5 files' }).waitFor();
-    t.equal(await page.getByText('chosen').count(), 0);
+    t.equal(await page.getByText('selected').count(), 0);
     t.equal((await ask(app, 'GET /files', undefined, owner)).json().length, 5);
   });
 
@@ -99,7 +99,7 @@ t.test('files', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t) =
     await page.waitForURL(/name=PIX/);
     await go('/files?type=text/');
     await page.getByRole('heading', { name: '3 files' }).waitFor();
-    t.equal(await page.getByRole('combobox', { name: 'Type' }).inputValue(), 'Texts');
+    t.equal(await page.getByRole('combobox', { name: 'Type' }).inputValue(), 'Text');
   });
 
   await t.test('tells what is known of one and where it is used, gives an address away, and deletes it', async (t) => {
@@ -118,9 +118,9 @@ t.test('files', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t) =
     await detail.getByText('{"of":"docs"}').waitFor();
     await page.reload();
     await detail.getByText('7 bytes').waitFor();
-    await detail.getByRole('button', { name: 'Make the address' }).click();
-    const address = await detail.getByLabel('the address', { exact: true }).innerText();
-    const opened = await detail.getByRole('link', { name: 'Open the file' }).getAttribute('href');
+    await detail.getByRole('button', { name: 'Create signed URL' }).click();
+    const address = await detail.getByLabel('the URL', { exact: true }).innerText();
+    const opened = await detail.getByRole('link', { name: 'Open file' }).getAttribute('href');
     t.equal(await (await fetch(`${origin}${opened}`)).text(), 'numbers');
     await picture('files-detail');
     t.equal(await (await fetch(address)).text(), 'numbers', 'works without a credential');
@@ -144,7 +144,7 @@ t.test('files', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t) =
     await page
       .locator('input[type=file]')
       .setInputFiles([{ name: 'no.txt', mimeType: 'text/plain', buffer: Buffer.from('x') }]);
-    await page.getByRole('alert').getByText('Idempotency-Key is not possible for uploads').waitFor();
+    await page.getByRole('alert').getByText('Idempotency-Key is not supported for uploads').waitFor();
     await page.unrouteAll();
   });
   t.strictSame(complaints, []);

@@ -4,13 +4,13 @@
  */
 import type { Page } from 'playwright-core';
 import t from 'tap';
-import { PASSWORD, signInOwner } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { dashboardPage } from '../helpers/dashboard/dashboard-page.ts';
 import { signInAt } from '../helpers/dashboard/sign-in.ts';
 import { testBrowser, whyNoBrowser } from '../helpers/programs/browser.ts';
 import { startOpenIdProvider } from '../helpers/providers/openid-provider.ts';
 import { until } from '../helpers/until.ts';
+import { PASSWORD, signInAdmin } from '../helpers/users.ts';
 import { startReceiver } from '../helpers/webhooks/receiver.ts';
 
 /** It goes through what the other files try page by page: only with `MILLRACE_LONG=1`. */
@@ -18,13 +18,13 @@ const isLong = process.env['MILLRACE_LONG'] === '1';
 const options = { skip: isLong ? (whyNoBrowser() ?? false) : 'long: MILLRACE_LONG=1', timeout: 180_000 };
 
 t.test('from an empty server to an application, in the browser alone', options, async (t) => {
-  const { app, parts } = await buildTestApp(t, {
+  const { app, services } = await buildTestApp(t, {
     MILLRACE_MODE: 'production',
     MILLRACE_EGRESS_ALLOW: '127.0.0.0/8,::1',
   });
   const origin = await app.listen({ host: '127.0.0.1', port: 0 });
-  await signInOwner(app, parts);
-  const acme = await startOpenIdProvider(t, { redirectUris: [`${origin}/auth/acme/callback`] });
+  await signInAdmin(app, services);
+  const acme = await startOpenIdProvider(t, { redirectUris: [`${origin}/auth/providers/acme/callback`] });
   acme.people.set('grace', { email: 'grace@example.org', email_verified: true });
   const receiver = await startReceiver(t);
   const browser = await testBrowser(t);
@@ -56,7 +56,7 @@ t.test('from an empty server to an application, in the browser alone', options, 
     await dialog.getByRole('textbox', { name: 'First document' }).fill('{"title":"Buy milk","authorId":"nobody"}');
     await dialog.getByRole('button', { name: 'Create' }).click();
     await page.getByRole('gridcell', { name: 'Buy milk' }).waitFor();
-    await seen('todos.created', 'owner owner@example.org');
+    await seen('todos.created', 'admin owner@example.org');
     await picture('journey-data');
   });
 
@@ -64,15 +64,15 @@ t.test('from an empty server to an application, in the browser alone', options, 
     await go('Policies');
     await button('New policy').first().click();
     await page.getByLabel('Name', { exact: true }).fill('Own todos');
-    await page.getByRole('combobox', { name: 'Places' }).fill('todos');
+    await page.getByRole('combobox', { name: 'Resources' }).fill('todos');
     await page.keyboard.press('Enter');
     // The suggestions would lie over what comes next.
     await page.keyboard.press('Tab');
     for (const action of ['create', 'update']) await page.getByRole('checkbox', { name: action, exact: true }).check();
-    await page.getByRole('combobox', { name: 'With one of these roles' }).fill('author');
+    await page.getByRole('combobox', { name: 'Roles' }).fill('author');
     await page.keyboard.press('Enter');
     await page.keyboard.press('Tab');
-    await page.getByRole('textbox', { name: 'Which documents' }).fill('{"authorId": "$user.id"}');
+    await page.getByRole('textbox', { name: 'Filter' }).fill('{"authorId": "$user.id"}');
     await button('Save').click();
     await page.getByRole('heading', { name: 'Own todos' }).waitFor();
     await seen('system.policy');
@@ -85,10 +85,10 @@ t.test('from an empty server to an application, in the browser alone', options, 
     await page.keyboard.press('Tab');
     for (const [author, verdict] of [
       ['u1', 'Allowed'],
-      ['u2', 'Refused'],
+      ['u2', 'Denied'],
     ] as const) {
       await page.getByRole('textbox', { name: 'Document', exact: true }).fill(`{"authorId":"${author}"}`);
-      await button('Try it').click();
+      await button('Test').click();
       await page.getByRole('status').filter({ hasText: verdict }).waitFor();
     }
     await picture('journey-tester');
@@ -96,15 +96,15 @@ t.test('from an empty server to an application, in the browser alone', options, 
 
   await t.test('a user', async () => {
     await go('Users');
-    await button('New account').first().click();
-    const form = page.getByRole('dialog', { name: 'New account' });
+    await button('New user').first().click();
+    const form = page.getByRole('dialog', { name: 'New user' });
     await form.getByLabel('User name').fill('ada');
     await form.getByLabel('E-mail address').fill('ada@example.org');
     await form.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
     await form.getByRole('combobox', { name: 'Roles' }).fill('author');
     await page.keyboard.press('Enter');
-    await form.getByRole('button', { name: 'Make the account' }).click();
-    await page.getByRole('dialog', { name: 'Account ada' }).waitFor();
+    await form.getByRole('button', { name: 'Create user' }).click();
+    await page.getByRole('dialog', { name: 'User ada' }).waitFor();
     await seen('system.user.created');
     await page.keyboard.press('Escape');
     await page.getByRole('row').filter({ hasText: 'ada' }).filter({ hasText: 'author' }).waitFor();
@@ -114,20 +114,20 @@ t.test('from an empty server to an application, in the browser alone', options, 
     await go('Webhooks');
     await button('New endpoint').first().click();
     await page.getByRole('textbox', { name: 'URL' }).fill(receiver.url);
-    await page.getByRole('combobox', { name: 'Types of events' }).fill('todos.*');
+    await page.getByRole('combobox', { name: 'Event types' }).fill('todos.*');
     await page.keyboard.press('Enter');
     await page.keyboard.press('Tab');
     await page.getByRole('textbox', { name: 'Description' }).fill('The shop');
-    await button('Make the endpoint').click();
-    await button('I have kept it').click();
+    await button('Create endpoint').click();
+    await button('I have saved it').click();
     await page.getByRole('heading', { name: 'The shop', level: 2 }).waitFor();
     await seen('system.endpoint.created');
-    await page.getByRole('link', { name: 'owner owner@example.org' }).waitFor();
-    await button('Send a test').click();
+    await page.getByRole('link', { name: 'admin owner@example.org' }).waitFor();
+    await button('Send test event').click();
     await page.getByRole('dialog').getByRole('button', { name: 'Send', exact: true }).click();
     await page
       .getByRole('dialog', { name: 'Delivery of system.webhook.test' })
-      .getByRole('heading', { name: 'Try 1' })
+      .getByRole('heading', { name: 'Attempt 1' })
       .waitFor();
     await page.keyboard.press('Escape');
     t.equal(receiver.received.length, 1);
@@ -141,19 +141,19 @@ t.test('from an empty server to an application, in the browser alone', options, 
       const dialog = page.getByRole('dialog', { name: 'New plugin' });
       await dialog.getByRole('textbox', { name: 'Name' }).fill(name);
       await dialog.getByRole('radio', { name: kind }).click();
-      await dialog.getByRole('button', { name: 'Make the plugin' }).click();
+      await dialog.getByRole('button', { name: 'Create plugin' }).click();
       await page.getByRole('heading', { name, level: 2 }).waitFor();
       await seen('system.plugin', name);
     };
-    await make('hello', /^endpoint/);
-    await page.getByRole('tab', { name: 'Try' }).click();
+    await make('hello', /^http/i);
+    await page.getByRole('tab', { name: 'Dry run' }).click();
     await page.getByRole('textbox', { name: 'Path' }).fill('/fn/hello/Ada');
-    await button('Call').click();
+    await button('Send').click();
     await page.getByRole('status').getByText('Hello, Ada!').waitFor();
     await seen('greetings.created');
     await make('remember', /^trigger/);
     await page.getByRole('tab', { name: 'Runs' }).click();
-    await page.getByText('Nothing has run yet').waitFor();
+    await page.getByText('No runs yet').waitFor();
     await addTodo(page, go);
     await seen('todos.created', 'bread');
     await go('Functions');
@@ -170,8 +170,8 @@ t.test('from an empty server to an application, in the browser alone', options, 
 
   await t.test('an identity provider, with a test sign-in that makes an account', async () => {
     await go('Settings');
-    await button('Add a provider').click();
-    const dialog = page.getByRole('dialog', { name: 'Add a provider' });
+    await button('Add provider').click();
+    const dialog = page.getByRole('dialog', { name: 'Add provider' });
     await dialog.getByRole('combobox', { name: 'Kind' }).click();
     await page.getByRole('option', { name: /OpenID Connect/ }).click();
     await dialog.getByLabel('Name').fill('acme');
@@ -182,14 +182,14 @@ t.test('from an empty server to an application, in the browser alone', options, 
       .getByRole('checkbox', { name: /first sign-in/ })
       .or(dialog.getByRole('switch', { name: /first sign-in/ }))
       .check();
-    await dialog.getByRole('button', { name: 'Add the provider' }).click();
+    await dialog.getByRole('button', { name: 'Add provider' }).click();
     await dialog.waitFor({ state: 'detached' });
     await page.getByRole('heading', { name: 'acme', level: 3 }).waitFor();
     await seen('system.provider', 'acme');
     await page.context().route('https://fonts.googleapis.com/**', (route) => route.abort());
     const [tab] = await Promise.all([
       page.waitForEvent('popup'),
-      page.getByRole('link', { name: 'Try a sign-in' }).click(),
+      page.getByRole('link', { name: 'Test sign-in' }).click(),
     ]);
     await tab.getByRole('button', { name: 'Sign in with acme' }).click();
     await tab.locator('input[name=login]').fill('grace');

@@ -5,29 +5,29 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
-import { ask, signInOwner } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { dashboardPage } from '../helpers/dashboard/dashboard-page.ts';
 import { signInAt } from '../helpers/dashboard/sign-in.ts';
-import { emptyFolder } from '../helpers/functions/plugin-world.ts';
+import { emptyFolder } from '../helpers/functions/plugin-fixture.ts';
 import { testBrowser, whyNoBrowser } from '../helpers/programs/browser.ts';
 import { until } from '../helpers/until.ts';
+import { ask, signInAdmin } from '../helpers/users.ts';
 import { startReceiver } from '../helpers/webhooks/receiver.ts';
 
 t.test('overview', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t) => {
   const folder = await emptyFolder(t);
-  const { app, parts } = await buildTestApp(t, {
+  const { app, services } = await buildTestApp(t, {
     MILLRACE_MODE: 'production',
-    MILLRACE_PLUGINS: folder,
+    MILLRACE_PLUGINS_DIR: folder,
     MILLRACE_MASTER_KEY: randomBytes(32).toString('base64'),
     MILLRACE_EGRESS_ALLOW: '127.0.0.0/8',
   });
   const origin = await app.listen({ host: '127.0.0.1', port: 0 });
-  const owner = await signInOwner(app, parts);
-  const viewer = await signInOwner(app, parts, ['viewer']);
+  const owner = await signInAdmin(app, services);
+  const viewer = await signInAdmin(app, services, ['viewer']);
   const browser = await testBrowser(t);
   const receiver = await startReceiver(t);
-  receiver.answer = () => 500;
+  receiver.response = () => 500;
   const { page, complaints, open, go, picture, violations } = await dashboardPage(t, browser, origin);
   const advice = page.getByRole('list', { name: 'Needs attention' });
 
@@ -35,7 +35,7 @@ t.test('overview', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t
   await signInAt(page, 'owner@example.org');
 
   await t.test('teaches how the first document comes, and shows its event', async (t) => {
-    const part = page.locator('section', { has: page.getByRole('heading', { name: 'Make a first document' }) });
+    const part = page.locator('section', { has: page.getByRole('heading', { name: 'Create your first document' }) });
     await part.getByText(`curl ${origin}/api/todos`).waitFor();
     await part.getByText('Waiting for the first event').waitFor();
     t.strictSame(await violations(), []);
@@ -50,19 +50,19 @@ t.test('overview', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t
   });
 
   await t.test('says what needs attention, as it comes and goes', async (t) => {
-    const calm = page.getByRole('list', { name: 'Worth a look' });
-    await calm.getByRole('link', { name: 'No policy yet: only owners can do something.' }).waitFor();
+    const calm = page.getByRole('list', { name: 'Recommendations' });
+    await calm.getByRole('link', { name: 'No policies yet: only administrators have access.' }).waitFor();
     await calm.getByRole('link', { name: /^Set MILLRACE_PUBLIC_URL/ }).waitFor();
     t.equal(await advice.count(), 0, 'nothing is wrong');
     const policy = {
       name: 'all',
       effect: 'allow',
       actions: ['read'],
-      collections: ['todos'],
+      resources: ['todos'],
       principals: { roles: ['reader'] },
     };
     t.equal((await ask(app, 'POST /admin/policies', policy, owner)).statusCode, 201);
-    await calm.getByText('No policy yet').waitFor({ state: 'detached' });
+    await calm.getByText('No policies yet').waitFor({ state: 'detached' });
     const endpoint = { url: receiver.url, types: ['todos.*'] };
     t.equal((await ask(app, 'POST /webhooks/endpoints', endpoint, owner)).statusCode, 201);
     await ask(app, 'PATCH /api/todos/milk', { done: true }, owner);
@@ -74,13 +74,15 @@ t.test('overview', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t
     const connections = page.getByRole('listitem').filter({ hasText: 'Connections' });
     await connections.getByText('1', { exact: true }).waitFor();
     await mkdir(join(folder, 'stamp'));
-    const check = { name: 'stamp', file: 'missing.ts', before: { collections: ['orders'] } };
+    const check = { name: 'stamp', file: 'missing.ts', beforeWrite: { collections: ['orders'] } };
     await writeFile(join(folder, 'stamp', 'plugin.json'), JSON.stringify({ name: 'stamp', functions: [check] }));
     await until(async () => (await ask(app, 'GET /admin/plugins/stamp', undefined, owner)).statusCode === 200, 'read');
     await page.reload();
     await page.getByRole('row', { name: /todos.updated milk/ }).waitFor();
-    await advice.getByRole('link', { name: 'Writes to orders are refused: the plugin stamp' }).waitFor();
-    t.equal(await page.getByRole('heading', { name: 'Make a first document' }).count(), 0, 'something is there');
+    await advice
+      .getByRole('link', { name: 'Writes to orders are rejected: the write hooks of the plugin stamp' })
+      .waitFor();
+    t.equal(await page.getByRole('heading', { name: 'Create your first document' }).count(), 0, 'something is there');
     await picture('overview');
     t.strictSame(await violations(), []);
     await page.getByRole('link', { name: 'todos.updated' }).click();
@@ -99,7 +101,7 @@ t.test('overview', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t
     t.match(JSON.parse(stdout), [{ id: 'milk' }], 'also with a quote in it');
     await page.getByRole('button', { name: 'Send' }).click();
     await page.getByRole('status').getByText('200').waitFor();
-    t.match(JSON.parse(await page.getByLabel('the answer', { exact: true }).innerText()), [{ id: 'milk' }]);
+    t.match(JSON.parse(await page.getByLabel('the response', { exact: true }).innerText()), [{ id: 'milk' }]);
     await page.getByText('TypeScript', { exact: true }).click();
     await page.waitForURL(/language=typescript/);
     t.match(await code.innerText(), /collection\.list\(\{ filter: \{"title":.*limit: 10 \}\)/);
@@ -115,7 +117,7 @@ t.test('overview', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t
     await page.getByRole('status').getByText('201').waitFor();
     await page.getByRole('button', { name: 'Send' }).click();
     await page.getByRole('status').getByText('409').waitFor();
-    await page.getByRole('tab', { name: 'Change' }).click();
+    await page.getByRole('tab', { name: 'Update' }).click();
     await page.getByRole('textbox', { name: 'Id' }).fill('tea');
     await page.getByRole('textbox', { name: 'Changes' }).fill('{"done":true}');
     await page.getByRole('button', { name: 'Send' }).click();
@@ -132,7 +134,7 @@ t.test('overview', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t
   });
   t.strictSame(complaints, []);
 
-  await t.test('a viewer on a phone sees it without what owners are advised', async (t) => {
+  await t.test('a viewer on a phone sees it without what administrators are advised', async (t) => {
     const phone = await dashboardPage(t, browser, origin, {
       viewport: { width: 390, height: 800 },
       colorScheme: 'dark',

@@ -1,25 +1,25 @@
 /**
  * Passkeys in Chromium, with its virtual authenticator: added on the page of the account, used at the sign-in of the dashboard and
- * at `/signin`, as the second factor, and removed. Not here: lies (auth/factors/passkeys.test.ts).
+ * at `/signin`, as the second factor, and removed.
  */
 import t from 'tap';
 import { freePort } from '../../src/database/embedded/port.ts';
-import { ask, PASSWORD, signIn, signInOwner } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { dashboardPage } from '../helpers/dashboard/dashboard-page.ts';
 import { signInAt } from '../helpers/dashboard/sign-in.ts';
-import { setUpFactor } from '../helpers/factors/authenticator.ts';
+import { setUpFactor } from '../helpers/mfa/authenticator.ts';
 import { testBrowser, whyNoBrowser } from '../helpers/programs/browser.ts';
+import { ask, PASSWORD, signIn, signInAdmin } from '../helpers/users.ts';
 
 const options = { skip: whyNoBrowser() ?? false, timeout: 120_000 };
 const NAME = 'owner@example.org';
 
-t.test('an owner signs in by a passkey', options, async (t) => {
+t.test('an administrator signs in by a passkey', options, async (t) => {
   const port = await freePort();
   const origin = `http://localhost:${port}`;
-  const { app, parts } = await buildTestApp(t, { MILLRACE_MODE: 'production', MILLRACE_PUBLIC_URL: origin });
+  const { app, services } = await buildTestApp(t, { MILLRACE_MODE: 'production', MILLRACE_PUBLIC_URL: origin });
   await app.listen({ host: '127.0.0.1', port });
-  const owner = await signInOwner(app, parts);
+  const owner = await signInAdmin(app, services);
   const { page, complaints, open, go, picture, violations } = await dashboardPage(t, await testBrowser(t), origin);
   const cdp = await page.context().newCDPSession(page);
   await cdp.send('WebAuthn.enable');
@@ -45,12 +45,12 @@ t.test('an owner signs in by a passkey', options, async (t) => {
     await open('/account');
     await signInAt(page, NAME);
     await page.getByLabel('Name of the new passkey').fill('Laptop');
-    await button('Add a passkey').click();
-    await page.getByRole('row').filter({ hasText: 'Laptop' }).filter({ hasText: 'not yet' }).waitFor();
+    await button('Add passkey').click();
+    await page.getByRole('row').filter({ hasText: 'Laptop' }).filter({ hasText: 'never' }).waitFor();
     t.strictSame(await violations(), []);
     await picture('passkeys');
-    await button('Add a passkey').click();
-    await page.getByRole('alert').filter({ hasText: 'has a passkey of your account already' }).waitFor();
+    await button('Add passkey').click();
+    await page.getByRole('alert').filter({ hasText: 'already has a passkey for your account' }).waitFor();
   });
 
   await t.test('at the dashboard, and at the page for all users', async (t) => {
@@ -61,11 +61,11 @@ t.test('an owner signs in by a passkey', options, async (t) => {
     await button('Sign in with a passkey').click();
     await page.getByText(`You are signed in as ${NAME}.`).waitFor();
     const { passkeys } = (await ask(app, 'GET /auth/passkeys', undefined, owner)).json();
-    t.match(passkeys, [{ name: 'Laptop', usedAt: /^20/ }]);
+    t.match(passkeys, [{ name: 'Laptop', lastUsedAt: /^20/ }]);
   });
 
   await t.test('also after the password, in the place of a code', async () => {
-    await setUpFactor(app, parts, await signIn(app, NAME));
+    await setUpFactor(app, services, await signIn(app, NAME));
     await page.goto(`${origin}/signin`);
     await page.getByLabel('User name or e-mail address').fill(NAME);
     await page.getByLabel('Password').fill(PASSWORD);
@@ -88,7 +88,7 @@ t.test('an owner signs in by a passkey', options, async (t) => {
     await page.getByRole('cell', { name: 'Laptop', exact: true, includeHidden: true }).waitFor({ state: 'detached' });
     await signOut();
     await button('Sign in with a passkey').click();
-    await page.getByRole('alert').filter({ hasText: 'The passkey is not known here' }).waitFor();
+    await page.getByRole('alert').filter({ hasText: 'The passkey is unknown' }).waitFor();
     t.strictSame(complaints, []);
   });
 });

@@ -1,11 +1,11 @@
 /** The page Policies in Chromium: a policy made by keyboard alone, its effect foreseen, explained, tried and taken back. */
 import type { Locator, Page } from 'playwright-core';
 import t from 'tap';
-import { ask, PASSWORD, signIn, signInOwner } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { dashboardPage } from '../helpers/dashboard/dashboard-page.ts';
 import { testBrowser, whyNoBrowser } from '../helpers/programs/browser.ts';
 import { until } from '../helpers/until.ts';
+import { ask, PASSWORD, signIn, signInAdmin } from '../helpers/users.ts';
 
 const options = { skip: whyNoBrowser() ?? false, timeout: 120_000 };
 /** Must be shown as text. */
@@ -29,10 +29,10 @@ async function reach(page: Page, element: Locator, key: 'Tab' | 'Shift+Tab' = 'T
 }
 
 t.test('policies in the dashboard', options, async (t) => {
-  const { app, parts } = await buildTestApp(t);
+  const { app, services } = await buildTestApp(t);
   const origin = await app.listen({ host: '127.0.0.1', port: 0 });
-  const owner = await signInOwner(app, parts);
-  await signInOwner(app, parts, ['viewer']);
+  const owner = await signInAdmin(app, services);
+  await signInAdmin(app, services, ['viewer']);
   for (const authorId of ['role:author', 'somebody else']) {
     await ask(app, 'POST /api/posts', { authorId, title: MARKUP }, owner);
   }
@@ -42,15 +42,15 @@ t.test('policies in the dashboard', options, async (t) => {
 
   await t.test('development mode explains its open policy, and asks for an account without it', async (t) => {
     await open('/policies');
-    await page.getByText('Everybody may do everything, until').waitFor();
+    await page.getByText('All clients have full access until').waitFor();
     t.strictSame(await violations(), []);
-    await page.getByRole('button', { name: 'Delete this policy' }).click();
-    const question = page.getByRole('dialog', { name: 'Delete the open policy' });
-    await question.getByLabel('Type open-in-development to go on').fill('open-in-development');
-    await question.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Delete policy …' }).click();
+    const query = page.getByRole('dialog', { name: 'Delete the open policy' });
+    await query.getByLabel('Type open-in-development to confirm').fill('open-in-development');
+    await query.getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('heading', { name: 'Sign in to Millrace' }).waitFor();
     await enter(page, 'owner@example.org');
-    await page.getByText('There are no policies: only owners may do anything').waitFor();
+    await page.getByText('No policies yet: only administrators have access').waitFor();
   });
 
   await t.test(
@@ -61,13 +61,13 @@ t.test('policies in the dashboard', options, async (t) => {
       await keyboard.press('Enter');
       await reach(page, page.getByLabel('Name', { exact: true }));
       await keyboard.type('Own posts');
-      await reach(page, page.getByRole('combobox', { name: 'Places' }));
+      await reach(page, page.getByRole('combobox', { name: 'Resources' }));
       await keyboard.type('posts');
       await keyboard.press('Enter');
-      await reach(page, page.getByRole('combobox', { name: 'With one of these roles' }));
+      await reach(page, page.getByRole('combobox', { name: 'Roles' }));
       await keyboard.type('author');
       await keyboard.press('Enter');
-      await reach(page, page.getByRole('textbox', { name: 'Which documents' }));
+      await reach(page, page.getByRole('textbox', { name: 'Filter' }));
       await keyboard.insertText('{"authorId": "$user.nobody"}');
       await page.getByRole('alert').filter({ hasText: "Unknown variable '$user.nobody'" }).waitFor();
       await page.locator('.cm-lintRange-error').waitFor();
@@ -93,10 +93,10 @@ t.test('policies in the dashboard', options, async (t) => {
       t.match((await ask(app, 'GET /admin/policies', undefined, owner)).json().policies, [
         {
           id: POLICY,
-          collections: ['posts'],
+          resources: ['posts'],
           actions: ['read'],
           principals: { roles: ['author'] },
-          where: { authorId: '$user.id' },
+          filter: { authorId: '$user.id' },
         },
       ]);
     },
@@ -113,7 +113,7 @@ t.test('policies in the dashboard', options, async (t) => {
       .first()
       .click();
     await page.getByText('["read","delete"]').waitFor();
-    await page.getByRole('button', { name: /^Put version/ }).click();
+    await page.getByRole('button', { name: /^Load version/ }).click();
     t.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'Own posts');
     await page.getByRole('tab', { name: 'JSON' }).click();
     await page.getByRole('textbox', { name: 'Policy as JSON' }).waitFor();
@@ -121,9 +121,9 @@ t.test('policies in the dashboard', options, async (t) => {
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('heading', { name: 'Own posts' }).waitFor();
     await page.getByRole('button', { name: 'Delete' }).click();
-    const question = page.getByRole('dialog', { name: 'Delete Own posts' });
-    await question.getByText('− 1', { exact: true }).waitFor();
-    await question.getByRole('button', { name: 'Cancel' }).click();
+    const query = page.getByRole('dialog', { name: 'Delete Own posts' });
+    await query.getByText('− 1', { exact: true }).waitFor();
+    await query.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('link', { name: 'All policies' }).click();
     await page.getByRole('row').filter({ hasText: POLICY }).waitFor();
     await picture('policies');
@@ -131,7 +131,7 @@ t.test('policies in the dashboard', options, async (t) => {
 
   await t.test('the matrix shows verdicts, explains one, and the tester judges a document', async (t) => {
     await page.getByRole('tab', { name: 'Matrix' }).click();
-    await page.getByRole('button', { name: 'Anonymous, read posts: refused' }).waitFor();
+    await page.getByRole('button', { name: 'Anonymous, read posts: denied' }).waitFor();
     const cell = page.getByRole('button', { name: 'author, read posts: allowed for some documents' });
     await cell.waitFor();
     t.strictSame(await violations(), []);
@@ -146,18 +146,18 @@ t.test('policies in the dashboard', options, async (t) => {
     await reason.getByRole('status').filter({ hasText: 'Allowed' }).waitFor();
     t.strictSame(await violations(), [], 'the reason');
     await page.reload();
-    await reason.getByRole('link', { name: 'Try it with a document' }).click();
+    await reason.getByRole('link', { name: 'Test it with a document' }).click();
     const document = page.getByRole('textbox', { name: 'Document', exact: true });
     for (const [authorId, verdict] of [
       ['role:author', 'Allowed'],
-      ['another', 'Refused'],
+      ['another', 'Denied'],
     ] as const) {
       await document.fill(JSON.stringify({ authorId }));
-      await page.getByRole('button', { name: 'Try it' }).click();
+      await page.getByRole('button', { name: 'Test' }).click();
       await page.getByRole('status').filter({ hasText: verdict }).waitFor();
     }
     t.strictSame(await violations(), [], 'the tester');
-    await page.getByRole('combobox', { name: 'Like this user' }).fill('ann');
+    await page.getByRole('combobox', { name: 'Copy from user' }).fill('ann');
     await page.getByRole('option', { name: 'ann · author' }).click();
     t.match(await page.getByLabel('Id', { exact: true }).inputValue(), /^[0-9a-f]{24}$/, 'found by name');
     await picture('policy-tester');
@@ -173,7 +173,7 @@ t.test('policies in the dashboard', options, async (t) => {
     t.strictSame(await violations(), []);
     await picture('policy-versions');
     await page.getByRole('button', { name: 'Restore version 2' }).click();
-    await page.getByText('The policies of version 2 are in force again').waitFor();
+    await page.getByText('Restored the policies of version 2').waitFor();
     t.strictSame((await ask(app, 'GET /admin/policies', undefined, owner)).json().policies, []);
     await ask(app, 'POST /admin/policies/versions/3/restore', undefined, owner);
   });
@@ -209,22 +209,22 @@ t.test('policies in the dashboard', options, async (t) => {
       t.equal(await other.page.evaluate('document.documentElement.scrollWidth'), 390, path);
       t.strictSame(await other.violations(), [], path);
     };
-    await seen(`/policies?policy=${POLICY}`, other.page.getByRole('textbox', { name: 'Which documents' }));
+    await seen(`/policies?policy=${POLICY}`, other.page.getByRole('textbox', { name: 'Filter' }));
     await other.picture('policy-phone');
     await seen('/policies', other.page.getByRole('row').filter({ hasText: POLICY }));
     t.ok(await other.page.getByRole('button', { name: 'New policy' }).isDisabled());
     await seen('/policies?view=matrix', other.page.getByRole('button', { name: 'author, read posts' }));
-    await seen('/policies?view=tester', other.page.getByRole('button', { name: 'Try it' }));
+    await seen('/policies?view=tester', other.page.getByRole('button', { name: 'Test' }));
     await seen('/policies?view=versions', other.page.getByRole('button', { name: /^Changes of version/ }));
     t.strictSame(other.complaints, []);
   });
 
   await t.test('The matrix shows that single files may be read where their list may not.', async (t) => {
-    const policy = { collections: ['files'], actions: ['get'], effect: 'allow', principals: { roles: ['author'] } };
+    const policy = { resources: ['_files'], actions: ['get'], effect: 'allow', principals: { roles: ['author'] } };
     t.equal((await ask(app, 'POST /admin/policies', { name: 'Single files', ...policy }, owner)).statusCode, 201);
     await open('/policies?view=matrix');
-    await page.getByRole('button', { name: 'author, get files: allowed', exact: true }).waitFor();
-    await page.getByRole('button', { name: 'author, read files: refused' }).waitFor();
+    await page.getByRole('button', { name: 'author, get _files: allowed', exact: true }).waitFor();
+    await page.getByRole('button', { name: 'author, read _files: denied' }).waitFor();
   });
   t.strictSame(complaints, []);
 });

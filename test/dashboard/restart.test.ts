@@ -19,8 +19,8 @@ t.test('a restart under open pages', { skip: whyNoBrowser() ?? false, timeout: 1
   const { url } = first;
   const send = async (path: string, body: object) => {
     const headers = { 'content-type': 'application/json' };
-    const answer = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
-    t.equal(answer.status, 201, `${path} ${await answer.text()}`);
+    const response = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+    t.equal(response.status, 201, `${path} ${await response.text()}`);
   };
   await send('/api/notes', { id: 'n1', text: 'before' });
   await send('/webhooks/endpoints', { name: 'Before', url: 'http://127.0.0.1:8999/', types: ['orders.created'] });
@@ -42,7 +42,7 @@ t.test('a restart under open pages', { skip: whyNoBrowser() ?? false, timeout: 1
   for (const page of [data, events, webhooks]) await page.evaluate(LOADED);
 
   await first.kill();
-  await data.getByText('not connected, it goes on by itself').waitFor();
+  await data.getByText('disconnected, reconnecting automatically').waitFor();
   await events.getByRole('status').filter({ hasText: 'Connecting' }).waitFor();
   await startProgram(t, { ...settings, PORT: new URL(url).port });
   await send('/api/notes', { id: 'n2', text: 'after' });

@@ -6,12 +6,12 @@ import { gzipSync } from 'node:zlib';
 import pino from 'pino';
 import t from 'tap';
 import { buildApp } from '../../src/app.ts';
-import { PASSWORD, signInOwner } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { dashboardPage } from '../helpers/dashboard/dashboard-page.ts';
 import { plantPayloads } from '../helpers/dashboard/plant-payloads.ts';
 import { SCRIPT_PAYLOADS } from '../helpers/dashboard/script-payloads.ts';
 import { testBrowser, whyNoBrowser } from '../helpers/programs/browser.ts';
+import { PASSWORD, signInAdmin } from '../helpers/users.ts';
 
 const options = { skip: whyNoBrowser() ?? false, timeout: 300_000 };
 
@@ -19,7 +19,7 @@ const options = { skip: whyNoBrowser() ?? false, timeout: 300_000 };
 const MAX_SCRIPT_BYTES = 250_000;
 
 /** Elements that only markup of a payload makes. */
-const MADE_BY_PAYLOADS = [
+const CREATED_BY_PAYLOADS = [
   'script:not([src])',
   '[src="x"]',
   '[src^="javascript:" i]',
@@ -36,13 +36,13 @@ const MADE_BY_PAYLOADS = [
 ].join(',');
 
 t.test('the dashboard', options, async (t) => {
-  const { parts } = await buildTestApp(t, { MILLRACE_MODE: 'production' });
+  const { services } = await buildTestApp(t, { MILLRACE_MODE: 'production' });
   const lines: string[] = [];
-  const app = await buildApp(parts, pino({ level: 'trace' }, { write: (line: string) => lines.push(line) }));
+  const app = await buildApp(services, pino({ level: 'trace' }, { write: (line: string) => lines.push(line) }));
   t.teardown(() => app.close());
   const origin = await app.listen({ host: '127.0.0.1', port: 0 });
-  const owner = await signInOwner(app, parts);
-  await signInOwner(app, parts, ['viewer']);
+  const owner = await signInAdmin(app, services);
+  await signInAdmin(app, services, ['viewer']);
   const planted = await plantPayloads(app, owner);
 
   const browser = await testBrowser(t);
@@ -84,13 +84,13 @@ t.test('the dashboard', options, async (t) => {
     t.equal(await page.locator(':focus').textContent(), 'Skip to the content');
   });
 
-  await t.test('shows texts of others as text', async (t) => {
+  await t.test('shows values of clients as text', async (t) => {
     t.equal(SCRIPT_PAYLOADS.length, 60);
     for (const { path, shows } of planted) {
       await arrive(path);
       await page.getByText(shows, { exact: false }).first().waitFor();
-      const made = await page.locator(MADE_BY_PAYLOADS).evaluateAll((found) => found.map((one) => one.outerHTML));
-      t.strictSame(made, [], path);
+      const created = await page.locator(CREATED_BY_PAYLOADS).evaluateAll((found) => found.map((one) => one.outerHTML));
+      t.strictSame(created, [], path);
       t.strictSame(await page.evaluate('refused'), [], `${path}: nothing was tried that the policy refuses`);
     }
   });
@@ -122,7 +122,7 @@ t.test('the dashboard', options, async (t) => {
     await show('light');
   });
 
-  await t.test('keeps no token where a script, an address or a log could show it', async (t) => {
+  await t.test('keeps no token in storage, URLs or logs', async (t) => {
     const kept = await page.evaluate<string>('JSON.stringify([localStorage, sessionStorage, document.cookie])');
     t.notMatch(kept, /eyJ|mrr_|millrace=/);
     for (const [what, text] of [
@@ -135,10 +135,10 @@ t.test('the dashboard', options, async (t) => {
     }
   });
 
-  await t.test('is framed by nobody', async (t) => {
-    const answer = await app.inject('/dashboard/settings');
-    t.match(answer.headers['content-security-policy'], /frame-ancestors 'none'/);
-    t.notMatch(answer.headers['content-security-policy'], /unsafe|\*/);
+  await t.test('cannot be framed', async (t) => {
+    const response = await app.inject('/dashboard/settings');
+    t.match(response.headers['content-security-policy'], /frame-ancestors 'none'/);
+    t.notMatch(response.headers['content-security-policy'], /unsafe|\*/);
     const other = await (await browser.newContext()).newPage();
     t.teardown(() => other.context().close());
     const [refused] = await Promise.all([
@@ -156,14 +156,14 @@ t.test('the dashboard', options, async (t) => {
     await viewer.page.keyboard.press('Enter');
     await viewer.page.getByRole('heading', { name: 'Events', level: 1 }).waitFor();
     for (const [method, path] of BY_HAND) {
-      const asked = JSON.stringify([method, path]);
+      const requested = JSON.stringify([method, path]);
       const status = await viewer.page.evaluate<number>(`(async ([method, path]) => {
         const { accessToken } = await (await fetch('/dashboard/session', { method: 'PUT' })).json();
         const authorization = 'Bearer ' + accessToken;
         if (method === 'GET' || method === 'DELETE') return (await fetch(path, { method, headers: { authorization } })).status;
         const headers = { authorization, 'content-type': 'application/json' };
         return (await fetch(path, { method, headers, body: '{}' })).status;
-      })(${asked})`);
+      })(${requested})`);
       t.equal(status, 403, `${method} ${path}`);
     }
     t.strictSame(viewer.complaints, []);
@@ -208,8 +208,8 @@ const BY_HAND: readonly (readonly [method: string, path: string])[] = [
   ['POST', '/admin/users'],
   ['POST', '/admin/keys'],
   ['GET', '/admin/providers'],
-  ['PUT', '/admin/settings'],
+  ['PATCH', '/admin/settings'],
   ['GET', '/admin/settings/effective'],
-  ['POST', '/admin/mail/test'],
+  ['POST', '/admin/emails/test'],
   ['GET', '/admin/audit'],
 ];

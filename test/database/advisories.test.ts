@@ -1,6 +1,6 @@
-/** What is told at the start of a database that is not safe. */
+/** Startup warnings about an unsafe database. */
 import t from 'tap';
-import { databaseWarnings } from '../../src/database/advisories.ts';
+import { databaseWarnings } from '../../src/database/version-warnings.ts';
 import { dataFolder } from '../helpers/database/embedded-program.ts';
 import { testReplicaSet } from '../helpers/database/replica-set.ts';
 import { startMillrace } from '../helpers/programs/millrace.ts';
@@ -9,7 +9,7 @@ import { until } from '../helpers/until.ts';
 const SAFE = { version: '8.0.30', authenticated: true, embedded: false, production: true };
 const OPEN = /MongoDB requires no password/;
 
-t.test('a version below the first one without published holes is told, with that one', async (t) => {
+t.test('a version below the first one without published vulnerabilities is reported, with that one', async (t) => {
   for (const [version, floor] of [
     ['6.0.5', '7.0.41'],
     ['6.0.28', '7.0.41'],
@@ -31,18 +31,18 @@ t.test('a version below the first one without published holes is told, with that
   }
 });
 
-t.test('one of our own is told of in production, one that asks nobody only there', async (t) => {
+t.test('the embedded database is reported in production, one without authentication only there', async (t) => {
   t.strictSame(databaseWarnings({ ...SAFE, version: '6.0.5', embedded: true, production: false }), []);
   t.match(databaseWarnings({ ...SAFE, version: '6.0.5', embedded: true }), [/MONGODB_URL or MONGOD_BINARY/]);
   t.strictSame(databaseWarnings({ ...SAFE, authenticated: false, production: false }), []);
   t.match(databaseWarnings({ ...SAFE, authenticated: false }), [OPEN]);
 });
 
-// That it does not say so of a database that asks for a password: test/e2e/production.test.ts.
-t.test('the program says so at its start', async (t) => {
+// That it is silent about a database with authentication: test/e2e/production.test.ts.
+t.test('the program warns at its start', async (t) => {
   const { url } = await testReplicaSet(t);
   const env = { MONGODB_URL: url, MILLRACE_MODE: 'production' };
   const open = await startMillrace(t, { folder: await dataFolder(t), env });
-  await until(() => OPEN.test(open.output()), 'it says that everybody gets in');
+  await until(() => OPEN.test(open.output()), 'it warns of missing authentication');
   t.match(open.output(), /MongoDB 6\.\d+\.\d+ has known vulnerabilities/);
 });

@@ -1,4 +1,4 @@
-/** Commands that are sent while the server closes their connection come back. */
+/** Commands that are sent while the server closes their connection return. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { Socket } from 'node:net';
 import { MongoNetworkError } from 'mongodb';
@@ -10,11 +10,14 @@ import { until } from '../helpers/until.ts';
 
 /** Called with each socket that this process opens. */
 const CHANNEL = 'net.client.socket';
-/** Moments after the end of a socket: when it still takes writes, and when it is destroyed, but has not told `close`. */
+/**
+ * Moments after the end of a socket: when it still accepts writes, and when it is destroyed, but has not emitted
+ * `close`.
+ */
 const MOMENTS = { 'is ending': process.nextTick, 'has ended and not yet closed': setImmediate } as const;
 
 for (const [state, later] of Object.entries(MOMENTS)) {
-  t.test(`commands on a connection whose socket ${state}`, async (t) => {
+  t.test(`commands on a connection whose socket ${state} return`, async (t) => {
     const { url, database } = await testMongo(t);
     const address = new URL(url);
     const line = await breakable(t, Number(address.port));
@@ -32,15 +35,15 @@ for (const [state, later] of Object.entries(MOMENTS)) {
     t.teardown(() => mongo.close());
 
     const closed = new Set<Socket>();
-    const faults: unknown[] = [];
-    let [reads, answers, between] = [0, 0, 0];
+    const issues: unknown[] = [];
+    let [reads, responses, between] = [0, 0, 0];
     const send = (socket: Socket) => {
       if (!closed.has(socket)) between += 1;
       reads += 1;
-      // A read is repeated by the driver, a plain command is not.
+      // The driver retries a read, but not a plain command.
       const reading = mongo.data.collection('todos').findOne();
-      reading.then(() => (answers += 1)).catch((error: unknown) => faults.push(error));
-      mongo.data.command({ ping: 1 }).catch((error: unknown) => faults.push(error));
+      reading.then(() => (responses += 1)).catch((error: unknown) => issues.push(error));
+      mongo.data.command({ ping: 1 }).catch((error: unknown) => issues.push(error));
     };
     const ours = sockets.filter(({ remotePort }) => remotePort === line.port);
     for (const socket of ours) {
@@ -48,11 +51,11 @@ for (const [state, later] of Object.entries(MOMENTS)) {
       socket.once('end', () => later(() => send(socket)));
     }
     line.cut();
-    line.mend();
+    line.fix();
     await until(() => closed.size === ours.length, 'all connections are closed');
-    t.ok(between > 0, 'some commands were sent before the close was told');
-    await until(() => answers === reads, 'all reads are answered');
-    t.ok(faults.length > 0, 'some plain commands met it');
-    for (const fault of faults) t.type(fault, MongoNetworkError);
+    t.ok(between > 0, 'some commands were sent before the close event');
+    await until(() => responses === reads, 'all reads return');
+    t.ok(issues.length > 0, 'some plain commands met it');
+    for (const issue of issues) t.type(issue, MongoNetworkError);
   });
 }

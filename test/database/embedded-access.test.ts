@@ -1,21 +1,24 @@
-/** The embedded MongoDB and other users of the machine: without what its folder keeps, nobody reads or changes anything. */
+/**
+ * The embedded MongoDB and other users of the machine: without the secrets in its folder, they can neither read nor
+ * change anything.
+ */
 import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
 import { platform } from 'node:os';
 import { join } from 'node:path';
 import { type Document, MongoClient } from 'mongodb';
 import t from 'tap';
-import { findHolder } from '../../src/database/embedded/claim.ts';
+import { findHolder } from '../../src/database/embedded/data-dir-lock.ts';
 import { startEmbedded } from '../../src/database/embedded/embedded.ts';
-import { lookUp } from '../../src/database/embedded/running.ts';
-import { ask } from '../helpers/accounts.ts';
+import { lookUp } from '../../src/database/embedded/process-info.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { dataFolder } from '../helpers/database/embedded-program.ts';
+import { ask } from '../helpers/users.ts';
 
 const UNAUTHORIZED = 13;
 const AUTHENTICATION_FAILED = 18;
-/** What a stranger would try first. */
+/** What an attacker would try first. */
 const ATTACKS: readonly Document[] = [
-  { find: 'keyring', $db: 'millrace_log' },
+  { find: 'signing_keys', $db: 'millrace_log' },
   { insert: 'things', documents: [{}], $db: 'millrace' },
   { listDatabases: 1 },
   { createUser: 'evil', pwd: 'evil', roles: ['root'] },
@@ -35,8 +38,8 @@ async function portOf(folder: string): Promise<string | undefined> {
   return /--port[\0 ](\d+)/.exec((await findHolder(join(folder, 'data')))?.mongod.command ?? '')?.[1];
 }
 
-/** A client that does not know what the folder keeps. */
-function stranger(port: string | undefined, options: object = {}): MongoClient {
+/** A client that does not know the secrets of the folder. */
+function anonymous(port: string | undefined, options: object = {}): MongoClient {
   const limits = { serverSelectionTimeoutMS: 2_000, directConnection: true };
   return new MongoClient(`mongodb://127.0.0.1:${port}/`, { ...limits, ...options });
 }
@@ -56,26 +59,26 @@ const shared = await dataFolder(t);
 const { url, stop } = await startEmbedded({ folder: shared });
 t.teardown(stop);
 
-t.test('a client without credentials can read and do nothing', async (t) => {
-  const client = stranger(await portOf(shared));
+t.test('a client without credentials can do and read nothing', async (t) => {
+  const client = anonymous(await portOf(shared));
   t.teardown(() => client.close());
   for (const attack of ATTACKS) t.equal(await codeOf(client, attack), UNAUTHORIZED, JSON.stringify(attack));
 });
 
-t.test('a wrong password or key opens nothing', async (t) => {
+t.test('a wrong password or key is rejected', async (t) => {
   const port = await portOf(shared);
   for (const [username, authSource] of [
     ['millrace', 'admin'],
     ['__system', 'local'],
     ['root', 'admin'],
   ] as const) {
-    const client = stranger(port, { auth: { username, password: 'a'.repeat(64) }, authSource });
+    const client = anonymous(port, { auth: { username, password: 'a'.repeat(64) }, authSource });
     t.equal(await codeOf(client, { listDatabases: 1 }), AUTHENTICATION_FAILED, username);
     await client.close();
   }
 });
 
-t.test('nobody gets in while it starts for the first time', async (t) => {
+t.test('an unauthenticated client gets no access during the first start', async (t) => {
   const folder = await dataFolder(t);
   let up = false;
   const starting = startEmbedded({ folder }).finally(() => {
@@ -87,19 +90,19 @@ t.test('nobody gets in while it starts for the first time', async (t) => {
   for (let port: string | undefined; !up; ) {
     if (client === undefined) {
       port = await portOf(folder);
-      if (port !== undefined) client = stranger(port);
+      if (port !== undefined) client = anonymous(port);
       continue;
     }
     codes.add(await codeOf(client, { createUser: 'evil', pwd: 'evil', roles: ['root'] }));
   }
   await client?.close();
   await starting;
-  // Without a code: nothing listens yet. One that was let in would mostly be told that there is no primary yet.
+  // Without a code: nothing listens yet. An admitted client would usually learn that there is no primary yet.
   codes.delete(undefined);
-  t.strictSame([...codes], [UNAUTHORIZED], 'nothing but the right is asked for');
+  t.strictSame([...codes], [UNAUTHORIZED], 'only the correct options are requested');
 });
 
-t.test('what its folder keeps is for its user alone', { skip: platform() === 'win32' }, async (t) => {
+t.test('its folder is readable for its user alone', { skip: platform() === 'win32' }, async (t) => {
   const modeOf = async (name: string) => ((await stat(join(shared, name))).mode & 0o777).toString(8);
   t.equal(await modeOf('data'), '700');
   for (const name of ['mongod.key', 'mongod.password', 'mongod.log', 'data/WiredTiger.wt']) {
@@ -116,19 +119,19 @@ t.test('what its folder keeps is for its user alone', { skip: platform() === 'wi
   }
 });
 
-/** What can become of a secret between two starts. */
+/** What can happen to a secret between two starts. */
 const HARMS: Readonly<Record<string, (file: string) => Promise<void>>> = {
   'was cut off': (file) => writeFile(file, 'ab'),
   'is empty': (file) => writeFile(file, ''),
   ...(platform() === 'win32' ? {} : { 'could be read by others': (file: string) => chmod(file, 0o644) }),
 };
-t.test('harmed secrets', async (t) => {
+t.test('damaged secrets are created again', async (t) => {
   const folder = await dataFolder(t);
   const files = ['mongod.key', 'mongod.password'].map((name) => join(folder, name));
   let last = await startEmbedded({ folder });
   t.teardown(() => last.stop());
   for (const [harm, harmIt] of Object.entries(HARMS)) {
-    await t.test(`a secret that ${harm} is made again`, async (t) => {
+    await t.test(`a secret that ${harm} is replaced`, async (t) => {
       await last.stop();
       const before = await Promise.all(files.map((file) => readFile(file, 'utf8')));
       for (const file of files) await harmIt(file);
@@ -137,29 +140,29 @@ t.test('harmed secrets', async (t) => {
       const client = new MongoClient(last.url);
       t.teardown(() => client.close());
       t.equal(await codeOf(client, { listDatabases: 1 }), 'done');
-      const old = stranger(await portOf(folder), { auth: { username: 'millrace', password: before[1]?.trim() } });
+      const old = anonymous(await portOf(folder), { auth: { username: 'millrace', password: before[1]?.trim() } });
       t.teardown(() => old.close());
       t.equal(await codeOf(old, { listDatabases: 1 }), AUTHENTICATION_FAILED, 'and the old password opens nothing');
     });
   }
 });
 
-t.test('it speaks no compression', async (t) => {
-  const client = stranger(await portOf(shared));
+t.test('it uses no compression', async (t) => {
+  const client = anonymous(await portOf(shared));
   t.teardown(() => client.close());
   const hello = await client.db('admin').command({ hello: 1, compression: ['snappy', 'zlib', 'zstd'] });
   t.equal(hello['compression'], undefined);
 });
 
-t.test('its log holds nothing of what is stored, also when commands are slow', async (t) => {
+t.test('its log contains no stored data, even if commands are slow', async (t) => {
   const { app } = await buildTestApp(t, {}, { url, database: 'millrace' });
   const client = new MongoClient(url);
   t.teardown(() => client.close());
   // From now on every command counts as slow.
   await client.db('admin').command({ profile: 0, slowms: -1 });
-  const account = { username: 'ada', email: 'ada@example.org', password: 'a long planted password' };
-  t.equal((await ask(app, 'POST /auth/register', account)).statusCode, 201);
-  const { username, password } = account;
+  const user = { username: 'ada', email: 'ada@example.org', password: 'a long planted password' };
+  t.equal((await ask(app, 'POST /auth/register', user)).statusCode, 201);
+  const { username, password } = user;
   t.equal((await ask(app, 'POST /auth/login', { username, password })).statusCode, 200);
   t.equal((await ask(app, 'POST /api/secrets', { text: 'planted in a document' })).statusCode, 201);
   await client

@@ -1,13 +1,13 @@
-/** Which mongod is taken: the named one, then the PATH, then the cache, then what can be fetched, in this order. */
+/** Which mongod is used: the configured one, then the PATH, then the cache, then a download, in this order. */
 import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { arch, platform } from 'node:os';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
-import { findBinary, type Source } from '../../src/database/embedded/binary.ts';
+import { findBinary, type Source } from '../../src/database/embedded/find-mongod.ts';
 import { fetchOfficialBuild } from '../../src/database/embedded/official-build.ts';
 import { MillraceError } from '../../src/kernel/errors.ts';
 
-/** Puts a program that only tells its version at `path`. */
+/** Creates a program that only prints its version at `path`. */
 async function fake(path: string, version: string): Promise<string> {
   await mkdir(dirname(path), { recursive: true });
   await writeFile(path, `#!/bin/sh\necho "db version v${version}"\n`);
@@ -23,7 +23,7 @@ interface Places {
   readonly cached: string;
 }
 
-function places(t: Test): Places {
+function spots(t: Test): Places {
   const root = t.testdir();
   const cache = join(root, 'the cache');
   return {
@@ -35,13 +35,13 @@ function places(t: Test): Places {
   };
 }
 
-/** A source that must not be asked. */
+/** A source that must not be used. */
 const never: Source = async () => {
   throw new MillraceError('internal', 'This source was not to be asked');
 };
 
-t.test('a named one is taken before all others', async (t) => {
-  const { named, onPath, path, cache, cached } = places(t);
+t.test('a configured mongod is used before all others', async (t) => {
+  const { named, onPath, path, cache, cached } = spots(t);
   for (const one of [named, onPath, cached]) await fake(one, '7.0.1');
   const sources = new Map([['nobody', never]]);
   t.equal(await findBinary({ binary: named, path, cache, sources }), named);
@@ -49,19 +49,19 @@ t.test('a named one is taken before all others', async (t) => {
   t.equal(await findBinary({ path: [], cache, sources }), cached);
 });
 
-t.test('a named one that cannot serve is an error, not a reason to look further', async (t) => {
-  const { named, onPath, path, cache } = places(t);
+t.test('an unusable configured mongod is an error, and no other is searched', async (t) => {
+  const { named, onPath, path, cache } = spots(t);
   await fake(onPath, '7.0.1');
   const look = () => findBinary({ binary: named, path, cache });
-  await t.rejects(look(), { message: /MONGOD_BINARY names .*named one.*not a program/, hint: /unset MONGOD_BINARY/ });
+  await t.rejects(look(), { message: /MONGOD_BINARY is .*named one.*not a program/, hint: /unset MONGOD_BINARY/ });
   await fake(named, '5.0.14');
   await t.rejects(look(), { message: /it is version 5\.0\.14, and 6\.0 is the oldest/ });
   await writeFile(named, '#!/bin/sh\necho "libssl.so.1.1 is missing" >&2\nexit 127\n');
   await t.rejects(look(), { message: /it does not run \(libssl\.so\.1\.1 is missing\)/ });
 });
 
-t.test('one on the PATH that is too old is passed over, and said', async (t) => {
-  const { onPath, path, cache, cached } = places(t);
+t.test('a mongod on the PATH that is too old is skipped and reported', async (t) => {
+  const { onPath, path, cache, cached } = spots(t);
   await fake(onPath, '4.4.29');
   await fake(cached, '6.0.27');
   const lines: string[] = [];
@@ -69,29 +69,29 @@ t.test('one on the PATH that is too old is passed over, and said', async (t) => 
   t.match(lines, [/^Not using .*mongod: it is version 4\.4\.29/]);
 });
 
-t.test('the newest in the cache is taken, counted as numbers', async (t) => {
-  const { cache } = places(t);
+t.test('the newest mongod in the cache is used, with versions compared as numbers', async (t) => {
+  const { cache } = spots(t);
   const [old, young] = ['8.2.6', '10.0.1'].map((v) => join(cache, `mongod-${platform()}-${arch()}-${v}`, 'mongod'));
   for (const one of [old, young]) await fake(one ?? '', '8.2.6');
   await fake(join(cache, 'mongod-plan9-mips-99.0.0', 'mongod'), '99.0.0');
   t.equal(await findBinary({ path: [], cache }), young);
 });
 
-t.test('sources are asked in order; what one brings is kept for the next start', async (t) => {
-  const { cache } = places(t);
-  const asked: string[] = [];
+t.test('download sources are tried in order; the result is cached for the next start', async (t) => {
+  const { cache } = spots(t);
+  const requested: string[] = [];
   const sources = new Map<string, Source>([
     [
       'the first',
       async () => {
-        asked.push('first');
+        requested.push('first');
         throw new MillraceError('database-unavailable', 'They cannot be reached.');
       },
     ],
     [
       'the second',
       async (folder) => {
-        asked.push('second');
+        requested.push('second');
         return fake(join(folder, 'deep', 'mongod'), '7.0.9');
       },
     ],
@@ -99,28 +99,28 @@ t.test('sources are asked in order; what one brings is kept for the next start',
   ]);
   const lines: string[] = [];
   const found = await findBinary({ path: [], cache, sources, onProgress: (line) => lines.push(line) });
-  t.strictSame(asked, ['first', 'second']);
+  t.strictSame(requested, ['first', 'second']);
   t.equal(found, join(cache, `mongod-${platform()}-${arch()}-7.0.9`, 'mongod'));
   t.match(lines, [/^No MongoDB from the first: They cannot be reached\.$/]);
   t.equal(await findBinary({ path: [], cache, sources: new Map([['nobody', never]]) }), found);
   t.equal((await readdir(cache)).length, 1, 'nothing else is left in the cache');
 });
 
-t.test('when there is none to be had the error says what was tried and what to do', async (t) => {
-  const { cache } = places(t);
+t.test('without any mongod the error says what was tried and what to do', async (t) => {
+  const { cache } = spots(t);
   const sources = new Map<string, Source>([
     ['the first', async () => Promise.reject(new MillraceError('database-unavailable', 'They cannot be reached.'))],
     ['the second', async (folder) => fake(join(folder, 'mongod'), 'unknown')],
   ]);
   await t.rejects(findBinary({ path: [], cache, sources }), {
     code: 'database-unavailable',
-    message: /the first: They cannot be reached\. the second: It does not say which version it is\./,
+    message: /the first: They cannot be reached\. the second: It does not report its version\./,
     hint: /MONGODB_URL.*MONGOD_BINARY.*python3/,
   });
   t.strictSame(await readdir(cache), []);
 });
 
-t.test('official builds that cannot be reached are given up within seconds', async (t) => {
+t.test('unreachable official builds are given up within seconds', async (t) => {
   const started = Date.now();
   const fetchSilent: typeof fetch = (_url, init) =>
     new Promise((_resolve, reject) => init?.signal?.addEventListener('abort', () => reject(init.signal?.reason)));

@@ -1,12 +1,14 @@
-/** The embedded MongoDB in bad times: whoever is killed, nothing outlives the program and the next start works. */
+/**
+ * Crashes of the embedded MongoDB: whichever process is killed, nothing outlives the program and the next start works.
+ */
 import { once } from 'node:events';
 import { MongoClient } from 'mongodb';
 import t from 'tap';
 import { startEmbedded } from '../../src/database/embedded/embedded.ts';
-import { hasEnded } from '../../src/database/embedded/running.ts';
+import { hasEnded } from '../../src/database/embedded/process-info.ts';
 import { dataFolder, type EmbeddedProgram, startProgram } from '../helpers/database/embedded-program.ts';
 
-/** Writes one acknowledged document, so that a restart has something to keep. */
+/** Writes one acknowledged document, which a restart must keep. */
 async function write(url: string): Promise<void> {
   const client = new MongoClient(url);
   await client
@@ -27,12 +29,12 @@ t.test('a killed program takes its MongoDB with it', async (t) => {
   const program = await startProgram(t, await dataFolder(t));
   const started = Date.now();
   program.child.kill('SIGKILL');
-  t.ok(await hasEnded(program.mongod, 10_000), 'MongoDB has gone');
+  t.ok(await hasEnded(program.mongod, 10_000), 'MongoDB has ended');
   t.comment(`after ${Date.now() - started} ms`);
-  t.ok(await hasEnded(program.watchdog, 1000), 'the watchdog has gone');
+  t.ok(await hasEnded(program.watchdog, 1000), 'the watchdog has ended');
 });
 
-/** Each way to be cut off, and whether a write before it must be found by a start right after it. */
+/** Each way to be killed, and whether a start right after it must find an earlier write. */
 const ENDS: Readonly<Record<string, (program: EmbeddedProgram) => void>> = {
   'the program': ({ child }) => child.kill('SIGKILL'),
   'MongoDB and the program': ({ child, mongod }) => {
@@ -67,15 +69,15 @@ for (const [who, end] of Object.entries(ENDS)) {
   });
 }
 
-t.test('the program is told when its MongoDB ends by itself', async (t) => {
+t.test('the program is notified when its MongoDB ends by itself', async (t) => {
   const embedded = await startEmbedded({ folder: await dataFolder(t) });
   process.kill(embedded.pid, 'SIGKILL');
   const exit = await embedded.exited;
-  t.match(exit, { code: 137, reason: 'it ended with code 137' });
+  t.match(exit, { code: 137, reason: 'it exited with code 137' });
   await embedded.stop();
 });
 
-t.test('a killed watchdog is noticed while the program lives', async (t) => {
+t.test('a killed watchdog is detected while the program runs', async (t) => {
   const { watchdog, mongod } = await startProgram(t, await dataFolder(t));
   process.kill(watchdog.pid, 'SIGKILL');
   t.ok(await hasEnded(mongod, 10_000), 'MongoDB is ended rather than left alone');

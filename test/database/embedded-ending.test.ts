@@ -1,13 +1,13 @@
 /**
- * A killed mongod whose first thread has ended already, while others have not: it holds its files, so its folder is in use
- * until they have. A Python program stands in for it: it ends its first thread alone.
+ * A killed mongod whose first thread has ended already, while others have not: its files are open, so its folder is in
+ * use until they have. A Python program replaces it: it ends its first thread only.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { claimFolder, findHolder } from '../../src/database/embedded/claim.ts';
+import { claimFolder, findHolder } from '../../src/database/embedded/data-dir-lock.ts';
 import { until } from '../helpers/until.ts';
 
 /** The number of Linux's system call `exit`, which ends one thread, by machine. */

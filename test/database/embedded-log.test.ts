@@ -1,8 +1,8 @@
-/** What a mongod that failed is said to have failed of. */
+/** The reported reason of a mongod that failed. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { lastFault } from '../../src/database/embedded/log.ts';
+import { lastIssue } from '../../src/database/embedded/log.ts';
 import { dataFolder } from '../helpers/database/embedded-program.ts';
 
 const line = (severity: string, attr: object) =>
@@ -13,13 +13,13 @@ const WRITING = {
 };
 const PANIC = { error: -31804, message: { msg: 'the process must exit', error_str: 'WT_PANIC: library panic' } };
 
-t.test('a full disk is told as such, whatever failed of it', async (t) => {
+t.test('a full disk is reported as the reason, whatever failed because of it', async (t) => {
   const log = join(await dataFolder(t), 'mongod.log');
   await writeFile(log, line('E', WRITING) + line('E', PANIC) + line('F', { error: 'UnknownError' }) + line('I', {}));
-  t.equal(await lastFault(log, 0), 'there is no space left on the disk of its data');
+  t.equal(await lastIssue(log, 0), 'there is no space left on the disk of its data');
 });
 
-t.test('the stack of a crash is no reason', async (t) => {
+t.test('the stack of a crash is not the reason', async (t) => {
   const log = join(await dataFolder(t), 'mongod.log');
   const frame = (number: number) => `${JSON.stringify({ s: 'I', msg: `  Frame: {"a":"55EC6AA6DF${number}"}` })}\n`;
   const fatal = `${JSON.stringify({ s: 'F', msg: '  Frame: {"a":"55EC6AA6DF25"}' })}\n`;
@@ -27,17 +27,17 @@ t.test('the stack of a crash is no reason', async (t) => {
     log,
     line('F', { error: 'UnknownError' }) + fatal + Array.from({ length: 60 }, (_, n) => frame(n)).join(''),
   );
-  t.equal(await lastFault(log, 0), 'WiredTiger error message: UnknownError');
+  t.equal(await lastIssue(log, 0), 'WiredTiger error message: UnknownError');
   const much = frame(1).repeat(2_000);
   await writeFile(log, line('E', WRITING) + much + fatal);
-  t.equal(await lastFault(log, 0), 'there is no space left on the disk of its data', 'however long the stack is');
+  t.equal(await lastIssue(log, 0), 'there is no space left on the disk of its data', 'however long the stack is');
 });
 
-t.test('what went before this start is no reason', async (t) => {
+t.test('an error before this start is not the reason', async (t) => {
   const log = join(await dataFolder(t), 'mongod.log');
   const before = line('E', WRITING);
   await writeFile(log, before + line('F', { error: 'the folder is of another version' }));
-  t.equal(await lastFault(log, before.length), 'WiredTiger error message: the folder is of another version');
+  t.equal(await lastIssue(log, before.length), 'WiredTiger error message: the folder is of another version');
   await writeFile(log, before);
-  t.equal(await lastFault(log, before.length), null);
+  t.equal(await lastIssue(log, before.length), null);
 });

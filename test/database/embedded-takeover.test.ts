@@ -1,6 +1,6 @@
 /**
- * The embedded MongoDB in folders that are not what a clean start leaves: from before there was authentication, and of
- * starts that were killed (-9) between two of their steps. The next start heals all of it and keeps the data.
+ * The embedded MongoDB in unusual folders: from versions without authentication, and of starts that were killed (-9)
+ * between two steps. The next start repairs all of it and keeps the data.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,10 +10,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Document, MongoClient } from 'mongodb';
 import t, { type Test } from 'tap';
-import { findBinary } from '../../src/database/embedded/binary.ts';
-import { findHolder } from '../../src/database/embedded/claim.ts';
 import { ownCredentials } from '../../src/database/embedded/credentials.ts';
+import { findHolder } from '../../src/database/embedded/data-dir-lock.ts';
 import { startEmbedded } from '../../src/database/embedded/embedded.ts';
+import { findBinary } from '../../src/database/embedded/find-mongod.ts';
 import { spawnMongod } from '../../src/database/embedded/mongod.ts';
 import { freePort } from '../../src/database/embedded/port.ts';
 import { dataFolder } from '../helpers/database/embedded-program.ts';
@@ -40,7 +40,7 @@ async function oldFolder(): Promise<string> {
   return folder;
 }
 
-/** Whether the document is there, for whoever has the address and for nobody else. */
+/** Whether the document is there, for a client with the connection string only. */
 async function judge(t: Pick<Test, 'equal'>, url: string, things: number): Promise<void> {
   const count = async (address: string) => {
     const client = new MongoClient(address, { directConnection: true });
@@ -52,10 +52,10 @@ async function judge(t: Pick<Test, 'equal'>, url: string, things: number): Promi
       .finally(() => client.close());
   };
   t.equal(await count(url), things, 'the data is there');
-  t.equal(await count(`mongodb://127.0.0.1:${new URL(url).port}/`), 13, 'for nobody else');
+  t.equal(await count(`mongodb://127.0.0.1:${new URL(url).port}/`), 13, 'for no other client');
 }
 
-/** Asks the server of a folder as itself; null while it does not answer. */
+/** Queries the server of a folder as itself; null while it does not respond. */
 async function asServer(folder: string, database: string, command: Document): Promise<Document | null> {
   const port = /--port[\0 ](\d+)/.exec((await findHolder(join(folder, 'data')))?.mongod.command ?? '')?.[1];
   if (port === undefined) return null;
@@ -79,7 +79,7 @@ const exists = (folder: string, name: string) =>
   );
 const firstOf = (reply: Document | null) => reply?.['cursor']['firstBatch'][0];
 
-/** Each step of a start, and how it is seen to be done. */
+/** Each step of a start, and how to detect that it is done. */
 const STEPS: Readonly<Record<string, (folder: string) => Promise<boolean>>> = {
   'the key is being written': async (folder) => (await readdir(folder)).some((name) => name.startsWith('mongod.key')),
   'the key is there': (folder) => exists(folder, 'mongod.key'),
@@ -92,12 +92,12 @@ const STEPS: Readonly<Record<string, (folder: string) => Promise<boolean>>> = {
     firstOf(await asServer(folder, 'admin', { find: 'system.users' })) !== undefined,
 };
 
-// A start waits for the disk more than it computes.
+// A start mostly waits for the disk.
 t.jobs = 3;
 const old = await oldFolder();
 t.teardown(() => rm(old, { recursive: true, force: true }));
 
-t.test('a folder from before there was authentication is taken over with its data', async (t) => {
+t.test('a folder from before authentication is upgraded with its data', async (t) => {
   const folder = await dataFolder(t);
   await cp(old, folder, { recursive: true });
   for (let start = 1; start <= 2; start++) {
@@ -107,7 +107,10 @@ t.test('a folder from before there was authentication is taken over with its dat
   }
 });
 
-/** Each kill leaves its folder to the next start, which is killed one step further. The long profile heals each kill by itself. */
+/**
+ * Each kill leaves its folder to the next start, which is killed one step further. The long profile repairs each kill
+ * by itself.
+ */
 const KILLS =
   process.env['MILLRACE_LONG'] === '1' ? Object.entries(STEPS).map((step) => [step]) : [Object.entries(STEPS)];
 
@@ -117,7 +120,7 @@ for (const steps of KILLS) {
     ['take-over', old],
   ] as const) {
     const when = steps.map(([step]) => step).join(', then when ');
-    t.test(`a ${title} that is killed when ${when} is healed by the next`, async (t) => {
+    t.test(`the next start repairs a ${title} that is killed when ${when}`, async (t) => {
       const folder = await dataFolder(t);
       if (before !== null) await cp(before, folder, { recursive: true, filter: (name) => !name.endsWith('.lock') });
       for (const [step, isDone] of steps) {

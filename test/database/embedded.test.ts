@@ -1,10 +1,12 @@
-/** The embedded MongoDB in good times: it starts, keeps data over restarts, and has its folder to itself. */
+/**
+ * The embedded MongoDB without failures: it starts, keeps data across restarts, and has exclusive use of its folder.
+ */
 import { appendFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MongoClient } from 'mongodb';
 import t from 'tap';
 import { startEmbedded } from '../../src/database/embedded/embedded.ts';
-import { lookUp } from '../../src/database/embedded/running.ts';
+import { lookUp } from '../../src/database/embedded/process-info.ts';
 import { dataFolder, startProgram } from '../helpers/database/embedded-program.ts';
 import { testMongo } from '../helpers/mongo.ts';
 
@@ -12,12 +14,12 @@ interface Thing {
   readonly _id: number;
 }
 
-t.test('it takes transactions and follows changes', async (t) => {
+t.test('the embedded database supports transactions and change streams', async (t) => {
   const { url, database } = await testMongo(t);
   const client = new MongoClient(url);
   t.teardown(() => client.close());
   const things = client.db(database).collection<Thing>('things');
-  // The stream is opened by its first question, which may come after the write.
+  // The first request opens the stream, which may come after the write.
   const { operationTime } = await client.db(database).command({ ping: 1 });
   const changes = things.watch([], { startAtOperationTime: operationTime });
   t.teardown(() => changes.close());
@@ -37,7 +39,7 @@ t.test('data outlives a restart, on another port', async (t) => {
   await writer.db('kept').collection<Thing>('things').insertOne({ _id: 1 });
   await writer.close();
   await first.stop();
-  t.same(await first.exited, { code: 0, reason: 'it was told to end' });
+  t.same(await first.exited, { code: 0, reason: 'it was stopped' });
   t.equal(await lookUp(first.pid), null);
 
   const second = await startEmbedded({ folder });
@@ -48,17 +50,17 @@ t.test('data outlives a restart, on another port', async (t) => {
   t.same(await reader.db('kept').collection<Thing>('things').findOne({}), { _id: 1 });
 });
 
-t.test('a start on a full disk is refused, and says how much is free and how much is needed', async (t) => {
+t.test('a start on a full disk is rejected, with the free and the required space', async (t) => {
   const folder = await dataFolder(t);
   const starting = startEmbedded({ folder, measure: async () => 3 * 1_048_576 });
   await t.rejects(starting, {
     code: 'database-unavailable',
     message: `The disk of the data folder ${folder} is full: 3 MB are free, and the embedded MongoDB needs 48 MB to start.`,
-    hint: /MILLRACE_FOLDER/,
+    hint: /MILLRACE_DATA_DIR/,
   });
 });
 
-t.test('a second start in the same folder is refused and names who is there', async (t) => {
+t.test('a second start in the same folder is rejected with the process that uses it', async (t) => {
   const folder = await dataFolder(t);
   const { child, url } = await startProgram(t, folder);
   await t.rejects(startEmbedded({ folder }), {
@@ -71,7 +73,7 @@ t.test('a second start in the same folder is refused and names who is there', as
   t.match(await client.db('admin').command({ ping: 1 }), { ok: 1 }, 'the first one is not harmed');
 });
 
-t.test('of two starts in the same instant one gets the folder', async (t) => {
+t.test('of two simultaneous starts one gets the folder', async (t) => {
   const folder = await dataFolder(t);
   const [one, other] = await Promise.allSettled([startEmbedded({ folder }), startEmbedded({ folder })]);
   for (const outcome of [one, other]) if (outcome.status === 'fulfilled') await outcome.value.stop();
@@ -81,7 +83,7 @@ t.test('of two starts in the same instant one gets the folder', async (t) => {
   }
 });
 
-t.test('a folder it cannot read is told in the words of MongoDB', async (t) => {
+t.test('an unreadable folder is reported with the message of MongoDB', async (t) => {
   const folder = await dataFolder(t);
   const first = await startEmbedded({ folder });
   await first.stop();

@@ -1,6 +1,6 @@
 /**
- * What a server says goes wrong, told to clients by the closed table: nothing of it is a fault of ours (500), and what
- * another try may help says when. On a server that lets errors be caused; the rest by making it refuse for real.
+ * Errors of the server in terms of the closed table: none of them is an internal error (500), and a retryable one says
+ * when. On a server with failpoints; the rest by causing real errors.
  */
 import { randomBytes } from 'node:crypto';
 import type { Document } from 'mongodb';
@@ -12,30 +12,30 @@ import { buildTestApp } from '../helpers/app.ts';
 import { testReplicaSet } from '../helpers/database/replica-set.ts';
 import { runScenarios } from '../helpers/scenario.ts';
 
-/** Every code of a server that runs no shards which may pass: of `error_codes.yml` the retryable and the interrupting. */
+/** Every transient code of a server without shards: of `error_codes.yml` the retryable and the interrupting. */
 const PASSING = [
   6, 7, 24, 43, 46, 50, 64, 79, 89, 91, 100, 117, 133, 134, 175, 189, 202, 215, 234, 237, 239, 246, 250, 261, 262, 264,
   276, 279, 281, 282, 285, 290, 355, 365, 371, 9001, 10058, 10107, 11600, 11601, 11602, 13435, 13436, 14031,
 ];
 
-t.test('the table', async (t) => {
+t.test('the table has every transient code of the server', async (t) => {
   for (const code of PASSING) {
     const meaning = meaningOf(code, '');
     t.equal(ERRORS[meaning?.code ?? 'internal'].status, 503, String(code));
     t.ok(meaning?.retryAfter, String(code));
   }
-  const gaveUp = new DOMException('No answer within 5 ms', 'TimeoutError');
+  const gaveUp = new DOMException('No response within 5 ms', 'TimeoutError');
   t.match(translateError(gaveUp), { code: 'database-unavailable', cause: gaveUp });
   for (const code of [undefined, 1, 2, 8, 13, 11000]) t.equal(meaningOf(code, ''), undefined, String(code));
 });
 
-t.test('errors of the server', async (t) => {
+t.test('errors of the server become errors of the table', async (t) => {
   const set = await testReplicaSet(t, { args: ['--setParameter', 'enableTestCommands=1'] });
-  const place = { url: set.url, database: `test_${randomBytes(6).toString('hex')}` };
-  const { app, parts } = await buildTestApp(t, {}, place);
-  const data = parts.mongo.data;
+  const testDatabase = { url: set.url, database: `test_${randomBytes(6).toString('hex')}` };
+  const { app, services } = await buildTestApp(t, {}, testDatabase);
+  const data = services.mongo.data;
   const fail = (mode: object | string, more: Document = {}) =>
-    parts.mongo.client.db('admin').command({ configureFailPoint: 'failCommand', mode, data: more });
+    services.mongo.client.db('admin').command({ configureFailPoint: 'failCommand', mode, data: more });
   t.teardown(() => fail('off'));
   const POINT = {
     id: 'a',
@@ -45,7 +45,7 @@ t.test('errors of the server', async (t) => {
   };
   await app.inject({ method: 'POST', url: '/api/things', payload: POINT });
 
-  await t.test('what passes is 503 with Retry-After', async (t) => {
+  await t.test('a transient error is 503 with Retry-After', async (t) => {
     for (const errorCode of [11601, 237, 43, 365, 10107, 50, 262, 134]) {
       for (const [command, method, url] of [
         ['find', 'GET', '/api/things'],
@@ -53,49 +53,53 @@ t.test('errors of the server', async (t) => {
         ['insert', 'POST', '/api/things'],
         ['update', 'PATCH', '/api/things/a'],
       ] as const) {
-        const namespace = `${place.database}.things`;
+        const namespace = `${testDatabase.database}.things`;
         await fail('alwaysOn', { errorCode, failCommands: [command], namespace });
-        const answer = await app.inject({ method, url, ...(method === 'GET' ? {} : { payload: { b: 1 } }) });
+        const response = await app.inject({ method, url, ...(method === 'GET' ? {} : { payload: { b: 1 } }) });
         await fail('off');
-        t.equal(answer.statusCode, 503, `${errorCode} ${method} ${url}: ${answer.body}`);
-        t.match(answer.headers['retry-after'], /^[1-9]\d*$/, `${errorCode} ${method} ${url}`);
+        t.equal(response.statusCode, 503, `${errorCode} ${method} ${url}: ${response.body}`);
+        t.match(response.headers['retry-after'], /^[1-9]\d*$/, `${errorCode} ${method} ${url}`);
       }
     }
-    const answer = await app.inject('/api/things/a');
-    t.equal(answer.statusCode, 200, 'and it has passed');
+    const result = await app.inject('/api/things/a');
+    t.equal(result.statusCode, 200, 'and it has passed');
   });
 
-  await t.test('a database that is away is away for many documents too', async (t) => {
+  await t.test('an unavailable database is reported for many documents too', async (t) => {
     const url = '/api/things';
-    const failing = { closeConnection: true, failCommands: ['insert'], namespace: `${place.database}.things` };
+    const failing = { closeConnection: true, failCommands: ['insert'], namespace: `${testDatabase.database}.things` };
     await fail('alwaysOn', failing);
     const many = Array.from({ length: 8 }, () => ({ b: 1 }));
     const creates = many.map((payload) => app.inject({ method: 'POST', url, payload }));
-    const answers = [...(await Promise.all(creates)), await app.inject({ method: 'POST', url, payload: many })];
+    const responses = [...(await Promise.all(creates)), await app.inject({ method: 'POST', url, payload: many })];
     await fail('off');
-    for (const answer of answers) {
-      t.match(answer.json(), { status: 503, code: 'database-unavailable' });
-      t.match(answer.headers['retry-after'], /^[1-9]/);
+    for (const response of responses) {
+      t.match(response.json(), { status: 503, code: 'database-unavailable' });
+      t.match(response.headers['retry-after'], /^[1-9]/);
     }
   });
 
-  await t.test('a write that too few members have taken is not said to have succeeded', async (t) => {
+  await t.test('a write that too few members have acknowledged is not reported as successful', async (t) => {
     const writeConcernError = { code: 64, errmsg: 'waiting for replication timed out' };
     for (const [command, method, url] of [
       ['insert', 'POST', '/api/things'],
       ['update', 'PATCH', '/api/things/a'],
       ['delete', 'DELETE', '/api/things/a'],
     ] as const) {
-      await fail('alwaysOn', { writeConcernError, failCommands: [command], namespace: `${place.database}.things` });
+      await fail('alwaysOn', {
+        writeConcernError,
+        failCommands: [command],
+        namespace: `${testDatabase.database}.things`,
+      });
       const payload = method === 'DELETE' ? {} : { payload: { b: 1 } };
-      const answer = await app.inject({ method, url, ...payload });
+      const response = await app.inject({ method, url, ...payload });
       await fail('off');
-      t.equal(answer.statusCode, 503, `${method}: ${answer.body}`);
-      t.match(answer.headers['retry-after'], /^[1-9]/, method);
+      t.equal(response.statusCode, 503, `${method}: ${response.body}`);
+      t.match(response.headers['retry-after'], /^[1-9]/, method);
     }
   });
 
-  await t.test('what the database can never do is the request that asks for it', async (t) => {
+  await t.test('a limit of the database is an error of the request', async (t) => {
     await app.inject({ method: 'PUT', url: '/api/things/b?upsert=true', payload: POINT });
     await data.createCollection('ruled', { validator: { age: { $type: 'int' } } });
     await data.createCollection('small', { capped: true, size: 4096 });
@@ -107,14 +111,14 @@ t.test('errors of the server', async (t) => {
     await app.inject({ method: 'POST', url: '/api/indexed', payload: { id: 'a' } });
     await app.inject({ method: 'POST', url: '/api/small', payload: { id: 'a' } });
     await runScenarios(t, app, [
-      { name: 'parallel', request: 'GET /api/things?sort=x,y', status: 400, code: 'sort-impossible' },
-      { name: 'a page', request: 'GET /api/things?sort=x,y&limit=1', status: 400, code: 'sort-impossible' },
+      { name: 'parallel', request: 'GET /api/things?sort=x,y', status: 400, code: 'unsupported-sort' },
+      { name: 'a page', request: 'GET /api/things?sort=x,y&limit=1', status: 400, code: 'unsupported-sort' },
       {
         name: 'asked',
         request: 'POST /api/things/_query',
         send: { sort: '-y,x', limit: 2 },
         status: 400,
-        code: 'sort-impossible',
+        code: 'unsupported-sort',
       },
       { name: 'one array', request: 'GET /api/things?sort=x,z', status: 200 },
       { name: 'index', request: 'PATCH /api/indexed/a', send: PATCH, status: 400, code: 'unsupported-value' },

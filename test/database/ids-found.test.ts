@@ -1,4 +1,4 @@
-/** Every id that is shown finds its document again, asked of a real MongoDB. The seed is printed; MILLRACE_SEED repeats. */
+/** Every returned id finds its document again, on a real MongoDB. The seed is printed; MILLRACE_SEED repeats. */
 import { Binary, Code, Decimal128, type Document, Double, Int32, Long, MongoClient, ObjectId, UUID } from 'mongodb';
 import t from 'tap';
 import { decodeOrdered, readStored } from '../../src/database/bson/stored.ts';
@@ -32,11 +32,11 @@ const CHOSEN: readonly unknown[] = [
   'true ',
   new ObjectId().toHexString(),
   new ObjectId(),
-  // Bytes of the kind of a UUID that are none, within the scope of a code: the driver's parser fails on them.
+  // Bytes with the subtype of a UUID that are none, within the scope of a code: the driver's parser fails on them.
   { js: new Code('f', { odd: new Binary(Buffer.alloc(17, 1), Binary.SUBTYPE_UUID) }) },
   new Code('f'),
   new Code('f', { $oid: 'x', n: new Int32(5), $ref: 'users', $id: 1 }),
-  // Names that a decoder could take for a type of its own, which the driver writes in Maps.
+  // Names that a decoder could interpret as a type, which the driver writes in Maps.
   new Map<string, unknown>([
     ['_bsontype', 'Long'],
     ['low', 1],
@@ -68,7 +68,7 @@ const CHOSEN: readonly unknown[] = [
   { year: 2024, who: new ObjectId(), at: new Date(5), n: Long.fromNumber(3), d: new Double(-0), list: [1, { a: 'x' }] },
 ];
 
-t.test('every id that is shown finds its document again', async (t) => {
+t.test('every returned id finds its document again', async (t) => {
   const { url, database } = await testMongo(t);
   const client = new MongoClient(url);
   t.teardown(() => client.close());
@@ -76,7 +76,7 @@ t.test('every id that is shown finds its document again', async (t) => {
   const random = new Random(seed);
   for (const _id of CHOSEN) await collection.insertOne({ _id } as Document);
   const drawn = Array.from({ length: 800 }, () => decodeOrdered(randomBson(random)).get('_id'));
-  // The server refuses some of these (patterns, names with $ in them) and equal ones: those do not matter.
+  // The server rejects some of these (patterns, names with $ in them) and equal ones: those do not matter.
   const documents: Document[] = drawn.filter((id) => id !== undefined).map((_id) => ({ _id }));
   for (let from = 0; from < documents.length; from += 100) {
     await collection.insertMany(documents.slice(from, from + 100), { ordered: false }).catch(() => undefined);

@@ -1,4 +1,4 @@
-/** A lease is held by one, by the server's clock, and ends by itself. */
+/** A lease has one holder, by the server's clock, and expires by itself. */
 import { MongoClient } from 'mongodb';
 import t from 'tap';
 import { Lease, type LeaseOptions } from '../../src/database/lease.ts';
@@ -10,7 +10,7 @@ const client = new MongoClient(url);
 t.teardown(() => client.close());
 const collection: LeaseOptions['collection'] = client.db(`${database}_log`).collection('lease');
 
-t.test('of ten who ask at once one gets it', async (t) => {
+t.test('of ten simultaneous requests one gets the lease', async (t) => {
   const leases = Array.from({ length: 10 }, (_, index) => new Lease({ collection, id: 'race', owner: `p${index}` }));
   const granted = await Promise.all(leases.map((lease) => lease.acquire()));
   t.equal(granted.filter(Boolean).length, 1);
@@ -22,18 +22,18 @@ t.test('of ten who ask at once one gets it', async (t) => {
   for (const lease of leases) await lease.release();
 });
 
-t.test('it ends by itself when it is not renewed, and the term grows with every holder', async (t) => {
+t.test('a lease expires without renewal, and the term grows with every holder', async (t) => {
   const one = new Lease({ collection, id: 'ends', owner: 'one', ttlMs: 1000, renewMs: 100_000 });
   const two = new Lease({ collection, id: 'ends', owner: 'two', ttlMs: 1000, renewMs: 100_000 });
   t.equal(await one.acquire(), true);
   t.equal(await two.acquire(), false);
   await until(() => two.acquire(), 'the second one gets it');
-  t.equal(one.held(), false, 'the first one knows by its own clock');
+  t.equal(one.held(), false, 'the first one detects it by its own clock');
   t.equal(two.term, one.term + 1);
   await two.release();
 });
 
-t.test('it is renewed as long as it is held', async (t) => {
+t.test('a lease is renewed as long as it is held', async (t) => {
   const one = new Lease({ collection, id: 'renewed', owner: 'one', ttlMs: 2000, renewMs: 50 });
   const two = new Lease({ collection, id: 'renewed', owner: 'two', ttlMs: 2000 });
   t.equal(await one.acquire(), true);
@@ -46,15 +46,15 @@ t.test('it is renewed as long as it is held', async (t) => {
   t.equal(one.held(), false);
 });
 
-t.test('a renewal under way while the lease is released does not take it again', async (t) => {
-  const asked = Promise.withResolvers<void>();
+t.test('a renewal in progress during a release does not acquire the lease again', async (t) => {
+  const requested = Promise.withResolvers<void>();
   const mayGo = Promise.withResolvers<void>();
   let isSlow = false;
   const slow: typeof collection = Object.create(collection);
   Object.defineProperty(slow, 'findOneAndUpdate', {
     value: async (...of: [object, object, object]) => {
       const granted = await collection.findOneAndUpdate(...of);
-      if (isSlow) asked.resolve();
+      if (isSlow) requested.resolve();
       if (isSlow) await mayGo.promise;
       return granted;
     },
@@ -63,17 +63,17 @@ t.test('a renewal under way while the lease is released does not take it again',
   const two = new Lease({ collection, id: 'late', owner: 'two' });
   t.equal(await one.acquire(), true);
   isSlow = true;
-  await asked.promise;
+  await requested.promise;
   const released = one.release();
   t.equal(one.held(), false, 'at once');
   mayGo.resolve();
   await released;
-  t.equal(one.held(), false, 'also after the answer');
+  t.equal(one.held(), false, 'also after the reply');
   t.equal(await two.acquire(), true);
   await two.release();
 });
 
-t.test('a holder whose clock has run past the grant does not believe in it', async (t) => {
+t.test('a holder whose clock has passed the grant does not count itself as holder', async (t) => {
   let now = 0;
   const lease = new Lease({ collection, id: 'clock', owner: 'one', ttlMs: 5000, renewMs: 100_000, now: () => now });
   t.equal(await lease.acquire(), true);
@@ -84,14 +84,14 @@ t.test('a holder whose clock has run past the grant does not believe in it', asy
   await lease.release();
 });
 
-t.test('an owner whose name looks like an expression is only a name', async (t) => {
+t.test('a holder whose name looks like an expression is only a name', async (t) => {
   const lease = new Lease({ collection, id: 'name', owner: '$until' });
   t.equal(await lease.acquire(), true);
   t.equal((await lease.state())?.owner, '$until');
   await lease.release();
 });
 
-t.test('it is granted again after its collection was dropped, to its holder and to others', async (t) => {
+t.test('a lease is granted again after its collection was dropped, to its holder and to others', async (t) => {
   const options = { collection, id: 'dropped', ttlMs: 500, renewMs: 50 };
   const one = new Lease({ ...options, owner: 'one' });
   const two = new Lease({ ...options, owner: 'two' });

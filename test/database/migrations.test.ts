@@ -1,4 +1,4 @@
-/** The version of the stored form: steps that are killed, newer and older forms, and databases of other programs. */
+/** The schema version: killed steps, newer and older data, and databases of other programs. */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import t from 'tap';
 import { startEmbedded } from '../../src/database/embedded/embedded.ts';
 import { MIGRATIONS } from '../../src/database/migrations.ts';
 import { openMongo } from '../../src/database/mongo.ts';
-import { UnusableDatabase } from '../../src/database/unusable.ts';
+import { UnusableDatabase } from '../../src/database/startup-error.ts';
 import { testReplicaSet } from '../helpers/database/replica-set.ts';
 import { startMillrace, withoutSettings } from '../helpers/programs/millrace.ts';
 import { until } from '../helpers/until.ts';
@@ -29,7 +29,7 @@ const rowOf = (database: string) =>
 const isLogThere = async (database: string) =>
   (await client.db(`${database}_log`).listCollections().toArray()).length > 0;
 
-/** Makes a database that a program of this version has used. */
+/** Creates a database that a program of this version has used. */
 async function used(): Promise<string> {
   const database = newName();
   const mongo = await openMongo({ url, database });
@@ -39,7 +39,7 @@ async function used(): Promise<string> {
   return database;
 }
 
-/** All that the three databases hold. */
+/** The content of the three databases. */
 async function contents(database: string, at = client): Promise<Document> {
   const found: Document = {};
   for (const end of ['', '_log', '_files']) {
@@ -67,7 +67,7 @@ function run(file: string, words: readonly string[], settings: Record<string, st
   return { child, ended, stdout: () => stdout, stderr: () => stderr };
 }
 
-/** Why a database is refused. */
+/** Why a database is rejected. */
 async function refusal(database: string): Promise<string> {
   return await openMongo({ url, database }).then(
     (mongo) => mongo.close().then(() => 'It was opened'),
@@ -75,9 +75,9 @@ async function refusal(database: string): Promise<string> {
   );
 }
 
-/** What the server and a command print when they refuse a database. */
+/** What the server and a command print when they reject a database. */
 async function printed(database: string): Promise<string[]> {
-  const programs = [[], ['keys', 'rotate']].map((words) =>
+  const programs = [[], ['signing-keys', 'rotate']].map((words) =>
     run('src/main.ts', words, { MONGODB_URL: url, MILLRACE_DB: database }),
   );
   return await Promise.all(programs.map(async (it) => `${await it.ended} ${it.stderr().trim()}`));
@@ -117,12 +117,12 @@ t.test('A step killed between two documents changes each document once when two 
   const start = (word: string) => run('test/helpers/programs/migrate.ts', [url, database, word]);
   const log = client.db(`${database}_log`);
   await log.command({ profile: 2 });
-  const asks = { ns: `${database}_log.lease`, 'command.findAndModify': 'lease' };
+  const requests = { ns: `${database}_log.lease`, 'command.findAndModify': 'lease' };
   const first = start('pause');
   await until(() => first.stdout().includes('counted'), 'it is in the middle');
   const programs = [start('one'), start('two')];
   for (const appName of ['one', 'two']) {
-    const request = () => log.collection('system.profile').findOne({ ...asks, appName });
+    const request = () => log.collection('system.profile').findOne({ ...requests, appName });
     await until(async () => (await request()) !== null, `${appName} has requested the lease`);
   }
   first.child.kill('SIGKILL');
@@ -143,10 +143,10 @@ t.test('A step killed between two documents changes each document once when two 
     [...MIGRATIONS.map(({ version, name }) => [version, name]), [NEWEST + 1, 'count-people']],
   );
 
-  t.match(await refusal(database), /written by a newer version/, 'the version before the step refuses it now');
+  t.match(await refusal(database), /written by a newer version/, 'the version before the step rejects it now');
 });
 
-t.test('A newer form is refused and stays unchanged', async (t) => {
+t.test('A newer form is rejected and stays unchanged', async (t) => {
   const database = await used();
   await client
     .db(database)
@@ -160,7 +160,7 @@ t.test('A newer form is refused and stays unchanged', async (t) => {
   t.strictSame(await contents(database), before);
 });
 
-t.test('A form without a version is refused and stays unchanged', async (t) => {
+t.test('A form without a version is rejected and stays unchanged', async (t) => {
   const sentence = (database: string) =>
     `The database '${database}' was written by an unreleased version of Millrace and cannot be migrated; start with ` +
     'another database or another data folder.';
@@ -181,7 +181,7 @@ t.test('A form without a version is refused and stays unchanged', async (t) => {
   t.strictSame(await contents(withoutRow), before);
 });
 
-t.test('A data folder without a version is refused and stays unchanged', async (t) => {
+t.test('A data folder without a version is rejected and stays unchanged', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-unversioned-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   const contentsNow = async (change: (client: MongoClient) => Promise<unknown>) => {
@@ -200,7 +200,7 @@ t.test('A data folder without a version is refused and stays unchanged', async (
       .insertOne({ names: ['ann'] });
     await own.db('millrace').collection('todos').insertOne({ text: 'kept' });
   });
-  const program = run('src/main.ts', [], { MILLRACE_FOLDER: folder });
+  const program = run('src/main.ts', [], { MILLRACE_DATA_DIR: folder });
   t.equal(await program.ended, 1);
   t.equal(
     program.stderr().trim(),
@@ -210,7 +210,7 @@ t.test('A data folder without a version is refused and stays unchanged', async (
   t.strictSame(await contentsNow(() => Promise.resolve()), before);
 });
 
-t.test('A database of another program is used and keeps what it holds', async (t) => {
+t.test('A database of another program is used and keeps its content', async (t) => {
   const database = newName();
   await client.db(database).collection('orders').insertOne({ total: 7 });
   await client.db(`${database}_log`).collection('log').insertOne({ line: 'their own' });

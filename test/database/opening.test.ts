@@ -1,4 +1,4 @@
-/** Databases that cannot be used: whoever starts the program reads in a sentence why, and never a password. */
+/** Unusable databases: the program prints a sentence with the reason, and never a password. */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -14,7 +14,7 @@ import { withoutSettings } from '../helpers/programs/millrace.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
-/** What the program says of a connection string. */
+/** What the program prints about a connection string. */
 async function refusalOf(url: string): Promise<string> {
   const mongo = await openMongo({ url, database: 'millrace' }).catch((error: unknown) => error);
   if (!(mongo instanceof Error)) throw new Error('It was opened');
@@ -43,7 +43,7 @@ function run(
   return new Promise((resolve) => child.on('close', (status) => resolve({ status, stderr })));
 }
 
-t.test('a connection string that cannot be read', async (t) => {
+t.test('an invalid connection string is reported', async (t) => {
   for (const url of [
     'mongodb://ann:sec@ret@127.0.0.1/',
     'mongodb://ann:sec/ret@127.0.0.1/',
@@ -58,18 +58,18 @@ t.test('a connection string that cannot be read', async (t) => {
   }
 });
 
-t.test('nobody who answers', async (t) => {
+t.test('an unreachable database is reported', async (t) => {
   const said = await refusalOf(`mongodb://ann:secret@127.0.0.1:${await freePort()}/`);
-  t.match(said, /^UnusableDatabase: No MongoDB answers at mongodb:\/\/127.*ECONNREFUSED/);
+  t.match(said, /^UnusableDatabase: No MongoDB responds at mongodb:\/\/127.*ECONNREFUSED/);
   t.notMatch(said, /secret/);
   const options =
     'tls=true&tlsCertificateKeyFilePassword=secret&proxyHost=127.0.0.1&proxyUsername=ann&proxyPassword=secret';
-  const told = await refusalOf(`mongodb://127.0.0.1:${await freePort()}/?${options}`);
-  t.match(told, /No MongoDB answers at mongodb:\/\/127/);
-  t.notMatch(told, /secret/, 'options can be passwords, too');
+  const reported = await refusalOf(`mongodb://127.0.0.1:${await freePort()}/?${options}`);
+  t.match(reported, /No MongoDB responds at mongodb:\/\/127/);
+  t.notMatch(reported, /secret/, 'options can be passwords, too');
 });
 
-t.test('a MongoDB that asks who it is', async (t) => {
+t.test('a MongoDB that denies access is reported', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-key-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   const keyFile = join(folder, 'key');
@@ -77,12 +77,12 @@ t.test('a MongoDB that asks who it is', async (t) => {
   const { url, members } = await testReplicaSet(t, { args: ['--keyFile', keyFile] });
   const as = (who: string) => url.replace('mongodb://', `mongodb://${who}@`);
   const port = members[0]?.port;
-  // Until there is a user the server lets this machine make one.
+  // As long as no user exists the server lets this machine create one.
   await command(`mongodb://127.0.0.1:${port}`, { createUser: 'root', pwd: 'secret', roles: ['root'] });
   const roles = [{ role: 'read', db: 'millrace' }];
   await command(`mongodb://root:secret@127.0.0.1:${port}`, { createUser: 'reader', pwd: 'secret', roles });
 
-  t.match(await refusalOf(as('reader:wrong')), /^UnusableDatabase: The MongoDB at mongodb:\/\/127.*refuses the user/);
+  t.match(await refusalOf(as('reader:wrong')), /^UnusableDatabase: The MongoDB at mongodb:\/\/127.*rejects the user/);
   for (const address of [url, as('reader:secret')]) {
     const said = await refusalOf(address);
     t.match(
@@ -92,11 +92,11 @@ t.test('a MongoDB that asks who it is', async (t) => {
     t.notMatch(said, /secret/);
   }
 
-  // Allowed until the first collection of the data is made.
+  // Allowed until the first collection of the data is created.
   const some = [{ role: 'readWrite', db: 'millrace_log' }];
   await command(`mongodb://root:secret@127.0.0.1:${port}`, { createUser: 'logger', pwd: 'secret', roles: some });
   const settings = { MONGODB_URL: as('logger:secret'), PORT: '0' };
-  for (const words of [[], ['keys', 'rotate']]) {
+  for (const words of [[], ['signing-keys', 'rotate']]) {
     const { status, stderr } = await run(words, settings);
     t.equal(status, 1);
     t.match(

@@ -1,4 +1,4 @@
-/** Transactions on registered sessions: conflicts, the bounded queue, and what becomes of a dead or frozen process. */
+/** Transactions on registered sessions: conflicts, the limited queue, and what happens to a dead or frozen process. */
 import { type Binary, type ClientSession, MongoClient } from 'mongodb';
 import t, { type Test } from 'tap';
 import { type Mongo, openMongo } from '../../src/database/mongo.ts';
@@ -12,7 +12,7 @@ interface Counter {
 
 const { url, database } = await testMongo(t);
 
-/** A connection of its own for one test, with a counter `a` at 0 and nobody registered. */
+/** A separate connection for one test, with a counter `a` at 0 and no registration. */
 async function connect(t: Test): Promise<Mongo> {
   const mongo = await openMongo({ url, database });
   t.teardown(() => mongo.close());
@@ -36,19 +36,19 @@ const counted = async (mongo: Mongo) => (await mongo.data.collection<Counter>('c
 const instances = (mongo: Mongo) =>
   mongo.log.collection<{ _id: string; sessions: { id: Binary }[]; until: Date }>('instances');
 
-/** Resolves when `fact` holds; the runner's own limit ends what never comes. */
+/** Resolves when `fact` is true; the runner's own limit ends an endless wait. */
 async function until(fact: () => Promise<boolean>): Promise<void> {
   while (!(await fact())) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
-t.test('writers of one document in transactions side by side all get through', async (t) => {
+t.test('concurrent transactions that write one document all succeed', async (t) => {
   const mongo = await connect(t);
   const transactions = await started(t, mongo);
   await Promise.all(Array.from({ length: 6 }, () => transactions.run(increment(mongo))));
   t.equal(await counted(mongo), 6);
 });
 
-t.test('a failure undoes everything and gives its session back', async (t) => {
+t.test('a failure rolls back everything and releases its session', async (t) => {
   const mongo = await connect(t);
   const transactions = await started(t, mongo);
   for (let round = 0; round < 20; round++) {
@@ -65,7 +65,7 @@ t.test('a failure undoes everything and gives its session back', async (t) => {
   t.equal(await counted(mongo), 1);
 });
 
-t.test('the queue for a session is bounded, and refuses beyond it', async (t) => {
+t.test('the queue for a session is limited, and rejects more', async (t) => {
   const mongo = await connect(t);
   const transactions = await started(t, mongo);
   let open = () => {};
@@ -86,7 +86,7 @@ t.test('the queue for a session is bounded, and refuses beyond it', async (t) =>
   await t.resolves(transactions.run(increment(mongo)), 'there is room again');
 });
 
-/** A transaction that holds the counter, of a process that is dead and whose lease ends in `leaseMs`. */
+/** A transaction that locks the counter, of a process that is dead and whose lease ends in `leaseMs`. */
 async function deadProcess(t: Test, mongo: Mongo, leaseMs: number): Promise<ClientSession> {
   const client = new MongoClient(url);
   t.teardown(() => client.close());
@@ -100,17 +100,17 @@ async function deadProcess(t: Test, mongo: Mongo, leaseMs: number): Promise<Clie
   return session;
 }
 
-t.test('what a dead process left open is freed by the next to start', async (t) => {
+t.test('the next process to start releases what a dead process left open', async (t) => {
   const mongo = await connect(t);
   const session = await deadProcess(t, mongo, -1);
   const transactions = await started(t, mongo);
-  t.equal(await instances(mongo).findOne({ _id: 'dead' }), null, 'its registration has gone');
-  await t.rejects(session.commitTransaction(), { code: 251 }, 'its transaction has gone');
+  t.equal(await instances(mongo).findOne({ _id: 'dead' }), null, 'its registration is deleted');
+  await t.rejects(session.commitTransaction(), { code: 251 }, 'its transaction has ended');
   await transactions.run(increment(mongo));
   t.equal(await counted(mongo), 1);
 });
 
-t.test('writers who meet a process that just died wait until it is freed, and no longer', async (t) => {
+t.test('writers that conflict with a process that just died wait until it is cleaned up, and no longer', async (t) => {
   const mongo = await connect(t);
   const transactions = await started(t, mongo);
   await deadProcess(t, mongo, 5_000);
@@ -121,11 +121,11 @@ t.test('writers who meet a process that just died wait until it is freed, and no
   t.comment(`after ${Math.round(performance.now() - begun)} ms`);
 });
 
-t.test('a conflict that does not pass is contention', async (t) => {
+t.test('a conflict that persists is contention', async (t) => {
   const mongo = await connect(t);
   const transactions = await started(t, mongo);
   await deadProcess(t, mongo, 60_000);
-  await t.rejects(transactions.run(increment(mongo)), { code: 'contention', headers: { 'retry-after': '1' } });
+  await t.rejects(transactions.run(increment(mongo)), { code: 'write-conflict', headers: { 'retry-after': '1' } });
 });
 
 t.test('a living process is left alone', async (t) => {
@@ -152,12 +152,12 @@ t.test('a living process is left alone', async (t) => {
   t.equal(await instances(mongo).countDocuments(), 2);
 });
 
-t.test('a process that was frozen registers again when it comes back', async (t) => {
+t.test('a process that was frozen registers again when it continues', async (t) => {
   const mongo = await connect(t);
   const frozen = await started(t, mongo);
   const [before] = await instances(mongo).find().toArray();
   t.ok(before);
-  // To others a frozen process is one whose lease has passed. Again, should it renew its lease just in between.
+  // To others a frozen process is one whose lease has expired. Repeated, in case it renews its lease just in between.
   await until(async () => {
     await instances(mongo).updateOne({ _id: before?._id ?? '' }, { $set: { until: new Date(0) } });
     const other = new Transactions(mongo);
@@ -173,10 +173,10 @@ t.test('a process that was frozen registers again when it comes back', async (t)
   t.equal(await counted(mongo), 1, 'its sessions serve again');
 });
 
-t.test('a process that was slow to look does not take itself for dead', async (t) => {
+t.test('a process that was delayed does not treat itself as dead', async (t) => {
   const mongo = await connect(t);
   await started(t, mongo);
-  // Its lease passes right after each renewal, as it does for a process that is held up between the two steps.
+  // Its lease expires right after each renewal, as for a process that is delayed between the two steps.
   for (let renewals = 0; renewals < 3; ) {
     const before = await instances(mongo).findOneAndUpdate({}, { $set: { until: new Date(0) } });
     if (before === null) t.fail('it removed its own registration');

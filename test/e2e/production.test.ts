@@ -1,4 +1,7 @@
-/** The program as somebody starts it in production: strangers reach nothing, and the link it prints works once. */
+/**
+ * The program as a user starts it in production: unauthenticated clients can access nothing, and the printed link works
+ * once.
+ */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,15 +17,15 @@ t.test('a first start in production', async (t) => {
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   const env = { MILLRACE_MODE: 'production' };
   const program = await startMillrace(t, { folder, env });
-  const link = () => /Set-up +(http:\S+)\/dashboard\/setup#([\w-]{43})/.exec(program.output());
+  const link = () => /Setup +(http:\S+)\/dashboard\/setup#([\w-]{43})/.exec(program.output());
   await until(() => link() !== null, 'the link is printed');
   const [, base = '', old = ''] = link() ?? [];
   t.equal(base, program.url);
-  t.notMatch(program.output(), /Try it|curl/, 'nothing is offered that would be refused');
+  t.notMatch(program.output(), /Try it|curl/, 'nothing is offered that would be rejected');
   // Beside the running program, on the MongoDB that it runs.
   const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-  const settings = { ...process.env, NODE_OPTIONS: '', MILLRACE_FOLDER: folder, MILLRACE_PUBLIC_URL: base };
-  const { stdout } = await promisify(execFile)(process.execPath, [main, 'owner', '--link'], { env: settings });
+  const settings = { ...process.env, NODE_OPTIONS: '', MILLRACE_DATA_DIR: folder, MILLRACE_PUBLIC_URL: base };
+  const { stdout } = await promisify(execFile)(process.execPath, [main, 'admin', '--link'], { env: settings });
   const [, token = ''] = /#([\w-]{43})\n$/.exec(stdout) ?? [];
   const moved = await promisify(execFile)(process.execPath, [main, 'files', 'move'], { env: settings });
   t.match(moved.stdout, /^Nothing to move/, 'files are moved beside it, too');
@@ -33,9 +36,9 @@ t.test('a first start in production', async (t) => {
       body: JSON.stringify(body),
     });
   const status = async (path: string, init: RequestInit = {}) => {
-    const answer = await fetch(program.url + path, init);
-    await answer.body?.cancel();
-    return answer.status;
+    const response = await fetch(program.url + path, init);
+    await response.body?.cancel();
+    return response.status;
   };
 
   for (const path of [
@@ -51,7 +54,7 @@ t.test('a first start in production', async (t) => {
     t.equal(await status(path), 200, path);
   }
   const closed = ['/api/todos', '/api/todos/a', '/api/todos/_changes', '/files', '/events', '/openapi.json'];
-  const admin = ['/admin/state', '/admin/users', '/admin/keys', '/admin/audit', '/admin/policies', '/auth/me'];
+  const admin = ['/admin/status', '/admin/users', '/admin/keys', '/admin/audit', '/admin/policies', '/auth/me'];
   for (const path of [...closed, ...admin]) t.equal(await status(path), 401, path);
   for (const path of ['/', '/examples/board/', '/anything']) t.equal(await status(path), 404, path);
   for (const [path, body] of [
@@ -62,28 +65,28 @@ t.test('a first start in production', async (t) => {
   ] as const) {
     t.equal((await send(path, body)).status, 401, path);
   }
-  const account = { username: 'eve', password: 'four wooden ships sail' };
-  t.equal((await send('/auth/register', account)).status, 403, 'registration is closed');
+  const user = { username: 'eve', password: 'four wooden ships sail' };
+  t.equal((await send('/auth/register', user)).status, 403, 'registration is closed');
 
   const owner = { email: 'ada@example.org', password: 'four wooden ships sail' };
   t.equal((await send('/setup', { token: old, ...owner })).status, 410, 'the newer link kills the older one');
-  const answers = await Promise.all([1, 2].map(() => send('/setup', { token, ...owner })));
-  t.strictSame(answers.map((answer) => answer.status).sort(), [201, 410].sort(), 'it works once');
+  const responses = await Promise.all([1, 2].map(() => send('/setup', { token, ...owner })));
+  t.strictSame(responses.map((response) => response.status).sort(), [201, 410].sort(), 'it works once');
   t.equal((await send('/setup', { token, ...owner, email: 'eve@example.org' })).status, 410);
   const signedIn = await send('/auth/login', { username: owner.email, password: owner.password });
   const { accessToken } = JSON.parse(await signedIn.text());
   const headers = { authorization: `Bearer ${accessToken}` };
-  for (const path of ['/admin/state', '/openapi.json', '/events', '/files']) {
+  for (const path of ['/admin/status', '/openapi.json', '/events', '/files']) {
     t.equal(await status(path, { headers }), 200, path);
   }
-  t.equal(await status('/api/todos'), 401, 'and strangers still reach nothing');
+  t.equal(await status('/api/todos'), 401, 'and unauthenticated clients still reach nothing');
   t.equal(await program.end('SIGTERM'), 0);
 
   const again = await startMillrace(t, { folder, env: { ...env, MILLRACE_LOG_LEVEL: 'info' } });
   t.equal(await again.end('SIGTERM'), 0);
-  // The log is written in order: what is told after the warning could have been is proof.
+  // The log is written in order: this line comes after the possible warning.
   t.match(again.output(), /closing/);
-  t.notMatch(again.output(), /MongoDB requires no password/, 'its MongoDB asks for one');
-  t.notMatch(again.output(), /Set-up|Try it/, 'with an owner there is no link');
+  t.notMatch(again.output(), /MongoDB requires no password/, 'its MongoDB requires one');
+  t.notMatch(again.output(), /Setup|Try it/, 'with an administrator there is no link');
   t.match(again.output(), /curl \S+\/auth\/login .*\n +curl \S+ -H 'authorization: Bearer/, 'but how to sign in');
 });

@@ -1,6 +1,6 @@
 /**
- * docs/providers.md, as somebody follows it: each body that it shows is a provider, "Try it on one machine" works command by
- * command, and so does the script of "In your app". Only the addresses are others, because those of the page may be in use.
+ * docs/providers.md, as a user follows it: each body that it shows is a provider, "Try it on one machine" works command
+ * by command, and so does the script of "In your app". Only the ports differ, because those of the page may be in use.
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
@@ -13,32 +13,32 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
-import { openIdProvider, signingKey, TRIAL } from '../../scripts/openid-provider.ts';
-import { ask, PASSWORD, signInOwner } from '../helpers/accounts.ts';
+import { openIdProvider, SIMULATION, signingKey } from '../../scripts/openid-provider.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { otherOrigin, testBrowser, whyNoBrowser } from '../helpers/programs/browser.ts';
 import { startMillrace } from '../helpers/programs/millrace.ts';
 import { until } from '../helpers/until.ts';
+import { ask, PASSWORD, signInAdmin } from '../helpers/users.ts';
 
 const PAGE = readFileSync(new URL('../../docs/providers.md', import.meta.url), 'utf8');
 
-t.test('each body of the page is a provider, and its section names its redirect address', async (t) => {
-  const { app, parts } = await buildTestApp(t, { MILLRACE_MODE: 'production' });
-  const owner = await signInOwner(app, parts);
+t.test('each body of the providers page is a provider, and its section has its redirect URL', async (t) => {
+  const { app, services } = await buildTestApp(t, { MILLRACE_MODE: 'production' });
+  const owner = await signInAdmin(app, services);
   const pem = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'pem' });
   const bodies = [...PAGE.matchAll(/^```json\n([\s\S]*?)^```/gm)].map(([, text = '']) => JSON.parse(text));
   t.ok(bodies.length >= 9, `${bodies.length} bodies`);
   for (const body of bodies) {
     if ('privateKey' in body) body.privateKey = String(pem);
-    const answer = await ask(app, 'POST /admin/providers', body, owner);
-    t.equal(answer.statusCode, 201, `${body.name}: ${answer.body}`);
-    if (body.endpoints === undefined) t.ok(PAGE.includes(`/auth/${body.name}/callback`), body.name);
+    const response = await ask(app, 'POST /admin/providers', body, owner);
+    t.equal(response.statusCode, 201, `${body.name}: ${response.body}`);
+    if (body.endpoints === undefined) t.ok(PAGE.includes(`/auth/providers/${body.name}/callback`), body.name);
   }
 });
 
 t.test(
-  'the trial of the page, command by command',
+  'the walkthrough of the providers page works command by command',
   { skip: whyNoShell() ?? whyNoBrowser() ?? false, timeout: 180_000 },
   async (t) => {
     const [, section = ''] = /^## Try it on one machine\n([\s\S]*?)^## /m.exec(PAGE) ?? [];
@@ -49,13 +49,13 @@ t.test(
     const here = (text: string) => text.replaceAll(':3000', `:${port}`).replaceAll(':4000', `:${providerPort}`);
     const base = `http://localhost:${port}`;
 
-    t.match(section, `\`${TRIAL.redirect}\``);
+    t.match(section, `\`${SIMULATION.redirect}\``);
     const issuer = `http://localhost:${providerPort}`;
     const listener = openIdProvider({
       issuer,
-      client: { ...TRIAL.client, redirects: [here(TRIAL.redirect)], afterLogOut: [] },
+      client: { ...SIMULATION.client, redirects: [here(SIMULATION.redirect)], afterLogOut: [] },
       keys: [await signingKey()],
-      people: TRIAL.people,
+      people: SIMULATION.people,
     });
     const server = createHttpServer(listener).listen(providerPort, '127.0.0.1');
     t.teardown(() => {
@@ -71,7 +71,7 @@ t.test(
     const database = { MONGODB_URL: mongo.url, MILLRACE_DB: mongo.database };
     const env = { ...Object.fromEntries(settings), ...database, PORT: String(port), MILLRACE_CORS_ORIGINS: app };
     const program = await startMillrace(t, { folder, entry: 'scripts/start.mjs', env });
-    const link = () => /Set-up +(http:\S+)\/dashboard\/setup#([\w-]{43})/.exec(program.output());
+    const link = () => /Setup +(http:\S+)\/dashboard\/setup#([\w-]{43})/.exec(program.output());
     await until(() => link() !== null, 'the link is printed');
     t.equal(link()?.[1], base);
     const [, , token] = link() ?? [];
@@ -80,14 +80,14 @@ t.test(
 
     const shell = async (text: string) =>
       (await promisify(execFile)('sh', ['-euc', here(text)], { cwd: folder })).stdout;
-    const [made = '', checked = ''] = (await shell(commands)).split('\n');
-    t.match(JSON.parse(made), { name: 'local', clientSecret: { set: true } });
+    const [created = '', checked = ''] = (await shell(commands)).split('\n');
+    t.match(JSON.parse(created), { name: 'local', clientSecret: { set: true } });
     t.match(checked, /^\{"passed":true/);
-    t.match(JSON.parse(checked), { passed: true, redirect: `${base}/auth/local/callback` });
+    t.match(JSON.parse(checked), { passed: true, redirectUrl: `${base}/auth/providers/local/callback` });
 
     const [begin = '', end = ''] = blocksOf('js', PAGE).map((text) =>
       here(text)
-        .replaceAll('https://api.example.org/auth/google', `${base}/auth/local`)
+        .replaceAll('https://api.example.org/auth/providers/google', `${base}/auth/providers/local`)
         .replaceAll('https://api.example.org', base)
         .replaceAll('https://app.example.org', app),
     );
@@ -119,7 +119,7 @@ t.test(
   },
 );
 
-/** The blocks of a language, without the indentation that they have in a list. */
+/** The code blocks of a language, without their indentation in a list. */
 function blocksOf(language: string, text: string): string[] {
   const blocks = [...text.matchAll(new RegExp(`^( *)\`\`\`${language}\\n([\\s\\S]*?)^ *\`\`\``, 'gm'))];
   return blocks.map(([, indent = '', block = '']) => block.replace(new RegExp(`^${indent}`, 'gm'), '').trim());

@@ -1,4 +1,4 @@
-/** The end of the program where its database does not help. */
+/** Shutting down while the database does not respond. */
 import t from 'tap';
 import { dataFolder } from '../helpers/database/embedded-program.ts';
 import { type Member, testReplicaSet } from '../helpers/database/replica-set.ts';
@@ -18,9 +18,9 @@ for (const [how, leave] of [
     t.teardown(() => member.thaw());
     await leave(member);
     const waiting = fetch(`${program.url}/api/todos`).catch(() => null);
-    const told = performance.now();
+    const reported = performance.now();
     t.equal(await program.end('SIGTERM'), 0);
-    t.ok(performance.now() - told < 15_000, 'before whoever told it loses patience');
+    t.ok(performance.now() - reported < 15_000, 'before the supervisor kills it');
     await waiting;
   });
 }

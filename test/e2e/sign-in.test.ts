@@ -1,26 +1,27 @@
 /**
- * Signing in by a provider of each family, in a real Chromium, at the page `/signin`: OpenID Connect, OAuth 2, and Apple,
- * which lets the browser post its answer from another site. The program runs in production mode, after a proxy with TLS.
+ * Signing in by a provider of each family, in a real Chromium, at the page `/signin`: OpenID Connect, OAuth 2, and
+ * Apple, which lets the browser post its response from another site. The program runs in production mode, behind a
+ * proxy with TLS.
  */
 import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
-import { type Account, ask, signInOwner } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { startTlsProxy } from '../helpers/network/tls-proxy.ts';
 import { testBrowser, whyNoBrowser } from '../helpers/programs/browser.ts';
 import { startApple } from '../helpers/providers/apple.ts';
 import { startGitHub } from '../helpers/providers/github.ts';
 import { startOpenIdProvider } from '../helpers/providers/openid-provider.ts';
+import { type Account, ask, signInAdmin } from '../helpers/users.ts';
 
 const options = { skip: whyNoBrowser() ?? false, timeout: 120_000 };
 
-t.test('OpenID Connect in a browser', options, async (t) => {
-  const world = await start(t);
-  const provider = await startOpenIdProvider(t, { redirectUris: [`${world.origin}/auth/staff/callback`] });
+t.test('signing in by OpenID Connect in a browser', options, async (t) => {
+  const fixture = await start(t);
+  const provider = await startOpenIdProvider(t, { redirectUris: [`${fixture.origin}/auth/providers/staff/callback`] });
   provider.people.set('ada', { email: 'ada@provider.example', email_verified: true, name: 'Ada Lovelace' });
   const { clientId, clientSecret, issuer } = provider;
-  await world.add({ name: 'staff', kind: 'oidc', clientId, clientSecret, issuer, register: true });
-  await world.signsInTwice('staff', 'ada@provider.example', async (page) => {
+  await fixture.add({ name: 'staff', kind: 'oidc', clientId, clientSecret, issuer, register: true });
+  await fixture.signsInTwice('staff', 'ada@provider.example', async (page) => {
     if (await page.getByPlaceholder('Enter any login').isVisible()) {
       await page.getByPlaceholder('Enter any login').fill('ada');
       await page.getByPlaceholder('and password').fill('any');
@@ -30,26 +31,26 @@ t.test('OpenID Connect in a browser', options, async (t) => {
   });
 });
 
-t.test('OAuth 2 in a browser', options, async (t) => {
-  const world = await start(t);
+t.test('signing in by OAuth 2 in a browser', options, async (t) => {
+  const fixture = await start(t);
   const { clientId, clientSecret, endpoints, users } = await startGitHub(t);
   const emails = [
     { email: 'spare@provider.example', primary: false, verified: true },
     { email: 'ada@provider.example', primary: true, verified: true },
   ];
   users.set('ada', { id: 7, login: 'ada', name: 'Ada Lovelace', avatar_url: 'https://provider.example/7.png', emails });
-  await world.add({ name: 'github', kind: 'github', clientId, clientSecret, endpoints, register: true });
-  await world.signsInTwice('github', 'ada@provider.example', atStandIn);
+  await fixture.add({ name: 'github', kind: 'github', clientId, clientSecret, endpoints, register: true });
+  await fixture.signsInTwice('github', 'ada@provider.example', atStandIn);
 });
 
-t.test('Apple, whose answer is posted from another site, in a browser', options, async (t) => {
-  const world = await start(t);
+t.test('signing in by Apple, whose response is posted from another site, in a browser', options, async (t) => {
+  const fixture = await start(t);
   const { clientId, issuer, teamId, keyId, privateKey, users } = await startApple(t);
   const name = { firstName: 'Ada', lastName: 'Lovelace' };
   users.set('ada', { sub: '001.abc', email: 'ada@privaterelay.example', isPrivateEmail: true, name });
-  await world.add({ name: 'apple', kind: 'apple', clientId, issuer, teamId, keyId, privateKey, register: true });
-  const user = await world.signsInTwice('apple', 'ada@privaterelay.example', atStandIn);
-  t.equal(user.profile.name, 'Ada Lovelace', 'the name of the first answer');
+  await fixture.add({ name: 'apple', kind: 'apple', clientId, issuer, teamId, keyId, privateKey, register: true });
+  const user = await fixture.signsInTwice('apple', 'ada@privaterelay.example', atStandIn);
+  t.equal(user.profile.name, 'Ada Lovelace', 'the name of the first response');
 });
 
 async function atStandIn(page: Page): Promise<void> {
@@ -57,10 +58,10 @@ async function atStandIn(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Continue' }).click();
 }
 
-/** The program in production mode, its owner, and a browser. */
+/** The program in production mode, its administrator, and a browser. */
 async function start(t: Test) {
   const proxy = await startTlsProxy(t);
-  const { app, parts } = await buildTestApp(t, {
+  const { app, services } = await buildTestApp(t, {
     MILLRACE_MODE: 'production',
     MILLRACE_PUBLIC_URL: proxy.origin,
     MILLRACE_TRUST_PROXY: '127.0.0.1',
@@ -68,10 +69,10 @@ async function start(t: Test) {
     MILLRACE_EGRESS_ALLOW: '127.0.0.1, ::1',
   });
   proxy.passTo(await app.listen({ host: '127.0.0.1', port: 0 }));
-  const owner: Account = await signInOwner(app, parts);
+  const owner: Account = await signInAdmin(app, services);
   const browser = await testBrowser(t);
 
-  /** Signs in with two fresh browsers, and compares the accounts. */
+  /** Signs in with two fresh browsers, and compares the users. */
   async function signsInTwice(provider: string, email: string, atProvider: (page: Page) => Promise<void>) {
     for (const time of ['first', 'second']) {
       const context = await browser.newContext({ ignoreHTTPSErrors: true });
@@ -89,21 +90,21 @@ async function start(t: Test) {
       t.strictSame(
         complaints.filter((line) => line.includes(proxy.origin)),
         [],
-        `${time} time: nothing is refused by the policy of the page`,
+        `${time} time: the content security policy blocks nothing`,
       );
       await context.close();
     }
     const users = (await ask(app, 'GET /admin/users', undefined, owner)).json();
     const found = users.filter((user: { email: string }) => user.email === email);
-    t.equal(found.length, 1, 'both times the same account');
+    t.equal(found.length, 1, 'both times the same user');
     return found[0];
   }
 
   return {
     origin: proxy.origin,
     add: async (provider: object) => {
-      const answer = await ask(app, 'POST /admin/providers', provider, owner);
-      t.equal(answer.statusCode, 201, answer.body);
+      const response = await ask(app, 'POST /admin/providers', provider, owner);
+      t.equal(response.statusCode, 201, response.body);
     },
     signsInTwice,
   };

@@ -1,6 +1,6 @@
 /**
- * Connections that are kept for the next call: servers close them when they like, which must not look like a failed call. The
- * servers here are bare sockets, because Node's own server closes only what is idle.
+ * Connections that are kept for the next call: servers close them at any time, which must not look like a failed call.
+ * The servers here are bare sockets, because Node's own server closes only idle ones.
  */
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
@@ -57,7 +57,7 @@ const CLOSINGS: readonly (readonly [string, (socket: Socket) => void])[] = [
 
 for (const [how, close] of CLOSINGS) {
   t.test(
-    `a request is repeated on a new connection when the server ${how} the kept one instead of answering`,
+    `a request is retried on a new connection when the server ${how} the kept one instead of responding`,
     async (t) => {
       const { egress, seen, url } = await serving(t, (socket, number) => {
         if (number === 1) socket.write(RESPONSE);
@@ -72,7 +72,7 @@ for (const [how, close] of CLOSINGS) {
     },
   );
 
-  t.test(`a request on a new connection is not repeated when the server ${how} it`, async (t) => {
+  t.test(`a request on a new connection is not retried when the server ${how} it`, async (t) => {
     const { egress, seen, url } = await serving(t, close);
     t.equal(await kindOf(egress.post(url, POST)), 'unreachable');
     t.equal(await kindOf(egress.fetch(url)), 'unreachable');
@@ -80,7 +80,7 @@ for (const [how, close] of CLOSINGS) {
   });
 }
 
-t.test('a request is not repeated after the first byte of a response', async (t) => {
+t.test('a request is not retried after the first byte of a response', async (t) => {
   const { egress, seen, url } = await serving(t, (socket, number) => {
     if (number === 1) socket.write(RESPONSE);
     else socket.end('HTTP/1.1 2');
@@ -91,7 +91,7 @@ t.test('a request is not repeated after the first byte of a response', async (t)
   t.equal(seen.requests, 2);
 });
 
-t.test('a request is repeated only once', async (t) => {
+t.test('a request is retried only once', async (t) => {
   const { egress, seen, url } = await serving(t, (socket) => {
     if (seen.requests === 1) socket.write(RESPONSE);
     else socket.end();
@@ -102,7 +102,7 @@ t.test('a request is repeated only once', async (t) => {
   t.equal(seen.requests, 3);
 });
 
-t.test('a receiver that closes after each response without saying so gets each post once', async (t) => {
+t.test('a receiver that closes after each response without announcing it gets each post once', async (t) => {
   const { egress, seen, url } = await serving(t, (socket) => void socket.end(RESPONSE));
   for (let n = 0; n < 60; n += 1) t.equal((await egress.post(url, POST)).status, 200);
   t.equal(seen.requests, 60);
@@ -117,7 +117,7 @@ t.test('a connection is kept for no longer than a second without a call', async 
   t.equal(seen.connections, 1);
 });
 
-t.test('localhost and the names below it reach a receiver that listens on one of both addresses', async (t) => {
+t.test('localhost and the names below it reach a receiver that listens on one of both IP addresses', async (t) => {
   for (const host of ['127.0.0.1', '::1']) {
     const { egress, port } = await serving(t, (socket) => void socket.write(RESPONSE), host);
     for (const name of ['localhost', 'hooks.localhost']) {
@@ -127,7 +127,7 @@ t.test('localhost and the names below it reach a receiver that listens on one of
   }
 });
 
-t.test('in production localhost may be called at the address that is allowed, and no other', async (t) => {
+t.test('in production localhost may be called at the allowed IP address, and no other', async (t) => {
   const { port } = await serving(t, (socket) => void socket.write(RESPONSE), '::1');
   for (const [allow, kind] of [
     ['::1', 'answered'],

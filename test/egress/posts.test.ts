@@ -1,4 +1,4 @@
-/** Posts: calls for deliveries, with bounds of their own and little work for each. */
+/** Posts: calls for deliveries, with their own bounds and little overhead. */
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { Socket } from 'node:net';
@@ -9,17 +9,17 @@ import { until } from '../helpers/until.ts';
 
 const REQUEST = { headers: { 'content-type': 'text/plain' }, body: 'Grüße', timeoutMs: 5_000, maxBytes: 100 };
 
-t.test('what is sent, and the beginning of the answer', async (t) => {
+t.test('a post sends its body, and gets the beginning of the response', async (t) => {
   const { egress, url } = await serving(t, (request, response) => {
     response.writeHead(201, { 'x-seen': `${request.method} ${request.url} ${request.headers['content-length']}` });
     request.pipe(response);
   });
-  const answer = await egress.post(`${url}/a?b=c`, REQUEST);
-  t.match(answer, { status: 201, headers: { 'x-seen': 'POST /a?b=c 7' } });
-  t.equal(answer.body.toString(), 'Grüße');
+  const response = await egress.post(`${url}/a?b=c`, REQUEST);
+  t.match(response, { status: 201, headers: { 'x-seen': 'POST /a?b=c 7' } });
+  t.equal(response.body.toString(), 'Grüße');
 });
 
-t.test('a body without an end is read up to the bound', async (t) => {
+t.test('the body of a response without an end is read up to the bound', async (t) => {
   let closed = false;
   const { egress, url } = await serving(t, (_, response) => {
     const timer = setInterval(() => response.write('x'.repeat(60)), 5);
@@ -32,27 +32,27 @@ t.test('a body without an end is read up to the bound', async (t) => {
   await until(() => closed, 'the connection is closed');
 });
 
-t.test('connections are kept, redirects are given back', async (t) => {
+t.test('posts keep connections, and return redirects', async (t) => {
   const { egress, url, connections } = await serving(t, (_, response) =>
     response.writeHead(302, { location: url }).end(),
   );
   for (let n = 0; n < 5; n++) t.equal((await egress.post(url, REQUEST)).status, 302);
-  // The first one is free again a moment after its answer.
+  // The first one is free again a moment after its response.
   t.ok(connections() <= 2, `${connections()} connections`);
 });
 
-t.test('an answer that does not end is left at the time limit', async (t) => {
+t.test('a post with a response that does not end stops at the timeout', async (t) => {
   const { egress, url } = await serving(t, (_, response) => response.writeHead(200).write('x'));
   t.equal(await kindOf(egress.post(url, { ...REQUEST, timeoutMs: 200 })), 'timeout');
 });
 
-t.test('what waited for its connection until the time limit is not sent afterwards', async (t) => {
-  let asked = 0;
+t.test('a post that waited for its connection until the timeout is not sent afterwards', async (t) => {
+  let requested = 0;
   const found = Promise.withResolvers<{ address: string; family: number }[]>();
   const { egress, port, connections } = await serving(
     t,
     (_, response) => {
-      asked += 1;
+      requested += 1;
       response.end();
     },
     { lookup: () => found.promise },
@@ -61,10 +61,10 @@ t.test('what waited for its connection until the time limit is not sent afterwar
   found.resolve([{ address: '127.0.0.1', family: 4 }]);
   await until(() => connections() === 1, 'the connection is made all the same');
   t.equal((await egress.post(`http://slow.example:${port}/`, REQUEST)).status, 200);
-  t.equal(asked, 1, 'only the second one has arrived');
+  t.equal(requested, 1, 'only the second one has arrived');
 });
 
-t.test('a server that takes all places of posts keeps no other call waiting', async (t) => {
+t.test('a server that occupies all connections of posts blocks no other call', async (t) => {
   const { egress, url } = await serving(t, (request, response) => {
     if (request.method === 'GET') response.end('here');
   });
@@ -74,9 +74,9 @@ t.test('a server that takes all places of posts keeps no other call waiting', as
   t.strictSame([kinds.get('timeout')?.length, kinds.get('busy')?.length], [768, 82]);
 });
 
-t.test('a URL that may not be called', async (t) => {
+t.test('a URL that must not be called', async (t) => {
   const { egress, port } = await serving(t, (_, response) => response.end(), { mode: 'production' });
-  t.equal(await kindOf(egress.post(`http://127.0.0.1:${port}/`, REQUEST)), 'refused-url');
+  t.equal(await kindOf(egress.post(`http://127.0.0.1:${port}/`, REQUEST)), 'blocked-url');
 });
 
 async function kindOf(call: Promise<unknown>): Promise<string> {
@@ -88,10 +88,10 @@ async function kindOf(call: Promise<unknown>): Promise<string> {
   }
 }
 
-async function serving(t: Test, answer: RequestListener, options: Partial<EgressOptions> = {}) {
+async function serving(t: Test, response: RequestListener, options: Partial<EgressOptions> = {}) {
   const sockets = new Set<Socket>();
   let count = 0;
-  const server = createServer(answer);
+  const server = createServer(response);
   server.on('connection', (socket: Socket) => {
     count += 1;
     sockets.add(socket);

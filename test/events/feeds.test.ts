@@ -1,11 +1,11 @@
-/** The feeds over HTTP: who changed what, from a position on, with waiting, and what a position that is void gets. */
+/** The feeds over HTTP: who changed what, from a position on, with waiting, and the errors of invalid positions. */
 import t from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
 import { openSocket } from '../helpers/live/socket.ts';
 import { until } from '../helpers/until.ts';
 
-const { app, parts } = await buildTestApp(t);
-await until(() => parts.events.recorder.state.status === 'recording', 'it records');
+const { app, services } = await buildTestApp(t);
+await until(() => services.events.recorder.state.status === 'recording', 'it records');
 
 const get = async (url: string) => {
   const reply = await app.inject({ method: 'GET', url });
@@ -16,10 +16,10 @@ const write = async (method: 'POST' | 'PATCH' | 'DELETE', url: string, payload?:
   t.ok(reply.statusCode < 300, `${method} ${url} ${reply.statusCode}`);
   return reply;
 };
-const foreign = parts.mongo.data.collection<{ _id: string; n?: number }>('todos');
+const foreign = services.mongo.data.collection<{ _id: string; n?: number }>('todos');
 const now = async (): Promise<string> => (await get('/events')).body.position;
 
-t.test('what clients and others write comes as events with states, authors and what changed', async (t) => {
+t.test('changes by clients and others are events with states, authors and changed fields', async (t) => {
   const since = await now();
   await write('POST', '/api/todos', { id: 'a', title: 'one' });
   await write('PATCH', '/api/todos/a', { title: 'two' });
@@ -27,7 +27,7 @@ t.test('what clients and others write comes as events with states, authors and w
   await write('DELETE', '/api/todos/a');
   await foreign.insertOne({ _id: 'b' });
   await foreign.deleteOne({ _id: 'b' });
-  await until(async () => (await get(`/events?since=${since}`)).body.events.length >= 6, 'all told');
+  await until(async () => (await get(`/events?since=${since}`)).body.events.length >= 6, 'all arrived');
   const { events, position } = (await get(`/events?since=${since}`)).body;
   const short = events.map((one: Record<string, unknown>) => [
     one['type'],
@@ -54,24 +54,24 @@ t.test('what clients and others write comes as events with states, authors and w
   t.same((await get(`/events?since=${position}`)).body.events, []);
 });
 
-t.test('events of all collections are filtered as they are shown', async (t) => {
+t.test('events of all collections are filtered in the form that readers see', async (t) => {
   const since = await now();
   for (const n of [1, 2, 3]) await write('POST', '/api/numbers', { id: `n${n}`, n });
   const { headers } = await write('PATCH', '/api/numbers/n3', { n: 4 });
-  await until(async () => (await get(`/events?since=${since}`)).body.events.length === 4, 'all told');
-  const told = async (filter: object) => {
+  await until(async () => (await get(`/events?since=${since}`)).body.events.length === 4, 'all arrived');
+  const reported = async (filter: object) => {
     const { body } = await get(`/events?since=${since}&filter=${encodeURIComponent(JSON.stringify(filter))}`);
     return body.events?.map(({ data }: { data: { n: number } }) => data.n) ?? body.code;
   };
-  t.strictSame(await told({ 'data.n': { $gte: 3 } }), [3, 4]);
-  t.strictSame(await told({ 'before.n': 3 }), [4]);
-  t.strictSame(await told({ request: headers['x-request-id'] }), [4]);
-  t.strictSame(await told({ n: 3 }), [], 'the members of a document are below data and before');
-  t.equal(await told({ n: { $gtt: 3 } }), 'unknown-operator');
+  t.strictSame(await reported({ 'data.n': { $gte: 3 } }), [3, 4]);
+  t.strictSame(await reported({ 'before.n': 3 }), [4]);
+  t.strictSame(await reported({ request: headers['x-request-id'] }), [4]);
+  t.strictSame(await reported({ n: 3 }), [], 'the fields of a document are below data and before');
+  t.equal(await reported({ n: { $gtt: 3 } }), 'unknown-operator');
   t.equal((await get('/events?filter=no')).body.code, 'invalid-filter');
 });
 
-t.test('a poll that waits is answered by the next event', async (t) => {
+t.test('the next event completes a waiting poll', async (t) => {
   const since = await now();
   const waiting = get(`/api/later/_changes?since=${since}&wait=30`);
   await write('POST', '/api/later', { id: 'x' });
@@ -86,22 +86,25 @@ t.test('changes are filtered in the language of lists, by the states before and 
   await write('POST', '/api/filtered', { id: 'b', done: true, n: 2 });
   await write('PATCH', '/api/filtered/a', { done: true });
   await write('DELETE', '/api/filtered/b');
-  await until(async () => (await get(`/api/filtered/_changes?since=${since}`)).body.changes.length === 4, 'all told');
-  const told = async (query: string) => {
+  await until(
+    async () => (await get(`/api/filtered/_changes?since=${since}`)).body.changes.length === 4,
+    'all arrived',
+  );
+  const reported = async (query: string) => {
     const { body } = await get(`/api/filtered/_changes?since=${since}&${query}`);
     return body.changes.map((one: Record<string, string>) => `${one['type']} ${one['documentId']}`);
   };
-  t.same(await told('done=false'), ['filtered.created a', 'filtered.updated a'], 'also what no longer passes');
-  t.same(await told('n[gt]=1'), ['filtered.created b', 'filtered.deleted b']);
-  t.same(await told(`filter=${encodeURIComponent('{"id":"b"}')}`), ['filtered.created b', 'filtered.deleted b']);
+  t.same(await reported('done=false'), ['filtered.created a', 'filtered.updated a'], 'also what no longer passes');
+  t.same(await reported('n[gt]=1'), ['filtered.created b', 'filtered.deleted b']);
+  t.same(await reported(`filter=${encodeURIComponent('{"id":"b"}')}`), ['filtered.created b', 'filtered.deleted b']);
   t.equal((await get('/api/filtered/_changes?sort=n')).body.code, 'unknown-parameter');
   t.equal((await get('/api/filtered/_changes?n[foo]=1')).body.code, 'unknown-operator');
 });
 
-t.test('a first look begins some rows before the end of the log, and says what a position is', async (t) => {
+t.test('a feed can begin some rows before the end of the log, and returns a position', async (t) => {
   const since = await now();
   for (const id of ['a', 'b', 'c']) await write('POST', '/api/looked', { id });
-  await until(async () => (await get(`/events?since=${since}`)).body.events.length >= 3, 'all told');
+  await until(async () => (await get(`/events?since=${since}`)).body.events.length >= 3, 'all arrived');
   const ids = async (query: string) =>
     (await get(`/events?types=looked.*&${query}`)).body.events.map((one: { documentId: string }) => one.documentId);
   t.same(await ids('last=2'), ['b', 'c']);
@@ -115,9 +118,9 @@ t.test('a first look begins some rows before the end of the log, and says what a
   t.match((await get('/events?since=0')).body.hint, /such as 1-1042/);
 });
 
-t.test('what the database tells no changes of is refused, and not answered by silence', async (t) => {
+t.test('a collection without change events is rejected instead of staying silent', async (t) => {
   await write('POST', '/api/source', { id: 'a' });
-  const { data } = parts.mongo;
+  const { data } = services.mongo;
   await data.createCollection('derived', { viewOn: 'source', pipeline: [] });
   await data.createCollection('measured', { timeseries: { timeField: 't' } });
   await data.createCollection('round', { capped: true, size: 4096 });
@@ -128,24 +131,24 @@ t.test('what the database tells no changes of is refused, and not answered by si
     }
   }
   await data.collection('round').insertOne({ n: 1 });
-  t.equal((await get(`/api/round/_changes?since=${since}&wait=30`)).body.changes.length, 1, 'a capped one is told');
+  t.equal((await get(`/api/round/_changes?since=${since}&wait=30`)).body.changes.length, 1, 'a capped one is followed');
 });
 
-t.test('a list carries the position from which nothing is missed', async (t) => {
+t.test('a list returns the position from which nothing is missed', async (t) => {
   await write('POST', '/api/listed', { id: '1' });
   const before = await get('/api/listed');
   await write('POST', '/api/listed', { id: '2' });
-  const told: string[] = [];
+  const reported: string[] = [];
   let since = before.headers['millrace-position'];
-  while (!told.includes('2')) {
+  while (!reported.includes('2')) {
     const { body } = await get(`/api/listed/_changes?since=${since}&wait=30`);
-    told.push(...body.changes.map((one: { documentId: string }) => one.documentId));
+    reported.push(...body.changes.map((one: { documentId: string }) => one.documentId));
     since = body.position;
   }
-  t.ok(told.length <= 2);
+  t.ok(reported.length <= 2);
 });
 
-t.test('a position that cannot be used is refused, with the current one', async (t) => {
+t.test('an unusable position is rejected, with the current one', async (t) => {
   const current = await now();
   const [epoch, number] = current.split('-').map(Number);
   const refused = async (since: string, status: number, code: string) => {
@@ -171,22 +174,22 @@ t.test('a position that cannot be used is refused, with the current one', async 
   ])
     t.equal((await get(`/events?${query}`)).body.code, 'invalid-parameter', query);
   t.equal((await get('/events?foo=1')).body.code, 'unknown-parameter');
-  t.equal((await get('/api/_users/_changes')).body.code, 'invalid-name');
-  await parts.events.log.raiseFloor(Number(number));
+  t.equal((await get('/api/_users/_changes')).body.code, 'invalid-collection-name');
+  await services.events.log.raiseFloor(Number(number));
   await refused('1-1', 410, 'position-expired');
   t.equal((await get(`/events?since=${current}`)).status, 200);
 });
 
-t.test('a document too large for a row is told as it is now', async (t) => {
+t.test('an event of a document too large for a row has the current document', async (t) => {
   const since = await now();
   const text = 'x'.repeat(13 * 1024 * 1024);
-  await parts.mongo.data.collection<{ _id: string; text: string }>('large').insertOne({ _id: 'l', text });
+  await services.mongo.data.collection<{ _id: string; text: string }>('large').insertOne({ _id: 'l', text });
   const { body } = await get(`/api/large/_changes?since=${since}&wait=30`);
   t.equal(body.changes[0].documentId, 'l');
   t.equal(body.changes[0].data.text.length, text.length);
 });
 
-t.test('a collection that another one takes the place of is told so', async (t) => {
+t.test('a collection that is the target of a rename gets an event', async (t) => {
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   await write('POST', '/api/board', { id: 'old' });
   await write('POST', '/api/draft', { id: 'new' });
@@ -195,7 +198,7 @@ t.test('a collection that another one takes the place of is told so', async (t) 
   socket.send({ type: 'subscribe', id: 'board', events: ['board.*'] });
   socket.send({ type: 'subscribe', id: 'other', events: ['board.created', 'other.*'] });
   for (const id of ['board', 'other']) await socket.frame({ type: 'live', id });
-  await parts.mongo.data.renameCollection('draft', 'board', { dropTarget: true });
+  await services.mongo.data.renameCollection('draft', 'board', { dropTarget: true });
   await write('POST', '/api/other', { id: 'x' });
   const renamed = { type: 'draft.renamed', collection: 'draft', data: { to: 'board' } };
   const { body } = await get(`/api/board/_changes?since=${since}&wait=30`);
@@ -206,30 +209,30 @@ t.test('a collection that another one takes the place of is told so', async (t) 
     t.match((await get(`/events?since=${since}&types=${types}`)).body.events.at(-1), renamed, types);
 });
 
-t.test('a page of large events ends early, and goes on from there', async (t) => {
+t.test('a page of large events ends early, and the next one continues', async (t) => {
   const since = await now();
   const text = 'x'.repeat(1024 * 1024);
-  const many = parts.mongo.data.collection<{ _id: string; text: string }>('heavy');
+  const many = services.mongo.data.collection<{ _id: string; text: string }>('heavy');
   const ids = Array.from({ length: 40 }, (_, n) => `h${n}`);
   for (const _id of ids) await many.insertOne({ _id, text });
-  const told: string[] = [];
+  const reported: string[] = [];
   let pages = 0;
-  for (let position = since; told.length < ids.length; pages += 1) {
+  for (let position = since; reported.length < ids.length; pages += 1) {
     const { body } = await get(`/api/heavy/_changes?since=${position}&wait=30&limit=1000`);
     t.ok(body.changes.length <= 17, `${body.changes.length} events of 1 MiB`);
-    told.push(...body.changes.map((one: { documentId: string }) => one.documentId));
+    reported.push(...body.changes.map((one: { documentId: string }) => one.documentId));
     position = body.position;
   }
-  t.same(told, ids);
+  t.same(reported, ids);
   t.ok(pages >= 3);
 });
 
-t.test('an operator sees how the log is doing', async (t) => {
-  const held = async () => (await get('/admin/state')).body.events.recorder.holder !== null;
+t.test('an operator can read the state of the log', async (t) => {
+  const held = async () => (await get('/admin/status')).body.events.recorder.holder !== null;
   await until(held, 'the lease is held');
-  const { body } = await get('/admin/state');
+  const { body } = await get('/admin/status');
   t.match(body.events, {
-    recorder: { status: 'recording', fault: null, holder: String, term: Number },
+    recorder: { status: 'recording', error: null, holder: String, term: Number },
     log: { newest: /^1-\d+$/, rows: Number },
     tail: { behind: Number, following: true },
     oplogSeconds: Number,
@@ -249,21 +252,21 @@ t.test('an operator sees how the log is doing', async (t) => {
   });
 });
 
-t.test('a stranger in production learns that it is ready, and nothing else', async (t) => {
+t.test('an unauthenticated client in production can see that the server is ready, and nothing else', async (t) => {
   const { app } = await buildTestApp(t, { MILLRACE_MODE: 'production' });
   t.equal((await app.inject('/readyz')).body, '{"status":"ready"}');
-  t.equal((await app.inject('/admin/state')).statusCode, 401);
+  t.equal((await app.inject('/admin/status')).statusCode, 401);
 });
 
-t.test('what is written as the first thing of all is an event', async (t) => {
+t.test('the very first write is an event', async (t) => {
   for (let round = 0; round < 5; round += 1) {
     const { app } = await buildTestApp(t);
-    const answer = await app.inject({ method: 'POST', url: '/api/first', payload: { id: 'a' } });
-    t.equal(answer.statusCode, 201);
-    const told = async () => {
+    const response = await app.inject({ method: 'POST', url: '/api/first', payload: { id: 'a' } });
+    t.equal(response.statusCode, 201);
+    const reported = async () => {
       const { events } = (await app.inject('/events?since=1-1')).json();
       return events?.some((one: { type: string }) => one.type === 'first.created');
     };
-    await until(told, 'told');
+    await until(reported, 'told');
   }
 });

@@ -1,43 +1,43 @@
 /**
  * Changes near and above 16 MB, where a whole reply of the stream fails: on a server without the split stage by the
- * fallback, on one with it by joined fragments. Nothing is lost either way, and what lies around it keeps its states.
+ * fallback, on one with it by joined fragments. Nothing is lost either way, and neighboring changes keep their states.
  */
 import { BSON } from 'mongodb';
 import t from 'tap';
 import { testReplicaSet } from '../helpers/database/replica-set.ts';
-import { eventWorld } from '../helpers/events/event-world.ts';
+import { eventFixture } from '../helpers/events/event-fixture.ts';
 import { until } from '../helpers/until.ts';
 
-const text = (mebibytes: number, letter: string) => letter.repeat(mebibytes * 1024 * 1024);
+const text = (mebibytes: number, email: string) => email.repeat(mebibytes * 1024 * 1024);
 
 for (const newer of [false, true]) {
   t.test(newer ? 'with the split stage (6.0.27)' : 'by fallback (6.0.5)', async (t) => {
     const set = await testReplicaSet(t, { newer });
-    const world = await eventWorld(t, set.url);
-    await world.mongo.data.createCollection('things', { changeStreamPreAndPostImages: { enabled: true } });
-    const node = await world.node();
-    const things = world.mongo.data.collection<{ _id: number; text?: string; more?: string }>('things');
+    const fixture = await eventFixture(t, set.url);
+    await fixture.mongo.data.createCollection('things', { changeStreamPreAndPostImages: { enabled: true } });
+    const node = await fixture.node();
+    const things = fixture.mongo.data.collection<{ _id: number; text?: string; more?: string }>('things');
 
     await things.insertOne({ _id: 1, text: text(9, 'a') });
     await things.insertOne({ _id: 2, text: 'small' });
     // States before and after together are above 16 MB, and so is the whole entry.
     await things.updateOne({ _id: 1 }, { $set: { text: text(9, 'b') } });
     await things.updateOne({ _id: 2 }, { $set: { text: 'still small' } });
-    // A single state that fits into a reply but not into a row beside its own log.
+    // A single state that fits into a reply but not into a row together with its log fields.
     await things.insertOne({ _id: 3, text: text(13, 'c') });
     await things.insertOne({ _id: 4, text: 'small' });
     await things.deleteOne({ _id: 1 });
     await things.updateOne({ _id: 3 }, { $set: { text: text(13, 'd') } });
     await things.insertOne({ _id: 5 });
-    const told = () => node.rows.filter((row) => row.collection === 'things' && row.key !== null);
+    const reported = () => node.rows.filter((row) => row.collection === 'things' && row.key !== null);
     await until(
-      () => told().some((row) => row.operation === 'insert' && keyOf(row.key) === 5),
-      'the last one is told',
+      () => reported().some((row) => row.operation === 'insert' && keyOf(row.key) === 5),
+      'the last one is recorded',
       60_000,
     );
 
     t.same(
-      told().map((row) => [row.operation, keyOf(row.key), row.big]),
+      reported().map((row) => [row.operation, keyOf(row.key), row.big]),
       [
         ['insert', 1, false],
         ['insert', 2, false],
@@ -50,7 +50,7 @@ for (const newer of [false, true]) {
         ['insert', 5, false],
       ],
     );
-    const small = told()[3];
+    const small = reported()[3];
     t.same(
       BSON.deserialize(small?.before ?? Buffer.of()),
       { _id: 2, text: 'small' },

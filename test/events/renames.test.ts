@@ -1,6 +1,6 @@
 /**
- * Collections that take other names: whoever may read one of the two hears of it, and never the name of one that it may
- * not read: not by what is told, and not by asking for it.
+ * Renamed collections: a reader of one of the two names gets the event, and never the name that it must not read:
+ * neither in events, nor by probing for it.
  */
 import t from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
@@ -9,17 +9,17 @@ import { withPolicies } from '../helpers/policies.ts';
 import { key, owner, speakingAs, user } from '../helpers/principals.ts';
 import { until } from '../helpers/until.ts';
 
-t.test('renamed collections under policies', async (t) => {
-  const { app, parts } = await buildTestApp(t);
-  const as = speakingAs(parts);
+t.test('renames of collections under policies', async (t) => {
+  const { app, services } = await buildTestApp(t);
+  const as = speakingAs(services);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   const reads = (name: string, role: string) => ({
-    collections: [name],
+    resources: [name],
     actions: ['read'],
     principals: { roles: [role] },
   });
-  withPolicies(parts, [reads('draft', 'drafts'), reads('board', 'boards'), reads('marker', 'all')]);
-  const data = parts.mongo.data;
+  withPolicies(services, [reads('draft', 'drafts'), reads('board', 'boards'), reads('marker', 'all')]);
+  const data = services.mongo.data;
   await data.collection('draft').insertOne({ n: 1 });
   await data.collection('board').insertOne({ n: 2 });
 
@@ -42,16 +42,16 @@ t.test('renamed collections under policies', async (t) => {
   const sockets = new Map(
     await Promise.all([...readers.keys()].map(async (name) => [name, await socketOf(name, ['*'])] as const)),
   );
-  // What is not to be known is not to be found out by asking for types with it either.
+  // A hidden name cannot be found out by requesting types with it either.
   const guessing = await socketOf('drafts', ['boa*', 'marker.*']);
   const guessingBack = await socketOf('boards', ['dra*', 'marker.*']);
 
   await data.renameCollection('draft', 'board', { dropTarget: true });
   await data.collection<{ _id: string }>('marker').insertOne({ _id: 'end' });
   const end = async (address: string, headers: Record<string, string>) => {
-    const told = async () => (await get(address, headers)).events;
-    await until(async () => (await told()).some((event: Event) => event.collection === 'marker'), 'the end');
-    return (await told()).filter((event: Event) => event.type.endsWith('.renamed'));
+    const reported = async () => (await get(address, headers)).events;
+    await until(async () => (await reported()).some((event: Event) => event.collection === 'marker'), 'the end');
+    return (await reported()).filter((event: Event) => event.type.endsWith('.renamed'));
   };
   interface Event {
     readonly type: string;
@@ -64,26 +64,26 @@ t.test('renamed collections under policies', async (t) => {
     boards: ['board.renamed', 'board', 'board'],
     'drafts,boards': ['draft.renamed', 'draft', 'board'],
   };
-  for (const [name, told] of Object.entries(expected)) {
+  for (const [name, reported] of Object.entries(expected)) {
     const roles = readers.get(name) ?? [];
     const socket = sockets.get(name);
     await socket?.frame(({ type, event }) => type === 'event' && (event as Event).collection === 'marker');
     const renames = socket?.of('e').flatMap(({ type, event }) => (type === 'event' ? [event as Event] : []));
-    t.strictSame(renames?.filter(({ type }) => type.endsWith('.renamed')).map(short), [told], `${name}: live`);
+    t.strictSame(renames?.filter(({ type }) => type.endsWith('.renamed')).map(short), [reported], `${name}: live`);
     const feed = await end(`/events?since=${since}`, as(key(`k-${name}`, { roles })));
-    t.strictSame(feed.map(short), [told], `${name}: GET /events`);
+    t.strictSame(feed.map(short), [reported], `${name}: GET /events`);
     for (const collection of name.split(',').map((role) => role.slice(0, -1))) {
       const { changes } = await get(`/api/${collection}/_changes?since=${since}`, as(user('u', roles)));
       const renames = changes.filter(({ type }: Event) => type.endsWith('.renamed'));
-      t.strictSame(renames.map(short), [told], `${name}: _changes of ${collection}`);
+      t.strictSame(renames.map(short), [reported], `${name}: _changes of ${collection}`);
     }
   }
   for (const socket of [guessing, guessingBack]) {
     await socket.frame(({ type, event }) => type === 'event' && (event as Event).collection === 'marker');
     t.equal(JSON.stringify(socket.frames).includes('renamed'), false, 'a pattern does not say whether it fits');
   }
-  const asked = await get(`/events?since=${since}&types=boa*`, as(key('k', { roles: ['drafts'] })));
-  t.equal(asked.code, 'forbidden', 'there is nothing that it may read of such a name');
+  const requested = await get(`/events?since=${since}&types=boa*`, as(key('k', { roles: ['drafts'] })));
+  t.equal(requested.code, 'forbidden', 'there is nothing that it may read of such a name');
   t.strictSame((await get(`/events?since=${since}&types=*.renamed`, boss)).events.map(short), [
     expected['drafts,boards'],
   ]);

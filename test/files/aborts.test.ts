@@ -1,7 +1,7 @@
 /**
- * Uploads that end badly at random points: the client goes, the limit cuts, the store fails, the program is killed.
- * After the sweep every document has its bytes and all bytes have a document. The short profile is for every run;
- * `MILLRACE_LONG=1` takes 50 aborts on each store.
+ * Uploads that end badly at random points: a disconnect, the size limit, a failing store, a killed process. After orphan cleanup
+ * every document has its bytes and all bytes have a document. The short profile is for every run; `MILLRACE_LONG=1` runs 50
+ * aborts on each store.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { ListMultipartUploadsCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
@@ -25,25 +25,25 @@ const MAX_BYTES = 12_000_000;
 
 t.setTimeout(LONG ? 1_200_000 : 180_000);
 t.comment(`seed ${SEED}`);
-// Starts of programs and breaks of a store wait more than they compute.
+// Process starts and store failures wait more than they compute.
 t.jobs = 2;
 
 interface Place {
   readonly url: string;
   readonly database: string;
   readonly settings: Record<string, string>;
-  /** Makes the store fail until the answer is called. */
+  /** Makes the store fail until the returned function is called. */
   readonly breakStore: () => Promise<() => Promise<void>>;
-  /** The keys of everything that lies in the store, finished or not. */
+  /** The keys of everything in the store, finished or not. */
   readonly keys: () => Promise<string[]>;
 }
 
-t.test('GridFS', async (t) => {
+t.test('Aborted uploads leave no orphans in GridFS.', async (t) => {
   const { url, database } = await testMongo(t);
   const client = await new MongoClient(url).connect();
   t.teardown(() => client.close());
   const db = client.db(`${database}_files`);
-  await trial(t, {
+  await simulation(t, {
     url,
     database,
     settings: {},
@@ -57,7 +57,7 @@ t.test('GridFS', async (t) => {
 });
 
 const why = whyNoS3('s3proxy');
-t.test('S3', why === undefined ? {} : { skip: why }, async (t) => {
+t.test('Aborted uploads leave no orphans in S3.', why === undefined ? {} : { skip: why }, async (t) => {
   const { url, database } = await testMongo(t);
   const server = await testS3(t, 's3proxy');
   const line = await breakable(t, Number(new URL(server.endpoint ?? '').port));
@@ -67,16 +67,16 @@ t.test('S3', why === undefined ? {} : { skip: why }, async (t) => {
     AWS_ACCESS_KEY_ID: server.credentials?.accessKeyId ?? '',
     AWS_SECRET_ACCESS_KEY: server.credentials?.secretAccessKey ?? '',
   };
-  // Not the address of the store: programs that the other trial starts would use it too.
+  // Not the URL of the store: processes that the other test starts would use it too.
   Object.assign(process.env, credentials);
-  const settings = { ...credentials, MILLRACE_FILES: `s3://files/here?endpoint=http://127.0.0.1:${line.port}` };
-  await trial(t, {
+  const settings = { ...credentials, MILLRACE_FILE_STORAGE: `s3://files/here?endpoint=http://127.0.0.1:${line.port}` };
+  await simulation(t, {
     url,
     database,
     settings,
     breakStore: async () => {
       line.cut();
-      return async () => line.mend();
+      return async () => line.fix();
     },
     keys: async () => {
       const Bucket = server.bucket;
@@ -87,7 +87,7 @@ t.test('S3', why === undefined ? {} : { skip: why }, async (t) => {
   });
 });
 
-async function trial(t: Test, place: Place): Promise<void> {
+async function simulation(t: Test, testDatabase: Place): Promise<void> {
   const random = randomFrom(SEED);
   const size = () => Math.floor(random() * MAX_BYTES);
   const acknowledged = new Map<string, { seed: number; size: number; url: string }>();
@@ -95,14 +95,18 @@ async function trial(t: Test, place: Place): Promise<void> {
   let seed = 0;
   const upload = async (base: string, bytes: number, cutAfter?: number) => {
     const wish = { seed: ++seed % 256, size: bytes, ...(cutAfter === undefined ? {} : { cutAfter }) };
-    const answer = await streamUpload(base, wish);
-    if (answer?.status !== 200) aborts++;
-    else acknowledged.set(JSON.parse(answer.body).id, { ...wish, url: JSON.parse(answer.body).url });
-    return answer?.status;
+    const response = await streamUpload(base, wish);
+    if (response?.status !== 200) aborts++;
+    else acknowledged.set(JSON.parse(response.body).id, { ...wish, url: JSON.parse(response.body).url });
+    return response?.status;
   };
 
-  await t.test('clients that go, limits, a store that fails', async (t) => {
-    const { app } = await buildTestApp(t, { ...place.settings, MILLRACE_FILE_BYTES: String(MAX_BYTES) }, place);
+  await t.test('Disconnects, limits and store failures leave no orphans.', async (t) => {
+    const { app } = await buildTestApp(
+      t,
+      { ...testDatabase.settings, MILLRACE_MAX_FILE_BYTES: String(MAX_BYTES) },
+      testDatabase,
+    );
     const base = await app.listen({ port: 0, host: '127.0.0.1' });
     await upload(base, size());
     for (let i = 0; i < CUTS; i++) {
@@ -113,20 +117,20 @@ async function trial(t: Test, place: Place): Promise<void> {
     for (let i = 0; i < FAILURES; i++) {
       const going = upload(base, MAX_BYTES);
       await pause(random() * 100);
-      const mend = await place.breakStore();
+      const fix = await testDatabase.breakStore();
       const status = await going;
-      await mend();
+      await fix();
       t.ok(status === 503 || status === 200 || status === undefined, `the store failed: ${status}`);
     }
     await upload(base, size());
   });
 
-  await t.test('kill -9', async (t) => {
+  await t.test('Uploads of killed processes leave no orphans.', async (t) => {
     for (let i = 0; i < KILLS; i++) {
       const program = await startProgram(t, {
-        ...place.settings,
-        MONGODB_URL: place.url,
-        MILLRACE_DB: place.database,
+        ...testDatabase.settings,
+        MONGODB_URL: testDatabase.url,
+        MILLRACE_DB: testDatabase.database,
       });
       const going = Array.from({ length: UPLOADS_PER_KILL }, () => upload(program.url, size()));
       await pause(random() * 600);
@@ -135,16 +139,16 @@ async function trial(t: Test, place: Place): Promise<void> {
     }
   });
 
-  await t.test('after the sweep nothing is alone', async (t) => {
-    const client = await new MongoClient(place.url).connect();
+  await t.test('After orphan cleanup every document has its bytes and all bytes have a document.', async (t) => {
+    const client = await new MongoClient(testDatabase.url).connect();
     t.teardown(() => client.close());
-    const marks = client.db(`${place.database}_log`).collection('uploads');
+    const marks = client.db(`${testDatabase.database}_log`).collection('uploads');
     t.comment(`${aborts} aborts, ${acknowledged.size} files, ${await marks.countDocuments()} marks left`);
     await marks.updateMany({}, { $set: { until: new Date(0) } });
-    const { app, parts } = await buildTestApp(t, place.settings, place);
+    const { app, services } = await buildTestApp(t, testDatabase.settings, testDatabase);
     while ((await marks.countDocuments({ cleaned: false })) > 0) await pause(20);
-    const documents = (await parts.mongo.data.collection('_files').distinct('_id')).map(String);
-    t.same((await place.keys()).sort(), documents.sort(), 'every document has bytes, all bytes have a document');
+    const documents = (await services.mongo.data.collection('_files').distinct('_id')).map(String);
+    t.same((await testDatabase.keys()).sort(), documents.sort(), 'every document has bytes, all bytes have a document');
     const base = await app.listen({ port: 0, host: '127.0.0.1' });
     for (const [id, { seed, size, url }] of acknowledged) {
       const { sha256 } = await streamDownload(new URL(new URL(url).pathname, base).href);
@@ -154,7 +158,7 @@ async function trial(t: Test, place: Place): Promise<void> {
   });
 }
 
-/** Lets GridFS take two chunks of a file and refuse the third. */
+/** Lets GridFS accept two chunks of a file and reject the third. */
 async function refuseChunks(db: Db): Promise<() => Promise<void>> {
   await db.command({ collMod: 'files.chunks', validator: { n: { $lt: 2 } } });
   return async () => {
@@ -162,7 +166,7 @@ async function refuseChunks(db: Db): Promise<() => Promise<void>> {
   };
 }
 
-/** Numbers from 0 to 1 that depend on the seed alone (mulberry32). */
+/** Numbers from 0 to 1 determined by the seed alone (mulberry32). */
 function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {

@@ -1,4 +1,4 @@
-/** Files in a real Chromium: what is to be seen is seen, and nothing stored here ever runs as a page of this origin. */
+/** Files in a real Chromium: images and text are shown, and no stored file ever runs as a page of this origin. */
 import type { BrowserContext } from 'playwright-core';
 import t from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
@@ -58,7 +58,7 @@ const AS_IMAGE = `(src) => new Promise((resolve) => {
 t.setTimeout(180_000);
 
 const why = whyNoBrowser();
-t.test('in Chromium', why === undefined ? {} : { skip: why }, async (t) => {
+t.test('Chromium runs no stored file as a page.', why === undefined ? {} : { skip: why }, async (t) => {
   t.setTimeout(180_000);
   const { app } = await buildTestApp(t);
   const base = await app.listen({ port: 0, host: '127.0.0.1' });
@@ -67,8 +67,8 @@ t.test('in Chromium', why === undefined ? {} : { skip: why }, async (t) => {
 
   const put = async (part: FilePart): Promise<string> => {
     const { send, headers } = await multipart(part);
-    const answer = await fetch(`${base}/files`, { method: 'POST', body: new Uint8Array(send), headers });
-    const { url }: { url: string } = JSON.parse(await answer.text());
+    const response = await fetch(`${base}/files`, { method: 'POST', body: new Uint8Array(send), headers });
+    const { url }: { url: string } = JSON.parse(await response.text());
     return url;
   };
   /** Runs code in a page that shows `at`. */
@@ -91,16 +91,16 @@ t.test('in Chromium', why === undefined ? {} : { skip: why }, async (t) => {
   }
 
   for (const [name, part] of SHOWN) {
-    t.test(`${name} is no page and no script`, async (t) => {
+    t.test(`${name} is neither a page nor a script`, async (t) => {
       const url = await put(part);
-      // A browser without a viewer for PDF keeps such a file.
+      // A browser without a PDF viewer downloads such a file.
       const isShown = part.type !== 'application/pdf' || (await on(elsewhere, SHOWS_PDF));
       t.equal(await opened(context, url), isShown ? 'quiet' : 'downloaded');
       t.equal(await on(elsewhere, AS_SCRIPT, url), 'refused');
     });
   }
 
-  t.test('pictures are seen on pages of any origin, svg too', async (t) => {
+  t.test('Pages of any origin show stored images, including SVG.', async (t) => {
     const png = await put({ name: 'a.png', type: 'image/png', bytes: PNG });
     const svg = await put({ name: 'a.svg', type: 'image/svg+xml', bytes: SVG });
     t.same(await on(elsewhere, AS_IMAGE, png), [2, 3]);
@@ -108,13 +108,13 @@ t.test('in Chromium', why === undefined ? {} : { skip: why }, async (t) => {
     t.same(await on(png, '() => [document.images[0].naturalWidth, self.origin]'), [2, 'null'], 'opened, in a sandbox');
   });
 
-  t.test('text is seen as it is', async (t) => {
+  t.test('Text is shown unchanged.', async (t) => {
     const url = await put({ name: 'a.txt', bytes: 'Grüße, 世界 <b>' });
     t.equal(await on(url, '() => document.body.innerText'), 'Grüße, 世界 <b>');
   });
 });
 
-/** Opens an address as a page: `downloaded`, or whether the script in it `ran` or all stayed `quiet`. */
+/** Opens a URL as a page: `downloaded`, or whether the script in it `ran` or all stayed `quiet`. */
 async function opened(context: BrowserContext, url: string): Promise<string> {
   const page = await context.newPage();
   const download = page.waitForEvent('download', { timeout: 0 }).then(

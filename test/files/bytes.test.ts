@@ -1,11 +1,11 @@
-/** The bytes of files over HTTP: headers, ranges, conditions, for whole and empty files and for those shown in place. */
+/** The bytes of files over HTTP: headers, ranges, conditions, for whole and empty files and for those shown inline. */
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
 import { sha256, uploadOne } from '../helpers/files/upload.ts';
 import { runScenarios } from '../helpers/scenario.ts';
 
-const { app, parts } = await buildTestApp(t);
+const { app, services } = await buildTestApp(t);
 const BYTES = randomBytes(2_500_000);
 const file = await uploadOne(app, { name: 'movie.bin', type: 'application/x-thing', bytes: BYTES });
 const path = new URL(file.url).pathname;
@@ -18,10 +18,10 @@ const part = (from: number, to: number) => ({
   'content-length': String(to - from + 1),
 });
 
-t.test('the whole', async (t) => {
-  const answer = await app.inject(path);
-  t.ok(answer.rawPayload.equals(BYTES), 'byte for byte');
-  t.match(answer.headers, {
+t.test('A request without a range gets the whole file.', async (t) => {
+  const response = await app.inject(path);
+  t.ok(response.rawPayload.equals(BYTES), 'byte for byte');
+  t.match(response.headers, {
     'content-type': 'application/x-thing',
     'content-length': '2500000',
     etag,
@@ -131,16 +131,16 @@ await runScenarios(t, app, [
   },
 ]);
 
-t.test('pages of another origin that may ask see where a range stands', async (t) => {
+t.test('Pages of an allowed origin can read Content-Range.', async (t) => {
   const headers = { origin: 'http://localhost:5173', ...range('bytes=0-1') };
-  const answer = await app.inject({ url: path, headers });
-  const exposed = String(answer.headers['access-control-expose-headers']).toLowerCase().split(', ');
+  const response = await app.inject({ url: path, headers });
+  const exposed = String(response.headers['access-control-expose-headers']).toLowerCase().split(', ');
   for (const name of ['accept-ranges', 'content-range', 'content-disposition', 'etag']) {
-    t.ok(name in answer.headers && exposed.includes(name), name);
+    t.ok(name in response.headers && exposed.includes(name), name);
   }
 });
 
-t.test('any range is the bytes that stand there', async (t) => {
+t.test('Any range returns exactly its bytes.', async (t) => {
   const seed = Number(process.env['MILLRACE_SEED'] ?? 7);
   t.comment(`seed ${seed}`);
   for (let i = 0; i < 30; i++) {
@@ -151,7 +151,7 @@ t.test('any range is the bytes that stand there', async (t) => {
   }
 });
 
-t.test('an empty file', async (t) => {
+t.test('An empty file is served without ranges.', async (t) => {
   const empty = await uploadOne(app, { name: 'e.txt', bytes: '' });
   const url = new URL(empty.url).pathname;
   await runScenarios(t, app, [
@@ -161,7 +161,7 @@ t.test('an empty file', async (t) => {
   ]);
 });
 
-t.test('what browsers show in place, and what they download', async (t) => {
+t.test('what browsers show inline, and what they download', async (t) => {
   const rows = [
     ['a.png', 'image/png', '\x89PNG\r\n\x1a\n', 'inline', 'image/png'],
     ['a.txt', 'text/plain', 'hello', 'inline', 'text/plain; charset=utf-8'],
@@ -183,7 +183,7 @@ t.test('what browsers show in place, and what they download', async (t) => {
   }
 });
 
-t.test('a stranger to ASCII keeps its name', async (t) => {
+t.test('A non-ASCII name is preserved.', async (t) => {
   const { url } = await uploadOne(app, { name: 'Привет, мир.txt' });
   t.match(url, /\/%D0%9F.*%2C%20.*\.txt$/);
   const { headers, statusCode } = await app.inject(new URL(url).pathname);
@@ -194,9 +194,9 @@ t.test('a stranger to ASCII keeps its name', async (t) => {
   );
 });
 
-t.test('bytes that are missing are an error of the store, not an empty file', async (t) => {
+t.test('Missing bytes are an error of the store, not an empty file.', async (t) => {
   const lost = await uploadOne(app, { name: 'lost.txt' });
-  await parts.mongo.files.collection('files.files').deleteOne({ filename: lost.id });
+  await services.mongo.files.collection('files.files').deleteOne({ filename: lost.id });
   await runScenarios(t, app, [
     { name: 'said so', request: `GET ${new URL(lost.url).pathname}`, status: 503, code: 'file-store-unavailable' },
   ]);

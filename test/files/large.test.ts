@@ -1,6 +1,6 @@
 /**
- * Memory stays flat whatever passes through: one large file up and down, many at once. The short profile is for every
- * run; `MILLRACE_LONG=1` takes 1 GiB and 20 times 50 MB on every store there is.
+ * Memory stays flat for any traffic: one large file up and down, many at once. The short profile is for every run;
+ * `MILLRACE_LONG=1` uses 1 GiB and 20 times 50 MB on every available store.
  */
 import t, { type Test } from 'tap';
 import { S3_KINDS, testS3, whyNoS3 } from '../helpers/files/s3.ts';
@@ -11,29 +11,29 @@ import { type Program, startProgram } from '../helpers/programs/program.ts';
 const LONG = process.env['MILLRACE_LONG'] === '1';
 const MIB = 1_048_576;
 const LARGE = LONG ? 1_024 * MIB : 192 * MIB;
-/** V8 lets up to 64 MB of buffers that nobody needs any more come together before it looks for them. */
+/** V8 lets up to 64 MB of unreferenced buffers accumulate before it collects them. */
 const FLAT = LONG ? 64 * MIB : 96 * MIB;
 const MANY = LONG ? 20 : 3;
 const EACH = 50_000_000;
 const FLAT_MANY = LONG ? 250_000_000 : 100_000_000;
 
 t.setTimeout(LONG ? 1_800_000 : 480_000);
-if (process.platform !== 'linux') t.bailout('Memory is read from /proc, which is not here');
+if (process.platform !== 'linux') t.bailout('Memory is read from /proc, which is absent');
 
-t.test('on GridFS', async (t) => {
+t.test('Memory stays flat on GridFS.', async (t) => {
   const { url, database } = await testMongo(t);
   await measure(t, await startProgram(t, { MONGODB_URL: url, MILLRACE_DB: database }));
 });
 
 for (const kind of S3_KINDS) {
   const why = whyNoS3(kind) ?? (LONG || kind === 's3proxy' ? undefined : 'only with MILLRACE_LONG=1');
-  t.test(`on ${kind}`, why === undefined ? {} : { skip: why }, async (t) => {
+  t.test(`Memory stays flat on ${kind}.`, why === undefined ? {} : { skip: why }, async (t) => {
     const { url, database } = await testMongo(t);
     const { bucket, endpoint, credentials } = await testS3(t, kind);
     const program = await startProgram(t, {
       MONGODB_URL: url,
       MILLRACE_DB: database,
-      MILLRACE_FILES: `s3://${bucket}?endpoint=${endpoint}`,
+      MILLRACE_FILE_STORAGE: `s3://${bucket}?endpoint=${endpoint}`,
       AWS_ACCESS_KEY_ID: credentials?.accessKeyId ?? '',
       AWS_SECRET_ACCESS_KEY: credentials?.secretAccessKey ?? '',
     });
@@ -43,11 +43,11 @@ for (const kind of S3_KINDS) {
 
 async function measure(t: Test, program: Program): Promise<void> {
   const up = async (seed: number, size: number) => {
-    const answer = await streamUpload(program.url, { seed, size });
-    if (answer?.status !== 200) throw new Error(`Upload: ${answer?.status} ${answer?.body}`);
-    return JSON.parse(answer.body);
+    const response = await streamUpload(program.url, { seed, size });
+    if (response?.status !== 200) throw new Error(`Upload: ${response?.status} ${response?.body}`);
+    return JSON.parse(response.body);
   };
-  // Warm, so that compiled code, and the buffers that wait for the collector at this pace, do not count as growth.
+  // Warm up, so that compiled code and uncollected buffers at this rate do not count as growth.
   for (let i = 0; i < 3; i++) await streamDownload((await up(i, 32 * MIB)).url);
 
   const peak = watch(program);
@@ -68,7 +68,7 @@ async function measure(t: Test, program: Program): Promise<void> {
   for (const [i, file] of many.entries()) t.equal(file.sha256, sha256Of(20 + i, EACH));
 }
 
-/** Follows the memory of the program; `stop` gives the growth from now to its peak, in bytes. */
+/** Measures the memory of the process; `stop` returns the growth from now to its peak, in bytes. */
 function watch(program: Program): { stop(): number } {
   const before = program.rss();
   let peak = before;

@@ -1,4 +1,4 @@
-/** Lists of files asked in the query language: filters, order, pages, counts, fields, and what may not be asked. */
+/** Lists of files in the query language: filters, order, pages, counts, fields, and rejected queries. */
 import t from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
 import { uploadOne } from '../helpers/files/upload.ts';
@@ -13,51 +13,51 @@ const FILES = [
   ['Ä.txt', 'text/plain', 'dddd', { album: 10 }],
   ['a.txt', 'text/plain', 'eeeee', { album: '2' }],
 ] as const;
-const made: { id: string; name: string; createdAt: string }[] = [];
-for (const [name, type, bytes, custom] of FILES) {
-  made.push(
-    await uploadOne(app, { name, type, bytes: Buffer.from(bytes, 'latin1') }, ['custom', JSON.stringify(custom)]),
+const created: { id: string; name: string; createdAt: string }[] = [];
+for (const [name, type, bytes, metadata] of FILES) {
+  created.push(
+    await uploadOne(app, { name, type, bytes: Buffer.from(bytes, 'latin1') }, ['metadata', JSON.stringify(metadata)]),
   );
 }
 const names = async (query: string): Promise<string[]> => {
-  const answer = await app.inject(`/files?${query}`);
-  if (answer.statusCode !== 200) throw new Error(answer.body);
-  return answer.json().map(({ name }: { name: string }) => name);
+  const response = await app.inject(`/files?${query}`);
+  if (response.statusCode !== 200) throw new Error(response.body);
+  return response.json().map(({ name }: { name: string }) => name);
 };
 
-const ASKED: readonly (readonly [string, readonly string[]])[] = [
+const REQUESTED: readonly (readonly [string, readonly string[]])[] = [
   ['', ['b.txt', 'a.png', 'c.txt', 'Ä.txt', 'a.txt']],
   ['type=image/png', ['a.png']],
   ['type[startsWith]=text/&size[gte]=4', ['Ä.txt', 'a.txt']],
   ['name=a.txt&name=b.txt', ['b.txt', 'a.txt']],
   ['name[endsWith]=.png', ['a.png']],
-  ['custom.album=2', ['a.png', 'a.txt']],
-  ['custom.tags=blue', ['a.png']],
-  ['custom=null', ['c.txt']],
+  ['metadata.album=2', ['a.png', 'a.txt']],
+  ['metadata.tags=blue', ['a.png']],
+  ['metadata=null', ['c.txt']],
   ['filter={"size":{"$in":[1,2]}}', ['b.txt', 'c.txt']],
-  [`id=${made[2]?.id}`, ['c.txt']],
-  [`createdAt[gte]=${made[0]?.createdAt}`, ['b.txt', 'a.png', 'c.txt', 'Ä.txt', 'a.txt']],
+  [`id=${created[2]?.id}`, ['c.txt']],
+  [`createdAt[gte]=${created[0]?.createdAt}`, ['b.txt', 'a.png', 'c.txt', 'Ä.txt', 'a.txt']],
   ['createdAt[gt]=$now', []],
   ['createdBy=null&sort=-size', ['a.png', 'a.txt', 'Ä.txt', 'b.txt', 'c.txt']],
   ['sort=name', ['a.png', 'a.txt', 'b.txt', 'c.txt', 'Ä.txt']],
   ['sort=name&skip=3', ['c.txt', 'Ä.txt']],
   ['limit=0', []],
 ];
-for (const [query, expected] of ASKED) {
+for (const [query, expected] of REQUESTED) {
   t.test(query || 'nothing asked', async (t) => {
     t.same(await names(query.replace('{', '%7B')), expected);
   });
 }
 
-t.test('pages go on where they stopped, both ways', async (t) => {
+t.test('Pages continue where they stopped, in both directions.', async (t) => {
   const seen: string[] = [];
   let next = '/files?sort=-size&limit=2';
   let back = '';
   for (let page = 0; page < 3; page++) {
-    const answer = await app.inject(next);
-    seen.push(...answer.json().map(({ name }: { name: string }) => name));
-    next = /<([^>]*)>; rel="next"/.exec(String(answer.headers['link']))?.[1] ?? '';
-    back = /<([^>]*)>; rel="prev"/.exec(String(answer.headers['link']))?.[1] ?? back;
+    const response = await app.inject(next);
+    seen.push(...response.json().map(({ name }: { name: string }) => name));
+    next = /<([^>]*)>; rel="next"/.exec(String(response.headers['link']))?.[1] ?? '';
+    back = /<([^>]*)>; rel="prev"/.exec(String(response.headers['link']))?.[1] ?? back;
   }
   t.same(seen, ['a.png', 'a.txt', 'Ä.txt', 'b.txt', 'c.txt']);
   t.equal(next, '', 'the last page has no next one');
@@ -86,12 +86,12 @@ await runScenarios(t, app, [
   },
   {
     name: 'fields',
-    request: 'GET /files?name=a.png&fields=name,custom.album',
+    request: 'GET /files?name=a.png&fields=name,metadata.album',
     status: 200,
-    text: `[{"id":"${made[1]?.id}","name":"a.png","custom":{"album":2}}]`,
+    text: `[{"id":"${created[1]?.id}","name":"a.png","metadata":{"album":2}}]`,
   },
   {
-    name: 'fields that are made',
+    name: 'computed fields',
     request: 'GET /files?limit=1&fields=url,-id',
     status: 200,
     expect: [{ id: /^[0-9a-f]{24}$/, url: /^http/ }],
@@ -100,17 +100,17 @@ await runScenarios(t, app, [
     name: 'fields left out',
     request: 'GET /files?name=c.txt&fields=-url,-sha256',
     status: 200,
-    expect: [{ name: 'c.txt', custom: null }],
+    expect: [{ name: 'c.txt', metadata: null }],
   },
   {
-    name: 'a member that files do not have',
+    name: 'a field that files do not have',
     request: 'GET /files?colour=red',
     status: 400,
     code: 'unknown-parameter',
     expect: { hint: /id, name, type/ },
   },
   {
-    name: 'where the bytes lie is not told',
+    name: 'the store of the bytes is not shown',
     request: 'GET /files?store=gridfs',
     status: 400,
     code: 'unknown-parameter',
@@ -123,12 +123,12 @@ await runScenarios(t, app, [
     code: 'unknown-parameter',
   },
   {
-    name: 'who changed it in which request is nobody shown',
+    name: 'actor and request of a change are not shown',
     request: 'GET /files?filter=%7B"$or":[%7B"name":"x"%7D,%7B"_meta.by":null%7D]%7D',
     status: 400,
     code: 'invalid-filter',
   },
-  { name: 'a url cannot be asked for', request: 'GET /files?url=x', status: 400, code: 'unknown-parameter' },
+  { name: 'a url cannot be queried', request: 'GET /files?url=x', status: 400, code: 'unknown-parameter' },
   {
     name: 'files expand nothing',
     request: 'GET /files?expand=createdBy:users',

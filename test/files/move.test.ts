@@ -1,4 +1,4 @@
-/** A switch of stores: both serve what each holds, and `millrace files move` brings all to where new files go. */
+/** A switch of stores: both serve their files, and `millrace files move` moves all to the store for new files. */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { ListObjectsV2Command } from '@aws-sdk/client-s3';
@@ -14,8 +14,8 @@ const why = whyNoS3('s3proxy');
 
 t.setTimeout(180_000);
 
-t.test('from GridFS to S3 and back', why === undefined ? {} : { skip: why }, async (t) => {
-  const place = await testMongo(t);
+t.test('Files move from GridFS to S3 and back.', why === undefined ? {} : { skip: why }, async (t) => {
+  const testDatabase = await testMongo(t);
   const s3 = await testS3(t, 's3proxy');
   const behind = s3Client(s3);
   t.teardown(() => behind.destroy());
@@ -34,22 +34,22 @@ t.test('from GridFS to S3 and back', why === undefined ? {} : { skip: why }, asy
     files.push({ id, url, seed, size });
   };
   const move = (stores: string) =>
-    runMove({ MILLRACE_FILES: stores, MONGODB_URL: place.url, MILLRACE_DB: place.database });
+    runMove({ MILLRACE_FILE_STORAGE: stores, MONGODB_URL: testDatabase.url, MILLRACE_DB: testDatabase.database });
 
-  await t.test('before the switch files lie in GridFS', async (t) => {
-    const { app } = await buildTestApp(t, {}, place);
+  await t.test('Before the switch files are in GridFS.', async (t) => {
+    const { app } = await buildTestApp(t, {}, testDatabase);
     for (const [seed, size] of [0, 1_000, 2_500_000, 6_000_000].entries()) await put(app, seed, size);
   });
 
-  await t.test('after it new ones go to S3, and all are served', async (t) => {
-    const { app, parts } = await buildTestApp(t, { MILLRACE_FILES: bucket }, place);
+  await t.test('After the switch new files are stored in S3, and all are served.', async (t) => {
+    const { app, services } = await buildTestApp(t, { MILLRACE_FILE_STORAGE: bucket }, testDatabase);
     await put(app, 9, 5_500_000);
     t.equal(await objects(), 1);
-    t.match(await countAll(parts), { documents: 5, heads: 4 });
+    t.match(await countAll(services), { documents: 5, heads: 4 });
     await allServed(t, app);
   });
 
-  await t.test('the move brings the old ones there', async (t) => {
+  await t.test('The move copies old files to S3.', async (t) => {
     const { code, output } = await move(bucket);
     t.equal(code, 0, output);
     t.match(output, /4 of 4: 4 moved to s3:files\/kept\/ \(9 MB\)/);
@@ -57,47 +57,51 @@ t.test('from GridFS to S3 and back', why === undefined ? {} : { skip: why }, asy
     t.match((await move(bucket)).output, /Nothing to move/);
   });
 
-  await t.test('the old bytes stay for readers and are then swept; all is served', async (t) => {
-    const { app, parts } = await buildTestApp(t, { MILLRACE_FILES: bucket }, place);
-    t.match(await countAll(parts), { documents: 5, heads: 4, marks: 4 });
-    await allServed(t, app);
-    await parts.mongo.log.collection('uploads').updateMany({}, { $set: { until: new Date(0) } });
-    const again = await buildTestApp(t, { MILLRACE_FILES: bucket }, place);
-    const waiting = { cleaned: false };
-    while ((await parts.mongo.log.collection('uploads').countDocuments(waiting)) > 0) await new Promise(setImmediate);
-    t.match(await countAll(parts), { documents: 5, heads: 0, chunks: 0 });
-    await allServed(t, again.app);
-  });
+  await t.test(
+    'The old bytes remain for running downloads and are then cleaned up; all files are served.',
+    async (t) => {
+      const { app, services } = await buildTestApp(t, { MILLRACE_FILE_STORAGE: bucket }, testDatabase);
+      t.match(await countAll(services), { documents: 5, heads: 4, marks: 4 });
+      await allServed(t, app);
+      await services.mongo.log.collection('uploads').updateMany({}, { $set: { until: new Date(0) } });
+      const again = await buildTestApp(t, { MILLRACE_FILE_STORAGE: bucket }, testDatabase);
+      const waiting = { cleaned: false };
+      while ((await services.mongo.log.collection('uploads').countDocuments(waiting)) > 0)
+        await new Promise(setImmediate);
+      t.match(await countAll(services), { documents: 5, heads: 0, chunks: 0 });
+      await allServed(t, again.app);
+    },
+  );
 
-  await t.test('without its store a file is known but not served', async (t) => {
-    const { app } = await buildTestApp(t, {}, place);
+  await t.test('A file whose store is not configured is listed but not served.', async (t) => {
+    const { app } = await buildTestApp(t, {}, testDatabase);
     t.equal((await app.inject(`/files/${files[0]?.id}`)).statusCode, 200);
-    const answer = await app.inject(new URL(files[1]?.url ?? '').pathname);
-    t.match(answer.json(), { code: 'file-store-unavailable' });
-    t.notMatch(answer.body, /kept/, 'a stranger does not learn where it lies');
-    t.match((await move('gridfs')).output, /s3:files\/kept\/ is not in MILLRACE_FILES/);
+    const response = await app.inject(new URL(files[1]?.url ?? '').pathname);
+    t.match(response.json(), { code: 'file-store-unavailable' });
+    t.notMatch(response.body, /kept/, 'an anonymous client does not learn its store');
+    t.match((await move('gridfs')).output, /s3:files\/kept\/ is not in MILLRACE_FILE_STORAGE/);
   });
 
-  await t.test('and back again', async (t) => {
+  await t.test('Files move back to GridFS.', async (t) => {
     const { code, output } = await move(`gridfs ${bucket}`);
     t.equal(code, 0, output);
-    const { app, parts } = await buildTestApp(t, {}, place);
-    t.match(await countAll(parts), { documents: 5, heads: 5 });
+    const { app, services } = await buildTestApp(t, {}, testDatabase);
+    t.match(await countAll(services), { documents: 5, heads: 5 });
     await allServed(t, app);
   });
 
-  t.test('a store that cannot be used is named', async (t) => {
+  t.test('A store that cannot be used is named.', async (t) => {
     const { code, output } = await move(`s3://${s3.bucket}-none?endpoint=${s3.endpoint}`);
     t.equal(code, 1);
-    t.match(output, /MILLRACE_FILES: the store s3:files-none cannot be used/);
+    t.match(output, /MILLRACE_FILE_STORAGE: the store s3:files-none cannot be used/);
   });
 
   async function allServed(t: Test, app: Parameters<typeof uploadOne>[0]) {
     for (const { url, seed, size } of files) {
-      const answer = await app.inject(new URL(url).pathname);
-      t.equal(answer.statusCode, 200);
-      t.equal(answer.headers['etag'], `"${sha256Of(seed, size)}"`);
-      t.equal(answer.rawPayload.equals(Buffer.concat([...bytesOf(seed, size)])), true, `${size} bytes`);
+      const response = await app.inject(new URL(url).pathname);
+      t.equal(response.statusCode, 200);
+      t.equal(response.headers['etag'], `"${sha256Of(seed, size)}"`);
+      t.equal(response.rawPayload.equals(Buffer.concat([...bytesOf(seed, size)])), true, `${size} bytes`);
     }
   }
 });

@@ -1,14 +1,14 @@
-/** Uploads, resources, lists and deletion over HTTP: a scenario for every row of the contract. */
+/** Uploads, resources, lists and deletion over HTTP: a scenario for every row of the API. */
 import t from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
 import { countAll, handmade, multipart, sha256, uploadOne } from '../helpers/files/upload.ts';
 import { runScenarios } from '../helpers/scenario.ts';
 
-const { app, parts } = await buildTestApp(t, { MILLRACE_FILE_BYTES: '100000' });
+const { app, services } = await buildTestApp(t, { MILLRACE_MAX_FILE_BYTES: '100000' });
 const PNG = Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR', 'latin1');
 const NOTHING = { documents: 0, heads: 0, chunks: 0, marks: 0 };
 
-t.test('before the first upload', async (t) => {
+t.test('Before the first upload there are no files.', async (t) => {
   await runScenarios(t, app, [
     { name: 'the list is empty', request: 'GET /files', status: 200, text: '[]' },
     { name: 'no file has an id', request: 'GET /files/0123456789abcdef01234567', status: 404, code: 'file-not-found' },
@@ -25,10 +25,10 @@ t.test('before the first upload', async (t) => {
   ]);
 });
 
-t.test('one file', async (t) => {
+t.test('One file is uploaded.', async (t) => {
   await runScenarios(t, app, [
     {
-      name: 'is answered with its resource',
+      name: 'returns its resource',
       request: 'POST /files',
       ...(await multipart({ name: 'my pic.png', type: 'image/png', bytes: PNG })),
       status: 200,
@@ -42,22 +42,22 @@ t.test('one file', async (t) => {
         sha256: sha256(PNG),
         createdAt: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/,
         createdBy: null,
-        custom: null,
+        metadata: null,
       },
     },
     {
-      name: 'may have custom JSON before it',
+      name: 'may have metadata JSON before it',
       request: 'POST /files',
-      ...(await multipart(['custom', '{"album":{"id":7},"$tag":[1.5,null,"x"]}'], {})),
+      ...(await multipart(['metadata', '{"album":{"id":7},"$tag":[1.5,null,"x"]}'], {})),
       status: 200,
-      expect: { custom: { album: { id: 7 }, $tag: [1.5, null, 'x'] } },
+      expect: { metadata: { album: { id: 7 }, $tag: [1.5, null, 'x'] } },
     },
     {
-      name: 'may have custom JSON after it',
+      name: 'may have metadata JSON after it',
       request: 'POST /files',
-      ...(await multipart({}, ['custom', '["a"]'])),
+      ...(await multipart({}, ['metadata', '["a"]'])),
       status: 200,
-      expect: { custom: ['a'] },
+      expect: { metadata: ['a'] },
     },
     {
       name: 'may be empty',
@@ -98,10 +98,10 @@ t.test('one file', async (t) => {
   ]);
 });
 
-t.test('several files', async (t) => {
+t.test('Several files are uploaded.', async (t) => {
   await runScenarios(t, app, [
     {
-      name: 'are answered in order',
+      name: 'are returned in order',
       request: 'POST /files/bulk',
       ...(await multipart(
         { field: 'files', name: '1.txt', bytes: 'one' },
@@ -116,18 +116,18 @@ t.test('several files', async (t) => {
       ],
     },
     {
-      name: 'one custom is for all of them',
+      name: 'one metadata is for all of them',
       request: 'POST /files/bulk',
-      ...(await multipart({ field: 'files' }, ['custom', '7'], { field: 'files' })),
+      ...(await multipart({ field: 'files' }, ['metadata', '7'], { field: 'files' })),
       status: 200,
-      expect: [{ custom: 7 }, { custom: 7 }],
+      expect: [{ metadata: 7 }, { metadata: 7 }],
     },
     {
-      name: 'as many customs are one each',
+      name: 'as many metadataFields are one each',
       request: 'POST /files/bulk',
-      ...(await multipart({ field: 'files' }, ['custom', '1'], { field: 'files' }, ['custom', '2'])),
+      ...(await multipart({ field: 'files' }, ['metadata', '1'], { field: 'files' }, ['metadata', '2'])),
       status: 200,
-      expect: [{ custom: 1 }, { custom: 2 }],
+      expect: [{ metadata: 1 }, { metadata: 2 }],
     },
     {
       name: 'twenty are possible, with twelve fields',
@@ -145,8 +145,8 @@ t.test('several files', async (t) => {
   ]);
 });
 
-t.test('resources', async (t) => {
-  const file = await uploadOne(app, { name: 'r.txt' }, ['custom', '{"a":1}']);
+t.test('A file has the same resource in lists, and its URL has the host of the request.', async (t) => {
+  const file = await uploadOne(app, { name: 'r.txt' }, ['metadata', '{"a":1}']);
   await runScenarios(t, app, [
     { name: 'are read by id', request: `GET /files/${file.id}`, status: 200, expect: file },
     { name: 'are in the list', request: 'GET /files', status: 200, expect: [{ id: /./ }] },
@@ -154,15 +154,15 @@ t.test('resources', async (t) => {
   const list = (await app.inject('/files')).json();
   t.strictSame(list.at(-1), file, 'the list has the same resource');
   const other = await app.inject({ url: `/files/${file.id}`, headers: { host: 'localhost:8443' } });
-  t.match(other.json().url, /^http:\/\/localhost:8443\/files\//, 'the url is where the client asked');
+  t.match(other.json().url, /^http:\/\/localhost:8443\/files\//, 'the url has the host of the request');
   const evil = await app.inject({ url: `/files/${file.id}`, headers: { host: 'x"><script>' } });
   t.equal(evil.statusCode, 403);
   t.notMatch(evil.json().url, /script/);
 });
 
-t.test('parameters that are not known', async (t) => {
+t.test('Unknown parameters are rejected.', async (t) => {
   const { id } = await uploadOne(app, { name: 'p.txt' });
-  const before = await countAll(parts);
+  const before = await countAll(services);
   const row = (request: string, more: object = {}) => {
     return { name: request, request: `${request}?force=1`, ...more, status: 400, code: 'unknown-parameter' };
   };
@@ -177,19 +177,19 @@ t.test('parameters that are not known', async (t) => {
       row(`GET /files/${id}`),
       row(`POST /files/${id}/sign`, { send: {} }),
       row(`DELETE /files/${id}`),
-    ].map((scenario) => ({ ...scenario, name: `are refused: ${scenario.name.replace(id, 'id')}` })),
+    ].map((scenario) => ({ ...scenario, name: `are rejected: ${scenario.name.replace(id, 'id')}` })),
   );
-  t.same(await countAll(parts), before, 'nothing was stored or deleted');
+  t.same(await countAll(services), before, 'nothing was stored or deleted');
 });
 
-t.test('a signed address', async (t) => {
+t.test('a signed URL', async (t) => {
   const { id } = await uploadOne(app, { name: 's.txt' });
   const request = `POST /files/${id}/sign`;
   const send = '{"expiresIn":30}';
   const type = (name: string) => ({ 'content-type': name });
   await runScenarios(t, app, [
     {
-      name: 'is not made of a form',
+      name: 'is not created from a form',
       request,
       send,
       headers: type('application/x-www-form-urlencoded'),
@@ -214,7 +214,7 @@ t.test('a signed address', async (t) => {
   t.match(untyped.json(), { status: 400, code: 'body-required' }, 'nor of a body without a type');
 });
 
-t.test('conditions of a deletion', async (t) => {
+t.test('A deletion supports conditions.', async (t) => {
   const { id, url, sha256 } = await uploadOne(app, { name: 'c.txt' });
   const { etag } = (await app.inject({ method: 'HEAD', url: new URL(url).pathname })).headers;
   t.equal(etag, `"${sha256}"`);
@@ -232,30 +232,30 @@ t.test('conditions of a deletion', async (t) => {
       headers: { 'if-match': `"x", W/"${sha256}"`, 'if-modified-since': new Date(Date.now() + 1e6).toUTCString() },
       status: 204,
     },
-    { name: 'any, of a file that is gone', ...refused, headers: { 'if-match': '*' }, expectHeaders: { etag: null } },
+    { name: 'any, of a deleted file', ...refused, headers: { 'if-match': '*' }, expectHeaders: { etag: null } },
   ]);
 });
 
-t.test('deletion', async (t) => {
+t.test('A deleted file is not found.', async (t) => {
   const file = await uploadOne(app, { name: 'gone.txt' });
-  const before = await countAll(parts);
+  const before = await countAll(services);
   await runScenarios(t, app, [
     { name: 'answers 204', request: `DELETE /files/${file.id}`, status: 204, text: '' },
     { name: 'is final', request: `DELETE /files/${file.id}`, status: 404, code: 'file-not-found' },
-    { name: 'the bytes are gone', request: `GET /files/${file.id}/gone.txt`, status: 404, code: 'file-not-found' },
+    { name: 'the bytes are removed', request: `GET /files/${file.id}/gone.txt`, status: 404, code: 'file-not-found' },
   ]);
-  const after = await countAll(parts);
+  const after = await countAll(services);
   t.same(after, { ...before, documents: before.documents - 1, heads: before.heads - 1, chunks: before.chunks - 1 });
   for (const { id } of (await app.inject('/files')).json()) await app.inject({ method: 'DELETE', url: `/files/${id}` });
-  t.same(await countAll(parts), NOTHING, 'when all files are deleted nothing is left of them');
+  t.same(await countAll(services), NOTHING, 'when all files are deleted nothing is left of them');
 });
 
-t.test('the public URL is where resources point to when it is configured', async (t) => {
+t.test('Resources use the configured public URL.', async (t) => {
   const { app } = await buildTestApp(t, { MILLRACE_PUBLIC_URL: 'https://files.example.com' });
   t.match((await uploadOne(app, {})).url, /^https:\/\/files\.example\.com\/files\/[0-9a-f]{24}\/a\.txt$/);
 });
 
-t.test('in production mode nobody reaches files without a policy', async (t) => {
+t.test('In production mode no client accesses files without a policy.', async (t) => {
   const { app } = await buildTestApp(t, { MILLRACE_MODE: 'production' });
   const upload = await multipart({});
   await runScenarios(t, app, [

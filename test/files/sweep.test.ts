@@ -1,4 +1,4 @@
-/** The sweep and the marks it follows: what it takes, what it leaves alone, and that a commit and a sweep exclude each other. */
+/** Orphan cleanup and the upload journal: which entries it processes, and that a commit and a cleanup exclude each other. */
 import { createSecretKey } from 'node:crypto';
 import { Readable } from 'node:stream';
 import t from 'tap';
@@ -6,14 +6,14 @@ import { ANONYMOUS } from '../../src/auth/identity/principal.ts';
 import { openMongo } from '../../src/database/mongo.ts';
 import { Transactions } from '../../src/database/transactions.ts';
 import { openFiles } from '../../src/files/open-files.ts';
-import type { Part } from '../../src/files/upload/intake.ts';
+import type { Part } from '../../src/files/upload/multipart-upload.ts';
 import { Policies } from '../../src/policies/policies.ts';
 import { countAll } from '../helpers/files/upload.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { newKey } from '../suites/file-store.ts';
 
-const place = await testMongo(t);
-const mongo = await openMongo(place);
+const testDatabase = await testMongo(t);
+const mongo = await openMongo(testDatabase);
 const transactions = new Transactions(mongo);
 await transactions.start();
 t.teardown(async () => {
@@ -21,15 +21,16 @@ t.teardown(async () => {
   await mongo.close();
 });
 const marks = mongo.log.collection('uploads');
-const may = <A extends 'create' | 'delete'>(action: A) => new Policies('development').scope(ANONYMOUS, action, 'files');
+const may = <A extends 'create' | 'delete'>(action: A) =>
+  new Policies('development').scope(ANONYMOUS, action, '_files');
 const NEVER = new AbortController().signal;
 
-/** As a process would open them; two of these stand for two processes. */
+/** As a process would open them; two of these simulate two processes. */
 async function open() {
   const settings = { stores: 'gridfs', maxFileBytes: 1e9, queryTimeoutMs: 5_000, listTimeoutMs: 5_000 };
   const key = createSecretKey(Buffer.alloc(32));
   const keys = { signing: key, verifying: [key] };
-  const signing = { cursorKeys: keys, addressKeys: keys };
+  const signing = { cursorKeys: keys, signedUrlKeys: keys };
   const opened = await openFiles({ mongo, transactions }, { ...settings, ...signing }, (error) =>
     t.fail(String(error)),
   );
@@ -41,7 +42,7 @@ const expire = () => marks.updateMany({}, { $set: { until: new Date(0) } });
 const here = await open();
 const elsewhere = await open();
 
-/** An upload that stands still after its first chunk until it is told to end. */
+/** An upload that stalls after its first chunk until it is notified to end. */
 async function standing() {
   const bytes = new Readable({ read: () => undefined });
   bytes.push(Buffer.alloc(1_048_576));
@@ -56,9 +57,9 @@ async function standing() {
   return { done, end: () => bytes.push(null) };
 }
 
-t.test('an upload in progress is safe from the sweep of another process', async (t) => {
+t.test('Orphan cleanup of another process leaves a running upload alone.', async (t) => {
   const upload = await standing();
-  t.equal(await elsewhere.sweep.run(), 0, 'the sweep leaves it alone');
+  t.equal(await elsewhere.orphanCleanup.run(), 0, 'the sweep leaves it alone');
   upload.end();
   const [file] = await upload.done;
   t.match(file, { size: 1_048_576 });
@@ -66,56 +67,64 @@ t.test('an upload in progress is safe from the sweep of another process', async 
   await here.files.remove(may('delete'), String(file?.key), 'req_2');
 });
 
-t.test('an upload whose lease ran out cannot be committed any more', async (t) => {
+t.test('An upload whose lease expired cannot be committed.', async (t) => {
   const upload = await standing();
   await expire();
-  t.equal(await elsewhere.sweep.run(), 1, 'the sweep takes it');
+  t.equal(await elsewhere.orphanCleanup.run(), 1, 'the sweep takes it');
   upload.end();
-  await t.rejects(upload.done, { code: 'upload-expired' });
+  await t.rejects(upload.done, { code: 'upload-timeout' });
   t.match(await countAll({ mongo }), { documents: 0, marks: 1 }, 'its mark stays for a second look');
   await expire();
-  await elsewhere.sweep.run();
-  t.match(await countAll({ mongo }), { documents: 0, heads: 0, chunks: 0, marks: 0 }, 'what landed late is gone too');
+  await elsewhere.orphanCleanup.run();
+  t.match(
+    await countAll({ mongo }),
+    { documents: 0, heads: 0, chunks: 0, marks: 0 },
+    'what arrived late is removed too',
+  );
 });
 
-t.test('bytes of a process that died go, and are looked for twice', async (t) => {
+t.test('Bytes of a crashed process are removed, and searched for twice.', async (t) => {
   const key = newKey();
   await here.marks.condemn('gridfs', key, 0);
   const [store] = here.fileStores;
   await store?.write(key, Readable.from([Buffer.from('x')]), NEVER);
   await expire();
-  t.equal(await elsewhere.sweep.run(), 1);
+  t.equal(await elsewhere.orphanCleanup.run(), 1);
   t.match(await countAll({ mongo }), { heads: 0, chunks: 0, marks: 1 });
-  t.equal(await elsewhere.sweep.run(), 0, 'not at once again');
+  t.equal(await elsewhere.orphanCleanup.run(), 0, 'not at once again');
   await expire();
-  t.equal(await elsewhere.sweep.run(), 1);
+  t.equal(await elsewhere.orphanCleanup.run(), 1);
   t.match(await countAll({ mongo }), { marks: 0 });
 });
 
-t.test('a file whose deletion stopped before it began stays', async (t) => {
+t.test('A file whose deletion stopped before it started is kept.', async (t) => {
   const upload = await standing();
   upload.end();
   const [file] = await upload.done;
   if (file === undefined) throw new Error('There is no file');
   await here.marks.condemn('gridfs', file.key, 0);
   await expire();
-  t.equal(await elsewhere.sweep.run(), 0);
+  t.equal(await elsewhere.orphanCleanup.run(), 0);
   t.match(await countAll({ mongo }), { documents: 1, heads: 1, chunks: 1, marks: 0 });
   await here.files.remove(may('delete'), file.key, 'req_3');
 });
 
-t.test('a mark of a store that is not configured waits for it', async (t) => {
+t.test('A journal entry of an unconfigured store waits for it.', async (t) => {
   await here.marks.condemn('s3:elsewhere', newKey(), 0);
   await expire();
-  t.equal(await elsewhere.sweep.run(), 0);
+  t.equal(await elsewhere.orphanCleanup.run(), 0);
   t.match(await countAll({ mongo }), { marks: 1 });
   await marks.deleteMany({});
 });
 
-t.test('two sweeps at once do each mark once', async (t) => {
+t.test('Concurrent cleanups process each entry once.', async (t) => {
   for (let i = 0; i < 20; i++) await here.marks.condemn('gridfs', newKey(), 0);
   await expire();
-  const cleaned = await Promise.all([here.sweep.run(), elsewhere.sweep.run(), here.sweep.run()]);
+  const cleaned = await Promise.all([
+    here.orphanCleanup.run(),
+    elsewhere.orphanCleanup.run(),
+    here.orphanCleanup.run(),
+  ]);
   t.equal(
     cleaned.reduce((sum, count) => sum + count, 0),
     20,
@@ -123,7 +132,7 @@ t.test('two sweeps at once do each mark once', async (t) => {
   await marks.deleteMany({});
 });
 
-t.test('two who delete one file: one does, the other is told it is gone', async (t) => {
+t.test('Of two concurrent deletions of a file one succeeds, and the other reports that it is gone.', async (t) => {
   const upload = await standing();
   upload.end();
   const [file] = await upload.done;

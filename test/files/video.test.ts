@@ -1,4 +1,4 @@
-/** A video in a real Chromium, from a page of another origin: wound to any place by ranges, and played when opened. */
+/** A video in a real Chromium, from a page of another origin: sought to any position by ranges, and played when opened. */
 import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
 import t from 'tap';
@@ -31,7 +31,7 @@ const MAKE = `async () => {
   return btoa(text);
 }`;
 
-/** Winds a video to some seconds, one after the other, and says where it arrived. */
+/** Seeks a video to some seconds, one after the other, and returns where it arrived. */
 const WIND = `async (src, seconds) => {
   const video = document.createElement('video');
   video.preload = 'metadata';
@@ -57,7 +57,7 @@ const WIND = `async (src, seconds) => {
 t.setTimeout(180_000);
 
 const why = whyNoBrowser();
-t.test('in Chromium', why === undefined ? {} : { skip: why }, async (t) => {
+t.test('Chromium seeks and plays a stored video.', why === undefined ? {} : { skip: why }, async (t) => {
   t.setTimeout(120_000);
   const { app } = await buildTestApp(t);
   const base = await app.listen({ port: 0, host: '127.0.0.1' });
@@ -71,18 +71,18 @@ t.test('in Chromium', why === undefined ? {} : { skip: why }, async (t) => {
   const { url, type }: { url: string; type: string } = JSON.parse(await upload.text());
   t.equal(type, 'video/webm');
 
-  const answers: string[] = [];
-  page.on('response', (answer) => {
-    if (answer.url() === url) answers.push(`${answer.status()} ${answer.headers()['content-range']}`);
+  const responses: string[] = [];
+  page.on('response', (response) => {
+    if (response.url() === url) responses.push(`${response.status()} ${response.headers()['content-range']}`);
   });
   t.same(await inPage(page, WIND, url, [9, 1, 5]), [9, 1, 5], 'it arrives wherever it is wound to');
-  t.comment(answers.join(' · '));
+  t.comment(responses.join(' · '));
   t.ok(
-    answers.every((answer) => answer.startsWith('206 bytes ')),
+    responses.every((response) => response.startsWith('206 bytes ')),
     'all of it comes in ranges',
   );
-  const starts = answers.map((answer) => Number(/bytes (\d+)-/.exec(answer)?.[1]));
-  t.ok(Math.max(...starts) > video.length / 2, 'the end is fetched without what lies before');
+  const starts = responses.map((response) => Number(/bytes (\d+)-/.exec(response)?.[1]));
+  t.ok(Math.max(...starts) > video.length / 2, 'the end is fetched without the bytes before it');
 
   await page.goto(url);
   await page.waitForFunction('document.querySelector("video")?.readyState >= 2');

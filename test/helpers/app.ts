@@ -6,33 +6,33 @@ import type { Test } from 'tap';
 import { buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/kernel/config/config.ts';
 import type { DiskSpace } from '../../src/kernel/disk-space.ts';
-import { makeParts, type Parts } from '../../src/parts.ts';
+import { createServices, type Services } from '../../src/services.ts';
 import { type TestMongo, testMongo } from './mongo.ts';
 
 export interface TestApp {
   readonly app: FastifyInstance;
-  readonly parts: Parts;
+  readonly services: Services;
 }
 
 /**
  * @param settings environment variables that replace the defaults
- * @param place the database to use; if absent, a new one
- * @param space what is told as the space of the embedded database; if absent, none is watched
+ * @param testDatabase the database; if absent, a new one
+ * @param space reports the disk space of the embedded database; if absent, none is watched
  */
 export async function buildTestApp(
   t: Test,
   settings: Record<string, string> = {},
-  place?: TestMongo,
+  testDatabase?: TestMongo,
   space?: DiskSpace,
 ): Promise<TestApp> {
-  const { url, database } = place ?? (await testMongo(t));
+  const { url, database } = testDatabase ?? (await testMongo(t));
   const config = loadConfig({ MILLRACE_DB: database, PORT: '0', ...settings });
-  const parts = await makeParts(config, url, undefined, undefined, undefined, space);
-  const app = await buildApp(parts, pino({ level: 'silent' }));
+  const services = await createServices(config, url, undefined, undefined, undefined, space);
+  const app = await buildApp(services, pino({ level: 'silent' }));
   t.teardown(async () => {
     await app.close();
-    await parts.close();
+    await services.close();
   });
   await app.ready();
-  return { app, parts };
+  return { app, services };
 }

@@ -1,7 +1,7 @@
-/** The error code of the closed table that a call ends with. */
+/** The error code of the closed table with which a call fails. */
 import { MillraceError } from '../../src/kernel/errors.ts';
 
-/** The code of the error that `run` throws, or `none`; other errors are thrown on. */
+/** The code of the error that `run` throws, or `none`; other errors are rethrown. */
 export function codeOf(run: () => unknown): string {
   try {
     run();

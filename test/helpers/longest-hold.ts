@@ -1,6 +1,6 @@
 /**
- * The longest stretch that a piece of work runs without giving others their turn, in CPU time of the main thread: a busy
- * machine, other threads and other processes change nothing.
+ * The longest time for which a piece of work blocks the event loop, in CPU time of the main thread: a busy machine,
+ * other threads and other processes change nothing.
  */
 
 /** @returns milliseconds of CPU between two turns of the event loop while `work` runs, at most */

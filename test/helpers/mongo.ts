@@ -1,7 +1,8 @@
 /**
- * A real MongoDB for a test file: the one that the tests of a lane share (scripts/run-tests.ts), or one of its own when the file is
- * run alone. Each test gets a database that holds no document. In a run it may be the database of an earlier test, with the tables
- * and indexes of the product still there: making them takes most of the time in which an app starts.
+ * A real MongoDB for a test file: the shared one of a test runner's group (scripts/run-tests.ts), or one of its own
+ * when the file is run alone. Each test gets a database without documents. In a run it may be the database of an
+ * earlier test, with the product's tables and indexes still there: creating them takes most of the startup time of an
+ * app.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -21,20 +22,20 @@ export interface TestMongo {
 }
 
 export interface TestMongoOptions {
-  /** The test looks at a first start: nothing may be there, not even tables. */
+  /** The test checks a first start: nothing may exist, not even tables. */
   readonly isNew?: boolean;
 }
 
-/** Where a run keeps the names of databases that another test may take. */
+/** Where a run keeps the names of databases that another test may reuse. */
 const POOL = { database: 'millrace_test_pool', collection: 'free' } as const;
-/** The document of `_settings` with the schema version; an app that starts refuses tables without it. */
+/** The document of `_settings` with the schema version; an app that starts rejects tables without it. */
 const SCHEMA = { collection: '_settings', _id: 'schema' } as const;
-/** How tables of the data are made. */
+/** Options with which tables of the data are created. */
 const SEEN_BY_STREAMS = { changeStreamPreAndPostImages: { enabled: true } };
-/** How the table of the event log is made. */
+/** Options with which the table of the event log is created. */
 const ORDERED_BY_ID = { clusteredIndex: { v: 2, key: { _id: 1 }, name: '_id_', unique: true } };
 
-/** Gives `t` a MongoDB, and a database in it that nobody else uses. */
+/** Gives `t` a MongoDB, and a database in it that no other test uses. */
 export async function testMongo(t: Test, options: TestMongoOptions = {}): Promise<TestMongo> {
   const ofLane = urlOfLane();
   const url = ofLane ?? (await ownMongo(t));
@@ -44,14 +45,14 @@ export async function testMongo(t: Test, options: TestMongoOptions = {}): Promis
     withClient(url, async (client) => {
       const isFit = ofLane !== undefined && t.passing() && (await hasProductTables(client, database));
       if (isFit) await free(client).insertOne({ _id: database });
-      // Beside each other: each drop waits for a moment.
+      // In parallel: each drop waits for a moment.
       else await Promise.all(databasesOf(client, database).map((db) => db.dropDatabase()));
     }),
   );
   return { url, database };
 }
 
-/** The connection string of the MongoDB that the tests of a lane share; undefined when a file is run alone. */
+/** The connection string of the MongoDB that a group of tests shares; undefined when a file is run alone. */
 const urlOfLane = () => process.env['MILLRACE_TEST_MONGODB_URL'];
 
 /** The client of this process for that MongoDB: each client makes several connections. */
@@ -77,28 +78,28 @@ const free = (client: MongoClient) => client.db(POOL.database).collection<{ _id:
 const databasesOf = (client: MongoClient, database: string) =>
   ['', '_log', '_files'].map((end) => client.db(`${database}${end}`)) as [Db, Db, Db];
 
-/** Whether an app has run on it, and no test has made views or changed how the app's tables are made. */
+/** Whether an app has run on it, and no test has created views or changed the options of the app's tables. */
 async function hasProductTables(client: MongoClient, database: string): Promise<boolean> {
   const [data, log] = databasesOf(client, database);
   const all = (db: Db): Promise<CollectionInfo[]> => db.listCollections<CollectionInfo>().toArray();
   const schema = data.collection<{ _id: string }>(SCHEMA.collection).findOne({ _id: SCHEMA._id });
   const [tables, logTables, version] = await Promise.all([all(data), all(log), schema]);
-  const areMade = (of: readonly CollectionInfo[], how: readonly object[]) =>
+  const areCreated = (of: readonly CollectionInfo[], how: readonly object[]) =>
     of.every(({ options }) => how.some((one) => isDeepStrictEqual(options, one)));
   return (
     version !== null &&
     !tables.some(({ name }) => name.startsWith('system.')) &&
-    areMade(tables.filter(isProductTable), [SEEN_BY_STREAMS]) &&
-    areMade(logTables, [{}, ORDERED_BY_ID])
+    areCreated(tables.filter(isProductTable), [SEEN_BY_STREAMS]) &&
+    areCreated(logTables, [{}, ORDERED_BY_ID])
   );
 }
 
 const isProductTable = ({ name }: { readonly name: string }) => name.startsWith('_');
 
-/** Takes a database that an earlier test has left, and removes all that it holds but the product's own tables. */
+/** Takes a database that an earlier test has left, and removes everything in it except the product's own tables. */
 async function takeUsed(client: MongoClient): Promise<string | undefined> {
   const found = await free(client).findOneAndDelete({});
-  // Tests look for cursors that are open: they must not find one of an earlier test.
+  // Tests check for open cursors: they must not find one of an earlier test.
   if (found === null || (await hasCursors(client, found._id))) return undefined;
   const [data, log, files] = databasesOf(client, found._id);
   const names = (db: Db) => db.listCollections({}, { nameOnly: true }).toArray();
@@ -114,7 +115,9 @@ async function hasCursors(client: MongoClient, database: string): Promise<boolea
   return await open.hasNext();
 }
 
-/** Removes the documents of tables but the schema version. Most tables have none: one query says which have. */
+/**
+ * Removes the documents of tables except the schema version. Most tables are empty: one query finds those that are not.
+ */
 async function empty(db: Db, tables: readonly { readonly name: string }[]): Promise<void> {
   const removed = { _id: { $ne: SCHEMA._id } };
   const one = ({ name }: { name: string }) => [

@@ -1,31 +1,35 @@
-/** Policies for tests: they replace those of one app, without being saved. */
-import type { Parts } from '../../src/parts.ts';
+/** Policies for tests: they replace those of one app, without being stored. */
+
 import { Policies } from '../../src/policies/policies.ts';
 import { toPolicySet } from '../../src/policies/policy-set.ts';
+import type { Services } from '../../src/services.ts';
 
-let made = 0;
+let created = 0;
 
-/** Makes an owner, because in production stored policies count only if there is one. This owner cannot sign in. */
-export async function beOwned({ auth, policyBook }: Pick<Parts, 'auth' | 'policyBook'>): Promise<void> {
-  const owner = { kind: 'owner', email: 'first@example.org', roles: ['owner'] } as const;
+/**
+ * Creates an administrator, because in production stored policies count only if there is one. This administrator cannot
+ * sign in.
+ */
+export async function beOwned({ auth, policyRegistry }: Pick<Services, 'auth' | 'policyRegistry'>): Promise<void> {
+  const owner = { kind: 'admin', email: 'first@example.org', roles: ['owner'] } as const;
   await auth.users.create(owner, { by: null, request: null });
-  await policyBook.reloader.reload();
+  await policyRegistry.reloader.reload();
 }
 
 /**
- * Puts policies into force in one process, for good: stored ones, which the process may read again at any time, do not replace
- * them. Policies without a name or an id get one.
+ * Enables policies in one process permanently: stored ones, which the process may read again at any time, do not
+ * replace them. Policies without a name or an id get one.
  */
-export function withPolicies({ policies: inForce }: Parts, policies: readonly object[]): void {
+export function withPolicies({ policies: activeNow }: Services, policies: readonly object[]): void {
   const set = toPolicySet(
     policies.map((policy) => {
-      made += 1;
+      created += 1;
       return {
-        id: `p${String(made).padStart(9, '0')}`,
-        policy: { name: `policy ${made}`, effect: 'allow', ...policy },
+        id: `p${String(created).padStart(9, '0')}`,
+        policy: { name: `policy ${created}`, effect: 'allow', ...policy },
       };
     }),
   );
-  Policies.prototype.use.call(inForce, set);
-  inForce.use = () => undefined;
+  Policies.prototype.use.call(activeNow, set);
+  activeNow.use = () => undefined;
 }

@@ -10,8 +10,8 @@ export const MERGE = 'application/merge-patch+json';
 export const PATCH = 'application/json-patch+json';
 export const UPDATE = 'application/vnd.millrace.update+json';
 
-/** The part of a policy that limits it to one's own posts. */
-export const MINE = { collections: ['posts'], where: { authorId: '$user.id' } };
+/** The part of a policy that limits it to the user's own posts. */
+export const MINE = { resources: ['posts'], filter: { authorId: '$user.id' } };
 
 export const POSTS = [
   { id: 'a', authorId: 'ann', title: 'A', secret: 1, address: { city: 'X', street: 'S' }, items: [{ n: 1, cost: 5 }] },
@@ -19,35 +19,35 @@ export const POSTS = [
   { id: 'c', authorId: 'bob', title: 'C', secret: 3 },
 ];
 
-export async function postsWorld(t: Test) {
-  const { app, parts }: TestApp = await buildTestApp(t, { MILLRACE_MODE: 'production' });
-  const as = speakingAs(parts);
+export async function postsFixture(t: Test) {
+  const { app, services }: TestApp = await buildTestApp(t, { MILLRACE_MODE: 'production' });
+  const as = speakingAs(services);
   const boss = as(owner());
 
-  const ask = async (who: Headers, method: Method, url: string, send?: unknown, headers: Headers = {}) => {
+  const request = async (who: Headers, method: Method, url: string, send?: unknown, headers: Headers = {}) => {
     const payload = send === undefined ? {} : { payload: JSON.stringify(send) };
     const type = send === undefined ? {} : { 'content-type': 'application/json' };
-    const answer = await app.inject({ method, url, ...payload, headers: { ...type, ...who, ...headers } });
-    const json = answer.body === '' ? null : answer.json();
-    return { status: answer.statusCode, json, code: json?.code, headers: answer.headers };
+    const response = await app.inject({ method, url, ...payload, headers: { ...type, ...who, ...headers } });
+    const json = response.body === '' ? null : response.json();
+    return { status: response.statusCode, json, code: json?.code, headers: response.headers };
   };
 
   return {
     app,
-    parts,
+    parts: services,
     as,
     boss,
     ann: as(user('ann', ['author'])),
     bob: as(user('bob', ['author'])),
-    ask,
+    request,
     patch: (who: Headers, url: string, type: string, send: unknown) =>
-      ask(who, 'PATCH', url, send, { 'content-type': type }),
-    /** The stored document, read by the owner, whatever policies there are. */
-    stored: async (url: string) => (await ask(boss, 'GET', url)).json,
-    /** Puts the collection back to the three posts. */
+      request(who, 'PATCH', url, send, { 'content-type': type }),
+    /** The stored document, read by the administrator, with any policies. */
+    stored: async (url: string) => (await request(boss, 'GET', url)).json,
+    /** Resets the collection to the three posts. */
     fresh: async () => {
-      await ask(boss, 'DELETE', '/api/posts?filter={}', undefined, { prefer: 'max-affected=100' });
-      await ask(boss, 'POST', '/api/posts', POSTS);
+      await request(boss, 'DELETE', '/api/posts?filter={}', undefined, { prefer: 'max-affected=100' });
+      await request(boss, 'POST', '/api/posts', POSTS);
     },
   };
 }

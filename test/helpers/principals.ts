@@ -1,21 +1,21 @@
 /**
- * Principals for tests of what they may do: each gets a credential that the authenticator of one app accepts without
- * proof. How credentials are verified is tested elsewhere.
+ * Principals for tests of rights: each gets a credential that the authenticator of one app accepts without proof. The
+ * verification of credentials is tested elsewhere.
  */
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify';
 import type { PrincipalName } from '../../src/auth/authenticator.ts';
 import type {
+  AdminPrincipal,
+  AdminRole,
   FunctionPrincipal,
   KeyPrincipal,
-  OwnerPrincipal,
-  OwnerRole,
   Principal,
   ProvenPrincipal,
   UserPrincipal,
 } from '../../src/auth/identity/principal.ts';
-import type { Parts } from '../../src/parts.ts';
+import type { Services } from '../../src/services.ts';
 
-let made = 0;
+let created = 0;
 
 const expiresAt = Number.MAX_SAFE_INTEGER;
 
@@ -34,19 +34,19 @@ export const user = (
 
 export const key = (
   id: string,
-  limits: Partial<Pick<KeyPrincipal, 'roles' | 'collections' | 'actions'>> = {},
+  limits: Partial<Pick<KeyPrincipal, 'roles' | 'resources' | 'actions'>> = {},
 ): KeyPrincipal => ({
   kind: 'key',
   id,
   roles: [],
-  collections: null,
+  resources: null,
   actions: null,
   expiresAt: null,
   ...limits,
 });
 
-export const owner = (...roles: OwnerRole[]): OwnerPrincipal => ({
-  kind: 'owner',
+export const owner = (...roles: AdminRole[]): AdminPrincipal => ({
+  kind: 'admin',
   id: 'o1',
   roles: roles.length === 0 ? ['owner'] : roles,
   session: 's-o1',
@@ -57,22 +57,23 @@ export const owner = (...roles: OwnerRole[]): OwnerPrincipal => ({
 export const acting = (id: string, ...roles: string[]): FunctionPrincipal => ({ kind: 'function', id, roles });
 
 /** Makes the app accept credentials for principals. Returns a function that gives the header for one. */
-export function speakingAs(parts: Parts): (principal: Principal) => Record<string, string> {
+export function speakingAs(services: Services): (principal: Principal) => Record<string, string> {
   const known = new Map<string, Principal>();
   const headers = new Map<Principal, string>();
-  const { authenticator } = parts.auth;
+  const { authenticator } = services.auth;
   const authenticate = authenticator.authenticate.bind(authenticator);
   const present = authenticator.present.bind(authenticator);
-  const standing = authenticator.standing.bind(authenticator);
+  const principalFor = authenticator.principalFor.bind(authenticator);
   Object.assign(authenticator, {
     authenticate: (header: string) => known.get(header) ?? authenticate(header),
     present: async (principal: ProvenPrincipal) => (headers.has(principal) ? principal : present(principal)),
-    standing: async (name: PrincipalName) =>
-      [...known.values()].find((one) => 'id' in one && one.kind === name.kind && one.id === name.id) ?? standing(name),
+    principalFor: async (name: PrincipalName) =>
+      [...known.values()].find((one) => 'id' in one && one.kind === name.kind && one.id === name.id) ??
+      principalFor(name),
   });
   return (principal) => {
     if (principal.kind === 'anonymous') return {};
-    const header = headers.get(principal) ?? `Bearer test-${made++}`;
+    const header = headers.get(principal) ?? `Bearer test-${created++}`;
     headers.set(principal, header);
     known.set(header, principal);
     return { authorization: header };
@@ -81,16 +82,16 @@ export function speakingAs(parts: Parts): (principal: Principal) => Record<strin
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** Asks as one principal: `client('PUT /admin/x', body)`. An object is sent as JSON, a text as it is. */
+/** Sends requests as one principal: `client('PUT /admin/x', body)`. An object is sent as JSON, a text unchanged. */
 export type Client = (
   request: `${Method} /${string}`,
   body?: object | string,
   headers?: Record<string, string>,
 ) => Promise<LightMyRequestResponse>;
 
-/** Makes clients of an app, one for each principal. */
-export function clientsOf(app: FastifyInstance, parts: Parts): (principal: Principal) => Client {
-  const speak = speakingAs(parts);
+/** Creates clients of an app, one for each principal. */
+export function clientsOf(app: FastifyInstance, services: Services): (principal: Principal) => Client {
+  const speak = speakingAs(services);
   return (principal) => {
     const credential = speak(principal);
     return (request, body, headers = {}) => {

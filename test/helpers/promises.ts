@@ -1,6 +1,4 @@
-/**
- * Reads the promises of docs/security.md and the tests that each links to, and checks that tests with these titles exist.
- */
+/** Reads the promises of docs/security.md with their links to tests, and checks that tests with these titles exist. */
 import { existsSync, readFileSync } from 'node:fs';
 import { literalPattern } from '../../src/kernel/literal-pattern.ts';
 
@@ -18,13 +16,13 @@ const urlOf = (path: string) => new URL(`../../${path}`, import.meta.url);
 export interface Promises {
   readonly count: number;
   /** A sentence for each linked test that does not exist. */
-  readonly faults: readonly string[];
+  readonly issues: readonly string[];
 }
 
 export function promises(): Promises {
   const tables = [...readFileSync(urlOf(PAGE), 'utf8').matchAll(TABLE)];
   const rows = tables.flatMap(([, table = '']) => [...table.matchAll(ROW)]);
-  const faults = rows.flatMap(([, promise = '', tests = '']) => {
+  const issues = rows.flatMap(([, promise = '', tests = '']) => {
     const rest = tests.replace(LINK, '');
     if (/[^ ,]/.test(rest) || rest === tests) return [`${PAGE}: '${promise}' needs links to tests only: '${rest}'`];
     return [...tests.matchAll(LINK)].flatMap(([, path = '', double, single = '']) => {
@@ -34,7 +32,7 @@ export function promises(): Promises {
       return [`${PAGE} names the test '${title}', which ${path} does not have: was it renamed?`];
     });
   });
-  return { count: rows.length, faults };
+  return { count: rows.length, issues };
 }
 
 /** Patterns of the titles of a test file. A value inside a title matches any text. */

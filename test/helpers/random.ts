@@ -1,6 +1,6 @@
 /**
- * Random numbers that can be repeated: a seeded generator for randomised tests, and the seed of this run. The seed is
- * printed by the test that uses it; MILLRACE_SEED repeats a run. Not for secrets.
+ * Repeatable random numbers: a seeded generator for randomized tests, and the seed of this run. The test that uses the
+ * seed prints it; MILLRACE_SEED repeats a run. Not for secrets.
  */
 
 /** The seed of this run: MILLRACE_SEED, or a new one. */
@@ -10,8 +10,8 @@ export function runSeed(): number {
 }
 
 /**
- * How many runs a randomised test makes: few by default, many with MILLRACE_LONG=1, and exactly MILLRACE_RUNS if that
- * is set.
+ * Number of runs of a randomized test: few by default, many with MILLRACE_LONG=1, and exactly MILLRACE_RUNS if that is
+ * set.
  */
 export function runCount(few: number, many: number): number {
   const given = Number(process.env['MILLRACE_RUNS'] ?? '');

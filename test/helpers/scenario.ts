@@ -1,7 +1,7 @@
 /**
- * A table of HTTP scenarios: name, request, expected status, headers and body. A row says what the answer must be:
- * `expect` is matched (strings, patterns, functions), `code` is the code of an error. If events are watched, a row
- * names those that its request makes, and no others may occur.
+ * A table of HTTP scenarios: name, request, expected status, headers and body. `expect` is matched (strings, patterns,
+ * functions), `code` is the code of an error. If events are watched, a row lists those of its request, and no others
+ * may occur.
  */
 import type { FastifyInstance, InjectOptions } from 'fastify';
 import type { Test } from 'tap';
@@ -23,13 +23,13 @@ export interface Scenario {
   readonly expect?: unknown;
   /** The exact text of the body. */
   readonly text?: string;
-  /** The events that the request makes, in their order; none if absent. Not checked without a watch. */
+  /** The events of the request, in their order; none if absent. Not checked without a watch. */
   readonly events?: readonly Expected[];
 }
 
 /**
  * Runs the rows in order, each as a test of its own. With a watch, the events of each row must be exactly those that it
- * names.
+ * lists.
  */
 export async function runScenarios(
   t: Test,
@@ -38,27 +38,27 @@ export async function runScenarios(
   watch?: EventWatch,
 ): Promise<void> {
   // Skips the events of actions before the first row.
-  await watch?.made();
+  await watch?.created();
   for (const scenario of scenarios) {
     await t.test(scenario.name, async (t) => {
-      const answer = await app.inject(toRequest(scenario));
-      t.equal(answer.statusCode, scenario.status, `status; body: ${answer.body.slice(0, 300)}`);
+      const response = await app.inject(toRequest(scenario));
+      t.equal(response.statusCode, scenario.status, `status; body: ${response.body.slice(0, 300)}`);
       for (const [name, expected] of Object.entries(scenario.expectHeaders ?? {})) {
-        if (expected === null) t.notOk(name in answer.headers, `no ${name}`);
-        else t.match(String(answer.headers[name]), expected, name);
+        if (expected === null) t.notOk(name in response.headers, `no ${name}`);
+        else t.match(String(response.headers[name]), expected, name);
       }
       if (scenario.code !== undefined) {
-        t.match(answer.headers['content-type'], /^application\/problem\+json/);
-        t.match(answer.json(), {
+        t.match(response.headers['content-type'], /^application\/problem\+json/);
+        t.match(response.json(), {
           code: scenario.code,
           status: scenario.status,
-          request: String(answer.headers['x-request-id']),
+          request: String(response.headers['x-request-id']),
         });
       }
-      if (scenario.expect !== undefined) t.match(answer.json(), scenario.expect);
-      if (scenario.text !== undefined) t.equal(answer.body, scenario.text);
-      if (watch !== undefined) sameEvents(t, await watch.made(), scenario.events ?? []);
-      else if (scenario.events !== undefined) throw new Error('Events are named, and nobody watches them');
+      if (scenario.expect !== undefined) t.match(response.json(), scenario.expect);
+      if (scenario.text !== undefined) t.equal(response.body, scenario.text);
+      if (watch !== undefined) sameEvents(t, await watch.created(), scenario.events ?? []);
+      else if (scenario.events !== undefined) throw new Error('Events are listed without a watch');
     });
   }
 }

@@ -1,4 +1,4 @@
-/** An account without a bound, for tests that are not about memory. */
+/** A memory reservation without a limit, for tests that are not about memory. */
 import { Account, ByteBudget } from '../../src/kernel/memory/byte-budget.ts';
 
 export function unbounded(): Account {

@@ -1,8 +1,8 @@
-/** Waits for facts instead of sleeping. */
+/** Waits for conditions instead of sleeping. */
 import { setTimeout as pause } from 'node:timers/promises';
 
 /**
- * Checks again and again until a fact holds.
+ * Checks repeatedly until a condition is true.
  * @returns how long it took, in milliseconds
  */
 export async function until(fact: () => Promise<boolean> | boolean, what: string, limitMs = 30_000): Promise<number> {

@@ -13,28 +13,28 @@ const ORIGIN = 'https://example.org';
 const BASE = '/backend/v1';
 const PUBLIC_URL = `${ORIGIN}${BASE}`;
 
-t.test('either setting names the path', async (t) => {
-  const place = (publicUrl: string, basePath = '') => {
+t.test('either setting defines the base path', async (t) => {
+  const testDatabase = (publicUrl: string, basePath = '') => {
     const { server, auth } = loadConfig({ MILLRACE_PUBLIC_URL: publicUrl, MILLRACE_BASE_PATH: basePath });
     return [server.publicUrl, server.basePath, auth.base];
   };
   const whole = [PUBLIC_URL, BASE, PUBLIC_URL];
-  t.strictSame(place(PUBLIC_URL), whole);
-  t.strictSame(place(`${PUBLIC_URL}/`), whole);
-  t.strictSame(place(PUBLIC_URL, '/'), whole);
-  t.strictSame(place(PUBLIC_URL, `${BASE}/`), whole);
-  t.strictSame(place(ORIGIN, BASE), whole);
-  t.strictSame(place(`${ORIGIN}/`, `${BASE}/`), whole);
-  t.strictSame(place('', BASE), [undefined, BASE, `http://127.0.0.1:3000${BASE}`]);
-  t.strictSame(place(ORIGIN, '/'), [ORIGIN, '', ORIGIN]);
+  t.strictSame(testDatabase(PUBLIC_URL), whole);
+  t.strictSame(testDatabase(`${PUBLIC_URL}/`), whole);
+  t.strictSame(testDatabase(PUBLIC_URL, '/'), whole);
+  t.strictSame(testDatabase(PUBLIC_URL, `${BASE}/`), whole);
+  t.strictSame(testDatabase(ORIGIN, BASE), whole);
+  t.strictSame(testDatabase(`${ORIGIN}/`, `${BASE}/`), whole);
+  t.strictSame(testDatabase('', BASE), [undefined, BASE, `http://127.0.0.1:3000${BASE}`]);
+  t.strictSame(testDatabase(ORIGIN, '/'), [ORIGIN, '', ORIGIN]);
 });
 
-t.test('a path that has several spellings, differs, or begins like a route is refused at the start', async (t) => {
-  const fault = (env: Record<string, string>) => {
+t.test('a path that has several spellings, differs, or starts like a route is refused at the start', async (t) => {
+  const issue = (env: Record<string, string>) => {
     try {
       return loadConfig(env) && 'accepted';
     } catch (error) {
-      return error instanceof ConfigError ? error.faults.join('\n') : error;
+      return error instanceof ConfigError ? error.issues.join('\n') : error;
     }
   };
   for (const path of [
@@ -52,32 +52,32 @@ t.test('a path that has several spellings, differs, or begins like a route is re
     '/a;b',
   ]) {
     t.match(
-      fault({ MILLRACE_PUBLIC_URL: `${ORIGIN}${path}` }),
+      issue({ MILLRACE_PUBLIC_URL: `${ORIGIN}${path}` }),
       /^MILLRACE_PUBLIC_URL=…: must be the URL of a server/,
       path,
     );
-    t.match(fault({ MILLRACE_BASE_PATH: path }), /^MILLRACE_BASE_PATH=.*: must be a path such as \/backend/, path);
+    t.match(issue({ MILLRACE_BASE_PATH: path }), /^MILLRACE_BASE_PATH=.*: must be a path such as \/backend/, path);
   }
   for (const path of ['backend', 'https://example.org/backend', '*']) {
-    t.match(fault({ MILLRACE_BASE_PATH: path }), /^MILLRACE_BASE_PATH=.*: must be a path such as \/backend/, path);
+    t.match(issue({ MILLRACE_BASE_PATH: path }), /^MILLRACE_BASE_PATH=.*: must be a path such as \/backend/, path);
   }
   t.match(
-    fault({ MILLRACE_PUBLIC_URL: PUBLIC_URL, MILLRACE_BASE_PATH: '/other' }),
-    /has the path \/backend\/v1; name the same/,
+    issue({ MILLRACE_PUBLIC_URL: PUBLIC_URL, MILLRACE_BASE_PATH: '/other' }),
+    /has the path \/backend\/v1; use the same/,
   );
-  t.match(fault({ MILLRACE_PUBLIC_URL: `${ORIGIN}/api` }), /^MILLRACE_PUBLIC_URL: the path \/api begins like a route/);
+  t.match(issue({ MILLRACE_PUBLIC_URL: `${ORIGIN}/api` }), /^MILLRACE_PUBLIC_URL: the path \/api starts like a route/);
   t.match(
-    fault({ MILLRACE_BASE_PATH: '/dashboard/x' }),
-    /^MILLRACE_BASE_PATH: the path \/dashboard\/x begins like a route/,
+    issue({ MILLRACE_BASE_PATH: '/dashboard/x' }),
+    /^MILLRACE_BASE_PATH: the path \/dashboard\/x starts like a route/,
   );
   for (const path of ['/API', '/apis', '/x/api', '/.x', '/a..b', '/~ann'])
-    t.equal(fault({ MILLRACE_BASE_PATH: path }), 'accepted', path);
+    t.equal(issue({ MILLRACE_BASE_PATH: path }), 'accepted', path);
 });
 
-t.test('below a path', async (t) => {
+t.test('a server below a path', async (t) => {
   const mailbox = await testMailbox(t);
   const settings = { MILLRACE_PUBLIC_URL: `${PUBLIC_URL}/`, MILLRACE_SMTP_URL: mailbox.url };
-  const { app, parts } = await buildTestApp(t, settings);
+  const { app, services } = await buildTestApp(t, settings);
   const call = (url: string, options: InjectOptions = {}): Promise<LightMyRequestResponse> =>
     app.inject({ ...options, url, headers: { host: 'example.org', ...options.headers } });
   const post = (url: string, payload: object, headers = {}) => call(url, { method: 'POST', payload, headers });
@@ -99,7 +99,7 @@ t.test('below a path', async (t) => {
       t.equal((await call(other)).statusCode, 404, other);
   });
 
-  await t.test('the first segments of routes are those that a base path must not begin with', async (t) => {
+  await t.test('a base path must not start with the first segment of a route', async (t) => {
     const segments = routesOf(app).map((route) => /^\w+ \/([^/*]*)/.exec(route)?.[1] ?? '');
     // Fastify does not print the paths that end with `*`.
     const others = ['client', 'fn'].filter((name) => app.hasRoute({ method: 'GET', url: `/${name}/*` }));
@@ -110,8 +110,8 @@ t.test('below a path', async (t) => {
     await t.test(
       `references in responses have the path where requests come ${base === '' ? 'without' : 'with'} it`,
       async (t) => {
-        const made = await post(`${base}/api/notes`, { title: 'a' });
-        t.equal(made.headers['location'], `${BASE}/api/notes/${made.json().id}`);
+        const created = await post(`${base}/api/notes`, { title: 'a' });
+        t.equal(created.headers['location'], `${BASE}/api/notes/${created.json().id}`);
         const key = { 'idempotency-key': `k-${base.length}` };
         await post(`${base}/api/notes`, { title: 'b' }, key);
         const again = await post(`${base}/api/notes`, { title: 'b' }, key);
@@ -147,16 +147,19 @@ t.test('below a path', async (t) => {
   }
 
   await t.test('links in e-mails have the path', async (t) => {
-    const account = { username: 'ada', password: 'four wooden ships sail', email: 'ada@example.org' };
-    t.equal((await post('/auth/register', account)).statusCode, 201);
-    const letter = await mailbox.next('ada@example.org');
-    const { token, link } = { ...linkIn(letter), link: /https:\S+/.exec(letter.text ?? '')?.[0] };
+    const user = { username: 'ada', password: 'four wooden ships sail', email: 'ada@example.org' };
+    t.equal((await post('/auth/register', user)).statusCode, 201);
+    const email = await mailbox.next('ada@example.org');
+    const { token, link } = { ...linkIn(email), link: /https:\S+/.exec(email.text ?? '')?.[0] };
     t.equal(link, `${PUBLIC_URL}/verify#${token}`);
-    t.match(await parts.auth.owners.link(parts.config.auth.base), new RegExp(`^${PUBLIC_URL}/dashboard/setup#`));
+    t.match(
+      await services.auth.firstAdmin.link(services.config.auth.base),
+      new RegExp(`^${PUBLIC_URL}/dashboard/setup#`),
+    );
   });
 
   await t.test(
-    'cookies stay below the path, and are no __Host- ones, which browsers take at the root only',
+    'cookies are limited to the path, and are not __Host- ones, which browsers accept at the root only',
     async (t) => {
       const opened = await post('/dashboard/session', { username: 'ada', password: 'four wooden ships sail' });
       t.match(
@@ -170,12 +173,12 @@ t.test('below a path', async (t) => {
       t.equal(renewed.statusCode, 200, 'the origin of the public URL has no path');
       const ended = await call('/dashboard/session', { method: 'DELETE', headers: { cookie, ...origin } });
       t.match(ended.headers['set-cookie'], /^__Secure-millrace=; Max-Age=0; Path=\/backend\/v1;/);
-      const asked = await post('/auth/link', { email: 'ada@example.org' });
-      t.match(asked.headers['set-cookie'], /^__Secure-millrace-link=[\w-]{43}; Path=\/backend\/v1;/);
+      const requested = await post('/auth/magic-link', { email: 'ada@example.org' });
+      t.match(requested.headers['set-cookie'], /^__Secure-millrace-link=[\w-]{43}; Path=\/backend\/v1;/);
     },
   );
 
-  await t.test('a stream that reconnects and a socket are served below the path', async (t) => {
+  await t.test('a stream that reconnects and a socket work below the path', async (t) => {
     const url = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
     const { accessToken } = (await post('/auth/login', { username: 'ada', password: 'four wooden ships sail' })).json();
     const { ticket } = (await post('/auth/ticket', {}, { authorization: `Bearer ${accessToken}` })).json();
@@ -200,7 +203,7 @@ t.test('without a public URL, the URL of the request is completed by MILLRACE_BA
   const { send, headers } = await multipart({ name: 'a.txt' });
   for (const base of ['', '/backend']) {
     const sent = { ...headers, host: 'localhost:4000' };
-    const made = await app.inject({ method: 'POST', url: `${base}/files`, payload: send, headers: sent });
-    t.match(made.json().url, /^http:\/\/localhost:4000\/backend\/files\//);
+    const created = await app.inject({ method: 'POST', url: `${base}/files`, payload: send, headers: sent });
+    t.match(created.json().url, /^http:\/\/localhost:4000\/backend\/files\//);
   }
 });

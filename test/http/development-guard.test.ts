@@ -1,8 +1,11 @@
-/** Development mode answers this machine only: no page of elsewhere, under no name that merely leads here. */
+/**
+ * Development mode accepts requests of this machine only: no page of another site, and no other host name that resolves
+ * to it.
+ */
 import t from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
 
-t.test('development mode', async (t) => {
+t.test('development mode rejects other hosts and pages of other sites', async (t) => {
   const { app } = await buildTestApp(t, {
     MILLRACE_PUBLIC_URL: 'https://dev.tunnel.example',
     MILLRACE_CORS_ORIGINS: 'https://preview.example',
@@ -18,7 +21,7 @@ t.test('development mode', async (t) => {
     '[::1]:3000',
     'dev.tunnel.example',
   ]) {
-    t.equal(await status({ host }), 201, `a program that asks ${host}`);
+    t.equal(await status({ host }), 201, `a program that requests ${host}`);
   }
   for (const host of [
     'evil.example',
@@ -47,14 +50,17 @@ t.test('development mode', async (t) => {
     detail: /without an origin/,
     hint: /file.*sandbox.*http:\/\/localhost/,
   });
-  t.notMatch(nowhere.json().hint, /MILLRACE_CORS_ORIGINS/, 'where no origin could be named');
+  t.notMatch(nowhere.json().hint, /MILLRACE_CORS_ORIGINS/, 'where no origin can be allowed');
   const refused = await app.inject({ url: '/healthz', headers: { host: 'evil.example' } });
   t.match(refused.json(), { code: 'forbidden', hint: /MILLRACE_PUBLIC_URL/ });
-  t.equal((await app.inject('/api/notes')).json().length, 10, 'nothing that was refused was written');
+  t.equal((await app.inject('/api/notes')).json().length, 10, 'no rejected request has written anything');
 });
 
-t.test('production mode asks for credentials instead', async (t) => {
+t.test('production mode requires credentials instead', async (t) => {
   const { app } = await buildTestApp(t, { MILLRACE_MODE: 'production' });
-  const answer = await app.inject({ url: '/healthz', headers: { host: 'any.example', origin: 'https://any.example' } });
-  t.equal(answer.statusCode, 200);
+  const response = await app.inject({
+    url: '/healthz',
+    headers: { host: 'any.example', origin: 'https://any.example' },
+  });
+  t.equal(response.statusCode, 200);
 });

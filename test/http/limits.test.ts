@@ -1,4 +1,4 @@
-/** What the server refuses before it looks at a request closely, over real sockets. */
+/** What the server rejects before it parses a request, over real sockets. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -9,7 +9,7 @@ import { buildTestApp } from '../helpers/app.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { until } from '../helpers/until.ts';
 
-t.test('what comes while the server closes is told so in the words of all failures', async (t) => {
+t.test('a request while the server closes gets a problem document', async (t) => {
   const { app } = await buildTestApp(t);
   await app.listen({ host: '127.0.0.1', port: 0 });
   const address = app.server.address();
@@ -29,32 +29,32 @@ t.test('what comes while the server closes is told so in the words of all failur
   socket.write(`{}GET /api/x HTTP/1.1\r\nHost: localhost\r\nOrigin: ${origin}\r\n\r\n`);
   await Promise.all([closed, once(socket, 'close')]);
   const [, second = ''] = got.split(/(?=HTTP\/1\.1 503)/);
-  t.match(got, /^HTTP\/1\.1 201 /, 'what was under way is answered');
+  t.match(got, /^HTTP\/1\.1 201 /, 'a running request gets its response');
   t.match(second, /^HTTP\/1\.1 503 .*application\/problem\+json.*"code":"shutting-down"/s);
   t.match(second, /^retry-after: 1\r$/im);
   t.match(second, new RegExp(`^access-control-allow-origin: ${origin}\r$`, 'im'), 'pages may read it');
 });
 
 t.test('limits of the socket', async (t) => {
-  const { app, parts } = await buildTestApp(t, {
+  const { app, services } = await buildTestApp(t, {
     MILLRACE_HEADER_TIMEOUT_MS: '1000',
     MILLRACE_BODY_TIMEOUT_MS: '300',
-    MILLRACE_CONNECTIONS_PER_ADDRESS: '5',
+    MILLRACE_MAX_CONNECTIONS_PER_IP: '5',
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
   const address = app.server.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;
 
-  await t.test('not HTTP', async (t) => {
+  await t.test('input that is not HTTP is rejected', async (t) => {
     t.match(await say(port, 'hello\r\n\r\n'), /^HTTP\/1\.1 400 .*malformed-request/s);
   });
 
-  await t.test('headers over 16 KiB', async (t) => {
+  await t.test('headers over 16 KiB are rejected', async (t) => {
     const text = `GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Big: ${'x'.repeat(20_000)}\r\n\r\n`;
     t.match(await say(port, text), /^HTTP\/1\.1 431 .*headers-too-large/s);
   });
 
-  await t.test('headers that never end', async (t) => {
+  await t.test('headers that never end are rejected', async (t) => {
     t.match(await say(port, 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n'), /^HTTP\/1\.1 408 .*request-timeout/s);
   });
 
@@ -65,9 +65,9 @@ t.test('limits of the socket', async (t) => {
     t.equal((await app.inject('/api/slow')).statusCode, 404, 'nothing was stored');
   });
 
-  await t.test('a client that goes away in the middle of its body is no fault of ours', async (t) => {
+  await t.test('a client that disconnects in the middle of its body is not a server error', async (t) => {
     const lines: string[] = [];
-    const logging = await buildApp(parts, pino({ level: 'error' }, { write: (line: string) => lines.push(line) }));
+    const logging = await buildApp(services, pino({ level: 'error' }, { write: (line: string) => lines.push(line) }));
     t.teardown(() => logging.close());
     await logging.listen({ host: '127.0.0.1', port: 0 });
     const other = logging.server.address();
@@ -83,30 +83,30 @@ t.test('limits of the socket', async (t) => {
     t.strictSame(lines, []);
   });
 
-  await t.test('a body larger than announced limits is refused before it is read', async (t) => {
+  await t.test('a body with a Content-Length over the limit is rejected before it is read', async (t) => {
     const head =
       'POST /api/big HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 99999999\r\n\r\n';
-    t.match(await say(port, head), /^HTTP\/1\.1 413 .*body-too-large.*more than \d+ bytes.*MILLRACE_BODY_BYTES/s);
+    t.match(await say(port, head), /^HTTP\/1\.1 413 .*body-too-large.*more than \d+ bytes.*MILLRACE_MAX_BODY_BYTES/s);
   });
 
   await t.test(
-    'the hint of a 413 names the setting of the limit only where it sets it, also where both are as large',
+    'the hint of a 413 names the setting only where it defines the limit, also where both are equal',
     async (t) => {
       const form = 'application/x-www-form-urlencoded';
       for (const [path, type, most] of [
-        ['/auth/x/callback', form, 65_536],
+        ['/auth/providers/x/callback', form, 65_536],
         ['/auth/saml/x/acs', form, 1_048_576],
         ['/fn/x', 'application/json', 1_048_576],
       ] as const) {
         const head = `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${type}\r\nContent-Length: ${most + 1}\r\n\r\n`;
         const response = await say(port, head);
         t.match(response, new RegExp(`^HTTP/1\\.1 413 .*more than ${most} bytes`, 's'), path);
-        t.notMatch(response, 'MILLRACE_BODY_BYTES', path);
+        t.notMatch(response, 'MILLRACE_MAX_BODY_BYTES', path);
       }
     },
   );
 
-  await t.test('of ten connections of one address five are closed at once, and five serve', async (t) => {
+  await t.test('of ten connections of one IP address five are closed at once, and five work', async (t) => {
     const request = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
     const sockets = Array.from({ length: 10 }, () => listenTo(connect(port, '127.0.0.1')));
     let closed = 0;
@@ -114,13 +114,13 @@ t.test('limits of the socket', async (t) => {
       for (const { ended } of sockets) void ended.then(() => ++closed === 5 && resolve());
     });
     for (const { socket } of sockets) if (socket.writable) socket.write(request);
-    const answers = await Promise.all(sockets.map(({ ended }) => ended));
-    t.equal(answers.filter((answer) => answer.startsWith('HTTP/1.1 200')).length, 5);
-    t.equal(answers.filter((answer) => answer === '').length, 5);
+    const responses = await Promise.all(sockets.map(({ ended }) => ended));
+    t.equal(responses.filter((response) => response.startsWith('HTTP/1.1 200')).length, 5);
+    t.equal(responses.filter((response) => response === '').length, 5);
   });
 });
 
-t.test('a proxy that is believed has many clients, and as many connections', async (t) => {
+t.test('a trusted proxy has many clients, and as many connections', async (t) => {
   for (const [proxies, open] of [
     ['loopback', 6],
     ['127.0.0.0/8', 6],
@@ -128,14 +128,14 @@ t.test('a proxy that is believed has many clients, and as many connections', asy
     ['0', 2],
     ['10.0.0.0/8, ::1', 2],
   ] as const) {
-    const { app } = await buildTestApp(t, { MILLRACE_CONNECTIONS_PER_ADDRESS: '2', MILLRACE_TRUST_PROXY: proxies });
+    const { app } = await buildTestApp(t, { MILLRACE_MAX_CONNECTIONS_PER_IP: '2', MILLRACE_TRUST_PROXY: proxies });
     await app.listen({ host: '127.0.0.1', port: 0 });
     const address = app.server.address();
     const port = typeof address === 'object' && address !== null ? address.port : 0;
     const request = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n';
     const sockets = Array.from({ length: 6 }, () => connect(port, '127.0.0.1'));
-    // Each is answered or closed; those that are answered stay open meanwhile.
-    const answered = await Promise.all(
+    // Each gets a response or is closed; those with a response stay open meanwhile.
+    const response = await Promise.all(
       sockets.map(
         (socket) =>
           new Promise<boolean>((resolve) => {
@@ -145,17 +145,17 @@ t.test('a proxy that is believed has many clients, and as many connections', asy
       ),
     );
     for (const socket of sockets) socket.destroy();
-    t.equal(answered.filter(Boolean).length, open, proxies);
+    t.equal(response.filter(Boolean).length, open, proxies);
   }
 });
 
-t.test('production without an owner', async (t) => {
-  const { app } = await buildTestApp(t, { MILLRACE_MODE: 'production', MILLRACE_RATE_ANONYMOUS: '3' });
+t.test('production without an administrator rejects requests without credentials', async (t) => {
+  const { app } = await buildTestApp(t, { MILLRACE_MODE: 'production', MILLRACE_RATE_LIMIT_ANONYMOUS: '3' });
   for (const url of ['/api/todos', '/api/todos/a', '/api/no-such']) {
-    const answer = await app.inject(url);
-    t.equal(answer.statusCode, 401);
-    t.match(answer.json(), { code: 'not-authenticated' });
-    t.match(answer.headers['www-authenticate'], /^Bearer/);
+    const response = await app.inject(url);
+    t.equal(response.statusCode, 401);
+    t.match(response.json(), { code: 'not-authenticated' });
+    t.match(response.headers['www-authenticate'], /^Bearer/);
   }
   const refused = await app.inject('/api/todos');
   t.equal(refused.statusCode, 429);
@@ -166,8 +166,8 @@ t.test('production without an owner', async (t) => {
   t.notOk(origin.headers['access-control-allow-origin'], 'loopback origins are for development');
 });
 
-t.test('bad tickets of an address have a limit', async (t) => {
-  const { app } = await buildTestApp(t, { MILLRACE_MODE: 'production', MILLRACE_RATE_ANONYMOUS: '3' });
+t.test('bad tickets of an IP address have a limit', async (t) => {
+  const { app } = await buildTestApp(t, { MILLRACE_MODE: 'production', MILLRACE_RATE_LIMIT_ANONYMOUS: '3' });
   const status = async (n: number) => {
     const url = `/api/posts?ticket=${String(n).padStart(43, 'x')}`;
     return (await app.inject({ url, headers: { accept: 'text/event-stream' } })).statusCode;
@@ -176,8 +176,8 @@ t.test('bad tickets of an address have a limit', async (t) => {
   t.strictSame(statuses, [401, 401, 401, 429]);
 });
 
-t.test('whoever has an IPv6 network is one stranger', async (t) => {
-  const { app } = await buildTestApp(t, { MILLRACE_MODE: 'production', MILLRACE_RATE_ANONYMOUS: '2' });
+t.test('an IPv6 network counts as one client', async (t) => {
+  const { app } = await buildTestApp(t, { MILLRACE_MODE: 'production', MILLRACE_RATE_LIMIT_ANONYMOUS: '2' });
   for (const headers of [{}, { authorization: 'Bearer bad' }]) {
     const status = async (remoteAddress: string) =>
       (await app.inject({ url: '/api/posts', remoteAddress, headers })).statusCode;
@@ -187,13 +187,13 @@ t.test('whoever has an IPv6 network is one stranger', async (t) => {
   }
 });
 
-t.test('the port that a proxy appends to a forwarded address is no part of the client', async (t) => {
-  const place = await testMongo(t);
+t.test('the port that a proxy appends to a forwarded IP address is not part of the client', async (t) => {
+  const testDatabase = await testMongo(t);
   const clientAt = async (proxies: string) => {
-    const { app } = await buildTestApp(t, { MILLRACE_TRUST_PROXY: proxies }, place);
+    const { app } = await buildTestApp(t, { MILLRACE_TRUST_PROXY: proxies }, testDatabase);
     return async (forwarded: string): Promise<string> => {
       const headers = { 'x-forwarded-for': forwarded };
-      return (await app.inject({ url: '/admin/settings/effective', headers })).json().request.address;
+      return (await app.inject({ url: '/admin/settings/effective', headers })).json().request.ip;
     };
   };
   const clientOf = await clientAt('loopback, uniquelocal');
@@ -228,10 +228,10 @@ t.test('the port that a proxy appends to a forwarded address is no part of the c
   );
 });
 
-t.test('a client behind a proxy that appends ports has one rate, whatever its connections', async (t) => {
+t.test('a client behind a proxy that appends ports has one rate, for any number of connections', async (t) => {
   const { app } = await buildTestApp(t, {
     MILLRACE_MODE: 'production',
-    MILLRACE_RATE_ANONYMOUS: '2',
+    MILLRACE_RATE_LIMIT_ANONYMOUS: '2',
     MILLRACE_TRUST_PROXY: '127.0.0.1',
   });
   const status = async (headers: Record<string, string>) =>
@@ -245,19 +245,19 @@ t.test('a client behind a proxy that appends ports has one rate, whatever its co
   t.equal(await status({ 'x-client-ip': '198.51.100.11' }), 429, 'other headers are ignored: all count as the proxy');
 });
 
-/** Sends text and answers with all that comes back until the connection ends. */
+/** Sends text and returns everything received until the connection ends. */
 function say(port: number, text: string): Promise<string> {
   const { socket, ended } = listenTo(connect(port, '127.0.0.1'));
   socket.write(text);
   return ended;
 }
 
-/** Collects what a socket receives until it is closed. A closed door may show as a reset, which is no failure here. */
+/** Collects what a socket receives until it is closed. A close may appear as a reset, which is not a failure here. */
 function listenTo(socket: Socket): { readonly socket: Socket; readonly ended: Promise<string> } {
-  let answer = '';
+  let response = '';
   socket.on('error', () => undefined);
   socket.on('data', (chunk) => {
-    answer += String(chunk);
+    response += String(chunk);
   });
-  return { socket, ended: new Promise((resolve) => socket.once('close', () => resolve(answer))) };
+  return { socket, ended: new Promise((resolve) => socket.once('close', () => resolve(response))) };
 }

@@ -1,4 +1,4 @@
-/** Preflights: answered for origins that may call, and where one may not, the log says why. */
+/** Preflights: accepted for allowed origins, and for others the log states the reason. */
 import pino from 'pino';
 import t from 'tap';
 import { buildApp } from '../../src/app.ts';
@@ -16,14 +16,14 @@ const APPS = ['capacitor://localhost', 'ionic://localhost', 'tauri://localhost',
 for (const mode of ['development', 'production']) {
   t.test(`a preflight in ${mode}`, async (t) => {
     const settings = { MILLRACE_MODE: mode, MILLRACE_CORS_ORIGINS: ['https://app.example', ...APPS].join() };
-    const { parts } = await buildTestApp(t, settings);
+    const { services } = await buildTestApp(t, settings);
     const lines: Record<string, unknown>[] = [];
     const write = (text: string) => {
       const line: Record<string, unknown> = JSON.parse(text);
       if (line['msg'] !== 'request') lines.push(line);
     };
     const log = pino({ level: 'info' }, { write });
-    const app = await buildApp(parts, log);
+    const app = await buildApp(services, log);
     t.teardown(() => app.close());
 
     const allowed = await app.inject(preflight('https://app.example'));
@@ -49,7 +49,7 @@ for (const mode of ['development', 'production']) {
       t.notOk(refused.headers['access-control-allow-origin'], origin);
       const [line, ...more] = lines.splice(0);
       t.match(line, { level: 30, origin, request: refused.headers['x-request-id'] });
-      t.match(line?.['msg'], origin === 'null' ? /no origin/ : /MILLRACE_CORS_ORIGINS/);
+      t.match(line?.['msg'], origin === 'null' ? /opaque origin/ : /MILLRACE_CORS_ORIGINS/);
       t.strictSame(more, []);
     }
     await app.inject(preflight(`https://${'x'.repeat(5_000)}.example`));

@@ -1,4 +1,7 @@
-/** In production the server answers under the host of MILLRACE_PUBLIC_URL: no page reaches it by a name that was pointed here. */
+/**
+ * In production the server responds under the host of MILLRACE_PUBLIC_URL: no page reaches it under another name that
+ * resolves to it.
+ */
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import t from 'tap';
@@ -6,12 +9,12 @@ import { buildTestApp } from '../helpers/app.ts';
 
 const PUBLIC_URL = 'https://api.example.org';
 
-t.test('a public host', async (t) => {
+t.test('the public host of a server', async (t) => {
   const { app } = await buildTestApp(t, { MILLRACE_MODE: 'production', MILLRACE_PUBLIC_URL: PUBLIC_URL });
-  const ask = (host: string, url = '/auth/providers', headers: Record<string, string> = {}) =>
+  const request = (host: string, url = '/auth/providers', headers: Record<string, string> = {}) =>
     app.inject({ url, headers: { ...headers, host } });
 
-  await t.test('is answered however it is spelled, and so is this machine', async (t) => {
+  await t.test('the public host is accepted in any spelling, and so is this machine', async (t) => {
     for (const host of [
       'api.example.org',
       'api.example.org:443',
@@ -24,11 +27,11 @@ t.test('a public host', async (t) => {
       '127.0.0.1:3000',
       '[::1]:3000',
     ]) {
-      t.equal((await ask(host)).statusCode, 200, host);
+      t.equal((await request(host)).statusCode, 200, host);
     }
   });
 
-  await t.test('is the only one', async (t) => {
+  await t.test('the host of the public URL is the only one', async (t) => {
     for (const host of [
       'evil.example',
       'api.example.org.evil.example',
@@ -43,20 +46,24 @@ t.test('a public host', async (t) => {
       ' ',
     ]) {
       for (const url of ['/auth/providers', '/api/todos', '/setup', '/realtime', '/nothing', '/docs']) {
-        const refused = await ask(host, url);
+        const refused = await request(host, url);
         t.match(refused.json(), { status: 421, code: 'misdirected-request', hint: /MILLRACE_PUBLIC_URL/ }, host + url);
       }
     }
     const forwarded = { 'x-forwarded-host': 'api.example.org' };
-    t.equal((await ask('evil.example', '/docs', forwarded)).statusCode, 421, 'a proxy that is not named says nothing');
-    t.notMatch((await ask('evil.example')).body, /api\.example/, 'strangers do not learn its name');
+    t.equal(
+      (await request('evil.example', '/docs', forwarded)).statusCode,
+      421,
+      'the headers of an untrusted proxy are ignored',
+    );
+    t.notMatch((await request('evil.example')).body, /api\.example/, 'unauthenticated clients do not learn its name');
   });
 
-  await t.test('health is told under any name', async (t) => {
-    for (const url of ['/healthz', '/readyz']) t.equal((await ask('10.0.0.7:3000', url)).statusCode, 200, url);
+  await t.test('health routes respond under any host', async (t) => {
+    for (const url of ['/healthz', '/readyz']) t.equal((await request('10.0.0.7:3000', url)).statusCode, 200, url);
   });
 
-  await t.test('sockets are refused before they open, and so is who names no host', async (t) => {
+  await t.test('sockets for other hosts, or without a host, are rejected before they open', async (t) => {
     await app.listen({ host: '127.0.0.1', port: 0 });
     const address = app.server.address();
     const port = typeof address === 'object' && address !== null ? address.port : 0;
@@ -76,7 +83,7 @@ t.test('a public host', async (t) => {
   });
 });
 
-t.test('behind a proxy that is named, the host is the one that it was asked for', async (t) => {
+t.test('behind a trusted proxy, the host is the forwarded one', async (t) => {
   const { app } = await buildTestApp(t, {
     MILLRACE_MODE: 'production',
     MILLRACE_PUBLIC_URL: PUBLIC_URL,
@@ -90,7 +97,7 @@ t.test('behind a proxy that is named, the host is the one that it was asked for'
   t.equal((await app.inject({ url: '/auth/providers', headers: { host: 'millrace:3000' } })).statusCode, 421);
 });
 
-t.test('the public host may be an address', async (t) => {
+t.test('the public host may be an IP address', async (t) => {
   const settings = { MILLRACE_MODE: 'production', MILLRACE_PUBLIC_URL: 'http://[2001:db8::1]:3000' };
   const { app } = await buildTestApp(t, settings);
   const status = async (host: string) => (await app.inject({ url: '/auth/providers', headers: { host } })).statusCode;

@@ -1,4 +1,4 @@
-/** What the log tells of requests: much in development, to the one who writes a client, and no query in production. */
+/** The request log: detailed in development, for client developers, and without queries in production. */
 import '../../src/fastify.ts';
 import pino from 'pino';
 import t, { type Test } from 'tap';
@@ -9,7 +9,7 @@ import { until } from '../helpers/until.ts';
 
 /** A server and the lines of its log, as a terminal has them in development, and as JSON in production. */
 async function logged(t: Test, mode: 'development' | 'production') {
-  const { parts } = await buildTestApp(t, { MILLRACE_MODE: mode });
+  const { services } = await buildTestApp(t, { MILLRACE_MODE: mode });
   let text = '';
   const out = {
     write: (line: string) => {
@@ -17,25 +17,25 @@ async function logged(t: Test, mode: 'development' | 'production') {
       return true;
     },
   };
-  const app = await buildApp(parts, pino({}, mode === 'development' ? consoleLog(out) : out));
+  const app = await buildApp(services, pino({}, mode === 'development' ? consoleLog(out) : out));
   t.teardown(() => app.close());
   return { app, text: () => text };
 }
 
-t.test('in development a refusal is told with the query, the code and the hint', async (t) => {
+t.test('in development an error is logged with the query, the code and the hint', async (t) => {
   const { app, text } = await logged(t, 'development');
   await app.inject({ method: 'POST', url: '/api/todos', payload: { title: 'x' } });
-  const asked = await app.inject('/api/todos?sort=-title&limt=5&filter={');
-  t.equal(asked.statusCode, 400);
-  const { code, hint } = asked.json();
-  await until(() => text().includes(code), 'the refusal is written');
+  const requested = await app.inject('/api/todos?sort=-title&limt=5&filter={');
+  t.equal(requested.statusCode, 400);
+  const { code, hint } = requested.json();
+  await until(() => text().includes(code), 'the error is logged');
   const [, line = '', why = ''] = text().split('\n');
   t.match(line, /^400 {2}GET {4}\/api\/todos\?sort=-title&limt=5&filter=/);
   t.ok(why.startsWith(`     ${code}: `), why);
   t.ok(hint === undefined || why.includes(hint), why);
 });
 
-t.test('what proves something, and what moves a cursor, is not written to a terminal', async (t) => {
+t.test('credentials and terminal control characters are not written to a terminal', async (t) => {
   const { app, text } = await logged(t, 'development');
   await app.inject('/files/abc/name?expires=1&signature=secret-one');
   await app.inject('/events?ticket=secret-two');
@@ -46,7 +46,7 @@ t.test('what proves something, and what moves a cursor, is not written to a term
   t.notOk(text().includes('\u001b'));
 });
 
-t.test('in production neither queries nor refusals are written', async (t) => {
+t.test('in production neither queries nor error messages are logged', async (t) => {
   const { app, text } = await logged(t, 'production');
   await app.inject('/api/todos?title=private');
   await until(() => text().includes('"path":"/api/todos"'), 'the line is written');

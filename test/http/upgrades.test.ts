@@ -1,4 +1,4 @@
-/** Requests that offer another protocol along the way: they are answered as if they did not, and sockets still open. */
+/** Requests that offer another protocol: they get a response as if they did not, and sockets still open. */
 import { Agent, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import t from 'tap';
@@ -6,14 +6,14 @@ import { WebSocket } from 'ws';
 import { buildTestApp } from '../helpers/app.ts';
 import { multipart } from '../helpers/files/upload.ts';
 
-/** What Java's HttpClient sends with every request as long as nobody told it to speak HTTP/1.1 alone. */
+/** What Java's HttpClient sends with every request unless it is limited to HTTP/1.1. */
 const OFFER = {
   connection: 'Upgrade, HTTP2-Settings',
   upgrade: 'h2c',
   'http2-settings': 'AAEAAEAAAAIAAAAAAAMAAAAAAAQBAAAAAAUAAEAAAAYABgAA',
 };
 
-t.test('an offer of HTTP/2', async (t) => {
+t.test('an offer of HTTP/2 is ignored', async (t) => {
   const { app } = await buildTestApp(t);
   const base = await app.listen({ host: '127.0.0.1', port: 0 });
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -21,9 +21,9 @@ t.test('an offer of HTTP/2', async (t) => {
   const ports = new Set<number | undefined>();
   const send = (method: string, path: string, headers: object, body?: Buffer | string) =>
     new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {
-      const outgoing = request(base + path, { method, agent, headers: { ...OFFER, ...headers } }, (answer) => {
+      const outgoing = request(base + path, { method, agent, headers: { ...OFFER, ...headers } }, (response) => {
         ports.add(outgoing.socket?.localPort);
-        text(answer).then((body) => resolve({ status: answer.statusCode, body }), reject);
+        text(response).then((body) => resolve({ status: response.statusCode, body }), reject);
       });
       outgoing.on('error', reject).end(body);
     });
@@ -36,7 +36,7 @@ t.test('an offer of HTTP/2', async (t) => {
   t.equal(ports.size, 1, 'the connection is kept');
 });
 
-t.test('a socket still opens', async (t) => {
+t.test('a WebSocket still opens beside offers of other protocols', async (t) => {
   const { app } = await buildTestApp(t);
   const base = await app.listen({ host: '127.0.0.1', port: 0 });
   const socket = new WebSocket(`${base.replace('http', 'ws')}/realtime`, 'millrace.v1');
@@ -47,13 +47,13 @@ t.test('a socket still opens', async (t) => {
   t.equal(status, 101);
 });
 
-t.test('who comes to the place of sockets without asking for one is told what is missing', async (t) => {
+t.test('a request to the socket path without an upgrade gets an error that says what is missing', async (t) => {
   const { app } = await buildTestApp(t);
   const base = await app.listen({ host: '127.0.0.1', port: 0 });
-  const answer = await fetch(`${base}/realtime`);
-  t.equal(answer.status, 426);
-  t.equal(answer.headers.get('upgrade'), 'websocket');
-  t.match(answer.headers.get('connection'), /upgrade/i, 'RFC 9110 section 7.8');
-  t.match(await answer.json(), { code: 'upgrade-required', hint: /proxy/ });
+  const response = await fetch(`${base}/realtime`);
+  t.equal(response.status, 426);
+  t.equal(response.headers.get('upgrade'), 'websocket');
+  t.match(response.headers.get('connection'), /upgrade/i, 'RFC 9110 section 7.8');
+  t.match(await response.json(), { code: 'upgrade-required', hint: /proxy/ });
   t.equal((await fetch(`${base}/realtime`, { method: 'HEAD' })).status, 426);
 });

@@ -1,4 +1,4 @@
-/** Bytes held for clients: a bound for each and one for all, and nothing is left when all is given back. */
+/** Bytes held for clients: a limit for each and one for all, and nothing is left after all is released. */
 import t from 'tap';
 import { MillraceError } from '../../src/kernel/errors.ts';
 import { Account, ByteBudget, byteBounds } from '../../src/kernel/memory/byte-budget.ts';
@@ -14,15 +14,15 @@ function codeOf(work: () => void): string | null {
   }
 }
 
-t.test('a key is refused beyond its bound, and others are not', async (t) => {
+t.test('a key is rejected beyond its limit, and others are not', async (t) => {
   const budget = new ByteBudget({ each: 100, all: 1_000 });
   const [a, b] = [new Account(budget, 'a'), new Account(budget, 'b')];
   a.take(100);
   t.equal(
     codeOf(() => a.take(1)),
-    'too-much-held',
+    'client-memory-exceeded',
   );
-  t.equal(budget.of('a'), 100, 'what is refused is not counted');
+  t.equal(budget.of('a'), 100, 'rejected bytes are not counted');
   t.equal(
     codeOf(() => b.take(100)),
     null,
@@ -32,7 +32,7 @@ t.test('a key is refused beyond its bound, and others are not', async (t) => {
   t.notOk(budget.hasRoom('a', 41));
 });
 
-t.test('all together are refused beyond the bound of the process', async (t) => {
+t.test('all keys together are rejected beyond the limit of the process', async (t) => {
   const budget = new ByteBudget({ each: 100, all: 150 });
   const [a, b] = [new Account(budget, 'a'), new Account(budget, 'b')];
   a.take(100);
@@ -44,31 +44,31 @@ t.test('all together are refused beyond the bound of the process', async (t) => 
   t.equal(budget.total, 150);
 });
 
-t.test('what is there already is counted beyond the bounds, and nothing more is taken then', async (t) => {
+t.test('bytes held already count beyond the limits, and nothing more is accepted then', async (t) => {
   const budget = new ByteBudget({ each: 100, all: 1_000 });
-  const account = new Account(budget, 'a');
-  account.note(300);
-  t.notOk(account.hasRoom(0));
+  const user = new Account(budget, 'a');
+  user.note(300);
+  t.notOk(user.hasRoom(0));
   t.equal(
-    codeOf(() => account.take(1)),
-    'too-much-held',
+    codeOf(() => user.take(1)),
+    'client-memory-exceeded',
   );
-  account.note(-200);
-  t.ok(account.hasRoom(0));
+  user.note(-200);
+  t.ok(user.hasRoom(0));
 });
 
-t.test('an account that moves takes all of it along', async (t) => {
+t.test('a client that changes its key takes its bytes along', async (t) => {
   const budget = new ByteBudget({ each: 100, all: 1_000 });
-  const account = new Account(budget, '127.0.0.1');
-  account.take(80);
-  account.move('user:u1');
+  const user = new Account(budget, '127.0.0.1');
+  user.take(80);
+  user.move('user:u1');
   t.equal(budget.of('127.0.0.1'), 0);
   t.equal(budget.of('user:u1'), 80);
-  account.note(-80);
+  user.note(-80);
   t.equal(budget.total, 0);
 });
 
-t.test('whatever is taken, noted, moved and given: the sums are those of the accounts', async (t) => {
+t.test('after any sequence of operations the sums are those of the clients', async (t) => {
   const seed = 42;
   t.comment(`seed ${seed}`);
   const random = new Random(seed);
@@ -76,24 +76,24 @@ t.test('whatever is taken, noted, moved and given: the sums are those of the acc
   const keys = ['a', 'b', 'c', 'd'];
   const accounts = keys.map((key) => new Account(budget, key));
   for (let step = 0; step < 10_000; step++) {
-    const account = random.pick(accounts);
+    const user = random.pick(accounts);
     const bytes = random.below(200);
     const kind = random.below(4);
-    if (kind === 0) codeOf(() => account.take(bytes));
-    else if (kind === 1) account.note(bytes);
-    else if (kind === 2) account.note(-Math.min(account.held, bytes * 2));
-    else account.move(random.pick([null, ...keys]));
+    if (kind === 0) codeOf(() => user.take(bytes));
+    else if (kind === 1) user.note(bytes);
+    else if (kind === 2) user.note(-Math.min(user.held, bytes * 2));
+    else user.move(random.pick([null, ...keys]));
     for (const key of keys) {
       const sum = accounts.filter((one) => one.key === key).reduce((total, { held }) => total + held, 0);
       if (budget.of(key) !== sum) t.equal(budget.of(key), sum, `${key} after step ${step}`);
     }
   }
-  for (const account of accounts) account.note(-account.held);
+  for (const user of accounts) user.note(-user.held);
   t.equal(budget.total, 0);
   for (const key of keys) t.equal(budget.of(key), 0);
 });
 
-t.test('the bounds are those of the settings, or parts of the memory that the process may use', async (t) => {
+t.test('the limits come from the settings, or are parts of the memory that the process may use', async (t) => {
   t.strictSame(byteBounds({ bytes: 1_000, bytesPerClient: 10 }), { all: 1_000, each: 10 });
   t.strictSame(byteBounds({ bytes: 1_000, bytesPerClient: null }), { all: 1_000, each: 250 });
   const { all, each } = byteBounds({ bytes: null, bytesPerClient: null });

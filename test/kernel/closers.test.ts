@@ -1,4 +1,4 @@
-/** What was opened is closed in reverse order, whatever fails meanwhile. */
+/** Opened resources are closed in reverse order, even if some fail. */
 import t from 'tap';
 import { Closers } from '../../src/kernel/closers.ts';
 
@@ -15,7 +15,7 @@ t.test('closes the newest first, and once', async (t) => {
   t.strictSame(closed, ['second', 'first']);
 });
 
-t.test('closes the others when one fails, and tells of the first failure', async (t) => {
+t.test('closes the others if one fails, and throws the first error', async (t) => {
   const closers = new Closers();
   const closed: string[] = [];
   closers.add('first', (it) => closed.push(it));

@@ -1,4 +1,4 @@
-/** What is still served while the disk of the embedded database is almost full. */
+/** What still works while the disk of the embedded database is almost full. */
 import t from 'tap';
 import { DiskSpace, FULL_BYTES, LOW_BYTES, type SpaceLevel } from '../../src/kernel/disk-space.ts';
 import { buildTestApp } from '../helpers/app.ts';
@@ -11,7 +11,7 @@ const space = new DiskSpace({
   measure: async () => free,
   onChange: ({ level }) => void levels.push(level),
 });
-const { app, parts } = await buildTestApp(t, {}, undefined, space);
+const { app, services } = await buildTestApp(t, {}, undefined, space);
 const setFree = async (bytes: number) => {
   free = bytes;
   await space.look();
@@ -24,9 +24,9 @@ const file = await uploadOne(app, {});
 const upload = await multipart({});
 const bulk = { url: '/api/a?n=1', headers: { prefer: 'max-affected=10' } } as const;
 
-t.test('below the bound new documents, changes and files get 507 with the reason, and nothing is stored', async (t) => {
+t.test('below the limit new documents, changes and files get 507 with the reason, and nothing is stored', async (t) => {
   await setFree(LOW_BYTES - 1);
-  const before = await countAll(parts);
+  const before = await countAll(services);
   const batch = [{ method: 'POST', path: '/api/a', body: { n: 3 } }];
   const writes = [
     await send('POST', '/api/a', { n: 3 }),
@@ -45,21 +45,21 @@ t.test('below the bound new documents, changes and files get 507 with the reason
     (await send('GET', '/api/a?sort=n')).json().map(({ n }: { n: number }) => n),
     [1, 2],
   );
-  t.same(await countAll(parts), before);
+  t.same(await countAll(services), before);
 });
 
-t.test('below the bound reading and deleting go on, and the state says why writes are refused', async (t) => {
+t.test('below the limit reading and deleting continue, and the status says why writes are rejected', async (t) => {
   t.equal((await send('GET', `/api/a/${id}`)).statusCode, 200);
   t.equal((await send('GET', new URL(file.url).pathname)).statusCode, 200);
   t.equal((await send('DELETE', `/api/a/${id}`)).statusCode, 204);
   t.equal((await send('DELETE', `/files/${file.id}`)).statusCode, 204);
-  const { disk } = (await send('GET', '/admin/state')).json();
+  const { disk } = (await send('GET', '/admin/status')).json();
   t.same(disk, { level: 'low', freeBytes: LOW_BYTES - 1, neededBytes: LOW_BYTES });
 });
 
-t.test('an upload that is under way is cut off when the room ends, and nothing of it stays', async (t) => {
+t.test('an upload in progress is cut off when the space runs out, and nothing of it stays', async (t) => {
   await setFree(LOW_BYTES);
-  const before = await countAll(parts);
+  const before = await countAll(services);
   const base = await app.listen({ port: 0, host: '127.0.0.1' });
   const head = '--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n';
   const body = new ReadableStream({
@@ -74,10 +74,10 @@ t.test('an upload that is under way is cut off when the room ends, and nothing o
   const headers = { 'content-type': 'multipart/form-data; boundary=x' };
   const response = await fetch(`${base}/files`, { method: 'POST', headers, body, duplex: 'half' });
   t.match(await response.json(), { status: 507, code: 'storage-full' });
-  t.same(await countAll(parts), before);
+  t.same(await countAll(services), before);
 });
 
-t.test('below the second bound deletions are refused as well, and reading goes on', async (t) => {
+t.test('below the second bound deletions are rejected as well, and reading goes on', async (t) => {
   await setFree(FULL_BYTES - 1);
   const removal = await send('DELETE', `/api/a/${other.id}`);
   t.match(removal.json(), { status: 507, code: 'storage-full', detail: /deletions/ });
@@ -85,7 +85,7 @@ t.test('below the second bound deletions are refused as well, and reading goes o
   t.equal((await send('GET', `/api/a/${other.id}`)).statusCode, 200);
 });
 
-t.test('when there is room again, or it is not known, writes go on', async (t) => {
+t.test('when there is space again, or it is unknown, writes continue', async (t) => {
   await setFree(LOW_BYTES);
   t.equal((await send('POST', '/api/a', { n: 5 })).statusCode, 201);
   t.same(levels, ['low', 'enough', 'low', 'full', 'enough']);

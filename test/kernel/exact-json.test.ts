@@ -1,4 +1,4 @@
-/** JSON.parse with the names that are there: V8's mistake, and that nothing else differs. The seed is printed. */
+/** JSON.parse with correct field names: V8's bug, and no other difference. The seed is printed. */
 import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
 import { parseExactJson } from '../../src/kernel/exact-json.ts';
@@ -24,7 +24,7 @@ const NUMBERS = [
 ];
 const SHORT: Readonly<Record<string, string>> = { '"': '\\"', '\\': '\\\\', '/': '\\/', '\n': '\\n', '\t': '\\t' };
 
-/** A string as JSON may write it: each unit as itself where it can be, by a short escape or by its number. */
+/** A string in one of its JSON forms: each unit as itself if possible, by a short escape or by its number. */
 function spelled(string: string): string {
   const units = Array.from({ length: string.length }, (_, at) => {
     const unit = string.charAt(at);
@@ -39,8 +39,8 @@ function spelled(string: string): string {
 
 const space = (): string => (random.once(6) ? random.pick([' ', '\n', '\t', '\r\n']) : '');
 
-/** A text, and the value that it means; number-like and repeated names included. */
-function made(names: readonly string[], depth: number): { readonly text: string; readonly value: unknown } {
+/** A text, and its value; number-like and repeated names included. */
+function created(names: readonly string[], depth: number): { readonly text: string; readonly value: unknown } {
   const kind = random.below(depth === 0 ? 4 : 7);
   const string = random.pick([...names, 'a\\', ',:]}', ' true ']);
   if (kind === 0) return { text: spelled(string), value: string };
@@ -48,17 +48,15 @@ function made(names: readonly string[], depth: number): { readonly text: string;
   if (kind <= 3) return random.pick(NUMBERS.map((text) => ({ text, value: Number(text) })));
   const inner = Array.from({ length: random.below(4) }, () => ({
     name: random.pick(names),
-    ...made(names, depth - 1),
+    ...created(names, depth - 1),
   }));
   if (kind === 4) {
     const text = inner.map((item) => space() + item.text + space()).join(',');
     return { text: `[${text || space()}]`, value: inner.map(({ value }) => value) };
   }
-  const members = inner.map((item) =>
-    [space(), spelled(item.name), space(), ':', space(), item.text, space()].join(''),
-  );
+  const fields = inner.map((item) => [space(), spelled(item.name), space(), ':', space(), item.text, space()].join(''));
   return {
-    text: `{${members.join(',') || space()}}`,
+    text: `{${fields.join(',') || space()}}`,
     value: Object.fromEntries(inner.map(({ name, value }) => [name, value])),
   };
 }
@@ -67,7 +65,7 @@ function sameWithOrder(a: unknown, b: unknown): boolean {
   return isDeepStrictEqual(a, b) && JSON.stringify(a) === JSON.stringify(b);
 }
 
-t.test('a name is not taken for one that another text had', async (t) => {
+t.test('a field name is not confused with one of another text', async (t) => {
   const read = (text: string): string[] => Object.keys(Object(parseExactJson(text)));
   const cases: [before: string, text: string, names: string[]][] = [
     ['{"p1":"x","\\\\":1}', '{"p1":"y","\\u5e74":2024}', ['p1', '年']],
@@ -81,9 +79,9 @@ t.test('a name is not taken for one that another text had', async (t) => {
   }
 });
 
-t.test(`${TEXTS} random texts mean what JSON.parse says`, async (t) => {
+t.test(`${TEXTS} random texts have the value of JSON.parse`, async (t) => {
   for (let n = 0; n < TEXTS; n++) {
-    const { text, value } = made(NAMES, 4);
+    const { text, value } = created(NAMES, 4);
     const read = parseExactJson(text);
     if (sameWithOrder(read, JSON.parse(text)) && sameWithOrder(read, value)) continue;
     t.fail(`${JSON.stringify(text)} is read as ${JSON.stringify(read)}`, { seed });
@@ -91,11 +89,11 @@ t.test(`${TEXTS} random texts mean what JSON.parse says`, async (t) => {
   }
 });
 
-t.test(`${TEXTS} random texts with backslashes in their names mean what was written`, async (t) => {
+t.test(`${TEXTS} random texts with backslashes in their names have the written value`, async (t) => {
   const names = [...NAMES, '\\', '\\\\', '\\n', 'a\\', '\\u', '\\u0', '年', 'aa', '\\"'];
   let mistakes = 0;
   for (let n = 0; n < TEXTS; n++) {
-    const { text, value } = made(names, 4);
+    const { text, value } = created(names, 4);
     if (!sameWithOrder(JSON.parse(text), value)) mistakes++;
     if (sameWithOrder(parseExactJson(text), value)) continue;
     t.fail(`${JSON.stringify(text)} is not read as ${JSON.stringify(value)}`, { seed });
@@ -104,7 +102,7 @@ t.test(`${TEXTS} random texts with backslashes in their names mean what was writ
   t.comment(`JSON.parse was wrong ${mistakes} times`);
 });
 
-t.test('what is no JSON is refused as JSON.parse refuses it', async (t) => {
+t.test('invalid JSON is rejected as by JSON.parse', async (t) => {
   for (const text of ['', '{"\\n":}', '{"\\n":1,}', '{"\\x":1}', '"\\', '{"a":1}"\\n"', '{"\\":1}']) {
     t.throws(() => parseExactJson(text), SyntaxError, text);
   }

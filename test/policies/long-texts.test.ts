@@ -1,18 +1,18 @@
 /**
- * The database's engine of patterns counts its steps and gives up on some texts, and then says "no match". What a policy
- * takes away by a pattern stays away all the same, on every way that leads to a document.
+ * The database's regex engine counts its steps and gives up on some texts, and then says "no match". What a policy
+ * denies by a pattern stays denied all the same, on every way to a document.
  */
 import t from 'tap';
-import { ask, signUp } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { multipart } from '../helpers/files/upload.ts';
 import { openSocket } from '../helpers/live/socket.ts';
 import { withPolicies } from '../helpers/policies.ts';
+import { ask, signUp } from '../helpers/users.ts';
 
 const SECRET = 'what-is-denied';
 const LONG = `${'a'.repeat(300_000)}b`;
 /** Texts that match, and on which the engine gives up. */
-const WAYS: readonly (readonly [name: string, text: string | string[], where: object])[] = [
+const WAYS: readonly (readonly [name: string, text: string | string[], filter: object])[] = [
   ['nested repetition', `${'a'.repeat(40)} ac`, { text: { $regex: '(a+)+c' } }],
   ['repetition of a group', LONG, { text: { $regex: '^(?:a|b)*$' } }],
   ['a like with parts', LONG, { text: { $like: '*b*' } }],
@@ -20,10 +20,10 @@ const WAYS: readonly (readonly [name: string, text: string | string[], where: ob
 ];
 
 t.test('a file that is denied by a pattern on which the database gives up', async (t) => {
-  const { app, parts } = await buildTestApp(t);
+  const { app, services } = await buildTestApp(t);
   const ann = await signUp(app, 'ann');
-  const files = { collections: ['files'], actions: ['read', 'create', 'delete'] };
-  withPolicies(parts, [files]);
+  const files = { resources: ['_files'], actions: ['read', 'create', 'delete'] };
+  withPolicies(services, [files]);
   const name = `${'a'.repeat(40)} ac.txt`;
   const { send, headers } = await multipart({ field: 'files', name: 'b.txt' }, { field: 'files', name });
   const posted = await app.inject({
@@ -36,8 +36,8 @@ t.test('a file that is denied by a pattern on which the database gives up', asyn
   const all = (await ask(app, 'GET /files', undefined, ann)).json();
   const hidden = all.find((file: { name: string }) => file.name === name);
   t.ok(hidden, 'it is there');
-  const deny = { ...files, actions: ['read', 'delete'], effect: 'deny', where: { name: { $regex: '(a+)+c' } } };
-  withPolicies(parts, [files, deny]);
+  const deny = { ...files, actions: ['read', 'delete'], effect: 'deny', filter: { name: { $regex: '(a+)+c' } } };
+  withPolicies(services, [files, deny]);
   for (const query of ['', '?sort=name&limit=5&count=exact'] as const) {
     const list = await ask(app, `GET /files${query}`, undefined, ann);
     t.match(list.json(), [{ name: 'b.txt' }]);
@@ -48,11 +48,11 @@ t.test('a file that is denied by a pattern on which the database gives up', asyn
   t.equal((await ask(app, `DELETE /files/${hidden.id}`, undefined, ann)).statusCode, 404, 'its end');
 });
 
-t.test('patterns on which the database gives up', async (t) => {
-  const { app, parts } = await buildTestApp(t);
+t.test('policies with patterns on which the database gives up', async (t) => {
+  const { app, services } = await buildTestApp(t);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   const ann = await signUp(app, 'ann');
-  const everything = { collections: ['posts', 'links'], actions: ['read', 'create', 'update', 'delete'] };
+  const everything = { resources: ['posts', 'links'], actions: ['read', 'create', 'update', 'delete'] };
   const byFilter = (method: 'PATCH' | 'DELETE', query: string, payload?: object) =>
     app.inject({
       method,
@@ -64,15 +64,15 @@ t.test('patterns on which the database gives up', async (t) => {
 
   for (const [name, text, where] of WAYS) {
     await t.test(name, async (t) => {
-      withPolicies(parts, [everything]);
+      withPolicies(services, [everything]);
       for (const id of ['a', 'c']) await ask(app, 'POST /api/posts', { id, n: 1, text: 'short' }, ann);
       await ask(app, 'POST /api/posts', { id: 'b', n: 1, text, secret: SECRET }, ann);
       await ask(app, 'POST /api/links', { id: 'l', to: 'b' }, ann);
-      const deny = { collections: ['posts'], actions: ['read', 'update', 'delete'], effect: 'deny', where };
-      const others = { ...everything, where: { $or: [{ to: 'b' }, { $nor: [where] }] } };
+      const deny = { resources: ['posts'], actions: ['read', 'update', 'delete'], effect: 'deny', filter: where };
+      const others = { ...everything, filter: { $or: [{ to: 'b' }, { $nor: [where] }] } };
       for (const policies of [[everything, deny], [others]]) {
-        withPolicies(parts, policies);
-        const found = await parts.mongo.data.collection('posts').countDocuments({});
+        withPolicies(services, policies);
+        const found = await services.mongo.data.collection('posts').countDocuments({});
         t.equal(found, 3);
         t.equal((await ask(app, 'GET /api/posts/b', undefined, ann)).statusCode, 404, 'one document');
         t.match(await get('api/posts'), [{ id: 'a' }, { id: 'c' }], 'a list');
@@ -95,7 +95,7 @@ t.test('patterns on which the database gives up', async (t) => {
         }
         t.notOk(JSON.stringify(socket.frames).includes(SECRET));
       }
-      withPolicies(parts, [everything]);
+      withPolicies(services, [everything]);
       const filter = encodeURIComponent(JSON.stringify({ $nor: [where] }));
       const gone = await byFilter('DELETE', `?filter=${filter}`);
       t.match(gone.json(), { matched: 2 }, `a filter deletes what matches: ${gone.body}`);

@@ -1,18 +1,19 @@
 /**
- * One row for each route of the program: what is sent, who else than the allowed one may, and what the allowed one gets.
- * Words in braces are filled with what exists for the row alone: a post, a file, a user, a session, a key, a policy.
+ * One row for each route of the program: the request, which other principals may send it, and the result of the
+ * permitted one. Words in braces are filled with what exists for the row alone: a post, a file, a user, a session, a
+ * key, a policy.
  */
 import { referenceVersion } from '../../src/http/docs/reference-script.ts';
 import { type Row, row } from '../helpers/matrix/matrix-row.ts';
 
-/** A post as a member sees it: of its own team, without its secret. */
+/** A post as a team member sees it: of its own team, without its secret. */
 const POST = { id: /.+/, team: 'a', title: /.+/, secret: undefined };
 const FILE = { id: /^[0-9a-f]{24}$/, url: /\/files\//, name: /.+/, sha256: undefined };
 const WRITE = { prefer: 'max-affected=10' };
 const NOBODY = { principals: { roles: ['nobody'] } };
-const POLICY = { name: 'Made', collections: ['others'], actions: ['read'], ...NOBODY, effect: 'allow' };
-const CASE = { principal: { kind: 'anonymous' }, action: 'read', collection: 'posts', expect: 'deny' };
-const { expect: _, ...QUESTION } = CASE;
+const POLICY = { name: 'Made', resources: ['others'], actions: ['read'], ...NOBODY, effect: 'allow' };
+const CASE = { principal: { kind: 'anonymous' }, action: 'read', resource: 'posts', expect: 'deny' };
+const { expect: _, ...QUERY } = CASE;
 const PROVIDER = { kind: 'oidc', clientId: 'c', clientSecret: 'never shown', issuer: 'https://id.example.invalid' };
 const NEW_ENDPOINT = { url: 'https://example.invalid/hook', types: ['never.*'], headers: { 'x-a': 'never shown' } };
 const ENDPOINT = { url: NEW_ENDPOINT.url, headers: { 'x-a': '•••' }, health: { breaker: 'closed' }, secret: undefined };
@@ -25,7 +26,7 @@ export const newPlugin = (name: string) => ({
   files: { 'made.js': 'export default () => 1' },
 });
 const NEW_PLUGIN = newPlugin('made');
-const LETTER = '/admin/letters/test/en';
+const EMAIL = '/admin/email-templates/test/en';
 const PASSWORD = 'four wooden ships sail';
 
 export const ROWS: readonly Row[] = [
@@ -57,19 +58,19 @@ export const ROWS: readonly Row[] = [
   }),
   row('POST /auth/login', 'public', 400, { send: {} }),
   row('POST /auth/mfa/login', 'public', 400, { send: {} }),
-  row('POST /auth/passkeys/challenge', 'public', 200, { send: {}, body: { rpId: 'localhost' } }),
+  row('POST /auth/passkeys/authentication-options', 'public', 200, { send: {}, body: { rpId: 'localhost' } }),
   row('POST /auth/passkeys/login', 'public', 400, { send: {} }),
   row('POST /auth/refresh', 'public', 400, { send: {} }),
   row('POST /auth/verify', 'public', 400, { send: {} }),
   row('POST /auth/reset', 'public', 400, { send: {} }),
   row('POST /auth/reset/confirm', 'public', 400, { send: {} }),
   row('POST /auth/exchange', 'public', 400, { send: {} }),
-  row('POST /auth/link', 'public', 403, { send: { email: 'a@example.org' } }),
-  row('POST /auth/link/confirm', 'public', 400, { send: {} }),
+  row('POST /auth/magic-link', 'public', 403, { send: { email: 'a@example.org' } }),
+  row('POST /auth/magic-link/verify', 'public', 400, { send: {} }),
   row('GET /signin', 'public', 200),
-  row('GET /auth/:provider', 'public', 404),
-  row('GET /auth/:provider/callback', 'public', 404),
-  row('POST /auth/:provider/callback', 'public', 400),
+  row('GET /auth/providers/:provider', 'public', 404),
+  row('GET /auth/providers/:provider/callback', 'public', 404),
+  row('POST /auth/providers/:provider/callback', 'public', 400),
   row('GET /auth/saml/:provider/metadata', 'public', 404),
   row('POST /auth/saml/:provider/acs', 'public', 400),
   row('GET /auth/saml/:provider/slo', 'public', 404),
@@ -87,16 +88,16 @@ export const ROWS: readonly Row[] = [
   row('POST /auth/identities/:provider', 'account', 400, { send: {} }),
   row('DELETE /auth/identities/:provider', 'account', 404),
   row('GET /auth/mfa', 'account', 200, { body: { since: null, recoveryCodes: 0 } }),
-  row('POST /auth/mfa/totp', 'account', 201, { body: { uri: /^otpauth:/, sealed: undefined } }),
+  row('POST /auth/mfa/totp', 'account', 201, { body: { uri: /^otpauth:/, encrypted: undefined } }),
   row('POST /auth/mfa/totp/confirm', 'account', 400, { send: {} }),
   row('DELETE /auth/mfa/totp', 'account', 404),
   row('POST /auth/mfa/recovery-codes', 'account', 404),
   row('GET /auth/passkeys', 'account', 200, { body: { passkeys: [] } }),
-  row('POST /auth/passkeys/begin', 'account', 200, { body: { rp: { id: 'localhost' } } }),
+  row('POST /auth/passkeys/registration-options', 'account', 200, { body: { rp: { id: 'localhost' } } }),
   row('POST /auth/passkeys', 'account', 400, { send: {} }),
   row('PATCH /auth/passkeys/:id', 'account', 404, { send: { name: 'Phone' } }),
   row('DELETE /auth/passkeys/:id', 'account', 404),
-  row('POST /auth/fresh', 'account', 204, { send: { password: PASSWORD } }),
+  row('POST /auth/reauthenticate', 'account', 204, { send: { password: PASSWORD } }),
   row('POST /auth/ticket', 'account', 200, { body: { ticket: /.+/ } }),
   row('POST /auth/logout', 'account', 204),
 
@@ -135,9 +136,8 @@ export const ROWS: readonly Row[] = [
 
   row('GET /events', 'build', 200, { body: { events: [], position: /.+/ }, as: true }),
   row('GET /openapi.json', 'build', 200, { body: { openapi: '3.1.0' } }),
-  row('GET /admin/state', 'build', 200, { body: { events: {}, realtime: { connections: Number } } }),
+  row('GET /admin/status', 'build', 200, { body: { events: {}, realtime: { connections: Number } } }),
   row('GET /admin/collections', 'build', 200, { body: [{ name: /.+/ }] }),
-  row('GET /admin/collections/:collection/shape', 'build', 200, { body: { sampled: 2, members: [{ path: 'id' }] } }),
   row('PATCH /admin/collections/:collection', 'build', 200, { send: { name: 'posts2' }, body: { name: 'posts2' } }),
   row('DELETE /admin/collections/:collection', 'build', 204),
   row('GET /admin/collections/:collection/indexes', 'build', 200, { body: [] }),
@@ -149,18 +149,18 @@ export const ROWS: readonly Row[] = [
   row('DELETE /admin/policies/:id', 'build', 204),
   row('GET /admin/policies/versions', 'build', 200, { body: [{ version: Number }] }),
   row('POST /admin/policies/versions/:version/restore', 'build', 200, { body: { version: Number } }),
-  row('POST /admin/policies/test', 'build', 200, { send: QUESTION, body: { verdict: 'deny' }, reads: true }),
-  row('POST /admin/policies/draft', 'build', 200, {
+  row('POST /admin/policies/test', 'build', 200, { send: QUERY, body: { decision: 'deny' }, reads: true }),
+  row('POST /admin/policies/preview', 'build', 200, {
     send: { id: 'drafted', policy: { ...POLICY, name: 'Drafted' } },
-    body: { events: { complete: true }, principals: { looked: ['anonymous'] }, hidden: { count: 0 } },
+    body: { events: { complete: true }, principals: { examined: ['anonymous'] }, hidden: { count: 0 } },
   }),
   row('POST /admin/policies/check', 'build', 200, { send: { cases: [CASE] }, body: { passed: 1 }, reads: true }),
 
   row('GET /admin/runs', 'build', 200, { body: [] }),
   row('GET /admin/runs/live', 'build', 400, { url: '/admin/runs/live?state=ok' }),
   row('GET /admin/runs/:id', 'build', 404, { url: '/admin/runs/none' }),
-  row('POST /admin/runs/:id/repeat', 'build', 404, { url: '/admin/runs/none/repeat' }),
-  row('POST /admin/plugins/:name/functions/:function/replay', 'build', 404, {
+  row('POST /admin/runs/:id/rerun', 'build', 404, { url: '/admin/runs/none/rerun' }),
+  row('POST /admin/plugins/:name/functions/:functionName/replay', 'build', 404, {
     url: '/admin/plugins/none/functions/none/replay',
     send: { since: '1-0' },
   }),
@@ -187,11 +187,11 @@ export const ROWS: readonly Row[] = [
   row('POST /hooks', 'build', 201, { send: NEW_HOOK, body: { ...HOOK, secret: /^whsec_/ } }),
   row('GET /hooks/:id', 'build', 200, { body: HOOK }),
   row('DELETE /hooks/:id', 'build', 204),
-  row('GET /collections', 'documents', 200, { body: [{ name: 'posts', label: 'Posts' }] }),
-  row('GET /collections/:collection/schema', 'documents', 200, {
+  row('GET /api', 'documents', 200, { body: [{ name: 'posts', label: 'Posts' }] }),
+  row('GET /api/:collection/_schema', 'documents', 200, {
     body: { type: 'object', properties: { id: Object, title: { type: 'string' }, secret: undefined } },
   }),
-  row('GET /collections/:collection/samples', 'documents', 200, { body: [{ type: 'posts.created', data: POST }] }),
+  row('GET /api/:collection/_samples', 'documents', 200, { body: [{ type: 'posts.created', data: POST }] }),
 
   row('GET /admin/plugins', 'build', 200, { body: [{ name: /.+/ }] }),
   row('GET /admin/plugins/:name', 'build', 200, { body: PLUGIN }),
@@ -207,13 +207,13 @@ export const ROWS: readonly Row[] = [
   row('POST /admin/plugins/:name/versions/:version/activate', 'build', 200, { body: PLUGIN }),
   row('PUT /admin/plugins/:name/secrets/:secret', 'build', 204, { send: { value: 'never shown' } }),
   row('DELETE /admin/plugins/:name/secrets/:secret', 'build', 204),
-  row('GET /admin/jobs', 'build', 200, { body: [{ id: /.+/, state: 'waiting' }] }),
+  row('GET /admin/jobs', 'build', 200, { body: [{ id: /.+/, state: 'pending' }] }),
   row('DELETE /admin/jobs/:id', 'build', 204),
-  row('POST /admin/plugins/:name/try', 'build', 503, {
+  row('POST /admin/plugins/:name/dry-run', 'build', 503, {
     send: { function: 'made', input: null },
-    body: { code: 'functions-off' },
+    body: { code: 'functions-disabled' },
   }),
-  row('POST /admin/plugins/:name/functions/:function/release', 'build', 200, { body: PLUGIN }),
+  row('POST /admin/plugins/:name/functions/:functionName/unquarantine', 'build', 200, { body: PLUGIN }),
 
   row('GET /admin/users', 'accounts', 200, { body: [{ id: /.+/ }] }),
   row('POST /admin/users', 'accounts', 201, {
@@ -242,25 +242,25 @@ export const ROWS: readonly Row[] = [
   row('GET /admin/providers/:name', 'accounts', 200, { body: { name: /.+/, clientSecret: { set: true } } }),
   row('PUT /admin/providers/:name', 'accounts', 200, { send: PROVIDER, body: { clientSecret: { set: true } } }),
   row('DELETE /admin/providers/:name', 'accounts', 204),
-  row('POST /admin/providers/:name/check', 'accounts', 200, { body: { passed: false, redirect: /\/callback$/ } }),
-  row('GET /admin/settings', 'accounts', 200, { body: { redirects: [], always: [] } }),
-  row('PUT /admin/settings', 'accounts', 200, {
-    send: { redirects: ['https://app.example.org/in'] },
-    body: { redirects: ['https://app.example.org/in'] },
+  row('POST /admin/providers/:name/check', 'accounts', 200, { body: { passed: false, redirectUrl: /\/callback$/ } }),
+  row('GET /admin/settings', 'accounts', 200, { body: { redirectUrls: [], configuredRedirectUrls: [] } }),
+  row('PATCH /admin/settings', 'accounts', 200, {
+    send: { redirectUrls: ['https://app.example.org/in'] },
+    body: { redirectUrls: ['https://app.example.org/in'] },
   }),
-  row('GET /admin/settings/effective', 'accounts', 200, { body: { mode: /.+/, mail: { way: /.+/ } } }),
-  row('POST /admin/mail/test', 'accounts', 200, { body: { sent: Boolean, verdict: /.+/ } }),
-  row('GET /admin/letters', 'accounts', 200, { body: [{ kind: 'verify-address', language: 'en' }] }),
-  row('GET /admin/letters/sent', 'accounts', 200, { body: Array }),
-  row('GET /admin/letters/:kind/:language', 'accounts', 200, { url: LETTER, body: { changedAt: null } }),
-  row('PUT /admin/letters/:kind/:language', 'accounts', 400, { url: LETTER, send: {} }),
-  row('DELETE /admin/letters/:kind/:language', 'accounts', 204, { url: LETTER }),
-  row('POST /admin/letters/:kind/:language/preview', 'accounts', 200, { url: `${LETTER}/preview`, send: {} }),
-  row('POST /admin/letters/:kind/:language/test', 'accounts', 200, { url: `${LETTER}/test`, send: {} }),
+  row('GET /admin/settings/effective', 'accounts', 200, { body: { mode: /.+/, email: { transport: /.+/ } } }),
+  row('POST /admin/emails/test', 'accounts', 200, { body: { sent: Boolean, message: /.+/ } }),
+  row('GET /admin/email-templates', 'accounts', 200, { body: [{ kind: 'verify-email', locale: 'en' }] }),
+  row('GET /admin/emails', 'accounts', 200, { body: Array }),
+  row('GET /admin/email-templates/:kind/:locale', 'accounts', 200, { url: EMAIL, body: { updatedAt: null } }),
+  row('PUT /admin/email-templates/:kind/:locale', 'accounts', 400, { url: EMAIL, send: {} }),
+  row('DELETE /admin/email-templates/:kind/:locale', 'accounts', 204, { url: EMAIL }),
+  row('POST /admin/email-templates/:kind/:locale/preview', 'accounts', 200, { url: `${EMAIL}/preview`, send: {} }),
+  row('POST /admin/email-templates/:kind/:locale/test', 'accounts', 200, { url: `${EMAIL}/test`, send: {} }),
   row('GET /admin/audit', 'accounts', 200, { body: [] }),
 ];
 
-/** Routes whose own tests say who may, such as an upgrade, which proves who it is in a frame of its own. */
+/** Routes whose rights have their own tests, such as an upgrade, which authenticates in a frame. */
 export const ELSEWHERE: readonly string[] = [
   'GET /realtime',
   // `/fn/*` as Fastify prints it: one route for all endpoints (test/functions/endpoints/rights.test.ts).

@@ -1,15 +1,15 @@
 /**
- * Who may do what, for every route that the router has and everybody who can come: deny is the default, the allowed one
- * gets what policies show. A route without a row in matrix-rows.ts fails. To look as another principal is for owners and
- * admins, where a row says so, and refused everywhere else.
+ * The rights of every principal on every route of the router: the default is to deny, and the permitted one gets what
+ * policies show. A route without a row in matrix-rows.ts fails. Impersonation is for administrators, where a row says
+ * so, and rejected everywhere else.
  */
 import t, { type Test } from 'tap';
-import { ask, signIn, signInOwner } from '../helpers/accounts.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { multipart } from '../helpers/files/upload.ts';
 import { jobOf } from '../helpers/functions/plugins.ts';
 import type { Row } from '../helpers/matrix/matrix-row.ts';
 import { routesOf } from '../helpers/routes.ts';
+import { ask, signIn, signInAdmin } from '../helpers/users.ts';
 import { ELSEWHERE, newPlugin, ROWS } from './matrix-rows.ts';
 
 type Headers = Readonly<Record<string, string>>;
@@ -17,42 +17,42 @@ type Headers = Readonly<Record<string, string>>;
 const PASSWORD = 'four wooden ships sail';
 const NOBODY = { by: null, request: null };
 
-const MEMBERS = {
+const FIELDS = {
   effect: 'allow',
   actions: ['read', 'create', 'update', 'delete'],
   principals: { roles: ['member'] },
 };
 const POLICIES = [
   {
-    ...MEMBERS,
+    ...FIELDS,
     name: 'Members and their posts',
-    collections: ['posts'],
-    where: { team: 'a' },
+    resources: ['posts'],
+    filter: { team: 'a' },
     fields: { read: ['*', '-secret'], write: ['title'] },
     set: { team: 'a' },
   },
-  { ...MEMBERS, name: 'Members and files', collections: ['files'], fields: { read: ['*', '-sha256'] } },
+  { ...FIELDS, name: 'Members and files', resources: ['_files'], fields: { read: ['*', '-sha256'] } },
 ];
 
-t.test('every route answers everybody as it should', async (t) => {
-  const { app, parts } = await buildTestApp(t, { MILLRACE_MODE: 'production', MILLRACE_FUNCTIONS: 'off' });
-  const boss = await signInOwner(app, parts);
-  const viewer = await signInOwner(app, parts, ['viewer']);
+t.test('every route responds to every principal as the matrix says', async (t) => {
+  const { app, services } = await buildTestApp(t, { MILLRACE_MODE: 'production', MILLRACE_FUNCTIONS: 'off' });
+  const boss = await signInAdmin(app, services);
+  const viewer = await signInAdmin(app, services, ['viewer']);
   for (const policy of POLICIES) await ask(app, 'POST /admin/policies', policy, boss);
 
   const account = async (username: string, roles: readonly string[]) => {
-    await parts.auth.users.create({ kind: 'user', username, password: PASSWORD, roles }, NOBODY);
+    await services.auth.users.create({ kind: 'user', username, password: PASSWORD, roles }, NOBODY);
     return signIn(app, username);
   };
   const keyOf = async (limits: object) => {
-    const key = { name: 'k', roles: ['member'], collections: null, actions: null, expiresAt: null, ...limits };
-    const { key: text } = await parts.auth.keys.create(key, NOBODY);
+    const key = { name: 'k', roles: ['member'], resources: null, actions: null, expiresAt: null, ...limits };
+    const { key: text } = await services.auth.keys.create(key, NOBODY);
     return { authorization: `Bearer ${text}` };
   };
   const revoked = await account('revoked', ['member']);
   await ask(app, 'POST /auth/logout', undefined, revoked);
   const other = await account('other', []);
-  const member = await account('member', ['member']);
+  const field = await account('member', ['member']);
   const credentials = {
     anonymous: {},
     other: other.headers,
@@ -62,8 +62,8 @@ t.test('every route answers everybody as it should', async (t) => {
     viewer: viewer.headers,
   };
 
-  let made = 0;
-  /** The id of the first post; null when a row may have changed the posts, which are made anew then. */
+  let created = 0;
+  /** The id of the first post; null when a row may have changed the posts, which are then created again. */
   let post: string | null = null;
 
   async function newPosts(): Promise<string> {
@@ -77,9 +77,9 @@ t.test('every route answers everybody as it should', async (t) => {
     return (await ask(app, 'POST /api/posts', posts, boss)).json()[0].id;
   }
 
-  /** What the words of a route stand for, made anew for each row. */
+  /** The values of the words of a route, created for each row. */
   async function things(route: string): Promise<ReadonlyMap<string, string>> {
-    made += 1;
+    created += 1;
     const words = new Map([['collection', 'posts']]);
     post ??= await newPosts();
     if (route.includes('/api/')) words.set('id', post);
@@ -94,14 +94,14 @@ t.test('every route answers everybody as it should', async (t) => {
       words.set('id', file.json().id).set('name', 'f.txt');
     }
     if (route.includes('/admin/users')) {
-      const user = await account(`victim-${made}`, []);
+      const user = await account(`victim-${created}`, []);
       words.set('id', user.id).set('session', user.session);
     }
     if (route.includes('/admin/keys'))
       words.set('id', (await ask(app, 'POST /admin/keys', { name: 'v' }, boss)).json().id);
     if (route.includes('/admin/providers')) {
       const oidc = { kind: 'oidc', issuer: 'https://id.example.invalid' };
-      const provider = { ...oidc, name: `p-${made}`, clientId: 'c', clientSecret: 'never shown' };
+      const provider = { ...oidc, name: `p-${created}`, clientId: 'c', clientSecret: 'never shown' };
       words.set('name', (await ask(app, 'POST /admin/providers', provider, boss)).json().name);
     }
     if (route.includes('/webhooks/endpoints')) {
@@ -113,19 +113,19 @@ t.test('every route answers everybody as it should', async (t) => {
       words.set('id', (await ask(app, 'POST /hooks', hook, boss)).json().id);
     }
     if (route.includes('/admin/plugins')) {
-      const name = `p-${made}`;
+      const name = `p-${created}`;
       const { statusCode } = await ask(app, `PUT /admin/plugins/${name}`, newPlugin(name), boss);
       t.equal(statusCode, 201);
-      words.set('name', name).set('version', '1').set('secret', 'KEY').set('function', 'made');
+      words.set('name', name).set('version', '1').set('secret', 'KEY').set('functionName', 'made');
     }
     if (route.includes('/admin/jobs')) {
-      const fn = jobOf(`p-${made}`);
+      const fn = jobOf(`p-${created}`);
       const at = new Date(Date.now() + 3_600_000);
       const job = { fn, input: '{}', at, depth: 0, restricted: false, request: 'run_made.0' };
-      words.set('id', (await parts.functions.queue.jobs.schedule(job, null)).id);
+      words.set('id', (await services.functions.queue.jobs.schedule(job, null)).id);
     }
     if (route.includes('/admin/policies')) {
-      const policy = { name: `Policy ${made}`, collections: ['never'], actions: ['read'], effect: 'deny' };
+      const policy = { name: `Policy ${created}`, resources: ['never'], actions: ['read'], effect: 'deny' };
       words.set('id', (await ask(app, 'POST /admin/policies', policy, boss)).json().id);
       const [newest] = (await ask(app, 'GET /admin/policies/versions', undefined, boss)).json();
       words.set('version', String(newest.version));
@@ -148,7 +148,7 @@ t.test('every route answers everybody as it should', async (t) => {
       method: methodOf(method),
       url,
       headers,
-      remoteAddress: `10.9.${made >> 8}.${made & 255}`,
+      remoteAddress: `10.9.${created >> 8}.${created & 255}`,
     });
   }
 
@@ -172,37 +172,37 @@ t.test('every route answers everybody as it should', async (t) => {
       const [method = ''] = route.split(' ');
       const words = await things(route);
       const state = async () => [
-        await parts.mongo.data
+        await services.mongo.data
           .collection('posts')
           .find({}, { sort: { _id: 1 } })
           .toArray(),
-        await parts.mongo.data.collection('_files').countDocuments(),
-        (await parts.policyBook.list(parts.policies.scope({ ...OWNER }, 'read', 'admin'))).version,
+        await services.mongo.data.collection('_files').countDocuments(),
+        (await services.policyRegistry.list(services.policies.scope({ ...ADMIN }, 'read', '_admin'))).version,
       ];
       const before = await state();
       for (const [who, headers] of Object.entries(credentials)) {
         const expected = statusFor(row, method, who);
-        const answer = await send(row, method, words, headers);
-        t.equal(answer.statusCode, expected, `${who}: ${answer.body.slice(0, 200)}`);
-        if (expected === 401) t.match(answer.headers['www-authenticate'], /^Bearer/, who);
-        const told = answer.body.replace('/secrets/', '/');
-        t.notMatch(expected < 300 ? '' : told, /secret|sha256/, `${who} learns nothing`);
+        const response = await send(row, method, words, headers);
+        t.equal(response.statusCode, expected, `${who}: ${response.body.slice(0, 200)}`);
+        if (expected === 401) t.match(response.headers['www-authenticate'], /^Bearer/, who);
+        const reported = response.body.replace('/secrets/', '/');
+        t.notMatch(expected < 300 ? '' : reported, /secret|sha256/, `${who} learns nothing`);
       }
       for (const [who, headers] of Object.entries({ ...credentials, boss: boss.headers })) {
         const { status, code } = refusalAs(row, who);
-        const answer = await send(row, method, words, { ...headers, 'millrace-as': 'role:member' });
-        t.equal(answer.statusCode, status, `${who}, as another: ${answer.body.slice(0, 200)}`);
-        if (method !== 'HEAD' && code !== null) t.equal(answer.json().code, code, `${who}, as another`);
+        const response = await send(row, method, words, { ...headers, 'millrace-as': 'role:member' });
+        t.equal(response.statusCode, status, `${who}, as another: ${response.body.slice(0, 200)}`);
+        if (method !== 'HEAD' && code !== null) t.equal(response.json().code, code, `${who}, as another`);
         if (who === 'boss' && status < 300 && method !== 'HEAD' && row.body !== undefined)
-          matches(t, answer.json(), row.body);
+          matches(t, response.json(), row.body);
       }
       if (row.audience !== 'account') t.strictSame(await state(), before, 'nothing has changed');
-      const allowed = row.audience === 'documents' ? member : boss;
+      const allowed = row.audience === 'documents' ? field : boss;
       if (method !== 'GET' && method !== 'HEAD') post = null;
-      const answer = await send(row, method, words, allowed.headers);
-      t.equal(answer.statusCode, row.status, `allowed: ${answer.body.slice(0, 300)}`);
-      if (method === 'HEAD') t.equal(answer.body, '');
-      else if (row.body !== undefined) matches(t, answer.json(), row.body);
+      const result = await send(row, method, words, allowed.headers);
+      t.equal(result.statusCode, row.status, `allowed: ${result.body.slice(0, 300)}`);
+      if (method === 'HEAD') t.equal(result.body, '');
+      else if (row.body !== undefined) matches(t, result.json(), row.body);
       if (row.route === 'POST /auth/logout') Object.assign(boss, await signIn(app, 'owner@example.org'));
       if (row.route === 'POST /auth/logout') Object.assign(credentials, await again());
     });
@@ -217,7 +217,7 @@ t.test('every route answers everybody as it should', async (t) => {
   }
 });
 
-const OWNER = { kind: 'owner', id: 'o', roles: ['owner'], session: '', expiresAt: 0 } as const;
+const ADMIN = { kind: 'admin', id: 'o', roles: ['owner'], session: '', expiresAt: 0 } as const;
 
 function statusFor(row: Row, method: string, who: string): number {
   const { audience, status } = row;
@@ -227,17 +227,17 @@ function statusFor(row: Row, method: string, who: string): number {
   if (audience === 'account') return who === 'read-only key' && row.keyed !== true ? 403 : status;
   if (who === 'viewer') return (reads || row.viewed === true) && audience !== 'accounts' ? status : 403;
   if (who === 'other') return 403;
-  // A key sees of the events what it may read, and nothing of the running of it all.
+  // A key sees of the events what it may read, and no system events.
   return reads && (audience === 'documents' || row.route.endsWith(' /events')) ? status : 403;
 }
 
-/** How a request as another principal ends; no code where it is answered. */
+/** The error of an impersonated request; no code where it succeeds. */
 function refusalAs({ as, audience, status }: Row, who: string): { status: number; code: string | null } {
   if (as !== true) return { status: 403, code: 'forbidden' };
   if (who === 'anonymous') return { status: 401, code: 'not-authenticated' };
-  if (who === 'expired' || who === 'revoked') return { status: 401, code: 'invalid-credential' };
+  if (who === 'expired' || who === 'revoked') return { status: 401, code: 'invalid-token' };
   if (who !== 'boss') return { status: 403, code: 'forbidden' };
-  // What members may not, an owner may not as one of them.
+  // What team members must not do, an administrator must not do as one of them.
   return audience === 'documents' ? { status, code: null } : { status: 403, code: 'forbidden' };
 }
 
@@ -249,7 +249,7 @@ function methodOf(text: string): (typeof METHODS)[number] {
   return method;
 }
 
-/** As `t.match`; a member that is expected to be undefined must not be there, in no element of a list. */
+/** As `t.match`; a field that is expected to be undefined must be absent, in every element of a list. */
 function matches(t: Test, found: unknown, expected: unknown): void {
   t.match(found, expected);
   const [one] = Array.isArray(expected) ? expected : [expected];

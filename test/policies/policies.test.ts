@@ -1,11 +1,14 @@
-/** Scopes from policies in memory: who is granted what, kept for as long as it holds, shared where it is the same. */
+/**
+ * Scopes from policies in memory: the grants of each principal, cached while they are valid, shared where they are
+ * equal.
+ */
 import t from 'tap';
 import { ACTIONS, ANONYMOUS, type Principal } from '../../src/auth/identity/principal.ts';
 import { parseCollectionName } from '../../src/database/names.ts';
 import { Policies } from '../../src/policies/policies.ts';
 import { toPolicySet } from '../../src/policies/policy-set.ts';
-import { reaches, toDatabaseFilter } from '../../src/policies/reach.ts';
-import type { Place } from '../../src/policies/scope.ts';
+import type { Resource } from '../../src/policies/scope.ts';
+import { reaches, toDatabaseFilter } from '../../src/policies/scope-filter.ts';
 import { acting, key, owner, user } from '../helpers/principals.ts';
 
 const [posts, notes] = [parseCollectionName('posts'), parseCollectionName('notes')];
@@ -21,93 +24,97 @@ function policiesOf(written: readonly object[], now = () => new Date()): Policie
   return policies;
 }
 
-t.test('who may do what where', async (t) => {
+t.test('what each principal can do', async (t) => {
   const policies = policiesOf([
-    { collections: ['posts'], actions: ['read'], principals: { anonymous: true } },
-    { collections: ['*'], actions: ['read', 'create'], principals: { authenticated: true } },
-    { collections: ['posts'], actions: ['update'], principals: { roles: ['author'] } },
-    { collections: ['posts'], actions: ['delete'], principals: { users: ['ann'] } },
-    { collections: ['posts'], actions: ['delete'], principals: { keys: ['k'] } },
-    { collections: ['functions'], actions: ['call'], principals: { authenticated: true } },
-    { collections: ['webhooks'], actions: ['read', 'create'], principals: { keys: ['hooks'] } },
-    { collections: ['notes'], actions: ['read'], principals: { roles: ['banned'] }, effect: 'deny' },
+    { resources: ['posts'], actions: ['read'], principals: { anonymous: true } },
+    { resources: ['*'], actions: ['read', 'create'], principals: { authenticated: true } },
+    { resources: ['posts'], actions: ['update'], principals: { roles: ['author'] } },
+    { resources: ['posts'], actions: ['delete'], principals: { users: ['ann'] } },
+    { resources: ['posts'], actions: ['delete'], principals: { keys: ['k'] } },
+    { resources: ['_functions'], actions: ['call'], principals: { authenticated: true } },
+    { resources: ['_webhooks'], actions: ['read', 'create'], principals: { keys: ['hooks'] } },
+    { resources: ['notes'], actions: ['read'], principals: { roles: ['banned'] }, effect: 'deny' },
   ]);
-  const PLACES: readonly Place[] = [
+  const PLACES: readonly Resource[] = [
     posts,
     notes,
-    'files',
-    'functions',
-    'webhooks',
-    'events',
-    'admin',
-    'admin:accounts',
+    '_files',
+    '_functions',
+    '_webhooks',
+    '_events',
+    '_admin',
+    '_admin:accounts',
   ];
   const grid: readonly (readonly [string, Principal, readonly string[]])[] = [
     ['anonymous', ANONYMOUS, ['posts read']],
-    ['a user', user('bob'), ['posts read', 'posts create', 'notes read', 'notes create', 'functions call']],
+    ['a user', user('bob'), ['posts read', 'posts create', 'notes read', 'notes create', '_functions call']],
     [
       'an author',
       user('x', ['author', 'banned']),
-      ['posts read', 'posts create', 'posts update', 'notes create', 'functions call'],
+      ['posts read', 'posts create', 'posts update', 'notes create', '_functions call'],
     ],
     [
       'one user',
       user('ann'),
-      ['posts read', 'posts create', 'posts delete', 'notes read', 'notes create', 'functions call'],
+      ['posts read', 'posts create', 'posts delete', 'notes read', 'notes create', '_functions call'],
     ],
     ['a key', key('k', { actions: ['read', 'delete'] }), ['posts read', 'posts delete', 'notes read']],
-    ['a narrow key', key('k', { collections: ['posts'] }), ['posts read', 'posts create', 'posts delete']],
+    ['a narrow key', key('k', { resources: ['posts'] }), ['posts read', 'posts create', 'posts delete']],
     [
       'a key that is named like a user',
       key('ann'),
-      ['posts read', 'posts create', 'notes read', 'notes create', 'functions call'],
+      ['posts read', 'posts create', 'notes read', 'notes create', '_functions call'],
     ],
-    ['a key for webhooks', key('hooks', { collections: ['webhooks'] }), ['webhooks read', 'webhooks create']],
+    ['a key for webhooks', key('hooks', { resources: ['_webhooks'] }), ['_webhooks read', '_webhooks create']],
     [
       'a function that is named like a user',
       acting('ann'),
-      ['posts read', 'posts create', 'notes read', 'notes create', 'functions call'],
+      ['posts read', 'posts create', 'notes read', 'notes create', '_functions call'],
     ],
     [
       'a function with roles',
       acting('shop/total', 'author', 'banned'),
-      ['posts read', 'posts create', 'posts update', 'notes create', 'functions call'],
+      ['posts read', 'posts create', 'posts update', 'notes create', '_functions call'],
     ],
-    ['a viewer', owner('viewer'), PLACES.filter((place) => place !== 'admin:accounts').map((place) => `${place} read`)],
-    ['a developer', owner('developer'), all(PLACES.filter((place) => place !== 'admin:accounts'))],
-    ['an admin', owner('admin'), all(PLACES)],
-    ['an owner', owner(), all(PLACES)],
+    [
+      'a viewer',
+      owner('viewer'),
+      PLACES.filter((resource) => resource !== '_admin:accounts').map((resource) => `${resource} read`),
+    ],
+    ['a developer', owner('developer'), all(PLACES.filter((resource) => resource !== '_admin:accounts'))],
+    ['an admin', owner('manager'), all(PLACES)],
+    ['an administrator', owner(), all(PLACES)],
   ];
   for (const [who, principal, expected] of grid) {
-    const granted = all(PLACES).filter((question) => {
-      const place = PLACES.find((one) => question.startsWith(`${one} `));
-      const action = ACTIONS.find((one) => question.endsWith(` ${one}`));
-      return place !== undefined && action !== undefined && policies.find(principal, action, place) !== null;
+    const granted = all(PLACES).filter((query) => {
+      const resource = PLACES.find((one) => query.startsWith(`${one} `));
+      const action = ACTIONS.find((one) => query.endsWith(` ${one}`));
+      return resource !== undefined && action !== undefined && policies.find(principal, action, resource) !== null;
     });
     t.strictSame(granted, expected, who);
   }
 
-  function all(places: readonly string[]): string[] {
-    return places.flatMap((place) => ACTIONS.map((action) => `${place} ${action}`));
+  function all(spots: readonly string[]): string[] {
+    return spots.flatMap((resource) => ACTIONS.map((action) => `${resource} ${action}`));
   }
 });
 
-t.test('a user, key or function with a role named like one of owners is no owner', async (t) => {
+t.test('a user, key or function with a role named like one of administrators is no administrator', async (t) => {
   const policies = policiesOf([]);
-  for (const role of ['owner', 'admin', 'developer', 'viewer']) {
-    for (const principal of [user('u', [role], { kind: 'owner' }), key('k', { roles: [role] }), acting('p/f', role)]) {
-      for (const place of [posts, 'files', 'events', 'admin', 'admin:accounts'] as const) {
+  for (const role of ['owner', 'manager', 'developer', 'viewer']) {
+    for (const principal of [user('u', [role], { kind: 'admin' }), key('k', { roles: [role] }), acting('p/f', role)]) {
+      for (const resource of [posts, '_files', '_events', '_admin', '_admin:accounts'] as const) {
         for (const action of ACTIONS)
-          t.equal(policies.find(principal, action, place), null, `${role} ${action} ${place}`);
+          t.equal(policies.find(principal, action, resource), null, `${role} ${action} ${resource}`);
       }
     }
   }
 });
 
-t.test('answers are kept, and shared where they do not differ', async (t) => {
+t.test('decisions are cached, and shared where they do not differ', async (t) => {
   const policies = policiesOf([
-    { collections: ['posts'], actions: ['read'], where: { public: true } },
-    { collections: ['notes'], actions: ['read'], where: { owner: '$user.id' } },
+    { resources: ['posts'], actions: ['read'], filter: { public: true } },
+    { resources: ['notes'], actions: ['read'], filter: { owner: '$user.id' } },
   ]);
   const [ann, bob] = [user('ann'), user('bob')];
   const scope = policies.scope(ann, 'read', posts);
@@ -117,16 +124,16 @@ t.test('answers are kept, and shared where they do not differ', async (t) => {
   t.not(policies.scope(bob, 'read', notes).grants, policies.scope(ann, 'read', notes).grants);
   t.strictSame(toDatabaseFilter(policies.scope(bob, 'read', notes)), { owner: { $eq: 'bob' } });
   policies.use(
-    toPolicySet([{ id: 'p', policy: { name: 'p', effect: 'allow', collections: ['posts'], actions: ['read'] } }]),
+    toPolicySet([{ id: 'p', policy: { name: 'p', effect: 'allow', resources: ['posts'], actions: ['read'] } }]),
   );
   t.not(policies.scope(ann, 'read', posts).grants, scope.grants);
   t.equal(policies.find(ann, 'read', notes), null);
 });
 
-t.test('a time that a policy names goes on', async (t) => {
+t.test('a time that a policy names moves on', async (t) => {
   let now = Date.parse('2026-01-01T00:00:00Z');
   const policies = policiesOf(
-    [{ collections: ['posts'], actions: ['read', 'update'], where: { until: { $gt: '$now' } } }],
+    [{ resources: ['posts'], actions: ['read', 'update'], filter: { until: { $gt: '$now' } } }],
     () => new Date(now),
   );
   const document = { until: new Date(now + MINUTE) };
@@ -137,20 +144,20 @@ t.test('a time that a policy names goes on', async (t) => {
   t.notOk(reaches(policies.scope(ANONYMOUS, 'update', posts), document));
 });
 
-t.test('without policies nobody passes but owners, and everybody is told', async (t) => {
-  const policies = policiesOf([{ collections: ['*'], actions: ['read'] }]);
-  let told = 0;
+t.test('without policies only administrators are admitted, and all others get an error', async (t) => {
+  const policies = policiesOf([{ resources: ['*'], actions: ['read'] }]);
+  let reported = 0;
   const end = policies.onChange(() => {
-    told += 1;
+    reported += 1;
   });
   policies.close();
   policies.close();
-  t.equal(told, 1);
+  t.equal(reported, 1);
   t.throws(() => policies.find(ANONYMOUS, 'read', posts), { code: 'policies-unavailable' });
   t.ok(policies.find(owner('viewer'), 'read', posts));
   end();
   policies.use(toPolicySet([]));
-  t.equal(told, 1);
+  t.equal(reported, 1);
   t.throws(() => policies.scope(ANONYMOUS, 'read', posts), { code: 'not-authenticated' });
   t.throws(() => policies.scope(user('ann'), 'read', posts), { code: 'forbidden' });
 });

@@ -1,11 +1,11 @@
 /**
- * What must not compile: an operation that is given the Scope of another action, or of another place. The type check
- * fails when one of the lines that expect an error has none. At run time the Scope says its action.
+ * What must not compile: an operation that gets the Scope of another action, or of another resource. The type check
+ * fails when one of the lines that expect an error has none. At run time the Scope has its action.
  */
 import t from 'tap';
-import type { ManagedAccounts } from '../../src/admin/accounts/managed-accounts.ts';
+import type { ManagedUsers } from '../../src/admin/accounts/managed-accounts.ts';
 import { ANONYMOUS } from '../../src/auth/identity/principal.ts';
-import type { Catalogue } from '../../src/collections/catalogue.ts';
+import type { Catalogue } from '../../src/collections/collection-admin.ts';
 import type { Collections } from '../../src/collections/collections.ts';
 import { type CollectionName, parseCollectionName } from '../../src/database/names.ts';
 import type { Files } from '../../src/files/files.ts';
@@ -15,11 +15,11 @@ import { grantedFor } from '../../src/policies/scope.ts';
 const policies = new Policies('development');
 const todos = parseCollectionName('todos');
 const read = policies.scope(ANONYMOUS, 'read', todos);
-const get = policies.scope(ANONYMOUS, 'get', 'files');
-const build = policies.scope(ANONYMOUS, 'delete', 'admin');
+const get = policies.scope(ANONYMOUS, 'get', '_files');
+const build = policies.scope(ANONYMOUS, 'delete', '_admin');
 
 /** Never called: only the types count. */
-export function misuses(collections: Collections, files: Files, catalogue: Catalogue, accounts: ManagedAccounts) {
+export function misuses(collections: Collections, files: Files, catalogue: Catalogue, accounts: ManagedUsers) {
   const write = { request: '', preconditions: {} };
   const name: CollectionName = todos;
   return [
@@ -40,7 +40,7 @@ export function misuses(collections: Collections, files: Files, catalogue: Catal
   ];
 }
 
-t.test('a Scope says what it is for', async (t) => {
+t.test('a Scope carries its action and resource', async (t) => {
   t.equal(read.action, 'read');
   t.equal(get.action, 'read', 'to get is to read');
   t.equal(build.action, 'delete');

@@ -1,5 +1,5 @@
 /**
- * The two evaluators agree: what `toMongo` finds on a real server is what `compileMatch` says of the same documents,
+ * The two evaluators agree: what `toMongo` finds on a real server is what `compileMatch` finds in the same documents,
  * for every operator and every BSON type. `MILLRACE_LONG=1` runs ten times as many.
  */
 import { BSON, type Document, EJSON } from 'bson';
@@ -12,7 +12,7 @@ import { type Filter, type Test as FilterTest, field } from '../../src/query/fil
 import { pathOf, stepsOf } from '../../src/query/paths.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { type Random, seeded } from './random.ts';
-import { documentMembers, id } from './random-documents.ts';
+import { documentFields, id } from './random-documents.ts';
 import { filter, PATHS, TEST_NAMES, test } from './random-filters.ts';
 
 const DOCUMENTS = 300;
@@ -21,28 +21,30 @@ t.setTimeout(300_000 * TIMES);
 const PER_OPERATOR = 20 * TIMES;
 const MIXED = 250 * TIMES;
 
-/** The collection, and its documents as they are read back; `n` is the place of each. */
+/** The collection, and its documents as they are read back; `n` is the index of each. */
 async function insertDocuments(t: Test, random: Random): Promise<{ collection: Collection; stored: Document[] }> {
   const { url, database } = await testMongo(t);
   const client = new MongoClient(url);
   t.teardown(() => client.close());
   const collection = client.db(database).collection('documents');
   const documents = Array.from({ length: DOCUMENTS }, (_, n): Document => {
-    return { ...documentMembers(random), _id: id(random, n), n };
+    return { ...documentFields(random), _id: id(random, n), n };
   });
   await collection.insertMany(documents);
   return { collection, stored: documents.map((document) => decodeStored(BSON.serialize(document))) };
 }
 
-/** Asks both of every document; the number of hits. */
+/** Runs both on every document; returns the number of matches. */
 async function compare(t: Test, collection: Collection, stored: readonly Document[], filter: Filter): Promise<number> {
-  const asked = toMongo(filter);
-  const found = new Set((await collection.find(asked, { projection: { _id: 0, n: 1 } }).toArray()).map(({ n }) => n));
+  const requested = toMongo(filter);
+  const found = new Set(
+    (await collection.find(requested, { projection: { _id: 0, n: 1 } }).toArray()).map(({ n }) => n),
+  );
   const match = compileMatch(filter);
   const wrong = stored.findIndex((document, n) => match(document) !== found.has(n));
   if (wrong >= 0) {
     const said = found.has(wrong) ? 'the server finds it' : 'the server does not find it';
-    t.fail(`${said}: ${EJSON.stringify(asked)} of ${EJSON.stringify(stored[wrong], { relaxed: false })}`);
+    t.fail(`${said}: ${EJSON.stringify(requested)} of ${EJSON.stringify(stored[wrong], { relaxed: false })}`);
   }
   return found.size;
 }
@@ -69,10 +71,10 @@ t.test('to-mongo and match agree on random filters and documents', { timeout: 12
   t.ok(pairs >= 50_000, `${pairs.toLocaleString('en')} pairs of filter and document`);
 });
 
-t.test('two texts under one negation may be found in two elements of an array', async (t) => {
+t.test('two texts under one negation may match in two elements of an array', async (t) => {
   const { collection } = await insertDocuments(t, seeded(t));
-  const stored = [{ b: ['x', 'y'] }, { b: ['xy'] }, { b: ['x'] }, { b: 'xy' }, {}].map((members, n) => ({
-    ...members,
+  const stored = [{ b: ['x', 'y'] }, { b: ['xy'] }, { b: ['x'] }, { b: 'xy' }, {}].map((fields, n) => ({
+    ...fields,
     n,
   }));
   await collection.deleteMany({});
@@ -82,19 +84,19 @@ t.test('two texts under one negation may be found in two elements of an array', 
   t.equal(await compare(t, collection, stored, field('b', { op: 'not', tests: [{ op: 'not', tests: texts }] })), 3);
 });
 
-/** Names that the database has no path for, in the place of plain ones. */
+/** Names for which the database has no path, instead of plain ones. */
 const ESCAPED: Readonly<Record<string, string>> = { a: 'x.y', b: '$r', '1': '' };
 const renamed = (name: string): string => ESCAPED[name] ?? name;
 
 function withNames(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withNames);
   if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [renamed(name), withNames(member)]));
+  return Object.fromEntries(Object.entries(value).map(([name, property]) => [renamed(name), withNames(property)]));
 }
 
-function withPaths(asked: Filter): Filter {
-  if (asked.kind !== 'field') return { ...asked, filters: asked.filters.map(withPaths) };
-  return field(pathOf(stepsOf(asked.path).map(renamed)), withPathsInside(asked.test));
+function withPaths(requested: Filter): Filter {
+  if (requested.kind !== 'field') return { ...requested, filters: requested.filters.map(withPaths) };
+  return field(pathOf(stepsOf(requested.path).map(renamed)), withPathsInside(requested.test));
 }
 
 function withPathsInside(one: FilterTest): FilterTest {
@@ -104,13 +106,13 @@ function withPathsInside(one: FilterTest): FilterTest {
 }
 
 t.test(
-  'they agree on names with dots, names that begin with $ and empty ones',
+  'to-mongo and match agree on names with dots, a leading $ or no characters',
   { timeout: 120_000 * TIMES },
   async (t) => {
     const random = seeded(t);
     const { collection } = await insertDocuments(t, random);
     const documents = Array.from({ length: DOCUMENTS }, (_, n): Document => {
-      return { ...(withNames(documentMembers(random)) as Document), _id: id(random, n), n };
+      return { ...(withNames(documentFields(random)) as Document), _id: id(random, n), n };
     });
     await collection.deleteMany({});
     await collection.insertMany(documents);

@@ -1,4 +1,4 @@
-/** The tree of a filter: what is always and never true, negation, and the paths it looks at. */
+/** The tree of a filter: filters that always or never pass, negation, and tested paths. */
 import t from 'tap';
 import { and, everything, field, not, nothing, or, pathsOf, Variable } from '../../src/query/filter.ts';
 
@@ -19,14 +19,14 @@ t.test('or joins filters flat', async (t) => {
   t.equal(or([a, everything]), everything);
 });
 
-t.test('not turns everything and nothing around', async (t) => {
+t.test('not inverts everything and nothing', async (t) => {
   t.equal(not(everything), nothing);
   t.equal(not(nothing), everything);
   t.same(not(a), field('a', { op: 'not', tests: [{ op: 'in', values: [1] }] }));
   t.same(not(or([a, b])), { kind: 'nor', filters: [or([a, b])] });
 });
 
-t.test('pathsOf names every field that is looked at, at any depth', async (t) => {
+t.test('pathsOf returns every tested field, at any depth', async (t) => {
   const filter = and([
     not(or([a, b])),
     field('c', { op: 'elemWhere', filter: field('d.e', { op: 'exists', exists: true }) }),

@@ -1,11 +1,11 @@
-/** What an id's text may stand for in a filter is what a look-up by id would try, for every common type of id. */
+/** The ids that a text represents in a filter are those that a look-up by id tries, for every common type of id. */
 import { Binary, Decimal128, ObjectId } from 'mongodb';
 import t from 'tap';
 import { idCandidates, idFromText, idText } from '../../src/database/json/ids.ts';
 import { compareValues } from '../../src/query/evaluate/order.ts';
-import { readDate, readNumber, valuesAt } from '../../src/query/literals.ts';
+import { readDate, readNumber, valuesAt } from '../../src/query/parse-values.ts';
 
-t.test('filters and look-ups know the same ids', async (t) => {
+t.test('filters and look-ups by id use the same ids', async (t) => {
   const texts = ['abc', '', '5', '-1.5', '0.1', '007', '1e3', '9007199254740993', '65a000000000000000000000'];
   texts.push(
     '65A000000000000000000000',
@@ -18,18 +18,18 @@ t.test('filters and look-ups know the same ids', async (t) => {
       // Ids of rarer kinds are found by look-up alone; equal numbers are one number.
       (id) => typeof id !== 'boolean' && !(id instanceof Decimal128) && (!(id instanceof Binary) || id.sub_type === 4),
     );
-    const asked = valuesAt('_id', [text]);
+    const requested = valuesAt('_id', [text]);
     for (const id of lookedUp) {
       if (idText(id) !== text && !(id instanceof ObjectId)) continue;
       t.ok(
-        asked.some((value) => compareValues(value, id) === 0),
+        requested.some((value) => compareValues(value, id) === 0),
         `${text} as ${id}`,
       );
     }
   }
 });
 
-t.test('dates', async (t) => {
+t.test('short values are parsed as dates', async (t) => {
   const cases: [string, string | null][] = [
     ['2024-02-29', '2024-02-29T00:00:00.000Z'],
     ['2023-02-29', null],
@@ -48,7 +48,7 @@ t.test('dates', async (t) => {
   for (const [text, iso] of cases) t.equal(readDate(text)?.toISOString() ?? null, iso, text);
 });
 
-t.test('numbers', async (t) => {
+t.test('short values are parsed as numbers', async (t) => {
   for (const text of ['0', '-0', '10', '1.50', '-1e-3', '1E5']) t.equal(readNumber(text), Number(text), text);
   for (const text of ['', '+1', '.5', '1.', '01', '0x1', 'NaN', 'Infinity', '1e400', ' 1'])
     t.equal(readNumber(text), null, text);

@@ -1,12 +1,12 @@
 /**
- * What pages cost: with an index that has the sort, the server reads for page 10,000 what it reads for page 2, over
- * mixed types and missing values, both ways, whatever other indexes there are. Told by its plans, not by a clock.
+ * The cost of pages: with an index that has the sort, the server reads for page 10,000 what it reads for page 2, over
+ * mixed types and missing values, both ways, whatever other indexes exist. Measured by query plans, not by time.
  */
 import type { Document } from 'bson';
 import { type Collection, MongoClient } from 'mongodb';
 import t from 'tap';
-import { optimisticRequest } from '../../src/query/page/optimistic-page.ts';
 import { type PageRequest, requestPage } from '../../src/query/page/page.ts';
+import { optimisticRequest } from '../../src/query/page/plain-comparison-page.ts';
 import { parseSort, toMongoSort } from '../../src/query/page/sort.ts';
 import { sortKeyOf } from '../../src/query/page/sort-key.ts';
 import { testMongo } from '../helpers/mongo.ts';
@@ -14,20 +14,20 @@ import { testMongo } from '../helpers/mongo.ts';
 const LIMIT = 2;
 const DOCUMENTS = 20_500;
 
-/** Every type that is common in one field, and nothing. */
+/** Every type that is common in one field, and a missing value. */
 function mixed(n: number): Document {
   const values = [n, `text ${n}`, n % 14 === 2, new Date(n), { n }, null];
   return n % 7 === 6 ? {} : { a: values[n % 7], b: n % 3 };
 }
 
-/** The exact request, and the likely ones where there are any. */
-async function requests(collection: Collection, sortText: string, place: number, direction: 'next' | 'prev') {
+/** The exact request, and the optimistic ones where there are any. */
+async function requests(collection: Collection, sortText: string, testDatabase: number, direction: 'next' | 'prev') {
   const sort = parseSort(sortText.split(','));
-  const [at] = await collection.find().sort(toMongoSort(sort)).skip(place).limit(1).toArray();
+  const [at] = await collection.find().sort(toMongoSort(sort)).skip(testDatabase).limit(1).toArray();
   const values = sortKeyOf(at ?? {}, sort);
-  const asked = [{ n: { $gte: 0 } }, sort] as const;
-  const likely = [false, true].map((alone) => optimisticRequest(...asked, { direction, values, alone }, LIMIT));
-  return [requestPage(...asked, { direction, values }), ...likely].filter((one) => one !== null);
+  const requested = [{ n: { $gte: 0 } }, sort] as const;
+  const likely = [false, true].map((alone) => optimisticRequest(...requested, { direction, values, alone }, LIMIT));
+  return [requestPage(...requested, { direction, values }), ...likely].filter((one) => one !== null);
 }
 
 async function explain(collection: Collection, request: PageRequest) {
@@ -53,11 +53,11 @@ t.test('page 10,000 reads what page 2 reads', { timeout: 120_000 }, async (t) =>
   ]);
   for (const sort of ['id', '-id', 'a', '-a', 'b,-a']) {
     for (const direction of ['next', 'prev'] as const) {
-      for (const place of [2, LIMIT * 10_000 - 1, 3_000, 10_000]) {
-        for (const [nth, request] of (await requests(collection, sort, place, direction)).entries()) {
+      for (const testDatabase of [2, LIMIT * 10_000 - 1, 3_000, 10_000]) {
+        for (const [nth, request] of (await requests(collection, sort, testDatabase, direction)).entries()) {
           const { read, plan, executionStats } = await explain(collection, request);
-          const name = `${sort} ${direction} of ${place}${nth > 0 ? ', by plain comparisons' : ''}`;
-          const full = direction === 'next' || place > 2 ? LIMIT + 1 : 2;
+          const name = `${sort} ${direction} of ${testDatabase}${nth > 0 ? ', by plain comparisons' : ''}`;
+          const full = direction === 'next' || testDatabase > 2 ? LIMIT + 1 : 2;
           if (nth === 0) t.equal(executionStats.nReturned, full, `${name} is a page`);
           t.ok(read <= 6 * (LIMIT + 1), `${name} reads ${read} keys`);
           t.notMatch(plan, /"stage":"(COLLSCAN|SORT)"/, name);

@@ -1,6 +1,6 @@
 /**
- * Pages by key on a real server: over mixed types, missing values and arrays, while others insert and delete, nothing
- * that is there throughout is missed and nothing is repeated; forwards and backwards are the same list.
+ * Pages by key on a real server: over mixed types, missing values and arrays, while other writers insert and delete, no
+ * continuously existing document is missed and none is repeated; forwards and backwards give the same list.
  */
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { BSON, type Document, EJSON } from 'bson';
@@ -10,7 +10,6 @@ import { meetsArray } from '../../src/database/bson/bson-bytes.ts';
 import { decodeStored, readStored } from '../../src/database/bson/stored.ts';
 import { readCommand } from '../../src/database/cursors/find-raw.ts';
 import { decodeCursor, encodeCursor } from '../../src/query/page/cursor.ts';
-import { optimisticPage, optimisticRequest } from '../../src/query/page/optimistic-page.ts';
 import {
   cutPage,
   exactStages,
@@ -21,9 +20,10 @@ import {
   type PageRequest,
   requestPage,
 } from '../../src/query/page/page.ts';
+import { requestInTies } from '../../src/query/page/page-without-id-index.ts';
+import { optimisticPage, optimisticRequest } from '../../src/query/page/plain-comparison-page.ts';
 import { isSortable, parseSort, type Sort, toMongoSort } from '../../src/query/page/sort.ts';
 import { compareBy, sortKeyOf } from '../../src/query/page/sort-key.ts';
-import { askInTies } from '../../src/query/page/tied-order.ts';
 import { pathOf, stepsOf } from '../../src/query/paths.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { seeded } from './random.ts';
@@ -62,10 +62,10 @@ async function openCollection(t: Test, options?: CreateCollectionOptions): Promi
   return client.db(database).createCollection('documents', options);
 }
 
-const read = (answered: Document): Document => decodeStored(BSON.serialize(answered));
+const read = (response: Document): Document => decodeStored(BSON.serialize(response));
 
-function holdsArray(answered: Document, sort: Sort): boolean {
-  const raw = BSON.serialize(answered);
+function holdsArray(response: Document, sort: Sort): boolean {
+  const raw = BSON.serialize(response);
   return sort.some(({ path }) =>
     meetsArray(
       raw,
@@ -79,13 +79,13 @@ function inOrder({ collectionName }: Collection, sort: Sort, filter: Document, l
   return readCommand(collectionName, { filter, ...orderOf(sort), limit, batchSize: limit })['pipeline'];
 }
 
-/** Pages that one plain range found, and two. */
+/** Pages found by one plain range, and by two. */
 const likelyPages = { from: 0, beyond: 0 };
 
-/** Answers in the order without the id that told the true order, and those that did not. */
-const inTies = { told: 0, not: 0 };
+/** Results in the order without the id that gave the true order, and those that did not. */
+const inTies = { reported: 0, not: 0 };
 
-/** One page, as a list asks for it, its position through a cursor; `tied` as if an index lacked the id. */
+/** One page, as a list requests it, its position through a cursor; `tied` as if an index lacked the id. */
 async function page(
   collection: Collection,
   sort: Sort,
@@ -100,46 +100,46 @@ async function page(
     isSortable(sort)
       ? collection.find(filter, options).sort(toMongoSort(sort)).limit(limit).toArray()
       : collection.aggregate(inOrder(collection, sort, filter, limit), options).toArray();
-  const ask = async (request: PageRequest, limit: number): Promise<readonly Document[]> => {
+  const send = async (request: PageRequest, limit: number): Promise<readonly Document[]> => {
     if (!tied) return plain(request, limit);
     const one = async (request: PageRequest, limit: number) => ({ documents: await plain(request, limit) });
-    const answer = await askInTies(one, request, limit, read);
-    inTies[answer === null ? 'not' : 'told']++;
-    return answer?.documents ?? plain(request, limit);
+    const response = await requestInTies(one, request, limit, read);
+    inTies[response === null ? 'not' : 'reported']++;
+    return response?.documents ?? plain(request, limit);
   };
   const likely = position && optimisticRequest({ n: { $gte: 0 } }, sort, position, limit);
   if (position !== null && likely !== null) {
-    const answer = await ask(likely, likely.limit);
-    const found = optimisticPage(answer, { request: likely, position, limit }, reading);
+    const response = await send(likely, likely.limit);
+    const found = optimisticPage(response, { request: likely, position, limit }, reading);
     if (found !== null) {
       likelyPages[likely.withOwn ? 'from' : 'beyond']++;
       return cutPage(found, { sort, limit, position }, read);
     }
   }
   const request = requestPage({ n: { $gte: 0 } }, sort, position);
-  let answer = await ask(request, limit + 1);
-  if (!isInOrder(answer.map(read), sort, position)) {
+  let result = await send(request, limit + 1);
+  if (!isInOrder(result.map(read), sort, position)) {
     const stages = [{ $match: request.filter }, ...exactStages(sort, limit + 1)];
-    answer = await collection.aggregate(stages, options).toArray();
+    result = await collection.aggregate(stages, options).toArray();
   }
-  return cutPage(answer, { sort, limit, position }, read);
+  return cutPage(result, { sort, limit, position }, read);
 }
 
 const write = (position: PagePosition | null): string | null => position && encodeCursor(KEY, 'q', position);
 
 interface Walk {
   readonly limit: number;
-  /** The walk is backwards from here. */
+  /** From here on the pages are read backwards. */
   readonly from?: string | null;
-  /** Done after each page. */
+  /** Runs after each page. */
   readonly between?: () => Promise<void>;
-  /** What a cursor says of its neighbours instead of what was seen. */
+  /** What a cursor contains about its neighbors instead of what was seen. */
   readonly hint?: (position: PagePosition) => PagePosition;
-  /** Whether the server is asked in the order without the id. */
+  /** Whether the server sorts in the order without the id. */
   readonly tied?: boolean;
 }
 
-/** All pages, one way. */
+/** All pages, in one direction. */
 async function walk(
   collection: Collection,
   sort: Sort,
@@ -156,7 +156,7 @@ async function walk(
     await between?.();
     const on = backwards ? got.prev : got.next;
     cursor = write(on && hint(on));
-    // More than there ever are: the pages go round.
+    // More than there can be: the pages loop.
     if (cursor === null || numbers.length > 5_000) return { numbers, last: got };
   }
 }
@@ -175,7 +175,7 @@ t.test('pages follow the order of the server and of compareBy, both ways', { tim
       const options = { projection: { n: 1, _id: 0 } };
       const whole = (await collection.find({}, options).sort(toMongoSort(sort)).toArray()).map(({ n }) => Number(n));
       const inHand = [...stored].sort(compareBy(sort)).map((one) => Number(one['n']));
-      const differs = whole.findIndex((n, place) => inHand[place] !== n);
+      const differs = whole.findIndex((n, testDatabase) => inHand[testDatabase] !== n);
       const key = (n: number | undefined): string =>
         EJSON.stringify(sortKeyOf(stored[n ?? 0] ?? {}, sort), { relaxed: false });
       t.equal(
@@ -200,7 +200,7 @@ t.test('pages follow the order of the server and of compareBy, both ways', { tim
   }
 });
 
-/** Names that the database has no path for, in place of plain ones. */
+/** Names for which the database has no path, instead of plain ones. */
 const ESCAPED: Readonly<Record<string, string>> = { a: 'x.y', o: '$o', d: '' };
 
 function withNames(value: unknown): unknown {
@@ -213,8 +213,8 @@ t.test('pages by escaped names follow the order of compareBy, both ways', { time
   const random = seeded(t);
   const collection = await openCollection(t);
   const documents = Array.from({ length: 100 }, (_, n): Document => {
-    const { _id, ...members } = document(random, n);
-    return { ...(withNames(members) as Document), _id };
+    const { _id, ...fields } = document(random, n);
+    return { ...(withNames(fields) as Document), _id };
   });
   await collection.insertMany(documents);
   const stored = documents.map(read);
@@ -231,41 +231,45 @@ t.test('pages by escaped names follow the order of compareBy, both ways', { time
   }
 });
 
-t.test('nothing is missed or repeated while others write', { timeout: 120_000 * TIMES }, async (t) => {
-  const random = seeded(t);
-  const collection = await openCollection(t);
-  const stay = Array.from({ length: 100 }, (_, n) => document(random, n));
-  await collection.insertMany(stay);
-  let next = 1_000;
-  const passing: unknown[] = [];
-  const between = async (): Promise<void> => {
-    const made = Array.from({ length: 6 }, () => document(random, next++));
-    await collection.insertMany(made);
-    passing.push(...made.map((one) => one['_id']));
-    const gone = passing.splice(random.below(passing.length), 3);
-    await collection.deleteMany({ _id: { $in: gone } } as object);
-  };
-  for (let round = 0; round < TIMES; round++) {
-    for (const name of TIMES > 1 ? SORTS : random.several(5, 5, () => random.pick(SORTS))) {
-      const hint = (at: PagePosition): PagePosition => (random.chance(0.5) ? misleading(at) : at);
-      const { numbers } = await walk(collection, parseSort(name.split(',')), {
-        limit: 12,
-        between,
-        hint,
-        tied: random.chance(0.5),
-      });
-      t.equal(new Set(numbers).size, numbers.length, `${name}: nothing twice`);
-      const seen = new Set(numbers);
-      t.ok(
-        stay.every((one) => seen.has(Number(one['n']))),
-        `${name}: all that stayed`,
-      );
-      await collection.deleteMany({ n: { $gte: 1_000 } });
+t.test(
+  'nothing is missed or repeated while other writers change documents',
+  { timeout: 120_000 * TIMES },
+  async (t) => {
+    const random = seeded(t);
+    const collection = await openCollection(t);
+    const stay = Array.from({ length: 100 }, (_, n) => document(random, n));
+    await collection.insertMany(stay);
+    let next = 1_000;
+    const passing: unknown[] = [];
+    const between = async (): Promise<void> => {
+      const created = Array.from({ length: 6 }, () => document(random, next++));
+      await collection.insertMany(created);
+      passing.push(...created.map((one) => one['_id']));
+      const gone = passing.splice(random.below(passing.length), 3);
+      await collection.deleteMany({ _id: { $in: gone } } as object);
+    };
+    for (let round = 0; round < TIMES; round++) {
+      for (const name of TIMES > 1 ? SORTS : random.several(5, 5, () => random.pick(SORTS))) {
+        const hint = (at: PagePosition): PagePosition => (random.chance(0.5) ? misleading(at) : at);
+        const { numbers } = await walk(collection, parseSort(name.split(',')), {
+          limit: 12,
+          between,
+          hint,
+          tied: random.chance(0.5),
+        });
+        t.equal(new Set(numbers).size, numbers.length, `${name}: nothing twice`);
+        const seen = new Set(numbers);
+        t.ok(
+          stay.every((one) => seen.has(Number(one['n']))),
+          `${name}: all that stayed`,
+        );
+        await collection.deleteMany({ n: { $gte: 1_000 } });
+      }
     }
-  }
-});
+  },
+);
 
-t.test('a collection that holds other texts for equal loses and repeats nothing', { timeout: 60_000 }, async (t) => {
+t.test('a collection that treats other texts as equal loses and repeats nothing', { timeout: 60_000 }, async (t) => {
   const collection = await openCollection(t, { collation: { locale: 'en', strength: 2 } });
   const texts = ['A', 'a', 'B', 'b', 'C', 'c', 'D', 'd', 'E', 'e'];
   await collection.insertMany(texts.map((f, n) => ({ f, n, _id: n }) as object));
@@ -281,15 +285,15 @@ t.test('a collection that holds other texts for equal loses and repeats nothing'
 
 t.test('many pages are found by plain comparisons', async (t) => {
   const collection = await openCollection(t);
-  // The values of d are alone, those of c are not.
+  // The values of d are unique, those of c are not.
   await collection.insertMany(Array.from({ length: 60 }, (_, n) => ({ _id: n, c: n % 3, d: n, n }) as object));
   for (const sort of ['d', 'c']) await walk(collection, parseSort([sort]), { limit: 2 });
-  Object.assign(inTies, { told: 0, not: 0 });
+  Object.assign(inTies, { reported: 0, not: 0 });
   for (const sort of ['d', 'c', '-c,d']) await walk(collection, parseSort(sort.split(',')), { limit: 2, tied: true });
   const { from, beyond } = likelyPages;
   t.ok(from >= 20 && beyond >= 10, `${from} from the position, ${beyond} beyond it`);
   t.ok(
-    inTies.told >= 80 && inTies.not <= 10,
-    `${inTies.told} answers in the order without the id, ${inTies.not} told nothing`,
+    inTies.reported >= 80 && inTies.not <= 10,
+    `${inTies.reported} results in the order without the id, ${inTies.not} uncertain`,
   );
 });

@@ -1,20 +1,20 @@
 /**
- * Evaluation in turns: says what evaluation at one time says, wherever it pauses; goes on where it was; and gives others
- * their turn within one condition on one value. And what makes it cheap: long texts are folded once.
+ * Evaluation with pauses: the same result as evaluation without, wherever it pauses; it continues where it was; and
+ * other work runs within one condition on one value. Also an optimization: long texts are folded once.
  */
 import { BSON } from 'bson';
 import t from 'tap';
 import { decodeStored } from '../../src/database/bson/stored.ts';
-import { inTurns } from '../../src/kernel/concurrency/pauses.ts';
+import { inTurns } from '../../src/kernel/concurrency/cooperative-yield.ts';
 import { compileMatch } from '../../src/query/evaluate/match.ts';
 import { and, type Filter, field, not, or } from '../../src/query/filter.ts';
-import { folded } from '../../src/query/text/folded-texts.ts';
+import { folded } from '../../src/query/text/case-fold-cache.ts';
 import { Random } from '../helpers/random.ts';
 import { seeded } from './random.ts';
-import { documentMembers } from './random-documents.ts';
+import { documentFields } from './random-documents.ts';
 import { filter } from './random-filters.ts';
 
-/** Evaluates with a pause wherever one may come; how many came. */
+/** Evaluates with a pause at every possible point; returns how many there were. */
 async function paused(work: () => boolean): Promise<{ readonly result: boolean; readonly pauses: number }> {
   let pauses = 0;
   const turn = async () => {
@@ -27,15 +27,15 @@ async function paused(work: () => boolean): Promise<{ readonly result: boolean; 
 const contains = (path: string, text: string, fold = true): Filter =>
   field(path, { op: 'text', how: 'contains', fold, text });
 
-t.test('with a pause wherever one may come, random filters say the same of random documents', async (t) => {
+t.test('with a pause at every possible point, random filters match the same random documents', async (t) => {
   const random = seeded(t);
   let pauses = 0;
   for (let n = 0; n < 3_000; n++) {
     const match = compileMatch(filter(random, 3));
-    const document = decodeStored(BSON.serialize({ _id: n, ...documentMembers(random) }));
+    const document = decodeStored(BSON.serialize({ _id: n, ...documentFields(random) }));
     const found = await paused(() => match(document));
     pauses += found.pauses;
-    if (found.result !== match(document)) t.fail(`the answer ${n} differs`);
+    if (found.result !== match(document)) t.fail(`the result ${n} differs`);
   }
   t.ok(pauses > 3_000, `${pauses} pauses`);
 });
@@ -46,7 +46,7 @@ function randomBits(length: number): string {
   return Array.from({ length }, () => random.below(2)).join('');
 }
 
-t.test('it goes on within long texts, long arrays and arrays in arrays', async (t) => {
+t.test('evaluation continues within long texts, long arrays and arrays in arrays', async (t) => {
   const text = `${'aé'.repeat(1_500_000)}Z\u{10428}`;
   const inner = Array.from({ length: 200 }, (_, n) => ({ c: n, texts: ['x', 'y', `z${n}`] }));
   const bits = `${randomBits(100_000)}0${'1'.repeat(61)}`;
@@ -86,7 +86,7 @@ t.test('it goes on within long texts, long arrays and arrays in arrays', async (
   }
 });
 
-/** How many turns others got while a filter was asked, and the answer. */
+/** How many turns other work got while a filter was evaluated, and the result. */
 async function turnsOfOthers(
   filter: Filter,
   text: string,
@@ -103,7 +103,7 @@ async function turnsOfOthers(
   return { turns, result };
 }
 
-t.test('others get their turn while a filter is asked of a text of 8 MB', async (t) => {
+t.test('others get their turn while a filter is tested on a text of 8 MB', async (t) => {
   // The engine's search takes longest for such a text.
   const filter = contains('text', `${'ab'.repeat(250)}b${'ab'.repeat(250)}`);
   const { turns, result } = await turnsOfOthers(filter, 'ab'.repeat(4_000_000));
@@ -111,7 +111,7 @@ t.test('others get their turn while a filter is asked of a text of 8 MB', async 
   t.ok(turns >= 5, `${turns} turns of others`);
 });
 
-t.test('others get their turn while a pattern is searched for in a long text', async (t) => {
+t.test('other work runs while a pattern is searched for in a long text', async (t) => {
   const { turns, result } = await turnsOfOthers(
     field('text', { op: 'regex', pattern: '0.{70}2' }),
     randomBits(500_000),

@@ -1,6 +1,6 @@
 /**
- * Random documents of every BSON type, from small pools so that values meet: nested arrays, missing members, numbers
- * of four types that are worth the same or nearly, texts whose order and case are delicate.
+ * Random documents of every BSON type, from small pools so that values coincide: nested arrays, missing fields, numbers
+ * of four types that are equal or nearly equal, texts whose order and case are delicate.
  */
 import {
   Binary,
@@ -101,7 +101,7 @@ export const BINARIES = [
   new UUID('00112233-4455-6677-8899-aabbccddeeff'),
 ];
 
-/** Types that documents may hold and filters cannot name. */
+/** Types that documents may contain and filters cannot name. */
 const EXOTIC = [
   new MinKey(),
   new MaxKey(),
@@ -116,7 +116,7 @@ const EXOTIC = [
 
 export const NAMES = ['a', 'b', '0', '1'];
 
-/** Names that a decoder, a class or a prototype could take for more than a name. */
+/** Names that a decoder, a class or a prototype could treat specially. */
 export const HOSTILE = [
   '$ref',
   '$id',
@@ -138,7 +138,7 @@ export const HOSTILE = [
   'length',
 ];
 
-/** A value of any type but array and object. */
+/** A value of any type except array and object. */
 export function scalar(random: Random): unknown {
   const kind = random.below(20);
   if (kind < 1) return null;
@@ -153,20 +153,20 @@ export function scalar(random: Random): unknown {
 /** Any value; arrays and objects nest to `depth`. */
 export function value(random: Random, depth = 3): unknown {
   if (depth > 0 && random.chance(0.3)) return random.several(0, 3, () => value(random, depth - 1));
-  if (depth > 0 && random.chance(0.3)) return members(random, depth - 1);
+  if (depth > 0 && random.chance(0.3)) return fields(random, depth - 1);
   return scalar(random);
 }
 
-/** Names in an order of their own, but whole numbers first: JavaScript keeps no other order for them. */
-export function members(random: Random, depth = 3): Document {
+/** Names in random order, but whole numbers first: JavaScript keeps no other order for them. */
+export function fields(random: Random, depth = 3): Document {
   const object: Document = {};
   for (const name of random.several(0, 3, () => random.pick(NAMES))) object[name] = value(random, depth);
   return object;
 }
 
-/** A document's members: mostly `a` and `b`, so that filters have something to find. */
-export function documentMembers(random: Random): Document {
-  const object = members(random);
+/** A document's fields: mostly `a` and `b`, so that filters match something. */
+export function documentFields(random: Random): Document {
+  const object = fields(random);
   for (const name of ['a', 'b']) if (random.chance(0.8)) object[name] = value(random);
   return object;
 }

@@ -26,7 +26,7 @@ const PATTERNS = [
 ];
 const LIKES = ['*', 'a*', '*b', 'a*c', '*a*', '*a*b*', 'ab', '', '**b', '*\n*'];
 
-/** What is drawn for each test of the language. A test that is not named here does not compile. */
+/** What is drawn for each test of the language. A test that is missing here does not compile. */
 const LEAVES: Readonly<Record<Exclude<Test['op'], 'not' | 'elem' | 'elemWhere'>, readonly string[]>> = {
   in: ['in'],
   all: ['all'],
@@ -41,7 +41,7 @@ const LEAVES: Readonly<Record<Exclude<Test['op'], 'not' | 'elem' | 'elemWhere'>,
   regex: ['regex'],
 };
 
-/** Tests that hold no other test. */
+/** Tests that contain no other test. */
 const LEAF_NAMES = Object.values(LEAVES).flat();
 export const TEST_NAMES = [...LEAF_NAMES, 'not', 'elem', 'elemWhere'];
 
@@ -69,7 +69,7 @@ export function operand(random: Random, depth = 2): Value {
   }
 }
 
-/** A test by that name of {@link TEST_NAMES}. */
+/** A test by its name in {@link TEST_NAMES}. */
 export function test(random: Random, name: string, depth = 2): Test {
   switch (name) {
     case 'in':
@@ -109,9 +109,9 @@ export function test(random: Random, name: string, depth = 2): Test {
   }
 }
 
-/** One element is asked each kind of test once, as one JSON object can say; but several texts. */
+/** One element has each kind of test once, as one JSON object can express; but several texts. */
 function unlike(tests: readonly Test[]): Test[] {
-  const kind = ({ op }: Test): string => op.slice(0, 4); // Both ways of asking elements are one operator.
+  const kind = ({ op }: Test): string => op.slice(0, 4); // Both ways of testing elements are one operator.
   return tests.filter((one, n) => one.op === 'text' || tests.findIndex((other) => kind(other) === kind(one)) === n);
 }
 

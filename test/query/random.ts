@@ -1,4 +1,4 @@
-/** Seeded chance for tests: the same seed gives the same run. `MILLRACE_SEED` repeats one. */
+/** Seeded random numbers for tests: the same seed gives the same run. `MILLRACE_SEED` repeats one. */
 import type { Test } from 'tap';
 
 export class Random {
@@ -10,7 +10,7 @@ export class Random {
     this.#state = seed >>> 0;
   }
 
-  /** From 0 to 1, without 1 (mulberry32). */
+  /** From 0 to 1, exclusive (mulberry32). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let t = this.#state;
@@ -19,7 +19,7 @@ export class Random {
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** A whole number from 0 to below `bound`. */
+  /** A whole number from 0 to `bound`, exclusive. */
   below(bound: number): number {
     return Math.floor(this.next() * bound);
   }
@@ -40,7 +40,7 @@ export class Random {
   }
 }
 
-/** Chance for one test, its seed said in the output. */
+/** Random numbers for one test, with the seed in the output. */
 export function seeded(t: Test): Random {
   const seed = Number(process.env['MILLRACE_SEED'] ?? Math.floor(Math.random() * 2 ** 32));
   t.comment(`MILLRACE_SEED=${seed}`);

@@ -1,4 +1,7 @@
-/** The counter of quotas on rows of the event log: each counts once, and where the log cannot tell, all is counted anew. */
+/**
+ * The counter of quotas on rows of the event log: each counts once, and where the log is not sufficient, everything is
+ * recounted.
+ */
 import { BSON, type Document, Timestamp } from 'mongodb';
 import t, { type Test } from 'tap';
 import { openMongo } from '../../src/database/mongo.ts';
@@ -8,11 +11,11 @@ import { QuotaStore } from '../../src/quotas/quota-store.ts';
 import { testMongo } from '../helpers/mongo.ts';
 
 const DAY_MS = 24 * 3_600_000;
-/** After whatever moment the full count was made at. */
+/** After any time of the full count. */
 const LATER = new Timestamp({ t: 4_000_000_000, i: 1 });
 
 const bytes = (document: Document) => Buffer.from(BSON.serialize(document));
-const made = (creator: string) => bytes({ _id: 1, _meta: { createdBy: creator } });
+const created = (creator: string) => bytes({ _id: 1, _meta: { createdBy: creator } });
 
 function row(number: number, changes: Partial<CountedRow>): CountedRow {
   const empty = { operation: 'insert', collection: 'notes', before: null, after: null, request: null };
@@ -36,51 +39,51 @@ async function openCounter(t: Test, now?: () => number) {
   return { mongo, store, counter, count, amounts: async (creator: string) => (await store.read(creator))?.amounts };
 }
 
-t.test('everything is counted once at the beginning', async (t) => {
+t.test('quotas count everything once at the beginning', async (t) => {
   const { amounts, store } = await openCounter(t);
   t.strictSame(await amounts('u1'), { documents: 2, files: 1, bytes: 7 });
   t.strictSame(await amounts('u2'), { documents: 0, files: 0, bytes: 0 });
   t.match(await store.state(), { epoch: 1, number: 10 });
 });
 
-t.test('rows add, take off and move', async (t) => {
+t.test('rows of the log add to, subtract from and move quota counts', async (t) => {
   const { amounts, count } = await openCounter(t);
   const file = bytes({ size: 7, _meta: { createdBy: 'u1' } });
   await count(
-    row(11, { after: made('u1') }),
-    row(12, { after: made('u2') }),
+    row(11, { after: created('u1') }),
+    row(12, { after: created('u2') }),
     row(13, { operation: 'delete', collection: '_files', before: file }),
-    row(14, { operation: 'replace', before: made('u1'), after: made('u2') }),
-    row(15, { operation: 'update', before: made('u1'), after: made('u1') }),
-    row(16, { collection: '_sessions', after: made('u1') }),
-    row(17, { collection: 'tmp.agg', after: made('u1') }),
+    row(14, { operation: 'replace', before: created('u1'), after: created('u2') }),
+    row(15, { operation: 'update', before: created('u1'), after: created('u1') }),
+    row(16, { collection: '_sessions', after: created('u1') }),
+    row(17, { collection: 'tmp.agg', after: created('u1') }),
     row(18, { operation: 'drop', collection: 'tmp.agg' }),
   );
   t.strictSame(await amounts('u1'), { documents: 2, files: 0, bytes: 0 });
   t.strictSame(await amounts('u2'), { documents: 2, files: 0, bytes: 0 });
 });
 
-t.test('a row counts once, also when the process that counted it ended before it said so', async (t) => {
+t.test('a row counts once, also when the process that counted it ended before it stored its position', async (t) => {
   const { mongo, amounts, count, store } = await openCounter(t);
-  const rows = [row(11, { after: made('u1') }), row(12, { after: made('u2') })];
+  const rows = [row(11, { after: created('u1') }), row(12, { after: created('u2') })];
   await count(...rows);
   await store.move({ epoch: 1, number: 10 });
   const next = new QuotaCounter(new QuotaStore(mongo));
   await next.begin({ epoch: 1, number: 10 });
-  await next.count([...rows, row(13, { after: made('u1') })], () => true);
+  await next.count([...rows, row(13, { after: created('u1') })], () => true);
   t.equal((await amounts('u1'))?.documents, 4);
   t.equal((await amounts('u2'))?.documents, 1);
 });
 
-t.test('rows of before the full count are in it already', async (t) => {
+t.test('rows from before the full count are already in it', async (t) => {
   const { amounts, count } = await openCounter(t);
-  await count(row(11, { after: made('u1'), time: new Timestamp({ t: 1, i: 1 }) }));
+  await count(row(11, { after: created('u1'), time: new Timestamp({ t: 1, i: 1 }) }));
   t.equal((await amounts('u1'))?.documents, 2);
 });
 
-t.test('one that counts no more leaves the counts alone', async (t) => {
+t.test('a process that is no longer the counter leaves the counts alone', async (t) => {
   const { amounts, counter } = await openCounter(t);
-  await counter.count([row(11, { after: made('u1') })], () => false);
+  await counter.count([row(11, { after: created('u1') })], () => false);
   t.equal((await amounts('u1'))?.documents, 2);
 });
 
@@ -91,7 +94,7 @@ for (const [name, rows] of [
   ['a collection went away', [row(11, { operation: 'drop' })]],
   ['a collection took the place of another', [row(11, { operation: 'rename' })]],
 ] as const) {
-  t.test(`all is counted anew where ${name}`, async (t) => {
+  t.test(`quotas are recounted where ${name}`, async (t) => {
     const { mongo, amounts, count } = await openCounter(t);
     await mongo.data.collection('notes').insertOne({ _meta: { createdBy: 'u2' } });
     await mongo.data.collection('notes').deleteMany({ '_meta.createdBy': 'u1' });
@@ -101,7 +104,7 @@ for (const [name, rows] of [
   });
 }
 
-t.test('all is counted anew once a day', async (t) => {
+t.test('quotas are recounted once a day', async (t) => {
   let now = Date.now();
   const { mongo, amounts, count } = await openCounter(t, () => now);
   await mongo.data.collection('notes').deleteMany({ '_meta.createdBy': 'u1' });

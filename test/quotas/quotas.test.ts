@@ -1,16 +1,16 @@
-/** Quotas: every way of making documents and files is refused beyond the bound, and what is deleted frees its room. */
+/** Quotas: every way of creating documents and files is rejected beyond the limit, and a deletion frees its room. */
 import t from 'tap';
-import { signUp } from '../helpers/accounts.ts';
 import { buildTestApp, type TestApp } from '../helpers/app.ts';
 import { multipart } from '../helpers/files/upload.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { key, owner, speakingAs, user } from '../helpers/principals.ts';
 import { until } from '../helpers/until.ts';
+import { signUp } from '../helpers/users.ts';
 
 type Headers = Record<string, string>;
 type Method = 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** Sends JSON, or a form as it stands. */
+/** Sends JSON, or a form as it is. */
 function send({ app }: TestApp, method: Method, url: string, headers: Headers, body?: object) {
   const payload = body === undefined ? {} : { payload: body };
   return app.inject({ method, url, headers, ...payload });
@@ -23,31 +23,31 @@ async function upload({ app }: TestApp, url: string, headers: Headers, ...bytes:
 }
 
 /** Waits until the database counts so many documents and files of a principal. */
-async function counted({ parts }: TestApp, id: string, documents: number, files = 0): Promise<void> {
+async function counted({ services }: TestApp, id: string, documents: number, files = 0): Promise<void> {
   await until(async () => {
-    const counts = parts.mongo.log.collection<{ _id: string; documents: number; files: number }>('quota_counts');
+    const counts = services.mongo.log.collection<{ _id: string; documents: number; files: number }>('quota_counts');
     const found = await counts.findOne({ _id: `by:${id}` });
     return (found?.documents ?? 0) === documents && (found?.files ?? 0) === files;
   }, `${id} has ${documents} documents and ${files} files`);
 }
 
 /** Waits for the first full count. */
-async function begun({ parts }: TestApp): Promise<void> {
-  const counts = parts.mongo.log.collection<{ _id: string }>('quota_counts');
+async function begun({ services }: TestApp): Promise<void> {
+  const counts = services.mongo.log.collection<{ _id: string }>('quota_counts');
   await until(async () => (await counts.findOne({ _id: 'state' })) !== null, 'everything was counted once');
 }
 
 const REFUSED = { statusCode: 403, body: /"quota-exceeded"/ };
 
-t.test('documents', async (t) => {
-  const place = await testMongo(t);
-  const one = await buildTestApp(t, { MILLRACE_QUOTA_DOCUMENTS: '3' }, place);
-  const as = speakingAs(one.parts);
+t.test('quotas of documents', async (t) => {
+  const testDatabase = await testMongo(t);
+  const one = await buildTestApp(t, { MILLRACE_QUOTA_DOCUMENTS: '3' }, testDatabase);
+  const as = speakingAs(one.services);
   await begun(one);
-  const stored = () => one.parts.mongo.data.collection('notes').countDocuments({ '_meta.createdBy': 'u1' });
+  const stored = () => one.services.mongo.data.collection('notes').countDocuments({ '_meta.createdBy': 'u1' });
   const ann = as(user('u1'));
 
-  await t.test('so many are made, one by one and without waiting', async (t) => {
+  await t.test('documents up to the quota are created, one by one and in parallel', async (t) => {
     for (const n of [1, 2, 3]) t.equal((await send(one, 'POST', '/api/notes', ann, { id: `a${n}` })).statusCode, 201);
   });
 
@@ -63,18 +63,18 @@ t.test('documents', async (t) => {
     ['a create in a new collection', 'POST', '/api/others', {}, { n: 1 }],
   ];
   for (const [name, method, url, headers, body] of ways) {
-    await t.test(`${name} beyond the quota is refused and writes nothing`, async (t) => {
+    await t.test(`${name} beyond the quota is rejected and writes nothing`, async (t) => {
       t.match(await send(one, method, url, { ...ann, ...headers }, body), REFUSED);
       t.equal(await stored(), 3);
     });
   }
 
-  await t.test('changes of what is there are not refused', async (t) => {
+  await t.test('changes of existing documents are not rejected by a quota', async (t) => {
     t.equal((await send(one, 'PUT', '/api/notes/a1?upsert=true', ann, { n: 2 })).statusCode, 200);
     t.equal((await send(one, 'PATCH', '/api/notes/a1', ann, { n: 3 })).statusCode, 200);
   });
 
-  await t.test('a transaction counts what it has made itself, and gives it back when it fails', async (t) => {
+  await t.test('a transaction counts what it has created itself, and releases it when it fails', async (t) => {
     const bob = as(user('u2'));
     const four = Array.from({ length: 4 }, () => ({ method: 'POST', path: '/api/notes', body: {} }));
     t.match(await send(one, 'POST', '/batch', bob, { operations: four }), { ...REFUSED, body: /"failedOperation":3/ });
@@ -82,25 +82,25 @@ t.test('documents', async (t) => {
     t.match(await send(one, 'POST', '/api/notes', bob, {}), REFUSED);
   });
 
-  await t.test('a create that fails takes no room', async (t) => {
+  await t.test('a failed create uses no quota', async (t) => {
     const cid = as(user('u3'));
     for (let n = 0; n < 5; n++) t.equal((await send(one, 'POST', '/api/notes', cid, { id: 'a1' })).statusCode, 409);
     t.equal((await send(one, 'POST', '/api/notes', cid, [{}, {}, {}])).statusCode, 201);
   });
 
-  await t.test('a key counts as itself', async (t) => {
+  await t.test('a key has its own quota', async (t) => {
     const program = as(key('k1'));
     t.equal((await send(one, 'POST', '/api/notes', program, [{}, {}, {}])).statusCode, 201);
     t.match(await send(one, 'POST', '/api/notes', program, {}), REFUSED);
   });
 
-  await t.test('owners and strangers are not bound', async (t) => {
+  await t.test('administrators and anonymous clients have no quota', async (t) => {
     const five = Array.from({ length: 5 }, () => ({}));
     t.equal((await send(one, 'POST', '/api/notes', as(owner()), five)).statusCode, 201);
     t.equal((await send(one, 'POST', '/api/notes', {}, five)).statusCode, 201);
   });
 
-  await t.test('a deletion frees its room', async (t) => {
+  await t.test('a deletion frees quota', async (t) => {
     await counted(one, 'u1', 3);
     t.equal((await send(one, 'DELETE', '/api/notes/a1', ann)).statusCode, 204);
     await counted(one, 'u1', 2);
@@ -109,30 +109,30 @@ t.test('documents', async (t) => {
     await counted(one, 'u1', 3);
   });
 
-  await t.test('another process counts the same', async (t) => {
-    const two = await buildTestApp(t, { MILLRACE_QUOTA_DOCUMENTS: '3' }, place);
-    t.match(await send(two, 'POST', '/api/notes', speakingAs(two.parts)(user('u1')), {}), REFUSED);
+  await t.test('another process has the same quota counts', async (t) => {
+    const two = await buildTestApp(t, { MILLRACE_QUOTA_DOCUMENTS: '3' }, testDatabase);
+    t.match(await send(two, 'POST', '/api/notes', speakingAs(two.services)(user('u1')), {}), REFUSED);
   });
 
-  await t.test('a collection that goes away frees the room of all in it', async (t) => {
-    await one.parts.mongo.data.collection('notes').drop();
+  await t.test('a dropped collection frees the quota of all its documents', async (t) => {
+    await one.services.mongo.data.collection('notes').drop();
     await counted(one, 'u1', 0);
     t.equal((await send(one, 'POST', '/api/notes', ann, [{}, {}, {}])).statusCode, 201);
   });
 });
 
-t.test('files and their bytes', async (t) => {
+t.test('quotas of files and their bytes', async (t) => {
   const one = await buildTestApp(t, { MILLRACE_QUOTA_FILES: '3', MILLRACE_QUOTA_BYTES: '10' });
-  // Real accounts: an upload asks for its rights again when it commits.
+  // Real users: an upload checks its rights again when it commits.
   const [first, second] = [await signUp(one.app, 'ann'), await signUp(one.app, 'bob')];
   await begun(one);
-  const { data, files } = one.parts.mongo;
+  const { data, files } = one.services.mongo;
   const nothingLeft = async (own: number) => {
     await until(async () => (await files.collection('files.files').countDocuments()) === own, 'bytes are taken back');
     return data.collection('_files').countDocuments();
   };
 
-  await t.test('uploads beyond the files are refused and leave no bytes', async (t) => {
+  await t.test('uploads beyond the quota of files are rejected and leave no bytes', async (t) => {
     const ann = { ...first.headers };
     t.equal((await upload(one, '/files/bulk', ann, 'a', 'b')).statusCode, 200);
     t.match(await upload(one, '/files/bulk', ann, 'c', 'd'), REFUSED);
@@ -142,7 +142,7 @@ t.test('files and their bytes', async (t) => {
     t.equal((await send(one, 'POST', '/api/notes', ann, {})).statusCode, 201, 'documents have no bound');
   });
 
-  await t.test('uploads beyond the bytes are refused, and a deletion frees them', async (t) => {
+  await t.test('uploads beyond the byte quota are rejected, and a deletion frees them', async (t) => {
     const bob = { ...second.headers };
     const file = await upload(one, '/files', bob, '12345678');
     t.equal(file.statusCode, 200);
@@ -157,22 +157,24 @@ t.test('files and their bytes', async (t) => {
   });
 });
 
-t.test('what was there before is counted once, then a restart goes on with it', async (t) => {
-  const place = await testMongo(t, { isNew: true });
-  await t.test('without a setting', async (t) => {
-    const before = await buildTestApp(t, {}, place);
+t.test('existing documents are counted once, and a restart continues the count', async (t) => {
+  const testDatabase = await testMongo(t, { isNew: true });
+  await t.test('no quota without a setting', async (t) => {
+    const before = await buildTestApp(t, {}, testDatabase);
     const five = Array.from({ length: 5 }, () => ({}));
-    t.equal((await send(before, 'POST', '/api/notes', speakingAs(before.parts)(user('u1')), five)).statusCode, 201);
-    const names = (await before.parts.mongo.log.listCollections({ name: /quota/ }).toArray()).map(({ name }) => name);
+    t.equal((await send(before, 'POST', '/api/notes', speakingAs(before.services)(user('u1')), five)).statusCode, 201);
+    const names = (await before.services.mongo.log.listCollections({ name: /quota/ }).toArray()).map(
+      ({ name }) => name,
+    );
     t.strictSame(names, [], 'without a setting there is no collection');
-    const cursor = await before.parts.mongo.log.collection<{ _id: string }>('consumers').findOne({ _id: 'quotas' });
+    const cursor = await before.services.mongo.log.collection<{ _id: string }>('consumers').findOne({ _id: 'quotas' });
     t.equal(cursor, null, 'and no consumer');
   });
 
   for (const start of ['first', 'second']) {
-    await t.test(`${start} start`, async (t) => {
-      const next = await buildTestApp(t, { MILLRACE_QUOTA_DOCUMENTS: '6' }, place);
-      const ann = speakingAs(next.parts)(user('u1'));
+    await t.test(`quotas at the ${start} start`, async (t) => {
+      const next = await buildTestApp(t, { MILLRACE_QUOTA_DOCUMENTS: '6' }, testDatabase);
+      const ann = speakingAs(next.services)(user('u1'));
       await begun(next);
       t.equal((await send(next, 'POST', '/api/notes', ann, {})).statusCode, start === 'first' ? 201 : 403);
       t.match(await send(next, 'POST', '/api/notes', ann, {}), REFUSED);
@@ -180,24 +182,24 @@ t.test('what was there before is counted once, then a restart goes on with it', 
   }
 });
 
-t.test('fifty creates at once in two processes go over by what one process saw free, at most', async (t) => {
-  const place = await testMongo(t);
+t.test('fifty creates at once in two processes exceed the quota by what one process saw free, at most', async (t) => {
+  const testDatabase = await testMongo(t);
   const settings = { MILLRACE_QUOTA_DOCUMENTS: '10' };
-  const apps = [await buildTestApp(t, settings, place), await buildTestApp(t, settings, place)];
-  const answers = await Promise.all(
+  const apps = [await buildTestApp(t, settings, testDatabase), await buildTestApp(t, settings, testDatabase)];
+  const responses = await Promise.all(
     apps.map(async (one) => {
-      const ann = speakingAs(one.parts)(user('u1'));
+      const ann = speakingAs(one.services)(user('u1'));
       await begun(one);
       const all = await Promise.all(Array.from({ length: 25 }, () => send(one, 'POST', '/api/notes', ann, {})));
       return all.map(({ statusCode }) => statusCode);
     }),
   );
-  const made = answers.flat().filter((status) => status === 201).length;
-  t.strictSame(new Set(answers.flat()), new Set([201, 403]));
-  t.ok(made >= 10 && made <= 20, `${made} were made`);
-  for (const own of answers) t.ok(own.filter((status) => status === 201).length <= 10);
+  const created = responses.flat().filter((status) => status === 201).length;
+  t.strictSame(new Set(responses.flat()), new Set([201, 403]));
+  t.ok(created >= 10 && created <= 20, `${created} were made`);
+  for (const own of responses) t.ok(own.filter((status) => status === 201).length <= 10);
   const [one] = apps;
   if (one === undefined) throw new Error('There are two');
-  await counted(one, 'u1', made);
-  t.match(await send(one, 'POST', '/api/notes', speakingAs(one.parts)(user('u1')), {}), REFUSED);
+  await counted(one, 'u1', created);
+  t.match(await send(one, 'POST', '/api/notes', speakingAs(one.services)(user('u1')), {}), REFUSED);
 });

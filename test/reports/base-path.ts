@@ -27,12 +27,12 @@ async function servesBelowPath(it: Product, publicUrl: string): Promise<void> {
   const { origin } = new URL(it.url);
   for (const at of [origin, `${origin}${BASE}`]) {
     const headers = { authorization: `Bearer ${it.admin}`, 'content-type': 'application/json' };
-    const made = await fetch(`${at}/api/todos`, { method: 'POST', headers, body: '{"title":"a"}' });
-    assert.match(made.headers.get('location') ?? '', /^\/backend\/api\/todos\//);
+    const created = await fetch(`${at}/api/todos`, { method: 'POST', headers, body: '{"title":"a"}' });
+    assert.match(created.headers.get('location') ?? '', /^\/backend\/api\/todos\//);
     const page = await fetch(`${at}/api/todos?limit=1`, { headers });
     assert.equal(page.status, 200);
-    const contract = (await (await fetch(`${at}/openapi.json`, { headers })).json()) as { servers: unknown };
-    assert.deepEqual(contract.servers, [{ url: BASE }]);
+    const openApi = (await (await fetch(`${at}/openapi.json`, { headers })).json()) as { servers: unknown };
+    assert.deepEqual(openApi.servers, [{ url: BASE }]);
     const setUp = await fetch(`${at}/setup`, { redirect: 'manual' });
     assert.equal(setUp.headers.get('location'), '/backend/dashboard/setup');
     await socketOpens(at);
@@ -71,7 +71,7 @@ export const reports: readonly Report[] = [
       const s3 = await startPathS3({ teardown: (end) => endings.push(end) });
       try {
         const keys = { AWS_ACCESS_KEY_ID: 'key', AWS_SECRET_ACCESS_KEY: 'secret' };
-        const it = await product.another({ MILLRACE_FILES: `s3://pictures?endpoint=${s3.endpoint}`, ...keys });
+        const it = await product.another({ MILLRACE_FILE_STORAGE: `s3://pictures?endpoint=${s3.endpoint}`, ...keys });
         const file = await upload(it, 'a.txt');
         const { pathname } = new URL(file.url);
         assert.equal((await it.call('GET', pathname)).body, 'hello');

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { startLyingProvider } from '../helpers/providers/lying-provider.ts';
-import { newBrowser, newClient } from '../helpers/providers/sign-in-world.ts';
+import { newBrowser, newClient } from '../helpers/providers/sign-in-fixture.ts';
 import type { Product, Report } from './report.ts';
 
 const APP_ORIGINS = ['capacitor://localhost', 'ionic://localhost', 'tauri://localhost', 'app://bundle'];
@@ -34,10 +34,13 @@ async function appOrigins(product: Product): Promise<void> {
     ...APP_ORIGINS.map((one) => [one, true] as const),
     ['app://other', false] as const,
   ]) {
-    const asks = { 'access-control-request-method': 'PATCH', 'access-control-request-headers': 'authorization' };
+    const requests = { 'access-control-request-method': 'PATCH', 'access-control-request-headers': 'authorization' };
     const expected = isAllowed ? origin : null;
     const allowed = ({ headers }: { headers: Headers }) => headers.get('access-control-allow-origin');
-    assert.equal(allowed(await call('OPTIONS', '/api/notes', { headers: { origin, ...asks }, token: null })), expected);
+    assert.equal(
+      allowed(await call('OPTIONS', '/api/notes', { headers: { origin, ...requests }, token: null })),
+      expected,
+    );
     assert.equal(allowed(await call('GET', '/api/notes', { headers: { origin } })), expected);
     const socket = new WebSocket(`${url.replace('http', 'ws')}/realtime`, 'millrace.v1', { origin });
     socket.once('open', () => socket.send('{"type":"hello"}'));
@@ -94,10 +97,10 @@ async function nativeRedirects(product: Product): Promise<void> {
       MILLRACE_REGISTRATION: 'open',
     });
     for (const redirect of NO_APPS) {
-      const { status } = await call('PUT', '/admin/settings', { body: { redirects: [redirect] } });
+      const { status } = await call('PATCH', '/admin/settings', { body: { redirectUrls: [redirect] } });
       assert.equal(status, 400, redirect);
     }
-    assert.equal((await call('PUT', '/admin/settings', { body: { redirects: NATIVE } })).status, 200);
+    assert.equal((await call('PATCH', '/admin/settings', { body: { redirectUrls: NATIVE } })).status, 200);
     const { issuer, clientId, clientSecret } = liar;
     const provider = { name: 'acme', kind: 'oidc', issuer, clientId, clientSecret, register: true, pkce: false };
     assert.equal((await call('POST', '/admin/providers', { body: provider })).status, 201);
@@ -128,7 +131,7 @@ export const reports: readonly Report[] = [
     async run(product) {
       const behind = await product.another({
         MILLRACE_TRUST_PROXY: 'loopback, 10.0.0.0/8',
-        MILLRACE_RATE_ANONYMOUS: '3',
+        MILLRACE_RATE_LIMIT_ANONYMOUS: '3',
       });
       for (const [forwarded, address] of [
         ['203.0.113.7:51234', '203.0.113.7'],
@@ -140,7 +143,7 @@ export const reports: readonly Report[] = [
         const { body } = await behind.call('GET', '/admin/settings/effective', {
           headers: { 'x-forwarded-for': forwarded, forwarded: 'for=192.0.2.1', 'x-real-ip': '192.0.2.2' },
         });
-        assert.equal(body.request.address, address, forwarded);
+        assert.equal(body.request.ip, address, forwarded);
       }
       for (const client of ['203.0.113.8', '[2001:db8:5::1]']) {
         const statuses: number[] = [];
@@ -215,8 +218,8 @@ export const reports: readonly Report[] = [
         assert.equal(get.status, status);
         assert.equal(get.headers.get('access-control-allow-origin'), origin, path.slice(0, 30));
         assert.ok(get.body.request, 'it is a problem document');
-        const asks = { 'access-control-request-method': 'GET', 'access-control-request-headers': 'authorization' };
-        const preflight = await call('OPTIONS', path, { headers: { origin, ...asks }, token: null });
+        const requests = { 'access-control-request-method': 'GET', 'access-control-request-headers': 'authorization' };
+        const preflight = await call('OPTIONS', path, { headers: { origin, ...requests }, token: null });
         assert.equal(preflight.status, 204, path.slice(0, 30));
         assert.match(preflight.headers.get('access-control-allow-headers') ?? '', /authorization/i);
         const other = await call('GET', path, { headers: { origin: 'https://other.example', ...more } });

@@ -10,7 +10,7 @@ import type { Product, Report } from './report.ts';
 async function matrixOfFiles({ call, mode }: Product): Promise<void> {
   const policy = {
     name: 'Single files',
-    collections: ['files'],
+    resources: ['_files'],
     actions: ['get'],
     effect: 'allow',
     principals: { roles: ['reader'] },
@@ -18,14 +18,14 @@ async function matrixOfFiles({ call, mode }: Product): Promise<void> {
   await expect(call('POST', '/admin/policies', { body: policy }), 201);
   const principal = { kind: 'user', id: 'role:reader', roles: ['reader'] } as const;
   const actions = ['get', 'read', 'create', 'update', 'delete'];
-  const cases = actions.map((action) => ({ principal, action, collection: 'files', expect: 'allow' }));
+  const cases = actions.map((action) => ({ principal, action, resource: '_files', expect: 'allow' }));
   const { failed } = await expect(call('POST', '/admin/policies/check', { body: { cases } }), 200);
   const denied = new Set(failed.map(({ index }: { index: number }) => actions[index]));
   // In development mode a policy allows everything.
   deepEqual([...denied], mode === 'development' ? [] : ['read', 'create', 'update', 'delete']);
-  const account = { username: 'profiled', password: 'nine small green lamps', profile: { city: 'Köln', tags: ['a'] } };
-  const { id } = await expect(call('POST', '/admin/users', { body: account }), 201);
-  deepEqual((await expect(call('GET', `/admin/users/${id}`), 200)).profile, account.profile);
+  const user = { username: 'profiled', password: 'nine small green lamps', profile: { city: 'Köln', tags: ['a'] } };
+  const { id } = await expect(call('POST', '/admin/users', { body: user }), 201);
+  deepEqual((await expect(call('GET', `/admin/users/${id}`), 200)).profile, user.profile);
 }
 
 async function importedFiles({ call }: Product): Promise<void> {
@@ -57,7 +57,7 @@ export const reports: readonly Report[] = [
     title: 'The settings name the data folder of an embedded database, and none beside another one.',
     async run(product) {
       const { body } = await product.call('GET', '/admin/settings/effective');
-      equal(body.database.folder, body.database.embedded ? resolve(product.folder) : null);
+      equal(body.database.dataDir, body.database.embedded ? resolve(product.folder) : null);
     },
   },
   {

@@ -26,14 +26,14 @@ export const reports: readonly Report[] = [
 async function unchanged(product: Product): Promise<void> {
   const { call } = product;
   const document = { id: 'same', a: 1, list: ['x'], o: { b: null } };
-  const made = await call('POST', '/api/unchanged', { body: document });
-  assert.equal(made.status, 201);
-  const etag = made.headers.get('etag');
+  const created = await call('POST', '/api/unchanged', { body: document });
+  assert.equal(created.status, 201);
+  const etag = created.headers.get('etag');
   const { position } = (await call('GET', '/events')).body;
   const path = '/api/unchanged/same';
   const update = (body: object) => ({ body, headers: { 'content-type': UPDATE } });
   const writes: [string, Parameters<Product['call']>[2]][] = [
-    ['PUT', { body: made.body }],
+    ['PUT', { body: created.body }],
     ['PUT', { body: document, headers: { 'if-match': String(etag), 'idempotency-key': 'same' } }],
     ['PATCH', { body: {} }],
     ['PATCH', { body: { a: 1 } }],
@@ -43,8 +43,8 @@ async function unchanged(product: Product): Promise<void> {
     ['PATCH', update({ $min: { a: 9 } })],
   ];
   for (const [method, options] of writes) {
-    const answer = await call(method, path, options);
-    assert.deepEqual([answer.status, answer.headers.get('etag'), answer.body], [200, etag, made.body]);
+    const response = await call(method, path, options);
+    assert.deepEqual([response.status, response.headers.get('etag'), response.body], [200, etag, created.body]);
   }
   const many = { body: { a: 1 }, headers: { prefer: 'max-affected=5' } };
   assert.deepEqual((await call('PATCH', '/api/unchanged?a=1', many)).body, { matched: 1, modified: 0 });
@@ -53,17 +53,17 @@ async function unchanged(product: Product): Promise<void> {
   const stale = await call('PATCH', path, { body: {}, headers: { 'if-match': '"1-stale"' } });
   assert.equal(stale.status, 412);
   await call('POST', '/api/unchanged', { body: { id: 'last' } });
-  for (let told = false; !told; ) {
+  for (let reported = false; !reported; ) {
     const { changes } = (await call('GET', `/api/unchanged/_changes?since=${position}`)).body;
-    told = changes.some(({ documentId }: { documentId: string }) => documentId === 'last');
+    reported = changes.some(({ documentId }: { documentId: string }) => documentId === 'last');
     assert.ok(changes.every(({ type }: { type: string }) => type === 'unchanged.created'));
   }
 }
 
 async function underscores({ call }: Product): Promise<void> {
   const ids = ['_V1StGXR8_Z5jdHi6B-my', `_${'a'.repeat(21)}`, '_1', '_', '__', '~.-_'];
-  const made = await call('POST', '/api/underscores', { body: ids.map((id) => ({ id })) });
-  assert.equal(made.status, 201);
+  const created = await call('POST', '/api/underscores', { body: ids.map((id) => ({ id })) });
+  assert.equal(created.status, 201);
   for (const id of ids) assert.equal((await call('GET', `/api/underscores/${id}`)).body.id, id);
   assert.equal((await call('PUT', '/api/underscores/_Put?upsert=true', { body: {} })).status, 201);
   const refused = await call('POST', '/api/underscores', { body: { id: '_changes' } });
@@ -112,18 +112,18 @@ async function namedRefusals(product: Product): Promise<void> {
 
 async function laterClaims(product: Product): Promise<void> {
   const { call } = product;
-  const account = { username: 'late', password: 'four wooden ships sail' };
-  const made = await call('POST', '/admin/users', { body: { kind: 'user', roles: [], ...account } });
-  assert.equal(made.status, 201, JSON.stringify(made.body));
-  const { accessToken } = (await call('POST', '/auth/login', { body: account, token: null })).body;
+  const user = { username: 'late', password: 'four wooden ships sail' };
+  const created = await call('POST', '/admin/users', { body: { kind: 'user', roles: [], ...user } });
+  assert.equal(created.status, 201, JSON.stringify(created.body));
+  const { accessToken } = (await call('POST', '/auth/login', { body: user, token: null })).body;
   const policy = {
     name: 'late',
     effect: 'allow',
-    collections: ['late'],
+    resources: ['late'],
     actions: ['read'],
-    where: { team: '$user.claims.team' },
+    filter: { team: '$user.claims.team' },
   };
-  const deny = { ...policy, name: 'not-late', effect: 'deny', where: { team: { $ne: '$user.claims.team' } } };
+  const deny = { ...policy, name: 'not-late', effect: 'deny', filter: { team: { $ne: '$user.claims.team' } } };
   for (const body of [
     { id: 'late', ...policy },
     { id: 'not-late', ...deny },
@@ -135,7 +135,7 @@ async function laterClaims(product: Product): Promise<void> {
   const { send, next, close } = await connect(product, accessToken);
   send(JSON.stringify({ type: 'subscribe', id: 'late', collection: 'late' }));
   assert.equal((await next(({ type }) => type === 'live' || type === 'unsubscribed'))['type'], 'live');
-  const changed = await call('PATCH', `/admin/users/${made.body.id}`, { body: { claims: { team: 'red' } } });
+  const changed = await call('PATCH', `/admin/users/${created.body.id}`, { body: { claims: { team: 'red' } } });
   assert.equal(changed.status, 200);
   assert.equal((await next(({ op }) => op === 'enter'))['documentId'], 'a');
   close();
@@ -178,7 +178,7 @@ async function smallErrors({ call }: Product): Promise<void> {
 async function otherNames({ call, database }: Product): Promise<void> {
   for (const name of ['shop.users', '2024_orders', 'Bestände']) await database.collection(name).insertOne({ n: 1 });
   const refused = await call('GET', '/api/shop.users');
-  assert.deepEqual([refused.status, refused.body.code], [400, 'invalid-name']);
+  assert.deepEqual([refused.status, refused.body.code], [400, 'invalid-collection-name']);
   assert.match(refused.body.hint, /collections\?reachable=false lists .* renamed in the dashboard/);
   assert.match((await call('GET', '/api')).body.hint, /GET \/admin\/collections/);
   const { body } = await call('GET', '/admin/collections?reachable=false');

@@ -114,7 +114,7 @@ export const reports: readonly Report[] = [
       for (const parts of chunks) {
         const { status, body } = await send(product, parts);
         equal(status, 400);
-        match(body.hint, /switch chunking off/);
+        match(body.hint, /disable chunking/);
       }
       const range = { 'content-range': 'bytes 0-4/500' };
       match((await send(product, [file('hello')], '/files', range)).body.hint, /maxChunkSize/);

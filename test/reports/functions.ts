@@ -35,11 +35,11 @@ async function install(
 async function allowCalls(product: Product, plugin: string): Promise<void> {
   const policy = {
     name: `Everybody calls ${plugin}`,
-    collections: ['functions'],
+    resources: ['_functions'],
     actions: ['call'],
     effect: 'allow',
     principals: { anonymous: true },
-    where: { plugin },
+    filter: { plugin },
   };
   await expect(product.call('POST', '/admin/policies', { body: policy }), 201);
 }
@@ -62,7 +62,7 @@ async function exactNumbers(product: Product): Promise<void> {
   const code = 'export default ({ body, text }) => [body, text];';
   await install(product, 'exact', [
     { name: 'strict', code, http: { method: 'POST', path: '/strict' } },
-    { name: 'texts', code, http: { method: 'POST', path: '/texts' }, largeNumbers: 'text' },
+    { name: 'texts', code, http: { method: 'POST', path: '/texts' }, largeNumbers: 'string' },
   ]);
   const sent = '{"id":1234567890123456789,"n":[1.5,-9007199254740993]}';
   assert.equal((await expect(product.call('POST', '/fn/strict', { body: sent }), 400)).code, 'unsupported-value');
@@ -99,7 +99,7 @@ async function kills(product: Product): Promise<void> {
   await install(product, 'killed', [{ name: 'handle', code, on: ['arrivals.created'], roles: ['keeper'] }]);
   const policy = {
     name: 'Keepers handle',
-    collections: ['handled'],
+    resources: ['handled'],
     actions: ['create'],
     effect: 'allow',
     principals: { roles: ['keeper'] },
@@ -159,7 +159,7 @@ async function floods(product: Product): Promise<void> {
     {
       name: 'refuse',
       code: 'export default () => { throw new Refusal("no"); };',
-      before: { collections: ['flooded'] },
+      beforeWrite: { collections: ['flooded'] },
     },
     { name: 'fail', code: 'export default () => { throw new Error("no"); };', http: { method: 'POST', path: '/fail' } },
     {
@@ -237,7 +237,7 @@ async function ownWebhooks(product: Product): Promise<void> {
   await expect(it.call('PUT', '/admin/plugins/own/secrets/OWN', { body: { value: secret } }), 204);
   const policy = {
     name: 'Keepers receive',
-    collections: ['received'],
+    resources: ['received'],
     actions: ['create'],
     effect: 'allow',
     principals: { roles: ['keeper'] },

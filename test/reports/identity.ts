@@ -1,7 +1,7 @@
 /** Reports about accounts and sign-in: accounts registered in wait for somebody, refresh tokens, passkeys. */
 import assert from 'node:assert/strict';
-import { codeNow } from '../helpers/factors/authenticator.ts';
-import { SoftPasskey } from '../helpers/factors/passkey-authenticator.ts';
+import { codeNow } from '../helpers/mfa/authenticator.ts';
+import { SoftPasskey } from '../helpers/mfa/passkey-authenticator.ts';
 import { codeIn, linkIn, type TestMailbox, testMailbox } from '../helpers/network/mailbox.ts';
 import type { Product, Reply, Report } from './report.ts';
 
@@ -58,7 +58,7 @@ async function addFactors(it: Product, { accessToken }: Account): Promise<void> 
 }
 
 async function addPasskey(it: Product, token: string, begun?: object): Promise<Reply> {
-  const options = begun ?? (await expect(it.call('POST', '/auth/passkeys/begin', { token }), 200));
+  const options = begun ?? (await expect(it.call('POST', '/auth/passkeys/registration-options', { token }), 200));
   const credential = new SoftPasskey(ORIGIN).create(options as never);
   return post(it, '/auth/passkeys', { credential }, token);
 }
@@ -70,9 +70,9 @@ async function requireGone(it: Product, { accessToken, refreshToken, name }: Acc
 }
 
 async function signInByCode(it: Product, mailbox: TestMailbox, email: string): Promise<Account> {
-  await expect(post(it, '/auth/link', { email }), 202);
+  await expect(post(it, '/auth/magic-link', { email }), 202);
   const code = codeIn(await mailbox.next(email, /^Sign in/));
-  return expect(post(it, '/auth/link/confirm', { email, code }), 200);
+  return expect(post(it, '/auth/magic-link/verify', { email, code }), 200);
 }
 
 async function registeredInWait(product: Product): Promise<void> {
@@ -146,7 +146,7 @@ async function parallelPasskeys(product: Product): Promise<void> {
   const it = await product.another(OPEN);
   const { accessToken } = await register(it, 'hedy');
   for (let n = 0; n < 18; n++) await expect(addPasskey(it, accessToken), 201);
-  const begin = () => expect(it.call('POST', '/auth/passkeys/begin', { token: accessToken }), 200);
+  const begin = () => expect(it.call('POST', '/auth/passkeys/registration-options', { token: accessToken }), 200);
   const begun = await Promise.all(Array.from({ length: 8 }, begin));
   const added = await Promise.all(begun.map((options) => addPasskey(it, accessToken, options)));
   assert.equal(added.filter(({ status }) => status === 201).length, 2);

@@ -61,7 +61,7 @@ async function restartsQuietly(mode: Mode): Promise<void> {
 
 async function failsQuietly({ url }: Product): Promise<void> {
   await inFolder(async (folder) => {
-    const { code, output } = await ended({ MILLRACE_FOLDER: folder, PORT: new URL(url).port });
+    const { code, output } = await ended({ MILLRACE_DATA_DIR: folder, PORT: new URL(url).port });
     equal(code, 1);
     match(output, /another program listens there/);
     ok(!/^ +at |"stack"|Background work/m.test(output), output);
@@ -112,12 +112,12 @@ async function fillDisk(): Promise<void> {
     equal((await send('GET', `/api/docs/${first}`)).status, 200);
     equal((await send('PATCH', `/api/docs/${second}`, { n: 1 })).status, 507);
     equal((await send('DELETE', `/api/docs/${first}`)).status, 204);
-    equal((await send('GET', '/admin/state')).body.disk.level, 'low');
+    equal((await send('GET', '/admin/status')).body.disk.level, 'low');
     await program.end('SIGINT');
     ok(!/^ +at /m.test(program.output()), program.output());
     await run('fallocate', ['-l', '1G', join(disk, 'ballast')]).catch(() => undefined);
     await run('dd', ['if=/dev/zero', `of=${join(disk, 'more')}`, 'bs=1M']).catch(() => undefined);
-    const { code, output } = await ended({ MILLRACE_FOLDER: join(disk, 'data'), PORT: '0' });
+    const { code, output } = await ended({ MILLRACE_DATA_DIR: join(disk, 'data'), PORT: '0' });
     equal(code, 1);
     match(output, /is full: \d+ MB are free, and the embedded MongoDB needs \d+ MB to start/);
   });

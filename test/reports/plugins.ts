@@ -19,8 +19,8 @@ async function until<T>(find: () => Promise<T | undefined | false>, what: string
 /** The access token of a new owner with one role. */
 async function ownerWith({ call }: Product, role: string): Promise<string> {
   const username = `${role}-${Math.random().toString(36).slice(2, 8)}`;
-  const account = { kind: 'owner', username, email: `${username}@example.org`, password: PASSWORD, roles: [role] };
-  await expect(call('POST', '/admin/users', { body: account }), 201);
+  const user = { kind: 'admin', username, email: `${username}@example.org`, password: PASSWORD, roles: [role] };
+  await expect(call('POST', '/admin/users', { body: user }), 201);
   return (await expect(call('POST', '/auth/login', { body: { username, password: PASSWORD }, token: null }), 200))
     .accessToken;
 }
@@ -48,7 +48,7 @@ async function accountsInRuns(product: Product): Promise<void> {
       async () => (await call('GET', `/admin/runs?plugin=${plugin}&state=${state}`)).body[0] as { id: string },
       `${plugin} is ${state}`,
     );
-  const [ok, waiting] = [await runOf('greet', 'ok'), await runOf('fails', 'waiting')];
+  const [ok, waiting] = [await runOf('greet', 'succeeded'), await runOf('fails', 'pending')];
   const isHidden = async (token: string) => {
     for (const path of [`/admin/runs/${ok.id}`, `/admin/runs/${waiting.id}`, '/admin/runs']) {
       const { status, body } = await call('GET', path, { token });
@@ -64,18 +64,18 @@ async function accountsInRuns(product: Product): Promise<void> {
   }
   for (const token of [developer, viewer]) await isHidden(token);
   for (const { id } of [ok, waiting]) {
-    assert.notEqual((await call('POST', `/admin/runs/${id}/repeat`, { token: developer })).status, 202);
+    assert.notEqual((await call('POST', `/admin/runs/${id}/rerun`, { token: developer })).status, 202);
   }
   await pause(2_500);
-  assert.equal((await call('GET', `/admin/runs/${waiting.id}`)).body.state, 'waiting', 'the new code is not given it');
+  assert.equal((await call('GET', `/admin/runs/${waiting.id}`)).body.state, 'pending', 'the new code is not given it');
   assert.equal((await call('GET', `/admin/runs/${ok.id}`)).body.restricted, true);
 }
 
 async function faultyHooks(product: Product): Promise<void> {
   const { call, plugins } = product;
   const manifest = (name: string, more: object = {}, file = 'main.js') => {
-    const before = { collections: [name] };
-    return JSON.stringify({ name, functions: [{ name: 'check', file, before }], ...more });
+    const beforeWrite = { collections: [name] };
+    return JSON.stringify({ name, functions: [{ name: 'check', file, beforeWrite }], ...more });
   };
   const write = async (name: string, json: string, script: string | null) => {
     await mkdir(join(plugins, name));
@@ -102,7 +102,7 @@ async function faultyHooks(product: Product): Promise<void> {
     }, `${name} refuses`);
     assert.deepEqual([reply.status, reply.body.code], [503, 'function-unavailable'], name);
     assert.match(reply.body.hint, new RegExp(`'${name}'`));
-    assert.match(product.log(), new RegExp(`'${name}' has faults`));
+    assert.match(product.log(), new RegExp(`'${name}' has errors`));
     assert.deepEqual((await call('GET', `/admin/plugins/${name}`)).body.blockedCollections, [name]);
   }
   await expect(call('POST', '/api/unchecked', { body: { n: 1 } }), 201);
@@ -164,7 +164,7 @@ async function secretsOfFolders(product: Product): Promise<void> {
   await expect(call('PUT', '/admin/plugins/keeps/secrets/KEY', { body: { value: 'planted-secret' } }), 204);
   const has = async (draft: object) => {
     const body = { function: 'main', input: null, ...draft };
-    return (await expect(call('POST', '/admin/plugins/keeps/try', { body, token: developer }), 200)).result?.has;
+    return (await expect(call('POST', '/admin/plugins/keeps/dry-run', { body, token: developer }), 200)).result?.has;
   };
   assert.equal(await has({}), true, 'the code of the folder');
   const spelled =
@@ -191,7 +191,7 @@ async function smallOnes(product: Product): Promise<void> {
   const { call } = product;
   const hook =
     'export default ({ document }) => document.result === "null" ? null : document.result === "nan" ? NaN : undefined;';
-  await expect(put(product, 'nulls', { before: { collections: ['nulls'] } }, hook), 201);
+  await expect(put(product, 'nulls', { beforeWrite: { collections: ['nulls'] } }, hook), 201);
   const create = async (result: string) => (await call('POST', '/api/nulls', { body: { id: result, result } })).status;
   await until(async () => (await create('null')) === 500, 'null refuses the write');
   assert.deepEqual([await create('nan'), await create('undefined')], [500, 201]);
@@ -203,7 +203,7 @@ async function smallOnes(product: Product): Promise<void> {
   await expect(put(product, 'memory', { http: { method: 'GET', path: '/memory' } }, code), 201);
   const got = (mb: number, kind: string) => call('GET', `/fn/memory?mb=${mb}&kind=${kind}`);
   for (const kind of ['bytes', 'objects']) {
-    await until(async () => (await got(1, kind)).status === 200, 'it is in force');
+    await until(async () => (await got(1, kind)).status === 200, 'it is active');
     const { status, headers, body } = await got(60, kind);
     assert.deepEqual(
       [status, body, headers.get('vary')],

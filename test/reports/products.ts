@@ -48,8 +48,8 @@ export class Products {
       MONGODB_URL: this.#mongo,
       MILLRACE_DB: name,
       MILLRACE_MODE: mode,
-      MILLRACE_PLUGINS: plugins,
-      MILLRACE_FOLDER: folder,
+      MILLRACE_PLUGINS_DIR: plugins,
+      MILLRACE_DATA_DIR: folder,
       ...settings,
     };
     const program = await startMillrace({ teardown: (end) => ending(async () => await end()) }, { folder, env });
@@ -77,7 +77,7 @@ async function createAdmin(
 ): Promise<string> {
   const file = join(folder, 'password.txt');
   await writeFile(file, ADMIN.password);
-  await promisify(execFile)(process.execPath, [MAIN, 'owner', '--email', ADMIN.email, '--password-file', file], {
+  await promisify(execFile)(process.execPath, [MAIN, 'admin', '--email', ADMIN.email, '--password-file', file], {
     env: { ...withoutSettings(process.env), ...env },
   });
   const reply = await send('POST', '/auth/login', {

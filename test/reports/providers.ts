@@ -28,7 +28,7 @@ async function forbiddenPorts(product: Product): Promise<void> {
   await expect(save('saml-good', { metadata: metadataAt(good, good) }), 201);
 }
 
-async function largeAnswers(product: Product): Promise<void> {
+async function largeResponses(product: Product): Promise<void> {
   const post = (path: string, bytes: number) =>
     product.call('POST', path, {
       body: `SAMLResponse=${'A'.repeat(bytes - 13)}`,
@@ -47,7 +47,7 @@ async function largeAnswers(product: Product): Promise<void> {
     201,
   );
   for (const bytes of [70_000, 400_000, 1_048_576]) {
-    assert.equal((await post('/auth/saml/large/acs', bytes)).body.code, 'flow-unusable');
+    assert.equal((await post('/auth/saml/large/acs', bytes)).body.code, 'sign-in-expired');
   }
   assert.equal((await post('/auth/saml/large/acs', 1_048_577)).status, 413);
   assert.equal((await post('/auth/saml/large/slo', 70_000)).status, 413);
@@ -62,12 +62,12 @@ async function weakerProviders(product: Product): Promise<void> {
   const provider = { kind: 'oidc', clientId: 'c', issuer: 'https://id.example.org', endpoints };
   const begin = async (name: string, settings: object) => {
     await expect(product.call('POST', '/admin/providers', { body: { ...provider, name, ...settings } }), 201);
-    const asked = new URLSearchParams({
+    const requested = new URLSearchParams({
       redirect: `${product.url}/signin`,
       code_challenge: 'A'.repeat(43),
       code_challenge_method: 'S256',
     });
-    const { headers } = await product.call('GET', `/auth/${name}?${asked}`, { token: null });
+    const { headers } = await product.call('GET', `/auth/providers/${name}?${requested}`, { token: null });
     return new URL(headers.get('location') ?? '').searchParams;
   };
   const usual = await begin('usual', {});
@@ -142,7 +142,7 @@ async function accountEvents(product: Product): Promise<void> {
 export const reports: readonly Report[] = [
   { point: 'D1', title: 'Responses that come compressed reach functions decoded', run: compressedResponses },
   { point: 'D7', title: 'A provider can lack nonce and PKCE', run: weakerProviders },
-  { point: 'D7', title: 'SAML responses of up to 1 MiB are read', run: largeAnswers },
+  { point: 'D7', title: 'SAML responses of up to 1 MiB are read', run: largeResponses },
   { point: 'D9', title: 'Account events hold no internal members', run: accountEvents },
   { point: 'G5', title: 'SAML metadata with a forbidden port is refused when it is saved', run: forbiddenPorts },
 ];

@@ -1,6 +1,7 @@
 /** Reports about filters, sorts and paths of lists. */
 import assert from 'node:assert/strict';
 import { WebSocket } from 'ws';
+import { fieldsOfSchema } from '../helpers/schema-fields.ts';
 import type { Product, Report } from './report.ts';
 
 export const reports: readonly Report[] = [
@@ -62,9 +63,9 @@ async function spellings(product: Product): Promise<void> {
     ['sort=createdAt', 2, /'_meta\.createdAt'/],
     ['title=Avatar', 0, /'Title'/],
   ] as const) {
-    const answer = await list(product, `/api/films?${query}`);
-    assert.equal(answer.ids.length, found, query);
-    assert.match(answer.hint, hint, query);
+    const response = await list(product, `/api/films?${query}`);
+    assert.equal(response.ids.length, found, query);
+    assert.match(response.hint, hint, query);
   }
   const refused = await product.call('GET', '/api/films?sort=["Title","ASC"]');
   assert.deepEqual([refused.status, /sort=Title/.test(refused.body.hint)], [400, true]);
@@ -93,10 +94,9 @@ async function anyNames(product: Product): Promise<void> {
   for (const query of ['dependencies.socket.io=4', 'socket.io=4', 'sort=dependencies.socket.io'])
     assert.match((await at(query)).hint, /'dependencies\['socket\.io'\]'/, query);
   const bare = await call('GET', '/api/packages?$ref=x');
-  assert.deepEqual([bare.status, bare.body.hint], [400, "A member with this name is written as ['$ref']."]);
+  assert.deepEqual([bare.status, bare.body.hint], [400, "A field with this name is written as ['$ref']."]);
 
-  const { members } = (await call('GET', '/admin/collections/packages/shape')).body;
-  const paths: string[] = members.map(({ path }: { path: string }) => path);
+  const paths = fieldsOfSchema((await call('GET', '/api/packages/_schema')).body).map(({ path }) => path);
   for (const path of paths) assert.ok((await at(`${path}[exists]=true`)).ids.length > 0, path);
   const indexes = [{ fields: ["dependencies['socket.io']"] }];
   const refused = await call('PUT', '/admin/collections/packages/indexes', { body: indexes });
@@ -120,10 +120,10 @@ async function anyNames(product: Product): Promise<void> {
     id: 'any-names',
     name: 'any names',
     effect: 'allow',
-    collections: ['packages'],
+    resources: ['packages'],
     actions: ['read'],
     principals: { anonymous: true },
-    where: { "['']": { $gte: 2 } },
+    filter: { "['']": { $gte: 2 } },
     fields: { read: ['*', "-secret['k.1']"] },
   };
   const allowed = await call('POST', '/admin/policies', { body: policy });

@@ -23,9 +23,9 @@ export interface Product {
   readonly mode: Mode;
   /** Without a slash at the end. */
   readonly url: string;
-  /** Its `MILLRACE_FOLDER`. */
+  /** Its `MILLRACE_DATA_DIR`. */
   readonly folder: string;
-  /** Its `MILLRACE_PLUGINS`. */
+  /** Its `MILLRACE_PLUGINS_DIR`. */
   readonly plugins: string;
   /** An access token of an administrator with the role `owner`. */
   readonly admin: string;

@@ -5,7 +5,7 @@ import { createServer, type IncomingHttpHeaders, type RequestListener, type Serv
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Webhook } from 'svix';
-import { faultOf } from '../../src/commands/webhooks/judgement.ts';
+import { issueOf } from '../../src/commands/webhooks/verify-delivery.ts';
 import { SvixServer } from '../helpers/webhooks/svix/svix-server.ts';
 import type { Product, Report } from './report.ts';
 
@@ -58,7 +58,7 @@ async function closingReceivers(product: Product): Promise<void> {
     const endpoint = await addEndpoint(it, `http://127.0.0.1:${port}/closing`);
     for (let n = 0; n < 60; n += 1) await it.call('POST', '/api/lines', { body: { n } });
     const delivered = async () =>
-      (await it.call('GET', `/webhooks/deliveries?endpoint=${endpoint}&state=delivered&limit=100`)).body;
+      (await it.call('GET', `/webhooks/deliveries?endpoint=${endpoint}&state=succeeded&limit=100`)).body;
     await until(async () => (await delivered()).length === 60, 'all are delivered');
     for (const { attempts } of await delivered()) assert.equal(attempts, 1);
     assert.equal(new Set(seen).size, 60);
@@ -81,7 +81,7 @@ async function localhostReceivers(product: Product): Promise<void> {
           const { body } = await it.call('POST', `/webhooks/endpoints/${endpoint}/test`, { body: {} });
           const state = async () => (await it.call('GET', `/webhooks/deliveries/${body.id}`)).body.state;
           await until(async () => (await state()) !== 'pending', 'the test has ended');
-          assert.equal(await state(), 'delivered', `${name} at ${host}`);
+          assert.equal(await state(), 'succeeded', `${name} at ${host}`);
           await it.call('DELETE', `/webhooks/endpoints/${endpoint}`);
         },
         host,
@@ -130,7 +130,7 @@ async function withSvix(product: Product, work: (it: Product, svix: SvixServer) 
       MILLRACE_EGRESS_ALLOW: '127.0.0.0/8',
     };
     await work(await product.another(settings), svix);
-    assert.deepEqual(svix.contract.faults, []);
+    assert.deepEqual(svix.openApi.issues, []);
   } finally {
     await svix.die();
   }
@@ -215,17 +215,17 @@ async function refusedEndpoints(product: Product): Promise<void> {
     svix.fate = (operation) => (operation === 'v1.endpoint.create' ? 422 : 'fine');
     const endpoint = await addEndpoint(it, 'https://example.org/');
     const health = async () => (await it.call('GET', `/webhooks/endpoints/${endpoint}`)).body.health;
-    await until(async () => (await health()).fault !== null, 'the fault is shown');
-    assert.match((await health()).fault, /422/);
+    await until(async () => (await health()).error !== null, 'the error is shown');
+    assert.match((await health()).error, /422/);
     for (let n = 0; n < 100; n += 1) await it.call('POST', '/api/lines', { body: { n } });
     await until(async () => (await health()).pending === 100, 'all wait');
-    const asked = () => [...svix.asked.values()].reduce((sum, count) => sum + count, 0);
-    const before = asked();
+    const requested = () => [...svix.requested.values()].reduce((sum, count) => sum + count, 0);
+    const before = requested();
     await pause(2_000);
-    assert.ok(asked() - before <= 2, `${asked() - before} calls of Svix in two seconds`);
+    assert.ok(requested() - before <= 2, `${requested() - before} calls of Svix in two seconds`);
     svix.fate = () => 'fine';
     await it.call('PATCH', `/webhooks/endpoints/${endpoint}`, { body: { name: 'again' } });
-    await until(async () => (await health()).fault === null, 'the fault is gone');
+    await until(async () => (await health()).error === null, 'the error is gone');
   });
 }
 
@@ -236,8 +236,8 @@ async function svixNames(): Promise<void> {
   const seconds = String(Math.floor(now.getTime() / 1_000));
   const headers = { 'svix-id': 'msg_1', 'svix-timestamp': seconds, 'svix-signature': signature };
   const call = { method: 'POST', path: '/', headers, body: '{}' };
-  assert.equal(faultOf(call, secret, now.getTime()), null);
-  assert.match(faultOf({ ...call, body: '{ }' }, secret, now.getTime()) ?? '', /signature/);
+  assert.equal(issueOf(call, secret, now.getTime()), null);
+  assert.match(issueOf({ ...call, body: '{ }' }, secret, now.getTime()) ?? '', /signature/);
 }
 
 export const reports: readonly Report[] = [

@@ -10,10 +10,10 @@ t.test('a server in production mode', async (t) => {
   const { app } = await buildTestApp(t, { MILLRACE_MODE: 'production' });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   const env = { ...process.env, NODE_OPTIONS: '' };
-  const told = await new Promise<string>((resolve) => {
+  const reported = await new Promise<string>((resolve) => {
     execFile(process.execPath, [BOARD, '--url', url], { env }, (error, _out, errors) =>
       resolve(`${error?.code} ${errors}`),
     );
   });
-  t.match(told, /^1 The server answered 401: Sign in .* development mode\n$/);
+  t.match(reported, /^1 The server returned 401: Sign in .* development mode\n$/);
 });

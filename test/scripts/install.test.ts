@@ -11,7 +11,7 @@ const INSTALL = fileURLToPath(new URL('../../scripts/install.mjs', import.meta.u
 
 type Packages = Readonly<Record<string, object>>;
 
-const WANTED: Packages = {
+const REQUESTED: Packages = {
   '': { name: 'a-project' },
   'node_modules/fastify': { version: '5.0.0' },
   'node_modules/tap': { version: '21.0.0', dev: true },
@@ -19,7 +19,7 @@ const WANTED: Packages = {
 };
 
 /** A project with a lockfile, what npm says is there, and an npm that only writes down what it was asked for. */
-async function ask(t: Test, present: Packages | null, dev: boolean, npmExit = 0) {
+async function request(t: Test, present: Packages | null, dev: boolean, npmExit = 0) {
   const root = t.testdir();
   for (const folder of ['scripts', 'node_modules', 'bin']) mkdirSync(join(root, folder));
   copyFileSync(INSTALL, join(root, 'scripts', 'install.mjs'));
@@ -27,52 +27,52 @@ async function ask(t: Test, present: Packages | null, dev: boolean, npmExit = 0)
     join(root, 'scripts', 'ask.mjs'),
     `import { ensureInstalled, main } from './install.mjs';\nawait main(() => ensureInstalled({ dev: ${dev} }));\n`,
   );
-  writeFileSync(join(root, 'package-lock.json'), JSON.stringify({ packages: WANTED }));
+  writeFileSync(join(root, 'package-lock.json'), JSON.stringify({ packages: REQUESTED }));
   if (present !== null) {
     writeFileSync(join(root, 'node_modules', '.package-lock.json'), JSON.stringify({ packages: present }));
   }
-  const asked = join(root, 'asked');
-  writeFileSync(join(root, 'bin', 'npm'), `#!/bin/sh\necho "$PWD: $*" > '${asked}'\nexit ${npmExit}\n`);
+  const requested = join(root, 'asked');
+  writeFileSync(join(root, 'bin', 'npm'), `#!/bin/sh\necho "$PWD: $*" > '${requested}'\nexit ${npmExit}\n`);
   chmodSync(join(root, 'bin', 'npm'), 0o755);
   const env = { PATH: `${join(root, 'bin')}:/usr/bin:/bin` };
   const ended = await run(process.execPath, [join(root, 'scripts', 'ask.mjs')], { env }).catch((error) => error);
   return {
     code: ended.code ?? 0,
     errors: String(ended.stderr),
-    npm: existsSync(asked) ? readFileSync(asked, 'utf8').replace(`${root}: `, '').trim() : null,
+    npm: existsSync(requested) ? readFileSync(requested, 'utf8').replace(`${root}: `, '').trim() : null,
   };
 }
 
 const CI = 'ci --ignore-scripts --no-audit --no-fund --loglevel=error';
-const { 'node_modules/fastify': fastify = {}, 'node_modules/tap': tap = {} } = WANTED;
+const { 'node_modules/fastify': fastify = {}, 'node_modules/tap': tap = {} } = REQUESTED;
 
 t.test('a fresh clone is installed, and says why', async (t) => {
-  const { npm, errors, code } = await ask(t, null, false);
+  const { npm, errors, code } = await request(t, null, false);
   t.equal(npm, CI);
   t.match(errors, /Installing packages \(fastify is missing\)/);
   t.equal(code, 0);
 });
 
 t.test('what is there is left alone', async (t) => {
-  const { npm, errors } = await ask(t, { 'node_modules/fastify': fastify, 'node_modules/tap': tap }, true);
+  const { npm, errors } = await request(t, { 'node_modules/fastify': fastify, 'node_modules/tap': tap }, true);
   t.equal(npm, null);
   t.equal(errors, '');
 });
 
 t.test('a start does without what only developers need, the tests do not', async (t) => {
   const present = { 'node_modules/fastify': fastify };
-  t.equal((await ask(t, present, false)).npm, null);
-  t.equal((await ask(t, present, true)).npm, CI);
+  t.equal((await request(t, present, false)).npm, null);
+  t.equal((await request(t, present, true)).npm, CI);
 });
 
 t.test('another version is not the one asked for, optional or not', async (t) => {
-  t.equal((await ask(t, { 'node_modules/fastify': { version: '4.9.9' } }, false)).npm, CI);
+  t.equal((await request(t, { 'node_modules/fastify': { version: '4.9.9' } }, false)).npm, CI);
   const old = { 'node_modules/fastify': fastify, 'node_modules/node-other-system': { version: '22.0.0' } };
-  t.equal((await ask(t, old, false)).npm, CI);
+  t.equal((await request(t, old, false)).npm, CI);
 });
 
 t.test('a failed installation is one line with what to look at', async (t) => {
-  const { code, errors } = await ask(t, null, false, 7);
+  const { code, errors } = await request(t, null, false, 7);
   t.equal(code, 1);
   t.match(errors, /npm ci failed with exit code 7\. .*Is the network reachable\?\n$/);
   t.notMatch(errors, / at /);

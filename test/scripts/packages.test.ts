@@ -1,4 +1,4 @@
-/** Which integrations a run of tests installs: those whose tests are asked for. Not here: the installation (install.test.ts). */
+/** Which integrations a run of tests installs: those whose tests are asked for. */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';

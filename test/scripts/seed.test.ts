@@ -6,7 +6,7 @@ import { bodies, SEED_SETS } from '../../scripts/seed-sets.ts';
 import { runSeed } from '../helpers/programs/seed.ts';
 
 /** A server that answers everything alike; gives back its URL. */
-async function answering(t: Test, status: number, body: string): Promise<string> {
+async function responding(t: Test, status: number, body: string): Promise<string> {
   const server = createServer((request, response) => {
     request.resume();
     response.writeHead(status, { 'content-type': 'application/json' }).end(body);
@@ -46,14 +46,14 @@ t.test('what it cannot do it says in one line', async (t) => {
   await new Promise((resolve) => closed.close(resolve));
   t.match(await runSeed(['--url', nobody]), {
     code: 1,
-    errors: /^No server answers at http:\/\/127\.0\.0\.1:\d+\. Start one .*npm start.*\n$/,
+    errors: /^No server responds at http:\/\/127\.0\.0\.1:\d+\. Start one .*npm start.*\n$/,
   });
   t.match(await runSeed(['cars']), { code: 1, errors: /There is no 'cars'\. There are: countries, movies, flights/ });
-  t.match(await runSeed(['--fast']), { code: 1, errors: /--fast.*\n--help shows/s });
+  t.match(await runSeed(['--fast']), { code: 1, errors: /--fast.*\n.*See --help/s });
   t.match(await runSeed(['--help']), { code: 0, output: /Usage: npm run seed/ });
-  const refusing = await answering(t, 403, '{"detail":"No policy allows it"}');
+  const refusing = await responding(t, 403, '{"detail":"No policy allows it"}');
   t.match(await runSeed(['countries', '--url', refusing]), { code: 1, errors: /403: No policy allows it/ });
-  const other = await answering(t, 502, '<html>Bad gateway</html>');
+  const other = await responding(t, 502, '<html>Bad gateway</html>');
   t.match(await runSeed(['--url', other]), { code: 1, errors: /502: <html>Bad gateway/ });
 });
 

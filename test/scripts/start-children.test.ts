@@ -8,7 +8,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
-import { lookUp } from '../../src/database/embedded/running.ts';
+import { lookUp } from '../../src/database/embedded/process-info.ts';
 import { withoutSettings } from '../helpers/programs/millrace.ts';
 import { until } from '../helpers/until.ts';
 

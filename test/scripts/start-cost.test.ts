@@ -37,7 +37,7 @@ const urls = [];
 registerHooks({ load: (url, context, next) => { urls.push(url); return next(url, context); } });
 const { href } = new URL('src/', '${new URL('../../', import.meta.url).href}');
 await import(href + 'fastify.ts');
-const loaded = ['parts', 'app', 'greeting', 'commands/commands', 'http/console-log', 'database/embedded/embedded'];
+const loaded = ['services', 'app', 'cli-text', 'commands/commands', 'http/console-log', 'database/embedded/embedded'];
 await Promise.all(loaded.map((name) => import(href + name + '.ts')));
 const { user, system } = process.cpuUsage();
 const isFetchLoaded = process.moduleLoadList.some((name) => name.endsWith('/undici/undici'));

@@ -1,6 +1,5 @@
 /**
- * `npm start` as a user has it: the program's arguments, exit code and signals are those of the starter. Not here: kill -9 of the
- * starter, and a user's way with the program (test/e2e/program.test.ts).
+ * `npm start` as a user has it: the program's arguments, exit code and signals are those of the starter.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,7 +7,7 @@ import { createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
-import { findHolder } from '../../src/database/embedded/claim.ts';
+import { findHolder } from '../../src/database/embedded/data-dir-lock.ts';
 import { freePort } from '../../src/database/embedded/port.ts';
 import { dataFolder } from '../helpers/database/embedded-program.ts';
 import { testMongo } from '../helpers/mongo.ts';
@@ -61,8 +60,8 @@ async function inTestMongo(t: Test): Promise<Record<string, string>> {
 async function serving({ child, output }: Started, port: number): Promise<void> {
   for (const end = Date.now() + LIMIT_MS; Date.now() < end; await delay(50)) {
     if (child.exitCode !== null) break;
-    const answer = await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => null);
-    if (answer?.ok === true) return;
+    const response = await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => null);
+    if (response?.ok === true) return;
   }
   throw new Error(`It does not serve: ${output()}`);
 }
@@ -99,7 +98,7 @@ t.test('so is an address that is not of this machine', async (t) => {
   const settings = { HOST: '192.0.2.1', MILLRACE_MODE: 'production', ...(await inTestMongo(t)) };
   const program = start(t, NODE, [START], settings);
   t.strictSame(await program.ended, [1, null]);
-  t.match(program.output(), /HOST=192\.0\.2\.1, PORT=3000: nothing can listen there/);
+  t.match(program.output(), /HOST=192\.0\.2\.1, PORT=3000: cannot listen there/);
   t.notMatch(program.output(), /^ +at /m);
 });
 
@@ -118,7 +117,7 @@ t.test('a start that waits for a database can be ended', async (t) => {
 
 t.test('SIGINT ends the program and its MongoDB cleanly', async (t) => {
   const [port, folder] = [await freePort(), await dataFolder(t)];
-  const program = start(t, NODE, [START], { PORT: String(port), MILLRACE_FOLDER: folder });
+  const program = start(t, NODE, [START], { PORT: String(port), MILLRACE_DATA_DIR: folder });
   await serving(program, port);
   const holder = await findHolder(`${folder}/data`);
   t.ok(holder?.owner, 'MongoDB runs and belongs to the program');

@@ -48,7 +48,7 @@ function fed(stream: string): TapLines {
   return lines;
 }
 
-t.test('of a good file it is told what it skips, wherever that stands', async (t) => {
+t.test('of a good file it is notified what it skips, wherever that stands', async (t) => {
   t.strictSame(fed(GOOD).skipped(), ['        ok 1 - later # SKIP no network', 'ok 2 - two # SKIP later']);
 });
 
@@ -71,7 +71,7 @@ t.test('the totals are those of the file', async (t) => {
   t.strictSame(fed(BAD).totals, { pass: 2, fail: 1, skip: 2 });
 });
 
-t.test('a stream that breaks off has no totals, and what it began is told', async (t) => {
+t.test('a stream that breaks off has no totals, and what it began is notified', async (t) => {
   const lines = fed(BAD.slice(0, BAD.indexOf('not ok 2 - broken')));
   t.equal(lines.totals, null);
   t.match(lines.failures(), ['# Subtest: broken', '    # seed 8', '    not ok 2 - should be equal']);

@@ -1,6 +1,6 @@
 /**
- * What every file store must do, whoever made it: the promises of src/files/stores/file-store.ts, one by one. A store passes
- * or it is none. Not here: what only one of them does (test/files/gridfs-store.test.ts, s3-store.test.ts).
+ * What every file store must do: the promises of src/files/stores/file-store.ts, one by one. A store passes
+ * or it is none.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';

@@ -1,8 +1,9 @@
 /**
  * The program is killed (-9) under a load of writes, half of them inside transactions, and started again at once: every
- * acknowledged write is there once, no answer waits for a dead transaction, nothing outlives the program. With its own
- * MongoDB, which ends with it, and with one that goes on, holds what the dead left open, and serves another program. A few kills; MILLRACE_LONG=1
- * makes it 30 of each (about 15 minutes; raise the runner's limit with --timeout).
+ * acknowledged write is there once, no response waits for a dead transaction, nothing outlives the program. With its
+ * own MongoDB, which ends with it, and with one that keeps running, has the locks of the dead process, and serves
+ * another program. A few kills; MILLRACE_LONG=1 makes it 30 of each (about 15 minutes; raise the runner's limit with
+ * --timeout).
  */
 import { MongoClient } from 'mongodb';
 import t, { type Test } from 'tap';
@@ -16,21 +17,21 @@ import { judge } from './crash/verdict.ts';
 
 const KILLS = process.env['MILLRACE_LONG'] === '1' ? 30 : 2;
 const LIMIT_MS = 10_000;
-/** What MongoDB has unless it is told otherwise; the embedded one has 10 s. */
+/** MongoDB's default; the embedded one has 10 s. */
 const TRANSACTION_LIFETIME_S = 60;
 
 const seed = runSeed();
 t.comment(`MILLRACE_SEED=${seed}, ${KILLS} kills each`);
 
-/** Transactions that are open on a server and wait for their next command; asked on a connection of the test's own. */
+/** Open transactions of a server that wait for their next command; read on a separate connection. */
 async function openTransactions(client: MongoClient): Promise<number> {
   const status = await client.db('admin').command({ serverStatus: 1 });
   return Number(status['transactions']['currentInactive']);
 }
 
 /**
- * Stops the program in mid-write, and if asked in mid-transaction: a program that is stopped there stays there until it
- * is killed. Gives back how many transactions it has open.
+ * Stops the program in mid-write, and on request in mid-transaction: it stays stopped until it is killed. Returns how
+ * many transactions it has open.
  */
 async function freeze(program: Program, inside: boolean, client: MongoClient): Promise<number> {
   for (;;) {
@@ -42,23 +43,23 @@ async function freeze(program: Program, inside: boolean, client: MongoClient): P
   }
 }
 
-/** Writes again what the crash left without an answer; the dead process may hold just these documents. */
+/** Repeats the writes that the crash left without a response; the dead process may lock just these documents. */
 async function replay(t: Test, url: string, load: Load): Promise<number> {
   const unknown = load.creations.filter(({ acknowledged, named }) => named && !acknowledged);
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     unknown.flatMap((creation) => [
       send(url, 'POST', creation.collection, documents(creation)),
-      // Others who write the same documents, not in a transaction, must not wait either.
+      // Other writers of the same documents, not in a transaction, must not wait either.
       send(url, 'PUT', `${creation.collection}/${creation.keys[0]}?upsert=true`, { key: 'other' }),
     ]),
   );
-  for (const answer of answers) {
+  for (const response of responses) {
     t.ok(
-      (answer !== null && [200, 201].includes(answer.status)) || /"id-exists"/.test(answer?.text ?? ''),
-      `written again: ${answer?.status} ${answer?.text.slice(0, 120)}`,
+      (response !== null && [200, 201].includes(response.status)) || /"id-exists"/.test(response?.text ?? ''),
+      `written again: ${response?.status} ${response?.text.slice(0, 120)}`,
     );
   }
-  return Math.max(0, ...answers.map((answer) => answer?.ms ?? Number.POSITIVE_INFINITY));
+  return Math.max(0, ...responses.map((response) => response?.ms ?? Number.POSITIVE_INFINITY));
 }
 
 interface Setting {
@@ -66,7 +67,7 @@ interface Setting {
   readonly env: Readonly<Record<string, string>>;
   /** A connection to the MongoDB under a running program. */
   readonly connect: (program: Program) => Promise<MongoClient>;
-  /** Another program on the same MongoDB, when that goes on; it is asked at once, the restarted one otherwise. */
+  /** Another program on the same MongoDB, if that keeps running; it is tested at once, the restarted one otherwise. */
   readonly other?: Program;
 }
 
@@ -80,12 +81,17 @@ async function torture(t: Test, { folder, env, connect, other }: Setting): Promi
   for (let round = 0; round < KILLS; round++) {
     const inside = round % 2 === 0;
     const client = await connect(program);
-    const wanted = 20 + random.below(150);
+    const requested = 20 + random.below(150);
     let reach = () => {};
     const reached = new Promise<void>((resolve) => {
       reach = resolve;
     });
-    const load = new Load({ url: program.url, round, random, onAcknowledged: (count) => count >= wanted && reach() });
+    const load = new Load({
+      url: program.url,
+      round,
+      random,
+      onAcknowledged: (count) => count >= requested && reach(),
+    });
     loads.push(load);
     await reached;
     const open = await freeze(program, inside, client);
@@ -98,14 +104,14 @@ async function torture(t: Test, { folder, env, connect, other }: Setting): Promi
     inHand += left;
 
     if (!other) program = await startMillrace(t, { folder, env });
-    if (holder) t.ok(await gone(holder.mongod), 'the old MongoDB has gone');
+    if (holder) t.ok(await gone(holder.mongod), 'the old MongoDB has ended');
     const { url } = other ?? program;
     const verdict = await judge(url, load);
-    t.strictSame(verdict.faults, [], `round ${round}: what ${verdict.acknowledged} acknowledged writes left`);
+    t.strictSame(verdict.issues, [], `round ${round}: what ${verdict.acknowledged} acknowledged writes left`);
     const againMs = await replay(t, url, load);
     if (other) program = await startMillrace(t, { folder, env });
     const worst = Math.max(verdict.slowestMs, againMs);
-    t.ok(worst < LIMIT_MS, `round ${round}: the slowest answer took ${Math.round(worst)} ms`);
+    t.ok(worst < LIMIT_MS, `round ${round}: the slowest response took ${Math.round(worst)} ms`);
     slowestMs = Math.max(slowestMs, worst);
     t.comment(
       `round ${round}: ${verdict.acknowledged} acknowledged, ${verdict.unknown} not, of those ${verdict.unknownKept} kept; ` +
@@ -115,22 +121,22 @@ async function torture(t: Test, { folder, env, connect, other }: Setting): Promi
   t.ok(struck >= Math.floor(KILLS / 2), `${struck} of ${KILLS} kills struck open transactions, ${inHand} in all`);
 
   for (const load of loads) {
-    // What was not acknowledged may have been written again meanwhile.
+    // Unacknowledged writes may have been repeated in between.
     const { creations, courses, removals, surprises, acknowledged } = load;
     const known = creations.filter((creation) => creation.acknowledged);
     const verdict = await judge(program.url, { creations: known, courses, removals, surprises, acknowledged });
-    t.strictSame(verdict.faults, [], 'later crashes took nothing of it');
+    t.strictSame(verdict.issues, [], 'later crashes lost nothing of it');
   }
 
   const holder = await program.holder();
   await program.end('SIGKILL');
   t.ok(await gone(holder?.mongod ?? null), 'nothing outlives the last kill');
-  t.comment(`slowest answer after a crash: ${Math.round(slowestMs)} ms`);
+  t.comment(`slowest response after a crash: ${Math.round(slowestMs)} ms`);
 }
 
-// Starts wait more than they compute, and so do the answers after a crash.
+// Starts mostly wait, and so do the responses after a crash.
 t.jobs = 2;
-t.test('with its own MongoDB', async (t) => {
+t.test('a killed program with its own MongoDB loses no acknowledged write', async (t) => {
   const folder = await dataFolder(t);
   await torture(t, {
     folder,
@@ -142,7 +148,7 @@ t.test('with its own MongoDB', async (t) => {
   });
 });
 
-t.test('with a MongoDB that goes on', async (t) => {
+t.test('a killed program with a MongoDB that keeps running loses no acknowledged write', async (t) => {
   const database = await startEmbedded({ folder: await dataFolder(t) });
   t.teardown(() => database.stop());
   const client = await MongoClient.connect(database.url);

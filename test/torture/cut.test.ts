@@ -1,6 +1,7 @@
 /**
- * The two rules of majority, each broken on purpose at the worst moment: the primary has lost its majority, and dies with
- * rows that only it has. The right log has no hole afterwards; a w:1 acknowledgement and a local read of the tail do.
+ * The two rules of majority, each broken on purpose at the worst moment: the primary has lost its majority, and dies
+ * with rows that only it has. The correct log has no hole afterwards; a w:1 acknowledgement and a local read of the
+ * tail do.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -29,11 +30,14 @@ const long = process.env['MILLRACE_LONG'] === '1';
 const set = long ? await testReplicaSet(t, { members: 3 }) : EMPTY_SET;
 
 interface Lonely {
-  /** Kills the primary too, and brings everybody else back first: the successor never saw what it wrote alone. */
+  /** Kills the primary too, and restarts all others first: the successor never received what it wrote alone. */
   end(): Promise<void>;
 }
 
-/** Leaves the primary alone. Killed, not frozen: what was sent to a frozen one is read when it thaws. */
+/**
+ * Isolates the primary. The others are killed, not frozen: a frozen one would read what was sent to it after it
+ * continues.
+ */
 async function isolate(): Promise<Lonely> {
   const primary = await set.primary();
   const rest = set.members.filter((one) => one !== primary);
@@ -50,7 +54,7 @@ async function isolate(): Promise<Lonely> {
 
 type Arm = (log: HookedLog) => void;
 
-/** The third piece is written while the primary is alone; the next one goes to its successor. */
+/** The third batch is written while the primary is alone; the next one goes to its successor. */
 const duringAppend: Arm = (log) => {
   let piece = 0;
   let over: Promise<void> | undefined;
@@ -62,7 +66,7 @@ const duringAppend: Arm = (log) => {
   };
 };
 
-/** Rows of a rival are on the lonely primary when the newest one is read. */
+/** Rows of a rival are on the isolated primary when the newest one is read. */
 const duringRead: Arm = (log) => {
   let piece = 0;
   let rival: readonly LogRow[] | undefined;
@@ -96,7 +100,7 @@ async function scenario(mutation: Mutation, arm: Arm): Promise<string[]> {
   recorder.start();
   await until(() => recorder.state.status === 'recording', 'it records');
   await mongo.data.createCollection('x', { changeStreamPreAndPostImages: { enabled: true } });
-  await until(() => recorder.state.newest?.number === 2, 'the collection is told');
+  await until(() => recorder.state.newest?.number === 2, 'the collection is recorded');
   arm(log);
   await mongo.data.collection('x').insertMany(Array.from({ length: 200 }, (_, n) => ({ n })));
   const end = mongo.data.collection('end');
@@ -106,7 +110,7 @@ async function scenario(mutation: Mutation, arm: Arm): Promise<string[]> {
         () => true,
         () => false,
       ),
-    'writes go on',
+    'writes continue',
     60_000,
   );
   const newest = () =>
@@ -114,12 +118,12 @@ async function scenario(mutation: Mutation, arm: Arm): Promise<string[]> {
       (rows) => rows.some((row) => row.operation === 'meta'),
       () => false,
     );
-  await until(newest, 'the end is told', 60_000);
+  await until(newest, 'the end is recorded', 60_000);
   await recorder.stop();
-  const { faults } = await check(mongo, log, folder, false);
+  const { issues } = await check(mongo, log, folder, false);
   await mongo.close();
   await rm(folder, { recursive: true, force: true });
-  return faults;
+  return issues;
 }
 
 for (const [name, mutation, arm] of [
@@ -127,9 +131,9 @@ for (const [name, mutation, arm] of [
   ['the newest row is read from the primary alone', 'local-tail', duringRead],
 ] as const) {
   const skip = long ? false : 'only with MILLRACE_LONG=1';
-  t.test(`${name}: the checker sees the hole, and the right log has none`, { skip }, async (t) => {
-    const faults = await scenario(mutation, arm);
-    t.match(faults[0], /is missing/, `with ${mutation}`);
+  t.test(`${name}: the checker detects the hole, and the correct log has none`, { skip }, async (t) => {
+    const issues = await scenario(mutation, arm);
+    t.match(issues[0], /is missing/, `with ${mutation}`);
     t.same(await scenario('none', arm), []);
   });
 }

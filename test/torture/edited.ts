@@ -1,14 +1,11 @@
-/**
- * Changes of the product's own text while it is loaded (`node --import`), for tortures alone. Not here: which changes (edits.ts
- * of each torture).
- */
+/** Changes the program's own source while it is loaded (`node --import`), for torture tests only. */
 import { registerHooks } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
 export interface Edit {
   /** From the root of the project. */
   readonly file: string;
-  /** A text that stands in the file once. */
+  /** A text that occurs once in the file. */
   readonly from: string;
   readonly to: string;
 }
@@ -16,27 +13,30 @@ export interface Edit {
 export type Mutations = Readonly<Record<string, readonly Edit[]>>;
 
 /**
- * Words for node that load a server with a mutation.
- * @param edits address of the module that calls {@link loadEdited}
+ * Arguments for node that load a server with a mutation.
+ * @param edits URL of the module that calls {@link loadEdited}
  */
 export function wordsFor(edits: string, mutations: Mutations, mutation: string): readonly string[] {
   if (mutation !== 'none' && mutations[mutation] === undefined) throw new Error(`There is no mutation '${mutation}'`);
   return ['--import', `${edits}?${mutation}`];
 }
 
-/** Edits what is loaded from here on, if the module was loaded by {@link wordsFor}. @param always made with every mutation */
+/**
+ * Edits modules loaded from here on, if this module was loaded by {@link wordsFor}.
+ * @param always applied with every mutation
+ */
 export function loadEdited(edits: string, always: readonly Edit[], mutations: Mutations): void {
-  const asked = new URL(edits).search.slice(1);
-  if (asked === '') return;
-  const made = [...always, ...(mutations[asked] ?? [])];
-  const byPath = Map.groupBy(made, ({ file }) => fileURLToPath(new URL(`../../${file}`, import.meta.url)));
+  const requested = new URL(edits).search.slice(1);
+  if (requested === '') return;
+  const created = [...always, ...(mutations[requested] ?? [])];
+  const byPath = Map.groupBy(created, ({ file }) => fileURLToPath(new URL(`../../${file}`, import.meta.url)));
   registerHooks({
     load(url, context, nextLoad) {
       const loaded = nextLoad(url, context);
-      const wanted = url.startsWith('file:') ? byPath.get(fileURLToPath(url)) : undefined;
-      if (wanted === undefined) return loaded;
+      const required = url.startsWith('file:') ? byPath.get(fileURLToPath(url)) : undefined;
+      if (required === undefined) return loaded;
       let source = String(loaded.source);
-      for (const { file, from, to } of wanted) {
+      for (const { file, from, to } of required) {
         if (!source.includes(from)) throw new Error(`${file} no longer says: ${from}`);
         source = source.replace(from, () => to);
       }

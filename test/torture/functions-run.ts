@@ -1,8 +1,8 @@
 /**
- * The torture of functions: three servers on a real replica set, writers through them and foreign ones, a plugin with triggers, a
- * cron and jobs, and a nemesis that kills and freezes servers, kills the processes that run the code, and restarts the database;
- * then the checker's verdict. `node test/torture/functions-run.ts --profile=long --seed=7`; `--mutation=effects-apart`
- * (functions/edits.ts has more) must end red.
+ * The torture test of functions: three servers on a real replica set, writers through them and foreign ones, a plugin
+ * with triggers, a cron job and jobs, and a nemesis that kills and freezes servers, kills the processes that run the
+ * code, and restarts the database; then the checker's verdict. `node test/torture/functions-run.ts --profile=long
+ * --seed=7`; `--mutation=effects-apart` (functions/edits.ts has more) must end red.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -30,9 +30,9 @@ import { TODOS, Writers } from './webhooks/writers.ts';
 export interface FunctionTorture {
   readonly seed: number;
   readonly mutation: string;
-  /** Acknowledged writes at least, even when the nemesis is done. */
+  /** Minimum acknowledged writes, even if the nemesis is done. */
   readonly writes: number;
-  /** Writes a second. */
+  /** Writes per second. */
   readonly rate: number;
   readonly kills: number;
   /** Kills of processes that run the code of functions. */
@@ -41,7 +41,7 @@ export interface FunctionTorture {
   readonly longestFreezeMs: number;
   readonly restarts: number;
   readonly breathMs: number;
-  /** How long runs may take after the last write, in milliseconds. */
+  /** Time limit of runs after the last write, in milliseconds. */
   readonly settleMs: number;
 }
 
@@ -94,7 +94,7 @@ export async function tortureFunctions(options: FunctionTorture): Promise<Functi
     const set = await startReplicaSet({ members: 1, args: ['--oplogSize', '2000'] });
     teardown(() => set.stop());
     const database = 'functions';
-    const env = { MONGODB_URL: set.url, MILLRACE_DB: database, MILLRACE_PLUGINS: writePlugin(folder) };
+    const env = { MONGODB_URL: set.url, MILLRACE_DB: database, MILLRACE_PLUGINS_DIR: writePlugin(folder) };
     const start = (index: number) =>
       startMillrace(t, { folder: join(folder, String(index)), env, nodeWords: nodeWords(options.mutation) });
     const programs = await Promise.all(Array.from({ length: SERVERS }, (_, index) => start(index)));
@@ -108,7 +108,7 @@ export async function tortureFunctions(options: FunctionTorture): Promise<Functi
     const writers = new Writers({ folder, data: mongo.data, servers, random, rate: options.rate });
     teardown(() => writers.end());
     const runs = mongo.log.collection('runs');
-    await until(async () => (await runs.countDocuments({ state: 'ok' })) > 20, 'runs succeed', READY_MS);
+    await until(async () => (await runs.countDocuments({ state: 'succeeded' })) > 20, 'runs succeed', READY_MS);
 
     const deeds = noDeeds();
     const victims = programs.map((_, index) => serverVictim(programs, index, start));
@@ -119,35 +119,37 @@ export async function tortureFunctions(options: FunctionTorture): Promise<Functi
     const runnerKills = await killRunners(programs, options, randomOf(options.seed + 1));
     await raging;
     await until(() => writers.acknowledged >= options.writes, 'enough is written', 1_200_000);
-    const ticks = () => runs.countDocuments({ function: 'tick', state: 'ok' });
-    await until(async () => (await ticks()) > 3, 'the cron has run a few times', READY_MS);
+    const ticks = () => runs.countDocuments({ function: 'tick', state: 'succeeded' });
+    await until(async () => (await ticks()) > 3, 'the cron job has run a few times', READY_MS);
     await writers.end();
     const marked = await markedRows(mongo, log);
     const left = await settle(mongo, log, options.settleMs);
     const acknowledged = readFileSync(`${folder}/acks.jsonl`, 'utf8').split('\n').filter(Boolean).map(Number);
     writeFileSync(`${folder}/remains.json`, JSON.stringify(await remains(mongo, marked, acknowledged)));
     const verdict = check(folder);
-    const faults = [...verdict.faults, ...(left === null ? [] : [left])];
+    const issues = [...verdict.issues, ...(left === null ? [] : [left])];
     const seconds = Math.round((performance.now() - started) / 1_000);
-    return { ...verdict, faults, deeds: { ...deeds, runnerKills }, unknown: writers.unknown, seconds };
+    return { ...verdict, issues, deeds: { ...deeds, runnerKills }, unknown: writers.unknown, seconds };
   } finally {
     for (const end of ends.reverse()) await end();
   }
 }
 
-/** Waits until the trigger is in force. The collection keeps images from its first document on, which no function sees. */
+/**
+ * Waits until the trigger is enabled. The collection has images from its first document on, which no function receives.
+ */
 async function prepare(server: string, mongo: Mongo): Promise<void> {
   const response = await fetch(`${server}/api/${TODOS}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ id: 'first', w: -1 }),
   });
-  if (!response.ok) throw new Error(`The first document was answered with ${response.status}`);
-  const standing = mongo.log.collection<{ _id: string }>('function_standing');
-  await until(async () => (await standing.countDocuments({})) === 3, 'the functions are in force', READY_MS);
+  if (!response.ok) throw new Error(`The first document got status ${response.status}`);
+  const standing = mongo.log.collection<{ _id: string }>('function_positions');
+  await until(async () => (await standing.countDocuments({})) === 3, 'the functions are enabled', READY_MS);
 }
 
-/** Kills processes that run code, while others are hurt in other ways. @returns how many */
+/** Kills processes that run code, while other failures happen. @returns how many */
 async function killRunners(
   programs: readonly Program[],
   { runnerKills, breathMs }: FunctionTorture,
@@ -163,7 +165,7 @@ async function killRunners(
       process.kill(runner, 'SIGKILL');
       kills += 1;
     } catch {
-      // It has ended meanwhile.
+      // It has ended in between.
     }
   }
   return kills;
@@ -184,7 +186,7 @@ async function plannerOf(programs: readonly Program[]): Promise<string | null> {
   return await Promise.any(states).catch(() => null);
 }
 
-/** Writes a document and waits until the log has it. @returns the number of its row */
+/** Writes a document and waits until the log contains it. @returns the number of its row */
 async function markedUpTo(mongo: Mongo, log: EventLog): Promise<number> {
   const from = (await log.newest())?.number ?? 0;
   const mark = String((await mongo.data.collection('marks').insertOne({})).insertedId);
@@ -194,14 +196,14 @@ async function markedUpTo(mongo: Mongo, log: EventLog): Promise<number> {
     number = rows.find((row) => row.collection === 'marks' && toEvent(row)?.documentId === mark)?.number;
     return number !== undefined;
   };
-  await until(isThere, 'a mark is in the log', READY_MS);
+  await until(isThere, 'a marker is in the log', READY_MS);
   return number ?? 0;
 }
 
-/** The changes that the trigger wants, once the last write is in the log. */
+/** The changes that match the trigger, once the last write is in the log. */
 async function markedRows(mongo: Mongo, log: EventLog): Promise<readonly RowLine[]> {
   const end = await markedUpTo(mongo, log);
-  const standing = mongo.log.collection<{ _id: string; from: number }>('function_standing');
+  const standing = mongo.log.collection<{ _id: string; from: number }>('function_positions');
   const lines: RowLine[] = [];
   for (let after = (await standing.findOne({ _id: 'torture/count' }))?.from ?? 0; after < end; ) {
     const rows = await log.read(after, 2_000);
@@ -217,8 +219,9 @@ async function markedRows(mongo: Mongo, log: EventLog): Promise<readonly RowLine
 }
 
 /**
- * Waits until nothing is left to plan or to run. A run writes what the next run is planned for, so no open run alone says
- * little: none may be open before the log is planned up to a mark, none after it, and none may have come in between.
+ * Waits until nothing is left to plan or to run. A run writes what the next run is planned for, so the absence of open
+ * runs alone is not enough: none may be open before the log is planned up to a marker, none after it, and none may have
+ * come in between.
  * @returns what is left at the end of the time; null when all has run
  */
 async function settle(mongo: Mongo, log: EventLog, limitMs: number): Promise<string | null> {
@@ -227,7 +230,7 @@ async function settle(mongo: Mongo, log: EventLog, limitMs: number): Promise<str
   const end = performance.now() + limitMs;
   const remaining = () => Math.max(0, end - performance.now());
   const noneOpen = async () =>
-    (await runs.findOne({ function: { $ne: 'tick' }, state: { $in: ['waiting', 'running'] } })) === null;
+    (await runs.findOne({ function: { $ne: 'tick' }, state: { $in: ['pending', 'running'] } })) === null;
   const count = () => runs.countDocuments({ function: { $ne: 'tick' } });
   const planned = async (to: number) => ((await cursors.findOne({ _id: 'functions' }))?.number ?? 0) >= to;
   try {
@@ -235,7 +238,7 @@ async function settle(mongo: Mongo, log: EventLog, limitMs: number): Promise<str
       await until(noneOpen, 'each run has ended', remaining());
       const before = await count();
       const mark = await markedUpTo(mongo, log);
-      await until(() => planned(mark), 'the log is planned up to a mark', remaining());
+      await until(() => planned(mark), 'the log is planned up to a marker', remaining());
       if ((await noneOpen()) && (await count()) === before) return null;
     }
   } catch (error) {

@@ -1,7 +1,7 @@
 /**
- * The live torture: three servers on a real replica set, raw subscribers of both kinds, writers and a nemesis, then the
- * judge's verdict over every frame. `node test/torture/live-run.ts --profile=long --seed=7`; `--members=3` kills
- * primaries too, and `--mutation=late-resume` (live/mutations.ts has more) must end red.
+ * The torture test of realtime: three servers on a real replica set, raw subscribers of both kinds, writers and a
+ * nemesis, then the judge's verdict over every frame. `node test/torture/live-run.ts --profile=long --seed=7`;
+ * `--members=3` kills primaries too, and `--mutation=late-resume` (live/mutations.ts has more) must end red.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -20,7 +20,7 @@ import { until } from '../helpers/until.ts';
 import { type Evidence, judge, type LiveVerdict } from './live/judge.ts';
 import { nodeWords } from './live/mutations.ts';
 import { Oracle, plain } from './live/oracle.ts';
-import { BOARD, documentQuestions, eventQuestions, ORDERS, type Shown } from './live/questions.ts';
+import { BOARD, documentQueries, eventQueries, ORDERS, type Shown } from './live/questions.ts';
 import { SocketSubscriber, StreamSubscriber, type Subscriber } from './live/subscriber.ts';
 import { LiveWriter } from './live/writer.ts';
 import { type Deeds, noDeeds, openTransactions, rage } from './nemesis.ts';
@@ -33,9 +33,9 @@ export interface LiveTorture {
   readonly mutation: string;
   readonly sockets: number;
   readonly streams: number;
-  /** Writes at least, even when the nemesis is done. */
+  /** Minimum writes, even if the nemesis is done. */
   readonly writes: number;
-  /** Writes a second. */
+  /** Writes per second. */
   readonly rate: number;
   readonly kills: number;
   readonly freezes: number;
@@ -44,9 +44,9 @@ export interface LiveTorture {
   readonly primaryKills: number;
   readonly cuts: number;
   readonly breathMs: number;
-  /** A subscriber cuts its own line about once in so many frames. */
+  /** A subscriber cuts its own connection about once in this many frames. */
   readonly cutEvery: number;
-  /** It comes back about once in so many times as a newcomer. */
+  /** It reconnects about once in this many times without its state. */
   readonly forgetEvery: number;
 }
 
@@ -94,10 +94,10 @@ const SERVERS = 3;
 const HEARTBEAT_MS = 2_500;
 const SETTLE_MS = 90_000;
 
-/** Runs one torture; what was told is judged by `judge`, what was done is in the figures. */
+/** Runs the test once; `judge` checks what was received, the figures have what was done. */
 export async function tortureLive(
   options: LiveTorture,
-): Promise<{ evidence: Evidence; figures: LiveFigures; faults: string[] }> {
+): Promise<{ evidence: Evidence; figures: LiveFigures; issues: string[] }> {
   const started = performance.now();
   const ends: (() => unknown)[] = [];
   const teardown = (end: () => unknown) => void ends.push(end);
@@ -133,14 +133,16 @@ export async function tortureLive(
     await writer.end();
 
     const log = new EventLog(mongo.log, database);
-    const faults: string[] = [];
+    const issues: string[] = [];
     let { last, stored } = await atRest(mongo, log);
     for (;;) {
-      const isTold = (one: Subscriber) => isLive(one) && one.positions.every((at) => numberIn(at) >= last);
-      const toldAll = () => subscribers.every(isTold);
-      await until(toldAll, 'all are told the last', SETTLE_MS).catch((error: unknown) => faults.push(String(error)));
-      // A slow server may have carried out a write by now whose writer gave up long ago.
-      if (faults.length > 0 || (await log.newest())?.number === last) break;
+      const isReported = (one: Subscriber) => isLive(one) && one.positions.every((at) => numberIn(at) >= last);
+      const reportedAll = () => subscribers.every(isReported);
+      await until(reportedAll, 'all have received the last write', SETTLE_MS).catch((error: unknown) =>
+        issues.push(String(error)),
+      );
+      // A slow server may have executed a write by now whose writer gave up long ago.
+      if (issues.length > 0 || (await log.newest())?.number === last) break;
       ({ last, stored } = await atRest(mongo, log));
     }
     for (const one of subscribers) one.stop();
@@ -148,13 +150,13 @@ export async function tortureLive(
     const writes = oracle.writes();
     const lost = [...writer.acknowledged].filter((write) => writes.get(write) !== 1);
     if (lost.length > 0)
-      faults.push(`${lost.length} acknowledged writes are not told once in the log: ${lost.slice(0, 5)}`);
+      issues.push(`${lost.length} acknowledged writes are not exactly once in the log: ${lost.slice(0, 5)}`);
     const journals = subscribers.map(({ journal }) => journal);
     const evidence = { journals, oracle, stored: new Map([[BOARD, stored]]) };
     const seconds = Math.round((performance.now() - started) / 1_000);
     return {
       evidence,
-      faults,
+      issues,
       figures: { writes: writer.writes, unknown: writer.unknown, rows: last, deeds, seconds },
     };
   } finally {
@@ -162,19 +164,19 @@ export async function tortureLive(
   }
 }
 
-/** Sockets with two questions each, streams with one; the kinds of questions take turns. */
+/** Sockets with two queries each, streams with one; the kinds of queries alternate. */
 function subscribe(options: LiveTorture, random: Random, servers: () => readonly string[]): Subscriber[] {
   const { cutEvery, forgetEvery } = options;
   const common = (name: string) => ({ name, servers, random: new Random(random.next()), cutEvery, forgetEvery });
   const sockets = Array.from({ length: options.sockets }, (_, index) => {
-    const kinds = [...documentQuestions(random), ...eventQuestions(random)];
-    const questions = [index, index + 3].flatMap((at) => kinds[at % kinds.length] ?? []);
-    return new SocketSubscriber({ ...common(`socket ${index}`), questions });
+    const kinds = [...documentQueries(random), ...eventQueries(random)];
+    const queries = [index, index + 3].flatMap((at) => kinds[at % kinds.length] ?? []);
+    return new SocketSubscriber({ ...common(`socket ${index}`), queries });
   });
   const streams = Array.from({ length: options.streams }, (_, index) => {
-    const kinds = documentQuestions(random);
-    const questions = kinds.slice(index % kinds.length).slice(0, 1);
-    return new StreamSubscriber({ ...common(`stream ${index}`), questions });
+    const kinds = documentQueries(random);
+    const queries = kinds.slice(index % kinds.length).slice(0, 1);
+    return new StreamSubscriber({ ...common(`stream ${index}`), queries });
   });
   return [...sockets, ...streams];
 }
@@ -182,11 +184,11 @@ function subscribe(options: LiveTorture, random: Random, servers: () => readonly
 const isLive = (one: Subscriber): boolean => one.live.every(Boolean);
 const numberIn = (position: string | null): number => Number(position?.split('-')[1] ?? -1);
 
-/** A collection that keeps images from its first document on. */
+/** A collection that has images from its first document on. */
 async function create(server: string, name: string): Promise<void> {
   const headers = { 'content-type': 'application/json' };
   const response = await fetch(`${server}/api/${name}`, { method: 'POST', headers, body: '{"id":"first","w":0}' });
-  if (!response.ok) throw new Error(`Creating ${name} answered ${response.status}: ${await response.text()}`);
+  if (!response.ok) throw new Error(`Creating ${name} returned ${response.status}: ${await response.text()}`);
 }
 
 /** The name of the server that records. */
@@ -200,8 +202,8 @@ async function recorderOf(programs: readonly Program[]): Promise<string | null> 
 }
 
 /**
- * The number of the last row, and what is stored at it. A server may still carry out a write whose writer has given up: it is
- * read again then, until nothing is written from one mark to the next.
+ * The number of the last row, and what is stored at it. A server may still execute a write whose writer has given up:
+ * it is read again then, until nothing is written from one marker to the next.
  */
 async function atRest(mongo: Mongo, log: EventLog): Promise<{ last: number; stored: Shown[] }> {
   for (let last = await lastRow(mongo, log); ; ) {
@@ -212,7 +214,7 @@ async function atRest(mongo: Mongo, log: EventLog): Promise<{ last: number; stor
   }
 }
 
-/** Writes a mark. Returns the number of its row, when all that was written is told. */
+/** Writes a marker. Returns the number of its row, after everything written has been sent. */
 async function lastRow(mongo: Mongo, log: EventLog): Promise<number> {
   const { insertedId } = await mongo.data.collection(ORDERS).insertOne({ w: -1 });
   let found: LogRow | undefined;
@@ -222,7 +224,7 @@ async function lastRow(mongo: Mongo, log: EventLog): Promise<number> {
     found = rows.find(({ key }) => key !== null && String(readStored(key)['_id']) === String(insertedId));
     return found !== undefined;
   };
-  await until(() => recorded().catch(() => false), 'the last write is told', SETTLE_MS);
+  await until(() => recorded().catch(() => false), 'the last write is recorded', SETTLE_MS);
   return found?.number ?? 0;
 }
 
@@ -255,10 +257,10 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const base = values.profile === 'long' ? LONG : SHORT;
   const options: LiveTorture = { ...base, ...three, seed: Number(values.seed), mutation: values.mutation, ...own };
   console.log(`# seed ${options.seed}, ${options.members} members, mutation ${options.mutation}`);
-  const { evidence, figures, faults } = await tortureLive(options);
+  const { evidence, figures, issues } = await tortureLive(options);
   const verdict: LiveVerdict = judge(evidence);
-  const all = [...faults, ...verdict.faults];
-  console.log(JSON.stringify({ ...verdict, faults: all.length, ...figures }, null, 1));
-  for (const fault of all) console.log(`- ${fault}`);
+  const all = [...issues, ...verdict.issues];
+  console.log(JSON.stringify({ ...verdict, issues: all.length, ...figures }, null, 1));
+  for (const issue of all) console.log(`- ${issue}`);
   process.exit(all.length === 0 ? 0 : 1);
 }

@@ -1,12 +1,12 @@
 /**
- * The one who disturbs: kills and freezes processes, restarts servers, kills primaries, cuts majorities. What it does
- * follows from a seed; when exactly it strikes is up to the machine.
+ * The nemesis: kills and freezes processes, restarts servers, kills primaries, cuts primaries off from their majority.
+ * A seed decides what it does; the exact time depends on the machine.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { MongoClient } from 'mongodb';
 import type { Member, ReplicaSet } from '../helpers/database/replica-set.ts';
 
-/** A server process that can be hurt and comes back. */
+/** A server process that can be killed and restarted. */
 export interface Victim {
   readonly name: string;
   pid(): number;
@@ -37,7 +37,7 @@ export const noDeeds = (): Deeds => ({
   cuts: 0,
 });
 
-/** How many transactions have been open for so many milliseconds. */
+/** How many transactions have been open for this many milliseconds. */
 export async function openTransactions(client: MongoClient, milliseconds: number): Promise<number> {
   const stages = [
     { $currentOp: { allUsers: true, idleSessions: true } },
@@ -51,7 +51,7 @@ export interface NemesisOptions {
   readonly victims: readonly Victim[];
   /** Name of the process that holds the recorder's lease. */
   readonly holder: () => Promise<string | null>;
-  /** How many transactions have been open for so many milliseconds. */
+  /** How many transactions have been open for this many milliseconds. */
   readonly openFor: (milliseconds: number) => Promise<number>;
   readonly random: () => number;
   readonly kills: number;
@@ -63,14 +63,14 @@ export interface NemesisOptions {
   readonly breathMs: number;
 }
 
-/** A transaction that is open for so long belongs to nobody who could end it, in milliseconds. */
+/** A transaction that is open for this long has no process that could end it, in milliseconds. */
 const STALE_MS = 400;
-/** How long a kill waits for a transaction to meet. */
+/** How long a kill waits for an open transaction. */
 const AIM_MS = 1_500;
 
 type Deed = 'kill' | 'freeze' | 'restart' | 'primary' | 'cut';
 
-/** Does all its deeds in a shuffled order; in the end everything runs again. */
+/** Performs all its actions in a shuffled order; in the end everything runs again. */
 export async function rage(options: NemesisOptions, deeds: Deeds): Promise<void> {
   const { set, random, breathMs } = options;
   const plan = shuffled(
@@ -111,7 +111,7 @@ async function hurt(
     await victim.kill();
     deeds.kills += 1;
     if (named) deeds.recorderKills += 1;
-    // Those who live end theirs at once; a frozen one would look the same.
+    // Living processes end theirs at once; a frozen one would look the same.
     if (frozen.size === 0 && (await options.openFor(STALE_MS).catch(() => 0)) > 0) deeds.openKills += 1;
     return;
   }
@@ -128,7 +128,7 @@ async function hurt(
   );
 }
 
-/** Waits a moment for a transaction to be open somewhere, so that the kill may meet it. */
+/** Waits a moment for an open transaction somewhere, so that the kill may interrupt it. */
 async function someOpen({ openFor }: NemesisOptions): Promise<void> {
   const until = performance.now() + AIM_MS;
   while (performance.now() < until && (await openFor(0).catch(() => 1)) === 0) await pause(2);
@@ -149,11 +149,11 @@ async function killPrimary(set: ReplicaSet, random: () => number, deeds: Deeds):
   await primary.start();
 }
 
-/** The primary loses its majority, goes on for a moment alone, and dies with what only it has. */
+/** The primary loses its majority, continues for a moment alone, and dies with writes that only it has. */
 async function cut(set: ReplicaSet, random: () => number, deeds: Deeds): Promise<void> {
   const primary = await set.primary();
   const rest = set.members.filter((one) => one !== primary);
-  // Killed, not frozen: what the primary sent to a frozen one lies in its socket, and is read when it thaws.
+  // Killed, not frozen: what the primary sent to a frozen one stays in its socket, and is read when it continues.
   await Promise.all(rest.map((one) => one.kill()));
   await pause(50 + random() * 1200);
   await primary.kill();

@@ -1,6 +1,7 @@
 /**
- * The torture: server processes and a foreign writer on a real replica set, a nemesis, then the checker's verdict.
- * `node test/torture/run.ts --profile=long --members=3 --seed=7`; `--mutation=pipelined|local-tail|w1` must end red.
+ * The torture test of the log: server processes and a foreign writer on a real replica set, a nemesis, then the
+ * checker's verdict. `node test/torture/run.ts --profile=long --members=3 --seed=7`;
+ * `--mutation=pipelined|local-tail|w1` must end red.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -29,10 +30,10 @@ export interface Torture {
   readonly primaryKills: number;
   readonly cuts: number;
   readonly breathMs: number;
-  /** Events a second of the foreign writer, and of each server process. */
+  /** Events per second of the foreign writer, and of each server process. */
   readonly rate: number;
   readonly nodeRate: number;
-  /** At least so many events, even when the nemesis is done. */
+  /** Minimum number of events, even if the nemesis is done. */
   readonly events: number;
   /** A retention this short, in milliseconds; 0 keeps everything. */
   readonly keepMs: number;
@@ -68,7 +69,7 @@ export const LONG: Torture = {
   events: 55_000,
 };
 
-/** Runs one torture and returns the verdict with what was done. Prints its seed. */
+/** Runs the test once and returns the verdict with what was done. Prints its seed. */
 export async function torture(options: Torture): Promise<Verdict & { deeds: Deeds; seconds: number }> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-torture-'));
   const started = performance.now();
@@ -146,7 +147,7 @@ async function victim(
   };
 }
 
-/** The server processes stop writing with the run; their last events must be in the log before they go. */
+/** The server processes stop writing with the run; their last events must be in the log before they end. */
 async function quiet(mongo: Awaited<ReturnType<typeof openMongo>>, log: EventLog): Promise<void> {
   const mark = `end-${Date.now()}`;
   await mongo.data.collection(mark).insertOne({});
@@ -207,5 +208,5 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   console.log(`# seed ${options.seed}, ${options.members} members, mutation ${options.mutation}`);
   const verdict = await torture(options);
   console.log(JSON.stringify(verdict, null, 1));
-  process.exit(verdict.faults.length === 0 ? 0 : 1);
+  process.exit(verdict.issues.length === 0 ? 0 : 1);
 }

@@ -1,4 +1,7 @@
-/** A torture as a command: `--profile short|long --seed N --mutation NAME --set name=value`. It ends with 1 when there is a fault. */
+/**
+ * A torture test as a command: `--profile short|long --seed N --mutation NAME --set name=value`. It exits with 1 if
+ * there is an error.
+ */
 import { parseArgs } from 'node:util';
 
 interface TortureOptions {
@@ -8,7 +11,7 @@ interface TortureOptions {
 
 export async function tortureCommand<T extends TortureOptions>(
   profiles: { readonly short: T; readonly long: T },
-  torture: (options: T) => Promise<{ readonly faults: readonly unknown[] }>,
+  torture: (options: T) => Promise<{ readonly issues: readonly unknown[] }>,
 ): Promise<never> {
   const { values } = parseArgs({
     options: {
@@ -24,5 +27,5 @@ export async function tortureCommand<T extends TortureOptions>(
   console.log(`# seed ${options.seed}, mutation ${options.mutation}`);
   const verdict = await torture(options);
   console.log(JSON.stringify(verdict, null, 1));
-  process.exit(verdict.faults.length === 0 ? 0 : 1);
+  process.exit(verdict.issues.length === 0 ? 0 : 1);
 }

@@ -1,7 +1,7 @@
 /**
- * The torture of webhooks: servers on a real replica set, writers through them and foreign ones, receivers that fail in
- * many ways, and a nemesis that kills servers and restarts the database; then the checker's verdict.
- * `node test/torture/webhooks-run.ts --profile=long --seed=7`; `--mutation=cursor-first` (webhooks/edits.ts has more) must
+ * The torture test of webhooks: servers on a real replica set, writers through them and foreign ones, receivers that
+ * fail in many ways, and a nemesis that kills servers and restarts the database; then the checker's verdict. `node
+ * test/torture/webhooks-run.ts --profile=long --seed=7`; `--mutation=cursor-first` (webhooks/edits.ts has more) must
  * end red.
  */
 import { appendFileSync, writeFileSync } from 'node:fs';
@@ -30,18 +30,18 @@ import { TODOS, Writers } from './webhooks/writers.ts';
 export interface WebhookTorture {
   readonly seed: number;
   readonly mutation: string;
-  /** `svix`: by a counterpart of Svix that dies at random. */
+  /** `svix`: by a test double of Svix that dies at random. */
   readonly sender: 'direct' | 'svix';
   /** Processes that serve the same database. */
   readonly servers: number;
-  /** Acknowledged writes at least, even when the nemesis is done. */
+  /** Minimum acknowledged writes, even if the nemesis is done. */
   readonly writes: number;
-  /** Writes a second. */
+  /** Writes per second. */
   readonly rate: number;
   readonly kills: number;
   readonly restarts: number;
   readonly breathMs: number;
-  /** How long deliveries may take after the last write, in milliseconds. */
+  /** Time limit of deliveries after the last write, in milliseconds. */
   readonly settleMs: number;
 }
 
@@ -74,7 +74,7 @@ export const SHORT_SVIX: WebhookTorture = {
 export const LONG: WebhookTorture = { ...SHORT, writes: 10_000, rate: 60, kills: 20, restarts: 4, breathMs: 3_000 };
 
 const SETTLE_MS = 120_000;
-/** Beyond this, an answer that was given before a kill has surely been recorded, in milliseconds. */
+/** Beyond this, a response that was sent before a kill has surely been recorded, in milliseconds. */
 const UNRECORDED_MS = 2_000;
 
 export async function tortureWebhooks(options: WebhookTorture): Promise<
@@ -119,7 +119,7 @@ export async function tortureWebhooks(options: WebhookTorture): Promise<
     const note = (ms: number) => appendFileSync(`${folder}/kills.jsonl`, `${JSON.stringify(receivers.inFlight(ms))}\n`);
     const writers = new Writers({ folder, data: mongo.data, servers, random, rate: options.rate });
     teardown(() => writers.end());
-    await until(() => receivers.received > 50, 'deliveries are made', SETTLE_MS);
+    await until(() => receivers.received > 50, 'deliveries are created', SETTLE_MS);
 
     const deeds = noDeeds();
     const nobody = { freezes: 0, longestFreezeMs: 0, primaryKills: 0, cuts: 0, openFor: async () => 1 };
@@ -140,9 +140,9 @@ export async function tortureWebhooks(options: WebhookTorture): Promise<
     );
     receivers.stop();
     const verdict = check(folder, svix !== null);
-    const faults = [...verdict.faults, ...(left === null ? [] : [left]), ...(svix?.faults() ?? [])];
+    const issues = [...verdict.issues, ...(left === null ? [] : [left]), ...(svix?.issues() ?? [])];
     const seconds = Math.round((performance.now() - started) / 1_000);
-    return { ...verdict, faults, deeds, unknown: writers.unknown, seconds, deaths: svix?.deaths() ?? 0 };
+    return { ...verdict, issues, deeds, unknown: writers.unknown, seconds, deaths: svix?.deaths() ?? 0 };
   } finally {
     for (const end of ends.reverse()) await end();
   }
@@ -162,7 +162,7 @@ function victim(
       note(UNRECORDED_MS);
       await programs[index]?.end('SIGKILL');
       note(UNRECORDED_MS);
-      // A database that is just coming back sends away who comes too early.
+      // A database that is just restarting rejects early clients.
       programs[index] = await start(index).catch(() => pause(1_000).then(() => start(index)));
     },
     freeze: () => {},
@@ -170,7 +170,7 @@ function victim(
   };
 }
 
-/** The set, whose restarts are noted as kills are: while the database is away, no answer can be recorded. */
+/** The set, whose restarts are recorded like kills: while the database is unavailable, no response can be recorded. */
 function watched(set: ReplicaSet, note: (ms: number) => void): ReplicaSet {
   const members = set.members.map((member) => {
     let killedAt = 0;
@@ -198,7 +198,7 @@ async function plannerOf(installation: Installation, programs: readonly Program[
   return await Promise.any(states).catch(() => null);
 }
 
-/** Writes down the changes of documents that the log holds, once the last write is among them. */
+/** Writes the changes of documents that the log contains, once the last write is among them. */
 async function writeRows(folder: string, mongo: Mongo, log: EventLog): Promise<void> {
   const mark = await mongo.data.collection('marks').insertOne({});
   const lines: RowLine[] = [];
@@ -229,12 +229,12 @@ async function writeRows(folder: string, mongo: Mongo, log: EventLog): Promise<v
   writeFileSync(`${folder}/rows.jsonl`, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
 }
 
-/** What has not been planned or not been delivered yet; null when nothing is left. */
+/** What has not been planned or not been delivered yet; null if nothing is left. */
 async function unsettled(mongo: Mongo, log: EventLog): Promise<string | null> {
   const newest = (await log.newest())?.number ?? 0;
   const cursor = await mongo.log.collection<{ _id: string; number: number }>('consumers').findOne({ _id: 'webhooks' });
   if ((cursor?.number ?? 0) < newest) return `planned up to ${cursor?.number} of ${newest}`;
-  const pending = mongo.log.collection('webhook_deliveries').find({ state: { $nin: ['delivered'] } });
+  const pending = mongo.log.collection('webhook_deliveries').find({ state: { $nin: ['succeeded'] } });
   const [one] = await pending.limit(1).toArray();
   return one === undefined ? null : `not delivered: ${JSON.stringify({ ...one, body: null })}`;
 }

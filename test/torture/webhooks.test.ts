@@ -1,6 +1,6 @@
 /**
- * The short torture of webhooks, small enough for every run of the tests; the long one is
- * `node test/torture/webhooks-run.ts --profile=long`.
+ * The short torture test of webhooks, for every run of the tests; the long one is `node test/torture/webhooks-run.ts
+ * --profile=long`.
  */
 import { readFileSync } from 'node:fs';
 import t from 'tap';
@@ -9,28 +9,28 @@ import { EDITS } from './webhooks/edits.ts';
 import { SHORT, SHORT_SVIX, tortureWebhooks } from './webhooks-run.ts';
 
 t.setTimeout(600_000);
-t.test('every event arrives, cut as it should be, whatever is killed', async (t) => {
+t.test('every event arrives, redacted correctly, whatever is killed', async (t) => {
   const seed = runSeed();
   t.comment(`MILLRACE_SEED=${seed}`);
-  const { faults, deeds, ...figures } = await tortureWebhooks({ ...SHORT, seed });
+  const { issues, deeds, ...figures } = await tortureWebhooks({ ...SHORT, seed });
   t.comment(JSON.stringify({ ...figures, deeds }));
-  t.strictSame(faults, []);
+  t.strictSame(issues, []);
   t.strictSame([deeds.kills, deeds.restarts], [SHORT.kills, SHORT.restarts]);
   t.ok(figures.acknowledged >= SHORT.writes);
   t.ok(figures.failed > 20, 'receivers failed');
 });
 
-t.test('the same by a Svix that dies at random', async (t) => {
+t.test('every event arrives through a Svix that dies at random', async (t) => {
   const seed = runSeed();
   t.comment(`MILLRACE_SEED=${seed}`);
-  const { faults, deeds, ...figures } = await tortureWebhooks({ ...SHORT_SVIX, seed });
+  const { issues, deeds, ...figures } = await tortureWebhooks({ ...SHORT_SVIX, seed });
   t.comment(JSON.stringify({ ...figures, deeds }));
-  t.strictSame(faults, []);
+  t.strictSame(issues, []);
   t.ok(figures.acknowledged >= SHORT_SVIX.writes);
   t.ok(figures.deaths > 0, 'Svix died');
 });
 
-t.test('the wrong servers can still be made of the right one', async (t) => {
+t.test('the mutations of webhooks still apply to the source', async (t) => {
   for (const { file, from } of EDITS) {
     const text = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
     t.equal(text.split(from).length, 2, `${file} says once '${from}'`);

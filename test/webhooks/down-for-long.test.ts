@@ -1,11 +1,11 @@
 /**
- * A receiver that is down for a whole schedule of tries and more: its deliveries die, then its endpoint is disabled and gets
- * nothing at all. Afterwards recover and replay bring every event, under the ids that the tries had.
+ * A receiver that is down for longer than a whole retry schedule: its deliveries fail, then its endpoint is disabled
+ * and receives nothing. Afterwards recover and replay deliver every event, under the original ids.
  */
 import t from 'tap';
 import { Transactions } from '../../src/database/transactions.ts';
 import { formatPosition, parsePosition } from '../../src/events/log/position.ts';
-import type { Maker } from '../../src/webhooks/endpoint/endpoint.ts';
+import type { Creator } from '../../src/webhooks/endpoint/endpoint.ts';
 import { openWebhooks } from '../../src/webhooks/open-webhooks.ts';
 import { DirectSender } from '../../src/webhooks/sending/direct/direct-sender.ts';
 import { buildTestApp } from '../helpers/app.ts';
@@ -17,12 +17,12 @@ const TRIED = 6;
 const MISSED = 4;
 const HOUR = 3_600_000;
 
-t.test('after a whole schedule without an answer, recover and replay bring every event under its id', async (t) => {
-  const { app, parts } = await buildTestApp(t);
-  // Once more, with a clock that can be moved.
-  await parts.webhooks.close();
+t.test('after a whole schedule without a response, recover and replay deliver every event under its id', async (t) => {
+  const { app, services } = await buildTestApp(t);
+  // Opened again, with a clock that can be moved.
+  await services.webhooks.close();
   let offset = 0;
-  const { mongo, auth, policies, events, egress } = parts;
+  const { mongo, auth, policies, events, egress } = services;
   const transactions = new Transactions(mongo);
   await transactions.start();
   t.teardown(() => transactions.stop());
@@ -34,18 +34,18 @@ t.test('after a whole schedule without an answer, recover and replay bring every
     events,
     checkUrl: (url) => egress.checkUrl(url),
     publicUrl: undefined,
-    makeSender: (told) =>
-      new DirectSender({ mongo, egress, events: told, version: '0.0.0', clockOffsetMs: () => offset }),
+    makeSender: (reported) =>
+      new DirectSender({ mongo, egress, events: reported, version: '0.0.0', clockOffsetMs: () => offset }),
     onError: (error) => t.comment(String(error)),
   });
   t.teardown(() => webhooks.close());
   const { endpoints, sender, replays } = webhooks;
-  const boss = await auth.users.create({ kind: 'owner', email: 'b@example.org', roles: ['owner'] }, NOBODY);
-  const owner: Maker = { kind: 'owner', id: boss._id };
+  const boss = await auth.users.create({ kind: 'admin', email: 'b@example.org', roles: ['owner'] }, NOBODY);
+  const owner: Creator = { kind: 'admin', id: boss._id };
   const receiver = await openEventReceiver(t);
-  const tries: ReceivedEvent[] = [];
-  receiver.answer = (one) => {
-    tries.push(one);
+  const attempts: ReceivedEvent[] = [];
+  receiver.response = (one) => {
+    attempts.push(one);
     return 503;
   };
   const write = async (count: number) => {
@@ -54,20 +54,20 @@ t.test('after a whole schedule without an answer, recover and replay bring every
   const since = parsePosition(events.feed.position) ?? { epoch: 0, number: 0 };
   const body = { url: receiver.url, types: ['todos.created'] };
   const { id } = (await endpoints.create(body, owner, NOBODY)).shown.endpoint;
-  const inState = async (state: 'pending' | 'dead' | 'delivered') =>
+  const inState = async (state: 'pending' | 'failed' | 'succeeded') =>
     (await sender.deliveries({ endpoint: id, state, limit: 100 })).deliveries;
 
   await write(TRIED);
   await until(async () => (await inState('pending')).length === TRIED, 'all are planned');
-  // The breaker lets one try through at a time.
+  // The breaker lets one attempt through at a time.
   const died = async () => {
     offset += 0.6 * HOUR;
     sender.wake();
-    return (await inState('dead')).length === TRIED;
+    return (await inState('failed')).length === TRIED;
   };
   await until(died, 'all are dead');
-  const dead = await inState('dead');
-  // More often where the clock moved during a try: it is taken for lost then, and made again.
+  const dead = await inState('failed');
+  // More often if the clock moved during an attempt: it then counts as lost, and is repeated.
   const tooFew = dead.map(({ attempts }) => attempts).filter((attempts) => attempts < 8);
   t.same(tooFew, [], 'each was tried by the whole schedule');
 
@@ -79,20 +79,20 @@ t.test('after a whole schedule without an answer, recover and replay bring every
   await until(async () => (await written()).length === TRIED + MISSED, 'all are recorded');
   const ids = (await written()).map((row) => formatPosition(row));
 
-  receiver.answer = () => 204;
+  receiver.response = () => 204;
   const before = receiver.received.length;
   await endpoints.change({ enabled: true }, change);
   t.equal(await sender.recover(id, new Date(0)), TRIED);
-  await until(async () => (await inState('delivered')).length === TRIED, 'what was tried arrives');
+  await until(async () => (await inState('succeeded')).length === TRIED, 'what was tried arrives');
   const { id: replay } = await replays.begin({ endpoint: id, since, until: null, types: null }, NOBODY);
-  await until(async () => (await replays.find(replay))?.state === 'done', 'the replay is done');
-  await until(async () => (await inState('delivered')).length === TRIED + MISSED, 'the others arrive');
-  await until(() => receiver.received.length - before === 2 * TRIED + MISSED, 'what was replayed arrives once more');
+  await until(async () => (await replays.find(replay))?.state === 'succeeded', 'the replay is done');
+  await until(async () => (await inState('succeeded')).length === TRIED + MISSED, 'the others arrive');
+  await until(() => receiver.received.length - before === 2 * TRIED + MISSED, 'replayed events arrive again');
 
   const arrived = receiver.received.slice(before);
   const idOf = ({ headers }: ReceivedEvent) => headers['webhook-id'] ?? '';
   t.strictSame([...new Set(arrived.map(idOf))].sort(), [...ids].sort(), 'every event, and nothing else');
-  const bodies = Map.groupBy([...tries, ...arrived], idOf);
+  const bodies = Map.groupBy([...attempts, ...arrived], idOf);
   t.ok(
     [...bodies.values()].every((same) => new Set(same.map(({ text }) => text)).size === 1),
     'a repeat has the id and the body of the first try',

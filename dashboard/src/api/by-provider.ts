@@ -1,8 +1,8 @@
 /**
- * Signing in by a provider, and joining one to the account: the browser goes to the provider and comes back to `/dashboard`
- * with a code that works once, and with the verifier of this tab only (RFC 7636).
+ * Sign-in by a provider, and linking an identity to the user: the browser goes to the provider and comes back to
+ * `/dashboard` with a one-time code, which works only with this tab's verifier (RFC 7636).
  */
-import { Problem } from '../../../client/client.ts';
+import { MillraceError } from '../../../client/client.ts';
 import { beginningOf, endingOf } from '../../../client/sign-in.ts';
 import { request } from './client.ts';
 import { DASHBOARD, SERVER } from './server.ts';
@@ -12,56 +12,56 @@ import { withoutSession } from './without-session.ts';
 export interface UsableProvider {
   readonly name: string;
   readonly title: string;
-  /** Where a sign-in begins. Its origin is the only one that a sign-in of this page can end at. */
-  readonly address: string;
+  /** Where a sign-in starts. Its origin is the only one at which a sign-in of this page can end. */
+  readonly url: string;
 }
 
-/** What is to be done when the browser is back. */
+/** What to do when the browser is back. */
 interface Leaving {
-  /** The page that was open. */
+  /** The open page. */
   readonly page: string;
-  /** The sign-in is to be joined to the account of the person, and opens no session. */
+  /** Links the identity to the signed-in user, and opens no session. */
   readonly join: boolean;
 }
 
 const LEAVING = 'millrace-dashboard-leaving';
 const REDIRECT = `${SERVER}/dashboard`;
 
-/** What came of the last way to a provider: null before, and when it went well. */
-export const returned: { problem: Problem | null; joined: boolean } = { problem: null, joined: false };
+/** Outcome of the last round trip to a provider: null before, and after a success. */
+export const returned: { problem: MillraceError | null; joined: boolean } = { problem: null, joined: false };
 
 export interface WaysIn {
-  /** Whether a letter signs in. */
-  readonly link: boolean;
+  /** Whether magic links are enabled. */
+  readonly magicLink: boolean;
   readonly providers: readonly UsableProvider[];
 }
 
-/** The ways to sign in besides a password. */
+/** The sign-in methods besides a password. */
 export async function waysIn(): Promise<WaysIn> {
   return (await withoutSession.request('GET', '/auth/providers')).body as WaysIn;
 }
 
-/** Leaves the page for the provider. */
+/** Redirects the page to the provider. */
 export async function signInBy(provider: string): Promise<void> {
   const address = await beginningOf(SERVER, provider, REDIRECT, sessionStorage);
   leave(address, false);
 }
 
-/** Leaves the page for the provider, to join its account there to the account of the person here. */
-export async function joinProvider(provider: string): Promise<void> {
+/** Leaves the page for the provider, to link the identity there to the signed-in user. */
+export async function linkProvider(provider: string): Promise<void> {
   const { searchParams } = new URL(await beginningOf(SERVER, provider, REDIRECT, sessionStorage));
   const body = {
     redirect: REDIRECT,
     codeChallenge: searchParams.get('code_challenge'),
     state: searchParams.get('state'),
   };
-  const begun = await request<{ readonly address: string }>('POST', `/auth/identities/${provider}`, { body });
-  leave(begun.body.address, true);
+  const begun = await request<{ readonly url: string }>('POST', `/auth/identities/${provider}`, { body });
+  leave(begun.body.url, true);
 }
 
 /**
- * Ends what began before the page was left. Called once, before anything is drawn, when it is known whether there is a
- * session. Parameters that this tab did not ask for are ignored.
+ * Completes what began before the page was left. Called once, before anything is drawn, when it is known whether there
+ * is a session. Parameters that this tab did not request are ignored.
  */
 export async function comeBack(): Promise<void> {
   const kept = sessionStorage.getItem(LEAVING);
@@ -77,7 +77,7 @@ export async function comeBack(): Promise<void> {
     else await session.signIn(ending);
     returned.joined = join;
   } catch (error) {
-    returned.problem = error instanceof Problem ? error : null;
+    returned.problem = error instanceof MillraceError ? error : null;
   }
 }
 

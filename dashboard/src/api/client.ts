@@ -1,6 +1,6 @@
-/** The one client of the page, with the session of the person at it; and requests to any route as JSON. */
-import { createClient, Problem } from '../../../client/client.ts';
-import { freshSignIn } from './fresh.ts';
+/** The client of the page, with the user's session; and JSON requests to any route. */
+import { createClient, MillraceError } from '../../../client/client.ts';
+import { reauthentication } from './reauthentication.ts';
 import { SERVER } from './server.ts';
 import { session } from './session.ts';
 
@@ -8,7 +8,7 @@ export const client = createClient(SERVER, { token: session.source });
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-interface Answer<T> {
+interface ApiResponse<T> {
   readonly body: T;
   readonly headers: Headers;
 }
@@ -16,7 +16,9 @@ interface Answer<T> {
 interface RequestOptions {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Whose answer is wanted, for reads: `user:<id>`, `role:<name>`, `key:<id>` or `anonymous` (docs/policies.md). */
+  /**
+   * The principal to impersonate, for reads: `user:<id>`, `role:<name>`, `key:<id>` or `anonymous` (docs/policies.md).
+   */
   readonly as?: string | undefined;
 }
 
@@ -24,14 +26,14 @@ interface RequestOptions {
  * A request to a route of the server. Where that wants a fresh sign-in, the person is asked for it, and the request is sent
  * again.
  * @param path with its parameters
- * @throws Problem a refusal by the server
+ * @throws MillraceError a refusal by the server
  */
-export async function request<T>(method: Method, path: string, options: RequestOptions = {}): Promise<Answer<T>> {
+export async function request<T>(method: Method, path: string, options: RequestOptions = {}): Promise<ApiResponse<T>> {
   try {
     return await send<T>(method, path, options);
   } catch (error) {
-    const isAsked = error instanceof Problem && error.code === 'fresh-sign-in-required';
-    if (isAsked && (await freshSignIn.ask())) return await send<T>(method, path, options);
+    const isRequested = error instanceof MillraceError && error.code === 'reauthentication-required';
+    if (isRequested && (await reauthentication.request())) return await send<T>(method, path, options);
     throw error;
   }
 }
@@ -39,15 +41,15 @@ export async function request<T>(method: Method, path: string, options: RequestO
 async function send<T>(method: Method, path: string, { body, headers: given = {}, as }: RequestOptions) {
   try {
     const headers = as === undefined ? given : { ...given, 'millrace-as': as };
-    const asked = body === undefined ? { headers } : { body, headers };
-    return (await client.request(method, path, asked)) as Answer<T>;
+    const requested = body === undefined ? { headers } : { body, headers };
+    return (await client.request(method, path, requested)) as ApiResponse<T>;
   } catch (error) {
-    if (error instanceof Problem && error.code === 'invalid-credential') session.ended();
+    if (error instanceof MillraceError && error.code === 'invalid-token') session.ended();
     throw error;
   }
 }
 
-/** The parameters of an address, without those that are undefined. */
+/** The parameters of a URL, without undefined ones. */
 export function withQuery(
   path: string,
   query: Readonly<Record<string, string | number | boolean | undefined>>,

@@ -1,21 +1,21 @@
-/** Names that forms suggest: roles that policies speak of, and places that policies and keys can name. */
+/** Names that forms suggest: roles in policies, and resources of policies and keys. */
 import { useResource } from './live.ts';
 
 interface NamedRoles {
   readonly policies: readonly { readonly principals?: { readonly roles?: readonly string[] } }[];
 }
 
-/** Places beside collections (docs/policies.md). */
-const OTHER_PLACES = ['files', 'functions', 'webhooks'];
+/** Resources besides collections (docs/policies.md). */
+const OTHER_RESOURCES = ['_files', '_functions', '_webhooks'];
 
-/** Roles that policies name, by name. */
+/** Roles that policies mention, sorted by name. */
 export function useKnownRoles(): readonly string[] {
   const { data } = useResource<NamedRoles>('/admin/policies', ['system.policy.*']);
   return [...new Set(data?.policies.flatMap(({ principals }) => principals?.roles ?? []))].sort();
 }
 
-/** Collections by name, then the other places. */
-export function usePlaces(): readonly string[] {
+/** Collections by name, then the other resources. */
+export function useResources(): readonly string[] {
   const { data = [] } = useResource<readonly { readonly name: string }[]>('/admin/collections');
-  return [...data.map(({ name }) => name), ...OTHER_PLACES];
+  return [...data.map(({ name }) => name), ...OTHER_RESOURCES];
 }

@@ -1,8 +1,8 @@
-/** A request as a program would make it: the answer is shown as it came, also when it is a refusal or no JSON. */
+/** A request as a program would send it: the response is shown unchanged, also when it is an error or not JSON. */
 import { SERVER } from './server.ts';
 import { session } from './session.ts';
 
-export interface PlainAnswer {
+export interface PlainResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
@@ -14,12 +14,12 @@ export interface PlainAnswer {
  * @param body JSON text; absent for none
  * @throws TypeError the server cannot be reached
  */
-export async function plainRequest(method: string, path: string, body?: string): Promise<PlainAnswer> {
+export async function plainRequest(method: string, path: string, body?: string): Promise<PlainResponse> {
   const token = await session.source(null);
   const headers: Record<string, string> = token === null ? {} : { authorization: `Bearer ${token}` };
   if (body !== undefined) headers['content-type'] = 'application/json';
   const begun = performance.now();
-  const answer = await fetch(SERVER + path, { method, headers, ...(body === undefined ? {} : { body }) });
-  const text = await answer.text();
-  return { status: answer.status, headers: answer.headers, text, durationMs: performance.now() - begun };
+  const response = await fetch(SERVER + path, { method, headers, ...(body === undefined ? {} : { body }) });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, durationMs: performance.now() - begun };
 }

@@ -1,9 +1,9 @@
-/** What the person at the dashboard may do, as the server says it. Pages hide or disable the rest; the server decides. */
+/** Permissions of the signed-in user, from the server. Pages hide or disable the rest; the server decides. */
 import { useResource, useSession } from './live.ts';
 
 export interface Account {
   readonly id: string;
-  readonly kind: 'user' | 'owner';
+  readonly kind: 'user' | 'admin';
   readonly username: string | null;
   readonly email: string | null;
   readonly roles: readonly string[];
@@ -11,21 +11,21 @@ export interface Account {
 }
 
 export interface Rights {
-  /** False until the server has said who the person is. */
+  /** False until the server has identified the user. */
   readonly known: boolean;
-  /** May change what is built: policies, functions, webhooks, indexes, collections. */
+  /** Can change policies, functions, webhooks, indexes and collections. */
   readonly build: boolean;
-  /** May read and change accounts, keys and settings. */
+  /** Can read and change users, keys and settings. */
   readonly accounts: boolean;
-  /** May make and change owners. */
+  /** Can create and change administrators. */
   readonly owners: boolean;
-  /** Why not, for the title of what is disabled. */
+  /** The reason, for the title of disabled elements. */
   readonly why: string;
 }
 
 /**
- * The account of the person; undefined without one, or before it is known.
- * @param follows types of events after which it is asked for again, by all that use it
+ * The signed-in user; undefined without one, or before it is known.
+ * @param follows event types after which it is requested again, by all that use it
  */
 export function useAccount(follows: readonly string[] = []): Account | undefined {
   const { state } = useSession();
@@ -33,24 +33,24 @@ export function useAccount(follows: readonly string[] = []): Account | undefined
   return state === 'open' ? undefined : (data ?? undefined);
 }
 
-/** By the roles of owners (docs/identity.md); whoever comes without an account in development mode may do everything. */
+/** By the roles of administrators (docs/identity.md); without a user, development mode allows everything. */
 export function useRights(): Rights {
   const { state } = useSession();
   const account = useAccount();
   if (state === 'open') return { known: true, build: true, accounts: true, owners: false, why: '' };
-  const has = (...roles: string[]) => account?.kind === 'owner' && account.roles.some((role) => roles.includes(role));
-  const build = has('owner', 'admin', 'developer');
+  const has = (...roles: string[]) => account?.kind === 'admin' && account.roles.some((role) => roles.includes(role));
+  const build = has('owner', 'manager', 'developer');
   return {
     known: account !== undefined,
     build,
-    accounts: has('owner', 'admin'),
+    accounts: has('owner', 'manager'),
     owners: has('owner'),
-    why: build ? 'Owners and admins may do this' : WHY_NOT[account?.kind ?? 'owner'],
+    why: build ? 'Only administrators with the role owner or manager can do this' : WHY_NOT[account?.kind ?? 'admin'],
   };
 }
 
-/** By the kind of the account. */
+/** By the kind of the user. */
 const WHY_NOT = {
-  owner: 'You may look, but not change: your role is viewer',
-  user: 'Only owners may do this: your account is that of a user',
+  admin: 'Your role is viewer: read only',
+  user: 'Only administrators can do this: you are signed in as a user',
 };

@@ -1,16 +1,16 @@
-/** What functions do now: runs that begin, change or end, and lines that they log (GET /admin/runs/live). */
+/** Live runs of functions: runs that start, change or end, and lines that they log (GET /admin/runs/live). */
 import { useEffect, useRef } from 'react';
 import { withQuery } from './client.ts';
 import { useSession } from './live.ts';
 import { SERVER } from './server.ts';
 import { session } from './session.ts';
 
-/** A stream that ended is asked for again after so long, in milliseconds. */
+/** A stream that ended is requested again after this time, in milliseconds. */
 const AGAIN_MS = 2_000;
 
 /**
- * Calls `onMessage` with each message of the stream. It begins again after a restart of the server; what happened meanwhile
- * is in the list of runs.
+ * Calls `onMessage` with each message of the stream. It reconnects after a restart of the server; what happened
+ * meanwhile is in the list of runs.
  * @param plugin only of this plugin
  */
 export function useRunStream(plugin: string | undefined, onMessage: (event: string, message: unknown) => void): void {
@@ -19,31 +19,31 @@ export function useRunStream(plugin: string | undefined, onMessage: (event: stri
   listener.current = onMessage;
   // biome-ignore lint/correctness/useExhaustiveDependencies: after another sign-in it begins anew
   useEffect(() => {
-    if (state === 'asked') return;
+    if (state === 'signed-out') return;
     const ending = new AbortController();
     void follow(withQuery('/admin/runs/live', { plugin }), ending.signal, (...message) => listener.current(...message));
     return () => ending.abort();
-  }, [plugin, state === 'asked', turn]);
+  }, [plugin, state === 'signed-out', turn]);
 }
 
-async function follow(path: string, signal: AbortSignal, tell: (event: string, message: unknown) => void) {
+async function follow(path: string, signal: AbortSignal, report: (event: string, message: unknown) => void) {
   let refused: string | null = null;
   while (!signal.aborted) {
     try {
       const token = await session.source(refused);
       const headers: HeadersInit = token === null ? {} : { authorization: `Bearer ${token}` };
-      const answer = await fetch(SERVER + path, { headers, signal });
-      refused = answer.status === 401 ? token : null;
-      if (answer.ok && answer.body !== null) await read(answer.body, tell);
+      const response = await fetch(SERVER + path, { headers, signal });
+      refused = response.status === 401 ? token : null;
+      if (response.ok && response.body !== null) await read(response.body, report);
     } catch {
-      // The server has gone for a while, or the page has closed the stream.
+      // The server is unavailable for a while, or the page has closed the stream.
     }
     if (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
   }
 }
 
-/** Server-Sent Events (HTML standard): messages are parted by an empty line. */
-async function read(body: ReadableStream<Uint8Array<ArrayBuffer>>, tell: (event: string, message: unknown) => void) {
+/** Server-Sent Events (HTML standard): messages are separated by an empty line. */
+async function read(body: ReadableStream<Uint8Array<ArrayBuffer>>, report: (event: string, message: unknown) => void) {
   let rest = '';
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   for (let part = await reader.read(); !part.done; part = await reader.read()) {
@@ -52,7 +52,7 @@ async function read(body: ReadableStream<Uint8Array<ArrayBuffer>>, tell: (event:
     for (const message of messages) {
       const event = /^event: (.*)$/m.exec(message)?.[1];
       const text = /^data: (.*)$/m.exec(message)?.[1];
-      if (event !== undefined && text !== undefined) tell(event, JSON.parse(text));
+      if (event !== undefined && text !== undefined) report(event, JSON.parse(text));
     }
   }
 }

@@ -1,6 +1,9 @@
-/** Where the server of this page is. A page below a path, such as `/backend/dashboard`, sends its requests below that path. */
+/**
+ * Location of this page's server. A page below a path, such as `/backend/dashboard`, sends its requests below that
+ * path.
+ */
 
-/** The path below which the server answers; empty for none. The scripts of this page are at `/dashboard/…` below it. */
+/** The path below which the server responds; empty for none. The scripts of this page are at `/dashboard/…` below it. */
 export const BASE_PATH = pathBefore(new URL(import.meta.url).pathname, '/dashboard/');
 
 /** The URL of the server, without a slash at the end. */

@@ -1,22 +1,22 @@
 /**
- * The session of the person at the dashboard. The refresh token is in a cookie that no script can read; the access token is
- * only here, in memory. Pages ask for it through the client (client.ts).
+ * The user's session in the dashboard. The refresh token is in a cookie that no script can read; the access token is
+ * only here, in memory. Pages use it through the client (client.ts).
  */
-import { Problem, type ProblemDocument, type TokenSource } from '../../../client/client.ts';
+import { MillraceError, type ProblemDocument, type TokenSource } from '../../../client/client.ts';
 import { withoutSession } from './without-session.ts';
 
-/** What the server says before anybody has signed in. */
+/** What the server reports before sign-in. */
 export interface Beginning {
   readonly signedIn: boolean;
-  /** The pages can be used without an account: development mode with its first policy. */
+  /** The pages can be used without sign-in: development mode with its first policy. */
   readonly open: boolean;
-  readonly needsOwner: boolean;
+  readonly needsAdmin: boolean;
   readonly mode: 'development' | 'production';
   readonly version: string;
 }
 
-/** `asked`: the page must show the sign-in. `open`: without an account. */
-export type SessionState = 'beginning' | 'asked' | 'open' | 'signed-in';
+/** `asked`: the page must show the sign-in. `open`: without sign-in. */
+export type SessionState = 'beginning' | 'signed-out' | 'open' | 'signed-in';
 
 export type Credentials =
   | { readonly username: string; readonly password: string }
@@ -33,23 +33,23 @@ interface Access {
   readonly expiresIn: number;
 }
 
-/** A token is replaced this long before it ends, in milliseconds, so that a request on its way arrives in time. */
+/** A token is replaced this long before it expires, in milliseconds, so that a request on its way arrives in time. */
 const EARLY_MS = 15_000;
 const PATH = '/dashboard/session';
 
 class DashboardSession {
   state: SessionState = 'beginning';
   beginning: Beginning | null = null;
-  /** Counts sign-ins, so that what has ended with a session begins anew with the next. */
+  /** Counts sign-ins, so that what ended with a session starts again with the next. */
   turn = 0;
   #access: { readonly token: string; readonly until: number } | null = null;
   #renewing: Promise<void> | null = null;
   readonly #listeners = new Set<() => void>();
 
-  /** Gives the token of each request to the client. */
+  /** Provides the client with the token of each request. */
   readonly source: TokenSource = async (refused) => {
     if (this.state === 'open') return null;
-    if (this.state !== 'signed-in') throw new Problem(SIGNED_OUT);
+    if (this.state !== 'signed-in') throw new MillraceError(SIGNED_OUT);
     const isUsable = this.#access !== null && this.#access.token !== refused && this.#access.until > Date.now();
     if (!isUsable) await this.#renew();
     return this.#access?.token ?? null;
@@ -60,47 +60,47 @@ class DashboardSession {
     return () => this.#listeners.delete(listener);
   };
 
-  /** Finds out how the person can go on. Called once, before anything is drawn. */
+  /** Determines how the user can continue. Called once, before anything is drawn. */
   async begin(): Promise<void> {
-    this.beginning = await ask<Beginning>('GET');
+    this.beginning = await request<Beginning>('GET');
     if (this.beginning.signedIn && (await this.#tryRenew())) this.#become('signed-in');
-    else this.#become(this.beginning.open ? 'open' : 'asked');
+    else this.#become(this.beginning.open ? 'open' : 'signed-out');
   }
 
-  /** @throws Problem `mfa-required` with the ticket of the second step, `sign-in-failed`, `rate-limited` */
+  /** @throws MillraceError `mfa-required` with the ticket of the second step, `invalid-credentials`, `rate-limited` */
   async signIn(credentials: Credentials): Promise<void> {
-    this.#take(await ask<Access>('POST', credentials));
+    this.#take(await request<Access>('POST', credentials));
     this.#become('signed-in');
   }
 
   async signOut(): Promise<void> {
-    await ask('DELETE').catch(() => undefined);
+    await request('DELETE').catch(() => undefined);
     this.#access = null;
-    this.#become(this.beginning?.open === true ? 'open' : 'asked');
+    this.#become(this.beginning?.open === true ? 'open' : 'signed-out');
   }
 
-  /** Says that the server has ended the session, so that the sign-in is shown over the page. */
+  /** Reports that the server has ended the session, so that the sign-in covers the page. */
   ended(): void {
     if (this.state !== 'signed-in') return;
     this.#access = null;
-    this.#become('asked');
+    this.#become('signed-out');
   }
 
   async #tryRenew(): Promise<boolean> {
     try {
-      this.#take(await ask<Access>('PUT'));
+      this.#take(await request<Access>('PUT'));
       return true;
     } catch {
       return false;
     }
   }
 
-  /** Calls at the same time share one request. Only a refusal by the server ends the session, not a lost network. */
+  /** Concurrent calls share one request. Only an error of the server ends the session, not a lost network. */
   async #renew(): Promise<void> {
-    this.#renewing ??= ask<Access>('PUT')
+    this.#renewing ??= request<Access>('PUT')
       .then((access) => this.#take(access))
       .catch((error: unknown) => {
-        if (error instanceof Problem && error.status === 401) this.ended();
+        if (error instanceof MillraceError && error.status === 401) this.ended();
         throw error;
       })
       .finally(() => {
@@ -114,16 +114,16 @@ class DashboardSession {
   }
 
   #become(state: SessionState): void {
-    if (state !== 'asked') this.turn += 1;
+    if (state !== 'signed-out') this.turn += 1;
     this.state = state;
     for (const listener of this.#listeners) listener();
   }
 }
 
-const SIGNED_OUT: ProblemDocument = { status: 401, code: 'not-authenticated', title: 'Sign in to go on' };
+const SIGNED_OUT: ProblemDocument = { status: 401, code: 'not-authenticated', title: 'Sign in to continue' };
 
-/** The cookie goes along, as with every request of the page. */
-async function ask<T>(method: string, body?: object): Promise<T> {
+/** The cookie is sent along, as with every request of the page. */
+async function request<T>(method: string, body?: object): Promise<T> {
   return (await withoutSession.request(method, PATH, { body })).body as T;
 }
 

@@ -1,4 +1,4 @@
-/** The client for what is asked before or besides the session of the person: requests without a token. */
+/** The client for requests before or without a session: without a token. */
 import { createClient } from '../../../client/client.ts';
 import { SERVER } from './server.ts';
 

@@ -1,15 +1,15 @@
-/** A request to this installation as a command of a shell. Where the server wants a credential, the command has its place. */
+/** A request to this instance as a shell command, with a placeholder for the credential if the server requires one. */
 import { SERVER } from '../api/server.ts';
 import { session } from '../api/session.ts';
 
-/** The credential in a command: a variable of the shell, so that no secret is on the page. */
+/** The credential in a command: a shell variable, so that no secret is on the page. */
 export const TOKEN = '$TOKEN';
 
 const AS_JSON = "-H 'content-type: application/json'";
 
 /**
- * @param target the path; or options and the address in quotes, where a path alone does not do
- * @param body JSON that is sent; its quotes are those of JSON only
+ * @param target the path; or options and the quoted URL, where a path alone is not enough
+ * @param body JSON body; it must contain no quotes but those of JSON
  */
 export function curl(target: string, body?: object): string {
   const address = target.startsWith('/') ? `${SERVER}${target}` : target;

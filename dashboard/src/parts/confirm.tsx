@@ -1,4 +1,4 @@
-/** Asks before what cannot be undone, or for what an action needs. The most dangerous things want a name to be typed. */
+/** Confirms what cannot be undone, or collects what an action needs. The most dangerous actions require typing a name. */
 import { Modal, Stack, Text, TextInput } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { Failure } from './failure.tsx';
@@ -9,9 +9,9 @@ interface ConfirmProps {
   readonly title: string;
   /** What happens. */
   readonly children: ReactNode;
-  /** The word on the button: `Delete`. */
+  /** The label of the button: `Delete`. */
   readonly verb: string;
-  /** The word on the other one: `Cancel`. */
+  /** The label of the other one: `Cancel`. */
   readonly no?: string;
   /** A text that must be typed first. */
   readonly name?: string;
@@ -21,7 +21,7 @@ interface ConfirmProps {
   readonly onClose: () => void;
 }
 
-/** Draw it while the question is open. */
+/** Render it while the dialog is open. */
 export function Confirm({ title, children, verb, no, name, harmless = false, onConfirm, onClose }: ConfirmProps) {
   const [typed, setTyped] = useState('');
   const { busy, error, run } = useAction();
@@ -43,7 +43,7 @@ export function Confirm({ title, children, verb, no, name, harmless = false, onC
           </Text>
           {name === undefined ? null : (
             <TextInput
-              label={`Type ${name} to go on`}
+              label={`Type ${name} to confirm`}
               value={typed}
               onChange={({ currentTarget }) => setTyped(currentTarget.value)}
               autoComplete="off"

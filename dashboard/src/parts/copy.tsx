@@ -9,7 +9,7 @@ interface CopyableProps {
   readonly text: string;
   /** What is copied, for the name of the button: `the command`. */
   readonly what: string;
-  /** Is shown in place of the text, when that holds a secret. */
+  /** Replaces the shown text, when that contains a secret. */
   readonly shown?: string;
 }
 
@@ -32,16 +32,16 @@ export function Copyable({ text, what, shown = text }: CopyableProps) {
   );
 }
 
-/** A command to copy, and what has to be put in before it works. */
+/** A command to copy, and what to fill in before it works. */
 export function Command({ text }: { readonly text: string }) {
   return (
     <div>
       <Copyable text={text} what="the command" />
       {text.includes(TOKEN) ? (
         <Text size="xs" c="dimmed" mt={4}>
-          <code>TOKEN</code> is an API key, or an access token of an account that may do this.{' '}
+          <code>TOKEN</code> is an API key, or an access token of a user with permission for this.{' '}
           <PageLink to="/keys" search={{ create: true }} inherit>
-            Make a key
+            Create key
           </PageLink>
         </Text>
       ) : null}

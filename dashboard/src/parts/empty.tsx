@@ -1,4 +1,4 @@
-/** Nothing is here yet: what it is for, and how the first one is made. */
+/** An empty state: what it is for, and how to create the first one. */
 import { Card, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Command } from './copy.tsx';
@@ -6,7 +6,7 @@ import { Command } from './copy.tsx';
 interface EmptyProps {
   readonly title: string;
   readonly children: ReactNode;
-  /** A command that makes the first one. */
+  /** A command that creates the first one. */
   readonly command?: string;
 }
 

@@ -1,18 +1,18 @@
-/** What went wrong, in the words of the server. */
+/** An error, in the server's words. */
 import { Alert, Button, Code, Group, List, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { Problem } from '../../../client/client.ts';
+import { MillraceError } from '../../../client/client.ts';
 import { PageLink } from './page-link.tsx';
 
-/** @param again what tries again; absent where trying again is of no use */
+/** @param again retries; absent where a retry is of no use */
 export function Failure({ error, again }: { readonly error: unknown; readonly again?: (() => void) | undefined }) {
-  const { title, detail, hint, faults, request, lacksFactor } = wordsOf(error);
+  const { title, detail, hint, issues, request, needsMfaEnrollment } = wordsOf(error);
   return (
     <Alert color="red" variant="light" title={title} role="alert">
       {detail === null ? null : <Text size="sm">{detail}</Text>}
-      {faults.length === 0 ? null : (
+      {issues.length === 0 ? null : (
         <List size="sm">
-          {faults.map(({ pointer, detail: what }) => (
+          {issues.map(({ pointer, detail: what }) => (
             <List.Item key={`${pointer} ${what}`}>
               {pointer === '' ? null : <Code>{pointer}</Code>} {what}
             </List.Item>
@@ -20,7 +20,7 @@ export function Failure({ error, again }: { readonly error: unknown; readonly ag
         </List>
       )}
       {hint === null ? null : <Text size="sm">{hint}</Text>}
-      {lacksFactor ? (
+      {needsMfaEnrollment ? (
         <PageLink to="/account" size="sm">
           Set up your second factor
         </PageLink>
@@ -29,7 +29,7 @@ export function Failure({ error, again }: { readonly error: unknown; readonly ag
         <Group mt="xs" gap="md">
           {again === undefined ? null : (
             <Button size="xs" variant="default" onClick={again}>
-              Try again
+              Retry
             </Button>
           )}
           {request === null ? null : (
@@ -43,8 +43,8 @@ export function Failure({ error, again }: { readonly error: unknown; readonly ag
   );
 }
 
-/** Shows a failure for a moment, for what was done without a form. */
-export function tellFailure(error: unknown): void {
+/** Shows an error for a moment, for actions without a form. */
+export function reportFailure(error: unknown): void {
   const { title, detail, hint } = wordsOf(error);
   notifications.show({
     color: 'red',
@@ -58,30 +58,30 @@ interface Words {
   readonly title: string;
   readonly detail: string | null;
   readonly hint: string | null;
-  readonly faults: readonly { readonly pointer: string; readonly detail: string }[];
-  /** The id of the request, which the server's log names too. */
+  readonly issues: readonly { readonly pointer: string; readonly detail: string }[];
+  /** The id of the request, which is also in the server's log. */
   readonly request: string | null;
-  /** The account has to get a second factor, which has a page here. */
-  readonly lacksFactor: boolean;
+  /** The user must set up a second factor, which has a page here. */
+  readonly needsMfaEnrollment: boolean;
 }
 
 function wordsOf(error: unknown): Words {
-  if (!(error instanceof Problem)) {
-    const told = error instanceof Error ? error.message : String(error);
-    const detail = error instanceof TypeError ? 'The server cannot be reached. Is it running?' : told;
-    return { title: 'It did not work', detail, hint: null, faults: [], request: null, lacksFactor: false };
+  if (!(error instanceof MillraceError)) {
+    const reported = error instanceof Error ? error.message : String(error);
+    const detail = error instanceof TypeError ? 'The server cannot be reached. Is it running?' : reported;
+    return { title: 'Something went wrong', detail, hint: null, issues: [], request: null, needsMfaEnrollment: false };
   }
   const { title, detail, hint, errors = [], ...rest } = error.problem;
   const id: unknown = Reflect.get(rest, 'request');
-  const faults = errors.filter((fault) => fault.detail !== detail || errors.length > 1);
-  const lacksFactor = error.code === 'factor-required';
+  const issues = errors.filter((issue) => issue.detail !== detail || errors.length > 1);
+  const needsMfaEnrollment = error.code === 'mfa-enrollment-required';
   return {
     title,
     detail: detail ?? null,
-    // That of the server is for programs.
-    hint: lacksFactor ? null : (hint ?? null),
-    faults,
+    // The server's hint is for programs.
+    hint: needsMfaEnrollment ? null : (hint ?? null),
+    issues,
     request: typeof id === 'string' ? id : null,
-    lacksFactor,
+    needsMfaEnrollment,
   };
 }

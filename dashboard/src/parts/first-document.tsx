@@ -1,4 +1,4 @@
-/** One command that makes a first document, whose event appears here by itself. */
+/** One command that creates a first document, whose event appears here automatically. */
 import { Badge, Button, Card, Code, Group, Stack, Text } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { type EventState, type LoggedEvent, useEvents } from '../api/live.ts';
@@ -8,7 +8,7 @@ import { Copyable } from './copy.tsx';
 import { Failure } from './failure.tsx';
 import { When } from './when.tsx';
 
-/** The token in the command is replaced in time: it ends after ten minutes. */
+/** The token in the command is replaced in time: it expires after ten minutes. */
 const RENEW_MS = 60_000;
 const MASKED = '••••••';
 const MAX_SHOWN = 5;
@@ -19,9 +19,9 @@ export function FirstDocument() {
   const [events, setEvents] = useState<readonly LoggedEvent[]>([]);
   const [status, setStatus] = useState<EventState['status']>('connecting');
   const [problem, setProblem] = useState<unknown>(null);
-  useEvents({ types: ['*.created'] }, ({ events: more, ...told }) => {
-    setStatus(told.status);
-    setProblem(told.problem);
+  useEvents({ types: ['*.created'] }, ({ events: more, ...reported }) => {
+    setStatus(reported.status);
+    setProblem(reported.problem);
     const documents = more.filter(({ type }) => !type.startsWith('system.'));
     if (documents.length > 0) setEvents((before) => [...documents.toReversed(), ...before].slice(0, MAX_SHOWN));
   });
@@ -34,13 +34,13 @@ export function FirstDocument() {
   return (
     <Stack gap="sm">
       <Text size="sm">
-        Run this command anywhere. It makes the collection <Code>todos</Code> and its first document.
+        Run this command anywhere. It creates the collection <Code>todos</Code> and its first document.
       </Text>
       <Copyable text={command(token ?? '')} shown={command(shown ? (token ?? '') : MASKED)} what="the command" />
       {token === null ? null : (
         <Group justify="space-between">
           <Text size="sm" c="dimmed">
-            It holds your access token, which ends within ten minutes.
+            It contains your access token, which expires within ten minutes.
           </Text>
           <Button variant="subtle" size="compact-sm" onClick={() => setShown(!shown)}>
             {shown ? 'Hide the token' : 'Show the token'}
@@ -79,7 +79,7 @@ function Created({ event }: { readonly event: LoggedEvent }) {
   );
 }
 
-/** The token of the person, as a request would send it now; null without an account. */
+/** The token of the user, as a request would send it now; null without sign-in. */
 function useAccessToken(): string | null {
   const [token, setToken] = useState<string | null>(null);
   useEffect(() => {

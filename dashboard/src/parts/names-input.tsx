@@ -1,4 +1,4 @@
-/** A field that takes several names, with the known ones to choose from. The list closes after each name. */
+/** An input for several names, with the known ones to choose from. The list closes after each name. */
 import { TagsInput, type TagsInputProps } from '@mantine/core';
 import { useState } from 'react';
 
@@ -11,7 +11,7 @@ export function NamesInput({ onChange, ...props }: TagsInputProps) {
       onDropdownOpen={() => setOpen(true)}
       onDropdownClose={() => setOpen(false)}
       onChange={(names) => {
-        // Open, it would hide the fields below.
+        // Open, it would hide the inputs below.
         setOpen(false);
         onChange?.(names);
       }}

@@ -1,6 +1,6 @@
-/** How numbers and counts are written, in all pages alike: `12,345 events`. */
+/** The format of numbers and counts, the same on all pages: `12,345 events`. */
 
-/** @param decimals at most so many places after the point */
+/** @param decimals maximum digits after the decimal point */
 export function numberText(value: number, decimals = 3): string {
   return value.toLocaleString('en', { maximumFractionDigits: decimals });
 }

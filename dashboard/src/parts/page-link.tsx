@@ -1,4 +1,4 @@
-/** A link to another state of the pages, with its address checked by the compiler. */
+/** A link to another state of the pages, with its URL checked by the compiler. */
 import { Anchor, type AnchorProps } from '@mantine/core';
 import { createLink } from '@tanstack/react-router';
 import type { AnchorHTMLAttributes, Ref } from 'react';

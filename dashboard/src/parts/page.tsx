@@ -1,4 +1,4 @@
-/** The frame of a page: its title, what can be done on it, and its content. */
+/** The frame of a page: its title, its actions, and its content. */
 import { Box, Group, Skeleton, Stack, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 
@@ -33,7 +33,7 @@ export function Page({ title, about, actions, children }: PageProps) {
   );
 }
 
-/** Rows that are on their way. */
+/** Placeholders of loading rows. */
 export function Loading({ rows = 6 }: { readonly rows?: number }) {
   return (
     <Stack gap="xs" aria-busy="true" role="status" aria-label="Loading">

@@ -1,4 +1,4 @@
-/** What the address of a page says as a text. Addresses are written by hand, too. */
+/** A text in the URL of a page. URLs are also written by hand. */
 
 /** @returns undefined for what is absent or empty */
 export function textOf(value: unknown): string | undefined {

@@ -1,25 +1,25 @@
-/** Something that a person does with a button: whether it is on its way, and how it failed. */
+/** An action of a button: whether it is running, and its error. */
 import { useState } from 'react';
-import { tellFailure } from './failure.tsx';
+import { reportFailure } from './failure.tsx';
 
-interface ToldAction {
+interface ReportedAction {
   readonly busy: boolean;
-  /** @returns true when it worked */
+  /** @returns true on success */
   readonly run: (act: () => Promise<unknown>) => Promise<boolean>;
 }
 
-export interface Acting extends ToldAction {
-  /** Null until it fails, and again when it is tried anew. */
+export interface Acting extends ReportedAction {
+  /** Null until it fails, and again on the next attempt. */
   readonly error: unknown;
 }
 
 /**
- * For what has a place where its failure stays, such as a form.
- * @param before a failure from before the first try, such as of a sign-in elsewhere
+ * For actions whose failure is shown permanently, such as in a form.
+ * @param before a failure from before the first attempt, such as of a sign-in elsewhere
  */
 export function useAction(before: unknown = null): Acting {
   const [error, setError] = useState<unknown>(before);
-  const { busy, run } = useToldAction(setError);
+  const { busy, run } = useActionWithNotice(setError);
   const runAnew = (act: () => Promise<unknown>) => {
     setError(null);
     return run(act);
@@ -27,8 +27,8 @@ export function useAction(before: unknown = null): Acting {
   return { busy, error, run: runAnew };
 }
 
-/** For what has no such place: a failure is shown for a moment, or told to `tell`. */
-export function useToldAction(tell: (error: unknown) => void = tellFailure): ToldAction {
+/** For other actions: a failure is shown for a moment, or passed to `tell`. */
+export function useActionWithNotice(report: (error: unknown) => void = reportFailure): ReportedAction {
   const [busy, setBusy] = useState(false);
   const run = async (act: () => Promise<unknown>) => {
     setBusy(true);
@@ -36,7 +36,7 @@ export function useToldAction(tell: (error: unknown) => void = tellFailure): Tol
       await act();
       return true;
     } catch (problem) {
-      tell(problem);
+      report(problem);
       return false;
     } finally {
       setBusy(false);

@@ -1,4 +1,4 @@
-/** A moment, relative to now; the exact time is shown on hover. */
+/** A time, relative to now; the exact time is shown on hover. */
 import { useEffect, useState } from 'react';
 
 const UNITS = [

@@ -1,4 +1,4 @@
-/** `Ctrl K`: goes to a page, a collection, a document or an account, and begins what is done most often. */
+/** `Ctrl K`: goes to a page, a collection, a document or a user, and starts the most common actions. */
 import {
   createSpotlight,
   Spotlight,
@@ -41,13 +41,13 @@ const SEARCH = 'palette-search';
 const [store, palette] = createSpotlight();
 export const openPalette = palette.open;
 
-/** Actions that open a page with its form; `right` is what an account needs for it. */
+/** Actions that open a page with its form; `right` is what a user needs for it. */
 const BEGINNINGS = [
   { to: '/data?create=true', title: 'New collection', icon: IconDatabasePlus, right: 'build' },
   { to: '/policies?policy=new', title: 'New policy', icon: IconLock, right: 'build' },
   { to: '/functions?dialog=new', title: 'New plugin', icon: IconBolt, right: 'build' },
   { to: '/webhooks?dialog=new', title: 'New endpoint', icon: IconWebhook, right: 'build' },
-  { to: '/users?create=true', title: 'New account', icon: IconUserPlus, right: 'accounts' },
+  { to: '/users?create=true', title: 'New user', icon: IconUserPlus, right: 'accounts' },
   { to: '/keys?create=true', title: 'New key', icon: IconKey, right: 'accounts' },
 ] as const satisfies readonly { readonly right: keyof Rights; readonly [name: string]: unknown }[];
 
@@ -98,7 +98,7 @@ export function Palette() {
       })),
     },
     {
-      group: 'Accounts',
+      group: 'Users',
       actions: people.map(({ id, username, email, roles }) => ({
         id: `account ${id}`,
         label: username ?? email ?? id,
@@ -118,7 +118,7 @@ export function Palette() {
       limit={MAX_SHOWN}
       attributes={{ content: { 'aria-label': 'Search' } }}
       overlayProps={{ blur: 0 }}
-      // Paler words have too little contrast on the chosen line.
+      // Paler text has too little contrast on the selected line.
       styles={{
         actionDescription: { opacity: 1, color: 'inherit' },
         actionBody: { minWidth: 0, overflowWrap: 'anywhere' },
@@ -127,10 +127,10 @@ export function Palette() {
       scrollAreaProps={{ scrollbars: 'y' }}
       maxHeight="min(560px, 70vh)"
       shortcut={['mod + K']}
-      nothingFound="Nothing has this name or id"
+      nothingFound="No results"
       searchProps={{
         leftSection: <IconSearch size={18} />,
-        placeholder: 'Page, collection, id of a document, account or action',
+        placeholder: 'Page, collection, document id, user or action',
         'aria-label': 'Search',
         id: SEARCH,
       }}
@@ -139,8 +139,8 @@ export function Palette() {
 }
 
 /**
- * What the server finds comes after the library has chosen the first line, and may stand before it. The line before the first is
- * chosen, and then the next one as by the arrow key: so Enter opens what stands first.
+ * Results of the server arrive after the library has selected the first line, and may be above it. The line before the
+ * first is selected, and then the next one as by the arrow key: so Enter opens the first one.
  */
 function chooseFirst(): void {
   store.updateState((state) => ({ ...state, selected: -1 }));

@@ -2,7 +2,7 @@
 import { createRootRoute } from '@tanstack/react-router';
 import { Shell } from './shell.tsx';
 
-/** Stands alone, without navigation: who opens it may have no account yet. */
+/** Shown without navigation, because it may be opened without a user. */
 export const SETUP_PATH = '/setup';
 
 export const shellRoute = createRootRoute({ component: Shell });

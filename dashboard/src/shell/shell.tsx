@@ -1,4 +1,4 @@
-/** The frame around every page: navigation, palette, the person's menu, and the sign-in when a session is needed. */
+/** The frame around every page: navigation, palette, the user's menu, and the sign-in when a session is needed. */
 import { Alert, AppShell, Burger, Button, Group, Kbd, Menu, NavLink, Text, UnstyledButton } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconAlertTriangle, IconSearch, IconUser } from '@tabler/icons-react';
@@ -6,10 +6,10 @@ import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import { useSession } from '../api/live.ts';
 import { useAccount } from '../api/rights.ts';
 import { session } from '../api/session.ts';
-import { LINK_PATH } from './by-letter.tsx';
-import { FreshSignIn } from './fresh-sign-in.tsx';
+import { LINK_PATH } from './magic-link.tsx';
 import { PAGES } from './navigation.ts';
 import { openPalette, Palette } from './palette.tsx';
+import { Reauthentication } from './reauthentication.tsx';
 import classes from './shell.module.css';
 import { SignIn } from './sign-in.tsx';
 
@@ -17,12 +17,12 @@ export function Shell() {
   const { state, turn, beginning } = useSession();
   const [isOpen, { toggle, close }] = useDisclosure(false);
   const path = useRouterState({ select: ({ location }) => location.pathname });
-  // The rights of the person may change at any time. The subscription also tells at once when the session ends.
+  // The permissions of the user can change at any time. The subscription also reports at once when the session ends.
   useAccount(['system.policy.*']);
   if (state === 'beginning') return null;
   if (path === '/setup' || path === LINK_PATH) return <Outlet />;
   // Without a session at the start there is nothing to show below the sign-in.
-  if (state === 'asked' && turn === 0) return <SignIn />;
+  if (state === 'signed-out' && turn === 0) return <SignIn />;
   return (
     <AppShell
       header={{ height: 52 }}
@@ -68,15 +68,15 @@ export function Shell() {
       <AppShell.Main id="content" tabIndex={-1}>
         {state === 'open' && beginning?.mode === 'development' ? (
           <Alert color="yellow" icon={<IconAlertTriangle size={18} />} mb="md" py="xs">
-            <b>Development mode.</b> Everybody on this machine may do everything, without an account. Policies and a
-            password come with production mode.
+            <b>Development mode.</b> Everyone on this machine has full access, without sign-in. Production mode requires
+            sign-in and policies.
           </Alert>
         ) : null}
         <Outlet />
       </AppShell.Main>
       <Palette />
-      <FreshSignIn />
-      {state === 'asked' ? <SignIn over /> : null}
+      <Reauthentication />
+      {state === 'signed-out' ? <SignIn over /> : null}
     </AppShell>
   );
 }

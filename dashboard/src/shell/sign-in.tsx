@@ -21,16 +21,16 @@ import { SERVER } from '../api/server.ts';
 import { session } from '../api/session.ts';
 import { Failure } from '../parts/failure.tsx';
 import { useAction } from '../parts/use-action.ts';
-import { askForLink, LetterCode } from './by-letter.tsx';
-import { SecondStep, ticketOf } from './second-step.tsx';
+import { EmailCode, sendMagicLink } from './magic-link.tsx';
+import { MfaGate, ticketOf } from './mfa-challenge.tsx';
 
-/** @param over true over a page that goes on where it was */
+/** @param over true over a page that continues where it was */
 export function SignIn({ over = false }: { readonly over?: boolean }) {
   const { beginning } = useSession();
   if (over) {
     return (
       <Modal opened onClose={() => undefined} withCloseButton={false} centered title="Your session has ended">
-        <SignInForm note="Sign in again to go on where you were." />
+        <SignInForm note="Sign in again to continue." />
       </Modal>
     );
   }
@@ -41,10 +41,10 @@ export function SignIn({ over = false }: { readonly over?: boolean }) {
         <Title order={1} size="h3" mb="md">
           Sign in to Millrace
         </Title>
-        {beginning?.needsOwner === true ? (
+        {beginning?.needsAdmin === true ? (
           <Text size="sm">
-            This installation has no owner yet. Open the set-up link that the program printed when it started, or make
-            another one with the command <code>millrace owner --link</code>.
+            This instance has no administrator yet. Open the setup link that the program printed at start, or create
+            another one with the command <code>millrace admin --link</code>.
           </Text>
         ) : (
           <SignInForm />
@@ -59,16 +59,16 @@ function SignInForm({ note }: { readonly note?: string }) {
   const [password, setPassword] = useState('');
   const { busy, error, run } = useAction(returned.problem);
   const { data: ways } = useQuery({ queryKey: ['/auth/providers'], queryFn: waysIn });
-  const [asked, setAsked] = useState<string | null>(null);
+  const [requested, setRequested] = useState<string | null>(null);
   const ticket = ticketOf(error);
   const enterByPasskey = async () => session.signIn({ credential: await provePasskey() });
-  const askForLetter = async () => {
-    if (!username.includes('@')) throw new Error('Type your e-mail address first');
-    await askForLink(username.trim());
-    setAsked(username.trim());
+  const requestForEmail = async () => {
+    if (!username.includes('@')) throw new Error('Enter your e-mail address first');
+    await sendMagicLink(username.trim());
+    setRequested(username.trim());
   };
-  if (asked !== null) return <LetterCode email={asked} onAgain={() => setAsked(null)} />;
-  if (ticket !== null) return <SecondStep ticket={ticket} onAgain={() => void run(async () => undefined)} />;
+  if (requested !== null) return <EmailCode email={requested} onAgain={() => setRequested(null)} />;
+  if (ticket !== null) return <MfaGate ticket={ticket} onAgain={() => void run(async () => undefined)} />;
   return (
     <form
       onSubmit={(event) => {
@@ -102,9 +102,9 @@ function SignInForm({ note }: { readonly note?: string }) {
             Sign in with a passkey
           </Button>
         ) : null}
-        {ways?.link === true ? (
-          <Button variant="default" disabled={busy} onClick={() => void run(askForLetter)}>
-            E-mail me a link
+        {ways?.magicLink === true ? (
+          <Button variant="default" disabled={busy} onClick={() => void run(requestForEmail)}>
+            Send magic link
           </Button>
         ) : null}
         <Providers providers={ways?.providers ?? []} />
@@ -113,11 +113,11 @@ function SignInForm({ note }: { readonly note?: string }) {
   );
 }
 
-/** The providers of this installation. A sign-in by one can only end at the public address of the server. */
+/** The providers of this instance. A sign-in with one can only redirect to the public URL of the server. */
 function Providers({ providers }: Pick<WaysIn, 'providers'>) {
   const [first] = providers;
   if (first === undefined) return null;
-  const server = first.address.slice(0, first.address.lastIndexOf('/auth/'));
+  const server = first.url.slice(0, first.url.lastIndexOf('/auth/'));
   return (
     <>
       <Divider label="or" />
@@ -125,8 +125,8 @@ function Providers({ providers }: Pick<WaysIn, 'providers'>) {
         providers.map((provider) => <ProviderButton key={provider.name} {...provider} />)
       ) : (
         <Text size="sm">
-          By {providers.map(({ title }) => title).join(', ')} you can sign in at{' '}
-          <Anchor href={`${server}/dashboard`}>{server}</Anchor>, the public address of this server.
+          To sign in with {providers.map(({ title }) => title).join(', ')}, open{' '}
+          <Anchor href={`${server}/dashboard`}>{server}</Anchor>, the public URL of this server.
         </Text>
       )}
     </>

@@ -1,4 +1,4 @@
-/** The credentials of both nodes: where Millrace runs, and an API key of it. Not here: the requests (nodes/api/requests.ts). */
+/** The credentials of both nodes: the URL of Millrace, and an API key. */
 import type {
   IAuthenticateGeneric,
   ICredentialTestRequest,
@@ -24,7 +24,7 @@ export class MillraceApi implements ICredentialType {
       default: '',
       required: true,
       placeholder: 'https://api.example.org',
-      description: 'Where Millrace runs, without the path of a collection',
+      description: 'The URL of Millrace, without the path of a collection',
     },
     {
       displayName: 'API Key',
@@ -34,7 +34,7 @@ export class MillraceApi implements ICredentialType {
       default: '',
       required: true,
       placeholder: 'mr_…',
-      description: 'A key of Millrace. Its policies say what the nodes may read and write.',
+      description: 'An API key of Millrace. Its policies decide what the nodes can read and write.',
     },
   ];
 

@@ -1,6 +1,6 @@
 /**
- * The Zapier app: what it can do is listed here, and what each of it does is in a file of its own. `npm run build` makes the
- * JavaScript that Zapier runs. Not here: the routes of Millrace that it calls.
+ * The Zapier app: the list of its actions, searches and triggers, each in its own file. `npm run build` creates the JavaScript
+ * that Zapier runs.
  */
 import { readFileSync } from 'node:fs';
 import zapier, { defineApp } from 'zapier-platform-core';
@@ -12,7 +12,7 @@ import { createDocument } from './creates/create-document.ts';
 import { deleteDocument } from './creates/delete-document.ts';
 import { updateDocument } from './creates/update-document.ts';
 import { uploadFile } from './creates/upload-file.ts';
-import { signedAddress } from './fields/files.ts';
+import { signedUrl } from './fields/files.ts';
 import { findDocument } from './searches/find-document.ts';
 import { collections } from './triggers/collections.ts';
 import { documentTrigger } from './triggers/document-trigger.ts';
@@ -26,9 +26,9 @@ export default defineApp({
   authentication,
   beforeRequest: [addressRequest],
   afterResponse: [readErrors],
-  // Otherwise Zapier's own words for 429 would hide what Millrace says.
+  // Otherwise Zapier's text for 429 would hide the message of Millrace.
   flags: { throwForThrottlingEarly: false },
-  hydrators: { signedAddress },
+  hydrators: { signedUrl },
   triggers: {
     collections,
     document_created: documentTrigger('created'),

@@ -1,11 +1,11 @@
 /**
- * Runs parts of the app as Zapier does: with its client, its middleware and its checks of results. Tests use it against a real
- * Millrace. Not here: the tests (test/integrations/zapier of the project).
+ * Runs parts of the app as Zapier does: with its client, its middleware and its checks of results. For tests against a real
+ * Millrace.
  */
 import zapier, { createAppTester } from 'zapier-platform-core';
 import app from '../src/index.ts';
 
-/** What Zapier gives a function of the app besides `z`. */
+/** The argument of a function of the app besides `z`. */
 export interface TestBundle {
   readonly authData?: Readonly<Record<string, string>>;
   readonly inputData?: Readonly<Record<string, unknown>>;
@@ -15,7 +15,7 @@ export interface TestBundle {
   readonly rawRequest?: { readonly headers: Readonly<Record<string, string>>; readonly content: string };
 }
 
-/** An error in the form in which Zapier's platform gets it. */
+/** An error in the form that Zapier's platform receives. */
 export interface ZapierError {
   /** Such as `HaltedError`; `AppError` for `z.errors.Error`. */
   readonly name: string;
@@ -26,14 +26,14 @@ export interface ZapierError {
   readonly delay?: number;
 }
 
-/** The app as it is handed to Zapier. */
+/** The app as it is passed to Zapier. */
 export const definition: Readonly<Record<string, unknown>> = { ...app };
 
 const tester = createAppTester(app);
 
 /**
  * Runs one function of the app.
- * @param path from the app down, such as `creates.create_document.operation.perform`; a number is a place in a list
+ * @param path from the app down, such as `creates.create_document.operation.perform`; a number is a list index
  */
 export async function run(path: string, bundle: TestBundle) {
   const found: unknown = path
@@ -43,12 +43,12 @@ export async function run(path: string, bundle: TestBundle) {
       app,
     );
   if (typeof found !== 'function') throw new Error(`The app has no function at ${path}`);
-  // Zapier keeps bundles as JSON.
+  // Zapier stores bundles as JSON.
   const result: unknown = await tester(found as () => unknown, JSON.parse(JSON.stringify(bundle)));
   return result;
 }
 
-/** The fields that Zapier shows: those of a list, with the functions in it called. */
+/** The fields that Zapier shows: those of a list, with the results of the functions in it. */
 export async function fieldsOf(
   path: string,
   bundle: TestBundle,
@@ -64,7 +64,7 @@ export async function fieldsOf(
   return shown.flat();
 }
 
-/** The error that a run ends with; fails when it does not. */
+/** The error of a run; fails if it succeeds. */
 export async function errorOf(running: Promise<unknown>): Promise<ZapierError> {
   try {
     await running;
@@ -77,15 +77,15 @@ export async function errorOf(running: Promise<unknown>): Promise<ZapierError> {
   throw new Error('It did not end with an error');
 }
 
-/** What the command calls; the types of the package leave it out. */
+/** Called by the command; the types of the package omit it. */
 type CreateHandler = (
   definition: object,
 ) => (event: { readonly command: 'validate' }) => Promise<{ readonly results: readonly unknown[] }>;
 
-/** What `zapier-platform validate --without-style` finds wrong with the app. */
-export async function structuralErrors(wanted: object = app): Promise<readonly unknown[]> {
+/** The errors that `zapier-platform validate --without-style` finds in the app. */
+export async function structuralErrors(requested: object = app): Promise<readonly unknown[]> {
   const createHandler: CreateHandler = Reflect.get(zapier, 'createAppHandler');
-  return (await createHandler(wanted)({ command: 'validate' })).results;
+  return (await createHandler(requested)({ command: 'validate' })).results;
 }
 
 /** The triggers that subscribe and never unsubscribe, which Zapier's schema accepts. */

@@ -1,6 +1,6 @@
 /**
- * POST /fn/invoice/:id/total: adds up the lines of an invoice and stores the total in it. It acts as the caller: nobody sees
- * or changes an invoice here that they could not see or change over the API.
+ * POST /fn/invoice/:id/total: adds up the lines of an invoice and stores the total in it. It acts as the caller, so it can read
+ * and change only what the caller can over the API.
  */
 import { type Line, totalOf } from './lib/money.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Runs every night at three: writes the orders of the day before as a CSV file, and a document of `reports` that names the
- * file. A missed night runs once when the server is back.
+ * Runs every night at three: writes the previous day's orders as a CSV file, and a document of `reports` that names the file. A
+ * missed night runs once when the server is back.
  */
 const DAY_MS = 86_400_000;
 
@@ -32,7 +32,7 @@ export default (async ({ scheduledAt }, ctx) => {
   } while (cursor !== null);
   const file = await ctx.files.create({ name: `orders-${day}.csv`, type: 'text/csv', body: `${lines.join('\n')}\n` });
   await ctx.documents('reports').create({ day, orders: lines.length - 1, total, file: file.id });
-  ctx.log.info(`${lines.length - 1} orders of ${day}, in all ${total}`);
+  ctx.log.info(`${lines.length - 1} orders of ${day}, in total ${total}`);
 }) satisfies Millrace.Cron;
 
 function csv(text: string): string {

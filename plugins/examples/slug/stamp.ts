@@ -1,6 +1,6 @@
 /**
- * Sees each article before it is written, gives it a slug made of its title, and refuses one whose slug another article has. An
- * article keeps its slug when its title changes, so that links to it last.
+ * A write hook for articles: sets a slug derived from the title, and rejects one that another article has. An article keeps its
+ * slug when its title changes, so that links to it stay valid.
  */
 export default (async ({ document, before }, ctx) => {
   if (document === null) return;
@@ -10,12 +10,12 @@ export default (async ({ document, before }, ctx) => {
   const slug = slugOf(document.title);
   if (slug === '') throw new Refusal('The title needs a letter or a digit', { code: 'no-slug', pointer: '/title' });
   if ((await ctx.documents('articles').count({ slug })) > 0) {
-    throw new Refusal(`Another article is called ${slug}`, { code: 'slug-taken', pointer: '/title' });
+    throw new Refusal(`Another article has the slug ${slug}`, { code: 'slug-taken', pointer: '/title' });
   }
   return { ...document, slug };
 }) satisfies Millrace.Before;
 
-/** Small letters, digits and hyphens; letters lose their accents. */
+/** Lower-case letters, digits and hyphens; letters lose their accents. */
 function slugOf(title: string): string {
   return title
     .normalize('NFKD')

@@ -1,6 +1,6 @@
 /**
- * Runs after each new account, and asks a mail service to send a welcome. A run may be repeated after a fault, so the service
- * gets `ctx.run.key`, which is the same on every attempt: it sends one letter for one key.
+ * Runs after each new user, and has an e-mail service send a welcome. A run may be repeated after an error, so the service gets
+ * `ctx.run.key`, which is the same on every attempt: it sends one e-mail per key.
  */
 const SERVICE = 'http://127.0.0.1:8025/send';
 
@@ -20,9 +20,9 @@ export default (async ({ data }, ctx) => {
       authorization: `Bearer ${ctx.secrets.MAIL_KEY}`,
       'idempotency-key': ctx.run.key,
     },
-    body: JSON.stringify({ to: data.email, subject: 'Welcome', text: `Hello ${name}, it is good that you are here.` }),
+    body: JSON.stringify({ to: data.email, subject: 'Welcome', text: `Hello ${name}, welcome.` }),
   });
-  // An error makes the run fail: it is tried again after 1 s, 10 s, 1 min and 10 min.
-  if (!answer.ok) throw new Error(`The mail service answered ${answer.status}: ${await answer.text()}`);
-  ctx.log.info('A welcome is on its way to', data.email);
+  // An error fails the attempt: it is retried after 1 s, 10 s, 1 min and 10 min.
+  if (!answer.ok) throw new Error(`The e-mail service responded with ${answer.status}: ${await answer.text()}`);
+  ctx.log.info('Sent a welcome to', data.email);
 }) satisfies Millrace.Trigger<Account>;

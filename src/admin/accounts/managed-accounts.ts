@@ -1,157 +1,156 @@
 /**
- * Accounts and their sessions, as those who run the installation see and change them. Every operation takes the Scope
- * that allows it. Owners are made and changed by owners alone. Not here: what an account is (auth/accounts/users.ts),
- * and what accounts do with themselves (auth/http).
+ * Users and their sessions, for administrators. Every operation takes the Scope that allows it. Only administrators
+ * create and change administrators.
  */
 import type { NewUser, Users } from '../../auth/accounts/users.ts';
-import type { Factors } from '../../auth/factors/factors.ts';
-import type { Passkeys, ShownPasskey } from '../../auth/factors/passkeys.ts';
-import { type Action, OWNER_ROLES, type Principal, stampBy } from '../../auth/identity/principal.ts';
+import { type Action, ADMIN_ROLES, type Principal, stampBy } from '../../auth/identity/principal.ts';
 import type { User } from '../../auth/identity/user.ts';
-import type { FreshSignIns } from '../../auth/sign-in/fresh-sign-ins.ts';
-import type { Sessions, ShownSession } from '../../auth/tokens/sessions.ts';
+import type { Passkeys, PasskeyView } from '../../auth/mfa/passkeys.ts';
+import type { Factors } from '../../auth/mfa/totp-factor.ts';
+import type { Reauthentication } from '../../auth/sign-in/reauthentication.ts';
+import type { Sessions, SessionView } from '../../auth/tokens/sessions.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import type { Scope } from '../../policies/scope.ts';
 
 type UserSearch = Parameters<Users['list']>[0];
 type UserChanges = Parameters<Users['change']>[1];
 
-/** The right to do something with the accounts and keys of others. */
-export type AccountsScope<A extends Action> = Scope<A, 'admin:accounts'>;
+/** The right to do something with the users and keys of others. */
+export type UsersScope<A extends Action> = Scope<A, '_admin:accounts'>;
 
-export interface ManagedAccountsParts {
+export interface ManagedUsersDeps {
   readonly users: Users;
   readonly sessions: Sessions;
   readonly factors: Factors;
   readonly passkeys: Passkeys;
-  /** Asked before owners are made, changed or deleted, and before a second factor is removed. */
-  readonly fresh: FreshSignIns;
+  /** Required before administrators are created, changed or deleted, and before a second factor is removed. */
+  readonly reauthentication: Reauthentication;
 }
 
-export class ManagedAccounts {
+export class ManagedUsers {
   readonly #users: Users;
   readonly #sessions: Sessions;
   readonly #factors: Factors;
   readonly #passkeys: Passkeys;
-  readonly #fresh: FreshSignIns;
+  readonly #reauthentication: Reauthentication;
 
-  constructor({ users, sessions, factors, passkeys, fresh }: ManagedAccountsParts) {
+  constructor({ users, sessions, factors, passkeys, reauthentication }: ManagedUsersDeps) {
     this.#users = users;
     this.#sessions = sessions;
     this.#factors = factors;
     this.#passkeys = passkeys;
-    this.#fresh = fresh;
+    this.#reauthentication = reauthentication;
   }
 
-  /** @param after id of the last one of the page before */
+  /** @param after id of the last one of the previous page */
   list(
-    _scope: AccountsScope<'read'>,
-    wanted: UserSearch,
+    _scope: UsersScope<'read'>,
+    requested: UserSearch,
     after: string | null,
     limit: number,
   ): Promise<readonly User[]> {
-    return this.#users.list(wanted, after, limit);
+    return this.#users.list(requested, after, limit);
   }
 
-  /** @throws MillraceError `document-not-found` */
-  get(_scope: AccountsScope<'read'>, id: string): Promise<User> {
+  /** @throws MillraceError `session-not-found` */
+  get(_scope: UsersScope<'read'>, id: string): Promise<User> {
     return this.#users.get(id);
   }
 
-  /** @throws MillraceError `forbidden` and `fresh-sign-in-required` for an owner, `invalid-body`, and those of {@link Users.create} */
-  async create(scope: AccountsScope<'create'>, wanted: NewUser, request: string): Promise<User> {
-    const { kind = 'user', roles, username, email } = wanted;
-    requireOwnerFor(scope.principal, kind);
-    if (kind === 'owner') await this.#fresh.require(scope.principal);
+  /** @throws MillraceError `forbidden` and `reauthentication-required` for an administrator, `invalid-body`, and those of {@link Users.create} */
+  async create(scope: UsersScope<'create'>, requested: NewUser, request: string): Promise<User> {
+    const { kind = 'user', roles, username, email } = requested;
+    requireAdminFor(scope.principal, kind);
+    if (kind === 'admin') await this.#reauthentication.require(scope.principal);
     requireKnownRoles(kind, roles);
     if (username == null && email == null) {
-      throw new MillraceError('invalid-body', 'An account needs a user name or an e-mail address');
+      throw new MillraceError('invalid-body', 'A user needs a user name or an e-mail address');
     }
-    return this.#users.create(wanted, stampBy(scope, request));
+    return this.#users.create(requested, stampBy(scope, request));
   }
 
-  /** @throws MillraceError `forbidden` and `fresh-sign-in-required` for an owner, `invalid-body`, and those of {@link Users.change} */
-  async change(scope: AccountsScope<'update'>, id: string, change: UserChanges, request: string): Promise<User> {
+  /** @throws MillraceError `forbidden` and `reauthentication-required` for an administrator, `invalid-body`, and those of {@link Users.change} */
+  async change(scope: UsersScope<'update'>, id: string, change: UserChanges, request: string): Promise<User> {
     const { kind } = await this.#reach(scope, id);
-    if (kind === 'owner') await this.#fresh.require(scope.principal);
+    if (kind === 'admin') await this.#reauthentication.require(scope.principal);
     requireKnownRoles(kind, change.roles);
     return this.#users.change(id, change, stampBy(scope, request));
   }
 
-  /** @throws MillraceError `forbidden` and `fresh-sign-in-required` for an owner, `document-not-found`, `last-owner` */
-  async remove(scope: AccountsScope<'delete'>, id: string, request: string): Promise<void> {
+  /** @throws MillraceError `forbidden` and `reauthentication-required` for an administrator, `session-not-found`, `last-owner` */
+  async remove(scope: UsersScope<'delete'>, id: string, request: string): Promise<void> {
     const { kind } = await this.#reach(scope, id);
-    if (kind === 'owner') await this.#fresh.require(scope.principal);
+    if (kind === 'admin') await this.#reauthentication.require(scope.principal);
     await this.#users.remove(id, stampBy(scope, request));
   }
 
   /**
    * Removes the second factor of an account, for a user who has lost it.
-   * @throws MillraceError `forbidden` for an owner, `fresh-sign-in-required`, `document-not-found`
+   * @throws MillraceError `forbidden` for an administrator, `reauthentication-required`, `session-not-found`
    */
-  async removeFactor(scope: AccountsScope<'delete'>, id: string, request: string): Promise<void> {
+  async removeFactor(scope: UsersScope<'delete'>, id: string, request: string): Promise<void> {
     await this.#reach(scope, id);
-    await this.#fresh.require(scope.principal);
+    await this.#reauthentication.require(scope.principal);
     await this.#factors.remove(id, stampBy(scope, request));
   }
 
-  /** @throws MillraceError `document-not-found` */
-  async passkeys(_scope: AccountsScope<'read'>, id: string): Promise<readonly ShownPasskey[]> {
+  /** @throws MillraceError `session-not-found` */
+  async passkeys(_scope: UsersScope<'read'>, id: string): Promise<readonly PasskeyView[]> {
     await this.#users.get(id);
     return this.#passkeys.list(id);
   }
 
   /**
    * Removes all passkeys of an account, for a user who has lost them.
-   * @throws MillraceError `forbidden` for an owner, `fresh-sign-in-required`, `document-not-found`
+   * @throws MillraceError `forbidden` for an administrator, `reauthentication-required`, `session-not-found`
    */
-  async removePasskeys(scope: AccountsScope<'delete'>, id: string, request: string): Promise<void> {
+  async removePasskeys(scope: UsersScope<'delete'>, id: string, request: string): Promise<void> {
     await this.#reach(scope, id);
-    await this.#fresh.require(scope.principal);
+    await this.#reauthentication.require(scope.principal);
     await this.#passkeys.removeAll(id, stampBy(scope, request));
   }
 
-  /** @throws MillraceError `document-not-found` */
-  async sessions({ principal }: AccountsScope<'read'>, id: string): Promise<readonly ShownSession[]> {
+  /** @throws MillraceError `session-not-found` */
+  async sessions({ principal }: UsersScope<'read'>, id: string): Promise<readonly SessionView[]> {
     await this.#users.get(id);
     return this.#sessions.list(id, 'session' in principal ? principal.session : null);
   }
 
-  /** @throws MillraceError `forbidden` for an owner, `document-not-found` */
-  async endSessions(scope: AccountsScope<'delete'>, id: string, request: string): Promise<void> {
+  /** @throws MillraceError `forbidden` for an administrator, `session-not-found` */
+  async endSessions(scope: UsersScope<'delete'>, id: string, request: string): Promise<void> {
     await this.#reach(scope, id);
     await this.#sessions.endAll(id, 'revoked', stampBy(scope, request));
   }
 
-  /** @throws MillraceError `forbidden` for an owner, `document-not-found` for the account and for the session */
-  async endSession(scope: AccountsScope<'delete'>, id: string, session: string, request: string): Promise<void> {
+  /** @throws MillraceError `forbidden` for an administrator, `session-not-found` for the account and for the session */
+  async endSession(scope: UsersScope<'delete'>, id: string, session: string, request: string): Promise<void> {
     await this.#reach(scope, id);
     if (await this.#sessions.end(session, id, 'revoked', stampBy(scope, request))) return;
-    throw new MillraceError('document-not-found', 'There is no such session');
+    throw new MillraceError('session-not-found', 'There is no such session');
   }
 
-  /** The account, if the principal may change accounts of its kind. */
-  async #reach({ principal }: AccountsScope<'update' | 'delete'>, id: string): Promise<User> {
+  /** The user, if the principal may change users of its kind. */
+  async #reach({ principal }: UsersScope<'update' | 'delete'>, id: string): Promise<User> {
     const user = await this.#users.get(id);
-    requireOwnerFor(principal, user.kind);
+    requireAdminFor(principal, user.kind);
     return user;
   }
 }
 
-/** Without this an admin could make itself an owner, and so could anybody in development. */
-function requireOwnerFor(principal: Principal, kind: User['kind']): void {
-  if (kind === 'user' || (principal.kind === 'owner' && principal.roles.includes('owner'))) return;
-  throw new MillraceError('forbidden', 'Only owners can make and change owners', {
-    hint: 'The command `millrace owner` makes one',
+/** Without this a non-owner could create an administrator for itself, and so could any client in development. */
+function requireAdminFor(principal: Principal, kind: User['kind']): void {
+  if (kind === 'user' || (principal.kind === 'admin' && principal.roles.includes('owner'))) return;
+  throw new MillraceError('forbidden', 'Only administrators can create and change administrators', {
+    hint: 'The command `millrace admin` creates one',
   });
 }
 
 function requireKnownRoles(kind: User['kind'], roles: readonly string[] | undefined): void {
-  const known: readonly string[] = OWNER_ROLES;
-  const other = kind === 'owner' ? roles?.find((role) => !known.includes(role)) : undefined;
+  const known: readonly string[] = ADMIN_ROLES;
+  const other = kind === 'admin' ? roles?.find((role) => !known.includes(role)) : undefined;
   if (other === undefined) return;
-  throw new MillraceError('invalid-body', `'${other}' is not an owner role`, {
+  throw new MillraceError('invalid-body', `'${other}' is not an administrator role`, {
     hint: `Known: ${known.join(', ')}`,
-    faults: [{ pointer: '/roles', code: 'invalid-body', detail: 'Not a role of owners' }],
+    issues: [{ pointer: '/roles', code: 'invalid-body', detail: 'Not a role of administrators' }],
   });
 }

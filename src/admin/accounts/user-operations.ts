@@ -1,117 +1,118 @@
-/** The operations on accounts as the contract describes them. Not here: the routes (user-routes.ts). */
-import { IDENTITY_SHAPE, NAMING_ERRORS, SESSION_SHAPE, USER_SHAPE } from '../../auth/http/account-contract.ts';
-import { PASSKEYS_SHAPE } from '../../auth/http/factors/passkey-operations.ts';
-import { CHANGE_USER, NEW_USER } from '../../auth/http/schema.ts';
-import { ASKED_ERRORS, answer, CHECKED_ERRORS, DONE, jsonBody, operation } from '../../contract/operation.ts';
+/** OpenAPI operations of users. */
+
+import { PASSKEYS_SHAPE } from '../../auth/http/mfa/passkey-openapi.ts';
+import { CHANGE_USER, NEW_USER } from '../../auth/http/request-schemas.ts';
+import { IDENTITY_SHAPE, NAMING_ERRORS, SESSION_SHAPE, USER_SHAPE } from '../../auth/http/response-schemas.ts';
+import { CHECKED_ERRORS, DONE, jsonBody, operation, REQUEST_ERRORS, response } from '../../contract/operation.ts';
 import { idParameter, queryParameter } from '../../contract/parameters.ts';
 import { listOf } from '../../contract/schema.ts';
 import { adminPage, LIST_ERRORS, LIST_PARAMETERS } from '../list-query.ts';
 
-const tag = 'Running it';
-const ONE = [idParameter('id', 'the account')];
+const tag = 'admin';
+const ONE = [idParameter('id', 'the account', 'userId')];
 
 export const USERS = {
   list: operation({
-    id: 'users.list',
+    id: 'listUsers',
     tag,
-    summary: 'List accounts',
+    summary: 'List users',
     parameters: [
       ...LIST_PARAMETERS,
-      queryParameter('kind', 'Only these.', { enum: ['user', 'owner'] }),
-      queryParameter('search', 'How the user name or the e-mail address begins, or the whole id.'),
+      queryParameter('kind', 'Only users of this kind.', { enum: ['user', 'admin'] }),
+      queryParameter('search', 'Prefix of the user name or the e-mail address, or the whole id.'),
     ],
-    answers: adminPage(USER_SHAPE),
+    responses: adminPage(USER_SHAPE),
     errors: LIST_ERRORS,
   }),
   create: operation({
-    id: 'users.create',
+    id: 'createUser',
     tag,
-    summary: 'Make an account',
+    summary: 'Create a user',
     body: jsonBody(NEW_USER),
-    answers: answer('Made.', USER_SHAPE, 201, ['Location']),
-    errors: [...CHECKED_ERRORS, ...NAMING_ERRORS, 'fresh-sign-in-required'],
+    responses: response('Made.', USER_SHAPE, 201, ['Location']),
+    errors: [...CHECKED_ERRORS, ...NAMING_ERRORS, 'reauthentication-required'],
   }),
   get: operation({
-    id: 'users.get',
+    id: 'getUser',
     tag,
-    summary: 'Get an account',
+    summary: 'Get a user',
     parameters: ONE,
-    answers: answer('The account.', USER_SHAPE),
-    errors: [...ASKED_ERRORS, 'document-not-found'],
+    responses: response('The user.', USER_SHAPE),
+    errors: [...REQUEST_ERRORS, 'user-not-found'],
   }),
   change: operation({
-    id: 'users.change',
+    id: 'updateUser',
     tag,
-    summary: 'Change what an account may',
+    summary: 'Change the rights of a user',
     parameters: ONE,
     body: jsonBody(CHANGE_USER),
-    answers: answer('The account as it is now.', USER_SHAPE),
-    errors: [...CHECKED_ERRORS, 'fresh-sign-in-required', 'document-not-found', 'last-owner'],
+    responses: response('The changed user.', USER_SHAPE),
+    errors: [...CHECKED_ERRORS, 'reauthentication-required', 'user-not-found', 'last-owner'],
   }),
   remove: operation({
-    id: 'users.remove',
+    id: 'deleteUser',
     tag,
-    summary: 'Delete an account',
+    summary: 'Delete a user',
     parameters: ONE,
-    answers: DONE,
-    errors: [...ASKED_ERRORS, 'fresh-sign-in-required', 'document-not-found', 'last-owner'],
+    responses: DONE,
+    errors: [...REQUEST_ERRORS, 'reauthentication-required', 'user-not-found', 'last-owner'],
   }),
   identities: operation({
-    id: 'users.identities',
+    id: 'listUserIdentities',
     tag,
-    summary: 'List the identities that sign in to an account',
+    summary: 'List the identities of a user',
     parameters: ONE,
-    answers: answer('The identities, oldest first.', listOf(IDENTITY_SHAPE)),
-    errors: [...ASKED_ERRORS, 'document-not-found'],
+    responses: response('The identities, oldest first.', listOf(IDENTITY_SHAPE)),
+    errors: [...REQUEST_ERRORS, 'user-not-found'],
   }),
   removeFactor: operation({
-    id: 'users.removeFactor',
+    id: 'resetUserMfa',
     tag,
-    summary: 'Remove the second factor of an account',
+    summary: 'Remove the second factor of a user',
     description: 'For a user who has lost the device and the recovery codes.',
     parameters: ONE,
-    answers: DONE,
-    errors: [...ASKED_ERRORS, 'fresh-sign-in-required', 'document-not-found'],
+    responses: DONE,
+    errors: [...REQUEST_ERRORS, 'reauthentication-required', 'user-not-found', 'mfa-not-enrolled'],
   }),
   passkeys: operation({
-    id: 'users.passkeys',
+    id: 'listUserPasskeys',
     tag,
-    summary: 'List the passkeys of an account',
+    summary: 'List the passkeys of a user',
     parameters: ONE,
-    answers: answer('The passkeys, the oldest first.', PASSKEYS_SHAPE),
-    errors: [...ASKED_ERRORS, 'document-not-found'],
+    responses: response('The passkeys, oldest first.', PASSKEYS_SHAPE),
+    errors: [...REQUEST_ERRORS, 'user-not-found'],
   }),
   removePasskeys: operation({
-    id: 'users.removePasskeys',
+    id: 'deleteUserPasskeys',
     tag,
-    summary: 'Remove all passkeys of an account',
+    summary: 'Remove all passkeys of a user',
     description: 'For a user who has lost the devices.',
     parameters: ONE,
-    answers: DONE,
-    errors: [...ASKED_ERRORS, 'fresh-sign-in-required', 'document-not-found'],
+    responses: DONE,
+    errors: [...REQUEST_ERRORS, 'reauthentication-required', 'user-not-found'],
   }),
   sessions: operation({
-    id: 'users.sessions',
+    id: 'listUserSessions',
     tag,
-    summary: 'List the sessions of an account',
+    summary: 'List the sessions of a user',
     parameters: ONE,
-    answers: answer('The sessions, oldest first.', listOf(SESSION_SHAPE)),
-    errors: [...ASKED_ERRORS, 'document-not-found'],
+    responses: response('The sessions, oldest first.', listOf(SESSION_SHAPE)),
+    errors: [...REQUEST_ERRORS, 'user-not-found'],
   }),
   endSessions: operation({
-    id: 'users.endSessions',
+    id: 'endUserSessions',
     tag,
-    summary: 'End all sessions of an account',
+    summary: 'End all sessions of a user',
     parameters: ONE,
-    answers: DONE,
-    errors: [...ASKED_ERRORS, 'document-not-found'],
+    responses: DONE,
+    errors: [...REQUEST_ERRORS, 'user-not-found'],
   }),
   endSession: operation({
-    id: 'users.endSession',
+    id: 'endUserSession',
     tag,
-    summary: 'End one session of an account',
-    parameters: [...ONE, idParameter('session', 'the session')],
-    answers: DONE,
-    errors: [...ASKED_ERRORS, 'document-not-found'],
+    summary: 'End one session of a user',
+    parameters: [...ONE, idParameter('session', 'the session', 'userSessionId')],
+    responses: DONE,
+    errors: [...REQUEST_ERRORS, 'user-not-found', 'session-not-found'],
   }),
 };

@@ -1,29 +1,29 @@
 /**
- * What a draft of a policy would change: for each principal in play, which of the newest events it would see that it does not see
- * now, and the reverse; and which open subscriptions. Two `Policies` decide it, one with the policies as they are and one with the
- * draft, in the same way as for real requests. Not here: whose rights are looked at (principals-in-play.ts).
+ * What a changed policy would affect: for each relevant principal, which of the newest events it would gain or lose,
+ * and which open subscriptions would change. Two `Policies` decide it, one with the current and one with the changed
+ * policies, as for real requests.
  */
 import type { Document } from 'mongodb';
 import type { Principal } from '../../auth/identity/principal.ts';
-import { rawDifference, rawMembers } from '../../database/bson/raw.ts';
+import { rawDifference, rawFields } from '../../database/bson/raw-bson.ts';
 import { readInTurns } from '../../database/bson/stored.ts';
 import { type CollectionName, isCollectionName } from '../../database/names.ts';
 import { type Envelope, toEnvelope } from '../../events/log/event.ts';
+import { resourcesOfRow } from '../../events/log/event-visibility.ts';
 import type { LogRow } from '../../events/log/row.ts';
-import { placesOfRow } from '../../events/log/row-audience.ts';
-import { shownRow } from '../../events/read/visible-row.ts';
-import { mapInTurns } from '../../kernel/concurrency/pauses.ts';
+import { shownRow } from '../../events/read/redact-row.ts';
+import { mapInTurns } from '../../kernel/concurrency/cooperative-yield.ts';
 import { bindingKey } from '../../policies/bindings.ts';
 import type { Policies } from '../../policies/policies.ts';
-import { fieldsInTurns } from '../../policies/reach.ts';
-import type { Place, Scope } from '../../policies/scope.ts';
-import { sameRights } from '../../policies/standing/same-rights.ts';
+import { sameRights } from '../../policies/revalidation/same-rights.ts';
+import type { Resource, Scope } from '../../policies/scope.ts';
+import { fieldsInTurns } from '../../policies/scope-filter.ts';
 import type { FieldTree } from '../../query/evaluate/field-tree.ts';
 import { nameOf } from './principals-in-play.ts';
 
 /** Examples of each kind of change. */
 const MAX_EXAMPLES = 20;
-/** Principals and collections of affected subscriptions that are listed. */
+/** Principals and collections of affected subscriptions in the list. */
 const MAX_LISTED = 50;
 
 /** The policies as they are, and as they would be. */
@@ -36,8 +36,8 @@ export interface Example extends Pick<Envelope, 'type' | 'collection' | 'documen
   /** The id of the event. */
   readonly event: string;
   readonly principal: string;
-  /** The members that are shown differently; absent where the whole event appears or disappears. */
-  readonly members?: readonly string[];
+  /** The fields whose visibility differs; absent where the whole event appears or disappears. */
+  readonly fields?: readonly string[];
 }
 
 /** Changes of one kind: how often an event changes for a principal. */
@@ -47,14 +47,14 @@ export interface Changes {
 }
 
 export interface EventEffect {
-  /** Number of events that were looked at for all principals. */
-  readonly looked: number;
+  /** Number of events that were compared for all principals. */
+  readonly examined: number;
   readonly visible: Changes;
   readonly hidden: Changes;
   readonly changed: Changes;
 }
 
-/** The Scopes of one principal at one place. */
+/** The Scopes of one principal for one resource. */
 interface Pair {
   readonly principal: Principal;
   readonly now: Scope<'read'> | null;
@@ -64,29 +64,33 @@ interface Pair {
 /** Compares the Scopes of principals, each pair once. */
 class Comparison {
   readonly #sides: Sides;
-  readonly #affected = new Map<Place, Map<Principal, Pair | null>>();
+  readonly #affected = new Map<Resource, Map<Principal, Pair | null>>();
 
   constructor(sides: Sides) {
     this.#sides = sides;
   }
 
-  /** The Scopes of a principal at a place; null when they give the same rights. */
-  at(principal: Principal, place: Place): Pair | null {
-    const ofPlace = this.#affected.get(place) ?? new Map<Principal, Pair | null>();
-    this.#affected.set(place, ofPlace);
-    const known = ofPlace.get(principal);
+  /** The Scopes of a principal for a resource; null when they give the same rights. */
+  at(principal: Principal, resource: Resource): Pair | null {
+    const ofResource = this.#affected.get(resource) ?? new Map<Principal, Pair | null>();
+    this.#affected.set(resource, ofResource);
+    const known = ofResource.get(principal);
     if (known !== undefined) return known;
     const { now, next } = this.#sides;
-    const pair = { principal, now: now.find(principal, 'read', place), next: next.find(principal, 'read', place) };
+    const pair = {
+      principal,
+      now: now.find(principal, 'read', resource),
+      next: next.find(principal, 'read', resource),
+    };
     const found = sameRights(pair.now, pair.next) ? null : pair;
-    ofPlace.set(principal, found);
+    ofResource.set(principal, found);
     return found;
   }
 }
 
 /**
  * @param rows the newest first
- * @param until when to stop, as `performance.now` tells the time
+ * @param until when to stop, on the clock of `performance.now`
  */
 export async function effectOnEvents(
   sides: Sides,
@@ -96,48 +100,55 @@ export async function effectOnEvents(
 ): Promise<EventEffect> {
   const comparison = new Comparison(sides);
   const found = { visible: new Tally(), hidden: new Tally(), changed: new Tally() };
-  let looked = 0;
+  let examined = 0;
   await mapInTurns(rows, async (row) => {
     if (performance.now() > until) return;
-    const [place] = placesOfRow(row);
-    if (!isCollectionName(place) && place !== 'files') {
-      looked += 1;
+    const [resource] = resourcesOfRow(row);
+    if (!isCollectionName(resource) && resource !== '_files') {
+      examined += 1;
       return;
     }
     const views = await viewsOf(row);
     await mapInTurns(principals, async (principal) => {
-      const pair = comparison.at(principal, place);
+      const pair = comparison.at(principal, resource);
       if (pair === null) return;
       const [seen, willBeSeen] = [await views.of(pair.now), await views.of(pair.next)];
       if (seen === willBeSeen) return;
       if (seen === null) found.visible.add(row, principal);
       else if (willBeSeen === null) found.hidden.add(row, principal);
       else {
-        const members = views.differing(seen, willBeSeen);
-        if (members.length > 0) found.changed.add(row, principal, members);
+        const fields = views.differing(seen, willBeSeen);
+        if (fields.length > 0) found.changed.add(row, principal, fields);
       }
     });
-    looked += 1;
+    examined += 1;
   });
-  return { looked, ...found };
+  return { examined: examined, ...found };
 }
 
 class Tally implements Changes {
   count = 0;
   readonly examples: Example[] = [];
 
-  add(row: LogRow, principal: Principal, members?: readonly string[]): void {
+  add(row: LogRow, principal: Principal, fields?: readonly string[]): void {
     this.count += 1;
     if (this.examples.length >= MAX_EXAMPLES) return;
     const envelope = toEnvelope(row);
     if (envelope === null) return;
     const { id, type, collection, documentId } = envelope;
     const name = nameOf(principal);
-    this.examples.push({ event: id, type, collection, documentId, principal: name, ...(members && { members }) });
+    this.examples.push({
+      event: id,
+      type,
+      collection,
+      documentId,
+      principal: name,
+      ...(fields && { fields: fields }),
+    });
   }
 }
 
-/** What principals see of one row. Many see the same of it, so each view is made once, and two are compared once. */
+/** What principals see of one row. Many see the same, so each view is computed once, and two are compared once. */
 class Views {
   readonly #row: LogRow;
   readonly #states: ReadonlyMap<Buffer, Document>;
@@ -150,21 +161,21 @@ class Views {
     this.#states = states;
   }
 
-  /** The row as a reader sees it; null when it sees nothing of it. Equal views are mostly the same object. */
+  /** The row as a reader sees it; null when it is invisible. Equal views are mostly the same object. */
   async of(scope: Scope<'read'> | null): Promise<LogRow | null> {
     if (scope === null) return null;
     const known = this.#byGrants.get(scope.grants);
-    const view = known === undefined ? await this.#made(scope) : known;
+    const view = known === undefined ? await this.#created(scope) : known;
     this.#byGrants.set(scope.grants, view);
     return view;
   }
 
-  async #made(scope: Scope<'read'>): Promise<LogRow | null> {
+  async #created(scope: Scope<'read'>): Promise<LogRow | null> {
     const trees = new Map<Buffer, FieldTree | null>();
     for (const [state, document] of this.#states) trees.set(state, await fieldsInTurns(scope, document));
     const { after, before } = this.#row;
     const show = () => shownRow(this.#row, scope, (state) => trees.get(state) ?? null);
-    // Without a state, it depends on the Scope alone.
+    // Without a state, it depends only on the Scope.
     if (trees.size === 0) return show();
     const [ofAfter, ofBefore] = [after && (trees.get(after) ?? null), before && (trees.get(before) ?? null)];
     return remembered(
@@ -174,7 +185,7 @@ class Views {
     );
   }
 
-  /** The members that two views show differently. */
+  /** The fields that two views show differently. */
   differing(one: LogRow, other: LogRow): readonly string[] {
     const ofOne = remembered(this.#compared, one, () => new Map<LogRow, readonly string[]>());
     return remembered(ofOne, other, () => [
@@ -192,23 +203,23 @@ async function viewsOf(row: LogRow): Promise<Views> {
 function remembered<K, V>(known: Map<K, V>, key: K, make: () => V): V {
   const found = known.get(key);
   if (found !== undefined) return found;
-  const made = make();
-  known.set(key, made);
-  return made;
+  const created = make();
+  known.set(key, created);
+  return created;
 }
 
-/** The members that differ between two views of one state. */
+/** The fields that differ between two views of one state. */
 function differing(now: Buffer | null, next: Buffer | null): readonly string[] {
   if (now === null || next === null) {
     const only = now ?? next;
-    return only === null ? [] : [...rawMembers(only)].map(({ name }) => name).filter((name) => !ALWAYS.has(name));
+    return only === null ? [] : [...rawFields(only)].map(({ name }) => name).filter((name) => !ALWAYS.has(name));
   }
   return now.equals(next) ? [] : rawDifference(now, next);
 }
 
 const ALWAYS: ReadonlySet<string> = new Set(['_id', '_meta']);
 
-/** An open subscription: whose rights decide it, and of which collections it is; null for events of any collection. */
+/** An open subscription: its effective principal and its collections; null for events of any collection. */
 export interface OpenSubscription {
   readonly principal: Principal;
   readonly collections: readonly string[] | null;
@@ -220,7 +231,7 @@ export interface SubscriptionEffect {
   readonly by: readonly { readonly principal: string; readonly collection: string | null; readonly count: number }[];
 }
 
-/** @param named collections that policies name, at which events of any collection may differ */
+/** @param named collections that policies name, for which events of any collection may differ */
 export async function effectOnSubscriptions(
   sides: Sides,
   open: Iterable<OpenSubscription>,
@@ -232,14 +243,14 @@ export async function effectOnSubscriptions(
   let [count, affected] = [0, 0];
   await mapInTurns([...open], ({ principal, collections }) => {
     count += 1;
-    if (principal.kind === 'owner') return;
-    // One object for all that no policy can tell apart, so that their Scopes are compared once.
+    if (principal.kind === 'admin') return;
+    // One object for all principals that no policy can tell apart, so that their Scopes are compared once.
     const key = bindingKey(principal);
     const alike = first.get(key) ?? principal;
     first.set(key, alike);
-    const places = (collections ?? named).map((name) => (name === '_files' ? 'files' : name));
-    const differs = places.some(
-      (place) => (isCollectionName(place) || place === 'files') && comparison.at(alike, place),
+    const resources = collections ?? named;
+    const differs = resources.some(
+      (resource) => (isCollectionName(resource) || resource === '_files') && comparison.at(alike, resource),
     );
     if (!differs) return;
     affected += 1;

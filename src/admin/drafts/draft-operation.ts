@@ -1,10 +1,10 @@
-/** The operation of a draft as the contract describes it. Not here: the route (draft-routes.ts). */
+/** The OpenAPI operation of a policy preview. */
 import Type from 'typebox';
-import { answer, CHECKED_ERRORS, jsonBody, operation } from '../../contract/operation.ts';
+import { CHECKED_ERRORS, jsonBody, operation, response } from '../../contract/operation.ts';
 import { listOf, nullable } from '../../contract/schema.ts';
 import { POLICY } from '../../policies/policy-schema.ts';
 
-/** A policy that may be saved, or null for one that may be removed. Its own faults are those of saving it. */
+/** A policy that may be saved, or null for one that may be removed. Its own errors are those of saving it. */
 export const DRAFT = Type.Object(
   {
     id: Type.String({ minLength: 1, maxLength: 64, description: 'The id under which it would be saved.' }),
@@ -15,14 +15,14 @@ export const DRAFT = Type.Object(
 
 const COUNT = { type: 'integer', minimum: 0 };
 const TEXTS = listOf({ type: 'string' });
-const COMPLETE = { type: 'boolean', description: 'False if not all could be looked at in time.' };
+const COMPLETE = { type: 'boolean', description: 'False if the time did not suffice for everything.' };
 const EXAMPLE = Type.Object({
   event: Type.String({ description: 'Id of the event.' }),
   type: Type.String(),
   collection: nullable(Type.String()),
   documentId: nullable(Type.String()),
-  principal: Type.String({ description: 'As `Millrace-As` takes it.' }),
-  members: Type.Optional(Type.Array(Type.String(), { description: 'Members that would be shown or hidden.' })),
+  principal: Type.String({ description: 'In the form of `Millrace-As`.' }),
+  fields: Type.Optional(Type.Array(Type.String(), { description: 'Fields that would be shown or hidden.' })),
 });
 const changes = (description: string) => ({
   type: 'object',
@@ -30,33 +30,33 @@ const changes = (description: string) => ({
   required: ['count', 'examples'],
   properties: { count: COUNT, examples: listOf(EXAMPLE) },
 });
-const looked = (what: object) => ({
+const examined = (what: object) => ({
   type: 'object',
-  required: ['looked', 'complete'],
-  properties: { looked: what, complete: COMPLETE },
+  required: ['examined', 'complete'],
+  properties: { examined: what, complete: COMPLETE },
 });
 
 export const TRY_DRAFT = operation({
-  id: 'policies.draft',
-  tag: 'Running it',
-  summary: 'See what a policy would change before it is saved',
+  id: 'previewPolicies',
+  tag: 'admin',
+  summary: 'Preview the effect of a policy before it is saved',
   description:
-    'For each of up to 50 principals: which of the newest 1,000 events it would see or no longer see, and which open ' +
+    'For each of up to 50 principals: which of the newest 1,000 events it would gain or lose, and which open ' +
     'subscriptions would be affected. Nothing is stored.',
   body: jsonBody({ ...DRAFT, properties: { ...DRAFT.properties, policy: { anyOf: [POLICY, { type: 'null' }] } } }),
-  answers: answer('What would change.', {
+  responses: response('What would change.', {
     type: 'object',
     required: ['events', 'principals', 'visible', 'hidden', 'changed', 'subscriptions'],
     properties: {
       warnings: TEXTS,
-      events: looked(COUNT),
-      principals: looked(TEXTS),
+      events: examined(COUNT),
+      principals: examined(TEXTS),
       visible: changes('Events that a principal would see.'),
       hidden: changes('Events that a principal would no longer see.'),
-      changed: changes('Events that a principal would see with other members.'),
+      changed: changes('Events that a principal would see with other fields.'),
       subscriptions: {
         type: 'object',
-        description: 'Open subscriptions of the process that answers.',
+        description: 'Open subscriptions of the process that responds.',
         required: ['open', 'affected', 'by'],
         properties: {
           open: COUNT,

@@ -1,17 +1,17 @@
 /**
- * `POST /admin/policies/draft`: what a policy would change, before it is saved. For those who may save it: the answer tells about
- * documents and principals of all. Not here: how the changes are found (draft-effect.ts).
+ * `POST /admin/policies/preview`: what a policy would change, before it is saved. It requires the right to save,
+ * because the response describes documents and principals of all.
  */
 import type { FastifyInstance } from 'fastify';
 import type { Authenticator } from '../../auth/authenticator.ts';
 import { isCollectionName } from '../../database/names.ts';
-import type { EventParts } from '../../events/open-events.ts';
+import type { EventServices } from '../../events/open-events.ts';
 import type { Mode } from '../../kernel/config/config.ts';
 import { checked } from '../../kernel/parse-body.ts';
 import { requireMediaType } from '../../kernel/request.ts';
-import { enterAt } from '../../policies/http/enter-at.ts';
+import { enterAt } from '../../policies/http/require-scope.ts';
 import { Policies } from '../../policies/policies.ts';
-import type { PolicyBook } from '../../policies/policy-book.ts';
+import type { PolicyRegistry } from '../../policies/policy-registry.ts';
 import type { PolicySet } from '../../policies/policy-set.ts';
 import { warningsOf } from '../../policies/warnings.ts';
 import { effectOnEvents, effectOnSubscriptions, type OpenSubscription } from './draft-effect.ts';
@@ -19,32 +19,32 @@ import { DRAFT, TRY_DRAFT } from './draft-operation.ts';
 import { newestEvents } from './newest-events.ts';
 import { nameOf, principalsInPlay } from './principals-in-play.ts';
 
-/** How long the events may take, in milliseconds, and of this the reading of accounts. */
+/** Time limit of the events, in milliseconds, and of the reading of users within it. */
 const MAX_MS = 3_000;
 const ACCOUNTS_MS = 1_000;
 
 export interface DraftRoutesOptions {
   readonly policies: Policies;
-  readonly policyBook: PolicyBook;
+  readonly policyRegistry: PolicyRegistry;
   readonly mode: Mode;
-  readonly authenticator: Pick<Authenticator, 'standing'>;
-  readonly events: Pick<EventParts, 'tail'>;
+  readonly authenticator: Pick<Authenticator, 'principalFor'>;
+  readonly events: Pick<EventServices, 'tail'>;
   /** The subscriptions that are open in this process. */
   readonly subscriptions: () => Iterable<OpenSubscription>;
 }
 
 export async function draftRoutes(app: FastifyInstance, options: DraftRoutesOptions): Promise<void> {
-  const { policies, policyBook, mode, authenticator, events, subscriptions } = options;
-  const enter = enterAt(policies, 'admin');
+  const { policies, policyRegistry, mode, authenticator, events, subscriptions } = options;
+  const enter = enterAt(policies, '_admin');
 
-  app.post('/admin/policies/draft', { config: TRY_DRAFT }, async (request) => {
+  app.post('/admin/policies/preview', { config: TRY_DRAFT }, async (request) => {
     const scope = enter(request, 'update');
     requireMediaType(request, ['application/json']);
     const { id, policy } = readDraft(request.body);
-    const { now, next } = await policyBook.draft(scope, id, policy);
+    const { now, next } = await policyRegistry.draft(scope, id, policy);
     const warnings = policy === null ? [] : warningsOf({ id, policy });
     const at = new Date();
-    const sides = { now: inForce(now, mode, at), next: inForce(next, mode, at) };
+    const sides = { now: activeNow(now, mode, at), next: activeNow(next, mode, at) };
     const begun = performance.now();
     const newest = await newestEvents(events.tail, begun + MAX_MS);
     const open = [...subscriptions()];
@@ -56,12 +56,12 @@ export async function draftRoutes(app: FastifyInstance, options: DraftRoutesOpti
     };
     const inPlay = await principalsInPlay(sources, authenticator, begun + ACCOUNTS_MS);
     const effect = await effectOnEvents(sides, newest.rows, inPlay.principals, begun + MAX_MS);
-    const { looked, ...changes } = effect;
+    const { examined, ...changes } = effect;
     const named = [...new Set([...now.named, ...next.named])].filter(isCollectionName);
     return {
       ...(warnings.length === 0 ? {} : { warnings }),
-      events: { looked, complete: newest.complete && looked === newest.rows.length },
-      principals: { looked: inPlay.principals.map(nameOf), complete: inPlay.complete },
+      events: { examined, complete: newest.complete && examined === newest.rows.length },
+      principals: { examined: inPlay.principals.map(nameOf), complete: inPlay.complete },
       ...changes,
       subscriptions: await effectOnSubscriptions(sides, open, named),
     };
@@ -72,14 +72,14 @@ export async function draftRoutes(app: FastifyInstance, options: DraftRoutesOpti
 function readDraft(body: unknown): { readonly id: string; readonly policy: object | null } {
   const { id, policy } = checked(DRAFT, body);
   if (policy === null) return { id, policy };
-  // As in saving: a policy may carry its id.
+  // As in saving: a policy may contain its id.
   const { id: _, ...rest }: Readonly<Record<string, unknown>> = { id, ...policy };
   return { id, policy: rest };
 }
 
-/** The policies of a set as if they were in force, at one moment. */
-function inForce(set: PolicySet, mode: Mode, at: Date): Policies {
-  const made = new Policies(mode, () => at);
-  made.use(set);
-  return made;
+/** The policies of a set as if they were active, at one point in time. */
+function activeNow(set: PolicySet, mode: Mode, at: Date): Policies {
+  const created = new Policies(mode, () => at);
+  created.use(set);
+  return created;
 }

@@ -1,12 +1,12 @@
-/** The newest events of the log that are about documents or files. Not here: reading them in their order (events/read/feed.ts). */
+/** The newest events of documents and files in the log. */
 import { eventType } from '../../events/log/event.ts';
 import { type LogRow, wholeBytes } from '../../events/log/row.ts';
 import type { Tail } from '../../events/log/tail.ts';
 
-/** Rows that are read at one time, and the bytes of them that are read from the database at one time. */
+/** Rows per read, and their bytes. */
 const READ_ROWS = 200;
 const READ_BYTES = 4 * 1024 * 1024;
-/** The most rows that are looked at; most of them may be about the system. */
+/** The maximum of rows that are read; most of them may concern the system. */
 const MAX_ROWS = 10_000;
 const MAX_EVENTS = 1_000;
 const MAX_BYTES = 32 * 1024 * 1024;
@@ -14,13 +14,13 @@ const MAX_BYTES = 32 * 1024 * 1024;
 export interface NewestEvents {
   /** The newest first. */
   readonly rows: readonly LogRow[];
-  /** False if there are not as many as asked for, because of the limits of bytes and time. */
+  /** False if a limit of bytes or time cut the list. */
   readonly complete: boolean;
 }
 
 /**
  * Up to 1,000 of them.
- * @param until when to stop, as `performance.now` tells the time
+ * @param until when to stop, on the clock of `performance.now`
  */
 export async function newestEvents(tail: Pick<Tail, 'position' | 'read'>, until: number): Promise<NewestEvents> {
   const rows: LogRow[] = [];

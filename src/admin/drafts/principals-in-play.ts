@@ -1,19 +1,19 @@
 /**
- * The principals for whom it is worked out what a draft of a policy would change: those that the policies name, those that hold
- * open subscriptions, and those that made the newest events. Owners are none of them, because they need no policies.
+ * The principals for whom a preview computes the effect of a policy: those that the policies name, those with open
+ * subscriptions, and the actors of the newest events. Administrators are excluded, because they need no policies.
  */
 import type { Authenticator } from '../../auth/authenticator.ts';
+import { targetText } from '../../auth/identity/impersonation-target.ts';
 import { ANONYMOUS, actorOf, type Principal } from '../../auth/identity/principal.ts';
-import { whomText } from '../../auth/identity/whom.ts';
-import { mapInTurns } from '../../kernel/concurrency/pauses.ts';
+import { mapInTurns } from '../../kernel/concurrency/cooperative-yield.ts';
 import { bindingKey } from '../../policies/bindings.ts';
 import type { Policy } from '../../policies/policy.ts';
 
-/** Principals that are told apart. */
+/** Maximum distinct principals. */
 const MAX_PRINCIPALS = 50;
 
 export interface PlaySources {
-  /** The drafted policy, as it is and as it would be. */
+  /** The policy in the preview, as it is and as it would be. */
   readonly drafted: readonly Policy[];
   readonly others: readonly Policy[];
   readonly subscribers: Iterable<Principal>;
@@ -27,16 +27,16 @@ export interface InPlay {
   readonly complete: boolean;
 }
 
-/** @param until when to stop reading accounts, as `performance.now` tells the time */
+/** @param until when to stop reading users, on the clock of `performance.now` */
 export async function principalsInPlay(
   { drafted, others, subscribers, actors }: PlaySources,
-  authenticator: Pick<Authenticator, 'standing'>,
+  authenticator: Pick<Authenticator, 'principalFor'>,
   until: number,
 ): Promise<InPlay> {
   const found = new Map<string, Principal>();
   let complete = true;
   const add = (principal: Principal | null): void => {
-    if (principal === null || principal.kind === 'owner') return;
+    if (principal === null || principal.kind === 'admin') return;
     const key = bindingKey(principal);
     if (found.has(key)) return;
     if (found.size < MAX_PRINCIPALS) found.set(key, principal);
@@ -44,7 +44,7 @@ export async function principalsInPlay(
   };
   const read = async (kind: 'user' | 'key', id: string): Promise<void> => {
     if (found.size >= MAX_PRINCIPALS || performance.now() > until) complete = false;
-    else add(await authenticator.standing({ kind, id }));
+    else add(await authenticator.principalFor({ kind, id }));
   };
   add(ANONYMOUS);
   for (const role of rolesOf(drafted)) add(ofRole(role));
@@ -61,7 +61,7 @@ export async function principalsInPlay(
   return { principals: [...found.values()], complete };
 }
 
-/** The name of a principal, as `Millrace-As` takes it. */
+/** The name of a principal, in the form of `Millrace-As`. */
 export function nameOf(principal: Principal): string {
   if (principal.kind === 'user' && principal.id.startsWith('role:')) return principal.id;
   return actorOf(principal) ?? 'anonymous';
@@ -71,8 +71,8 @@ function rolesOf(policies: readonly Policy[]): ReadonlySet<string> {
   return new Set(policies.flatMap(({ principals }) => principals?.roles ?? []));
 }
 
-/** A user with this role alone, as owners look as one. */
+/** A user with this role alone, as in the impersonation of a role. */
 function ofRole(name: string): Principal {
-  const id = whomText({ kind: 'role', id: name });
+  const id = targetText({ kind: 'role', id: name });
   return { kind: 'user', id, roles: [name], claims: {}, session: '', expiresAt: Number.MAX_SAFE_INTEGER };
 }

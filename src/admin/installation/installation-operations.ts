@@ -1,27 +1,27 @@
-/** The operations on the installation as the contract describes them. Not here: the routes (installation-routes.ts). */
-import { ASKED_ERRORS, answer, operation } from '../../contract/operation.ts';
+/** OpenAPI operations of the instance. */
+import { operation, REQUEST_ERRORS, response } from '../../contract/operation.ts';
 import { shape } from '../../contract/schema.ts';
 import { EFFECTIVE_SETTINGS, MAIL_VERDICT } from './installation-shapes.ts';
 
-const tag = 'Running it';
+const tag = 'admin';
 
-export const MAIL_VERDICT_SHAPE = shape('MailVerdict', MAIL_VERDICT);
+export const MAIL_VERDICT_SHAPE = shape('EmailTestResult', MAIL_VERDICT);
 
 export const INSTALLATION = {
   effectiveSettings: operation({
-    id: 'settings.effective',
+    id: 'getEffectiveSettings',
     tag,
-    summary: 'The settings that are in force, without secrets',
+    summary: 'Get the effective settings, without secrets',
     description: 'They are environment variables, so a change needs a restart.',
-    answers: answer('The settings of the process that answers.', shape('EffectiveSettings', EFFECTIVE_SETTINGS)),
-    errors: ASKED_ERRORS,
+    responses: response('The settings of the process that responds.', shape('EffectiveSettings', EFFECTIVE_SETTINGS)),
+    errors: REQUEST_ERRORS,
   }),
   testMail: operation({
-    id: 'mail.test',
+    id: 'sendTestEmail',
     tag,
-    summary: 'Send a test letter to the own address',
+    summary: 'Send a test e-mail to yourself',
     description: 'At most one every ten seconds.',
-    answers: answer('Whether the letter was taken, and why not.', MAIL_VERDICT_SHAPE),
-    errors: [...ASKED_ERRORS, 'document-not-found'],
+    responses: response('Whether the mail server accepted the e-mail, and the error.', MAIL_VERDICT_SHAPE),
+    errors: [...REQUEST_ERRORS, 'user-not-found'],
   }),
 };

@@ -1,32 +1,37 @@
-/** The operations on identity providers and sign-in settings as the contract describes them. Not here: the routes. */
+/** OpenAPI operations of identity providers and sign-in settings. */
 import Type from 'typebox';
-import { CHECKS } from '../../auth/providers/provider-check.ts';
+import { CHECKS } from '../../auth/providers/provider-diagnostics.ts';
 import { PROVIDER } from '../../auth/providers/provider-schema.ts';
 import {
-  ASKED_ERRORS,
-  answer,
   CHECKED_ERRORS,
   CONDITIONAL_ERRORS,
   jsonBody,
   operation,
+  REQUEST_ERRORS,
+  response,
 } from '../../contract/operation.ts';
 import { IF_MATCH, pathParameter } from '../../contract/parameters.ts';
 import { listOf, shape } from '../../contract/schema.ts';
 
-const tag = 'Running it';
+const tag = 'admin';
 
-const NAME = pathParameter('name', 'Name of the provider.', { type: 'string', minLength: 1, maxLength: 32 });
-const SHOWN = shape('Provider', PROVIDER);
+const NAME = pathParameter(
+  'name',
+  'Name of the provider.',
+  { type: 'string', minLength: 1, maxLength: 32 },
+  'providerName',
+);
+const SHOWN = shape('IdentityProvider', PROVIDER);
 const CHECKED_SHAPE = shape(
   'ProviderCheck',
   Type.Object({
     passed: Type.Boolean({ description: 'Whether all checks passed.' }),
-    redirect: Type.String({ description: 'The redirect address to register at the provider.' }),
+    redirectUrl: Type.String({ description: 'The redirect URL to register at the provider.' }),
     checks: Type.Array(
       Type.Object({
-        check: Type.Unsafe<string>({ type: 'string', enum: [...CHECKS] }),
+        name: Type.Unsafe<string>({ type: 'string', enum: [...CHECKS] }),
         passed: Type.Boolean(),
-        verdict: Type.String({ description: 'What was found, in words.' }),
+        message: Type.String({ description: 'The result, in words.' }),
       }),
     ),
   }),
@@ -36,86 +41,91 @@ const REDIRECTS = Type.Array(Type.String({ minLength: 1, maxLength: 2_048 }), {
   maxItems: 200,
   uniqueItems: true,
   description:
-    'Addresses that a sign-in by a provider may end at, those of native apps too. A redirect must be equal to one of them; the ' +
+    'URLs that a sign-in by a provider may end at, those of native apps too. A redirect must be equal to one of them; the ' +
     'port of http://127.0.0.1 and http://[::1] is free.',
 });
-/** The body of `PUT /admin/settings`. */
-export const SETTINGS_BODY = Type.Object({ redirects: REDIRECTS }, { additionalProperties: false });
+/** The body of `PATCH /admin/settings`. */
+export const SETTINGS_BODY = Type.Object(
+  { redirectUrls: Type.Optional(REDIRECTS) },
+  { additionalProperties: false, description: 'A merge patch: a setting that is absent stays as it is.' },
+);
 const SETTINGS_SHAPE = shape(
-  'Settings',
+  'SignInSettings',
   Type.Object({
-    redirects: REDIRECTS,
-    always: Type.Array(Type.String(), { description: 'Those that MILLRACE_REDIRECTS allows besides.' }),
+    redirectUrls: REDIRECTS,
+    configuredRedirectUrls: Type.Array(Type.String(), {
+      description: 'Those that MILLRACE_REDIRECT_URLS allows besides.',
+    }),
   }),
 );
 
 export const PROVIDER_OPERATIONS = {
   list: operation({
-    id: 'providers.list',
+    id: 'listIdentityProviders',
     tag,
     summary: 'List the identity providers',
-    answers: answer('All of them, by name.', listOf(SHOWN)),
-    errors: ASKED_ERRORS,
+    responses: response('All of them, by name.', listOf(SHOWN)),
+    errors: REQUEST_ERRORS,
   }),
   create: operation({
-    id: 'providers.create',
+    id: 'createIdentityProvider',
     tag,
     summary: 'Add an identity provider',
     body: jsonBody(PROVIDER),
-    answers: answer('The provider.', SHOWN, 201, ['Location', 'ETag']),
-    errors: [...CHECKED_ERRORS, 'provider-exists', 'contention'],
+    responses: response('The provider.', SHOWN, 201, ['Location', 'ETag']),
+    errors: [...CHECKED_ERRORS, 'provider-exists', 'write-conflict'],
   }),
   get: operation({
-    id: 'providers.get',
+    id: 'getIdentityProvider',
     tag,
     summary: 'Get an identity provider',
     parameters: [NAME],
-    answers: answer('The provider, without its secrets.', SHOWN, 200, ['ETag']),
-    errors: [...ASKED_ERRORS, 'provider-not-found'],
+    responses: response('The provider, without its secrets.', SHOWN, 200, ['ETag']),
+    errors: [...REQUEST_ERRORS, 'provider-not-found'],
   }),
   replace: operation({
-    id: 'providers.replace',
+    id: 'replaceIdentityProvider',
     tag,
     summary: 'Change an identity provider',
     parameters: [NAME, IF_MATCH],
     body: jsonBody(PROVIDER),
-    answers: answer('The provider.', SHOWN, 200, ['ETag']),
+    responses: response('The provider.', SHOWN, 200, ['ETag']),
     errors: [...CHECKED_ERRORS, ...CONDITIONAL_ERRORS, 'provider-not-found'],
   }),
   remove: operation({
-    id: 'providers.remove',
+    id: 'deleteIdentityProvider',
     tag,
     summary: 'Remove an identity provider',
     parameters: [NAME, IF_MATCH],
-    answers: { 204: { description: 'Removed.' } },
-    errors: [...ASKED_ERRORS, ...CONDITIONAL_ERRORS, 'provider-not-found'],
+    responses: { 204: { description: 'Removed.' } },
+    errors: [...REQUEST_ERRORS, ...CONDITIONAL_ERRORS, 'provider-not-found'],
   }),
   check: operation({
-    id: 'providers.check',
+    id: 'checkIdentityProvider',
     tag,
     summary: 'Check the settings of an identity provider',
-    description: 'Calls the provider, but signs nobody in.',
+    description: 'Calls the provider, but signs no one in.',
     parameters: [NAME],
-    answers: answer('The result of each check.', CHECKED_SHAPE),
-    errors: [...ASKED_ERRORS, 'provider-not-found'],
+    responses: response('The result of each check.', CHECKED_SHAPE),
+    errors: [...REQUEST_ERRORS, 'provider-not-found'],
   }),
 };
 
 export const SETTINGS_OPERATIONS = {
   get: operation({
-    id: 'settings.get',
+    id: 'getSettings',
     tag,
-    summary: 'Get what owners set while the program runs',
-    answers: answer('The settings.', SETTINGS_SHAPE, 200, ['ETag']),
-    errors: ASKED_ERRORS,
+    summary: 'Get the settings that administrators change at run time',
+    responses: response('The settings.', SETTINGS_SHAPE, 200, ['ETag']),
+    errors: REQUEST_ERRORS,
   }),
-  replace: operation({
-    id: 'settings.replace',
+  update: operation({
+    id: 'updateSettings',
     tag,
-    summary: 'Change what owners set while the program runs',
+    summary: 'Change the settings that administrators change at run time',
     parameters: [IF_MATCH],
     body: jsonBody(SETTINGS_BODY),
-    answers: answer('The settings.', SETTINGS_SHAPE, 200, ['ETag']),
+    responses: response('The settings.', SETTINGS_SHAPE, 200, ['ETag']),
     errors: [...CHECKED_ERRORS, ...CONDITIONAL_ERRORS],
   }),
 };

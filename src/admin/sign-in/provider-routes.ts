@@ -1,16 +1,13 @@
-/**
- * Identity providers over HTTP for those who run the installation. Not here: what a provider is (auth/providers/), and
- * signing in by one.
- */
+/** Identity providers over HTTP, for administrators. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { stampBy } from '../../auth/identity/principal.ts';
-import { checkProvider } from '../../auth/providers/provider-check.ts';
+import { checkProvider } from '../../auth/providers/provider-diagnostics.ts';
 import type { Providers, Shown } from '../../auth/providers/providers.ts';
 import { versionCondition, versionTag } from '../../collections/store/preconditions.ts';
 import type { Egress } from '../../egress/egress.ts';
 import { MillraceError } from '../../kernel/errors.ts';
-import { isPlain } from '../../kernel/objects.ts';
-import { enterAt } from '../../policies/http/enter-at.ts';
+import { isPlain } from '../../kernel/plain-object.ts';
+import { enterAt } from '../../policies/http/require-scope.ts';
 import type { Policies } from '../../policies/policies.ts';
 import { PROVIDER_OPERATIONS } from './provider-operations.ts';
 
@@ -18,7 +15,7 @@ export interface ProviderRoutesOptions {
   readonly policies: Policies;
   readonly providers: Providers;
   readonly egress: Egress;
-  /** Where people reach this server, without a slash at its end. */
+  /** The public URL of this server, without a slash at its end. */
   readonly base: string;
 }
 
@@ -30,7 +27,7 @@ const URL = '/admin/providers';
 
 export async function providerRoutes(app: FastifyInstance, options: ProviderRoutesOptions): Promise<void> {
   const { policies, providers, egress, base } = options;
-  const enter = enterAt(policies, 'admin:accounts');
+  const enter = enterAt(policies, '_admin:accounts');
   const send = (reply: FastifyReply, { provider, version }: Shown) =>
     reply.header('etag', versionTag(version)).send(provider);
 
@@ -40,8 +37,8 @@ export async function providerRoutes(app: FastifyInstance, options: ProviderRout
   });
 
   app.post(URL, { config: PROVIDER_OPERATIONS.create }, async (request, reply) => {
-    const made = await providers.create(request.body, stampBy(enter(request, 'create'), request.id));
-    return send(reply.code(201).header('location', `${URL}/${made.provider.name}`), made);
+    const created = await providers.create(request.body, stampBy(enter(request, 'create'), request.id));
+    return send(reply.code(201).header('location', `${URL}/${created.provider.name}`), created);
   });
 
   app.get<OnProvider>(`${URL}/:name`, { config: PROVIDER_OPERATIONS.get }, async (request, reply) => {
@@ -68,16 +65,16 @@ export async function providerRoutes(app: FastifyInstance, options: ProviderRout
     enter(request, 'update');
     const provider = await providers.latest(request.params.name);
     if (provider.saml === null) return checkProvider(provider, { egress, base });
-    const { checkSamlProvider } = await import('../../auth/saml-sign-in/saml-check.ts');
+    const { checkSamlProvider } = await import('../../auth/saml-sign-in/saml-diagnostics.ts');
     return checkSamlProvider(provider, { egress, base });
   });
 }
 
-/** The body with the name of the address, which it may leave out and cannot change. */
+/** The body with the name from the path, which the body may omit and cannot change. */
 function named(body: unknown, name: string): unknown {
   if (!isPlain(body)) return body;
   const { name: sent = name } = body;
   if (sent === name) return { ...body, name };
-  const detail = 'A provider keeps its name: accounts and redirect addresses have it';
-  throw new MillraceError('invalid-body', detail, { faults: [{ pointer: '/name', code: 'invalid-body', detail }] });
+  const detail = 'The name of a provider cannot be changed: linked identities and redirect URLs contain it';
+  throw new MillraceError('invalid-body', detail, { issues: [{ pointer: '/name', code: 'invalid-body', detail }] });
 }

@@ -1,10 +1,10 @@
-/** What owners set for the whole installation while it runs: redirects. Not here: settings of a process (kernel/config). */
+/** Settings that administrators change at run time: redirect URLs. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { stampBy } from '../../auth/identity/principal.ts';
-import type { Redirects } from '../../auth/providers/redirects.ts';
+import type { Redirects } from '../../auth/providers/redirect-allowlist.ts';
 import { versionCondition, versionTag } from '../../collections/store/preconditions.ts';
 import { checked } from '../../kernel/parse-body.ts';
-import { enterAt } from '../../policies/http/enter-at.ts';
+import { enterAt } from '../../policies/http/require-scope.ts';
 import type { Policies } from '../../policies/policies.ts';
 import { SETTINGS_BODY, SETTINGS_OPERATIONS } from './provider-operations.ts';
 
@@ -17,18 +17,20 @@ const URL = '/admin/settings';
 
 export async function settingsRoutes(app: FastifyInstance, options: SettingsRoutesOptions): Promise<void> {
   const { policies, redirects } = options;
-  const enter = enterAt(policies, 'admin:accounts');
+  const enter = enterAt(policies, '_admin:accounts');
   const send = (reply: FastifyReply, kept: Awaited<ReturnType<Redirects['list']>>) =>
-    reply.header('etag', versionTag(kept.revision)).send({ redirects: kept.redirects, always: redirects.fixed });
+    reply
+      .header('etag', versionTag(kept.revision))
+      .send({ redirectUrls: kept.redirectUrls, configuredRedirectUrls: redirects.fixed });
 
   app.get(URL, { config: SETTINGS_OPERATIONS.get }, async (request, reply) => {
     enter(request, 'read');
     return send(reply, await redirects.list());
   });
 
-  app.put(URL, { config: SETTINGS_OPERATIONS.replace }, async (request, reply) => {
+  app.patch(URL, { config: SETTINGS_OPERATIONS.update }, async (request, reply) => {
     const stamp = stampBy(enter(request, 'update'), request.id);
-    const wanted = checked(SETTINGS_BODY, request.body).redirects;
-    return send(reply, await redirects.replace(wanted, versionCondition(request.headers), stamp));
+    const requested = checked(SETTINGS_BODY, request.body).redirectUrls ?? (await redirects.list()).redirectUrls;
+    return send(reply, await redirects.replace(requested, versionCondition(request.headers), stamp));
   });
 }

@@ -1,6 +1,6 @@
 /**
  * Passwords that an attacker tries first: those of eight characters and more at the top of every published count of
- * leaked passwords. Shorter ones are refused by their length already.
+ * leaked passwords. Shorter ones are rejected by their length already.
  */
 const WORDS = `
 password password1 password12 password123 password1234 passw0rd passw0rd1 p@ssw0rd p@ssword p@ssword1 pa$$word

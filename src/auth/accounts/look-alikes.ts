@@ -1,13 +1,12 @@
 /**
- * Which user names could be mistaken for one another (UTS 39): names that mix scripts, and names with the same
- * skeleton, such as `ada` with a Cyrillic or a Latin `a`, or `paypal` and `paypa1`. Pure. Not here: which names are
- * taken (user-store.ts).
+ * Detects user names that could be mistaken for one another (UTS 39): names that mix scripts, and names with the same
+ * skeleton, such as `ada` with a Cyrillic or a Latin `a`, or `paypal` and `paypa1`. Pure.
  */
 import { MillraceError } from '../../kernel/errors.ts';
 import { CONFUSABLES } from './confusables.ts';
 
 /**
- * Scripts in everyday use (UAX 31, tables 5 and 7), frequent ones first; names in historic scripts do not occur today.
+ * Scripts in everyday use (UAX 31, tables 5 and 7), frequent ones first; historic scripts do not occur in names today.
  */
 const SCRIPTS = `Latin Cyrillic Greek Arabic Devanagari Hebrew Thai Adlam Armenian Balinese Bamum Batak Bengali Bopomofo
   Canadian_Aboriginal Chakma Cham Cherokee Ethiopic Georgian Gujarati Gurmukhi Han Hangul Hanifi_Rohingya Hiragana Javanese
@@ -21,23 +20,23 @@ const TOGETHER = ['Latin Han Hiragana Katakana', 'Latin Han Bopomofo', 'Latin Ha
 const patterns = new Map<string, RegExp>();
 
 /**
- * Matches names in these scripts, with digits and signs that all scripts share. Made only when needed: it takes a
+ * Matches names in these scripts, with digits and signs that all scripts share. Created on first use: it takes a
  * moment.
  */
 function patternOf(scripts: string): RegExp {
   const known = patterns.get(scripts);
   if (known !== undefined) return known;
   const classes = ['Common', 'Inherited', ...scripts.split(' ')].map((script) => `\\p{Script_Extensions=${script}}`);
-  const made = new RegExp(`^[${classes.join('')}]*$`, 'u');
-  patterns.set(scripts, made);
-  return made;
+  const created = new RegExp(`^[${classes.join('')}]*$`, 'u');
+  patterns.set(scripts, created);
+  return created;
 }
 
-/** Characters that are not visible, some of which count as letters: U+3164 is one. */
+/** Invisible characters, some of which count as letters: U+3164 is one. */
 const INVISIBLE = /\p{Default_Ignorable_Code_Point}/u;
 
 /**
- * Refuses a user name that could mislead.
+ * Rejects a misleading user name.
  * @throws MillraceError `invalid-body` for one that mixes scripts or has invisible characters
  */
 export function requireOneScript(username: string): void {
@@ -49,18 +48,18 @@ export function requireOneScript(username: string): void {
 
 /**
  * The skeleton of a user name: two names that could be mistaken for one another have the same one (UTS 39 section 4),
- * whatever their letter case. It serves comparison only, and is not a name.
- * @param username as it is shown
+ * regardless of case. It serves only comparison, and is not a name.
+ * @param username as displayed
  */
 export function skeletonOf(username: string): string {
-  const letters = [...username.normalize('NFKC').normalize('NFD')];
-  const forms = letters.map((letter) => CONFUSABLES.get(letter) ?? letter);
+  const emails = [...username.normalize('NFKC').normalize('NFD')];
+  const forms = emails.map((email) => CONFUSABLES.get(email) ?? email);
   return forms.join('').normalize('NFD').toLowerCase();
 }
 
-function refused(fault: string): MillraceError {
-  return new MillraceError('invalid-body', `The user name ${fault}`, {
-    hint: 'Use letters of one script: otherwise the name could be mistaken for another one',
-    faults: [{ pointer: '/username', code: 'invalid-body', detail: `It ${fault}` }],
+function refused(issue: string): MillraceError {
+  return new MillraceError('invalid-body', `The user name ${issue}`, {
+    hint: 'Use letters of one script: otherwise the name could be confused with another one',
+    issues: [{ pointer: '/username', code: 'invalid-body', detail: `It ${issue}` }],
   });
 }

@@ -1,10 +1,10 @@
-/** Where password hashes are kept: `<db>_log`, whose changes are no events. Only this folder calls this file. */
+/** Password hashes in `<db>_log`, whose changes are not events. Only this folder calls this file. */
 import type { Collection } from 'mongodb';
 import { duplicateKey, translated } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
 
 interface PasswordRow {
-  /** Id of the account. */
+  /** Id of the user. */
   _id: string;
   /** PHC string. */
   hash: string;
@@ -27,9 +27,9 @@ export class PasswordStore {
   }
 
   /**
-   * Replaces a hash by another one.
-   * @param before null for an account without a password
-   * @returns false when the present hash is not the one before
+   * Replaces a hash.
+   * @param before null for a user without a password
+   * @returns false when the current hash is another one
    */
   async replace(user: string, before: string | null, hash: string, changedAt: Date): Promise<boolean> {
     return translated(async () => {

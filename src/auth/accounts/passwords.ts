@@ -1,7 +1,6 @@
 /**
- * Passwords: which are accepted, how they are hashed (argon2id), and whether one is right. Verifying takes the same
- * time whether the account exists or not. Only a few are hashed at once, because each takes memory and a core. Not
- * here: the delays after wrong ones (sign-in-delays.ts).
+ * Passwords: the rules, hashing (argon2id) and verification, which takes the same time whether the user exists or not.
+ * Only a few are hashed at once, because each takes memory and a core.
  */
 import { hash, verify } from '@node-rs/argon2';
 import { Semaphore } from '../../kernel/concurrency/semaphore.ts';
@@ -12,10 +11,12 @@ import type { PasswordStore } from './password-store.ts';
 
 const PASSWORD_LENGTH = { min: 8, max: 256 } as const;
 
-/** OWASP's second choice of parameters for argon2id (the library's kind by default): 19 MiB, two passes, one lane. */
+/**
+ * OWASP's second choice of parameters for argon2id (the default variant of the library): 19 MiB, two passes, one lane.
+ */
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
 
-/** Hashes under way, and waiting; more are refused. */
+/** Hashes in progress, and waiting; more are rejected. */
 const AT_ONCE = 4;
 const WAITING = 256;
 
@@ -30,9 +31,9 @@ export class Passwords {
     this.#now = now;
   }
 
-  /** Makes the hash that is used for the passwords of unknown accounts; nothing waits for it. */
+  /** Creates the hash that is used for the passwords of unknown users, in the background. */
   start(): void {
-    this.#nobody = hash('no account has this hash', COST);
+    this.#nobody = hash('no user has this hash', COST);
   }
 
   /** @throws MillraceError `overloaded` */
@@ -42,8 +43,8 @@ export class Passwords {
   }
 
   /**
-   * Replaces the password that an account had when its mark was read.
-   * @returns false when the password was set meanwhile
+   * Replaces the password that a user had when its mark was read.
+   * @returns false when the password was set in the meantime
    * @throws MillraceError `overloaded`
    */
   async replace(user: string, mark: string | null, password: string): Promise<boolean> {
@@ -52,7 +53,7 @@ export class Passwords {
   }
 
   /**
-   * Runs a task that hashes in one of the few slots there are for that; when all are taken it waits for one.
+   * Runs a hashing task in one of a few slots, or waits for a free one.
    * @throws MillraceError `overloaded` when too many wait already, and what the task throws
    */
   inTurn<T>(task: () => Promise<T>): Promise<T> {
@@ -60,8 +61,8 @@ export class Passwords {
   }
 
   /**
-   * Whether a password is the one of an account. Call it inside {@link inTurn}.
-   * @param user null when there is no account: then the answer is no, after the same time
+   * Verifies the password of a user. Call it inside {@link inTurn}.
+   * @param user null when the user does not exist: the result is then false, after the same time
    */
   async verify(user: string | null, password: string): Promise<boolean> {
     const known = await this.#store.find(user ?? '');
@@ -69,7 +70,7 @@ export class Passwords {
     return same && known !== null;
   }
 
-  /** A text that changes whenever the password is set; null for an account without a password. */
+  /** A string that changes whenever the password is set; null for a user without a password. */
   mark(user: string | null): Promise<string | null> {
     return this.#store.find(user ?? '');
   }
@@ -81,8 +82,8 @@ export class Passwords {
 
 /**
  * Checks a new password against the rules: its length, and that it is not one of the most common ones.
- * @param names of the account
- * @throws MillraceError `password-refused`
+ * @param names of the user
+ * @throws MillraceError `weak-password`
  */
 export function checkPassword(password: string, names: readonly string[]): void {
   const { length } = [...password];
@@ -90,9 +91,9 @@ export function checkPassword(password: string, names: readonly string[]): void 
   if (length < min || length > max) throw refused(`The password must have ${min} to ${max} characters`);
   const folded = foldName(password);
   const own = names.flatMap((name) => [name, name.split('@', 1)[0] ?? name]);
-  if (own.includes(folded)) throw refused('The password is the name of the account');
+  if (own.includes(folded)) throw refused('The password is the user name or e-mail address');
   if (COMMON_PASSWORDS.has(folded) || new Set(folded).size < 3) {
-    throw refused('The password is one that attackers try first');
+    throw refused('The password is one of the most common ones');
   }
 }
 
@@ -102,8 +103,8 @@ function prepared(password: string): string {
 }
 
 function refused(message: string): MillraceError {
-  return new MillraceError('password-refused', message, {
+  return new MillraceError('weak-password', message, {
     hint: 'Three or four unrelated words are long and easy to remember',
-    faults: [{ pointer: '/password', code: 'password-refused', detail: message }],
+    issues: [{ pointer: '/password', code: 'weak-password', detail: message }],
   });
 }

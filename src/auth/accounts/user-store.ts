@@ -1,6 +1,6 @@
-/** Where accounts are kept: `_users` in `<db>`, whose every change is an event. Only this folder calls this file. */
+/** Users in `_users` of `<db>`; each change is an event. Only this folder calls this file. */
 import type { AnyBulkWriteOperation, Collection, Filter, IndexDescription } from 'mongodb';
-import { readPromoted } from '../../database/bson/promoted.ts';
+import { readPromoted } from '../../database/bson/decode-own.ts';
 import { CODE, duplicateKey, failuresOf, translated } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
 import {
@@ -16,15 +16,15 @@ import { foldName, type User } from '../identity/user.ts';
 import { skeletonOf } from './look-alikes.ts';
 
 const USERS = '_users';
-/** Accounts of earlier versions that get their skeletons in one step. */
+/** Users of earlier versions that get their skeletons in one step. */
 const BATCH = 500;
 
 export type UserChange = Partial<Omit<User, '_id' | '_meta' | 'kind'>>;
 
-/** Which accounts a list shows. */
+/** The filter of a list of users. */
 export interface UserSearch {
   readonly kind: User['kind'] | null;
-  /** How one of the sign-in names begins, or the whole id; null for all. */
+  /** Prefix of a sign-in name, or the whole id; null for all. */
   readonly search: string | null;
 }
 
@@ -48,8 +48,8 @@ export class UserStore {
   }
 
   /**
-   * Gives accounts of earlier versions their skeletons. If two look alike, only the older one gets it, and both stay
-   * usable.
+   * Gives users of earlier versions their skeletons. If two names look alike, only the older user gets it, and both
+   * stay usable.
    */
   async #addSkeletons(): Promise<void> {
     await translated(async () => {
@@ -71,7 +71,7 @@ export class UserStore {
     });
   }
 
-  /** @throws MillraceError `unique-violation` when another account has one of its names */
+  /** @throws MillraceError `unique-violation` when another user has one of its names */
   async insert(user: User): Promise<void> {
     await uniquely(() => this.#users.insertOne({ ...user }));
   }
@@ -98,9 +98,9 @@ export class UserStore {
   }
 
   /**
-   * Adds an identity to an account.
-   * @param provider which it is of; an account has one of each
-   * @returns false when there is no such account, or it has an identity of this provider
+   * Adds an identity to a user.
+   * @param provider of the identity; a user has one of each
+   * @returns false when there is no such user, or it has an identity of this provider
    * @throws MillraceError `identity-taken`
    */
   addIdentity(id: string, provider: string, identity: ProviderIdentity, stamp: Stamp, now: Date): Promise<boolean> {
@@ -114,9 +114,9 @@ export class UserStore {
   }
 
   /**
-   * Removes the identity of a provider from an account, in one step with the look at what remains.
-   * @param others providers of which the account must keep an identity; null when it may lose all
-   * @returns false when the account has no such identity, or would keep none
+   * Removes the identity of a provider from a user, atomically with the check of what remains.
+   * @param others providers of which the user must keep an identity; null when it may lose all
+   * @returns false when the user has no such identity, or would keep none
    */
   async removeIdentity(
     id: string,
@@ -140,7 +140,7 @@ export class UserStore {
     return modifiedCount === 1;
   }
 
-  /** Accounts in the order of their ids, after one of them. */
+  /** Users in the order of their ids, after one of them. */
   list({ kind, search }: UserSearch, after: string | null, limit: number): Promise<User[]> {
     const filter: Filter<User> = {
       ...(kind && { kind }),
@@ -151,26 +151,26 @@ export class UserStore {
     return translated(async () => (await this.#users.find(filter, options).toArray()).map(readUser));
   }
 
-  /** Accounts that can sign in. */
+  /** Users that can sign in. */
   count(): Promise<number> {
     return translated(() => this.#users.countDocuments({ disabled: false }));
   }
 
-  /** Owners with full rights who can sign in. */
+  /** Administrators with full rights who can sign in. */
   countOwners(): Promise<number> {
-    return translated(() => this.#users.countDocuments({ kind: 'owner', roles: 'owner', disabled: false }));
+    return translated(() => this.#users.countDocuments({ kind: 'admin', roles: 'owner', disabled: false }));
   }
 
-  /** True if this installation has an owner. */
-  async hasOwner(): Promise<boolean> {
-    return (await translated(() => this.#users.findOne({ kind: 'owner' }, { projection: { _id: 1 } }))) !== null;
+  /** True if this instance has an administrator. */
+  async hasAdmin(): Promise<boolean> {
+    return (await translated(() => this.#users.findOne({ kind: 'admin' }, { projection: { _id: 1 } }))) !== null;
   }
 
   /**
-   * Changes an account.
-   * @param only conditions that the account must still meet
-   * @returns the account after the change, and after later ones that came before it was read again; null when there is
-   *   none, or it does not meet the conditions any more
+   * Changes a user.
+   * @param only conditions that the user must still meet
+   * @returns the user after the change, and after later ones that came before it was read again; null when there is
+   * none, or it no longer meets the conditions
    * @throws MillraceError `unique-violation`
    */
   change(
@@ -198,20 +198,20 @@ export class UserStore {
   }
 }
 
-/** Claims and profiles have members of any name. */
+/** Claims and profiles have fields of any name. */
 function readUser(raw: unknown): User {
   const { _id, kind, username, email, emailVerified, names, skeleton, ...rest } = readPromoted(raw);
-  const { roles, claims, profile, disabled, secondFactor, identities, _meta } = rest;
+  const { roles, claims, profile, disabled, secondFactor: mfa, identities, _meta } = rest;
   const known = { _id, kind, username, email, emailVerified, names, roles, claims, profile, disabled, _meta };
   return {
     ...known,
     ...(skeleton === undefined ? {} : { skeleton }),
-    ...(secondFactor === undefined ? {} : { secondFactor }),
+    ...(mfa === undefined ? {} : { secondFactor: mfa }),
     ...(identities === undefined ? {} : { identities }),
   };
 }
 
-/** A range that the index of the names serves. */
+/** A range that the index of the names supports. */
 function beginningWith(text: string): Filter<string> {
   return { $elemMatch: { $gte: text, $lt: `${text}\u{10ffff}` } };
 }
@@ -223,20 +223,20 @@ const SKELETONS: IndexDescription = {
   partialFilterExpression: { skeleton: { $type: 'string' } },
 };
 
-/** @throws the error when a write failed for another reason than an account that has the skeleton already */
+/** @throws the error when a write failed for another reason than a user with the same skeleton */
 function requireDuplicates(error: unknown): void {
   if (!failuresOf(error).every(({ code }) => code === CODE.duplicateKey)) throw error;
 }
 
-/** Two accounts cannot have one identity. */
+/** Two users cannot have the same identity. */
 const IDENTITIES: IndexDescription = {
   key: { 'identities.id': 1 },
   unique: true,
-  // Accounts without identities are not in it, else only one could be without.
+  // Excludes users without identities, otherwise only one could be without.
   partialFilterExpression: { 'identities.id': { $gt: '' } },
 };
 
-/** Matches the ids of identities of these providers, whose names are small letters, digits and `-`. */
+/** Matches the ids of identities of these providers, whose names are lowercase letters, digits and `-`. */
 function identitiesOf(providers: readonly string[]): RegExp {
   return new RegExp(`^(?:${providers.join('|')}):`);
 }
@@ -249,18 +249,22 @@ async function uniquely<T>(write: () => Promise<T>): Promise<T> {
       const taken = duplicateKey(error);
       if (taken === undefined) throw error;
       if (taken.fields.includes('identities.id')) {
-        throw new MillraceError('identity-taken', 'The identity belongs to another account', {
-          hint: 'Sign in by it, and remove it from that account first',
+        throw new MillraceError('identity-taken', 'The identity is linked to another user', {
+          hint: 'Sign in with it, and unlink it from that user first',
           cause: error,
         });
       }
       if (taken.fields.includes('skeleton')) {
-        throw new MillraceError('unique-violation', 'The user name looks like that of another account', {
-          hint: 'Choose one that differs in more than look-alike letters, such as l and 1',
+        throw new MillraceError('username-taken', 'The user name looks like that of another user', {
+          hint: 'Choose one that differs in more than look-alike characters, such as l and 1',
           cause: error,
         });
       }
-      throw new MillraceError('unique-violation', 'The user name or the e-mail address is taken', { cause: error });
+      // No user name contains an @.
+      const isEmail = String(taken.values[0]).includes('@');
+      throw isEmail
+        ? new MillraceError('email-taken', 'Another user has this e-mail address', { cause: error })
+        : new MillraceError('username-taken', 'Another user has this user name', { cause: error });
     }
   });
 }

@@ -1,22 +1,22 @@
-/** Serves the pages behind links in letters, and the one to sign in at. Not here: their content (…-page.ts). */
+/** Serves the pages behind links in e-mails, and the sign-in page. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { outsideContract } from '../../contract/operation.ts';
+import { outsideOpenApi } from '../../contract/operation.ts';
 import { opensApp } from '../../kernel/config/redirects.ts';
 import { parameters } from '../../kernel/request.ts';
-import { redirectNotAllowed } from '../flows/provider-refusal.ts';
-import { SIGN_IN_PATH } from '../flows/provider-sign-in.ts';
-import type { Redirects } from '../providers/redirects.ts';
-import { LINK_PAGES, OPEN_APP_PATH, openAppPage } from './link-pages.ts';
+import { redirectNotAllowed } from '../oauth/provider-errors.ts';
+import { SIGN_IN_PATH } from '../oauth/provider-sign-in.ts';
+import type { Redirects } from '../providers/redirect-allowlist.ts';
+import type { SmallPage } from './page-template.ts';
 import { SIGN_IN_PAGE } from './sign-in-page.ts';
-import type { SmallPage } from './small-page.ts';
+import { LINK_PAGES, OPEN_APP_PATH, openAppPage } from './verify-and-reset-pages.ts';
 
 export interface PageRoutesOptions {
   readonly redirects: Pick<Redirects, 'allows'>;
 }
 
 export async function pageRoutes(app: FastifyInstance, { redirects }: PageRoutesOptions): Promise<void> {
-  const config = outsideContract('A page for a browser');
-  // The address that set-up links had before. Browsers keep what stands after `#`, where the secret is.
+  const config = outsideOpenApi('A page for a browser');
+  // The address that setup links had before. Browsers keep what stands after `#`, where the secret is.
   app.get('/setup', { config }, async (_request, reply) =>
     reply.header('cache-control', 'no-store').redirect('/dashboard/setup', 302),
   );

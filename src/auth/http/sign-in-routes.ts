@@ -1,28 +1,28 @@
 /**
- * The HTTP face of signing in: operations that need no credential. Registered where no credential is looked at, so that
- * an expired one does not prevent getting a new one. Only the confirmation of an address reads one, by itself.
+ * Routes of sign-in: operations that need no credential. Registered where credentials are not checked, so that an
+ * expired one does not prevent getting a new one. Only the verification of an e-mail address reads one, by itself.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { MillraceError } from '../../kernel/errors.ts';
 import { checked } from '../../kernel/parse-body.ts';
 import { requestBase } from '../../kernel/request.ts';
 import type { Authenticator } from '../authenticator.ts';
-import type { LinkSignIn } from '../by-letter/link-sign-in.ts';
-import type { ClaimRenewals } from '../flows/claim-renewals.ts';
-import type { OneTimeCodes } from '../flows/one-time-codes.ts';
-import type { ProviderSignIn } from '../flows/provider-sign-in.ts';
+import type { MagicLinkSignIn } from '../magic-link/magic-link.ts';
+import type { OneTimeCodes } from '../oauth/authorization-codes.ts';
+import type { ClaimRenewals } from '../oauth/claim-refresh.ts';
+import type { ProviderSignIn } from '../oauth/provider-sign-in.ts';
 import type { Provider } from '../providers/provider.ts';
-import type { AddressProof } from '../sign-in/address-proof.ts';
-import type { Owners } from '../sign-in/owners.ts';
-import type { Recovery } from '../sign-in/recovery.ts';
+import type { EmailProof } from '../sign-in/email-proof.ts';
+import type { Recovery } from '../sign-in/email-verification.ts';
+import type { FirstAdmin } from '../sign-in/first-admin.ts';
 import type { SignIn } from '../sign-in/sign-in.ts';
-import type { KeyRing } from '../tokens/key-ring.ts';
-import { BY_PROVIDER } from './flow-operations.ts';
-import { preferredLanguage, refuseParameters, requireSmall, sessionOriginOf } from './requests.ts';
-import { EXCHANGE, LOGIN, REFRESH, REGISTER, RESET, RESET_CONFIRM, SETUP, VERIFY } from './schema.ts';
-import { SIGN_IN } from './sign-in-operations.ts';
+import type { SigningKeySet } from '../tokens/signing-keys.ts';
+import { BY_PROVIDER } from './oauth-openapi.ts';
+import { preferredLanguage, refuseParameters, requireSmall, sessionOriginOf } from './request-context.ts';
+import { EXCHANGE, LOGIN, REFRESH, REGISTER, RESET, RESET_CONFIRM, SETUP, VERIFY } from './request-schemas.ts';
+import { SIGN_IN } from './sign-in-openapi.ts';
 
-/** How people know the kinds of providers; of OpenID Connect there may be several, each with a name of its own. */
+/** Display names of the kinds of providers; of OpenID Connect there may be several, each with its own name. */
 const TITLES: Readonly<Partial<Record<Provider['kind'], string>>> = {
   google: 'Google',
   facebook: 'Facebook',
@@ -33,11 +33,11 @@ const TITLES: Readonly<Partial<Record<Provider['kind'], string>>> = {
 export interface SignInRoutesOptions {
   readonly signIn: SignIn;
   readonly recovery: Recovery;
-  readonly addressProof: AddressProof;
+  readonly emailProof: EmailProof;
   readonly authenticator: Authenticator;
-  readonly linkSignIn: LinkSignIn;
-  readonly owners: Owners;
-  readonly keyRing: KeyRing;
+  readonly magicLinkSignIn: MagicLinkSignIn;
+  readonly firstAdmin: FirstAdmin;
+  readonly signingKeys: SigningKeySet;
   readonly providerSignIn: ProviderSignIn;
   readonly codes: OneTimeCodes;
   readonly claimRenewals: ClaimRenewals;
@@ -45,7 +45,7 @@ export interface SignInRoutesOptions {
 }
 
 export async function signInRoutes(app: FastifyInstance, options: SignInRoutesOptions): Promise<void> {
-  const { signIn, recovery, addressProof, authenticator, linkSignIn, owners, keyRing } = options;
+  const { signIn, recovery, emailProof, authenticator, magicLinkSignIn, firstAdmin, signingKeys } = options;
   const { providerSignIn, codes, claimRenewals, publicUrl } = options;
   app.addHook('onRequest', async (_request, reply) => {
     reply.header('cache-control', 'no-store');
@@ -74,8 +74,8 @@ export async function signInRoutes(app: FastifyInstance, options: SignInRoutesOp
     if (password !== undefined && newPassword !== undefined) {
       throw new MillraceError('invalid-body', "Send 'password' or 'newPassword', not both");
     }
-    const account = await accountOf(authenticator, request);
-    await addressProof.confirm(token, { account, password, newPassword }, sessionOriginOf(request));
+    const user = await accountOf(authenticator, request);
+    await emailProof.confirm(token, { user, password, newPassword }, sessionOriginOf(request));
     return reply.code(204).send();
   });
 
@@ -93,15 +93,15 @@ export async function signInRoutes(app: FastifyInstance, options: SignInRoutesOp
 
   app.post('/setup', { config: SIGN_IN.setUp }, async (request, reply) => {
     const { token, email, password } = checked(SETUP, request.body);
-    return reply.code(201).send(await owners.setUp(token, email, password, sessionOriginOf(request)));
+    return reply.code(201).send(await firstAdmin.setUp(token, email, password, sessionOriginOf(request)));
   });
 
   app.get('/auth/providers', { config: SIGN_IN.providers }, async (request) => {
     const base = publicUrl ?? requestBase(request);
     const providers = providerSignIn.usable().map(({ name, kind }) => {
-      return { name, kind, title: TITLES[kind] ?? name, address: `${base}/auth/${name}` };
+      return { name, kind, title: TITLES[kind] ?? name, url: `${base}/auth/providers/${name}` };
     });
-    return { password: true, link: linkSignIn.isOn, registration: signIn.registration, providers };
+    return { password: true, magicLink: magicLinkSignIn.isOn, registration: signIn.registration, providers };
   });
 
   app.post('/auth/exchange', { config: BY_PROVIDER.exchange }, async (request) => {
@@ -109,20 +109,23 @@ export async function signInRoutes(app: FastifyInstance, options: SignInRoutesOp
     return codes.exchange(code, codeVerifier, sessionOriginOf(request));
   });
 
-  // Caches may keep this answer, and its headers name the origin that may read it: hence `Vary`.
+  // Caches may store this response, and its headers contain the origin that may read it: hence `Vary`.
   app.get('/.well-known/jwks.json', { config: SIGN_IN.publicKeys }, async (_request, reply) =>
-    reply.header('cache-control', 'public, max-age=60').header('vary', 'Origin').send({ keys: keyRing.publicKeys() }),
+    reply
+      .header('cache-control', 'public, max-age=60')
+      .header('vary', 'Origin')
+      .send({ keys: signingKeys.publicKeys() }),
   );
 }
 
 /**
- * The account whose session a request has; null without one. A session that has ended is refused: without it, the request would
+ * The user whose session a request has; null without one. An ended session is rejected: without it, the request would
  * end what its client wants to keep.
- * @throws MillraceError `invalid-credential`
+ * @throws MillraceError `invalid-token`
  */
 async function accountOf(authenticator: Authenticator, { headers }: FastifyRequest): Promise<string | null> {
   const { authorization = '' } = headers;
   if (!/^bearer /i.test(authorization)) return null;
   const principal = await authenticator.authenticate(authorization);
-  return principal.kind === 'user' || principal.kind === 'owner' ? principal.id : null;
+  return principal.kind === 'user' || principal.kind === 'admin' ? principal.id : null;
 }

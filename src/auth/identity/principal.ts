@@ -1,16 +1,13 @@
-/**
- * The principal of a request: the identity that asks. Anonymous is a principal too, never `null`. Not here: how a
- * request proves it (authenticator.ts).
- */
+/** The principal of a request: its authenticated identity. Anonymous is a principal too, never `null`. */
 import { actorText, type RequestStamp } from '../../database/system-collection.ts';
 import { networkOf } from '../../kernel/config/addresses.ts';
 
-/** The roles of owners, the accounts that administer this installation, from all rights to reading only. */
-export const OWNER_ROLES = ['owner', 'admin', 'developer', 'viewer'] as const;
+/** The roles of administrators, from all rights to reading only. */
+export const ADMIN_ROLES = ['owner', 'manager', 'developer', 'viewer'] as const;
 
-export type OwnerRole = (typeof OWNER_ROLES)[number];
+export type AdminRole = (typeof ADMIN_ROLES)[number];
 
-/** What a principal may do at a place. */
+/** What a principal may do with a resource. */
 export const ACTIONS = ['read', 'create', 'update', 'delete', 'call'] as const;
 
 export type Action = (typeof ACTIONS)[number];
@@ -19,16 +16,16 @@ export interface Anonymous {
   readonly kind: 'anonymous';
 }
 
-/** An account, signed in. */
+/** A signed-in user. */
 export interface UserPrincipal {
   readonly kind: 'user';
   readonly id: string;
   readonly roles: readonly string[];
-  /** Facts about the account besides its roles, for `$user.claims.…` in policies. */
+  /** Facts about the user besides its roles, for `$user.claims.…` in policies. */
   readonly claims: Readonly<Record<string, unknown>>;
   /** Id of the session, which can be revoked. */
   readonly session: string;
-  /** When the proof ends, in milliseconds since 1970. */
+  /** When the credential expires, in milliseconds since 1970. */
   readonly expiresAt: number;
 }
 
@@ -37,28 +34,28 @@ export interface KeyPrincipal {
   readonly kind: 'key';
   readonly id: string;
   readonly roles: readonly string[];
-  /** The collections it may reach at most; null is all of them. */
-  readonly collections: readonly string[] | null;
-  /** The actions it may do at most; null is all of them. */
+  /** The maximum of collections it may reach; null is all of them. */
+  readonly resources: readonly string[] | null;
+  /** The maximum of actions it may do; null is all of them. */
   readonly actions: readonly string[] | null;
-  /** When the key ends, in milliseconds since 1970; null is never. */
+  /** When the key expires, in milliseconds since 1970; null is never. */
   readonly expiresAt: number | null;
 }
 
-/** An owner: an account that administers this installation, signed in. */
-export interface OwnerPrincipal {
-  readonly kind: 'owner';
+/** A signed-in administrator of this instance. */
+export interface AdminPrincipal {
+  readonly kind: 'admin';
   readonly id: string;
-  readonly roles: readonly OwnerRole[];
-  /** Has no second factor, where owners need one: it may only set one up, and has no role until then. */
-  readonly lacksFactor?: true;
+  readonly roles: readonly AdminRole[];
+  /** True without a second factor where administrators need one: it may only enroll, and has no role until then. */
+  readonly needsMfaEnrollment?: true;
   readonly session: string;
   readonly expiresAt: number;
 }
 
 /**
  * A function of a plugin that acts as itself. Policies judge it by its roles and as authenticated. No role makes it an
- * owner, and nothing ends it: it has no credential, no session and no quota.
+ * administrator, and nothing ends it: it has no credential, no session and no quota.
  */
 export interface FunctionPrincipal {
   readonly kind: 'function';
@@ -67,10 +64,10 @@ export interface FunctionPrincipal {
   readonly roles: readonly string[];
 }
 
-/** The principal of a client: anonymous, an account, an API key, or an owner. */
-export type ClientPrincipal = Anonymous | UserPrincipal | KeyPrincipal | OwnerPrincipal;
+/** The principal of a client: anonymous, a user, an API key, or an administrator. */
+export type ClientPrincipal = Anonymous | UserPrincipal | KeyPrincipal | AdminPrincipal;
 
-/** The principal of a client that has proved who it is. */
+/** The principal of an authenticated client. */
 export type ProvenPrincipal = Exclude<ClientPrincipal, Anonymous>;
 
 /** A principal: the one of a client, or a function. */
@@ -88,13 +85,13 @@ export function stampBy({ principal }: { readonly principal: Principal }, reques
   return { by: actorOf(principal), request };
 }
 
-/** The id that quotas count under; null for principals without quotas: owners, functions and
+/** The id that quotas count under; null for principals without quotas: administrators, functions and
  * anonymous clients. */
 export function quotaIdOf(principal: Principal): string | null {
   return principal.kind === 'user' || principal.kind === 'key' ? principal.id : null;
 }
 
-/** The text under which limits count a client: one principal, or all anonymous clients of one network. */
+/** The key under which limits count a client: one principal, or all anonymous clients of one network. */
 export function clientOf(principal: Principal, address: string): string {
   return actorOf(principal) ?? networkOf(address);
 }

@@ -1,18 +1,18 @@
 /**
- * The identity of an account at a provider: the provider's name and the subject that it knows the user by. An account
- * may have one of each provider, and no two accounts share one. Pure. Not here: how a provider proves an identity.
+ * The identity of a user at a provider: the provider's name and its subject for the user. A user may have one of each
+ * provider, and no two users share one. Pure.
  */
 
-/** Longest subject (OpenID Connect Core 1.0 section 2), in bytes. */
+/** Maximum length of a subject (OpenID Connect Core 1.0 section 2), in bytes. */
 const MAX_SUBJECT_BYTES = 255;
 
 export interface ProviderIdentity {
-  /** `google:1234`: names of providers hold no colon. */
+  /** `google:1234`: names of providers contain no colon. */
   readonly id: string;
-  readonly joinedAt: Date;
+  readonly linkedAt: Date;
 }
 
-/** @returns null for a subject that no provider may give */
+/** @returns null for a subject that no provider may issue */
 export function identityId(provider: string, subject: string): string | null {
   return subject === '' || Buffer.byteLength(subject) > MAX_SUBJECT_BYTES ? null : `${provider}:${subject}`;
 }

@@ -1,4 +1,4 @@
-/** The names that roles of accounts and keys can have, as a schema. Not here: what a role may do (policies/). */
+/** Valid names for roles of users and keys, as a schema. */
 import Type from 'typebox';
 
 /** Source of a pattern. */

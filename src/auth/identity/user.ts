@@ -1,41 +1,44 @@
 /**
- * An account: of a user of the application, or of an owner of the installation. Shapes and pure functions. It holds no
- * secrets, because every change of it is an event. Not here: where it is kept (user-store.ts).
+ * A user of the application, or an administrator of the instance. Types and pure functions. It contains no secrets,
+ * because every change of it is an event.
  */
 import type { OwnMeta } from '../../database/system-collection.ts';
-import { type ClientPrincipal, OWNER_ROLES, type OwnerRole } from './principal.ts';
+import { ADMIN_ROLES, type AdminRole, type ClientPrincipal } from './principal.ts';
 import type { ProviderIdentity } from './provider-identity.ts';
 
 export interface User {
   readonly _id: string;
-  readonly kind: 'user' | 'owner';
+  readonly kind: 'user' | 'admin';
   readonly username: string | null;
   readonly email: string | null;
   readonly emailVerified: boolean;
   /**
-   * The names that sign-in finds it by: user name and e-mail, folded; unique among all accounts. One that has neither has
-   * a name made of its id, because the database takes one empty list only.
+   * The names that sign-in finds it by: user name and e-mail, folded; unique among all users. A user with neither has a
+   * name derived from its id, because the database accepts only one empty list.
    */
   readonly names: readonly string[];
-  /** What the user name looks like (accounts/look-alikes.ts); unique. Missing where there is none, or an older account has it. */
+  /**
+   * The skeleton of the user name (accounts/look-alikes.ts); unique. Missing where there is none, or an older user has
+   * it.
+   */
   readonly skeleton?: string;
   readonly roles: readonly string[];
-  /** Available to policies as `$user.claims`; set by owners only. */
+  /** Available to policies as `$user.claims`; only administrators set it. */
   readonly claims: Readonly<Record<string, unknown>>;
-  /** Kept for the user; Millrace itself does not use it. */
+  /** Stored for the user; Millrace itself does not use it. */
   readonly profile: Readonly<Record<string, unknown>>;
   readonly disabled: boolean;
-  /** Whether sign-in asks for a second factor, too; missing for no. The factor itself is a secret (factors/). */
+  /** Whether sign-in also requires a second factor; missing for no. The factor itself is a secret (mfa/). */
   readonly secondFactor?: boolean;
-  /** The identities that it is signed in by, one of each provider. Missing in accounts of earlier versions. */
+  /** The identities that sign in to it, one of each provider. Missing in users of earlier versions. */
   readonly identities?: readonly ProviderIdentity[];
   readonly _meta: OwnMeta;
 }
 
-/** The part of an account that answers show. */
-export interface ShownUser {
+/** The part of a user that responses contain. */
+export interface UserView {
   readonly id: string;
-  readonly kind: 'user' | 'owner';
+  readonly kind: 'user' | 'admin';
   readonly username: string | null;
   readonly email: string | null;
   readonly emailVerified: boolean;
@@ -52,42 +55,42 @@ export function toShown({
   names: _names,
   skeleton: _skeleton,
   identities: _identities,
-  secondFactor = false,
+  secondFactor: mfa = false,
   _meta,
   ...rest
-}: User): ShownUser {
-  return { id: _id, ...rest, secondFactor, createdAt: _meta.createdAt.toISOString() };
+}: User): UserView {
+  return { id: _id, ...rest, secondFactor: mfa, createdAt: _meta.createdAt.toISOString() };
 }
 
-/** A sign-in name in the form that is compared: without letter case, and in one Unicode form. */
+/** A sign-in name in its comparable form: without letter case, and in one Unicode form. */
 export function foldName(name: string): string {
   return name.normalize('NFKC').trim().toLowerCase();
 }
 
 /**
- * Whether an account registered itself and its address is not proven yet. Then whoever registered it may not be the holder
- * of the address, so nothing that signs in to it can be trusted after the address is proven.
+ * Whether a user signed up and its e-mail address is not verified yet. Then it may not belong to the holder of the
+ * address, so its ways to sign in cannot be trusted after the address is verified.
  */
 export function isUnproven({ _id, kind, emailVerified, _meta }: User): boolean {
   return kind === 'user' && !emailVerified && _meta.createdBy === _id;
 }
 
-/** Whether an account has this address. */
-export function isAddressOf({ email }: Pick<User, 'email'>, address: string): boolean {
+/** Whether a user has this e-mail address. */
+export function isEmailOf({ email }: Pick<User, 'email'>, address: string): boolean {
   return email !== null && foldName(email) === foldName(address);
 }
 
-/** The names under which sign-in finds an account. */
+/** The names under which sign-in finds a user. */
 export function signInNames({ _id, username, email }: Pick<User, '_id' | 'username' | 'email'>): string[] {
   const names = [...new Set([username, email].flatMap((name) => (name === null ? [] : [foldName(name)])))];
-  // Neither a user name nor an address holds a colon.
+  // Neither a user name nor an e-mail address contains a colon.
   return names.length > 0 ? names : [`id:${_id}`];
 }
 
-/** The account as a principal. */
+/** The user as a principal. */
 export function toPrincipal(user: User, session: string, expiresAt: number): ClientPrincipal {
   const { _id: id, kind, roles, claims } = user;
-  if (kind === 'owner') return Object.freeze({ kind, id, roles: ownerRoles(roles), session, expiresAt });
+  if (kind === 'admin') return Object.freeze({ kind, id, roles: adminRoles(roles), session, expiresAt });
   return Object.freeze({
     kind,
     id,
@@ -98,7 +101,7 @@ export function toPrincipal(user: User, session: string, expiresAt: number): Cli
   });
 }
 
-/** The roles among these that owners can have. */
-function ownerRoles(roles: readonly string[]): readonly OwnerRole[] {
-  return Object.freeze(OWNER_ROLES.filter((role) => roles.includes(role)));
+/** The roles among these that administrators can have. */
+function adminRoles(roles: readonly string[]): readonly AdminRole[] {
+  return Object.freeze(ADMIN_ROLES.filter((role) => roles.includes(role)));
 }

@@ -1,10 +1,10 @@
 /**
- * What a provider's claims mean for an account: whether the user is let in, and the profile, claims and roles that the
- * mapping takes from them. Pure. Not here: how claims are proved (the sign-in flows), storing what was taken.
+ * Applies a provider's claims to a user: whether the user is admitted, and the profile, claims and roles that the
+ * mapping takes from them. Pure.
  */
 import type { Provider } from './provider.ts';
 
-/** Largest value that is taken, and the largest sum of them, in bytes of JSON. */
+/** Maximum size of a value, and of their sum, in bytes of JSON. */
 const MAX_VALUE_BYTES = 4_096;
 const MAX_BYTES = 8_192;
 
@@ -14,17 +14,17 @@ export type Claims = Readonly<Record<string, unknown>>;
 export interface Mapped {
   readonly profile: Claims;
   readonly claims: Claims;
-  /** Roles that the claims give. */
+  /** Roles that the claims grant. */
   readonly roles: readonly string[];
-  /** All roles that the mapping can give: an account that has one of them without being given it loses it. */
+  /** All roles that the mapping can grant: a user that has one of them without a grant loses it. */
   readonly mappedRoles: readonly string[];
 }
 
-/** The first required claim that is missing or has another value; null when the user may come in. */
+/** The first required claim that is missing or has another value; null when the user is admitted. */
 export function missingClaim({ require }: Pick<Provider, 'require'>, claims: Claims): string | null {
-  for (const [name, wanted] of require) {
+  for (const [name, requested] of require) {
     const found = claimValues(claims, name);
-    if (!wanted.some((value) => found.includes(value))) return name;
+    if (!requested.some((value) => found.includes(value))) return name;
   }
   return null;
 }
@@ -41,21 +41,21 @@ export function mapClaims({ mapping }: Pick<Provider, 'mapping'>, claims: Claims
   };
 }
 
-/** The roles of an account after a mapping: those that were given by hand stay. */
+/** The roles of a user after a mapping: those that were granted by hand stay. */
 export function rolesAfter(current: readonly string[], { roles, mappedRoles }: Mapped): readonly string[] {
   return unique([...current.filter((role) => !mappedRoles.includes(role)), ...roles]);
 }
 
-/** Values that are not texts, numbers, booleans or lists of them are left out, and what is too large. */
-function taken(members: Readonly<Record<string, string>>, claims: Claims): Claims {
+/** Values other than strings, numbers, booleans or lists of them are dropped, and values that are too large. */
+function taken(fields: Readonly<Record<string, string>>, claims: Claims): Claims {
   let bytes = 0;
-  const kept = Object.entries(members).flatMap(([member, name]) => {
+  const kept = Object.entries(fields).flatMap(([field, name]) => {
     const value = claimOf(claims, name);
     if (!isScalar(value) && !(Array.isArray(value) && value.every(isScalar))) return [];
     const size = Buffer.byteLength(JSON.stringify(value));
     if (size > MAX_VALUE_BYTES || bytes + size > MAX_BYTES) return [];
     bytes += size;
-    return [[member, value] as const];
+    return [[field, value] as const];
   });
   return Object.fromEntries(kept);
 }
@@ -65,9 +65,9 @@ function claimOf(claims: Claims, name: string): unknown {
   if (!name.startsWith('/')) return Object.hasOwn(claims, name) ? claims[name] : undefined;
   let value: unknown = claims;
   for (const part of name.slice(1).split('/')) {
-    const member = part.replaceAll('~1', '/').replaceAll('~0', '~');
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, member)) return undefined;
-    value = Reflect.get(value, member);
+    const field = part.replaceAll('~1', '/').replaceAll('~0', '~');
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, field)) return undefined;
+    value = Reflect.get(value, field);
   }
   return value;
 }

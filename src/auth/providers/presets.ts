@@ -1,6 +1,6 @@
 /**
- * What is the same for all providers of a kind: issuer or endpoints, scopes, and which claims describe the profile. Each
- * can be replaced by a provider. Pure. Sources: the developer pages of Google, Facebook, Apple and GitHub.
+ * Defaults for all providers of a kind: issuer or endpoints, scopes, and which claims describe the profile. A provider
+ * can replace each. Pure. Sources: the developer pages of Google, Facebook, Apple and GitHub.
  */
 import type { ProviderBody } from './provider-schema.ts';
 
@@ -9,7 +9,7 @@ export interface Preset {
   readonly issuer: string | null;
   readonly endpoints: Readonly<NonNullable<ProviderBody['endpoints']>>;
   readonly scopes: readonly string[];
-  /** Members of the profile, and the claim that each is taken from. */
+  /** Fields of the profile, and the claim of each. */
   readonly profile: Readonly<Record<string, string>>;
 }
 

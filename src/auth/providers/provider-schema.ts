@@ -1,6 +1,6 @@
 /**
- * The shape of an identity provider as an owner writes it, and as answers show it. Rules between members are checked in
- * provider.ts; the standard endpoints and scopes of each kind are in presets.ts.
+ * The schema of an identity provider as an administrator writes it, and as responses show it. provider.ts checks rules
+ * between fields; presets.ts has the standard endpoints and scopes of each kind.
  */
 import Type, { type Static } from 'typebox';
 import { ROLES } from '../identity/role-names.ts';
@@ -11,20 +11,20 @@ const closed = { additionalProperties: false } as const;
 
 const name = Type.String({
   pattern: '^[a-z][a-z0-9-]{0,31}$',
-  description: 'Its part of the address: `/auth/<name>`. Small letters, digits and `-`.',
+  description: 'Its part of the path: `/auth/providers/<name>`. Lowercase letters, digits and `-`.',
 });
 const url = (description: string) => Type.String({ minLength: 8, maxLength: 2_048, description });
-/** A secret is never shown. Its place is taken by this object, which a PUT may send back to keep the secret. */
+/** A secret is never shown. This object replaces it; a PUT may send it back to keep the secret. */
 const SET = Type.Object(
   { set: Type.Literal(true) },
-  { ...closed, description: 'A secret that is kept and not shown.' },
+  { ...closed, description: 'A secret that is stored and not shown.' },
 );
 const secret = (description: string, maxLength: number) =>
   Type.Union([Type.String({ minLength: 1, maxLength, description }), SET], {
-    description: `${description} Never shown: answers have \`{"set":true}\`, and a PUT that has this or nothing keeps it.`,
+    description: `${description} Never shown: responses have \`{"set":true}\`, and a PUT that has this or nothing keeps it.`,
   });
 
-/** Where a claim is found: its name, or a JSON Pointer (RFC 6901) to a claim within another one. */
+/** Where a claim is: its name, or a JSON Pointer (RFC 6901) to a claim within another one. */
 const CLAIM = Type.String({ minLength: 1, maxLength: 256, description: 'Name of a claim, or a JSON Pointer to one.' });
 const fromClaims = (description: string) =>
   Type.Record(Type.String({ pattern: '^[A-Za-z][A-Za-z0-9_-]{0,63}$' }), CLAIM, {
@@ -35,19 +35,18 @@ const fromClaims = (description: string) =>
 
 const MAPPING = Type.Object(
   {
-    profile: Type.Optional(fromClaims('Members of the profile, and the claim that each is taken from.')),
-    claims: Type.Optional(
-      fromClaims("Members of the account's claims (`$user.claims`), and where each is taken from."),
-    ),
+    profile: Type.Optional(fromClaims('Fields of the profile, and the claim of each.')),
+    claims: Type.Optional(fromClaims("Fields of the user's claims (`$user.claims`), and the source of each.")),
     roles: Type.Optional(
       Type.Object(
         {
           claim: CLAIM,
           values: Type.Record(Type.String({ minLength: 1, maxLength: 256 }), ROLES, {
-            // The pattern that a record makes of its names fits no name with a line break: that one could have any value.
+            // The pattern that a record creates of its names matches no name with a line break: that one could have any
+            // value.
             ...closed,
             maxProperties: 200,
-            description: 'The roles that each value of the claim gives. Other values give none.',
+            description: 'The roles that each value of the claim grants. Other values grant none.',
           }),
         },
         { ...closed, description: 'Roles from a claim, such as groups.' },
@@ -60,20 +59,20 @@ const MAPPING = Type.Object(
         default: 'first',
         description:
           'Whether the mapping is applied at the first sign-in only, at each, or also when a session is renewed; ' +
-          '`renewal` needs `keepTokens`.',
+          '`renewal` needs `storeTokens`.',
       }),
     ),
   },
   { ...closed, description: 'What is taken from the claims of the provider.' },
 );
 
-const WANTED = Type.Union([Type.String({ maxLength: 256 }), Type.Number(), Type.Boolean()]);
+const REQUESTED = Type.Union([Type.String({ maxLength: 256 }), Type.Number(), Type.Boolean()]);
 
 const ENDPOINTS = Type.Object(
   {
     authorization: Type.Optional(url('Where the browser is sent.')),
     token: Type.Optional(url('Where the code is exchanged.')),
-    userinfo: Type.Optional(url('Where the claims of the user are asked.')),
+    userinfo: Type.Optional(url('Where the claims of the user are read.')),
     jwks: Type.Optional(url('The keys that sign id tokens.')),
     emails: Type.Optional(url('The list of e-mail addresses, of GitHub only.')),
   },
@@ -87,7 +86,7 @@ const SAML = Type.Object(
     metadata: Type.Optional(
       Type.String({ minLength: 1, maxLength: 262_144, description: 'The metadata of the provider, as XML.' }),
     ),
-    metadataUrl: Type.Optional(url('Where the metadata of the provider is read, and read again every 15 minutes.')),
+    metadataUrl: Type.Optional(url('URL of the metadata of the provider, which is read every 15 minutes.')),
     issuer: Type.Optional(
       Type.String({
         minLength: 1,
@@ -95,44 +94,44 @@ const SAML = Type.Object(
         description: 'Entity id of the provider; needed without metadata.',
       }),
     ),
-    entryPoint: Type.Optional(url('Where sign-ins begin; needed without metadata.')),
-    logoutUrl: Type.Optional(url('Where sessions at the provider end, by the redirect binding.')),
+    entryPoint: Type.Optional(url('URL where sign-ins start; needed without metadata.')),
+    logoutUrl: Type.Optional(url('URL where sessions at the provider end, by the redirect binding.')),
     binding: Type.Optional(
       Type.Unsafe<'redirect' | 'post'>({
         type: 'string',
         enum: ['redirect', 'post'],
-        description: 'How the browser brings our request. Default: redirect, where the metadata has it.',
+        description: 'How the browser sends the request. Default: redirect, where the metadata has it.',
       }),
     ),
     certificates: Type.Optional(
       Type.Array(CERTIFICATE, {
         minItems: 1,
         maxItems: 8,
-        description: 'Certificates of the keys that the provider signs with, as PEM; needed without metadata.',
+        description: 'Certificates of the signing keys of the provider, as PEM; needed without metadata.',
       }),
     ),
     certificate: Type.Optional({
       ...CERTIFICATE,
-      description: 'Our own certificate, of `privateKey`, as PEM. Our metadata shows it.',
+      description: 'Our own certificate, of `privateKey`, as PEM. Our metadata contains it.',
     }),
     wantResponseSigned: Type.Optional(
       Type.Boolean({ default: false, description: 'Whether a signature of the assertion alone is not enough.' }),
     ),
     allowIdpInitiated: Type.Optional(
-      Type.Boolean({ default: false, description: 'Whether a sign-in may begin at the provider.' }),
+      Type.Boolean({ default: false, description: 'Whether a sign-in may start at the provider.' }),
     ),
     nameIdFormat: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 256, description: 'The format of NameID that is asked for.' }),
+      Type.String({ minLength: 1, maxLength: 256, description: 'The requested format of NameID.' }),
     ),
     subject: Type.Optional(
       Type.String({
         minLength: 1,
         maxLength: 256,
-        description: 'The attribute that names a user for ever. Default: the NameID.',
+        description: 'The attribute with a permanent id of the user. Default: the NameID.',
       }),
     ),
   },
-  { ...closed, description: 'SAML only: how the provider is known.' },
+  { ...closed, description: 'SAML only: how to reach and verify the provider.' },
 );
 
 /** The body of `POST` and `PUT`. */
@@ -143,9 +142,9 @@ export const PROVIDER = Type.Object(
     clientId: Type.String({
       minLength: 1,
       maxLength: 512,
-      description: 'As the provider gave it. With SAML: our own entity id.',
+      description: 'Issued by the provider. With SAML: our own entity id.',
     }),
-    clientSecret: Type.Optional(secret('As the provider gave it. Not of Apple and SAML.', 4_096)),
+    clientSecret: Type.Optional(secret('Issued by the provider. Not for Apple and SAML.', 4_096)),
     teamId: Type.Optional(Type.String({ pattern: '^[A-Z0-9]{10}$', description: 'Apple only.' })),
     keyId: Type.Optional(Type.String({ pattern: '^[A-Z0-9]{10}$', description: 'Apple only: id of the private key.' })),
     privateKey: Type.Optional(
@@ -166,20 +165,20 @@ export const PROVIDER = Type.Object(
     require: Type.Optional(
       Type.Record(
         Type.String({ minLength: 1, maxLength: 256 }),
-        Type.Union([WANTED, Type.Array(WANTED, { minItems: 1, maxItems: 100 })]),
+        Type.Union([REQUESTED, Type.Array(REQUESTED, { minItems: 1, maxItems: 100 })]),
         {
           ...closed,
           maxProperties: 16,
-          description: 'Claims that a user must have to be let in: a value, or a list of which one is enough.',
+          description: 'Claims that a user must have to be admitted: a value, or a list of which one is enough.',
         },
       ),
     ),
-    roles: Type.Optional({ ...ROLES, description: 'Roles of each account that is made here.' }),
+    roles: Type.Optional({ ...ROLES, description: 'Roles of each user that is created here.' }),
     register: Type.Optional(
-      Type.Boolean({ description: 'Whether a first sign-in makes an account. Default: as registration is set.' }),
+      Type.Boolean({ description: 'Whether a first sign-in creates a user. Default: as registration is set.' }),
     ),
-    keepTokens: Type.Optional(
-      Type.Boolean({ default: false, description: "Whether the provider's tokens are kept, encrypted." }),
+    storeTokens: Type.Optional(
+      Type.Boolean({ default: false, description: "Whether the provider's tokens are stored, encrypted." }),
     ),
     nonce: Type.Optional(
       Type.Unsafe<'required' | 'optional'>({
@@ -195,11 +194,11 @@ export const PROVIDER = Type.Object(
       Type.Boolean({
         default: true,
         description:
-          'Whether codes are bound to the sign-in by PKCE; `false` is for providers that refuse it. Then a code that was ' +
+          'Whether PKCE binds codes to the sign-in; `false` is for providers that reject it. Then a code that was ' +
           'stolen on its way can be used in another sign-in.',
       }),
     ),
-    enabled: Type.Optional(Type.Boolean({ default: true, description: 'Whether anybody can sign in by it.' })),
+    enabled: Type.Optional(Type.Boolean({ default: true, description: 'Whether it is available for sign-in.' })),
   },
   { ...closed, description: 'An identity provider.' },
 );

@@ -1,6 +1,6 @@
 /**
- * Where identity providers are kept: `_providers` in `<db>`, whose changes are events, and in `<db>_log` the secrets of
- * each, sealed. Both are written in one transaction. Only this folder calls this file.
+ * Identity providers in `_providers` of `<db>`, whose changes are events, and the encrypted secrets of each in
+ * `<db>_log`. One transaction writes both. Only this folder calls this file.
  */
 import { hash } from 'node:crypto';
 import type { ClientSession, Collection } from 'mongodb';
@@ -14,27 +14,27 @@ import {
   type Stamp,
   stampedForDeletion,
 } from '../../database/system-collection.ts';
-import type { Sealer } from '../../kernel/sealer.ts';
-import { KEPT_TOKENS, type KeptTokensRow } from './kept-tokens.ts';
-import { type ProviderSecrets, SECRET_NAMES, type SecretName, type WrittenProvider } from './provider.ts';
+import type { Encryption } from '../../kernel/encryption.ts';
+import { type ProviderDefinition, type ProviderSecrets, SECRET_NAMES, type SecretName } from './provider.ts';
+import { PROVIDER_TOKENS, type ProviderTokensRow } from './provider-tokens.ts';
 
 /** The collection of providers in `<db>`. */
 export const PROVIDERS_COLLECTION = '_providers';
 const SECRETS = 'provider_secrets';
 
-/** A provider as it is kept. */
-export interface KeptProvider {
-  readonly written: WrittenProvider;
+/** A provider as it is stored. */
+export interface ProviderRecord {
+  readonly written: ProviderDefinition;
   /** Which secrets it has. */
   readonly secretNames: readonly SecretName[];
-  /** @throws SealBroken without the master key that sealed them */
+  /** @throws DecryptionError without the master key that encrypted them */
   readonly openSecrets: () => ProviderSecrets;
-  /** Another one after each change, also of a secret and also by another program. */
+  /** Different after each change, also of a secret and also by another program. */
   readonly version: string;
   readonly meta: OwnMeta | undefined;
 }
 
-interface ProviderRow extends Omit<WrittenProvider, 'name'> {
+interface ProviderRow extends Omit<ProviderDefinition, 'name'> {
   /** Its name. */
   _id: string;
   _meta?: OwnMeta;
@@ -43,38 +43,38 @@ interface ProviderRow extends Omit<WrittenProvider, 'name'> {
 interface SecretsRow {
   /** Name of the provider. */
   _id: string;
-  /** Made anew with each change. */
+  /** New with each change. */
   change: string;
-  /** Each sealed with the newest master key of its time. */
-  sealed: ProviderSecrets;
+  /** Each encrypted with the newest master key of its time. */
+  encrypted: ProviderSecrets;
 }
 
 export class ProviderStore {
   readonly #mongo: Mongo;
-  readonly #sealer: Sealer;
+  readonly #encryption: Encryption;
   readonly #providers: Collection<ProviderRow>;
   readonly #secrets: Collection<SecretsRow>;
-  readonly #tokens: Collection<KeptTokensRow>;
+  readonly #tokens: Collection<ProviderTokensRow>;
 
-  constructor(mongo: Mongo, sealer: Sealer) {
+  constructor(mongo: Mongo, encryption: Encryption) {
     this.#mongo = mongo;
-    this.#sealer = sealer;
+    this.#encryption = encryption;
     this.#providers = mongo.data.collection<ProviderRow>(PROVIDERS_COLLECTION);
     this.#secrets = mongo.log.collection<SecretsRow>(SECRETS);
-    this.#tokens = mongo.log.collection<KeptTokensRow>(KEPT_TOKENS);
+    this.#tokens = mongo.log.collection<ProviderTokensRow>(PROVIDER_TOKENS);
   }
 
-  /** Makes sure that the collections exist, and seals with the newest master key what is sealed otherwise. */
+  /** Creates the collections if necessary, and encrypts with the newest master key whatever is stored otherwise. */
   async start(): Promise<void> {
     await makeOwnCollection(this.#mongo, PROVIDERS_COLLECTION);
     await translated(async () => {
       await this.#mongo.log.createCollection(SECRETS).catch((error: unknown) => {
         if (serverCode(error) !== CODE.namespaceExists) throw error;
       });
-      for (const { _id, sealed } of await this.#secrets.find().toArray()) {
-        if (!Object.values(sealed).some((secret) => this.#sealer.isStale(secret))) continue;
-        const again = this.#sealed(_id, this.#opened(_id, sealed));
-        await this.#secrets.updateOne({ _id, sealed }, { $set: { sealed: again } });
+      for (const { _id, encrypted } of await this.#secrets.find().toArray()) {
+        if (!Object.values(encrypted).some((secret) => this.#encryption.isStale(secret))) continue;
+        const again = this.#encrypted(_id, this.#opened(_id, encrypted));
+        await this.#secrets.updateOne({ _id, encrypted }, { $set: { encrypted: again } });
       }
     });
   }
@@ -84,35 +84,39 @@ export class ProviderStore {
   }
 
   /** All providers, in the order of their names. */
-  async all(session: ClientSession): Promise<readonly KeptProvider[]> {
+  async all(session: ClientSession): Promise<readonly ProviderRecord[]> {
     const rows = await this.#providers.find({}, { sort: { _id: 1 }, session }).toArray();
     const secrets = await this.#secrets.find({}, { session }).toArray();
     const byName = new Map(secrets.map((row) => [row._id, row]));
     return rows.map((row) => this.#kept(row, byName.get(row._id)));
   }
 
-  async find(name: string, session: ClientSession): Promise<KeptProvider | null> {
+  async find(name: string, session: ClientSession): Promise<ProviderRecord | null> {
     const row = await this.#providers.findOne({ _id: name }, { session });
     if (row === null) return null;
     return this.#kept(row, (await this.#secrets.findOne({ _id: name }, { session })) ?? undefined);
   }
 
-  /** Adds a provider, or replaces the one of its name, which `before` is. */
+  /** Adds a provider, or replaces the one of its name, which is `before`. */
   async save(
-    before: KeptProvider | null,
-    { name, ...written }: WrittenProvider,
+    before: ProviderRecord | null,
+    { name, ...written }: ProviderDefinition,
     secrets: ProviderSecrets,
     stamp: Stamp,
     session: ClientSession,
   ): Promise<void> {
-    const fresh = newMeta(stamp, new Date());
-    const { revision = 0, createdAt = fresh.createdAt, createdBy = fresh.createdBy } = before?.meta ?? {};
-    const row = { ...written, _meta: { ...fresh, revision: revision + 1, createdAt, createdBy } };
+    const reauthentication = newMeta(stamp, new Date());
+    const {
+      revision = 0,
+      createdAt = reauthentication.createdAt,
+      createdBy = reauthentication.createdBy,
+    } = before?.meta ?? {};
+    const row = { ...written, _meta: { ...reauthentication, revision: revision + 1, createdAt, createdBy } };
     if (before === null) await this.#providers.insertOne({ _id: name, ...row }, { session });
     else await this.#providers.replaceOne({ _id: name }, row, { session });
-    const kept = { change: newId().toHexString(), sealed: this.#sealed(name, secrets) };
+    const kept = { change: newId().toHexString(), encrypted: this.#encrypted(name, secrets) };
     await this.#secrets.replaceOne({ _id: name }, kept, { upsert: true, session });
-    if (written.keepTokens !== true) await this.#tokens.deleteMany({ provider: name }, { session });
+    if (written.storeTokens !== true) await this.#tokens.deleteMany({ provider: name }, { session });
   }
 
   async remove(name: string, stamp: Stamp, session: ClientSession): Promise<void> {
@@ -122,24 +126,24 @@ export class ProviderStore {
     await this.#providers.deleteOne({ _id: name }, { session });
   }
 
-  #kept({ _id: name, _meta: meta, ...rest }: ProviderRow, secrets: SecretsRow | undefined): KeptProvider {
+  #kept({ _id: name, _meta: meta, ...rest }: ProviderRow, secrets: SecretsRow | undefined): ProviderRecord {
     const written = { name, ...rest };
-    const { change, sealed = {} } = secrets ?? {};
+    const { change, encrypted = {} } = secrets ?? {};
     return {
       written,
       version: hash('sha256', JSON.stringify([written, change]), 'base64url'),
       meta,
-      secretNames: SECRET_NAMES.filter((one) => sealed[one] !== undefined),
-      openSecrets: () => this.#opened(name, sealed),
+      secretNames: SECRET_NAMES.filter((one) => encrypted[one] !== undefined),
+      openSecrets: () => this.#opened(name, encrypted),
     };
   }
 
-  #sealed(provider: string, secrets: ProviderSecrets): ProviderSecrets {
-    return eachSecret(secrets, (secret, name) => this.#sealer.seal(secret, contextOf(provider, name)));
+  #encrypted(provider: string, secrets: ProviderSecrets): ProviderSecrets {
+    return eachSecret(secrets, (secret, name) => this.#encryption.encrypt(secret, contextOf(provider, name)));
   }
 
-  #opened(provider: string, sealed: ProviderSecrets): ProviderSecrets {
-    return eachSecret(sealed, (secret, name) => this.#sealer.open(secret, contextOf(provider, name)));
+  #opened(provider: string, encrypted: ProviderSecrets): ProviderSecrets {
+    return eachSecret(encrypted, (secret, name) => this.#encryption.open(secret, contextOf(provider, name)));
   }
 }
 
@@ -152,7 +156,7 @@ function eachSecret(secrets: ProviderSecrets, change: (secret: string, name: Sec
   return changed;
 }
 
-/** What a secret is sealed for: it opens as no other. */
+/** The context of the encryption: a secret decrypts in no other one. */
 function contextOf(provider: string, name: SecretName): string {
   return `provider ${provider} ${name}`;
 }

@@ -1,16 +1,16 @@
-/** Puts together signing in by SAML. It is loaded with the first sign-in of this kind: it brings some 200 modules. */
+/** Creates the sign-in with SAML. It is loaded with the first sign-in of this kind: it loads some 200 modules. */
 import type { Mongo } from '../../database/mongo.ts';
-import { KnownSamlProviders } from './known-providers.ts';
-import { Saml } from './saml.ts';
-import { SamlLogOut, type SamlLogOutParts } from './saml-log-out.ts';
+import { KnownSamlProviders } from './idp-metadata-cache.ts';
+import { Saml } from './saml-client.ts';
 import { SamlSessionStore } from './saml-session-store.ts';
+import { SamlLogOut, type SamlLogOutDeps } from './single-logout.ts';
 
-export interface OpenSamlParts extends Omit<SamlLogOutParts, 'known' | 'sessionNames'> {
+export interface OpenSamlDeps extends Omit<SamlLogOutDeps, 'known' | 'sessionNames'> {
   readonly egress: ConstructorParameters<typeof KnownSamlProviders>[0];
   readonly mongo: Pick<Mongo, 'log'>;
 }
 
-export function openSaml({ egress, mongo, ...parts }: OpenSamlParts): Saml {
+export function openSaml({ egress, mongo, ...parts }: OpenSamlDeps): Saml {
   const common = {
     ...parts,
     known: new KnownSamlProviders(egress, parts.now),

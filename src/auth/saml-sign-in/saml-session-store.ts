@@ -1,14 +1,14 @@
 /**
- * By which name and session a SAML provider knows those that signed in by it: `<db>_log.saml_sessions`. Logging out has to
- * name them as the provider did. A row goes when nobody signed in so for 90 days. Only this folder calls this file.
+ * The name and session under which a SAML provider knows its signed-in users: `<db>_log.saml_sessions`. Logout has to
+ * name them as the provider did. A row expires 90 days after the last such sign-in. Only this folder calls this file.
  */
 import { hash } from 'node:crypto';
 import type { Collection } from 'mongodb';
 import { translated } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
-import type { NameId } from '../saml/response.ts';
+import type { NameId } from '../saml/response-checks.ts';
 
-const KEPT_MS = 90 * 24 * 3_600_000;
+const RETENTION_MS = 90 * 24 * 3_600_000;
 
 export interface SamlSession {
   /** Id of the identity. */
@@ -18,7 +18,7 @@ export interface SamlSession {
 }
 
 interface SamlSessionRow extends SamlSession {
-  /** Made of the provider and the NameID. */
+  /** Derived from the provider and the NameID. */
   readonly _id: string;
   readonly at: Date;
   readonly expiresAt: Date;
@@ -32,10 +32,10 @@ export class SamlSessionStore {
     this.#rows = log.collection<SamlSessionRow>('saml_sessions');
   }
 
-  /** Notes how the provider names a session, in the place of the one before. @param now milliseconds since 1970 */
+  /** Stores how the provider names a session, replacing the previous name. @param now milliseconds since 1970 */
   async save(provider: string, session: SamlSession, now: number): Promise<void> {
     const _id = idOf(provider, session.nameId);
-    const row = { ...session, at: new Date(now), expiresAt: new Date(now + KEPT_MS) };
+    const row = { ...session, at: new Date(now), expiresAt: new Date(now + RETENTION_MS) };
     await translated(async () => {
       this.#started ??= this.#rows.createIndexes([
         { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
@@ -46,12 +46,12 @@ export class SamlSessionStore {
     });
   }
 
-  /** Who a provider means by a NameID; null where nobody signed in by it. */
+  /** The identity that a provider means by a NameID; null where no one signed in with it. */
   byName(provider: string, nameId: NameId): Promise<SamlSession | null> {
     return translated(() => this.#rows.findOne({ _id: idOf(provider, nameId) }));
   }
 
-  /** How an identity was named last. */
+  /** The last name of an identity. */
   newestOf(identity: string): Promise<SamlSession | null> {
     return translated(() => this.#rows.findOne({ identity }, { sort: { at: -1 } }));
   }

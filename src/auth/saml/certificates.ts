@@ -1,12 +1,12 @@
 /**
- * Certificates of SAML: the keys of a provider that verify its signatures, and our own. A certificate says which key it is
- * and how long it may be used; who issued it does not matter, because an owner or metadata names it. Pure.
+ * SAML certificates: the keys of a provider that verify its signatures, and our own. A certificate contributes its key
+ * and its dates; its issuer does not matter, because an administrator or metadata lists it. Pure.
  */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 
 const MIN_BITS = 2_048;
 
-/** Reads a certificate as PEM, or as the Base64 of metadata; null where it is none. */
+/** Parses a certificate as PEM, or as the Base64 of metadata; null if it is not valid. */
 export function readCertificate(text: string): X509Certificate | null {
   const base64 = text.replace(/-----(?:BEGIN|END) CERTIFICATE-----/g, '').replace(/\s/g, '');
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(base64)) return null;
@@ -17,26 +17,26 @@ export function readCertificate(text: string): X509Certificate | null {
   }
 }
 
-/** What is wrong with a certificate, as the end of a sentence; null for nothing. Its dates are not looked at. */
-export function certificateFault(text: string): string | null {
+/** The error of a certificate, as the end of a sentence; null for none. Its dates are not checked. */
+export function certificateIssue(text: string): string | null {
   const read = readCertificate(text);
   if (read === null) return 'must be a certificate (X.509), as PEM';
   const { asymmetricKeyType, asymmetricKeyDetails } = read.publicKey;
   if (asymmetricKeyType !== 'rsa') return 'must have an RSA key';
   const bits = asymmetricKeyDetails?.modulusLength ?? 0;
-  return bits < MIN_BITS ? `has a key of ${bits} bits; at least ${MIN_BITS} are needed` : null;
+  return bits < MIN_BITS ? `has a key of ${bits} bits; at least ${MIN_BITS} are required` : null;
 }
 
-/** Those that may be used now, as PEM. @param now milliseconds since 1970 */
+/** The certificates that are valid now, as PEM. @param now milliseconds since 1970 */
 export function usableCertificates(texts: readonly string[], now: number): string[] {
   return texts.flatMap((text) => {
-    const read = certificateFault(text) === null ? readCertificate(text) : null;
+    const read = certificateIssue(text) === null ? readCertificate(text) : null;
     if (read === null || read.validFromDate.getTime() > now || read.validToDate.getTime() <= now) return [];
     return [read.toString()];
   });
 }
 
-/** Whether a private key, as PEM, is of RSA and long enough. */
+/** Whether a private key, as PEM, is an RSA key of sufficient length. */
 export function isSamlKey(pem: string): boolean {
   try {
     const { asymmetricKeyType, asymmetricKeyDetails } = createPrivateKey(pem);
@@ -46,7 +46,7 @@ export function isSamlKey(pem: string): boolean {
   }
 }
 
-/** Whether a certificate is of a private key. */
+/** Whether a certificate belongs to a private key. */
 export function isCertificateOf(certificate: string, pem: string): boolean {
   return readCertificate(certificate)?.checkPrivateKey(createPrivateKey(pem)) ?? false;
 }

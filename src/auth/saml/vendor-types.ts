@@ -1,6 +1,6 @@
 /**
- * The types of `@node-saml/node-saml` and `@xmldom/xmldom`, as far as they are used here. `tsconfig.json` puts them in the
- * place of the packages' own, which would bring the types of browsers into the whole program. No code.
+ * The types of `@node-saml/node-saml` and `@xmldom/xmldom`, as far as they are used here. `tsconfig.json` replaces the
+ * packages' own with them, which would bring browser types into the whole program. No code.
  */
 
 /** A node of a document. */
@@ -15,7 +15,7 @@ export interface XmlElement extends XmlNode {
   readonly textContent: string | null;
   readonly childNodes: ArrayLike<XmlNode>;
   readonly attributes: ArrayLike<{ readonly name: string; readonly value: string }>;
-  /** An empty text where there is no such attribute. */
+  /** An empty string where there is no such attribute. */
   getAttribute(name: string): string;
   hasAttribute(name: string): boolean;
 }
@@ -31,9 +31,9 @@ export declare class DOMParser {
   parseFromString(text: string, type: 'text/xml'): XmlDocument;
 }
 
-/** Those settings of the library that are used here. */
+/** The settings of the library that are used here. */
 export interface SamlSettings {
-  /** Entity id of this side. */
+  /** Our own entity id. */
   readonly issuer: string;
   readonly callbackUrl: string;
   readonly audience: false;
@@ -57,7 +57,7 @@ export interface SamlSettings {
   readonly generateUniqueId: () => string;
 }
 
-/** A user, as far as messages about logging out name one. */
+/** A user, as far as logout messages name one. */
 export interface NamedUser {
   readonly issuer: string;
   readonly nameID: string;

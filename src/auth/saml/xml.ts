@@ -1,6 +1,6 @@
 /**
- * Reads XML of other parties strictly: no DOCTYPE, so no entities; no comment, no CDATA and no instruction, because
- * readers differ about the text around them; only UTF-8. What SAML needs of a document, and nothing else.
+ * Parses XML of other parties strictly: no DOCTYPE, so no entities; no comments, CDATA sections and instructions,
+ * because parsers differ about the text around them; only UTF-8.
  */
 import { DOMParser, type XmlElement, type XmlNode } from '@xmldom/xmldom';
 
@@ -14,8 +14,8 @@ export const NS = {
 
 export type Namespace = keyof typeof NS;
 
-/** What is wrong with a message, for owners. */
-export class SamlFault extends Error {
+/** The error of a message, for administrators. */
+export class SamlRejection extends Error {
   override readonly name = 'SamlFault';
 }
 
@@ -31,7 +31,7 @@ const DECLARATION = /^\uFEFF?<\?xml\s[^<>]*\?>/;
 /** @throws SamlFault for text that is not the Base64 of UTF-8 */
 export function decodedXml(base64: string): string {
   const clean = base64.replace(/\s/g, '');
-  if (clean === '' || !/^[A-Za-z0-9+/]*={0,2}$/.test(clean)) throw new SamlFault('the message is not Base64');
+  if (clean === '' || !/^[A-Za-z0-9+/]*={0,2}$/.test(clean)) throw new SamlRejection('the message is not Base64');
   return utf8(Buffer.from(clean, 'base64'));
 }
 
@@ -40,44 +40,44 @@ export function utf8(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    throw new SamlFault('the message is not UTF-8');
+    throw new SamlRejection('the message is not UTF-8');
   }
 }
 
 /**
- * @param comments whether comments are left out instead of refused: metadata that people write has some
+ * @param comments whether comments are skipped instead of rejected: metadata that people write has some
  * @returns the root. @throws SamlFault
  */
 export function readXml(text: string, { comments = false }: { readonly comments?: boolean } = {}): XmlElement {
   const [declaration = ''] = DECLARATION.exec(text) ?? [];
   if (/encoding\s*=/i.test(declaration) && !/encoding\s*=\s*["']utf-8["']/i.test(declaration)) {
-    throw new SamlFault('the XML names another encoding than UTF-8');
+    throw new SamlRejection('the XML has another encoding than UTF-8');
   }
   const whole = text.slice(declaration.length);
   const body = comments ? withoutComments(whole) : whole;
-  if (/<!DOCTYPE|<!ENTITY/i.test(body)) throw new SamlFault('the XML has a DOCTYPE');
-  if (body.includes('<!--')) throw new SamlFault('the XML has a comment');
-  if (body.includes('<!')) throw new SamlFault('the XML has a CDATA section');
-  if (body.includes('<?')) throw new SamlFault('the XML has an instruction');
+  if (/<!DOCTYPE|<!ENTITY/i.test(body)) throw new SamlRejection('the XML has a DOCTYPE');
+  if (body.includes('<!--')) throw new SamlRejection('the XML has a comment');
+  if (body.includes('<!')) throw new SamlRejection('the XML has a CDATA section');
+  if (body.includes('<?')) throw new SamlRejection('the XML has an instruction');
   checkBounds(body);
   const parser = new DOMParser({
     errorHandler: (level, message) => {
-      throw new SamlFault(`the XML is not well-formed (${level}): ${String(message).slice(0, 120)}`);
+      throw new SamlRejection(`the XML is not well-formed (${level}): ${String(message).slice(0, 120)}`);
     },
   });
   let root: XmlElement | null | undefined;
   try {
     root = parser.parseFromString(body, 'text/xml').documentElement;
   } catch (error) {
-    if (error instanceof SamlFault) throw error;
-    throw new SamlFault('the XML is not well-formed', { cause: error });
+    if (error instanceof SamlRejection) throw error;
+    throw new SamlRejection('the XML is not well-formed', { cause: error });
   }
-  if (root == null) throw new SamlFault('the XML has no root');
+  if (root == null) throw new SamlRejection('the XML has no root');
   return root;
 }
 
 /**
- * Bounds what the parser has to build, in one pass before it: its time grows with the square of the depth, and of the number of
+ * Bounds the parser's work, in one pass before it: its time grows with the square of the depth, and of the number of
  * attributes. Takes text without comments, CDATA sections and instructions.
  * @throws SamlFault
  */
@@ -96,15 +96,15 @@ function checkBounds(text: string): void {
       if (sign !== '"' && sign !== "'") continue;
       attributes += 1;
       end = text.indexOf(sign, end + 1);
-      if (end < 0) throw new SamlFault('the XML is not well-formed: an attribute has no end');
+      if (end < 0) throw new SamlRejection('the XML is not well-formed: an attribute has no end');
     }
     elements += 1;
-    if (elements > MAX_ELEMENTS) throw new SamlFault(`the XML has more than ${MAX_ELEMENTS} elements`);
-    if (inScope + attributes > MAX_ATTRIBUTES) throw new SamlFault('the XML has too many attributes');
+    if (elements > MAX_ELEMENTS) throw new SamlRejection(`the XML has more than ${MAX_ELEMENTS} elements`);
+    if (inScope + attributes > MAX_ATTRIBUTES) throw new SamlRejection('the XML has too many attributes');
     if (text[end - 1] !== '/') {
       open.push(attributes);
       inScope += attributes;
-      if (open.length > MAX_DEPTH) throw new SamlFault('the XML nests too deep');
+      if (open.length > MAX_DEPTH) throw new SamlRejection('the XML nests too deep');
     }
     start = text.indexOf('<', end + 1);
   }
@@ -117,7 +117,7 @@ function withoutComments(text: string): string {
     const start = text.indexOf('<!--', at);
     if (start < 0) return [...kept, text.slice(at)].join('');
     const end = text.indexOf('-->', start + 4);
-    if (end < 0) throw new SamlFault('a comment of the XML has no end');
+    if (end < 0) throw new SamlRejection('a comment of the XML has no end');
     kept.push(text.slice(at, start));
     at = end + 3;
   }
@@ -125,7 +125,7 @@ function withoutComments(text: string): string {
 
 /** All elements within one, itself first, in the order of the document. @throws SamlFault where they nest too deep */
 export function elementsIn(root: XmlElement, depth = 0): readonly XmlElement[] {
-  if (depth > MAX_DEPTH) throw new SamlFault('the XML nests too deep');
+  if (depth > MAX_DEPTH) throw new SamlRejection('the XML nests too deep');
   return [root, ...childrenOf(root).flatMap((child) => elementsIn(child, depth + 1))];
 }
 
@@ -146,7 +146,7 @@ export function named(element: XmlElement, space: Namespace, name: string): read
 export function only(element: XmlElement, space: Namespace, name: string): XmlElement {
   const [found, second] = named(element, space, name);
   if (found !== undefined && second === undefined) return found;
-  throw new SamlFault(`${element.localName} has ${found === undefined ? 'no' : 'more than one'} ${name}`);
+  throw new SamlRejection(`${element.localName} has ${found === undefined ? 'no' : 'more than one'} ${name}`);
 }
 
 /** The child of this name; null where there is none. @throws SamlFault where there are two */
@@ -154,10 +154,10 @@ export function atMostOne(element: XmlElement, space: Namespace, name: string): 
   return named(element, space, name).length === 0 ? null : only(element, space, name);
 }
 
-/** The text of an element that holds nothing but text. @throws SamlFault where it holds more */
+/** The text of an element that contains only text. @throws SamlFault where it contains more */
 export function plainText(element: XmlElement): string {
   if (Array.from(element.childNodes).some(({ nodeType }) => nodeType !== TEXT)) {
-    throw new SamlFault(`${element.localName} holds more than text`);
+    throw new SamlRejection(`${element.localName} contains more than text`);
   }
   return element.textContent ?? '';
 }

@@ -1,63 +1,62 @@
 /**
- * Signing in: registering, and signing in with a password. Also the check of the present password before a signed-in user
- * changes an address or a password. Every failure gets the same answer, after the same time. Not here: what letters do
- * (recovery.ts), and HTTP (sign-in-routes.ts).
+ * Sign-up, and sign-in with a password. Also the check of the current password before a signed-in user changes an
+ * e-mail address or a password. Every failure gets the same response, after the same time.
  */
-import type { Activity } from '../../database/activity.ts';
+import type { Activity } from '../../database/audit-events.ts';
 import { actorText } from '../../database/system-collection.ts';
 import { checkPassword, type Passwords } from '../accounts/passwords.ts';
 import type { NewUser, Users } from '../accounts/users.ts';
-import { invalidCredential, noPassword, registrationClosed, signInFailed } from '../identity/refusals.ts';
-import { foldName, type ShownUser, toShown, type User } from '../identity/user.ts';
-import type { LanguageName } from '../letters/languages/languages.ts';
+import type { LanguageName } from '../email/locales/locales.ts';
+import { invalidCredentials, invalidToken, noPassword, registrationClosed } from '../identity/auth-errors.ts';
+import { foldName, toShown, type User, type UserView } from '../identity/user.ts';
 import { type SessionOrigin, stampOf } from '../tokens/session.ts';
 import type { Sessions, Tokens } from '../tokens/sessions.ts';
-import type { Recovery } from './recovery.ts';
-import type { SecondStep } from './second-step.ts';
-import { type SignInAttempt, type SignInDelays, underAccount, underName } from './sign-in-delays.ts';
+import type { Recovery } from './email-verification.ts';
+import { belowUser, type SignInAttempt, type SignInDelays, underName } from './login-throttle.ts';
+import type { MfaGate } from './mfa-gate.ts';
 
 export interface SignedIn extends Tokens {
-  readonly user: ShownUser;
+  readonly user: UserView;
 }
 
-/** How an account was verified, other than by a password. */
+/** How a user was verified, other than by a password. */
 export interface Opening {
-  /** The identity that a provider proved. */
+  /** The identity that a provider verified. */
   readonly identity?: string;
   /**
-   * Asked of the account once more when the session is open: what ends the sessions of an account, such as disabling it,
-   * may have happened just before. It ends here when the answer is no.
+   * Checked again for the user when the session is open: what ends the sessions of a user, such as disabling it, may
+   * have happened just before. The session ends when the result is false.
    */
   readonly holds?: (user: User) => boolean | Promise<boolean>;
 }
 
-export interface SignInParts {
+export interface SignInDeps {
   readonly users: Users;
   readonly passwords: Passwords;
   readonly sessions: Sessions;
   readonly delays: SignInDelays;
-  readonly secondStep: SecondStep;
+  readonly mfaGate: MfaGate;
   readonly activity: Activity;
-  readonly recovery: Pick<Recovery, 'sendVerification' | 'forgetLetters'>;
+  readonly recovery: Pick<Recovery, 'sendVerification' | 'forgetEmails'>;
   readonly registration: 'open' | 'closed';
 }
 
 export class SignIn {
-  readonly #parts: SignInParts;
+  readonly #deps: SignInDeps;
 
-  constructor(parts: SignInParts) {
-    this.#parts = parts;
+  constructor(deps: SignInDeps) {
+    this.#deps = deps;
   }
 
   get registration(): 'open' | 'closed' {
-    return this.#parts.registration;
+    return this.#deps.registration;
   }
 
-  /** @throws MillraceError `registration-closed`, `unique-violation`, `password-refused` */
-  async register(wanted: NewUser, origin: SessionOrigin, language: LanguageName | null = null): Promise<SignedIn> {
-    if (this.#parts.registration === 'closed') throw registrationClosed();
-    const user = await this.#parts.users.create({ ...wanted, kind: 'user' }, { request: origin.request });
-    const { passwords, recovery } = this.#parts;
+  /** @throws MillraceError `registration-closed`, `unique-violation`, `weak-password` */
+  async register(requested: NewUser, origin: SessionOrigin, language: LanguageName | null = null): Promise<SignedIn> {
+    if (this.#deps.registration === 'closed') throw registrationClosed();
+    const user = await this.#deps.users.create({ ...requested, kind: 'user' }, { request: origin.request });
+    const { passwords, recovery } = this.#deps;
     const mark = await passwords.mark(user._id);
     if (user.email !== null) await recovery.sendVerification(user, user.email, language);
     return this.welcome(user, origin, { holds: async ({ _id }) => (await passwords.mark(_id)) === mark });
@@ -66,24 +65,24 @@ export class SignIn {
   /**
    * @param username user name or e-mail address
    * @param code of the second factor, if the client has one already
-   * @throws MillraceError `sign-in-failed` for every cause, `mfa-required`, `rate-limited`, `overloaded`
+   * @throws MillraceError `invalid-credentials` for every cause, `mfa-required`, `rate-limited`, `overloaded`
    */
   async login(username: string, password: string, code: string | undefined, origin: SessionOrigin): Promise<SignedIn> {
     const name = foldName(username);
-    const { users, passwords, sessions, secondStep } = this.#parts;
+    const { users, passwords, sessions, mfaGate } = this.#deps;
     const user = await users.byName(name);
     const mark = await passwords.mark(user?._id ?? null);
-    const attempt = { under: underName(name), account: user?._id ?? null, address: origin.address };
-    if (!(await this.#isRight(user, password, attempt, origin)) || user === null) throw signInFailed();
-    if (await secondStep.stands(user._id)) {
-      if (code === undefined) throw await secondStep.question(user, {});
-      await secondStep.prove(user, code, origin);
+    const attempt = { under: underName(name), user: user?._id ?? null, ip: origin.ip };
+    if (!(await this.#isRight(user, password, attempt, origin)) || user === null) throw invalidCredentials();
+    if (await mfaGate.stands(user._id)) {
+      if (code === undefined) throw await mfaGate.query(user, {});
+      await mfaGate.prove(user, code, origin);
     }
     const { session, tokens } = await sessions.open(user, origin);
-    // Disabling an account and a new password end the sessions that exist. A session opened just afterwards ends here.
+    // Disabling a user and a new password end the existing sessions. A session opened just afterwards ends here.
     if ((await passwords.mark(user._id)) !== mark || (await users.get(user._id)).disabled) {
       await sessions.end(session, user._id, 'password-changed', stampOf(origin));
-      throw signInFailed();
+      throw invalidCredentials();
     }
     return { ...tokens, user: toShown(user) };
   }
@@ -91,41 +90,41 @@ export class SignIn {
   /**
    * New tokens for a refresh token, with the user as now stored.
    * @param onRenewed as in `Sessions.refresh`
-   * @throws MillraceError `invalid-credential`
+   * @throws MillraceError `invalid-token`
    */
   async refresh(text: string, origin: SessionOrigin, onRenewed: (identity: string) => void): Promise<SignedIn> {
-    const { user, tokens } = await this.#parts.sessions.refresh(text, origin, onRenewed);
-    const found = await this.#parts.users.find(user);
+    const { user, tokens } = await this.#deps.sessions.refresh(text, origin, onRenewed);
+    const found = await this.#deps.users.find(user);
     // Deleted at this very moment: its sessions end, too.
-    if (found === null) throw invalidCredential();
+    if (found === null) throw invalidToken();
     return { ...tokens, user: toShown(found) };
   }
 
   /**
-   * Opens a session for an account that is already verified.
-   * @throws MillraceError `sign-in-failed` when `holds` says no
+   * Opens a session for a user that is already verified.
+   * @throws MillraceError `invalid-credentials` when `holds` returns false
    */
   async welcome(user: User, origin: SessionOrigin, { holds, identity }: Opening = {}): Promise<SignedIn> {
-    const { sessions, users } = this.#parts;
+    const { sessions, users } = this.#deps;
     const { session, tokens } = await sessions.open(user, origin, identity);
     if (holds !== undefined && !(await holds(await users.get(user._id)))) {
       await sessions.end(session, user._id, 'revoked', stampOf(origin));
-      throw signInFailed();
+      throw invalidCredentials();
     }
     return { ...tokens, user: toShown(user) };
   }
 
   /**
    * Checks that the client of a session also knows the password.
-   * @throws MillraceError `sign-in-failed`, `rate-limited`
+   * @throws MillraceError `invalid-credentials`, `rate-limited`
    */
   async confirmPassword(user: User, password: string, origin: SessionOrigin): Promise<void> {
-    if ((await this.#parts.passwords.mark(user._id)) === null) throw noPassword();
-    const attempt = { under: underAccount(user._id), account: user._id, address: origin.address };
-    if (!(await this.#isRight(user, password, attempt, origin))) throw signInFailed();
+    if ((await this.#deps.passwords.mark(user._id)) === null) throw noPassword();
+    const attempt = { under: belowUser(user._id), user: user._id, ip: origin.ip };
+    if (!(await this.#isRight(user, password, attempt, origin))) throw invalidCredentials();
   }
 
-  /** @throws MillraceError `sign-in-failed`, `password-refused`, `rate-limited` */
+  /** @throws MillraceError `invalid-credentials`, `weak-password`, `rate-limited` */
   async changePassword(
     user: User,
     session: string,
@@ -134,24 +133,24 @@ export class SignIn {
     origin: SessionOrigin,
   ): Promise<void> {
     checkPassword(next, user.names);
-    const mark = await this.#parts.passwords.mark(user._id);
+    const mark = await this.#deps.passwords.mark(user._id);
     await this.confirmPassword(user, current, origin);
     const stamp = stampOf(origin, actorText(user.kind, user._id));
     const how = { but: session, mark };
-    if (!(await this.#parts.users.setPassword(user, next, 'password-changed', stamp, how))) throw signInFailed();
-    await this.#parts.recovery.forgetLetters(user._id);
-    await this.#parts.activity.record('system.auth.password-changed', { user: user._id, how: 'known' }, stamp);
+    if (!(await this.#deps.users.setPassword(user, next, 'password-changed', stamp, how))) throw invalidCredentials();
+    await this.#deps.recovery.forgetEmails(user._id);
+    await this.#deps.activity.record('system.auth.password-changed', { user: user._id, method: 'password' }, stamp);
   }
 
   /**
-   * Whether a password is the one of an account that may sign in.
+   * Verifies the password of an enabled user.
    * @throws MillraceError `rate-limited` while the attempt has to wait, `overloaded`
    */
   async #isRight(user: User | null, password: string, attempt: SignInAttempt, origin: SessionOrigin): Promise<boolean> {
-    const { passwords, delays, activity } = this.#parts;
+    const { passwords, delays, activity } = this.#deps;
     const account = user?._id ?? null;
-    // The delay is checked and the failure counted within one turn: of many guesses at once, each finds the failures
-    // before it.
+    // The delay check and the count of the failure are one critical section: of parallel guesses, each sees the
+    // failures before it.
     const right = await passwords.inTurn(async () => {
       await delays.pass(attempt);
       const right = (await passwords.verify(account, password)) && !user?.disabled;
@@ -161,7 +160,7 @@ export class SignIn {
     if (right) await delays.succeeded(attempt);
     // The typed name is not recorded: people sometimes type a password there.
     else {
-      const details = { user: account, address: origin.address, provider: null, reason: null };
+      const details = { user: account, ip: origin.ip, provider: null, reason: null };
       await activity.record('system.auth.failed', details, stampOf(origin));
     }
     return right;

@@ -1,17 +1,16 @@
 /**
- * Verifies access tokens: short-lived proofs of a session, signed by the key ring. A token names an account and a session
- * and nothing of roles: these are read where it is verified. Not here: issuing them (sessions.ts), and the refresh tokens
- * (refresh-token.ts).
+ * Verifies access tokens: short-lived proofs of a session, signed by the key ring. A token contains a user and a
+ * session but no roles: these are read where it is verified.
  */
-import type { KeyRing } from './key-ring.ts';
+import type { SigningKeySet } from './signing-keys.ts';
 
-/** How long an access token lives, in milliseconds. */
+/** Lifetime of an access token, in milliseconds. */
 export const ACCESS_MS = 10 * 60_000;
 
 /** Far above any token of ours. */
 const MAX_LENGTH = 2_048;
 
-/** What a verified token proves. */
+/** The content of a verified token. */
 export interface Proof {
   readonly subject: string;
   readonly session: string;
@@ -20,9 +19,9 @@ export interface Proof {
 }
 
 export class AccessTokens {
-  readonly #ring: KeyRing;
+  readonly #ring: SigningKeySet;
 
-  constructor(ring: KeyRing) {
+  constructor(ring: SigningKeySet) {
     this.#ring = ring;
   }
 

@@ -1,6 +1,6 @@
 /**
- * Where API keys are kept: `_keys` in `<db>`, whose changes are events, and in `<db>_log` for each the hash of its
- * secret and its last use. Only this folder calls this file.
+ * API keys in `_keys` of `<db>`, whose changes are events, and in `<db>_log` for each the hash of its secret and its
+ * last use. Only this folder calls this file.
  */
 import type { Collection } from 'mongodb';
 import { translated } from '../../database/errors.ts';
@@ -51,7 +51,7 @@ export class ApiKeyStore {
     return translated(() => this.#keys.find(filter).sort({ _id: 1 }).limit(limit).toArray());
   }
 
-  /** Keys that have not ended. */
+  /** Keys that have not expired. */
   count(now: Date): Promise<number> {
     return translated(() => this.#keys.countDocuments({ $or: [{ expiresAt: null }, { expiresAt: { $gt: now } }] }));
   }

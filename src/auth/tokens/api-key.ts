@@ -1,6 +1,6 @@
 /**
- * An API key: its data, and the form of its secret. Shapes and pure functions; only a hash of the secret is kept, in
- * another place. Not here: where keys are kept (api-key-store.ts).
+ * An API key: its data, and the form of its secret. Types and pure functions; only a hash of the secret is stored,
+ * separately.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { OwnMeta } from '../../database/system-collection.ts';
@@ -11,20 +11,20 @@ export interface ApiKey {
   readonly _id: string;
   readonly name: string;
   readonly roles: readonly string[];
-  /** What it may reach and do at most; null for no such limit. */
-  readonly collections: readonly string[] | null;
+  /** Its limits of resources and actions; null for no such limit. */
+  readonly resources: readonly string[] | null;
   readonly actions: readonly string[] | null;
   readonly expiresAt: Date | null;
   readonly _meta: OwnMeta;
 }
 
-export interface ShownApiKey {
+export interface ApiKeyView {
   readonly id: string;
   readonly name: string;
-  /** How the key begins. */
+  /** The first characters of the key. */
   readonly prefix: string;
   readonly roles: readonly string[];
-  readonly collections: readonly string[] | null;
+  readonly resources: readonly string[] | null;
   readonly actions: readonly string[] | null;
   readonly expiresAt: string | null;
   readonly createdAt: string;
@@ -33,11 +33,11 @@ export interface ShownApiKey {
 }
 
 const FORM = /^mr_([A-Za-z0-9]{12})_([A-Za-z0-9_-]{43})$/;
-const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const EMAILS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** A fresh id and secret, and both as the text that is shown once. */
+/** A new id and secret, and both as the text that is shown once. */
 export function makeKey(): { readonly id: string; readonly secret: string; readonly text: string } {
-  const id = [...randomBytes(12)].map((byte) => LETTERS[byte % LETTERS.length] ?? '').join('');
+  const id = [...randomBytes(12)].map((byte) => EMAILS[byte % EMAILS.length] ?? '').join('');
   const secret = randomBytes(32).toString('base64url');
   return { id, secret, text: `mr_${id}_${secret}` };
 }
@@ -52,24 +52,31 @@ export function hashSecret(secret: string): string {
   return hash('sha256', secret, 'base64url');
 }
 
-/** Compares in a time that does not depend on where the two differ. */
+/** Compares in constant time. */
 export function isSecret(secret: string, hashed: string): boolean {
   const [one, other] = [Buffer.from(hashSecret(secret)), Buffer.from(hashed)];
   return one.length === other.length && timingSafeEqual(one, other);
 }
 
-export function toKeyPrincipal({ _id: id, roles, collections, actions, expiresAt }: ApiKey): KeyPrincipal {
-  return Object.freeze({ kind: 'key', id, roles, collections, actions, expiresAt: expiresAt?.getTime() ?? null });
+export function toKeyPrincipal({ _id: id, roles, resources: collections, actions, expiresAt }: ApiKey): KeyPrincipal {
+  return Object.freeze({
+    kind: 'key',
+    id,
+    roles,
+    resources: collections,
+    actions,
+    expiresAt: expiresAt?.getTime() ?? null,
+  });
 }
 
-export function toShownKey(key: ApiKey, lastUsedAt: Date | null): ShownApiKey {
-  const { _id: id, name, roles, collections, actions, expiresAt, _meta } = key;
+export function toShownKey(key: ApiKey, lastUsedAt: Date | null): ApiKeyView {
+  const { _id: id, name, roles, resources: collections, actions, expiresAt, _meta } = key;
   return {
     id,
     name,
     prefix: `mr_${id}_`,
     roles,
-    collections,
+    resources: collections,
     actions,
     expiresAt: expiresAt?.toISOString() ?? null,
     createdAt: _meta.createdAt.toISOString(),

@@ -1,37 +1,37 @@
 /**
- * API keys: made for programs, shown once, identified by their visible prefix, ended by their time or by an owner. Not
- * here: what a key may reach (policies/), and the verified keys that a process remembers (authenticator.ts).
+ * API keys: created for programs, shown once, identified by their visible prefix, ended by their expiry or by an
+ * administrator.
  */
 import { newMeta, type Stamp } from '../../database/system-collection.ts';
-import { type ApiKey, hashSecret, isSecret, makeKey, parseKey, type ShownApiKey, toShownKey } from './api-key.ts';
+import { type ApiKey, type ApiKeyView, hashSecret, isSecret, makeKey, parseKey, toShownKey } from './api-key.ts';
 import type { ApiKeyStore } from './api-key-store.ts';
 
 /** How often the last use of keys is stored, in milliseconds. */
 const NOTE_MS = 10_000;
 
-export type NewApiKey = Pick<ApiKey, 'name' | 'roles' | 'collections' | 'actions' | 'expiresAt'>;
+export type NewApiKey = Pick<ApiKey, 'name' | 'roles' | 'resources' | 'actions' | 'expiresAt'>;
 
-export interface ApiKeysParts {
+export interface ApiKeysDeps {
   readonly store: ApiKeyStore;
-  /** Called with keys that ended in this process, before the request is answered. */
+  /** Called with keys that ended in this process, before the response is sent. */
   readonly onEnded: (id: string) => void;
   readonly onError: (error: unknown) => void;
   readonly now?: () => number;
 }
 
 export class ApiKeys {
-  readonly #parts: ApiKeysParts;
+  readonly #deps: ApiKeysDeps;
   readonly #now: () => number;
   #used = new Map<string, Date>();
   #timer: ReturnType<typeof setInterval> | undefined;
 
-  constructor(parts: ApiKeysParts) {
-    this.#parts = parts;
-    this.#now = parts.now ?? Date.now;
+  constructor(deps: ApiKeysDeps) {
+    this.#deps = deps;
+    this.#now = deps.now ?? Date.now;
   }
 
   start(): void {
-    this.#timer = setInterval(() => this.note().catch(this.#parts.onError), NOTE_MS).unref();
+    this.#timer = setInterval(() => this.note().catch(this.#deps.onError), NOTE_MS).unref();
   }
 
   async stop(): Promise<void> {
@@ -39,37 +39,37 @@ export class ApiKeys {
     await this.note();
   }
 
-  /** @returns the key as it is shown, and its text, which cannot be shown again */
-  async create(wanted: NewApiKey, stamp: Stamp): Promise<ShownApiKey & { readonly key: string }> {
+  /** @returns the key without its secret, and its text, which cannot be shown again */
+  async create(requested: NewApiKey, stamp: Stamp): Promise<ApiKeyView & { readonly key: string }> {
     const { id, secret, text } = makeKey();
-    const key: ApiKey = { _id: id, ...wanted, _meta: newMeta(stamp, new Date(this.#now())) };
-    await this.#parts.store.insert(key, hashSecret(secret));
+    const key: ApiKey = { _id: id, ...requested, _meta: newMeta(stamp, new Date(this.#now())) };
+    await this.#deps.store.insert(key, hashSecret(secret));
     return { ...toShownKey(key, null), key: text };
   }
 
-  async list(after: string | null, limit: number): Promise<ShownApiKey[]> {
+  async list(after: string | null, limit: number): Promise<ApiKeyView[]> {
     await this.note();
-    const keys = await this.#parts.store.list(after, limit);
-    const used = await this.#parts.store.usedAt(keys.map(({ _id }) => _id));
+    const keys = await this.#deps.store.list(after, limit);
+    const used = await this.#deps.store.usedAt(keys.map(({ _id }) => _id));
     return keys.map((key) => toShownKey(key, used.get(key._id) ?? null));
   }
 
-  /** How many have not ended. */
+  /** How many are active. */
   count(): Promise<number> {
-    return this.#parts.store.count(new Date(this.#now()));
+    return this.#deps.store.count(new Date(this.#now()));
   }
 
-  async get(id: string): Promise<ShownApiKey | null> {
+  async get(id: string): Promise<ApiKeyView | null> {
     await this.note();
-    const key = await this.#parts.store.find(id);
+    const key = await this.#deps.store.find(id);
     if (key === null) return null;
-    return toShownKey(key, (await this.#parts.store.usedAt([id])).get(id) ?? null);
+    return toShownKey(key, (await this.#deps.store.usedAt([id])).get(id) ?? null);
   }
 
-  /** Ends a key; false when there is none. */
+  /** Revokes a key; false when there is none. */
   async remove(id: string, stamp: Stamp): Promise<boolean> {
-    const removed = await this.#parts.store.remove(id, stamp);
-    this.#parts.onEnded(id);
+    const removed = await this.#deps.store.remove(id, stamp);
+    this.#deps.onEnded(id);
     return removed;
   }
 
@@ -77,18 +77,18 @@ export class ApiKeys {
   async find(text: string): Promise<ApiKey | null> {
     const parts = parseKey(text);
     if (parts === null) return null;
-    const [hashed, key] = await Promise.all([this.#parts.store.hashOf(parts.id), this.#parts.store.find(parts.id)]);
+    const [hashed, key] = await Promise.all([this.#deps.store.hashOf(parts.id), this.#deps.store.find(parts.id)]);
     if (hashed === null || key === null || !isSecret(parts.secret, hashed)) return null;
     return this.#isOver(key) ? null : key;
   }
 
   /** The current state of a key, by its id, for a principal that was verified earlier. */
   async current(id: string): Promise<ApiKey | null> {
-    const key = await this.#parts.store.find(id);
+    const key = await this.#deps.store.find(id);
     return key === null || this.#isOver(key) ? null : key;
   }
 
-  /** Remembers that a key was used. */
+  /** Records that a key was used. */
   touch(id: string, at: number): void {
     this.#used.set(id, new Date(at));
   }
@@ -97,7 +97,7 @@ export class ApiKeys {
   async note(): Promise<void> {
     const used = this.#used;
     this.#used = new Map();
-    await this.#parts.store.setUsed(used);
+    await this.#deps.store.setUsed(used);
   }
 
   #isOver({ expiresAt }: ApiKey): boolean {

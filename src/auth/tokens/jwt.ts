@@ -1,6 +1,6 @@
 /**
  * The only file that uses @fastify/jwt: signs and verifies tokens with one key and one algorithm. The plugin needs a
- * Fastify instance; it gets one that never listens, so that tokens can be made without a server.
+ * Fastify instance; it gets one that never listens, so that tokens can be created without a server.
  */
 import jwt from '@fastify/jwt';
 import Fastify from 'fastify';
@@ -13,7 +13,7 @@ export interface TokenKey {
   readonly privateKey: string;
 }
 
-export interface TokenTerms {
+export interface TokenOptions {
   readonly issuer: string;
   readonly audience: string;
   readonly lifetimeMs: number;
@@ -23,20 +23,20 @@ export interface Jwt {
   /** The first part of every token that this key signs; a token that begins differently is not from this key. */
   readonly header: string;
   sign(claims: Readonly<Record<string, unknown>>): string;
-  /** The claims of a token whose signature, issuer, audience and times are right; throws for any other. */
+  /** The claims of a token with valid signature, issuer, audience and times; throws for any other. */
   verify(token: string): Readonly<Record<string, unknown>>;
 }
 
 /** RFC 9068 section 2.1. */
 const TYPE = 'at+jwt';
 /**
- * How far the clock of the signing process may be ahead of ours. One of two machines always is, and a token is used at
- * once after it was issued. The library then accepts a token for that much longer, too; the authenticator checks the
+ * How far the clock of the signing process may be ahead of ours. One of two machines always is, and a token is used
+ * right after it was issued. The library then accepts a token for that much longer, too; the authenticator checks the
  * exact end.
  */
 const AHEAD_MS = 10_000;
 
-export async function openJwt(key: TokenKey, { issuer, audience, lifetimeMs }: TokenTerms): Promise<Jwt> {
+export async function openJwt(key: TokenKey, { issuer, audience, lifetimeMs }: TokenOptions): Promise<Jwt> {
   const holder = Fastify();
   await holder.register(jwt, {
     secret: { private: key.privateKey, public: key.publicKey },

@@ -1,7 +1,6 @@
 /**
- * Refresh tokens: their content, and which one follows another. The next token is derived from the current one and a
- * key of the installation, so the same token always gives the same successor, and the database keeps only a hash. Pure.
- * Not here: which token is current (session-store.ts).
+ * Refresh tokens: their content, and the succession of tokens. The next token is derived from the current one and a key
+ * of the instance, so the same token always has the same successor, and the database stores only a hash. Pure.
  */
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 
@@ -36,9 +35,9 @@ export function successor({ session, generation, secret }: RefreshToken, key: Bu
 }
 
 export function encodeToken({ session, generation, secret }: RefreshToken): string {
-  const place = Buffer.alloc(4);
-  place.writeUInt32BE(generation);
-  return PREFIX + Buffer.concat([Buffer.from(session, 'base64url'), place, secret]).toString('base64url');
+  const generationBytes = Buffer.alloc(4);
+  generationBytes.writeUInt32BE(generation);
+  return PREFIX + Buffer.concat([Buffer.from(session, 'base64url'), generationBytes, secret]).toString('base64url');
 }
 
 /** @returns null for a text that cannot be a token, and for the highest generation, which has no successor */
@@ -55,15 +54,15 @@ export function decodeToken(text: string): RefreshToken | null {
   return token.generation < LAST && encodeToken(token) === text ? token : null;
 }
 
-/** What the database keeps of a token. */
+/** What the database stores of a token. */
 export function hashToken(token: RefreshToken): string {
   return createHash('sha256').update(encodeToken(token)).digest('base64url');
 }
 
-/** Most tokens between an old one and the current one that are tried. */
+/** Maximum number of tokens between an old one and the current one that are tried. */
 const MAX_STEPS = 5_000;
 
-/** True if a token once belonged to the family: its successors lead to the current one. A made-up token does not. */
+/** True if a token once belonged to the family: its successors lead to the current one. A forged token's do not. */
 export function leadsTo(token: RefreshToken, current: { generation: number; hash: string }, key: Buffer): boolean {
   const steps = current.generation - token.generation;
   if (steps < 0 || steps > MAX_STEPS) return false;

@@ -1,8 +1,8 @@
 /**
- * Finds in rows of the event log the principals that have changed: ended sessions, changed or deleted accounts and
- * keys, other signing keys. Pure. Not here: forgetting them (authenticator.ts).
+ * Finds in rows of the event log the principals that have changed: ended sessions, changed or deleted users and keys,
+ * other signing keys. Pure.
  */
-import { rawDifference } from '../../database/bson/raw.ts';
+import { rawDifference } from '../../database/bson/raw-bson.ts';
 import { readStored } from '../../database/bson/stored.ts';
 import { idText } from '../../database/json/ids.ts';
 import type { Occurrence } from '../../kernel/event-types.ts';
@@ -18,12 +18,12 @@ export interface ChangedRow {
   readonly before: Buffer | null;
 }
 
-/** What changed: `session:…`, `user:…` (owners too), `key:…`; or everything may have. */
+/** What changed: `session:…`, `user:…` (administrators too), `key:…`; or everything may have. */
 export interface Revoked {
   readonly ids: ReadonlySet<string>;
   readonly everything: boolean;
   /** True if other keys sign now. */
-  readonly keyRing: boolean;
+  readonly signingKeys: boolean;
 }
 
 const KINDS: ReadonlyMap<string, string> = new Map([
@@ -31,8 +31,8 @@ const KINDS: ReadonlyMap<string, string> = new Map([
   ['_users', 'user'],
   ['_keys', 'key'],
 ]);
-/** Members of an account or key that decide its rights. */
-const TELLING: ReadonlySet<string> = new Set([
+/** Fields of a user or key that decide its rights. */
+const REPORTING: ReadonlySet<string> = new Set([
   'kind',
   'roles',
   'claims',
@@ -43,33 +43,33 @@ const TELLING: ReadonlySet<string> = new Set([
   'actions',
   'expiresAt',
 ]);
-/** The occurrence after which other keys sign. */
-const ROTATED: Occurrence = 'system.key-ring.rotated';
+/** The event after which other keys sign. */
+const ROTATED: Occurrence = 'system.signing-keys.rotated';
 const WHOLE: ReadonlySet<string> = new Set(['drop', 'rename', 'dropDatabase', 'gap', 'reset']);
 
 /** Null when the rows change no principal. */
 export function readRevoked(rows: readonly ChangedRow[]): Revoked | null {
   const ids = new Set<string>();
   let everything = false;
-  let keyRing = false;
+  let signingKeys = false;
   for (const row of rows) {
     const { operation, collection, key, after } = row;
     const kind = KINDS.get(collection ?? '');
     if (collection === '_activity' && operation === 'insert') {
-      keyRing ||= after !== null && readStored(after)['type'] === ROTATED;
+      signingKeys ||= after !== null && readStored(after)['type'] === ROTATED;
     } else if (WHOLE.has(operation)) everything ||= collection === null || kind !== undefined;
-    else if (kind !== undefined && key !== null && tells(row)) ids.add(`${kind}:${idText(readStored(key)['_id'])}`);
+    else if (kind !== undefined && key !== null && reports(row)) ids.add(`${kind}:${idText(readStored(key)['_id'])}`);
   }
-  return ids.size > 0 || everything || keyRing ? { ids, everything: everything || keyRing, keyRing } : null;
+  return ids.size > 0 || everything || signingKeys ? { ids, everything: everything || signingKeys, signingKeys } : null;
 }
 
-function tells({ operation, before, after }: ChangedRow): boolean {
+function reports({ operation, before, after }: ChangedRow): boolean {
   if (operation === 'insert') return false;
   if (operation === 'delete' || before === null || after === null) return true;
-  return rawDifference(before, after).some((name) => TELLING.has(name));
+  return rawDifference(before, after).some((name) => REPORTING.has(name));
 }
 
-/** The ids of the session, account or key that a principal depends on. */
+/** The ids of the session, user or key that a principal depends on. */
 export function restsOn(principal: Principal): readonly string[] {
   switch (principal.kind) {
     case 'anonymous':
@@ -78,7 +78,7 @@ export function restsOn(principal: Principal): readonly string[] {
     case 'key':
       return [`key:${principal.id}`];
     case 'user':
-    case 'owner':
+    case 'admin':
       return [`user:${principal.id}`, `session:${principal.session}`];
     default:
       return principal satisfies never;

@@ -1,6 +1,6 @@
 /**
- * Where sessions are kept: `_sessions` in `<db>`, whose changes are events, and in `<db>_log` for each the hash of its
- * current refresh token. Only this folder calls this file.
+ * Sessions in `_sessions` of `<db>`, whose changes are events, and in `<db>_log` for each the hash of its current
+ * refresh token. Only this folder calls this file.
  */
 import type { Collection } from 'mongodb';
 import { translated } from '../../database/errors.ts';
@@ -9,7 +9,7 @@ import { makeOwnCollection, type Stamp, stampedForDeletion } from '../../databas
 import type { Session } from './session.ts';
 
 const SESSIONS = '_sessions';
-/** Uses of tokens within this time are kept together, in milliseconds. It bounds what is kept of a session. */
+/** Uses of tokens within this time are stored together, in milliseconds. It bounds what is stored of a session. */
 const USE_STEP_MS = 100;
 
 export interface TokenUses {
@@ -30,8 +30,8 @@ export interface Family {
   /** Which generations of tokens were used lately, and until when at most; the newest last. */
   readonly used: readonly TokenUses[];
   readonly rotatedAt: Date;
-  /** When its holder last proved to be the user; missing in sessions of earlier versions. */
-  readonly provedAt?: Date;
+  /** When its holder was last authenticated; missing in sessions of earlier versions. */
+  readonly verifiedAt?: Date;
   readonly expiresAt: Date;
 }
 
@@ -43,7 +43,7 @@ export class SessionStore {
   constructor(mongo: Mongo) {
     this.#mongo = mongo;
     this.#sessions = mongo.data.collection<Session>(SESSIONS);
-    this.#families = mongo.log.collection<Family>('refresh');
+    this.#families = mongo.log.collection<Family>('refresh_tokens');
   }
 
   async start(): Promise<void> {
@@ -61,7 +61,7 @@ export class SessionStore {
     return translated(() => this.#sessions.findOne({ _id: id }));
   }
 
-  /** All sessions of an account, oldest first. */
+  /** All sessions of a user, oldest first. */
   list(user: string): Promise<Session[]> {
     return translated(() => this.#sessions.find({ user }).sort({ '_meta.createdAt': 1, _id: 1 }).toArray());
   }
@@ -72,7 +72,7 @@ export class SessionStore {
 
   /**
    * Replaces the current token by the next one.
-   * @param since uses before this time are forgotten
+   * @param since uses before this time are dropped
    * @returns false when the given one is not the current one, or has expired
    */
   async rotate(
@@ -95,9 +95,9 @@ export class SessionStore {
     return matchedCount === 1;
   }
 
-  /** Notes that the holder of a session was proved. */
-  async prove(id: string, provedAt: Date): Promise<void> {
-    await translated(() => this.#families.updateOne({ _id: id }, { $set: { provedAt } }));
+  /** Records that the holder of a session was authenticated. */
+  async prove(id: string, verifiedAt: Date): Promise<void> {
+    await translated(() => this.#families.updateOne({ _id: id }, { $set: { verifiedAt } }));
   }
 
   async family(id: string): Promise<Family | null> {

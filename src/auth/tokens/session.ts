@@ -1,17 +1,17 @@
 /**
- * A session: one sign-in of one account that can be revoked. Shapes only; its refresh token is kept in another place,
- * because every change here is an event. Not here: where it is kept (session-store.ts).
+ * A session: one sign-in of one user that can be revoked. Types only; its refresh token is stored separately, because
+ * every change here is an event.
  */
 import type { OwnMeta, Stamp } from '../../database/system-collection.ts';
 
 export interface Session {
   readonly _id: string;
-  /** Id of the account. */
+  /** Id of the user. */
   readonly user: string;
-  readonly kind: 'user' | 'owner';
-  /** The address it was opened from, and the client's own description. */
-  readonly address: string;
-  readonly agent: string | null;
+  readonly kind: 'user' | 'admin';
+  /** The IP address that it was opened from, and the client's own description. */
+  readonly ip: string;
+  readonly userAgent: string | null;
   /** The identity that it was opened by; missing where a provider did not. */
   readonly identity?: string;
   readonly _meta: OwnMeta;
@@ -31,10 +31,10 @@ export type EndReason =
   | 'user-disabled'
   | 'user-deleted';
 
-/** The origin of the request that signs an account in. */
+/** The origin of the request that signs a user in. */
 export interface SessionOrigin {
-  readonly address: string;
-  readonly agent: string | null;
+  readonly ip: string;
+  readonly userAgent: string | null;
   readonly request: string;
 }
 

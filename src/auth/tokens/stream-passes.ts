@@ -1,7 +1,7 @@
 /**
- * Passes with which a client reopens a stream after its one-time ticket was used. A pass is a signed text, so nothing is stored. It
- * names a session or a key, which is read again each time, so a pass never outlives them. It is valid only together with the ticket,
- * from the same origin and for the same path.
+ * Passes with which a client reopens a stream after its one-time ticket was used. A pass is a signed text, so nothing
+ * is stored. It contains a session or a key, which is read again each time, so a pass never outlives them. It is valid
+ * only together with the ticket, from the same origin and for the same path.
  */
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import Type, { type Static } from 'typebox';
@@ -12,9 +12,9 @@ import type { SigningKeys } from '../../kernel/signing-keys.ts';
 export const STREAM_MS = 24 * 3_600_000;
 
 const FACTS = Type.Object({
-  kind: Type.Union([Type.Literal('user'), Type.Literal('owner'), Type.Literal('key')]),
+  kind: Type.Union([Type.Literal('user'), Type.Literal('admin'), Type.Literal('key')]),
   id: Type.String(),
-  /** Of an account. */
+  /** Of a user. */
   session: Type.Optional(Type.String()),
   /** Milliseconds since 1970. */
   expiresAt: Type.Number(),
@@ -45,7 +45,7 @@ export class StreamPasses {
     return `${payload}.${macOf(this.#keys.signing, payload, use)}`;
   }
 
-  /** What a pass says; null when it is none, has expired, or is bound to another use. */
+  /** The content of a pass; null when it is not valid, has expired, or is bound to another use. */
   read(pass: string, use: PassUse): PassFacts | null {
     const [payload = '', mac = ''] = pass.split('.', 2);
     const given = Buffer.from(mac);

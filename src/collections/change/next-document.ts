@@ -1,8 +1,7 @@
 /**
- * The stored form of a document and the pure functions that compute a new one: creation, replacement, merge patch, other
- * changes.
- * They work on exact BSON values (`decodeStored`), so what a foreign writer stored as a date or a decimal stays one
- * when its JSON did not change. Not here: JSON and BSON bytes (database/json), access and preconditions (collections).
+ * The stored form of a document and the pure functions that compute the next one: creation, replacement, merge patch,
+ * other changes. They work on exact BSON values (`decodeStored`), so a date or decimal that another program stored
+ * keeps its type when its JSON did not change.
  */
 import type { Document, ObjectId } from 'mongodb';
 import { actorOf, type Principal } from '../../auth/identity/principal.ts';
@@ -11,11 +10,11 @@ import { refuseStoredId } from '../../database/json/parse-json.ts';
 import { metaToWire } from '../../database/json/to-wire.ts';
 import { valueToWire } from '../../database/json/wire-values.ts';
 import { MillraceError } from '../../kernel/errors.ts';
-import { isPlain } from '../../kernel/objects.ts';
-import { ANSWER_MEMBERS, SERVER_MEMBERS } from '../../kernel/server-members.ts';
-import { TypeKeeper } from './kept-types.ts';
+import { isPlain } from '../../kernel/plain-object.ts';
+import { RESPONSE_FIELDS, SERVER_FIELDS } from '../../kernel/server-fields.ts';
+import { TypeKeeper } from './bson-type-preservation.ts';
 
-/** Who writes, in which request, when: what `_meta` records. */
+/** Actor, request and time of a write: what `_meta` records. */
 export interface WriteOrigin {
   readonly principal: Principal;
   /** The request id, `req_…`. */
@@ -23,86 +22,84 @@ export interface WriteOrigin {
   readonly now: Date;
 }
 
-/** A JSON object as it came out of the strict parser. */
-export type JsonObject = { [member: string]: unknown };
+/** A JSON object as the strict parser returns it. */
+export type JsonObject = { [field: string]: unknown };
 
 /**
- * The document that a create stores: `_id`, the members, `_meta` with revision 1.
- * @param newId makes the id when the body brings none
- * @throws MillraceError `invalid-id`, `unsupported-key`
+ * The document that a create stores: `_id`, the fields, `_meta` with revision 1.
+ * @param newId generates the id when the body has none
+ * @throws MillraceError `invalid-id`, `unsupported-field-name`
  */
 export function createStored(body: JsonObject, origin: WriteOrigin, newId: () => ObjectId): Document {
   const id = Object.hasOwn(body, 'id') ? parseNewId(body['id']) : newId();
   return assemble({ _id: id }, storable(body), firstMeta(origin));
 }
 
-/** The document that a full replacement stores: only what the body says remains, and what the wire hides. */
+/** The document that a full replacement stores: the fields of the body, and those that the API hides. */
 export function replaceStored(old: Document, body: JsonObject, origin: WriteOrigin): Document {
-  return assemble(hidden(old), new TypeKeeper().keepMembers(old, storable(body)), nextMeta(old['_meta'], origin));
+  return assemble(hidden(old), new TypeKeeper().keepFields(old, storable(body)), nextMeta(old['_meta'], origin));
 }
 
-/** The document after a merge patch (RFC 7396): null removes a member, objects merge, everything else replaces. */
+/** The document after a merge patch (RFC 7396): null removes a field, objects merge, everything else replaces. */
 export function mergeStored(old: Document, patch: JsonObject, origin: WriteOrigin): Document {
   return assemble(
     hidden(old),
-    mergePatch(visibleMembers(old), storable(patch), new TypeKeeper()),
+    mergePatch(visibleFields(old), storable(patch), new TypeKeeper()),
     nextMeta(old['_meta'], origin),
   );
 }
 
 /**
- * The document after a change of what clients see: its members between `id` and `_meta`, which the change may read.
- * @param change computes the new members from the old ones
+ * The document after a change of its visible fields, those between `id` and `_meta`, which the change may read.
+ * @param change computes the new fields from the old ones
  */
 export function changeStored(old: Document, change: (shown: JsonObject) => unknown, origin: WriteOrigin): Document {
-  return withMembers(old, changeMembers(old, visibleMembers(old), change), origin);
+  return withFields(old, changeFields(old, visibleFields(old), change), origin);
 }
 
-/** The members after a change that may read these of a document, and what every client sees of it. */
-export function changeMembers(old: Document, seen: JsonObject, change: (shown: JsonObject) => unknown): JsonObject {
+/** The fields after a change that may read these fields of a document, and the fields that every client sees. */
+export function changeFields(old: Document, seen: JsonObject, change: (shown: JsonObject) => unknown): JsonObject {
   const next = change({ id: idText(old['_id']), ...seen, _meta: metaToWire(old['_meta']) });
   if (!isPlain(next))
     throw new MillraceError('invalid-patch', 'After the patch the document would not be a JSON object');
   return storable(next);
 }
 
-/** The document with other members between what the wire hides and `_meta`. */
-export function withMembers(old: Document, members: JsonObject, origin: WriteOrigin): Document {
-  return assemble(hidden(old), members, nextMeta(old['_meta'], origin));
+/** The document with other fields between those that the API hides and `_meta`. */
+export function withFields(old: Document, fields: JsonObject, origin: WriteOrigin): Document {
+  return assemble(hidden(old), fields, nextMeta(old['_meta'], origin));
 }
 
-/** The document with other members between what the wire hides and `_meta`, which stays. */
-export function withOtherMembers(document: Document, members: JsonObject): Document {
-  return assemble(hidden(document), members, document['_meta']);
+/** The document with other fields between those that the API hides and `_meta`, which stays. */
+export function withOtherFields(document: Document, fields: JsonObject): Document {
+  return assemble(hidden(document), fields, document['_meta']);
 }
 
-/** The members of `body` that a document stores. */
+/** The fields of `body` that a document stores. */
 export function storable(body: JsonObject): JsonObject {
   refuseStoredId(body);
-  for (const name of ANSWER_MEMBERS)
-    if (Object.hasOwn(body, name)) return pick(body, (one) => !ANSWER_MEMBERS.has(one));
+  for (const name of RESPONSE_FIELDS)
+    if (Object.hasOwn(body, name)) return pick(body, (one) => !RESPONSE_FIELDS.has(one));
   return body;
 }
 
-/**
- * `_id`, and what a foreign writer stored under names that the wire form uses itself: not shown to clients, and kept.
- */
+/** `_id`, and what another program stored under names that the API uses itself: hidden from clients, and kept. */
 function hidden(old: Document): Document {
   const kept = empty();
-  for (const name of SERVER_MEMBERS) if (name !== '_meta' && Object.hasOwn(old, name)) kept[name] = old[name];
+  for (const name of SERVER_FIELDS) if (name !== '_meta' && Object.hasOwn(old, name)) kept[name] = old[name];
   return kept;
 }
 
-/** The members of a stored document that clients see and change. */
-export function visibleMembers(old: Document): JsonObject {
-  return pick(old, (name) => !SERVER_MEMBERS.has(name));
+/** The fields of a stored document that clients see and change. */
+export function visibleFields(old: Document): JsonObject {
+  return pick(old, (name) => !SERVER_FIELDS.has(name));
 }
 
-/** Copied by a loop, which takes half the time of a spread: a document may have a hundred thousand members. */
-function assemble(head: Document, members: JsonObject, meta: Document): Document {
+/** A loop takes half the time of a spread: a document may have a hundred thousand fields. */
+function assemble(head: Document, fields: JsonObject, meta: Document): Document {
   const document = empty();
   for (const name of Object.keys(head)) document[name] = head[name];
-  for (const name of Object.keys(members)) document[name] = members[name];
+  for (const name of Object.keys(fields)) document[name] = fields[name];
   document['_meta'] = meta;
   return document;
 }
@@ -112,7 +109,7 @@ function firstMeta(origin: WriteOrigin): Document {
   return nextMeta({ createdAt: origin.now, createdBy: actor }, origin);
 }
 
-/** The next `_meta`. For a document that others created Millrace knows no creation: those members stay null. */
+/** The next `_meta`. The creation of a document by another program is unknown: those fields stay null. */
 function nextMeta(old: unknown, origin: WriteOrigin): Document {
   const before: JsonObject = isPlain(old) ? old : {};
   return {
@@ -127,7 +124,7 @@ function nextMeta(old: unknown, origin: WriteOrigin): Document {
   };
 }
 
-/** The revision that a stored `_meta` says; 0 for a document written by others. */
+/** The revision in a stored `_meta`; 0 for a document that another program wrote. */
 function revisionOf(meta: unknown): number {
   const wire = isPlain(meta) ? valueToWire(meta['revision']) : 0;
   return typeof wire === 'number' && Number.isSafeInteger(wire) && wire >= 0 ? wire : 0;
@@ -145,13 +142,13 @@ export function mergePatch(target: JsonObject, patch: JsonObject, keeper: TypeKe
   return result;
 }
 
-export function pick(source: JsonObject, wanted: (name: string) => boolean): JsonObject {
+export function pick(source: JsonObject, requested: (name: string) => boolean): JsonObject {
   const result = empty();
-  for (const name of Object.keys(source)) if (wanted(name)) result[name] = source[name];
+  for (const name of Object.keys(source)) if (requested(name)) result[name] = source[name];
   return result;
 }
 
-/** An object in which every name, `__proto__` too, is an ordinary member. */
+/** An object in which every name, `__proto__` too, is an ordinary field. */
 export function empty(): JsonObject {
   return Object.create(null);
 }

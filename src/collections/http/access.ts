@@ -1,28 +1,27 @@
 /**
- * The entry of every request for documents: the name is checked and the Scope is granted before the collection is
- * looked at. So a client without rights learns nothing about what exists.
+ * Entry point of every document request: the name is checked and the Scope is granted before the collection is read. A
+ * client without rights cannot learn what exists.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Action, Principal } from '../../auth/identity/principal.ts';
 import { type CollectionName, parseCollectionName } from '../../database/names.ts';
 import type { Policies } from '../../policies/policies.ts';
+import type { StreamedResponses } from '../../policies/revalidation/streamed-responses.ts';
 import type { ActionOf, Scope } from '../../policies/scope.ts';
-import type { LongAnswers } from '../../policies/standing/long-answers.ts';
 import type { QueryParameter } from '../../query/parse/parameters.ts';
 import type { Collections } from '../collections.ts';
 
 export interface CollectionRoutesOptions {
   readonly collections: Collections;
   readonly policies: Policies;
-  readonly longAnswers: LongAnswers;
-  /** Largest answer of a list, in bytes. */
+  readonly streamedResponses: StreamedResponses;
+  /** Maximum size of a list response, in bytes. */
   readonly listBytes: number;
   /**
-   * The newest position of the event log that this server has delivered: a list read after it misses no event before
-   * it.
+   * The newest position of the event log that this server has delivered: a list read after it misses no earlier event.
    */
   readonly position: () => string;
-  /** Answers a list that was asked for as a stream of events, with the parameters of its address. */
+  /** Responds to a list request for an event stream, with the parameters of its URL. */
   readonly live: (
     request: FastifyRequest,
     reply: FastifyReply,
@@ -39,7 +38,7 @@ export interface OnDocument {
   Params: { collection: string; id: string };
 }
 
-/** What is read of a request, from the wire or from inside a batch. */
+/** What is read from a request, alone or inside a batch. */
 export interface RequestOnCollection {
   readonly principal: Principal;
   readonly params: { readonly collection: string };
@@ -47,7 +46,7 @@ export interface RequestOnCollection {
 
 /**
  * The Scope of a request and the name of its collection.
- * @throws MillraceError `invalid-name`, `not-authenticated`, `forbidden`
+ * @throws MillraceError `invalid-collection-name`, `not-authenticated`, `forbidden`
  */
 export function access<A extends Action>(
   policies: Policies,
@@ -59,7 +58,7 @@ export function access<A extends Action>(
 }
 
 /**
- * The name of the collection of a live answer, which may begin while a value that its policies need is missing.
+ * The name of the collection of a live query, which may start while a value that its policies need is missing.
  * @throws MillraceError as `access`
  */
 export function liveAccess(policies: Policies, { principal, params }: RequestOnCollection): CollectionName {

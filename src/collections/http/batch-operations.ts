@@ -1,15 +1,12 @@
-/**
- * What the operations of a batch look like: their shape, and `$ref.id`, by which a later operation names the document
- * of an earlier one. Pure. Not here: making them (batch.ts).
- */
+/** Operations of a batch, and `$ref.id`, by which a later operation refers to the document of an earlier one. Pure. */
 import { MillraceError } from '../../kernel/errors.ts';
-import { isPlain, setMember } from '../../kernel/objects.ts';
+import { isPlain, setField } from '../../kernel/plain-object.ts';
 
-/** Operations of one batch. */
+/** Maximum operations of one batch. */
 export const MAX_BATCH_OPERATIONS = 100;
-const MEMBERS: ReadonlySet<string> = new Set(['method', 'path', 'body', 'headers', 'ref']);
+const FIELDS: ReadonlySet<string> = new Set(['method', 'path', 'body', 'headers', 'ref']);
 const HEADERS: ReadonlySet<string> = new Set(['if-match', 'if-none-match', 'content-type', 'prefer']);
-/** The name of an operation. */
+/** The name (`ref`) of an operation. */
 export const REF = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 const REFERENCE = /^\$([A-Za-z][A-Za-z0-9_-]{0,63})\.id$/;
 
@@ -17,7 +14,7 @@ export interface BatchOperation {
   readonly method: string;
   /** Decoded segments of the path after `/api`: a collection, and for one document its id. */
   readonly segments: readonly string[];
-  /** The path and its query as they were written. */
+  /** The path and its query as written. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   /** `undefined` when there is none. */
@@ -30,14 +27,14 @@ export type Refs = ReadonlyMap<string, string>;
 
 /**
  * Reads the body of a batch.
- * @throws MillraceError `body-type`, `too-many-operations`, `malformed-request`, `route-not-found`
+ * @throws MillraceError `invalid-body-type`, `too-many-operations`, `malformed-request`, `route-not-found`
  */
 export function parseBatch(body: Record<string, unknown>): readonly BatchOperation[] {
   const { operations, ...others } = body;
   if (!Array.isArray(operations) || Object.keys(others).length > 0) {
-    throw new MillraceError('body-type', 'A batch must be an object with one member, the array "operations"');
+    throw new MillraceError('invalid-body-type', 'A batch must be an object with one field, the array "operations"');
   }
-  if (operations.length === 0) throw new MillraceError('body-type', 'The batch holds no operation');
+  if (operations.length === 0) throw new MillraceError('invalid-body-type', 'The batch has no operations');
   if (operations.length > MAX_BATCH_OPERATIONS) {
     throw new MillraceError(
       'too-many-operations',
@@ -49,7 +46,7 @@ export function parseBatch(body: Record<string, unknown>): readonly BatchOperati
     try {
       const operation = parseOperation(item);
       if (operation.ref !== undefined && refs.has(operation.ref))
-        throw malformed(`the ref '${operation.ref}' is taken`);
+        throw malformed(`the ref '${operation.ref}' is used twice`);
       if (operation.ref !== undefined) refs.add(operation.ref);
       return operation;
     } catch (error) {
@@ -59,21 +56,21 @@ export function parseBatch(body: Record<string, unknown>): readonly BatchOperati
 }
 
 /**
- * The refusal of a batch's body as JSON, with the index of the failed operation if the error's pointer tells it. This
- * is done afterwards, because the JSON parser runs before it is known that the body is a batch.
+ * The error of a batch's body as JSON, with the index of the failed operation if the error's pointer has it. This is
+ * done afterwards, because the JSON parser runs before the body is known to be a batch.
  */
 export function inRefusedBody(error: unknown): unknown {
   if (!(error instanceof MillraceError)) return error;
-  const [, index] = /^\/operations\/(\d{1,9})(?:\/|$)/.exec(error.faults[0]?.pointer ?? '') ?? [];
+  const [, index] = /^\/operations\/(\d{1,9})(?:\/|$)/.exec(error.issues[0]?.pointer ?? '') ?? [];
   if (index === undefined || 'failedOperation' in error.extensions) return error;
   return error.with({ extensions: { failedOperation: Number(index) } });
 }
 
-/** Puts the place of the operation into an error. */
+/** Adds the position of the operation to an error. */
 export function inOperation(index: number, error: unknown): unknown {
   if (!(error instanceof MillraceError)) return error;
-  const place = `/operations/${index}`;
-  const placed = error.at(error.faults.length === 0 ? place : `${place}/body`);
+  const pointer = `/operations/${index}`;
+  const placed = error.at(error.issues.length === 0 ? pointer : `${pointer}/body`);
   return placed.with({ extensions: { ...placed.extensions, failedOperation: index } });
 }
 
@@ -97,20 +94,20 @@ function resolveSegment(segment: string, refs: Refs): string {
   return id;
 }
 
-/** A string that is not exactly a reference stays as it is. */
+/** A string that is not exactly a reference stays unchanged. */
 function resolveValue(value: unknown, refs: Refs): unknown {
   if (typeof value === 'string') return refs.get(REFERENCE.exec(value)?.[1] ?? '') ?? value;
   if (Array.isArray(value)) return value.map((item) => resolveValue(item, refs));
   if (!isPlain(value)) return value;
   const resolved: Record<string, unknown> = {};
-  for (const [name, member] of Object.entries(value)) setMember(resolved, name, resolveValue(member, refs));
+  for (const [name, field] of Object.entries(value)) setField(resolved, name, resolveValue(field, refs));
   return resolved;
 }
 
 function parseOperation(item: unknown): BatchOperation {
   if (!isPlain(item)) throw malformed('an operation must be an object');
-  const unknown = Object.keys(item).find((name) => !MEMBERS.has(name));
-  if (unknown !== undefined) throw malformed(`'${unknown.slice(0, 80)}' is not a member of an operation`);
+  const unknown = Object.keys(item).find((name) => !FIELDS.has(name));
+  if (unknown !== undefined) throw malformed(`'${unknown.slice(0, 80)}' is not a field of an operation`);
   const { method, path, ref } = item;
   if (typeof method !== 'string') throw malformed("the 'method' is not a string");
   if (typeof path !== 'string') throw malformed("the 'path' is not a string");
@@ -125,12 +122,12 @@ function segmentsOf(path: string): string[] {
     try {
       return decodeURIComponent(part);
     } catch (cause) {
-      throw new MillraceError('malformed-request', 'The path is not well encoded', { cause });
+      throw new MillraceError('malformed-request', 'The path has invalid percent-encoding', { cause });
     }
   });
   const known = parts[0] === '' && parts[1] === 'api' && segments.length >= 1 && segments.length <= 2;
   if (known && segments.every((segment) => segment !== '')) return segments;
-  throw new MillraceError('route-not-found', `There is nothing to write at '${path.slice(0, 200)}'`, {
+  throw new MillraceError('route-not-found', `Nothing can be written at '${path.slice(0, 200)}'`, {
     hint: 'Paths in a batch are /api/{collection} and /api/{collection}/{id}',
   });
 }
@@ -141,7 +138,7 @@ function headersOf(value: unknown, body: unknown): Record<string, string> {
   if (!isPlain(value)) throw malformed("the 'headers' are not an object");
   for (const [name, text] of Object.entries(value)) {
     const known = name.toLowerCase();
-    if (!HEADERS.has(known)) throw malformed(`the header '${name.slice(0, 80)}' has no meaning here`);
+    if (!HEADERS.has(known)) throw malformed(`the header '${name.slice(0, 80)}' is not supported here`);
     if (typeof text !== 'string') throw malformed(`the header '${name}' is not a string`);
     headers[known] = text;
   }

@@ -1,16 +1,16 @@
 /**
- * Several writes in one transaction, in order: all or none, including collections that they create. Each is the same
- * write as it would be alone. Not here: how an operation is written (batch-operations.ts).
+ * Several writes in one transaction, in order: all or none, including collections that they create. Each follows the
+ * rules of a single write.
  */
 import type { Principal } from '../../auth/identity/principal.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { parameters, type RequestLike, requireMediaType } from '../../kernel/request.ts';
-import type { Atomic } from '../atomic.ts';
+import { isAccessRefusal } from '../document-errors.ts';
 import type { OpenTransaction } from '../open-transaction.ts';
-import { isAccessRefusal } from '../refusals.ts';
+import type { Atomic } from '../transaction-runner.ts';
 import { type BatchOperation, inOperation, parseBatch, resolveRefs } from './batch-operations.ts';
 import { objectBody, refuseConditions } from './request-body.ts';
-import { type PreparedWrite, prepareWrite, type WriteParts } from './write-operations.ts';
+import { type PreparedWrite, prepareWrite, type WriteDeps } from './write-operations.ts';
 import type { WriteResponse } from './write-response.ts';
 
 /** Bytes of all results together. */
@@ -27,10 +27,10 @@ export interface PreparedBatch {
 }
 
 /**
- * Reads a batch.
+ * Parses a batch.
  * @throws MillraceError as parseBatch, and `not-authenticated` or `forbidden` for any of its operations
  */
-export function prepareBatch(request: BatchRequest, parts: WriteParts & { readonly atomic: Atomic }): PreparedBatch {
+export function prepareBatch(request: BatchRequest, parts: WriteDeps & { readonly atomic: Atomic }): PreparedBatch {
   parameters(request, []);
   refuseConditions(request);
   requireMediaType(request, ['application/json']);
@@ -43,13 +43,13 @@ export function prepareBatch(request: BatchRequest, parts: WriteParts & { readon
 }
 
 /**
- * Checks the rights for all operations before the first one runs and before an idempotency key is looked up. Other
- * errors of an operation are reported when its turn comes.
+ * Authorizes all operations before the first one runs and before an idempotency key is looked up. Other errors of an
+ * operation are reported when it runs.
  */
-function requireScopes(operations: readonly BatchOperation[], request: BatchRequest, parts: WriteParts): void {
+function requireScopes(operations: readonly BatchOperation[], request: BatchRequest, deps: WriteDeps): void {
   for (const [index, operation] of operations.entries()) {
     try {
-      prepare(operation, request, parts);
+      prepare(operation, request, deps);
     } catch (error) {
       if (isAccessRefusal(error)) throw inOperation(index, error);
     }
@@ -59,7 +59,7 @@ function requireScopes(operations: readonly BatchOperation[], request: BatchRequ
 async function runAll(
   operations: readonly BatchOperation[],
   request: BatchRequest,
-  parts: WriteParts,
+  deps: WriteDeps,
   within: OpenTransaction,
 ): Promise<WriteResponse> {
   const refs = new Map<string, string>();
@@ -67,11 +67,11 @@ async function runAll(
   let bytes = 0;
   for (const [index, operation] of operations.entries()) {
     try {
-      const answer = await prepare(resolveRefs(operation, refs), request, parts)(within);
-      if (operation.ref !== undefined) refs.set(operation.ref, idOf(answer));
-      bytes += answer.body?.length ?? 0;
+      const response = await prepare(resolveRefs(operation, refs), request, deps)(within);
+      if (operation.ref !== undefined) refs.set(operation.ref, idOf(response));
+      bytes += response.body?.length ?? 0;
       if (bytes > MAX_RESULT_BYTES) throw tooLarge();
-      results.push(answer);
+      results.push(response);
     } catch (error) {
       throw inOperation(index, error);
     }
@@ -79,11 +79,11 @@ async function runAll(
   return { status: 200, headers: {}, body: encodeResults(results) };
 }
 
-function prepare(operation: BatchOperation, request: BatchRequest, parts: WriteParts): PreparedWrite {
+function prepare(operation: BatchOperation, request: BatchRequest, deps: WriteDeps): PreparedWrite {
   const { method, url, headers, body, segments } = operation;
   const [collection = '', id] = segments;
   const params = id === undefined ? { collection } : { collection, id };
-  return prepareWrite({ id: request.id, principal: request.principal, method, url, headers, body, params }, parts);
+  return prepareWrite({ id: request.id, principal: request.principal, method, url, headers, body, params }, deps);
 }
 
 function idOf({ id }: WriteResponse): string {
@@ -92,12 +92,12 @@ function idOf({ id }: WriteResponse): string {
 }
 
 function tooLarge(): MillraceError {
-  return new MillraceError('answer-too-large', 'The results of the batch are too large together', {
+  return new MillraceError('response-too-large', 'The results of the batch are together too large', {
     hint: 'Give operations the header prefer: return=minimal',
   });
 }
 
-/** The bodies are JSON text already. */
+/** The bodies are already JSON text. */
 function encodeResults(results: readonly WriteResponse[]): Buffer {
   const chunks: Buffer[] = [Buffer.from('{"results":[')];
   for (const [index, { status, headers, body }] of results.entries()) {

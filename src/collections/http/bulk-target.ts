@@ -1,6 +1,6 @@
 /**
- * Which documents a write by filter is for: conditions in the address, in the query language of lists, and in `Prefer`
- * how many documents it may touch. Pure. A request without either of them is refused: a slip must not reach a whole
+ * Target of a write by filter: conditions in the URL, in the query language of lists, and in `Prefer` the number of
+ * documents it may affect. Pure. A request without either is rejected, so that a mistake cannot affect a whole
  * collection.
  */
 import { MillraceError } from '../../kernel/errors.ts';
@@ -17,19 +17,19 @@ export function parseBulkTarget(request: RequestLike): BulkTarget {
   const other = conditions.find(([name]) => name !== 'filter' && RESERVED.some((reserved) => reserved === name));
   if (other !== undefined) {
     throw new MillraceError('unknown-parameter', `The parameter '${other[0]}' cannot be used in a write by filter`, {
-      hint: `To filter by a member of that name, write ${other[0]}[eq]`,
+      hint: `To filter by a field with that name, write ${other[0]}[eq]`,
     });
   }
   refuseConditions(request);
   if (conditions.length === 0) {
     throw new MillraceError('invalid-filter', 'A write to many documents needs a filter', {
-      hint: 'filter={} selects all documents; to write one document, put its id into the path',
+      hint: 'filter={} selects all documents; to write one document, put its id in the path',
     });
   }
   const { filter } = parseQuery(conditions);
   const { maxAffected } = parsePrefer(request.headers['prefer']);
   if (maxAffected === undefined) {
-    throw new MillraceError('max-affected-required', 'A write by filter must say how many documents it may touch', {
+    throw new MillraceError('max-affected-required', 'A write by filter must limit how many documents it changes', {
       hint: 'Prefer: max-affected=100',
     });
   }

@@ -1,7 +1,6 @@
 /**
- * `Idempotency-Key` (IETF draft httpapi-idempotency-key-header): the same write sent again has one effect and the same
- * answer. The key and the write commit together, so no crash can separate them. Not here: where keys are kept
- * (key-store.ts).
+ * `Idempotency-Key` (IETF draft httpapi-idempotency-key-header): a repeated write has one effect and the same response.
+ * The key and the write commit together, so a crash cannot separate them.
  */
 import { hash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
@@ -10,20 +9,20 @@ import { isCollectionName } from '../../database/names.ts';
 import { networkOf } from '../../kernel/config/addresses.ts';
 import { ERRORS, MillraceError } from '../../kernel/errors.ts';
 import type { Policies } from '../../policies/policies.ts';
-import { hidesFields, reachesAll } from '../../policies/reach.ts';
+import { hidesFields, reachesAll } from '../../policies/scope-filter.ts';
 import { scopeKey } from '../../policies/scope-key.ts';
-import type { Atomic } from '../atomic.ts';
-import { isAccessRefusal, keyInUse } from '../refusals.ts';
-import { type IdempotencyKey, type Kept, type KeyedOutcome, type KeyStore, KeyTaken } from './key-store.ts';
+import { isAccessRefusal, keyInUse } from '../document-errors.ts';
+import type { Atomic } from '../transaction-runner.ts';
+import { type IdempotencyKey, type Kept, type KeyedOutcome, type KeyStore, KeyTaken } from './idempotency-store.ts';
 import type { PreparedWrite } from './write-operations.ts';
 import type { WriteResponse } from './write-response.ts';
 
-/** What a key is made of. */
+/** Parts of a key. */
 export const VISIBLE = /^[\x21-\x7e]{1,255}$/;
 
 /**
- * The key that a request carries, or null.
- * @param names the collections it writes to, as it names them
+ * The key of a request, or null.
+ * @param names the collections it writes to, as the request names them
  * @throws MillraceError `malformed-request` when it is not 1 to 255 visible characters
  */
 export function readKey(
@@ -39,7 +38,7 @@ export function readKey(
     });
   }
   const { principal } = request;
-  // Anonymous clients can be told apart by their network only.
+  // Only their network distinguishes anonymous clients.
   const who = actorOf(principal) ?? `anonymous ${networkOf(request.ip)}`;
   const [path = '', ...query] = request.url.split('?');
   const body = hash('sha256', request.rawBody ?? '', 'base64url');
@@ -52,9 +51,9 @@ export function readKey(
 }
 
 /**
- * What the client may read of the collections, as a text to compare; null if an answer must not be shown again in
- * whole. Two anonymous clients of one network cannot be told apart, so an anonymous client gets a text only where every
- * anonymous client reads everything. Rights that hold until a certain time only give null, too.
+ * What the client may read of the collections, as text to compare; null if a response must not be repeated in full. Two
+ * anonymous clients of one network are indistinguishable, so an anonymous client gets a text only where every anonymous
+ * client reads everything. Rights that end at a certain time also give null.
  */
 function viewOf(principal: Principal, names: readonly string[], policies: Pick<Policies, 'find'>): string | null {
   const keys: string[] = [];
@@ -77,8 +76,9 @@ export class Idempotency {
   }
 
   /**
-   * Makes the write, or gives the answer it had when it was made before.
-   * @throws MillraceError `key-reused`, `key-in-use`, `answer-too-large`, and what the write throws
+   * Executes the write, or returns the stored response of its first execution.
+   * @throws MillraceError `idempotency-key-reused`, `idempotency-key-in-use`, `response-too-large`, and what the write
+   * throws
    */
   async once(key: IdempotencyKey, write: PreparedWrite): Promise<WriteResponse> {
     const before = await this.#keys.find(key.id);
@@ -86,21 +86,21 @@ export class Idempotency {
     try {
       return await this.#atomic.run(async (within) => {
         await this.#keys.reserve(key, within.session);
-        const answer = await write(within);
-        await this.#keys.keep(key, answer, within.session);
-        return answer;
+        const response = await write(within);
+        await this.#keys.keep(key, response, within.session);
+        return response;
       });
     } catch (error) {
       if (error instanceof KeyTaken) return this.#replayOther(key);
       if (!isFinal(error)) throw error;
-      // The refused write has stored nothing, so the key need not commit together with it.
+      // The rejected write has stored nothing, so the key need not commit together with it.
       const won = await this.#keys.keepRefusal(key, error);
       if (!won) return this.#replayOther(key);
       throw error;
     }
   }
 
-  /** The answer of the request that was faster under the same key. */
+  /** The response to the request that was faster with the same key. */
   async #replayOther(key: IdempotencyKey): Promise<WriteResponse> {
     const other = await this.#keys.find(key.id);
     if (other === null) throw keyInUse();
@@ -110,7 +110,7 @@ export class Idempotency {
 
 function replay(key: IdempotencyKey, kept: Kept): WriteResponse {
   if (kept.fingerprint !== key.fingerprint) {
-    throw new MillraceError('key-reused', 'This Idempotency-Key was used for another request', {
+    throw new MillraceError('idempotency-key-reused', 'This Idempotency-Key was used for another request', {
       hint: 'Use a new key for a new request, and the same body for the same key',
     });
   }
@@ -118,25 +118,25 @@ function replay(key: IdempotencyKey, kept: Kept): WriteResponse {
   return repeated(kept.outcome, shown ? 'whole' : key.anonymous ? 'status' : 'location');
 }
 
-/** @param told how much of the first answer is repeated: all of it, its status and `Location`, or its status alone */
-function repeated(outcome: KeyedOutcome, told: 'whole' | 'location' | 'status'): WriteResponse {
+/** @param reported how much of the first response is repeated: all of it, its status and `Location`, or its status alone */
+function repeated(outcome: KeyedOutcome, reported: 'whole' | 'location' | 'status'): WriteResponse {
   const replayed = { 'idempotency-replayed': 'true' };
   if ('refusal' in outcome) {
     const { code, message, ...rest } = outcome.refusal;
     throw new MillraceError(code, message, { ...rest, headers: { ...rest.headers, ...replayed } });
   }
-  const { answer } = outcome;
-  if (told === 'whole') return { ...answer, headers: { ...answer.headers, ...replayed } };
-  const { location } = answer.headers;
-  const place = told === 'location' && location !== undefined ? { location } : {};
-  return { status: answer.status === 200 ? 204 : answer.status, headers: { ...place, ...replayed }, body: null };
+  const { response } = outcome;
+  if (reported === 'whole') return { ...response, headers: { ...response.headers, ...replayed } };
+  const { location } = response.headers;
+  const place = reported === 'location' && location !== undefined ? { location } : {};
+  return { status: response.status === 200 ? 204 : response.status, headers: { ...place, ...replayed }, body: null };
 }
 
 /**
- * True for refusals that a second try would get again. A passing refusal must not be kept, nor one that a policy may
- * lift tomorrow, nor one of a function, which may ask the time.
+ * True for rejections that a retry would get again. A temporary rejection is not stored, nor one that depends on
+ * policies, nor one of a function, which may depend on the time.
  */
 function isFinal(error: unknown): error is MillraceError {
   if (!(error instanceof MillraceError) || error.status >= 500) return false;
-  return !ERRORS[error.code].retryable && !isAccessRefusal(error) && error.code !== 'refused-by-function';
+  return !ERRORS[error.code].retryable && !isAccessRefusal(error) && error.code !== 'rejected-by-function';
 }

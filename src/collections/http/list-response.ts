@@ -1,33 +1,33 @@
-/** How documents leave in the answer to a read: the codec's bytes, the entity tag. Not here: writes (write-response.ts). */
+/** Sends documents in the response to a read: the codec's bytes, the entity tag. */
 import { Readable } from 'node:stream';
 import { setImmediate as otherWork } from 'node:timers/promises';
 import type { FastifyReply } from 'fastify';
 import { encodeList, ListEncoder } from '../../database/json/json.ts';
-import { AT_ONCE_BYTES, begun, boundedChunks, CHUNK_BYTES, inPieces } from '../../kernel/answers/chunks.ts';
 import type { ClosableIterator } from '../../kernel/concurrency/closable-iterator.ts';
-import type { LongAnswer } from '../../policies/standing/long-answers.ts';
+import { AT_ONCE_BYTES, begun, boundedChunks, CHUNK_BYTES, inPieces } from '../../kernel/streaming/chunks.ts';
+import type { StreamedResponse } from '../../policies/revalidation/streamed-responses.ts';
 import { pageLinks } from '../../query/page/page-links.ts';
-import type { HintedList } from '../lists.ts';
+import type { HintedList } from '../hinted-list.ts';
 import type { Expand } from '../read/expansion.ts';
 import { JSON_TYPE } from './write-response.ts';
 
-/** What a list of all there is holds: its batches are of about this size. */
+/** Memory of an unlimited list: its batches have about this size. */
 const LIST_BYTES = 1_048_576;
 
 const OPEN = Buffer.from('[');
 const COMMA = Buffer.from(',');
 const CLOSE = Buffer.from(']');
 
-/** The answer to a HEAD whose length is not known here. Without this, Fastify would send a length of 0. */
+/** The response to a HEAD of unknown length. Without this, Fastify would send a length of 0. */
 export function sendHead(reply: FastifyReply): FastifyReply {
   return reply.send(Readable.from([]));
 }
 
 /**
- * Begins an answer that is sent over some time and holds this many bytes in memory until then.
- * @throws MillraceError `too-much-held`, `overloaded`
+ * Starts a streamed response that holds this many bytes in memory until its end.
+ * @throws MillraceError `client-memory-exceeded`, `overloaded`
  */
-export type Begin = (bytes: number) => LongAnswer;
+export type Begin = (bytes: number) => StreamedResponse;
 
 /**
  * Sends JSON that is complete in memory.
@@ -36,25 +36,25 @@ export type Begin = (bytes: number) => LongAnswer;
 export function sendJson(reply: FastifyReply, body: Buffer, begin: Begin): FastifyReply {
   reply.type(JSON_TYPE);
   if (body.length <= AT_ONCE_BYTES || reply.request.method === 'HEAD') return reply.send(body);
-  // In several pieces: with a single one we could not see how fast the client reads.
+  // In several pieces: a single one would not show how fast the client reads.
   const pieces = begin(body.length).allowed(inPieces(body));
   return reply.header('content-length', body.length).send(Readable.from(pieces, { objectMode: false }));
 }
 
 export interface ListShape {
-  /** Whether `_meta` is shown. */
+  /** Whether `_meta` is included. */
   readonly meta: boolean;
-  /** Adds expanded documents; without it the codec's plain way is used. */
+  /** Adds expanded documents; without it the codec writes the documents directly. */
   readonly expand?: Expand;
-  /** Bytes of the whole answer at most. */
+  /** Maximum bytes of the whole response. */
   readonly most: number;
   readonly begin: Begin;
 }
 
 /**
- * A list as one JSON array, written as fast as the client reads and no faster. The next page's address stands in `Link`
- * (RFC 8288), and its bare cursor in `Millrace-Next`.
- * @throws MillraceError `answer-too-large`, `too-much-held`, `overloaded`, while nothing has been sent
+ * A list as one JSON array, written at the speed of the client. The URL of the next page is in `Link` (RFC 8288), and
+ * its cursor in `Millrace-Next`.
+ * @throws MillraceError `response-too-large`, `client-memory-exceeded`, `overloaded`, while nothing has been sent
  */
 export function sendList(
   reply: FastifyReply,
@@ -65,13 +65,13 @@ export function sendList(
   const { documents } = list;
   const { meta, expand } = shape;
   if (!('next' in documents) && expand === undefined && byteLength(documents) <= AT_ONCE_BYTES) {
-    // A small page is sent as one piece: a stream would cost more than everything else in the request.
+    // A small page is sent as one piece: a stream would cost more than the rest of the request.
     return sendJson(reply, encodeList(documents, { meta }), shape.begin);
   }
   const batches = 'next' in documents ? documents : inOne(documents);
   const size = new HeldBytes('next' in documents ? LIST_BYTES : byteLength(documents));
   if (reply.request.method === 'HEAD') {
-    // Fastify would read the whole list only to throw it away.
+    // Fastify would read the whole list only to discard it.
     close(batches);
     return sendHead(reply.type(JSON_TYPE));
   }
@@ -82,8 +82,8 @@ export function sendList(
 }
 
 /**
- * The first chunk is made before anything is sent. So an error in it still gets a proper status, and a short list is
- * sent as one piece.
+ * The first chunk is encoded before anything is sent, so an error in it still gets the right status, and a short list
+ * is sent as one piece.
  */
 async function sendChunks(
   reply: FastifyReply,
@@ -94,10 +94,10 @@ async function sendChunks(
   try {
     const body = await begun(chunks);
     if ('whole' in body) return sendJson(reply, body.whole, begin);
-    const answer = begin(size.bytes);
-    size.tell(answer);
-    const stream = Readable.from(answer.allowed(body.chunks), { objectMode: false });
-    // The client may have gone before the first chunk was asked for: then the generator never runs and closes nothing.
+    const response = begin(size.bytes);
+    size.report(response);
+    const stream = Readable.from(response.allowed(body.chunks), { objectMode: false });
+    // The client may disconnect before the first chunk is requested: then the generator never runs and closes nothing.
     stream.once('close', () => close(batches));
     return reply.type(JSON_TYPE).send(stream);
   } catch (error) {
@@ -107,12 +107,12 @@ async function sendChunks(
 }
 
 /**
- * The memory that a list holds, in bytes: the batch that is being sent (counted as at least the size assumed at the
- * beginning) and the documents found for its expansions.
+ * The memory that a list holds, in bytes: the batch being sent (counted as at least the size assumed at the start) and
+ * the documents read for its expansions.
  */
 class HeldBytes {
   readonly #least: number;
-  #answer: LongAnswer | null = null;
+  #response: StreamedResponse | null = null;
   #batch: number;
   #found = 0;
 
@@ -125,21 +125,21 @@ class HeldBytes {
     return this.#batch + this.#found;
   }
 
-  tell(answer: LongAnswer): void {
-    this.#answer = answer;
+  report(response: StreamedResponse): void {
+    this.#response = response;
   }
 
-  /** Sets the size of the expanded documents found last; they take the place of those found before. */
+  /** Sets the size of the most recently read expanded documents; they replace the earlier ones. */
   found(bytes: number): void {
     this.#found = bytes;
-    this.#answer?.resize(this.bytes);
+    this.#response?.resize(this.bytes);
   }
 
-  /** The same batches, each of them counted before it is sent. */
+  /** The same batches, each counted before it is sent. */
   async *measured(batches: ClosableIterator<readonly Uint8Array[]>): AsyncGenerator<readonly Uint8Array[]> {
     for await (const batch of batches) {
       this.#batch = Math.max(this.#least, byteLength(batch));
-      this.#answer?.resize(this.bytes);
+      this.#response?.resize(this.bytes);
       yield batch;
     }
   }
@@ -153,7 +153,7 @@ async function* inOne<T>(batch: readonly T[]): AsyncGenerator<readonly T[]> {
   yield batch;
 }
 
-/** Ends the reading of a list. A cursor that cannot be closed now is closed by the database later. */
+/** Closes the cursor of a list. If that fails now, the database closes it later. */
 function close(batches: ClosableIterator<readonly Uint8Array[]>): void {
   batches.return(undefined).catch(() => undefined);
 }
@@ -162,12 +162,12 @@ function describe(reply: FastifyReply, { next, prev, count, hints }: HintedList)
   if (hints.length > 0) reply.header('millrace-hint', inAscii(hints.join(' ')));
   if (count !== null) reply.header('millrace-count', count.value).header('millrace-count-kind', count.kind);
   if (next !== null) reply.header('millrace-next', next);
-  // A `_query` request has no address at which the list could go on.
+  // A `_query` request has no URL at which the list could continue.
   const links = reply.request.method === 'POST' ? null : pageLinks(reply.request.url, { next, prev });
   if (links !== null) reply.header('link', links);
 }
 
-/** A header holds visible ASCII: other characters are written as JSON escapes them. */
+/** A header holds visible ASCII: other characters are written as JSON escapes. */
 function inAscii(text: string): string {
   const escaped = (code: string) => `\\u${code.charCodeAt(0).toString(16).padStart(4, '0')}`;
   return text.replace(/[^\x20-\x7e]/g, escaped);
@@ -211,7 +211,7 @@ async function* encoded(batches: AsyncIterable<readonly Uint8Array[]>, meta: boo
       const chunk = encoder.append(raw);
       if (chunk === null) continue;
       yield chunk;
-      // Other requests get their turn between the chunks of a batch.
+      // Other requests run between the chunks of a batch.
       await otherWork();
     }
   }

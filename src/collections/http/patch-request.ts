@@ -1,6 +1,6 @@
-/** The three languages of a PATCH, by media type, each as a change of stored documents. Pure. */
+/** The three patch formats, by media type, each parsed into a change of stored documents. Pure. */
 import { type RequestLike, requireBody, requireMediaType } from '../../kernel/request.ts';
-import type { DocumentChange, MemberPath } from '../change/change.ts';
+import type { DocumentChange, FieldPath } from '../change/change-types.ts';
 import { applyJsonPatch, type JsonPatch, parseJsonPatch } from '../patch/json-patch.ts';
 import { PATCH_TYPES } from '../patch/patch-bodies.ts';
 import { applyUpdate, parseUpdate } from '../patch/update.ts';
@@ -8,7 +8,7 @@ import { objectBody } from './request-body.ts';
 
 /**
  * Reads the patch that a request carries.
- * @throws MillraceError `unsupported-media-type`, `body-type`, `invalid-patch`, `unsupported-key`
+ * @throws MillraceError `unsupported-media-type`, `invalid-body-type`, `invalid-patch`, `unsupported-field-name`
  */
 export function parsePatch(request: RequestLike): DocumentChange {
   const type = requireMediaType(request, PATCH_TYPES);
@@ -30,7 +30,7 @@ export function parsePatch(request: RequestLike): DocumentChange {
   }
 }
 
-function namesOf(patch: JsonPatch): { readonly reads: readonly MemberPath[]; readonly writes: readonly MemberPath[] } {
+function namesOf(patch: JsonPatch): { readonly reads: readonly FieldPath[]; readonly writes: readonly FieldPath[] } {
   return {
     reads: patch.flatMap((operation) => ('from' in operation ? [operation.from, operation.path] : [operation.path])),
     writes: patch.flatMap((operation) => {

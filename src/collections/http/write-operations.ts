@@ -1,65 +1,70 @@
 /**
- * The writes, read and authorised. Each function parses a request, asks for its Scope, and returns a write that can run
- * alone, under an idempotency key or as a part of a batch, by the same rules. Not here: HTTP (write-routes.ts).
+ * Parses and authorizes writes. Each function parses a request, gets its Scope, and returns a write that can run alone,
+ * with an idempotency key or inside a batch, by the same rules.
  */
 import type { CollectionName } from '../../database/names.ts';
-import { mapInTurns } from '../../kernel/concurrency/pauses.ts';
+import { mapInTurns } from '../../kernel/concurrency/cooperative-yield.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { flag, parameters, type RequestLike, requireMediaType } from '../../kernel/request.ts';
 import type { Policies } from '../../policies/policies.ts';
 import type { Scope } from '../../policies/scope.ts';
 import type { BulkWrites } from '../bulk-writes.ts';
 import type { Collections } from '../collections.ts';
+import { discreet } from '../document-errors.ts';
 import type { OpenTransaction } from '../open-transaction.ts';
 import { seenBy, viewOf } from '../read/document-view.ts';
-import { discreet } from '../refusals.ts';
 import { parsePreconditions } from '../store/preconditions.ts';
-import type { WriteScopes } from '../write.ts';
+import type { WriteScopes } from '../write-context.ts';
 import { access, type RequestOnCollection } from './access.ts';
 import { parseBulkTarget } from './bulk-target.ts';
 import { parsePatch } from './patch-request.ts';
 import { arrayBody, objectBody, refuseConditions, toWrite } from './request-body.ts';
-import { affectedAnswer, createdAnswer, removedAnswer, type WriteResponse, writtenAnswer } from './write-response.ts';
+import {
+  affectedResponse,
+  createdResponse,
+  removedResponse,
+  type WriteResponse,
+  writtenResponse,
+} from './write-response.ts';
 
-/** A write that has been read and allowed; nothing has been touched yet. It may run again in a new transaction. */
+/** A parsed and authorized write that has not run yet. It may run again in a new transaction. */
 export type PreparedWrite = (within?: OpenTransaction) => Promise<WriteResponse>;
 
-/** One request to write, from the wire or from inside a batch. */
+/** One write request, alone or inside a batch. */
 export interface WriteRequest extends RequestLike, RequestOnCollection {
   readonly method: string;
   readonly params: { readonly collection: string; readonly id?: string };
 }
 
-export interface WriteParts {
+export interface WriteDeps {
   readonly collections: Collections;
   readonly byFilter: BulkWrites;
   readonly policies: Policies;
 }
 
 /**
- * Reads a write and asks for its Scope. The order of the checks matters: a client without rights learns nothing about
- * what exists.
+ * Parses a write and gets its Scope. The order of the checks matters: a client without rights cannot learn what exists.
  * @throws MillraceError what is wrong with the request, `not-authenticated`, `forbidden`, `method-not-allowed`
  */
-export function prepareWrite(request: WriteRequest, parts: WriteParts): PreparedWrite {
+export function prepareWrite(request: WriteRequest, deps: WriteDeps): PreparedWrite {
   const { id } = request.params;
   if (id === undefined) {
-    if (request.method === 'POST') return prepareCreate(request, parts);
-    if (request.method === 'PATCH') return preparePatchMany(request, parts);
-    if (request.method === 'DELETE') return prepareRemoveMany(request, parts);
+    if (request.method === 'POST') return prepareCreate(request, deps);
+    if (request.method === 'PATCH') return preparePatchMany(request, deps);
+    if (request.method === 'DELETE') return prepareRemoveMany(request, deps);
   } else {
-    if (request.method === 'PUT') return prepareReplace(request, id, parts);
-    if (request.method === 'PATCH') return preparePatch(request, id, parts);
-    if (request.method === 'DELETE') return prepareRemove(request, id, parts);
+    if (request.method === 'PUT') return prepareReplace(request, id, deps);
+    if (request.method === 'PATCH') return preparePatch(request, id, deps);
+    if (request.method === 'DELETE') return prepareRemove(request, id, deps);
   }
   const allow = id === undefined ? 'DELETE, PATCH, POST' : 'DELETE, PATCH, PUT';
   throw new MillraceError('method-not-allowed', `${request.method.slice(0, 80)} is not possible here`, {
-    hint: `Writes of a path of this form: ${allow}`,
+    hint: `Writes that this path supports: ${allow}`,
     headers: { allow },
   });
 }
 
-/** Runs a write so that its errors name no member that the writer may not see. */
+/** Runs a write so that its errors name no field that the writer cannot see. */
 function discreetly(reader: Scope<'read'> | null, write: PreparedWrite): PreparedWrite {
   return async (within) => {
     try {
@@ -70,95 +75,91 @@ function discreetly(reader: Scope<'read'> | null, write: PreparedWrite): Prepare
   };
 }
 
-function prepareCreate(request: WriteRequest, parts: WriteParts): PreparedWrite {
-  const { collections } = parts;
+function prepareCreate(request: WriteRequest, deps: WriteDeps): PreparedWrite {
+  const { collections } = deps;
   parameters(request, []);
   refuseConditions(request);
   requireMediaType(request, ['application/json']);
   const many = arrayBody(request);
   if (many !== null) {
-    const [scope, name] = access(parts.policies, request, 'create');
+    const [scope, name] = access(deps.policies, request, 'create');
     return discreetly(scope.reader, async (within) => {
       const created = await collections.createMany(scope, name, many, toWrite(request, within));
-      return createdAnswer(request, await mapInTurns(created, ({ raw }) => viewOf(scope.reader, raw)));
+      return createdResponse(request, await mapInTurns(created, ({ raw }) => viewOf(scope.reader, raw)));
     });
   }
   const body = objectBody(request);
-  const [scope, name] = access(parts.policies, request, 'create');
+  const [scope, name] = access(deps.policies, request, 'create');
   return discreetly(scope.reader, async (within) => {
     const created = await collections.create(scope, name, body, toWrite(request, within));
-    return writtenAnswer(request, await seenBy(scope.reader, created), name);
+    return writtenResponse(request, await seenBy(scope.reader, created), name);
   });
 }
 
-function prepareReplace(request: WriteRequest, id: string, parts: WriteParts): PreparedWrite {
+function prepareReplace(request: WriteRequest, id: string, deps: WriteDeps): PreparedWrite {
   const upsert = flag(parameters(request, ['upsert']), 'upsert');
   requireMediaType(request, ['application/json']);
   const body = objectBody(request);
-  const [scopes, name] = enterReplace(request, upsert, parts);
+  const [scopes, name] = enterReplace(request, upsert, deps);
   const reader = (scopes.update ?? scopes.create)?.reader ?? null;
   return discreetly(reader, async (within) => {
-    const replaced = await parts.collections.replace(scopes, name, id, body, toWrite(request, within));
-    return { id, ...writtenAnswer(request, await seenBy(reader, replaced), name) };
+    const replaced = await deps.collections.replace(scopes, name, id, body, toWrite(request, within));
+    return { id, ...writtenResponse(request, await seenBy(reader, replaced), name) };
   });
 }
 
-/** `If-None-Match: *` only creates; an upsert creates where that is allowed, and otherwise finds nothing. */
-function enterReplace(
-  request: WriteRequest,
-  upsert: boolean,
-  parts: WriteParts,
-): readonly [WriteScopes, CollectionName] {
+/** `If-None-Match: *` only creates; an upsert creates where that is allowed, and otherwise gives 404. */
+function enterReplace(request: WriteRequest, upsert: boolean, deps: WriteDeps): readonly [WriteScopes, CollectionName] {
   const { ifMatch, ifNoneMatch } = parsePreconditions(request.headers);
   if (ifNoneMatch === '*') {
     if (ifMatch !== undefined) throw contradiction();
-    const [create, name] = access(parts.policies, request, 'create');
+    const [create, name] = access(deps.policies, request, 'create');
     return [{ update: null, create }, name];
   }
-  const [update, name] = access(parts.policies, request, 'update');
-  return [{ update, create: upsert ? parts.policies.find(request.principal, 'create', name) : null }, name];
+  const [update, name] = access(deps.policies, request, 'update');
+  return [{ update, create: upsert ? deps.policies.find(request.principal, 'create', name) : null }, name];
 }
 
 function contradiction(): MillraceError {
-  return new MillraceError('precondition-failed', 'If-Match and If-None-Match: * can never both hold', {
+  return new MillraceError('precondition-failed', 'If-Match and If-None-Match: * cannot be combined', {
     hint: 'Send If-None-Match: * to create, If-Match to change',
   });
 }
 
-function preparePatch(request: WriteRequest, id: string, parts: WriteParts): PreparedWrite {
+function preparePatch(request: WriteRequest, id: string, deps: WriteDeps): PreparedWrite {
   parameters(request, []);
   const change = parsePatch(request);
-  const [scope, name] = access(parts.policies, request, 'update');
+  const [scope, name] = access(deps.policies, request, 'update');
   return discreetly(scope.reader, async (within) => {
-    const patched = await parts.collections.patch(scope, name, id, change, toWrite(request, within));
-    return { id, ...writtenAnswer(request, await seenBy(scope.reader, patched), name) };
+    const patched = await deps.collections.patch(scope, name, id, change, toWrite(request, within));
+    return { id, ...writtenResponse(request, await seenBy(scope.reader, patched), name) };
   });
 }
 
-function prepareRemove(request: WriteRequest, id: string, parts: WriteParts): PreparedWrite {
+function prepareRemove(request: WriteRequest, id: string, deps: WriteDeps): PreparedWrite {
   parameters(request, []);
-  const [scope, name] = access(parts.policies, request, 'delete');
+  const [scope, name] = access(deps.policies, request, 'delete');
   return async (within) => {
-    const removed = await parts.collections.remove(scope, name, id, toWrite(request, within));
-    return { id, ...removedAnswer(request, await seenBy(scope.reader, removed)) };
+    const removed = await deps.collections.remove(scope, name, id, toWrite(request, within));
+    return { id, ...removedResponse(request, await seenBy(scope.reader, removed)) };
   };
 }
 
-function preparePatchMany(request: WriteRequest, parts: WriteParts): PreparedWrite {
-  const asked = parseBulkTarget(request);
+function preparePatchMany(request: WriteRequest, deps: WriteDeps): PreparedWrite {
+  const requested = parseBulkTarget(request);
   const change = parsePatch(request);
-  const [scope, name] = access(parts.policies, request, 'update');
+  const [scope, name] = access(deps.policies, request, 'update');
   return discreetly(scope.reader, async (within) => {
-    const affected = await parts.byFilter.patch(scope, name, asked, change, toWrite(request, within));
-    return affectedAnswer(affected, asked.maxAffected);
+    const affected = await deps.byFilter.patch(scope, name, requested, change, toWrite(request, within));
+    return affectedResponse(affected, requested.maxAffected);
   });
 }
 
-function prepareRemoveMany(request: WriteRequest, parts: WriteParts): PreparedWrite {
-  const asked = parseBulkTarget(request);
-  const [scope, name] = access(parts.policies, request, 'delete');
+function prepareRemoveMany(request: WriteRequest, deps: WriteDeps): PreparedWrite {
+  const requested = parseBulkTarget(request);
+  const [scope, name] = access(deps.policies, request, 'delete');
   return async (within) => {
-    const affected = await parts.byFilter.remove(scope, name, asked, toWrite(request, within));
-    return affectedAnswer(affected, asked.maxAffected);
+    const affected = await deps.byFilter.remove(scope, name, requested, toWrite(request, within));
+    return affectedResponse(affected, requested.maxAffected);
   };
 }

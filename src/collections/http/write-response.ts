@@ -1,6 +1,6 @@
 /**
- * The answer to a write as a value: it can be sent, kept under an idempotency key, or stand among the results of a
- * batch. Not here: answers that are streamed (list-response.ts) and refusals, which are errors.
+ * The response to a write as a value: it can be sent, stored with an idempotency key, or included in the results of a
+ * batch.
  */
 import type { FastifyReply } from 'fastify';
 import { encodeDocument, ListEncoder } from '../../database/json/json.ts';
@@ -17,7 +17,7 @@ export interface WriteResponse {
   readonly headers: Readonly<Record<string, string>>;
   /** JSON text, or null for none. */
   readonly body: Buffer | null;
-  /** The id of the document that a write of one document made or changed. */
+  /** The id of the document that a write of one document created or changed. */
   readonly id?: string;
 }
 
@@ -29,15 +29,15 @@ export function sendWriteResponse(reply: FastifyReply, { status, headers, body }
 }
 
 /**
- * The outcome of a write: 201 with its place, or 200. It has no body (204) when the client prefers that, or may not see
- * the written document.
+ * The response to a write: 201 with its location, or 200. It has no body (204) when the client prefers that, or cannot
+ * see the written document.
  */
-export function writtenAnswer(request: Preferring, { seen, createdId }: Written, collection: string): WriteResponse {
-  const wanted = parsePrefer(request.headers['prefer']).return;
-  const applied = seen === null ? 'minimal' : wanted;
+export function writtenResponse(request: Preferring, { seen, createdId }: Written, collection: string): WriteResponse {
+  const requested = parsePrefer(request.headers['prefer']).return;
+  const applied = seen === null ? 'minimal' : requested;
   const headers: Record<string, string> = seen === null ? {} : { etag: seen.etag };
   if (createdId !== undefined) headers['location'] = `/api/${collection}/${encodeURIComponent(createdId)}`;
-  if (wanted !== undefined && wanted === applied) headers['preference-applied'] = `return=${wanted}`;
+  if (requested !== undefined && requested === applied) headers['preference-applied'] = `return=${requested}`;
   const created = createdId !== undefined;
   const body = seen === null || applied === 'minimal' ? null : encodeDocument(seen.raw);
   return {
@@ -48,21 +48,23 @@ export function writtenAnswer(request: Preferring, { seen, createdId }: Written,
   };
 }
 
-/** The documents of a bulk create, in order; without a body when one of them may not be seen. */
-export function createdAnswer(request: Preferring, created: readonly (StoredDocument | null)[]): WriteResponse {
-  const wanted = parsePrefer(request.headers['prefer']).return;
+/** The documents of a bulk create, in order; without a body when one of them is not visible. */
+export function createdResponse(request: Preferring, created: readonly (StoredDocument | null)[]): WriteResponse {
+  const requested = parsePrefer(request.headers['prefer']).return;
   const seen = created.flatMap((document) => document ?? []);
-  const minimal = wanted === 'minimal' || seen.length < created.length;
+  const minimal = requested === 'minimal' || seen.length < created.length;
   const headers: Record<string, string> =
-    wanted === undefined || (wanted === 'minimal') !== minimal ? {} : { 'preference-applied': `return=${wanted}` };
+    requested === undefined || (requested === 'minimal') !== minimal
+      ? {}
+      : { 'preference-applied': `return=${requested}` };
   if (minimal) return { status: 201, headers, body: null };
   const encoder = new ListEncoder({ chunkBytes: Number.POSITIVE_INFINITY });
   for (const { raw } of seen) encoder.append(raw);
   return { status: 201, headers, body: encoder.end() };
 }
 
-/** The outcome of a deletion: nothing, or the document that was, as far as it could be seen. */
-export function removedAnswer(request: Preferring, { seen }: Written): WriteResponse {
+/** The response to a deletion: no body, or the deleted document as far as it was visible. */
+export function removedResponse(request: Preferring, { seen }: Written): WriteResponse {
   if (seen === null || parsePrefer(request.headers['prefer']).return !== 'representation') {
     return { status: 204, headers: {}, body: null };
   }
@@ -70,8 +72,8 @@ export function removedAnswer(request: Preferring, { seen }: Written): WriteResp
   return { status: 200, headers, body: encodeDocument(seen.raw) };
 }
 
-/** How many documents a write by filter found and changed. */
-export function affectedAnswer(
+/** How many documents a write by filter matched and changed. */
+export function affectedResponse(
   affected: { readonly matched: number; readonly modified: number },
   most: number,
 ): WriteResponse {

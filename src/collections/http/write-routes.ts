@@ -1,18 +1,15 @@
-/**
- * The HTTP face of writing: single documents, many at once, and batches, each alone or under an idempotency key. The
- * contract is docs/api.md. Not here: what a write is (write-operations.ts, batch.ts).
- */
+/** Write routes: single documents, many at once, and batches, each with or without an idempotency key (docs/api.md). */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Atomic } from '../atomic.ts';
+import type { Atomic } from '../transaction-runner.ts';
 import { type PreparedBatch, prepareBatch } from './batch.ts';
-import { BATCH_WRITE } from './batch-contract.ts';
+import { BATCH_WRITE } from './batch-openapi.ts';
 import { inRefusedBody } from './batch-operations.ts';
-import { WRITES } from './document-operations.ts';
+import { WRITES } from './document-openapi.ts';
 import { type Idempotency, readKey } from './idempotency.ts';
-import { prepareWrite, type WriteParts } from './write-operations.ts';
+import { prepareWrite, type WriteDeps } from './write-operations.ts';
 import { sendWriteResponse } from './write-response.ts';
 
-export interface WriteRoutesOptions extends WriteParts {
+export interface WriteRoutesOptions extends WriteDeps {
   readonly atomic: Atomic;
   readonly idempotency: Idempotency;
 }
@@ -28,7 +25,7 @@ interface OnDocument {
 export async function writeRoutes(app: FastifyInstance, options: WriteRoutesOptions): Promise<void> {
   const { idempotency, policies } = options;
 
-  async function answer(
+  async function response(
     request: FastifyRequest,
     reply: FastifyReply,
     { collections, write }: PreparedBatch,
@@ -38,7 +35,7 @@ export async function writeRoutes(app: FastifyInstance, options: WriteRoutesOpti
   }
 
   const write = (request: FastifyRequest<OnCollection> | FastifyRequest<OnDocument>, reply: FastifyReply) =>
-    answer(request, reply, { collections: [request.params.collection], write: prepareWrite(request, options) });
+    response(request, reply, { collections: [request.params.collection], write: prepareWrite(request, options) });
 
   app.post<OnCollection>('/api/:collection', { config: WRITES.create }, write);
   app.patch<OnCollection>('/api/:collection', { config: WRITES.patchMany }, write);
@@ -51,6 +48,6 @@ export async function writeRoutes(app: FastifyInstance, options: WriteRoutesOpti
     throw inRefusedBody(error);
   };
   app.post('/batch', { config: BATCH_WRITE, errorHandler: refuse }, (request, reply) =>
-    answer(request, reply, prepareBatch(request, options)),
+    response(request, reply, prepareBatch(request, options)),
   );
 }

@@ -1,35 +1,35 @@
 /**
  * Dotted paths as MongoDB's update operators follow them: through embedded documents by name and through arrays by
- * position. Missing documents on the way are created. Pure. Names with a dot, those that start with `$` and empty ones
- * are written as in queries, `dependencies['socket.io']`.
+ * position. Missing documents on the way are created. Pure. Names with a dot, a leading `$` or no characters are
+ * written as in queries, `dependencies['socket.io']`.
  */
-import { isPlain, setMember } from '../../kernel/objects.ts';
+import { isPlain, setField } from '../../kernel/plain-object.ts';
 import { compareText } from '../../query/evaluate/order.ts';
 import { innerPath, stepsOf } from '../../query/paths.ts';
-import type { PatchDraft } from './draft.ts';
-import { checkChange, checkChangedPath, checkDepth, invalidPatch } from './patch-bounds.ts';
+import { checkChange, checkChangedPath, checkDepth, invalidPatch } from './patch-limits.ts';
+import type { WorkingCopy } from './working-copy.ts';
 
-/** Nulls that fill an array up to a position after its end. */
+/** Maximum nulls that fill an array up to a position after its end. */
 const MAX_PADDING = 10_000;
 
 export type PathSteps = readonly string[];
 
-/** What becomes of the value at a path; `undefined` is a missing one. */
+/** The change of the value at a path; `undefined` is a missing value. */
 export interface PathChange {
-  /** Whether a missing path comes into being; otherwise nothing happens. */
+  /** Whether a missing path is created; otherwise nothing happens. */
   readonly creates: boolean;
-  /** True if a path through a scalar is skipped instead of refused. */
+  /** True if a path through a scalar is skipped instead of rejected. */
   readonly lenient?: boolean;
   /** The new value, or {@link REMOVED}. */
-  readonly apply: (old: unknown, now: Date, draft: PatchDraft) => unknown;
+  readonly apply: (old: unknown, now: Date, draft: WorkingCopy) => unknown;
 }
 
-/** A change at a moment. */
+/** A change at a point in time. */
 export type DatedChange = Omit<PathChange, 'apply'> & { readonly apply: (old: unknown) => unknown };
 
 export const REMOVED = Symbol('removed');
 
-/** @throws MillraceError `invalid-patch`, `unsupported-key` */
+/** @throws MillraceError `invalid-patch`, `unsupported-field-name` */
 export function parseSteps(path: string): PathSteps {
   if (path.includes("['")) {
     const named = stepsOf(innerPath(path, 'invalid-patch'));
@@ -39,13 +39,13 @@ export function parseSteps(path: string): PathSteps {
   const steps = path.split('.');
   checkChangedPath(steps);
   for (const step of steps) {
-    if (step === '') throw invalidPatch(`'${path}' has an empty name in it`, "Such a member is named as a['']");
-    if (step.startsWith('$')) throw invalidPatch(`'${path}' holds '${step}', which is written as ['${step}']`);
+    if (step === '') throw invalidPatch(`'${path}' has an empty name in it`, "Such a field is written as a['']");
+    if (step.startsWith('$')) throw invalidPatch(`'${path}' contains '${step}', which is written as ['${step}']`);
   }
   return steps;
 }
 
-/** By name, positions by number: the order in which MongoDB applies the paths of one update, and so adds members. */
+/** By name, positions by number: the order in which MongoDB applies the paths of one update, and so adds fields. */
 export function compareSteps(a: PathSteps, b: PathSteps): number {
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) {
@@ -59,14 +59,14 @@ export function compareSteps(a: PathSteps, b: PathSteps): number {
 
 /**
  * The document with the value at a path changed; everything else stays as it was.
- * @throws MillraceError `invalid-patch` when a path leads through a scalar, `too-deep`
+ * @throws MillraceError `invalid-patch` when a path leads through a scalar, `json-too-deep`
  */
-export function changeAt(document: unknown, steps: PathSteps, change: DatedChange, draft: PatchDraft): unknown {
+export function changeAt(document: unknown, steps: PathSteps, change: DatedChange, draft: WorkingCopy): unknown {
   if (change.creates) checkDepth(steps.length);
   return walk(document, steps, 0, change, draft);
 }
 
-function walk(node: unknown, steps: PathSteps, depth: number, change: DatedChange, draft: PatchDraft): unknown {
+function walk(node: unknown, steps: PathSteps, depth: number, change: DatedChange, draft: WorkingCopy): unknown {
   if (node === undefined && !change.creates) return REMOVED;
   if (depth === steps.length) {
     const value = change.apply(node);
@@ -83,20 +83,20 @@ function walk(node: unknown, steps: PathSteps, depth: number, change: DatedChang
   draft.work(1);
   const old = Object.hasOwn(node, step) ? node[step] : undefined;
   const value = walk(old, steps, depth + 1, change, draft);
-  // This holds also when the value was changed in place: then this node is owned already. No path of one update is a
-  // part of another, so the node's size is not asked for again.
+  // This also applies when the value was changed in place: then this node is owned already. No path of one update is
+  // part of another, so the node's size is not needed again.
   if (value === old || (value === REMOVED && old === undefined)) return node;
   const changed = draft.own(node);
   if (value === REMOVED) delete changed[step];
-  else setMember(changed, step, value);
+  else setField(changed, step, value);
   return changed;
 }
 
-function walkArray(node: unknown[], steps: PathSteps, depth: number, change: DatedChange, draft: PatchDraft): unknown {
+function walkArray(node: unknown[], steps: PathSteps, depth: number, change: DatedChange, draft: WorkingCopy): unknown {
   const index = Number(steps[depth]);
   const padding = index - node.length;
   if (padding >= 0 && !change.creates) return node;
-  if (padding > MAX_PADDING) throw invalidPatch(`'${steps.join('.')}' is too far after the end of the array`);
+  if (padding > MAX_PADDING) throw invalidPatch(`'${steps.join('.')}' is too far beyond the end of the array`);
   draft.work(1);
   const old: unknown = node[index];
   const value = walk(old, steps, depth + 1, change, draft);

@@ -1,20 +1,20 @@
 /**
  * JSON Patch (RFC 6902) on stored values. Dates, decimals and ids are leaves that keep their type when moved or copied,
  * and a test compares what clients see. Pure: neither the document nor the patch is changed. This is our own code
- * because the libraries for JSON Patch walk into the objects behind such leaves, refuse a member named `constructor`,
- * or change their arguments.
+ * because the libraries for JSON Patch walk into the objects behind such leaves, reject a field named `constructor`, or
+ * change their arguments.
  */
-import { pointerTo } from '../../database/json/json-faults.ts';
+import { pointerTo } from '../../database/json/json-errors.ts';
 import { MillraceError } from '../../kernel/errors.ts';
-import { isPlain, setMember } from '../../kernel/objects.ts';
-import { sameJson } from '../change/same-json.ts';
-import { type Node, PatchDraft } from './draft.ts';
-import { checkChange, checkChangedPath, invalidPatch, MAX_PATCH_OPERATIONS } from './patch-bounds.ts';
+import { isPlain, setField } from '../../kernel/plain-object.ts';
+import { sameJson } from '../change/json-equality.ts';
+import { checkChange, checkChangedPath, invalidPatch, MAX_PATCH_OPERATIONS } from './patch-limits.ts';
+import { type Node, WorkingCopy } from './working-copy.ts';
 
 /** The reference tokens of a JSON Pointer (RFC 6901), unescaped; empty for the whole document. */
 type Pointer = readonly string[];
 
-/** What an operation may be (RFC 6902 section 4). */
+/** The operations (RFC 6902 section 4). */
 export const OPS = ['add', 'remove', 'replace', 'move', 'copy', 'test'] as const;
 
 export type PatchOperation =
@@ -25,8 +25,8 @@ export type PatchOperation =
 export type JsonPatch = readonly PatchOperation[];
 
 /**
- * Reads a patch; `id`, `_meta` and what is inside may be tested and copied, not changed.
- * @throws MillraceError `invalid-patch`, `unsupported-key`, naming the operation
+ * Parses a patch; `id`, `_meta` and what is inside can be tested and copied, not changed.
+ * @throws MillraceError `invalid-patch`, `unsupported-field-name`, with the operation
  */
 export function parseJsonPatch(body: unknown): JsonPatch {
   if (!Array.isArray(body)) throw invalidPatch('A JSON Patch must be an array of operations');
@@ -45,9 +45,9 @@ export function parseJsonPatch(body: unknown): JsonPatch {
 
 /**
  * Applies all operations in order, or none.
- * @throws MillraceError `patch-test-failed`, `invalid-patch`, `too-deep`, `document-too-large`, naming the operation
+ * @throws MillraceError `patch-test-failed`, `invalid-patch`, `json-too-deep`, `document-too-large`, naming the operation
  */
-export function applyJsonPatch(document: unknown, patch: JsonPatch, draft = new PatchDraft()): unknown {
+export function applyJsonPatch(document: unknown, patch: JsonPatch, draft = new WorkingCopy()): unknown {
   return patch.reduce<unknown>((root, operation, index) => {
     try {
       return apply(root, operation, draft);
@@ -57,7 +57,7 @@ export function applyJsonPatch(document: unknown, patch: JsonPatch, draft = new 
   }, document);
 }
 
-/** Reads one operation by RFC 6902 section 4; members that are not defined for it are ignored, as section 4 asks. */
+/** Parses one operation by RFC 6902 section 4; undefined members are ignored, as section 4 requires. */
 export function parseOperation(item: unknown): PatchOperation {
   if (!isPlain(item)) throw invalidPatch('it is not an object');
   const { op } = item;
@@ -66,18 +66,18 @@ export function parseOperation(item: unknown): PatchOperation {
     case 'replace':
     case 'test':
       if (!Object.hasOwn(item, 'value')) throw invalidPatch(`'${op}' needs a value`);
-      return { op, path: pointerMember(item, 'path'), value: item['value'] };
+      return { op, path: pointerField(item, 'path'), value: item['value'] };
     case 'remove':
-      return { op, path: pointerMember(item, 'path') };
+      return { op, path: pointerField(item, 'path') };
     case 'move':
     case 'copy':
-      return { op, path: pointerMember(item, 'path'), from: pointerMember(item, 'from') };
+      return { op, path: pointerField(item, 'path'), from: pointerField(item, 'from') };
     default:
       throw invalidPatch(`its 'op' is not one of ${OPS.join(', ')}`);
   }
 }
 
-function pointerMember(item: Record<string, unknown>, name: 'path' | 'from'): Pointer {
+function pointerField(item: Record<string, unknown>, name: 'path' | 'from'): Pointer {
   const text = Object.hasOwn(item, name) ? item[name] : undefined;
   if (typeof text !== 'string') throw invalidPatch(`its '${name}' is not a string`);
   if (text === '') return [];
@@ -91,7 +91,7 @@ function pointerMember(item: Record<string, unknown>, name: 'path' | 'from'): Po
   return tokens.map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
-function apply(root: unknown, operation: PatchOperation, draft: PatchDraft): unknown {
+function apply(root: unknown, operation: PatchOperation, draft: WorkingCopy): unknown {
   switch (operation.op) {
     case 'test':
       if (sameJson(find(root, operation.path), operation.value, { ordered: false })) return root;
@@ -110,7 +110,7 @@ function apply(root: unknown, operation: PatchOperation, draft: PatchDraft): unk
       const { from, path } = operation;
       const value = find(root, from);
       if (pointerTo(from) === pointerTo(path)) return root;
-      if (pointerTo(path).startsWith(`${pointerTo(from)}/`)) throw invalidPatch('a value cannot move into itself');
+      if (pointerTo(path).startsWith(`${pointerTo(from)}/`)) throw invalidPatch('a value cannot be moved into itself');
       return add(remove(root, from, draft), path, value, draft);
     }
     case 'copy': {
@@ -124,7 +124,7 @@ function apply(root: unknown, operation: PatchOperation, draft: PatchDraft): unk
   }
 }
 
-function add(root: unknown, path: Pointer, value: unknown, draft: PatchDraft): unknown {
+function add(root: unknown, path: Pointer, value: unknown, draft: WorkingCopy): unknown {
   return edit(root, path, draft, value, (node, token) => {
     if (!Array.isArray(node)) return put(node, token, value);
     const index = token === '-' ? node.length : indexIn(token, node.length + 1);
@@ -134,7 +134,7 @@ function add(root: unknown, path: Pointer, value: unknown, draft: PatchDraft): u
   });
 }
 
-function remove(root: unknown, path: Pointer, draft: PatchDraft): unknown {
+function remove(root: unknown, path: Pointer, draft: WorkingCopy): unknown {
   if (path.length === 0) throw invalidPatch('the document itself cannot be removed', 'DELETE removes it');
   find(root, path);
   return edit(root, path, draft, null, (node, token) => {
@@ -147,11 +147,11 @@ function remove(root: unknown, path: Pointer, draft: PatchDraft): unknown {
   });
 }
 
-/** Changes a node that the draft owns. */
+/** Changes a node that the working copy owns. */
 type Change = (node: Node, token: string) => void;
 
-/** The document with the parent node of `path` changed; everything else stays as it was. */
-function edit(root: unknown, path: Pointer, draft: PatchDraft, value: unknown, change: Change): unknown {
+/** The document with the parent node of `path` changed; everything else stays unchanged. */
+function edit(root: unknown, path: Pointer, draft: WorkingCopy, value: unknown, change: Change): unknown {
   checkChange(path, value, draft.measure(value).depth);
   const last = path.at(-1);
   if (last === undefined) return value;
@@ -159,7 +159,7 @@ function edit(root: unknown, path: Pointer, draft: PatchDraft, value: unknown, c
   const top = draft.own(root);
   let node: Node = top;
   for (const token of path.slice(0, -1)) {
-    const inner = memberOf(node, token);
+    const inner = fieldOf(node, token);
     if (!isNode(inner)) throw missing(path);
     const owned = draft.own(inner);
     if (owned !== inner) put(node, token, owned);
@@ -172,23 +172,23 @@ function edit(root: unknown, path: Pointer, draft: PatchDraft, value: unknown, c
 function find(root: unknown, path: Pointer): unknown {
   let node = root;
   for (const token of path) {
-    node = isNode(node) ? memberOf(node, token) : undefined;
+    node = isNode(node) ? fieldOf(node, token) : undefined;
     if (node === undefined) throw missing(path);
   }
   return node;
 }
 
-/** The member that an `add` replaces, if there is one. In an array `add` inserts, so nothing is replaced. */
+/** The field that an `add` replaces, if there is one. In an array `add` inserts, so nothing is replaced. */
 function replacedAt(root: unknown, path: Pointer): unknown {
   let node = root;
   for (const [index, token] of path.entries()) {
     if (!isNode(node) || (Array.isArray(node) && index === path.length - 1)) return undefined;
-    node = memberOf(node, token);
+    node = fieldOf(node, token);
   }
   return node;
 }
 
-function memberOf(node: Node, token: string): unknown {
+function fieldOf(node: Node, token: string): unknown {
   if (!Array.isArray(node)) return Object.hasOwn(node, token) ? node[token] : undefined;
   const index = indexIn(token, node.length);
   return index === undefined ? undefined : node[index];
@@ -199,10 +199,10 @@ function indexIn(token: string, length: number): number | undefined {
   return /^(?:0|[1-9]\d*)$/.test(token) && Number(token) < length ? Number(token) : undefined;
 }
 
-/** Sets an element of an array that exists, or a member of an object whether it exists or not. */
+/** Sets an element of an array that exists, or a field of an object whether it exists or not. */
 function put(node: Node, token: string, value: unknown): void {
   if (Array.isArray(node)) node[Number(token)] = value;
-  else setMember(node, token, value);
+  else setField(node, token, value);
 }
 
 function isNode(value: unknown): value is Node {
@@ -210,12 +210,12 @@ function isNode(value: unknown): value is Node {
 }
 
 function missing(path: Pointer): MillraceError {
-  return invalidPatch(`the place '${pointerTo(path)}' does not exist in the document`);
+  return invalidPatch(`the path '${pointerTo(path)}' does not exist in the document`);
 }
 
-/** Puts the place of the operation before an error: a patch is refused as a whole, and the client learns why. */
+/** Adds the position of the operation to an error: the patch is rejected as a whole. */
 function inOperation(index: number, error: unknown): unknown {
   if (!(error instanceof MillraceError)) return error;
-  // The places that it names lie in the document, and not in the request.
-  return error.with({ message: `Operation ${index}: ${error.message}`, faults: [] }).at(`/${index}`);
+  // The pointers that it names are in the document, not in the request.
+  return error.with({ message: `Operation ${index}: ${error.message}`, issues: [] }).at(`/${index}`);
 }

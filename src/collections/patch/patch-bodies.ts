@@ -1,6 +1,6 @@
 /**
- * The media types of a PATCH, each with what its body looks like: the one list that the parser of bodies, the routes
- * and the contract read. Not here: what a patch does (json-patch.ts, update.ts; a merge patch is in change/).
+ * The media types of a PATCH with the schemas of their bodies: the one list that the body parser, the routes and the
+ * OpenAPI document use.
  */
 import { shape } from '../../contract/schema.ts';
 import { DOCUMENT_BODY } from '../../database/json/document-shapes.ts';
@@ -17,7 +17,7 @@ const JSON_PATCH = shape('JsonPatch', {
   },
 });
 
-const UPDATE = shape('Update', {
+const UPDATE = shape('UpdateOperators', {
   type: 'object',
   description: 'Update operators, each with an object of paths and values.',
   properties: Object.fromEntries([...UPDATE_OPERATORS.keys()].map((name) => [name, { type: 'object' }])),

@@ -1,28 +1,28 @@
 /**
- * `$pull`: removes the elements of an array that equal a value or meet a condition, which is written in the JSON form of
- * the query language. Pure.
+ * `$pull`: removes the elements of an array that equal a value or match a condition in the JSON form of the query
+ * language. Pure.
  */
-import { isPlain } from '../../kernel/objects.ts';
-import { bind } from '../../query/evaluate/bind.ts';
+import { isPlain } from '../../kernel/plain-object.ts';
+import { bind } from '../../query/evaluate/bind-variables.ts';
 import { compileMatch } from '../../query/evaluate/match.ts';
 import { parseFilterJson } from '../../query/parse/parse-json.ts';
 import { compilePattern } from '../../query/text/pattern.ts';
-import { sameJson } from '../change/same-json.ts';
+import { sameJson } from '../change/json-equality.ts';
 import type { PathChange } from './dotted-path.ts';
-import { invalidPatch } from './patch-bounds.ts';
+import { invalidPatch } from './patch-limits.ts';
 
-type Question = (element: unknown) => boolean;
+type Query = (element: unknown) => boolean;
 
-/** Reads an operand of `$pull`. */
+/** Parses an operand of `$pull`. */
 export function parsePull(operand: unknown): PathChange {
-  const questionAt = toQuestion(operand);
+  const queryAt = toQuery(operand);
   const weight = weigh(operand);
   return {
     creates: false,
     apply: (old, now, draft) => {
       if (!Array.isArray(old)) throw invalidPatch('the stored value is not an array');
-      draft.ask(weight, old);
-      const taken = questionAt(now);
+      draft.request(weight, old);
+      const taken = queryAt(now);
       const rest = old.filter((element) => !taken(element));
       return rest.length === old.length ? old : rest;
     },
@@ -30,25 +30,24 @@ export function parsePull(operand: unknown): PathChange {
 }
 
 /**
- * A plain value is compared for equality. `{"$gte":6}` tests the element itself. `{"score":8}` tests the members of
+ * A plain value is compared for equality. `{"$gte":6}` tests the element itself. `{"score":8}` tests the fields of
  * elements that are documents, in any order, as MongoDB does.
  */
-function toQuestion(operand: unknown): (now: Date) => Question {
+function toQuery(operand: unknown): (now: Date) => Query {
   if (!isPlain(operand)) return () => (element) => sameJson(element, operand, { ordered: true });
   const [first = ''] = Object.keys(operand);
-  const ofMembers = !first.startsWith('$') || LOGICAL.has(first);
+  const ofFields = !first.startsWith('$') || LOGICAL.has(first);
   // Inside `$elemMatch` the names are those of the element: its `id` is not the document's id.
-  const filter = parseFilterJson({ [WRAPPED]: ofMembers ? { $elemMatch: operand } : operand });
+  const filter = parseFilterJson({ [WRAPPED]: ofFields ? { $elemMatch: operand } : operand });
   return (now) => {
     const match = compileMatch(bind(filter, { now, user: null }).filter);
-    if (!ofMembers) return (element) => match({ [WRAPPED]: element });
+    if (!ofFields) return (element) => match({ [WRAPPED]: element });
     return (element) => isPlain(element) && match({ [WRAPPED]: [element] });
   };
 }
 
 /**
- * How many times a test may look through everything that an element holds. All the texts of a list are searched for in
- * one pass.
+ * How many times a test may scan the whole content of an element. All the texts of a list are searched for in one pass.
  */
 function weigh(operand: unknown): number {
   if (Array.isArray(operand)) {
@@ -66,6 +65,6 @@ function weighPattern(pattern: string): number {
   return 8 + (size * Math.min(size, 160)) / 16;
 }
 
-/** The member name under which a single element is tested. */
+/** The field name under which a single element is tested. */
 const WRAPPED = 'element';
 const LOGICAL: ReadonlySet<string> = new Set(['$and', '$or', '$nor']);

@@ -1,8 +1,8 @@
 /** `$push`: appends one value, or inserts several (`$each`) at a position, sorted, cut to a length. Pure. */
-import { isPlain } from '../../kernel/objects.ts';
+import { isPlain } from '../../kernel/plain-object.ts';
 import { compareValues } from '../../query/evaluate/order.ts';
 import type { PathChange } from './dotted-path.ts';
-import { invalidPatch } from './patch-bounds.ts';
+import { invalidPatch } from './patch-limits.ts';
 
 const MODIFIERS = ['$each', '$position', '$sort', '$slice'];
 
@@ -13,7 +13,7 @@ interface Push {
   readonly slice: number | undefined;
 }
 
-/** Reads an operand of `$push`. The modifiers apply in MongoDB's order: insert, sort, cut. */
+/** Parses an operand of `$push`. The modifiers apply in MongoDB's order: insert, sort, cut. */
 export function parsePush(operand: unknown): PathChange {
   const push = readPush(operand);
   return {

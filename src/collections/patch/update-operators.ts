@@ -1,18 +1,17 @@
 /**
  * MongoDB's update operators, each as a pure function from its operand and the value at a path to the value after it.
- * Not here: paths and which of them may stand together (update.ts).
  */
 import { type Calculation, calculate, toStoredNumber, zeroLike } from '../../database/bson/arithmetic.ts';
-import { isPlain } from '../../kernel/objects.ts';
+import { isPlain } from '../../kernel/plain-object.ts';
 import { compareValues, equalValues } from '../../query/evaluate/order.ts';
-import { sameJson } from '../change/same-json.ts';
+import { sameJson } from '../change/json-equality.ts';
 import { type PathChange, REMOVED } from './dotted-path.ts';
-import type { PatchDraft } from './draft.ts';
-import { invalidPatch } from './patch-bounds.ts';
+import { invalidPatch } from './patch-limits.ts';
 import { parsePull } from './pull.ts';
 import { parsePush } from './push.ts';
+import type { WorkingCopy } from './working-copy.ts';
 
-/** Comparisons of one `$addToSet`. */
+/** Maximum comparisons of one `$addToSet`. */
 const MAX_COMPARISONS = 1_000_000;
 
 type ParseOperand = (operand: unknown) => PathChange;
@@ -57,7 +56,7 @@ function parseAddToSet(operand: unknown): PathChange {
   const each = isPlain(operand) && Object.keys(operand)[0] === '$each' ? operand : null;
   const values: unknown = each === null ? [operand] : each['$each'];
   if (!Array.isArray(values) || (each !== null && Object.keys(each).length > 1)) {
-    throw invalidPatch("'$each' must be an array and the only member");
+    throw invalidPatch("'$each' must be an array and the only key");
   }
   return creating((old, _now, draft) => {
     const set = old === undefined ? [] : old;
@@ -76,10 +75,10 @@ function parseAddToSet(operand: unknown): PathChange {
 }
 
 /**
- * Comparing two values looks at no more than the smaller of them. So comparing one value with all of them looks at each
- * of them once at most.
+ * Comparing two values visits no more than the size of the smaller one, so comparing one value with all of them visits
+ * each of them at most once.
  */
-function countComparisons(set: unknown[], values: unknown[], draft: PatchDraft): void {
+function countComparisons(set: unknown[], values: unknown[], draft: WorkingCopy): void {
   const all = draft.measure(set).cells + draft.measure(values).cells;
   for (const value of values) {
     draft.work(Math.min(all, draft.measure(value).cells * (set.length + values.length)));
@@ -87,7 +86,7 @@ function countComparisons(set: unknown[], values: unknown[], draft: PatchDraft):
 }
 
 function parseCurrentDate(operand: unknown): PathChange {
-  const asked = isPlain(operand) && Object.keys(operand).length === 1 ? operand['$type'] : operand;
-  if (asked !== true && asked !== 'date') throw invalidPatch('the operand must be true or {"$type":"date"}');
+  const requested = isPlain(operand) && Object.keys(operand).length === 1 ? operand['$type'] : operand;
+  if (requested !== true && requested !== 'date') throw invalidPatch('the operand must be true or {"$type":"date"}');
   return creating((_old, now) => now);
 }

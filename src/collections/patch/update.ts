@@ -1,13 +1,13 @@
 /**
  * An update by operators (`application/vnd.millrace.update+json`): `{"$inc":{"n":1},"$set":{"a.b":true}}` with MongoDB's
- * meaning, as a pure function on stored values. Not here: what each operator does (update-operators.ts).
+ * meaning, as a pure function on stored values.
  */
 import { MillraceError } from '../../kernel/errors.ts';
-import { isPlain } from '../../kernel/objects.ts';
+import { isPlain } from '../../kernel/plain-object.ts';
 import { changeAt, compareSteps, type PathChange, type PathSteps, parseSteps } from './dotted-path.ts';
-import { PatchDraft } from './draft.ts';
-import { invalidPatch, MAX_PATCH_OPERATIONS } from './patch-bounds.ts';
+import { invalidPatch, MAX_PATCH_OPERATIONS } from './patch-limits.ts';
 import { UPDATE_OPERATORS } from './update-operators.ts';
+import { WorkingCopy } from './working-copy.ts';
 
 /** One operator at one path. */
 export interface Clause extends PathChange {
@@ -20,8 +20,8 @@ export interface Clause extends PathChange {
 export type Update = readonly Clause[];
 
 /**
- * Reads an update.
- * @throws MillraceError `invalid-patch`, `unsupported-key`, naming operator and path
+ * Parses an update.
+ * @throws MillraceError `invalid-patch`, `unsupported-field-name`, with operator and path
  */
 export function parseUpdate(body: unknown): Update {
   if (!isPlain(body) || Object.keys(body).length === 0) {
@@ -38,9 +38,9 @@ export function parseUpdate(body: unknown): Update {
 /**
  * Applies all clauses, or none.
  * @param now the time that `$currentDate` sets
- * @throws MillraceError `invalid-patch`, `too-deep`, `document-too-large`, naming operator and path
+ * @throws MillraceError `invalid-patch`, `json-too-deep`, `document-too-large`, naming operator and path
  */
-export function applyUpdate(document: unknown, update: Update, now: Date, draft = new PatchDraft()): unknown {
+export function applyUpdate(document: unknown, update: Update, now: Date, draft = new WorkingCopy()): unknown {
   return update.reduce((root, { operator, path, steps, apply, ...rest }) => {
     const change = { ...rest, apply: (old: unknown) => apply(old, now, draft) };
     try {
@@ -81,11 +81,11 @@ function refuseConflicts(update: Update): Update {
   return update;
 }
 
-/** Puts the place before an error; the pointer leads into the body of the request. */
+/** Adds the operator and path to an error; the pointer leads into the body of the request. */
 function inClause(operator: string, path: string, error: unknown): unknown {
   if (!(error instanceof MillraceError)) return error;
   const shown = path.length > 80 ? `${path.slice(0, 80)}…` : path;
-  // The places that it names lie in the document, and not in the request.
-  const named = error.with({ message: `${operator} of '${shown}': ${error.message}`, faults: [] });
+  // The pointers that it names are in the document, not in the request.
+  const named = error.with({ message: `${operator} of '${shown}': ${error.message}`, issues: [] });
   return named.at(`/${operator}/${path.replaceAll('~', '~0').replaceAll('/', '~1')}`);
 }

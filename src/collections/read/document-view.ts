@@ -1,19 +1,26 @@
 /**
- * A stored document as a reader may see it: its bytes when nothing is hidden, cut bytes when something is, and null
- * when the Scope does not reach it. The entity tag is computed from the visible part: a hash of the whole document
- * would allow guesses about hidden members. Not here: `fields` that clients ask for (field-selection.ts).
+ * A stored document as a reader sees it: its bytes when nothing is hidden, cut bytes when something is, and null when
+ * the Scope does not include it. The entity tag is computed from the visible part: a hash of the whole document would
+ * allow guesses about hidden fields.
  */
 import { storedRevision } from '../../database/json/transcode-document.ts';
 import { cutBytes } from '../../policies/fields/cut-bytes.ts';
-import { askStored, databaseDecides, fieldsFor, hidesFields, reachesAll, uniformFields } from '../../policies/reach.ts';
 import type { Scope } from '../../policies/scope.ts';
+import {
+  databaseDecides,
+  fieldsFor,
+  hidesFields,
+  reachesAll,
+  requestStored,
+  uniformFields,
+} from '../../policies/scope-filter.ts';
 import { documentTag, UNSEEN } from '../store/preconditions.ts';
 import type { StoredDocument } from '../store/stored-document.ts';
 
 /**
  * @param reader null when nothing may be read
- * @param reached true if the database query has checked already that the reader's Scope reaches the document
- * @returns null when the reader's Scope does not reach it
+ * @param reached true if the database query has already checked that the reader's Scope includes the document
+ * @returns null when the reader's Scope does not include it
  */
 export async function viewOf(
   reader: Scope<'read'> | null,
@@ -28,11 +35,11 @@ export async function viewOf(
 export async function seenBytes(reader: Scope<'read'>, raw: Uint8Array, reached: boolean): Promise<Uint8Array | null> {
   const isReached = reached && databaseDecides(reader);
   if (!hidesFields(reader) && (isReached || reachesAll(reader))) return raw;
-  const fields = (isReached ? uniformFields(reader) : null) ?? (await askStored(reader, raw, fieldsFor));
+  const fields = (isReached ? uniformFields(reader) : null) ?? (await requestStored(reader, raw, fieldsFor));
   return fields === null ? null : cutBytes(raw, fields);
 }
 
-/** What was written, as its writer may see it. Without a view only the id of what was created is told. */
+/** A written document as its writer sees it. Without a view it has only the id of a created document. */
 export async function seenBy(
   reader: Scope<'read'> | null,
   { createdId, ...document }: StoredDocument,
@@ -43,14 +50,13 @@ export async function seenBy(
 }
 
 export interface Written {
-  /** Null when it may not be seen. */
+  /** Null when it is not visible. */
   readonly seen: StoredDocument | null;
   readonly createdId?: string;
 }
 
 /**
- * The entity tag under which a reader knows a document. For a document out of reach it is a tag that no client can
- * know.
+ * The entity tag of a document for one reader. For a document outside the Scope it is a tag that no client can know.
  */
 export async function tagFor(reader: Scope<'read'> | null, raw: Uint8Array): Promise<string> {
   return (await viewOf(reader, raw))?.etag ?? UNSEEN;

@@ -1,16 +1,16 @@
 /**
- * Expansion: documents named by an id inside other documents are added to the answer, under `_expanded`. It goes one
- * level deep and shows only what the reader's own Scope of the other collection reaches. A document may be large and
- * named a thousand times, so its JSON is made once, and the memory held at a time is bounded.
+ * Expansion adds documents whose ids other documents hold to the response, one level deep, as far as the reader's own
+ * Scope allows. A document may be large and referenced a thousand times, so its JSON is encoded once, and memory is
+ * bounded.
  */
 import { setImmediate as otherWork } from 'node:timers/promises';
-import { readNamed } from '../../database/bson/named-members.ts';
+import { readNamed } from '../../database/bson/partial-decode.ts';
 import { idCandidates, idFromText, idText } from '../../database/json/ids.ts';
 import { encodeDocument } from '../../database/json/json.ts';
 import { type CollectionName, parseCollectionName } from '../../database/names.ts';
 import { MillraceError } from '../../kernel/errors.ts';
-import { toDatabaseFilter } from '../../policies/reach.ts';
 import type { Scope } from '../../policies/scope.ts';
+import { toDatabaseFilter } from '../../policies/scope-filter.ts';
 import type { Fields } from '../../query/evaluate/fields.ts';
 import type { Expansion as Wish } from '../../query/parse/query.ts';
 import { isPosition, stepsOf, writtenPath } from '../../query/paths.ts';
@@ -18,14 +18,14 @@ import type { DocumentStore } from '../store/store.ts';
 import { seenBytes } from './document-view.ts';
 import { cutStored } from './field-selection.ts';
 
-/** Bounds of the expansions of one document: ids, and bytes of JSON, counted each time a document is named. */
+/** Bounds of the expansions of one document: ids, and bytes of JSON, counted each time a document is referenced. */
 const MOST = { ids: 10_000, bytes: 16 * 1024 * 1024 };
-/** JSON that is made before other requests get their turn, in bytes. */
+/** Bytes of JSON that are encoded before other requests run. */
 const TURN_BYTES = 262_144;
-/** Ids that are looked up in one question. */
+/** Ids of one query. */
 const IDS_AT_ONCE = 1_000;
 
-/** One expansion that may be made: where the ids stand, and the Scope of the other collection; null shows nothing. */
+/** One possible expansion: the path of the ids, and the Scope of the other collection; null shows nothing. */
 export interface PermittedExpansion {
   /** Path of an id, or of a list of ids; it reaches into arrays. */
   readonly path: string;
@@ -33,52 +33,56 @@ export interface PermittedExpansion {
   readonly scope: Scope<'read'> | null;
 }
 
-/** How documents are shown with what they name. */
+/** How documents are written with those they reference. */
 export interface Expanding {
   readonly expansions: readonly PermittedExpansion[];
-  /** The fields to show of the documents themselves, if they were read with more; null shows all that was read. */
+  /** The fields of the documents themselves, if they were read with more; null keeps all that was read. */
   readonly fields: Fields | null;
-  /** Whether `_meta` of the documents themselves is shown. */
+  /** Whether `_meta` of the documents themselves is included. */
   readonly meta: boolean;
-  /** What may still be shown along with all documents of the answer. */
+  /** The bytes that remain for all documents of the response. */
   readonly allowance: Allowance;
-  /** Runs a look-up when its turn comes: each may take 16 MB. */
+  /** Runs a query when its turn comes: each may take 16 MB. */
   readonly inTurn: <T>(task: () => Promise<T>) => Promise<T>;
 }
 
 /**
- * Makes the JSON of the documents of a batch with what was expanded, the text of each in pieces.
- * @param hold told what the documents that were found last take in memory, in bytes
+ * Serializes the documents of a batch with their expansions, the text of each in pieces.
+ * @param hold called with the memory of the most recently read documents, in bytes
  */
 export type Expand = (
   batch: readonly Uint8Array[],
   hold?: (bytes: number) => void,
 ) => AsyncGenerator<readonly Buffer[]>;
 
-/** What `expand` may add to one answer. */
+/** Bytes that `expand` may add to one response. */
 export class Allowance {
   readonly #most: number;
   #left: number;
 
-  /** @param most bytes of JSON, counted as often as they are shown */
+  /** @param most bytes of JSON, counted each time they are included */
   constructor(most: number) {
     this.#most = most;
     this.#left = most;
   }
 
-  /** @throws MillraceError `answer-too-large` */
+  /** @throws MillraceError `response-too-large` */
   take(bytes: number): void {
     this.#left -= bytes;
     if (this.#left >= 0) return;
-    throw new MillraceError('answer-too-large', `The expanded documents have more than ${this.#most} bytes together`, {
-      hint: 'Ask for fewer documents with limit, or read the named documents by their ids',
-    });
+    throw new MillraceError(
+      'response-too-large',
+      `The expanded documents have more than ${this.#most} bytes together`,
+      {
+        hint: 'Request fewer documents with limit, or read the referenced documents by their ids',
+      },
+    );
   }
 }
 
 /**
  * @param scopeOf the reader's Scope of a collection, null when there is none
- * @throws MillraceError `invalid-name`
+ * @throws MillraceError `invalid-collection-name`
  */
 export function toExpansions(
   wishes: readonly Wish[],
@@ -91,10 +95,9 @@ export function toExpansions(
 }
 
 /**
- * The documents of one batch, in their order, as JSON with what was expanded: the text of each in pieces, where
- * documents that were found are the same bytes wherever they are shown.
- * @param hold told what the documents that were found last take in memory, in bytes
- * @throws MillraceError `answer-too-large`
+ * The documents of one batch, in their order, as JSON with their expansions: the text of each in pieces, which share
+ * the bytes of referenced documents.
+ * @param hold called with the memory of the most recently read documents, in bytes
  */
 export async function* expandBatch(
   store: DocumentStore,
@@ -102,11 +105,11 @@ export async function* expandBatch(
   how: Expanding,
   hold: (bytes: number) => void = () => undefined,
 ): AsyncGenerator<readonly Buffer[]> {
-  const members = how.expansions.map(({ path }) => Buffer.from(stepsOf(path)[0] ?? ''));
+  const fields = how.expansions.map(({ path }) => Buffer.from(stepsOf(path)[0] ?? ''));
   let group: Source[] = [];
   let ids = 0;
   for (const raw of batch) {
-    const source = toSource(raw, how.expansions, members);
+    const source = toSource(raw, how.expansions, fields);
     if (group.length > 0 && ids + source.ids > IDS_AT_ONCE) {
       yield* expandGroup(store, group, how, hold);
       group = [];
@@ -118,27 +121,27 @@ export async function* expandBatch(
   yield* expandGroup(store, group, how, hold);
 }
 
-/** What stands at a path: an id as its text, a list, or nothing that could be one. */
+/** The value at a path: an id as its text, a list, or nothing that could be one. */
 type Named = string | null | readonly Named[];
 
-/** A document and what it names in each of the expansions. */
+/** A document and what it references in each of the expansions. */
 interface Source {
   readonly raw: Uint8Array;
   readonly named: readonly Named[];
-  /** Ids of the expansion that has most of them. */
+  /** Number of ids in the expansion with the most of them. */
   readonly ids: number;
 }
 
-function toSource(raw: Uint8Array, expansions: readonly PermittedExpansion[], members: readonly Buffer[]): Source {
-  const document = readNamed(raw, members);
+function toSource(raw: Uint8Array, expansions: readonly PermittedExpansion[], fields: readonly Buffer[]): Source {
+  const document = readNamed(raw, fields);
   const named = expansions.map(({ path }) => namedBy(valueAt(document, stepsOf(path))));
   const counts = named.map((one) => idsOf(one).length);
   const all = counts.reduce((sum, count) => sum + count, 0);
-  if (all > MOST.ids) throw tooLarge(`names ${all} others, and at most ${MOST.ids} can be expanded`);
+  if (all > MOST.ids) throw tooLarge(`references ${all} others, and at most ${MOST.ids} can be expanded`);
   return { raw, named, ids: Math.max(...counts) };
 }
 
-/** Expands a group of documents. If the named documents are too large to hold together, the group is split. */
+/** Expands a group of documents. If the referenced documents are too large to hold together, the group is split. */
 async function* expandGroup(
   store: DocumentStore,
   group: readonly Source[],
@@ -148,8 +151,8 @@ async function* expandGroup(
   const found = await how.inTurn(() => look(store, group, how.expansions));
   if (found !== null) {
     hold(found.flatMap((texts) => [...texts.values()]).reduce((sum, { length }) => sum + length, 0));
-    // All texts are made before the first one is sent, so that a refusal can still be reported. They share the found
-    // bytes.
+    // All texts are encoded before the first one is sent, so that an error can still be reported. They share the bytes
+    // of the referenced documents.
     yield* group.map((source) => textOf(source, found, how));
     return;
   }
@@ -159,12 +162,12 @@ async function* expandGroup(
   yield* expandGroup(store, group.slice(half), how, hold);
 }
 
-/** Documents as JSON by the texts that name them. */
+/** Documents as JSON by the texts that reference them. */
 type Found = ReadonlyMap<string, Buffer>;
 
 /**
- * Finds what a group names, for each expansion in turn: each reply may have 16 MB.
- * @returns null when it is more than may be held at a time
+ * Reads what a group references, for each expansion in turn: each reply may have 16 MB.
+ * @returns null when it exceeds the memory limit
  */
 async function look(
   store: DocumentStore,
@@ -179,8 +182,8 @@ async function look(
     all.push(found);
     if (scope === null) continue;
     const texts = [...new Set(group.flatMap(({ named }) => idsOf(named[index])))];
-    /** @returns true if what was found may be held */
-    const ask = async (forms: readonly Form[]): Promise<boolean> => {
+    /** @returns true if the documents fit into the memory limit */
+    const request = async (forms: readonly Form[]): Promise<boolean> => {
       const ids = forms.map(({ id }) => id);
       const names = Map.groupBy(forms, ({ shown }) => shown);
       const { documents, more } = await store.findMany(collection, ids, toDatabaseFilter(scope));
@@ -200,23 +203,23 @@ async function look(
       return !more;
     };
     for (const some of inPieces(texts, IDS_AT_ONCE)) {
-      if (!(await ask(some.map((named) => ({ named, shown: named, id: idFromText(named) }))))) return null;
+      if (!(await request(some.map((named) => ({ named, shown: named, id: idFromText(named) }))))) return null;
       const others = some.filter((named) => !found.has(named)).flatMap(otherForms);
-      if (others.length > 0 && !(await ask(others))) return null;
+      if (others.length > 0 && !(await request(others))) return null;
     }
   }
   return all;
 }
 
-/** One id that a text may stand for. */
+/** One id that a text may represent. */
 interface Form {
   readonly named: string;
-  /** The text that such an id is shown as: hex digits of either case find the same document. */
+  /** The text of such an id in a response: hex digits of either case match the same document. */
   readonly shown: string;
   readonly id: unknown;
 }
 
-/** Ids of other types are looked up only if the usual type was not found, as with an id in an address. */
+/** Ids of other types are queried only if the usual type did not match, as with an id in a URL. */
 function otherForms(named: string): Form[] {
   return idCandidates(named).map((id) => ({ named, shown: idText(id), id }));
 }
@@ -244,11 +247,11 @@ function textOf({ raw, named }: Source, found: readonly Found[], how: Expanding)
   const bytes = shown.reduce((sum, { length }) => sum + length, 0);
   if (bytes > MOST.bytes) throw tooLarge(TOO_MANY_BYTES);
   allowance.take(bytes);
-  // Between the members of the document and its closing brace.
+  // Between the fields of the document and its closing brace.
   return [own.subarray(0, -1), ...shown, END];
 }
 
-/** What stands in the place of an id, or of a list of ids. */
+/** The replacement of an id, or of a list of ids. */
 function append(named: Named | undefined, found: Found | undefined, to: Buffer[]): void {
   if (!isList(named)) {
     to.push((typeof named === 'string' && found?.get(named)) || NULL);
@@ -262,7 +265,7 @@ function append(named: Named | undefined, found: Found | undefined, to: Buffer[]
   to.push(CLOSE);
 }
 
-/** Clients write ids as texts, other writers as what they are: both name the same document. */
+/** Clients write ids as texts, other programs with their types: both reference the same document. */
 function namedBy(value: unknown): Named {
   if (Array.isArray(value)) return value.map(namedBy);
   return value === undefined || value === null ? null : idText(value);
@@ -288,10 +291,10 @@ function valueAt(value: unknown, [step, ...others]: readonly string[]): unknown 
   return Object.hasOwn(value, step) ? valueAt(Reflect.get(value, step), others) : undefined;
 }
 
-const TOO_MANY_BYTES = `names others that have more than ${MOST.bytes / 1024 / 1024} MiB together`;
+const TOO_MANY_BYTES = `references others that have more than ${MOST.bytes / 1024 / 1024} MiB together`;
 
 function tooLarge(what: string): MillraceError {
-  return new MillraceError('answer-too-large', `A document ${what}`, {
-    hint: 'Read the documents that it names by their ids',
+  return new MillraceError('response-too-large', `A document ${what}`, {
+    hint: 'Read the referenced documents by their ids',
   });
 }

@@ -1,6 +1,6 @@
 /**
- * The `fields` of a query on documents: `_meta` is shown whole or not at all, because half of it would look like the
- * `_meta` of a document that others wrote.
+ * The `fields` of a query on documents: `_meta` is included whole or not at all, because half of it would look like the
+ * `_meta` of a document that another program wrote.
  */
 import { cutBytes } from '../../policies/fields/cut-bytes.ts';
 import { type Fields, treeOf, widened } from '../../query/evaluate/fields.ts';
@@ -8,19 +8,19 @@ import type { Expansion } from '../../query/parse/query.ts';
 
 const META = '_meta';
 
-/** The fields with `_meta` as one. */
+/** The fields with `_meta` as one unit. */
 export function withWholeMeta(fields: Fields | null): Fields | null {
   if (fields === null || !fields.paths.some((path) => path.startsWith(`${META}.`))) return fields;
   const others = fields.paths.filter((path) => !path.startsWith(`${META}.`));
   return { ...fields, paths: fields.mode === 'include' ? [...others, META] : others };
 }
 
-/** The fields to read so that the ids to expand are among them; the same object when they are already. */
+/** The fields to read so that the ids to expand are among them; the same object when they already are. */
 export function withIds(fields: Fields | null, expand: readonly Expansion[]): Fields | null {
   if (fields === null || expand.length === 0) return fields;
   return widened(
     fields,
-    // A part of an id is of no use: the id is read whole.
+    // Part of an id is useless: the id is read whole.
     expand.map(({ path }) => (path.startsWith('_id.') ? '_id' : path)),
   );
 }

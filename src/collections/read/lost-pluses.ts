@@ -1,16 +1,14 @@
-/**
- * Texts in conditions that an address has probably changed: a `+` there means a blank. Also times that are none. Pure.
- */
+/** Texts in conditions that URL decoding has probably changed: a `+` there means a space. Also invalid times. Pure. */
 import { and, eachTest, type Filter, field, type OpenFilter, or } from '../../query/filter.ts';
 import { LIMITS } from '../../query/limits.ts';
-import { readDate } from '../../query/literals.ts';
+import { readDate } from '../../query/parse-values.ts';
 import { writtenPath } from '../../query/paths.ts';
 import { MAX_VALUE, quoted, textsOf } from './value-hints.ts';
 
 const TIME_SHAPE = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
 const LOST_OFFSET = /^(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?) (\d\d:?\d\d)$/;
 
-/** Texts that look like a time and are none: one whose `+` became a blank, or one that does not exist. */
+/** Texts that look like a time but are invalid: their `+` became a space, or the time does not exist. */
 export function brokenTimes(filter: OpenFilter): readonly string[] {
   const found = new Set<string>();
   eachTest(filter, (test, path) => {
@@ -21,22 +19,22 @@ export function brokenTimes(filter: OpenFilter): readonly string[] {
       const [, time, offset] = LOST_OFFSET.exec(value) ?? [];
       found.add(
         time === undefined || offset === undefined
-          ? `'${name}' is compared with ${quoted(value)}, which is not a time in ISO 8601, so texts are compared.`
-          : `'${name}' is compared with ${quoted(value)}, where a + has become a blank; in an address it is written ${time}%2B${offset}.`,
+          ? `'${name}' is compared with ${quoted(value)}, which is not a time in ISO 8601, so it is compared as a string.`
+          : `'${name}' is compared with ${quoted(value)}, where a + has become a space; in a URL it is written ${time}%2B${offset}.`,
       );
     }
   });
   return [...found];
 }
 
-/** Blanks of one text of which every combination with pluses is tried. */
-const MAX_BLANKS = 6;
-/** Texts with blanks that are tried in one filter. */
+/** Spaces of one text of which every combination with pluses is tested. */
+const MAX_REDACTIONS = 6;
+/** Texts with spaces that are tested in one filter. */
 const MAX_TRIED = 10;
 
 /**
- * The filter with every blank of its texts read as a blank or a plus, and what is said if that finds something. Null
- * when no text has a blank.
+ * The filter with every space of its texts read as a space or a plus, and the hint if that matches something. Null when
+ * no text has a space.
  */
 export function lostPluses(filter: Filter): { readonly filter: Filter; readonly sentence: string } | null {
   const named: { readonly path: string; readonly text: string }[] = [];
@@ -44,7 +42,7 @@ export function lostPluses(filter: Filter): { readonly filter: Filter; readonly 
   const [first] = named;
   if (first === undefined || named.length > MAX_TRIED) return null;
   const name = writtenPath(first.path).slice(0, MAX_VALUE);
-  const sentence = `No document is found by ${quoted(first.text)} at '${name}', but one is with a + in the place of a blank; in an address a + is written %2B.`;
+  const sentence = `No document has ${quoted(first.text)} in '${name}', but one matches with a + instead of a space; in a URL a + is written %2B.`;
   return { filter: widened, sentence };
 }
 
@@ -74,14 +72,14 @@ function widen(filter: Filter, named: { path: string; text: string }[]): Filter 
   }
 }
 
-/** The text with its blanks as blanks or pluses: all combinations for a few, all and each alone for more. */
+/** The text with its spaces as spaces or pluses: all combinations for a few, all and each alone for more. */
 function withPluses(text: string): readonly string[] {
   const [first = '', ...parts] = text.split(' ');
-  if (parts.length > MAX_BLANKS) {
+  if (parts.length > MAX_REDACTIONS) {
     const alone = parts.map((_, at) =>
       parts.reduce((sum, part, index) => `${sum}${index === at ? '+' : ' '}${part}`, first),
     );
-    return [text, text.replaceAll(' ', '+'), ...alone.slice(0, MAX_BLANKS)];
+    return [text, text.replaceAll(' ', '+'), ...alone.slice(0, MAX_REDACTIONS)];
   }
   return parts.reduce<string[]>((sums, part) => sums.flatMap((sum) => [`${sum} ${part}`, `${sum}+${part}`]), [first]);
 }

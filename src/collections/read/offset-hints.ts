@@ -1,27 +1,27 @@
 /**
- * Times as texts with different offsets: texts are compared as texts, so such a condition finds other documents than
- * were meant. Pure.
+ * Times as texts with different offsets: texts are compared as texts, so such a condition matches other documents than
+ * intended. Pure.
  */
 import type { Document } from 'mongodb';
-import { isMembers } from '../../query/evaluate/order.ts';
+import { isFields } from '../../query/evaluate/order.ts';
 import { eachTest, type OpenFilter } from '../../query/filter.ts';
 import { stepsOf, writtenPath } from '../../query/paths.ts';
 import { MAX_VALUE, quoted } from './value-hints.ts';
 
-/** A condition that compares with a time. */
-export interface AskedTime {
+/** A comparison with a time. */
+export interface RequestedTime {
   /** Stored path. */
   readonly path: string;
   readonly text: string;
 }
 
 const TIME = /^(\d{4}-\d\d-\d\dT\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|[+-]\d\d:?\d\d)$/;
-/** Texts of one document that are looked at. */
+/** Texts of one document that are checked. */
 const MAX_TEXTS = 20;
 
 /** The conditions of a filter that compare texts with a time that has an offset. */
-export function askedTimes(filter: OpenFilter): readonly AskedTime[] {
-  const found: AskedTime[] = [];
+export function requestedTimes(filter: OpenFilter): readonly RequestedTime[] {
+  const found: RequestedTime[] = [];
   eachTest(filter, (test, path) => {
     const values = test.op === 'in' || test.op === 'all' ? test.values : 'value' in test ? [test.value] : [];
     for (const text of values) if (typeof text === 'string' && TIME.test(text)) found.push({ path, text });
@@ -29,18 +29,18 @@ export function askedTimes(filter: OpenFilter): readonly AskedTime[] {
   return found;
 }
 
-/** A sentence for each condition on a member of these documents whose texts are times with another offset. */
-export function otherOffsets(asked: readonly AskedTime[], documents: readonly Document[]): readonly string[] {
-  const sentences = asked.flatMap(({ path, text }) => {
+/** A sentence for each condition on a field of these documents whose texts are times with another offset. */
+export function otherOffsets(requested: readonly RequestedTime[], documents: readonly Document[]): readonly string[] {
+  const sentences = requested.flatMap(({ path, text }) => {
     const offset = offsetOf(text);
     const texts = documents.flatMap((document) => textsAt(document, stepsOf(path)).slice(0, MAX_TEXTS));
     const other = texts.find((one) => TIME.test(one) && offsetOf(one) !== offset);
     const meant = other === undefined ? null : inFormOf(text, other);
     if (other === undefined || meant === null) return [];
     const name = writtenPath(path).slice(0, MAX_VALUE);
-    const written = `${meant}${meant.includes('+') ? ` (in an address ${meant.replace('+', '%2B')})` : ''}`;
+    const written = `${meant}${meant.includes('+') ? ` (in a URL ${meant.replace('+', '%2B')})` : ''}`;
     return [
-      `'${name}' holds times as texts with another offset, such as ${quoted(other)}, and is compared with ${quoted(text)} as a text; that time is written ${written} there.`,
+      `'${name}' contains times as strings with another offset, such as ${quoted(other)}, and is compared with ${quoted(text)} as a string; that time is written ${written} there.`,
     ];
   });
   return [...new Set(sentences)];
@@ -55,7 +55,7 @@ function textsAt(value: unknown, steps: readonly string[]): string[] {
   if (Array.isArray(value)) return value.slice(0, MAX_TEXTS).flatMap((one) => textsAt(one, steps));
   const [step, ...rest] = steps;
   if (step === undefined) return typeof value === 'string' ? [value] : [];
-  return isMembers(value) && Object.hasOwn(value, step) ? textsAt(value[step], rest) : [];
+  return isFields(value) && Object.hasOwn(value, step) ? textsAt(value[step], rest) : [];
 }
 
 /** The instant of a time, with the offset and the digits of another one; null for a day that does not exist. */

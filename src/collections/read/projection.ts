@@ -1,10 +1,11 @@
 /**
- * What a list shows of its documents: the `fields` that a client asks for, within those that its Scope shows. If the
- * same members are visible in every document, the database cuts them and the bytes are passed on unchanged; otherwise
- * each document is cut here. Pure.
+ * The fields of listed documents: the `fields` that a client requests, within those of its Scope. If the same fields
+ * are visible in every document, the database cuts them and the bytes are passed on unchanged; otherwise each document
+ * is cut here. Pure.
  */
-import { databaseDecides, hidesFields, requireShown, uniformFields } from '../../policies/reach.ts';
+
 import type { Scope } from '../../policies/scope.ts';
+import { databaseDecides, hidesFields, requireShown, uniformFields } from '../../policies/scope-filter.ts';
 import { type FieldTree, fieldTree, intersection } from '../../query/evaluate/field-tree.ts';
 import { type Fields, isProjectable, treeOf } from '../../query/evaluate/fields.ts';
 import { pathOf } from '../../query/paths.ts';
@@ -12,57 +13,57 @@ import { seenBytes } from './document-view.ts';
 import { cutStored } from './field-selection.ts';
 
 export interface Projection {
-  /** What the database is asked to show; null is all. */
+  /** The projection of the database query; null is all fields. */
   readonly fields: Fields | null;
   /**
-   * Cuts a document that was read, or gives null when it may not be seen after all. The whole function is null when
-   * there is nothing left to cut.
+   * Cuts a document, or returns null when it is not visible after all. The function itself is null when nothing is left
+   * to cut.
    */
   readonly cut: ((raw: Uint8Array) => Promise<Uint8Array | null>) | null;
 }
 
 /** @throws MillraceError `field-hidden` */
-export function projectionOf(scope: Scope<'read'>, asked: Fields | null): Projection {
+export function projectionOf(scope: Scope<'read'>, requested: Fields | null): Projection {
   const isDecided = databaseDecides(scope);
-  const isOfDatabase = asked === null || isProjectable(asked);
-  if (isDecided && !hidesFields(scope) && isOfDatabase) return { fields: asked, cut: null };
-  requireFields(scope, asked);
-  // If documents are judged again in memory, all of their members are needed.
+  const isOfDatabase = requested === null || isProjectable(requested);
+  if (isDecided && !hidesFields(scope) && isOfDatabase) return { fields: requested, cut: null };
+  requireFields(scope, requested);
+  // If documents are checked again in memory, all of their fields are needed.
   const seen = isDecided ? uniformFields(scope) : null;
-  const fields = seen === null ? undefined : within(seen, asked);
+  const fields = seen === null ? undefined : within(seen, requested);
   if (fields !== undefined && (fields === null || isProjectable(fields))) return { fields, cut: null };
   return {
     fields: null,
     cut: async (raw) => {
       const bytes = await seenBytes(scope, raw, true);
-      return bytes === null ? null : cutStored(bytes, asked);
+      return bytes === null ? null : cutStored(bytes, requested);
     },
   };
 }
 
 /**
- * Checks that each member a client names is visible in at least some document.
+ * Checks that each field a client names is visible in at least some document.
  * @throws MillraceError `field-hidden`
  */
-export function requireFields(scope: Scope<'read'>, asked: Fields | null): void {
-  if (asked?.mode === 'include') requireShown(scope, asked.paths);
+export function requireFields(scope: Scope<'read'>, requested: Fields | null): void {
+  if (requested?.mode === 'include') requireShown(scope, requested.paths);
 }
 
-/** The fields within the tree, or undefined when a projection cannot say that. */
-function within(seen: FieldTree, asked: Fields | null): Fields | undefined {
-  const tree = asked === null ? seen : intersection([seen, treeOf(asked)]);
-  const members = new Map([...tree.members].filter(([name]) => name !== '_id'));
-  const paths = pathsOf(fieldTree(tree.rest, members), '');
+/** The fields within the tree, or undefined when a projection cannot express that. */
+function within(seen: FieldTree, requested: Fields | null): Fields | undefined {
+  const tree = requested === null ? seen : intersection([seen, treeOf(requested)]);
+  const fields = new Map([...tree.fields].filter(([name]) => name !== '_id'));
+  const paths = pathsOf(fieldTree(tree.rest, fields), '');
   if (paths === undefined) return undefined;
   return { mode: tree.rest ? 'exclude' : 'include', paths };
 }
 
-/** The paths that a projection names; it shows some or leaves out some, never both. */
-function pathsOf({ rest, members }: FieldTree, prefix: string): string[] | undefined {
+/** The paths in a projection; it either includes or excludes paths, never both. */
+function pathsOf({ rest, fields }: FieldTree, prefix: string): string[] | undefined {
   const paths: string[] = [];
-  for (const [name, tree] of members) {
+  for (const [name, tree] of fields) {
     const path = prefix + pathOf([name]);
-    if (tree.members.size === 0) {
+    if (tree.fields.size === 0) {
       paths.push(path);
       continue;
     }

@@ -1,25 +1,25 @@
 /**
- * A sample of a collection's documents, as a reader may see them: the newest and some at random. It is bounded in time and in
- * bytes, and says whether it is all that was asked for. Not here: what is made of it (sample/).
+ * A sample of a collection's documents, as a reader sees them: the newest and some at random. It is bounded in time and
+ * in bytes, and states whether it is complete.
  */
 import type { Document } from 'mongodb';
 import { storedIdKey } from '../../database/json/transcode-document.ts';
 import type { CollectionName } from '../../database/names.ts';
-import { mapInTurns } from '../../kernel/concurrency/pauses.ts';
+import { mapInTurns } from '../../kernel/concurrency/cooperative-yield.ts';
 import { MillraceError } from '../../kernel/errors.ts';
-import { joinedFilter, toDatabaseFilter } from '../../policies/reach.ts';
-import { reachedOf } from '../../policies/reached.ts';
+import { reachedOf } from '../../policies/recheck-in-memory.ts';
 import type { Scope } from '../../policies/scope.ts';
+import { joinedFilter, toDatabaseFilter } from '../../policies/scope-filter.ts';
 import { field } from '../../query/filter.ts';
-import { valuesAt } from '../../query/literals.ts';
-import type { Reads } from '../store/reads.ts';
+import { valuesAt } from '../../query/parse-values.ts';
+import type { Reads } from '../store/read-interface.ts';
 import { seenBytes } from './document-view.ts';
 
 /** Larger documents are not read, in bytes. */
 const MAX_BYTES = 65_536;
-/** Documents of a sample have no more bytes together. */
+/** Maximum bytes of all documents of a sample together. */
 const MAX_SAMPLE_BYTES = 8 * 1024 * 1024;
-/** In place of a document that is too large, the database sends an empty one. */
+/** The database sends an empty document instead of one that is too large. */
 const EMPTY_BYTES = 5;
 
 const WITHOUT_LARGE: Document = {
@@ -27,9 +27,9 @@ const WITHOUT_LARGE: Document = {
 };
 
 export interface SampleSize {
-  /** Documents with the highest ids. Ids that the server makes grow with the time. */
+  /** Documents with the highest ids. Ids that the server generates grow with the time. */
   readonly newest: number;
-  /** Documents at random, read only if there are more than the newest ones. */
+  /** Random documents, read only if there are more than the newest ones. */
   readonly random: number;
   /** How long each of the two reads may take, in milliseconds. */
   readonly timeoutMs: number;
@@ -42,13 +42,13 @@ export interface Sample {
   readonly complete: boolean;
 }
 
-/** What one read found. */
+/** The result of one read. */
 interface Drawn extends Sample {
   /** True if there may be more documents than these. */
   readonly more: boolean;
 }
 
-/** Reads a sample. Without a filter in the Scope, that takes the same time however many documents there are. */
+/** Reads a sample. Without a filter in the Scope, that takes the same time for any number of documents. */
 export async function sampleOf(
   reads: Reads,
   scope: Scope<'read'>,
@@ -56,7 +56,7 @@ export async function sampleOf(
   { newest, random, timeoutMs }: SampleSize,
 ): Promise<Sample> {
   const filter = toDatabaseFilter(scope);
-  // The database draws quickly from a whole collection only if nothing stands before the drawing.
+  // The database draws quickly from a whole collection only if `$sample` is the first stage.
   const reached = Object.keys(filter).length === 0 ? [] : [{ $match: filter }];
   const draw = (stages: readonly Document[], limit: number) =>
     drawn(reads, scope, name, [...reached, ...stages, WITHOUT_LARGE], limit, timeoutMs);
@@ -68,7 +68,7 @@ export async function sampleOf(
   return { documents, complete: isWhole && documents.length === all.length };
 }
 
-/** What takes too long gives no documents. Other faults are those of the request. */
+/** A timeout gives no documents. Other errors are those of the request. */
 async function drawn(
   reads: Reads,
   scope: Scope<'read'>,
@@ -89,9 +89,9 @@ async function drawn(
 }
 
 /**
- * Whether one of these ids belongs to a document that can be read.
+ * Whether one of these ids belongs to a readable document.
  * @param ids as clients see them
- * @param timeoutMs after so long the answer is no
+ * @param timeoutMs after this time the result is false
  */
 export async function holdsAny(
   reads: Reads,
@@ -100,8 +100,8 @@ export async function holdsAny(
   ids: readonly string[],
   timeoutMs: number,
 ): Promise<boolean> {
-  const asked = field('_id', { op: 'in', values: valuesAt('_id', ids) });
-  const stages = [{ $match: joinedFilter(asked, scope) }, { $limit: 1 }];
+  const requested = field('_id', { op: 'in', values: valuesAt('_id', ids) });
+  const stages = [{ $match: joinedFilter(requested, scope) }, { $limit: 1 }];
   const found = await inTime(() => reads.aggregate(name, stages, 1, timeoutMs));
   return found !== null && (await reachedOf(scope, found.documents)).length > 0;
 }
@@ -115,7 +115,7 @@ async function inTime<T>(read: () => Promise<T>): Promise<T | null> {
   }
 }
 
-/** Rows of a view may have no id: they all stay. */
+/** Rows of a view may have no id: all of them are kept. */
 function withoutRepeats(documents: readonly Uint8Array[]): readonly Uint8Array[] {
   const known = new Set<string>();
   return documents.filter((raw) => {

@@ -1,15 +1,14 @@
 /**
- * What is probably wrong with the values of conditions that find nothing: the kind of a value, or an operator in the
- * spelling of another backend. Pure. Names of members are explained in hints.ts, texts that an address has changed in
- * lost-pluses.ts.
+ * What is probably wrong with the values of conditions that match nothing: the kind of a value, or an operator in the
+ * notation of another backend. Pure.
  */
 import { KIND, type Kind, kindOf } from '../../query/evaluate/order.ts';
 import type { Filter, Test, Value } from '../../query/filter.ts';
-import { readDate, readNumber } from '../../query/literals.ts';
 import { type Operator, TEXT_OPERATORS } from '../../query/operators.ts';
 import { conditionOf, foreignOperator } from '../../query/parse/foreign-names.ts';
+import { readDate, readNumber } from '../../query/parse-values.ts';
 import { writtenPath } from '../../query/paths.ts';
-import type { Sampled } from './shown-members.ts';
+import type { Sampled } from './sampled-fields.ts';
 
 /** Characters of a value in a hint. */
 export const MAX_VALUE = 60;
@@ -19,7 +18,7 @@ interface Leaf {
   readonly test: Test;
 }
 
-/** Conditions of which at least one must hold. Conditions under a negation hold where a value is of another kind. */
+/** Conditions of which at least one must match. Conditions under a negation match values of another kind. */
 type Unit = readonly Leaf[];
 
 function unitsOf(filter: Filter): readonly Unit[] {
@@ -39,12 +38,12 @@ function unitsOf(filter: Filter): readonly Unit[] {
   }
 }
 
-/** A text as a hint shows it: cut, in quotes. */
+/** A text in a hint: truncated, in quotes. */
 export function quoted(value: string): string {
   return `'${value.slice(0, MAX_VALUE)}${value.length > MAX_VALUE ? '…' : ''}'`;
 }
 
-/** Conditions in the spelling of another backend, such as `title=eq.Dune` and `title=*un*`. */
+/** Conditions in the notation of another backend, such as `title=eq.Dune` and `title=*un*`. */
 export function foreignValues(filter: Filter): readonly string[] {
   const found = new Set<string>();
   for (const { path, test } of unitsOf(filter).flat()) {
@@ -60,29 +59,29 @@ function foreignValue(name: string, test: Test): string | null {
   if (text === undefined || test.op === 'regex') return null;
   const meant = foreignOperator(name, text);
   if (meant !== null) {
-    return `'${name}' is compared with the text ${quoted(text)}; an operator is written ${meant.slice(0, MAX_VALUE * 2)}.`;
+    return `'${name}' is compared with the string ${quoted(text)}; an operator is written ${meant.slice(0, MAX_VALUE * 2)}.`;
   }
   if (test.op !== 'in' || !/^[*%].|.[*%]$/s.test(text)) return null;
-  return `'${name}' is compared with the text ${quoted(text)}; a part of a text is looked for by ${likeOf(name, 'like', text)}.`;
+  return `'${name}' is compared with the string ${quoted(text)}; to match a part of a string, write ${likeOf(name, 'like', text)}.`;
 }
 
 function strangeText(name: string, test: Extract<Test, { op: 'text' }>): string | null {
   const { text, fold, how } = test;
   if (how !== 'like') {
     if (!/^[*%].*[*%]$/s.test(text)) return null;
-    return `'${operatorOf(test)}' looks for ${quoted(text)} as it is; write ${conditionOf(name, operatorOf(test), text.slice(1, -1))}.`;
+    return `'${operatorOf(test)}' matches ${quoted(text)} literally; write ${conditionOf(name, operatorOf(test), text.slice(1, -1))}.`;
   }
   const like = fold ? 'ilike' : 'like';
-  if (text.includes('%')) return `In '${like}', * stands for any text: ${likeOf(name, like, text)}.`;
+  if (text.includes('%')) return `In '${like}', * matches any characters: ${likeOf(name, like, text)}.`;
   if (text.includes('*')) return null;
-  return `'${like}' without * compares with the whole text; a part is looked for by ${likeOf(name, like, `*${text}*`)}.`;
+  return `'${like}' without * compares the whole string; to match a part, write ${likeOf(name, like, `*${text}*`)}.`;
 }
 
 function likeOf(name: string, like: Operator, text: string): string {
   return conditionOf(name, like, text.replaceAll('%', '*').slice(0, MAX_VALUE));
 }
 
-/** Conditions with values of a kind that their members never have, told from a sample. */
+/** Conditions with values of a kind that their fields never have, according to a sample. */
 export function strangeKinds(filter: Filter, { kinds, names }: Sampled): readonly string[] {
   const found = new Map<string, string>();
   for (const unit of unitsOf(filter)) {
@@ -98,13 +97,13 @@ export function strangeKinds(filter: Filter, { kinds, names }: Sampled): readonl
 const held = (kinds: ReadonlySet<Kind> | undefined): readonly Kind[] =>
   kinds === undefined ? [] : [...kinds].filter((kind) => kind !== KIND.null);
 
-/** True if the test wants values of other kinds than these. */
+/** True if the test needs values of other kinds than these. */
 function wants(test: Test, held: readonly Kind[]): boolean {
-  const wanted = wantedKinds(test);
-  return wanted.length > 0 && !wanted.some((kind) => kind === KIND.null || held.includes(kind));
+  const requested = requestedKinds(test);
+  return requested.length > 0 && !requested.some((kind) => kind === KIND.null || held.includes(kind));
 }
 
-function wantedKinds(test: Test): readonly Kind[] {
+function requestedKinds(test: Test): readonly Kind[] {
   switch (test.op) {
     case 'in':
     case 'all':
@@ -132,9 +131,9 @@ function wantedKinds(test: Test): readonly Kind[] {
 
 const KIND_WORDS: Readonly<Partial<Record<Kind, readonly [one: string, many: string]>>> = {
   [KIND.number]: ['a number', 'numbers'],
-  [KIND.string]: ['a text', 'texts'],
+  [KIND.string]: ['a string', 'strings'],
   [KIND.object]: ['an object', 'objects'],
-  [KIND.array]: ['a list', 'lists'],
+  [KIND.array]: ['an array', 'arrays'],
   [KIND.binary]: ['binary data', 'binary data'],
   [KIND.objectId]: ['an ObjectId', 'ObjectIds'],
   [KIND.boolean]: ['a boolean', 'booleans'],
@@ -145,17 +144,17 @@ function strangeKind({ path, test }: Leaf, held: readonly Kind[], names: readonl
   const name = writtenPath(path);
   const many = held.map((kind) => KIND_WORDS[kind]?.[1] ?? 'other values').join(' and ');
   const [only] = held;
-  const holds = `'${name.slice(0, MAX_VALUE)}' holds ${many}`;
-  if (test.op === 'text' || test.op === 'regex') return `${holds}; '${operatorOf(test)}' looks for texts only.`;
-  if (test.op === 'size') return `${holds}; 'size' counts the elements of lists.`;
+  const holds = `'${name.slice(0, MAX_VALUE)}' contains ${many}`;
+  if (test.op === 'text' || test.op === 'regex') return `${holds}; '${operatorOf(test)}' matches strings only.`;
+  if (test.op === 'size') return `${holds}; 'size' counts the elements of arrays.`;
   if (held.length === 1 && only === KIND.object) {
-    const member = names.find(
+    const field = names.find(
       (one) => one.length <= MAX_VALUE && (one.startsWith(`${name}.`) || one.startsWith(`${name}['`)),
     );
-    return member === undefined ? `${holds}.` : `${holds}; a member of them is named as '${member}'.`;
+    return field === undefined ? `${holds}.` : `${holds}; write their fields as '${field}'.`;
   }
   const value = firstValue(test);
-  if (value === undefined) return `${holds}, no lists.`;
+  if (value === undefined) return `${holds}, no arrays.`;
   return `${holds} and is compared with ${described(value)}${spelledFor(name, test, value, held)}.`;
 }
 
@@ -168,7 +167,7 @@ function described(value: Value): string {
     : `${word.replace(/^an? /, 'the ')} ${text.slice(0, MAX_VALUE)}`;
 }
 
-/** How the value is written so that it is of the kind that the member has. */
+/** How to write the value so that it has the field's kind. */
 function spelledFor(name: string, test: Test, value: Value, held: readonly Kind[]): string {
   const text = plain(value);
   if (text === null) return '';
@@ -176,7 +175,7 @@ function spelledFor(name: string, test: Test, value: Value, held: readonly Kind[
   if (typeof value !== 'string') {
     if (!held.includes(KIND.string)) return '';
     const json = JSON.stringify(text);
-    return `; as a text it is written ${conditionOf(name, operator, json)}, or {"$${operator}":${json}} in a JSON filter`;
+    return `; as a string it is written ${conditionOf(name, operator, json)}, or {"$${operator}":${json}} in a JSON filter`;
   }
   if (held.includes(KIND.number) && readNumber(text) !== null) {
     return `; as a number it is written ${conditionOf(name, operator, text)}, or {"$${operator}":${text}} in a JSON filter`;
@@ -189,7 +188,7 @@ function spelledFor(name: string, test: Test, value: Value, held: readonly Kind[
   return `; a date is written ${conditionOf(name, operator, time)}, or {"$${operator}":{"$date":"${time}"}} in a JSON filter`;
 }
 
-/** A value that has a text of its own; null for lists, objects and others. */
+/** A value with a text form; null for lists, objects and others. */
 function plain(value: Value): string | null {
   if (value instanceof Date) return value.toISOString();
   const kind = kindOf(value);
@@ -203,7 +202,7 @@ function firstValue(test: Test): Value | undefined {
   return 'value' in test ? test.value : undefined;
 }
 
-/** The operator as the short form names it. */
+/** The operator's name in the short form. */
 function operatorOf(test: Test): Operator {
   switch (test.op) {
     case 'in':
@@ -223,7 +222,7 @@ function operatorOf(test: Test): Operator {
   }
 }
 
-/** The texts that a test compares with or looks for. */
+/** The texts that a test compares with or searches for. */
 export function textsOf(test: Test): readonly string[] {
   if (test.op === 'text') return [test.text];
   if (test.op === 'regex') return [test.pattern];

@@ -1,7 +1,6 @@
 /**
- * The collections that exist and that a principal may read, each with the members that its newest documents have: for the
- * contract, and for the types that editors complete from. Not here: their forms, and how a schema is made of a sample
- * (member-types.ts).
+ * The collections that exist and that a principal may read, each with the fields of its newest documents: for the
+ * OpenAPI document, and for the types that editors complete from.
  */
 import type { Principal } from '../../auth/identity/principal.ts';
 import { readStored } from '../../database/bson/stored.ts';
@@ -13,46 +12,46 @@ import type { Scope } from '../../policies/scope.ts';
 import { parseQuery } from '../../query/parse/parse-query.ts';
 import type { Collections } from '../collections.ts';
 import type { Registry } from '../registry.ts';
-import { memberSchemas } from './member-types.ts';
+import { fieldSchemas } from './field-types.ts';
 
 const SAMPLE = 20;
-/** Larger documents are not looked at. */
+/** Larger documents are skipped. */
 const MAX_BYTES = 65_536;
-/** Collections described; the others are as any collection. */
+/** Maximum collections described; the others are treated as any collection. */
 const MAX_COLLECTIONS = 50;
 
-/** A collection that exists, as its newest documents show it. */
-export interface SeenCollection {
+/** An existing collection with the fields of its newest documents. */
+export interface CollectionEntry {
   readonly name: string;
   /** Number of documents in the sample. */
   readonly sampled: number;
-  /** The schemas of their members by name. */
-  readonly members: Readonly<Record<string, object>>;
+  /** The schemas of their fields by name. */
+  readonly fields: Readonly<Record<string, object>>;
 }
 
-export interface SeenCollectionsParts {
+export interface CollectionListDeps {
   readonly collections: Pick<Collections, 'list'>;
   readonly registry: Pick<Registry, 'names'>;
   readonly policies: Pick<Policies, 'find'>;
-  /** Called with an error because of which a collection cannot be described, if the error is our fault. */
+  /** Called with an error that keeps a collection from being described, if it is a server error. */
   readonly onError: (error: unknown, collection: string) => void;
 }
 
-export class SeenCollections {
-  readonly #parts: SeenCollectionsParts;
+export class CollectionList {
+  readonly #deps: CollectionListDeps;
 
-  constructor(parts: SeenCollectionsParts) {
-    this.#parts = parts;
+  constructor(deps: CollectionListDeps) {
+    this.#deps = deps;
   }
 
-  /** The first 50 by name that this principal may read, and nothing of them that it may not. */
-  async of(principal: Principal): Promise<readonly SeenCollection[]> {
-    const { registry, policies } = this.#parts;
+  /** The first 50 by name that this principal may read, and only their visible parts. */
+  async of(principal: Principal): Promise<readonly CollectionEntry[]> {
+    const { registry, policies } = this.#deps;
     const readable = (await registry.names()).flatMap((name) => {
       const scope = policies.find(principal, 'read', name);
       return scope === null ? [] : [{ name, scope }];
     });
-    const seen: SeenCollection[] = [];
+    const seen: CollectionEntry[] = [];
     for (const { name, scope } of readable.slice(0, MAX_COLLECTIONS)) seen.push(await this.#look(scope, name));
     return seen;
   }
@@ -60,12 +59,12 @@ export class SeenCollections {
   /**
    * If one collection cannot be sampled (dropped since, ids too long for a page, a broken view), the others still are.
    */
-  async #look(scope: Scope<'read'>, name: CollectionName): Promise<SeenCollection> {
+  async #look(scope: Scope<'read'>, name: CollectionName): Promise<CollectionEntry> {
     const documents = await this.#sample(scope, name).catch((error: unknown) => {
-      if (!(error instanceof MillraceError) || error.code === 'internal') this.#parts.onError(error, name);
+      if (!(error instanceof MillraceError) || error.code === 'internal') this.#deps.onError(error, name);
       return [];
     });
-    return { name, sampled: documents.length, members: memberSchemas(documents) };
+    return { name, sampled: documents.length, fields: fieldSchemas(documents) };
   }
 
   async #sample(scope: Scope<'read'>, name: CollectionName): Promise<object[]> {
@@ -73,8 +72,8 @@ export class SeenCollections {
       ['sort', '-id'],
       ['limit', String(SAMPLE)],
     ]);
-    const list = await this.#parts.collections.list(scope, name, newest);
-    if ('next' in list.documents) throw new TypeError('A page was asked for');
+    const list = await this.#deps.collections.list(scope, name, newest);
+    if ('next' in list.documents) throw new TypeError('A page was requested');
     return list.documents.filter((raw) => raw.length <= MAX_BYTES).map((raw) => toWire(readStored(raw)));
   }
 }

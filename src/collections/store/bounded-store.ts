@@ -1,4 +1,4 @@
-/** A store of documents on a disk that may become full: it refuses the writes for which there is no room. */
+/** A document store on a disk that may become full: it rejects writes for which there is no space. */
 import type { Mongo } from '../../database/mongo.ts';
 import type { DiskSpace } from '../../kernel/disk-space.ts';
 import { DocumentStore } from './store.ts';
@@ -6,7 +6,7 @@ import { DocumentStore } from './store.ts';
 type ParametersOf<Name extends 'insert' | 'insertMany' | 'change' | 'replaceMany' | 'stamp' | 'removeMany'> =
   Parameters<DocumentStore[Name]>;
 
-/** Each write throws `storage-full` first when there is no room for it. */
+/** Each write throws `storage-full` first when there is no space for it. */
 export class BoundedStore extends DocumentStore {
   readonly #space: DiskSpace;
 

@@ -1,32 +1,34 @@
 /**
  * Coalescing: reads by id, pages, single creates and changes of many requests share database calls, because the
- * driver's cost per call is several times that of the HTTP request around it. Authorisation stays with each request:
- * reads are grouped by the filter of their Scope, pages by their whole question, and a write was checked before it came
- * here.
+ * driver's cost per call is several times that of the HTTP request around it. Each request is authorized separately:
+ * reads are grouped by the filter of their Scope, pages by their whole query, and a write was checked before.
  */
 import type { Document, Filter, ObjectId } from 'mongodb';
 import type { OrderedDocument } from '../../database/bson/stored.ts';
 import { type FirstFound, type RawFind, wordsOf } from '../../database/cursors/find-raw.ts';
 import { idKey, storedIdKey } from '../../database/json/transcode-document.ts';
 import type { CollectionName } from '../../database/names.ts';
-import { Batches } from '../../kernel/concurrency/batches.ts';
+import { Batches } from '../../kernel/concurrency/coalescer.ts';
 
 /** Bounds of one shared call: a larger one would delay other requests. */
 const LIMITS = { count: 256, bytes: 4 * 1024 * 1024 };
 
-/** The calls that are shared; the store makes them. */
+/** The shared calls, which the store implements. */
 export interface CoalescedCalls {
-  /** The documents with these ids that the filter lets through, in any order. */
+  /** The documents with these ids that match the filter, in any order. */
   findMany(name: CollectionName, ids: readonly unknown[], filter: Filter<Document>): Promise<readonly Buffer[]>;
-  /** The first documents of what a question finds. */
+  /** The first documents that a query matches. */
   findFirst(name: CollectionName, find: RawFind): Promise<FirstFound>;
-  /** Inserts each document by itself; answers in their order, with an Error for each that failed. */
+  /** Inserts each document separately; returns results in their order, with an Error for each that failed. */
   insertEach(name: CollectionName, documents: readonly Document[]): Promise<readonly (true | Error)[]>;
-  /** Replaces each document that still is what was read, by itself; false where it is not, an Error for what failed. */
+  /**
+   * Replaces each document that is still what was read, separately; false where it is not, an Error for each that
+   * failed.
+   */
   replaceEach(name: CollectionName, changes: readonly Replacement[]): Promise<readonly (boolean | Error)[]>;
 }
 
-/** A new state for a document that still is, to the last value, what was read. */
+/** A new state for a document that is still exactly what was read. */
 export interface Replacement {
   readonly id: unknown;
   readonly old: Document | OrderedDocument;
@@ -39,7 +41,7 @@ interface Read {
   readonly filter: Filter<Document>;
 }
 
-interface Ask {
+interface SendRequest {
   readonly name: CollectionName;
   readonly find: RawFind;
 }
@@ -60,16 +62,16 @@ interface Replace {
 
 export class CoalescedOperations {
   readonly #reads: Batches<Read, Buffer | null>;
-  readonly #pages: Batches<Ask, FirstFound>;
+  readonly #pages: Batches<SendRequest, FirstFound>;
   readonly #inserts: Batches<Insert, true>;
   readonly #replacements: Batches<Replace, boolean>;
-  /** Numbers the filter objects: requests share a read only when they have the very same filter. */
+  /** Numbers the filter objects: requests share a read only when they have the same filter object. */
   readonly #filters = new WeakMap<object, number>();
   #count = 0;
 
   constructor(calls: CoalescedCalls) {
     this.#reads = new Batches((_key, reads) => readTogether(calls, reads), { ...LIMITS, bytesOf: () => 0 });
-    this.#pages = new Batches((_key, asked) => askOnce(calls, asked), { ...LIMITS, bytesOf: () => 0 });
+    this.#pages = new Batches((_key, requested) => requestOnce(calls, requested), { ...LIMITS, bytesOf: () => 0 });
     this.#inserts = new Batches((_key, inserts) => insertTogether(calls, inserts), {
       ...LIMITS,
       bytesOf: ({ bytes }) => bytes,
@@ -85,7 +87,7 @@ export class CoalescedOperations {
     return this.#reads.submit(`${name}/${this.#numberOf(filter)}`, { name, id, filter });
   }
 
-  /** The first documents that a question finds. Equal questions that arrive meanwhile share the next answer. */
+  /** The first documents that a query matches. Equal queries that arrive meanwhile share the next result. */
   page(name: CollectionName, find: RawFind): Promise<FirstFound> {
     return this.#pages.submit(`${name}/${wordsOf(find)}`, { name, find });
   }
@@ -95,7 +97,7 @@ export class CoalescedOperations {
     await this.#inserts.submit(name, { name, document, bytes });
   }
 
-  /** Replaces one document if it still is what was read; rejects with the database's own error. */
+  /** Replaces one document if it is still what was read; rejects with the database's own error. */
   replace(name: CollectionName, change: Replacement, bytes: number): Promise<boolean> {
     return this.#replacements.submit(name, { name, change, bytes });
   }
@@ -116,11 +118,11 @@ async function readTogether(calls: CoalescedCalls, reads: readonly Read[]): Prom
   return reads.map(({ id }) => found.get(idKey(id)) ?? null);
 }
 
-async function askOnce(calls: CoalescedCalls, asked: readonly Ask[]): Promise<FirstFound[]> {
-  const [first] = asked;
+async function requestOnce(calls: CoalescedCalls, requested: readonly SendRequest[]): Promise<FirstFound[]> {
+  const [first] = requested;
   if (!first) return [];
   const found = await calls.findFirst(first.name, first.find);
-  return asked.map(() => found);
+  return requested.map(() => found);
 }
 
 async function insertTogether(calls: CoalescedCalls, inserts: readonly Insert[]): Promise<readonly (true | Error)[]> {

@@ -1,29 +1,29 @@
 /**
- * The database commands that change one document only if it still is what was read, and that stamp it before it is
- * deleted. Pure. Not here: sending them (store.ts).
+ * The database commands that change one document only if it is still what was read, and that stamp it before its
+ * deletion. Pure.
  */
 import type { AnyBulkWriteOperation, ClientSession, Document, Filter } from 'mongodb';
 import type { OrderedDocument } from '../../database/bson/stored.ts';
 import type { RequestStamp } from '../../database/system-collection.ts';
-import { isPlain } from '../../kernel/objects.ts';
+import { isPlain } from '../../kernel/plain-object.ts';
 import type { Replacement } from './coalesced-operations.ts';
-import { goesWhole, memberOf } from './member-order.ts';
+import { fieldOf, goesWhole } from './field-order.ts';
 
 /** Ids are of any type here; the driver's own type knows ObjectId only. */
 export function byId(id: unknown): Document {
   return { _id: id };
 }
 
-/** Finds the document only while it is what was read. */
+/** Matches the document only while it is what was read. */
 export function unchanged(old: Document | OrderedDocument): Filter<Document> {
   return { $expr: { $eq: ['$$ROOT', { $literal: old }] } };
 }
 
 /**
  * The new state, or a database error if the document is not what was read. A bulk update reports how many documents
- * matched, not which. We therefore make a mismatch raise an error, because errors carry the index of the operation.
- * With `upsert` a deleted document raises the same error: the server computes what to insert from the id alone, which
- * is not what was read either. Nothing is ever inserted.
+ * matched, not which, so a mismatch raises an error, because errors include the index of the operation. With `upsert` a
+ * deleted document raises the same error: the server computes what to insert from the id alone, which is not what was
+ * read either. Nothing is ever inserted.
  */
 export function unlessChanged(old: Document | OrderedDocument, next: Document | OrderedDocument): Document {
   const fails = { $toInt: { $concat: ['changed: ', { $type: '$_id' }] } };
@@ -39,11 +39,11 @@ export function compareAndReplace(change: Replacement): AnyBulkWriteOperation {
 }
 
 /**
- * Claims an unchanged document for a transaction: it conflicts with every other writer of the document until it ends.
- * The database takes a write without an effect for none, so `_meta` changes and changes back, which is no event.
+ * Locks an unchanged document for a transaction: it conflicts with every other writer of the document until it ends.
+ * The database ignores a write without effect, so `_meta` changes and changes back, which is not an event.
  */
 export function claim({ id, old }: Replacement): AnyBulkWriteOperation[] {
-  const meta = memberOf(old, '_meta');
+  const meta = fieldOf(old, '_meta');
   const inside = meta instanceof Map || isPlain(meta);
   const [set, back] = inside
     ? [{ $set: { [CLAIM]: true } }, { $unset: { [CLAIM]: '' } }]
@@ -53,12 +53,12 @@ export function claim({ id, old }: Replacement): AnyBulkWriteOperation[] {
 
 const CLAIM = '_meta.claim';
 
-/** True if a document has members besides its id. */
+/** True if a document has fields besides its id. */
 export function holdsMore(document: Document | OrderedDocument): boolean {
   return (document instanceof Map ? document.size : Object.keys(document).length) > 1;
 }
 
-/** An update of `_meta` alone, which is no event: the deletion that follows it names the actor by it. */
+/** An update of `_meta` alone, which is not an event: the deletion that follows takes the actor from it. */
 export function stampDeletion({ by, request }: RequestStamp): Document[] {
   const meta = { $cond: [{ $eq: [{ $type: '$_meta' }, 'object'] }, '$_meta', {}] };
   return [{ $set: { _meta: { $mergeObjects: [meta, { $literal: { by, request } }] } } }];
@@ -69,7 +69,7 @@ export function inSession(session: ClientSession | undefined): { session?: Clien
   return session === undefined ? {} : { session };
 }
 
-/** Both filters; the second one may ask for the id, too. */
+/** Both filters; the second one may test the id, too. */
 export function joined(own: Filter<Document>, filter: Filter<Document>): Filter<Document> {
   return Object.keys(filter).length === 0 ? own : { $and: [own, filter] };
 }

@@ -1,12 +1,11 @@
 /**
  * Entity tags and the conditions that requests put on them (RFC 9110 sections 8.8.3 and 13.1). Pure.
- * Not here: which operation asks which condition.
  */
 import { hash } from 'node:crypto';
 import { isSameTag } from '../../kernel/entity-tags.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 
-/** `*`, or the tags of an `If-Match` or `If-None-Match` header as they stand there. */
+/** `*`, or the tags of an `If-Match` or `If-None-Match` header as sent. */
 export type Tags = '*' | readonly string[];
 
 /** The conditions of one request. */
@@ -17,19 +16,19 @@ export interface Preconditions {
 
 export const UNCONDITIONAL: Preconditions = { ifMatch: undefined, ifNoneMatch: undefined };
 
-/** The tag of a document that exists but may not be seen: it equals no tag, and is never sent. */
+/** The tag of a document that exists but is not visible: it equals no tag, and is never sent. */
 export const UNSEEN = '';
 
 /**
- * The strong entity tag of a stored document: `"<revision>-<hash of the raw BSON>"`. A change by a foreign writer
- * leaves the revision alone, but changes the hash.
+ * The strong entity tag of a stored document: `"<revision>-<hash of the raw BSON>"`. A change by another program keeps
+ * the revision, but changes the hash.
  */
 export function documentTag(raw: Uint8Array, revision: number): string {
   return `"${revision}-${hash('sha1', raw, 'base64url')}"`;
 }
 
 /**
- * Reads `If-Match` and `If-None-Match`.
+ * Parses `If-Match` and `If-None-Match`.
  * @throws MillraceError `malformed-request` when a header is not a list of entity tags
  */
 export function parsePreconditions(headers: {
@@ -49,7 +48,7 @@ function parseTags(name: string, header: string | undefined): Tags | undefined {
   const rest = header.replace(/(?:W\/)?"[^"]*"/g, '').replace(/[\s,]/g, '');
   if (rest === '' && tags.length > 0) return tags;
   throw new MillraceError('malformed-request', `${name} is not a list of entity tags`, {
-    hint: 'Send the ETag of an earlier answer with its quotes',
+    hint: 'Send the ETag of an earlier response with its quotes',
   });
 }
 
@@ -64,7 +63,7 @@ function names(condition: Tags, current: string): boolean {
 
 /**
  * Checks the conditions of a write.
- * @param current the entity tag of the document as it is, null when there is none
+ * @param current the entity tag of the current document, null when there is none
  * @throws MillraceError `precondition-failed`, with the current tag as `ETag`
  */
 export function checkPreconditions({ ifMatch, ifNoneMatch }: Preconditions, current: string | null): void {
@@ -73,20 +72,21 @@ export function checkPreconditions({ ifMatch, ifNoneMatch }: Preconditions, curr
   if (matched && unmatched) return;
   const [name, holds] = matched ? ['If-None-Match', 'matches'] : ['If-Match', 'does not match'];
   const state = current === null ? 'does not exist' : 'has another entity tag';
-  throw new MillraceError('precondition-failed', matched ? 'The document exists already' : `The document ${state}`, {
+  throw new MillraceError('precondition-failed', matched ? 'The document already exists' : `The document ${state}`, {
     hint: `${name} ${holds} its current state`,
     headers: current === null || current === UNSEEN ? {} : { etag: current },
   });
 }
 
-/** The entity tag of something that is not a document, by its version. */
+/** The entity tag of something other than a document, by its version. */
 export function versionTag(version: string | number): string {
   return `"${version}"`;
 }
 
 /**
  * The conditions of a request for something that has a version.
- * @returns asked of the version that a change would replace, null when there is none; it throws what `checkPreconditions` does
+ * @returns a check of the version that a change would replace, null when there is none; it throws what
+ * `checkPreconditions` does
  * @throws MillraceError `malformed-request`
  */
 export function versionCondition(

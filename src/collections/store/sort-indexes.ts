@@ -1,19 +1,18 @@
 /**
- * Which indexes of a collection can serve a sort or a question. The database is asked at most every few seconds, so that pages can be
- * asked for in an order that an index has. Outdated knowledge costs time but makes no page wrong. Not here: making
- * indexes (indexes.ts), and how a page is made exact (query/page).
+ * Which indexes of a collection can serve a sort or a query. They are read at most every few seconds, so that pages can
+ * be requested in an order that an index has. Outdated knowledge costs time but makes no page wrong.
  */
 import type { Document } from 'mongodb';
 import { CODE, serverCode } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
 import type { CollectionName } from '../../database/names.ts';
+import { withoutId } from '../../query/page/page-without-id-index.ts';
 import type { Sort } from '../../query/page/sort.ts';
-import { withoutId } from '../../query/page/tied-order.ts';
-import type { WantedIndex } from './wanted-index.ts';
+import type { SuggestedIndex } from './suggest-index.ts';
 
-/** After so many milliseconds the indexes are asked for again. */
-const FRESH_MS = 10_000;
-/** Collections for which the indexes are remembered. */
+/** Milliseconds until the indexes are read again. */
+const REAUTHENTICATION_MS = 10_000;
+/** Collections whose indexes are remembered. */
 const MAX_COLLECTIONS = 1_000;
 
 /**
@@ -26,7 +25,7 @@ type Key = readonly (readonly [path: string, direction: unknown])[];
 
 /** The indexes of one collection. */
 interface Listed {
-  /** Keys of those that hold every document, in the order of plain values. */
+  /** Keys of those that contain every document, in the order of plain values. */
   readonly keys: readonly Key[];
   /** True if there are others, such as sparse ones. */
   readonly hasOthers: boolean;
@@ -46,7 +45,7 @@ export class SortIndexes {
   }
 
   /**
-   * True if some index has the sort's keys without the id after them, and no index has all of the sort.
+   * True if some index has the sort's keys without the id after them, and no index has the complete sort.
    * @param filter as the database takes it: fields that must equal a value may come first in an index
    */
   async serveWithoutId(name: CollectionName, filter: Document, sort: Sort): Promise<boolean> {
@@ -59,7 +58,7 @@ export class SortIndexes {
   }
 
   /** True if some index begins with these fields. */
-  async has(name: CollectionName, { equal, rest }: WantedIndex): Promise<boolean> {
+  async has(name: CollectionName, { equal, rest }: SuggestedIndex): Promise<boolean> {
     const { keys: indexes } = await this.#listedOf(name);
     return indexes.some((index) => {
       const first = index.slice(0, equal.length);
@@ -74,7 +73,7 @@ export class SortIndexes {
    */
   async serveNothing(name: CollectionName, paths: ReadonlySet<string>, sort: Sort): Promise<boolean> {
     const { keys: indexes, hasOthers } = await this.#listedOf(name);
-    // Every collection has an index by id: without any, this is a view, or the indexes are not known.
+    // Every collection has an index by id: without any, this is a view, or the indexes are unknown.
     if (indexes.length === 0 || hasOthers) return false;
     const order = withoutId(sort) ?? sort;
     return !indexes.some(
@@ -82,12 +81,12 @@ export class SortIndexes {
     );
   }
 
-  /** The indexes were changed by this server. */
+  /** This server has changed the indexes. */
   forget(name: CollectionName): void {
     this.#known.delete(name);
   }
 
-  /** Takes rows of the event log, or null when some were lost: another collection may have the name now. */
+  /** Processes rows of the event log, or null when some were lost: another collection may now have the name. */
   follow(rows: readonly { readonly operation: string; readonly collection: string | null }[] | null): void {
     if (rows === null) this.#known.clear();
     for (const { operation, collection } of rows ?? []) {
@@ -95,10 +94,10 @@ export class SortIndexes {
     }
   }
 
-  /** While the indexes are asked for again, the old answer is used. */
+  /** While the indexes are read again, the old result is used. */
   #listedOf(name: CollectionName): Promise<Listed> {
     const known = this.#known.get(name);
-    if (known !== undefined && performance.now() - known.since < FRESH_MS) return known.listed;
+    if (known !== undefined && performance.now() - known.since < REAUTHENTICATION_MS) return known.listed;
     const listed = this.#load(name);
     if (known === undefined) {
       this.#remember(name, listed);
@@ -116,9 +115,7 @@ export class SortIndexes {
     if (this.#known.size > MAX_COLLECTIONS && oldest !== undefined) this.#known.delete(oldest);
   }
 
-  /**
-   * No indexes for a view, nor when the database cannot be asked now: then reading the page itself reports the error.
-   */
+  /** No indexes for a view, nor when the database is unavailable: then reading the page itself reports the error. */
   async #load(name: CollectionName): Promise<Listed> {
     try {
       const listed = await this.#mongo.data.collection(name).listIndexes().toArray();
@@ -132,7 +129,7 @@ export class SortIndexes {
 }
 
 function usableKeys(listed: readonly Document[]): readonly Key[] {
-  // The index by id shows the collation of the collection. With one, it is not known here which texts are equal.
+  // The index by id shows the collation of the collection. With one, it is unknown which texts are equal.
   if (listed.some(({ name, collation }) => name === '_id_' && collation !== undefined)) return [];
   const usable = listed.filter(
     ({ sparse, partialFilterExpression, collation, hidden }) =>
@@ -143,7 +140,7 @@ function usableKeys(listed: readonly Document[]): readonly Key[] {
 
 const isById = ([key]: Sort): boolean => key?.path === '_id';
 
-/** Whether the index, after fields with one value, goes on with the sort, or with the opposite of all of it. */
+/** Whether the index, after fields with one value, continues with the sort, or with its exact opposite. */
 function serves(index: Key, sort: Sort, fixed: ReadonlySet<string>): boolean {
   for (let from = 0; from + sort.length <= index.length; from++) {
     const turn = index[from]?.[1] === sort[0]?.direction ? 1 : -1;
@@ -159,7 +156,7 @@ function same(part: Key[number] | undefined, path: string, direction: number): b
 
 /**
  * The fields that must equal one value, or one of a few. For a few values the server merges one range of the index for
- * each: a number in an address may also mean a text.
+ * each: a number in a URL may also mean a text.
  */
 function fixedPaths(filter: Document): string[] {
   return Object.entries(filter).flatMap(([name, test]) => {

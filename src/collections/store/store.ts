@@ -1,10 +1,9 @@
 /**
- * One function per database operation on users' collections: raw BSON in reads, compare-and-replace for every change.
- * Not here: rights, preconditions and retries (collections.ts). Only the collections folder calls this one.
+ * One function per database operation on users' collections: raw BSON in reads, compare-and-replace for every change. Only the collections folder calls this one.
  */
 import type { ClientSession, Document, Filter } from 'mongodb';
 import { MongoBulkWriteError, MongoServerError, ObjectId } from 'mongodb';
-import { readNamed } from '../../database/bson/named-members.ts';
+import { readNamed } from '../../database/bson/partial-decode.ts';
 import { decodeStoredId, type OrderedDocument } from '../../database/bson/stored.ts';
 import { asRaw } from '../../database/cursors/cursor-reply.ts';
 import {
@@ -31,9 +30,9 @@ import {
   unchanged,
   unlessChanged,
 } from './compare-and-replace.ts';
-import { goesWhole } from './member-order.ts';
+import { goesWhole } from './field-order.ts';
 import { type Preconditions, UNCONDITIONAL } from './preconditions.ts';
-import { BATCH, type ReadOptions, type Reads } from './reads.ts';
+import { BATCH, type ReadOptions, type Reads } from './read-interface.ts';
 import type { StoredChange } from './stored-change.ts';
 import { TransactionReads } from './transaction-reads.ts';
 import { addViolatedKeys, withIndex } from './violated-index.ts';
@@ -88,12 +87,12 @@ export class DocumentStore implements Reads {
     return kind === 'exact' ? collection.countDocuments(filter, limits) : collection.estimatedDocumentCount(limits);
   }
 
-  /** The documents with these ids that the filter lets through, in any order, as many as one reply holds. */
+  /** The documents with these ids that match the filter, in any order, as many as one reply holds. */
   findMany(name: CollectionName, ids: readonly unknown[], filter: Filter<Document>): Promise<FirstFound> {
     return translated(() => findFirst(this.#mongo.data, name, this.#byIds(ids, filter)));
   }
 
-  /** The document with exactly this `_id`, or null. Ids of the usual types share their call with other requests. */
+  /** The document with exactly this `_id`, or null. Ids of the usual types share a call with other requests. */
   async find(
     name: CollectionName,
     id: unknown,
@@ -130,13 +129,13 @@ export class DocumentStore implements Reads {
   }
 
   /**
-   * Replaces a document if it still is, to the last value, what was read; changes of other requests share the call.
-   * `$literal` keeps dotted, `$`-leading and empty names as they are, and the change event is an update with the small
-   * difference. In a transaction nothing is compared: the transaction itself keeps the document as it was read.
-   * A change that changes nothing is sent as well: so the document is compared, and what was read of it is on a
-   * majority of the members before anyone hears of it.
+   * Replaces a document if it is still exactly what was read; changes of other requests share the call. `$literal`
+   * keeps dotted, `$`-leading and empty names unchanged, and the change event is an update with the small difference.
+   * In a transaction nothing is compared: the transaction itself keeps the document as it was read. A change without
+   * effect is sent as well, so that the document is compared, and what was read of it is on a majority of the replica
+   * set members before the response.
    * @param preconditions those that were checked on the document as it was read
-   * @returns false when the document changed or vanished meanwhile
+   * @returns false when the document changed or disappeared meanwhile
    */
   async change(
     name: CollectionName,
@@ -150,7 +149,7 @@ export class DocumentStore implements Reads {
       else await this.replaceMany(name, [change], session);
       return true;
     }
-    // In a shared update, a vanished document that has only an id could not be told from an unchanged one.
+    // In a shared update, a removed document that has only an id would be indistinguishable from an unchanged one.
     const whole = goesWhole(change);
     const isShared = holdsMore(change.old) && !whole;
     return withIndex(this.#mongo.data.collection(name), () =>
@@ -159,10 +158,10 @@ export class DocumentStore implements Reads {
   }
 
   /**
-   * Stamps the actor and the request on a document that is about to be deleted, so that the pre-image of the deletion
-   * names them. An update of `_meta` alone is not an event.
-   * @param filter what must still hold of the document
-   * @param old when given, the document must still be what it says
+   * Stamps the actor and the request on a document before its deletion, so that the pre-image of the deletion includes
+   * them. An update of `_meta` alone is not an event.
+   * @param filter what must still match the document
+   * @param old when given, the document must still equal it
    */
   async stamp(
     name: CollectionName,
@@ -177,7 +176,7 @@ export class DocumentStore implements Reads {
     return result.matchedCount === 1;
   }
 
-  /** Deletes the document that carries the stamp of this request; false when another request stamped it meanwhile. */
+  /** Deletes the document that has the stamp of this request; false when another request stamped it meanwhile. */
   async removeStamped(name: CollectionName, id: unknown, request: string, session?: ClientSession): Promise<boolean> {
     const result = await this.#mongo.data
       .collection(name)
@@ -185,7 +184,7 @@ export class DocumentStore implements Reads {
     return result.deletedCount === 1;
   }
 
-  /** The ids that a filter finds, with their exact types, up to a number of them, and the size of their documents. */
+  /** The ids that match a filter, with their exact types, up to a limit, and the total size of their documents. */
   async ids(
     name: CollectionName,
     filter: Filter<Document>,
@@ -197,13 +196,14 @@ export class DocumentStore implements Reads {
     const found = await translated(() => this.#mongo.data.collection(name).find(filter, options).toArray());
     const rows = found.map(asRaw);
     return {
-      // Decoded with exact types: the driver would turn some ids into other values, which find other documents or none.
+      // Decoded with exact types: the driver would turn some ids into other values, which match other documents or
+      // none.
       ids: rows.map(decodeStoredId),
       bytes: rows.reduce((sum, row) => sum + Number(readNamed(row, [SIZE])['bytes']), 0),
     };
   }
 
-  /** Replaces documents within a transaction, which keeps them as they were read. What is unchanged is not written. */
+  /** Replaces documents within a transaction, which keeps them as they were read. Unchanged ones are not written. */
   async replaceMany(name: CollectionName, changes: readonly StoredChange[], session: ClientSession): Promise<void> {
     const operations = changes.filter(({ unchanged }) => !unchanged).map(compareAndReplace);
     if (operations.length === 0) return;
@@ -240,11 +240,11 @@ export class DocumentStore implements Reads {
   }
 
   #byIds(ids: readonly unknown[], filter: Filter<Document>): RawFind {
-    const wanted = joined(byId(ids.length === 1 ? ids[0] : { $in: ids }), filter);
-    return { filter: wanted, batchSize: ids.length + 1, maxTimeMS: this.#queryTimeoutMs };
+    const requested = joined(byId(ids.length === 1 ? ids[0] : { $in: ids }), filter);
+    return { filter: requested, batchSize: ids.length + 1, maxTimeMS: this.#queryTimeoutMs };
   }
 
-  /** A single document goes by a command of its own, which costs the driver a fifth less than a batch of one. */
+  /** A single document uses a command of its own, which costs the driver a fifth less than a batch of one. */
   async #insertEach(name: CollectionName, documents: readonly Document[]): Promise<readonly (true | Error)[]> {
     const outcomes: (true | Error)[] = documents.map(() => true);
     const collection = this.#mongo.data.collection(name);

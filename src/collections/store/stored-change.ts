@@ -1,28 +1,28 @@
 /**
- * A change of one document as the store makes it. A change that leaves every member as it is writes the document as it
- * was read: its revision and its entity tag stay, and there is no event. Pure.
+ * A change of one document as the store executes it. A change that leaves every field unchanged writes the document as
+ * it was read: its revision and its entity tag stay, and there is no event. Pure.
  */
 import type { Document } from 'mongodb';
-import { asBuffer, sameMembers } from '../../database/bson/raw.ts';
+import { asBuffer, sameFields } from '../../database/bson/raw-bson.ts';
 import { decodeOrdered, decodeStoredId, encodeStored, exactly, inOrderOf } from '../../database/bson/stored.ts';
-import { SERVER_MEMBERS } from '../../kernel/server-members.ts';
-import type { DocumentChange } from '../change/change.ts';
+import { SERVER_FIELDS } from '../../kernel/server-fields.ts';
+import type { DocumentChange } from '../change/change-types.ts';
 import type { Replacement } from './coalesced-operations.ts';
 import { type StoredDocument, toStored, written } from './stored-document.ts';
 
 export interface StoredChange extends Replacement {
   /** The document after the change. */
   readonly result: StoredDocument;
-  /** Whether it is the document before the change. */
+  /** Whether it equals the document before the change. */
   readonly unchanged: boolean;
   /** Size of both states as BSON. */
   readonly bytes: number;
 }
 
 /**
- * @param raw the document as it is stored
- * @param read what `decodeStored` made of it
- * @param computed the next state; its members get their stored places, unless the change replaces the document
+ * @param raw the document as stored
+ * @param read the result of `decodeStored`
+ * @param computed the next state; its fields get their stored positions, unless the change replaces the document
  * @throws MillraceError `document-too-large`, `unsupported-value`
  */
 export function storedChange(
@@ -34,7 +34,7 @@ export function storedChange(
   const [id, old] = [decodeStoredId(raw), exactly(raw, read)];
   const next = kind === 'replace' ? computed : inOrderOf(computed, decodeOrdered(raw));
   const result = written(next);
-  // A replacement has the order that JavaScript gives its names, and that need not be the stored one.
+  // A replacement has JavaScript's order of names, which may differ from the stored one.
   const states = kind === 'replace' && old !== read ? [raw, encodeStored(read)] : [raw];
   const bytes = raw.length + result.raw.length;
   if (states.some((state) => sameVisible(state, result.raw))) {
@@ -43,7 +43,7 @@ export function storedChange(
   return { id, old, next, result, unchanged: false, bytes };
 }
 
-/** Compared as bytes: a value of another BSON type, or another order of members, is a change. */
+/** Compared as bytes: a value of another BSON type, or another order of fields, is a change. */
 function sameVisible(one: Uint8Array, other: Uint8Array): boolean {
-  return sameMembers(asBuffer(one), asBuffer(other), SERVER_MEMBERS);
+  return sameFields(asBuffer(one), asBuffer(other), SERVER_FIELDS);
 }

@@ -1,4 +1,4 @@
-/** A document as it is stored, with the tag that names its state. Not here: how a new state is computed (next-document.ts). */
+/** A stored document with its entity tag. */
 import type { Document } from 'mongodb';
 import { encodeStored, type OrderedDocument } from '../../database/bson/stored.ts';
 import { storedRevision } from '../../database/json/transcode-document.ts';
@@ -8,7 +8,7 @@ export interface StoredDocument {
   readonly raw: Uint8Array;
   /** Strong entity tag, with its quotes. */
   readonly etag: string;
-  /** The id as clients see it, when the operation brought the document into being. */
+  /** The id as clients see it, when the operation created the document. */
   readonly createdId?: string;
 }
 
@@ -16,7 +16,7 @@ export function toStored(raw: Uint8Array): StoredDocument {
   return { raw, etag: documentTag(raw, storedRevision(raw)) };
 }
 
-/** A written document as the database now stores it: the driver writes the same bytes as we do here. */
+/** A written document as the database now stores it: the driver writes the same bytes as this encoding. */
 export function written(document: Document | OrderedDocument): StoredDocument {
   return toStored(encodeStored(document));
 }

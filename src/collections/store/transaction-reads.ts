@@ -1,7 +1,6 @@
 /**
- * Reads of users' collections as one open transaction sees them: with its own writes, and everything else as it was when the
- * transaction began. Nothing is shared with other requests or tried again, because a transaction ends with its first error.
- * Not here: all other reads (store.ts).
+ * Reads of users' collections inside one open transaction: with its own writes, and everything else as of its start.
+ * Nothing is shared with other requests or retried, because a transaction ends with its first error.
  */
 import type { ClientSession, Document, Filter } from 'mongodb';
 import { asRaw } from '../../database/cursors/cursor-reply.ts';
@@ -10,7 +9,7 @@ import { translated, translateError } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
 import type { CollectionName } from '../../database/names.ts';
 import { byId } from './compare-and-replace.ts';
-import { BATCH, type ReadOptions, type Reads } from './reads.ts';
+import { BATCH, type ReadOptions, type Reads } from './read-interface.ts';
 
 export class TransactionReads implements Reads {
   readonly #mongo: Mongo;
@@ -54,7 +53,7 @@ export class TransactionReads implements Reads {
     return batchesOf(this.#find(name, byId({ $in: ids }), { sort: new Map([['_id', 1]]), batchSize: BATCH }));
   }
 
-  /** The documents that a filter finds, all at once. Throws the driver's errors. */
+  /** The documents that match a filter, all at once. Throws the driver's errors. */
   async all(name: CollectionName, filter: Filter<Document>, batchSize: number): Promise<readonly Buffer[]> {
     const found = await this.#find(name, filter, { batchSize, maxTimeMS: this.#queryTimeoutMs }).toArray();
     return found.map(asRaw);

@@ -1,6 +1,6 @@
 /**
- * Which index refused a write. The driver reports only the text of such an error. It holds the name of a unique index,
- * and nothing about others; the fields are read from the database. Not here: how the error is worded (refusals.ts).
+ * Which index rejected a write. The driver reports only the text of such an error. It contains the name of a unique
+ * index, and nothing about others; the fields are read from the database.
  */
 import type { Collection, Document, WriteError } from 'mongodb';
 import { CODE, noteRefusingIndex, serverCode } from '../../database/errors.ts';
@@ -21,7 +21,7 @@ function names(error: WriteError, index: string): boolean {
   return error.errmsg?.includes(` index: ${index} dup key: `) === true;
 }
 
-/** Makes a write. If an index cannot hold a document, the error gets the name and the fields of that index. */
+/** Executes a write. If an index cannot hold a document, the error gets the name and the fields of that index. */
 export async function withIndex<T>(collection: Collection, write: () => Promise<T>): Promise<T> {
   try {
     return await write();
@@ -30,7 +30,7 @@ export async function withIndex<T>(collection: Collection, write: () => Promise<
     if (kind !== undefined && error instanceof Error) {
       const indexes: Document[] = await collection.listIndexes().toArray();
       const [index, ...others] = indexes.filter(({ key }) => Object.values(key).includes(kind));
-      // Which one of several it was, the server does not say.
+      // The server does not report which of several it was.
       if (index !== undefined && others.length === 0) noteRefusingIndex(error, index['name'], fieldsOf(index, kind));
     }
     throw error;

@@ -1,23 +1,23 @@
 /**
- * The files by which editors understand plugins: `millrace.d.ts` with the types of scripts, `tsconfig.json`, and
- * `plugin.schema.json` for manifests. Not here: what stands in them (functions/plugins).
+ * The files by which editors understand plugins: `millrace.d.ts` with typings for scripts, `tsconfig.json`, and
+ * `plugin.schema.json` for manifests.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { AUTHOR_PROJECT } from '../../functions/plugins/author-types/author-project.ts';
-import { authorTypes } from '../../functions/plugins/author-types/author-types.ts';
 import { MANIFEST } from '../../functions/plugins/manifest/manifest.ts';
+import { AUTHOR_PROJECT } from '../../functions/plugins/typings/tsconfig-template.ts';
+import { authorTypes } from '../../functions/plugins/typings/typings.ts';
 import type { Remote } from '../remote/remote.ts';
-import { shownPath, writeFiles } from './plugin-place.ts';
+import { shownPath, writeFiles } from './plugin-folder.ts';
 
 const TYPES = 'millrace.d.ts';
 const PROJECT = 'tsconfig.json';
-/** What `$schema` of a manifest names, from the folder of its plugin: `../plugin.schema.json`. */
+/** The `$schema` of a manifest, relative to the folder of its plugin: `../plugin.schema.json`. */
 export const SCHEMA_FILE = 'plugin.schema.json';
 
 /**
- * `functions types`: writes the types anew, with the collections that the server has.
- * @throws Error when the server does not answer with them
+ * `functions types`: regenerates the typings, with the collections of the server.
+ * @throws Error when the server does not return them
  */
 export async function writeTypes(folder: string, remote: Remote): Promise<true> {
   write(folder, await remote.text('/admin/plugin-types'));
@@ -26,8 +26,8 @@ export async function writeTypes(folder: string, remote: Remote): Promise<true> 
 }
 
 /**
- * Writes them if the server answers. Otherwise types without collections, where there are none yet.
- * @returns whether they know the collections of the server
+ * Writes them if the server responds. Otherwise writes typings without collections, unless the file exists.
+ * @returns whether they contain the collections of the server
  */
 export async function offerTypes(folder: string, remote: Remote): Promise<boolean> {
   const types = await remote.text('/admin/plugin-types').catch(() => null);
@@ -35,7 +35,7 @@ export async function offerTypes(folder: string, remote: Remote): Promise<boolea
   return types !== null;
 }
 
-/** A project that is there already is its owner's. */
+/** An existing project is never overwritten. */
 function write(folder: string, types: string): void {
   const schema = `${JSON.stringify(MANIFEST, null, 2)}\n`;
   writeFiles(

@@ -1,14 +1,12 @@
-/**
- * Reads a `text/event-stream`: its events, as its bytes come. Not here: what they mean.
- */
+/** Parses a `text/event-stream` incrementally. */
 
 export interface StreamedEvent {
-  /** `message` where the stream names none. */
+  /** `message` if the stream names none. */
   readonly type: string;
   readonly data: string;
 }
 
-/** The events of a stream (HTML Living Standard, section 9.2.6), without ids and times to wait. */
+/** The events of a stream (HTML Living Standard, section 9.2.6), without ids and retry times. */
 export async function* eventsOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<StreamedEvent> {
   let type = '';
   let data: string[] = [];

@@ -1,11 +1,11 @@
 /**
- * `millrace functions logs`: a line for each line that a run logs and for the end of each attempt, as they happen, also when
- * the server is started again meanwhile.
+ * `millrace functions logs`: a line for each log line of a run and for the end of each attempt, as they happen, also across
+ * restarts of the server.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import Type from 'typebox';
 import { Check } from 'typebox/schema';
-import { endLines, logLines } from '../../functions/runs/run-lines.ts';
+import { endLines, logLines } from '../../functions/runs/run-log-format.ts';
 import { Refused, type Remote } from '../remote/remote.ts';
 import { eventsOf } from './event-stream.ts';
 
@@ -24,18 +24,24 @@ const RUN = Type.Object({
   plugin: Type.String(),
   function: Type.String(),
   state: Type.String(),
-  attempt: Type.Number(),
+  attempts: Type.Number(),
   durationMs: Type.Union([Type.Null(), Type.Number()]),
   error: Type.Union([Type.Null(), Type.Object({ code: Type.String(), message: Type.String(), stack: nullableText })]),
 });
 
-/** Runs until the signal. @throws Error when the server cannot be asked at all, or refuses */
+/**
+ * Runs until the signal.
+ * @throws Error when the server is unreachable at first, or rejects the request
+ */
 export async function logs(
-  wanted: { readonly plugin: string | undefined; readonly fn: string | undefined },
+  requested: { readonly plugin: string | undefined; readonly fn: string | undefined },
   remote: Remote,
   stop: AbortSignal,
 ): Promise<boolean> {
-  const names = { ...(wanted.plugin && { plugin: wanted.plugin }), ...(wanted.fn && { function: wanted.fn }) };
+  const names = {
+    ...(requested.plugin && { plugin: requested.plugin }),
+    ...(requested.fn && { functionName: requested.fn }),
+  };
   const path = `/admin/runs/live?${new URLSearchParams(names)}`.replace(/\?$/, '');
   let followed = false;
   while (!stop.aborted) {
@@ -44,22 +50,22 @@ export async function logs(
       throw error;
     });
     if (body !== null) {
-      console.log(followed ? 'Connected again' : `Following runs at ${remote.url}. Ctrl-C ends it.`);
+      console.log(followed ? 'Reconnected' : `Following runs at ${remote.url}. Press Ctrl-C to stop.`);
       followed = true;
       await showAll(body);
-      if (!stop.aborted) console.log('The connection has ended. What happens meanwhile is in GET /admin/runs');
+      if (!stop.aborted) console.log('Connection lost, reconnecting. Runs in the meantime are in GET /admin/runs');
     }
     await pause(AGAIN_MS, undefined, { signal: stop }).catch(() => undefined);
   }
   return true;
 }
 
-/** A right that is gone does not come back by asking again; a server that is started again does. */
+/** Retrying does not restore a revoked right, but a restarted server comes back. */
 function mayPass(error: unknown): boolean {
   return !(error instanceof Refused) || error.status >= 500;
 }
 
-/** Ends with the stream, also with one that is cut off. */
+/** Ends with the stream, also with an aborted one. */
 async function showAll(body: AsyncIterable<Uint8Array>): Promise<void> {
   try {
     for await (const { type, data } of eventsOf(body)) show(type, data);
@@ -74,7 +80,7 @@ function show(type: string, data: string): void {
   if (type === 'run' && Check(RUN, value)) print(new Date().toISOString(), endLines(value));
 }
 
-/** With the time of day in UTC before the first line. */
+/** With the UTC time before the first line. */
 function print(at: string, [first, ...more]: readonly string[]): void {
   if (first !== undefined) console.log([`${at.slice(11, 19)}  ${first}`, ...more].join('\n'));
 }

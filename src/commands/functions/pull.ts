@@ -1,12 +1,10 @@
-/**
- * `millrace functions pull`: writes the version of a plugin that is in force at the server into a folder.
- */
+/** `millrace functions pull`: writes the active version of a plugin on the server into a folder. */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import Type from 'typebox';
-import { isScriptPath } from '../../functions/plugins/manifest/source.ts';
+import { isScriptPath } from '../../functions/plugins/manifest/script-limits.ts';
 import type { Remote } from '../remote/remote.ts';
-import { shownPath, writeFiles } from './plugin-place.ts';
+import { shownPath, writeFiles } from './plugin-folder.ts';
 
 const PLUGIN = Type.Object({
   name: Type.String(),
@@ -16,29 +14,29 @@ const PLUGIN = Type.Object({
 });
 
 /**
- * @param options.folder in which the folder of the plugin is or is made
- * @param options.force whether files that are there may be replaced
- * @throws Error when there are files and they may not be, or the server names files that no plugin can have
+ * @param options.folder the parent of the plugin's folder
+ * @param options.force whether existing files may be replaced
+ * @throws Error when files exist and must not be replaced, or the server sends paths that a plugin cannot have
  */
 export async function pull(
   { name, folder, force }: { readonly name: string; readonly folder: string; readonly force: boolean },
   remote: Remote,
 ): Promise<true> {
-  const plugin = await remote.ask(PLUGIN, 'GET', `/admin/plugins/${encodeURIComponent(name)}`);
+  const plugin = await remote.request(PLUGIN, 'GET', `/admin/plugins/${encodeURIComponent(name)}`);
   const scripts = Object.entries(plugin.files);
   const strange = scripts.map(([path]) => path).find((path) => !isScriptPath(path));
-  // A server may be somebody else's: it shall not choose where files are written.
+  // The server is not trusted: it must not choose where files are written.
   if (plugin.name !== name || strange !== undefined) {
-    throw new Error(`${remote.url} answered with files that no plugin can have: ${strange ?? plugin.name}`);
+    throw new Error(`${remote.url} returned a file name that is not valid in a plugin: ${strange ?? plugin.name}`);
   }
-  const place = join(folder, name);
-  const there = existsSync(place) ? readdirSync(place, { recursive: true }).map(String) : [];
+  const path = join(folder, name);
+  const there = existsSync(path) ? readdirSync(path, { recursive: true }).map(String) : [];
   if (there.length > 0 && !force) {
-    throw new Error(`${shownPath(place)} exists already. --force replaces the files in it that the version has, too`);
+    throw new Error(`${shownPath(path)} already exists. --force overwrites the files in it that the version contains`);
   }
-  writeFiles(place, new Map([...scripts, ['plugin.json', `${JSON.stringify(plugin.manifest, null, 2)}\n`]]));
-  console.log(`Wrote version ${plugin.version} of ${name} to ${shownPath(place)}`);
+  writeFiles(path, new Map([...scripts, ['plugin.json', `${JSON.stringify(plugin.manifest, null, 2)}\n`]]));
+  console.log(`Wrote version ${plugin.version} of ${name} to ${shownPath(path)}`);
   const others = there.filter((path) => isScriptPath(path) && !(path in plugin.files));
-  if (others.length > 0) console.log(`Not in that version, and still there: ${others.sort().join(', ')}`);
+  if (others.length > 0) console.log(`Not in that version, left unchanged: ${others.sort().join(', ')}`);
   return true;
 }

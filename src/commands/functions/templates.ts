@@ -1,18 +1,18 @@
 /**
- * What `functions new` writes for each kind of function: a manifest and scripts that work as they are, small enough to be
- * changed into something else. Pure.
+ * The files that `functions new` writes for each kind of function: a manifest and working scripts, small enough to be adapted.
+ * Pure.
  */
 import type { FunctionKind } from '../../functions/sandbox/sandbox.ts';
 
 export interface Template {
-  /** Members of the manifest besides its name. */
+  /** Fields of the manifest besides its name. */
   readonly functions: readonly object[];
   /** The scripts by name. */
   readonly scripts: Readonly<Record<string, string>>;
-  /** What it does, in a sentence or two for its README. */
+  /** A description for its README. */
   readonly about: string;
-  /** Commands that show it at work, for a server at this URL. */
-  readonly tries: (url: string) => readonly string[];
+  /** Commands that demonstrate it, for a server at this URL. */
+  readonly attempts: (url: string) => readonly string[];
 }
 
 const JSON_BODY = "-H 'content-type: application/json' -d";
@@ -22,11 +22,11 @@ const newTodo = (url: string) => `curl ${url}/api/todos ${JSON_BODY} '{"title":"
 export function templateOf(kind: FunctionKind, name: string): Template {
   const itself = { as: 'function', roles: [name] };
   switch (kind) {
-    case 'endpoint':
+    case 'http':
       return {
         functions: [{ name: 'greet', file: 'greet.ts', http: { method: 'GET', path: `/${name}/:who` } }],
         scripts: {
-          'greet.ts': `/** GET /fn/${name}/Ada: greets, and tells how often it has done so. */
+          'greet.ts': `/** GET /fn/${name}/Ada: greets, and returns how often it has done so. */
 export default (async ({ params }, ctx) => {
   const greetings = ctx.documents('greetings');
   await greetings.create({ who: params.who });
@@ -37,13 +37,13 @@ export default (async ({ params }, ctx) => {
 `,
         },
         about: `\`GET /fn/${name}/:who\` greets, and counts in the collection \`greetings\` how often.`,
-        tries: (url) => [`curl ${url}/fn/${name}/Ada`],
+        attempts: (url) => [`curl ${url}/fn/${name}/Ada`],
       };
     case 'trigger':
       return {
         functions: [{ name: 'follow', file: 'follow.ts', on: ['todos.created'], ...itself }],
         scripts: {
-          'follow.ts': `/** Runs after each new document of todos. What it writes is written once, however often it has to run. */
+          'follow.ts': `/** Runs after each new document of todos. Its writes are applied once, even if it runs several times. */
 export default (async ({ documentId, data }, ctx) => {
   const title = typeof data?.title === 'string' ? data.title : 'without a title';
   ctx.log.info('A new todo:', documentId, title);
@@ -52,7 +52,7 @@ export default (async ({ documentId, data }, ctx) => {
 `,
         },
         about: 'After each new document of `todos` it writes one to `notes`.',
-        tries: (url) => [newTodo(url), `curl ${url}/api/notes`],
+        attempts: (url) => [newTodo(url), `curl ${url}/api/notes`],
       };
     case 'cron':
       return {
@@ -67,15 +67,15 @@ export default (async ({ scheduledAt }, ctx) => {
 `,
         },
         about: 'Every minute it counts the open `todos`, and writes the count to `counts`.',
-        tries: (url) => [`curl '${url}/api/counts?sort=-at&limit=1'`],
+        attempts: (url) => [`curl '${url}/api/counts?sort=-at&limit=1'`],
       };
-    case 'before':
+    case 'beforeWrite':
       return {
         functions: [
-          { name: 'check', file: 'check.ts', before: { collections: ['todos'], actions: ['create', 'update'] } },
+          { name: 'check', file: 'check.ts', beforeWrite: { collections: ['todos'], actions: ['create', 'update'] } },
         ],
         scripts: {
-          'check.ts': `/** Sees each todo before it is written: refuses one without a title, and removes blanks around it. */
+          'check.ts': `/** Checks each todo before it is written: rejects one without a title, and trims the title. */
 export default (({ document }) => {
   if (document === null) return;
   const { title } = document;
@@ -86,8 +86,8 @@ export default (({ document }) => {
 }) satisfies Millrace.Before<'todos'>;
 `,
         },
-        about: 'It sees each write to `todos`: a title is needed, and blanks around it are removed.',
-        tries: (url) => [newTodo(url).replace('Buy milk', '  Buy milk '), newTodo(url).replace('Buy milk', ' ')],
+        about: 'It checks each write to `todos`: a title is required, and is trimmed.',
+        attempts: (url) => [newTodo(url).replace('Buy milk', '  Buy milk '), newTodo(url).replace('Buy milk', ' ')],
       };
     case 'job':
       return {
@@ -96,21 +96,24 @@ export default (({ document }) => {
           { name: 'remind', file: 'remind.ts', job: true, ...itself },
         ],
         scripts: {
-          'ask.ts': `/** POST /fn/${name}: asks for a reminder in ten seconds. */
+          'ask.ts': `/** POST /fn/${name}: schedules a reminder in ten seconds. */
 export default (async ({ body }, ctx) => {
   const { id, at } = await ctx.schedule('remind', { text: String(body?.text ?? 'Look up') }, { after: 10_000 });
   return Response.json({ job: id, at }, { status: 202 });
 }) satisfies Millrace.Endpoint<{ text?: unknown } | null>;
 `,
-          'remind.ts': `/** Runs once for each time that it was asked for. */
+          'remind.ts': `/** Runs once for each time that it was scheduled. */
 export default (async ({ text }, ctx) => {
   ctx.log.info('Reminder:', text);
   await ctx.documents('reminders').create({ text, at: ctx.now().toISOString() });
 }) satisfies Millrace.Job<{ text: string }>;
 `,
         },
-        about: `\`POST /fn/${name}\` asks for a job that runs ten seconds later and writes to \`reminders\`.`,
-        tries: (url) => [`curl ${url}/fn/${name} ${JSON_BODY} '{"text":"Tea is ready"}'`, `curl ${url}/api/reminders`],
+        about: `\`POST /fn/${name}\` schedules a job that runs ten seconds later and writes to \`reminders\`.`,
+        attempts: (url) => [
+          `curl ${url}/fn/${name} ${JSON_BODY} '{"text":"Tea is ready"}'`,
+          `curl ${url}/api/reminders`,
+        ],
       };
   }
 }

@@ -1,24 +1,20 @@
-/**
- * The running Millrace that a command talks to, over HTTP as any client does. Every failure is an error of one clear line.
- * Not here: what is asked
- * (webhooks/, functions/).
- */
+/** The running Millrace that a command talks to, over HTTP like any client. Every failure is an error with one clear line. */
 import Type, { type Static, type TSchema } from 'typebox';
 import { Check } from 'typebox/schema';
 import { Egress } from '../../egress/egress.ts';
 import { EgressError } from '../../egress/egress-error.ts';
-import { isPlain } from '../../kernel/objects.ts';
+import { isPlain } from '../../kernel/plain-object.ts';
 
-/** A person typed the addresses that these commands call. So there is none that must not be reached. */
+/** A person typed the URLs that these commands call, so none of them is forbidden. */
 export const EVERYWHERE = { mode: 'development', allow: ['0.0.0.0/0', '::/0'] } as const;
 
-const ANSWER_MS = 30_000;
-/** Characters that are read of a refusal of an answer that does not end. */
+const RESPONSE_MS = 30_000;
+/** Maximum characters of an error body of a stream. */
 const MAX_PROBLEM = 16_384;
-const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
 
-/** One place of the body that is wrong. */
-const FAULT = Type.Object({
+/** One invalid value in the body. */
+const ISSUE = Type.Object({
   pointer: Type.String(),
   detail: Type.String(),
   file: Type.Optional(Type.String()),
@@ -26,32 +22,32 @@ const FAULT = Type.Object({
   column: Type.Optional(Type.Number()),
 });
 
-export type RemoteFault = Static<typeof FAULT>;
+export type RemoteError = Static<typeof ISSUE>;
 
-/** A refusal by the server. */
+/** An error response of the server. */
 export class Refused extends Error {
   readonly status: number;
-  /** From the table of errors; empty where the answer is not of Millrace. */
+  /** From the table of errors; empty if the response is not from Millrace. */
   readonly code: string;
-  readonly faults: readonly RemoteFault[];
+  readonly issues: readonly RemoteError[];
 
-  constructor(status: number, message: string, code = '', faults: readonly RemoteFault[] = []) {
+  constructor(status: number, message: string, code = '', issues: readonly RemoteError[] = []) {
     super(message);
     this.status = status;
     this.code = code;
-    this.faults = faults;
+    this.issues = issues;
   }
 }
 
 export class Remote {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly url: string;
   readonly #token: string | undefined;
   readonly #egress = new Egress(EVERYWHERE);
 
   /**
-   * @param url where Millrace runs
-   * @param token an access token or an API key; development mode needs none
+   * @param url of Millrace
+   * @param token an access token or an API key; not needed in development mode
    */
   constructor(url: string, token: string | undefined) {
     this.url = url.replace(/\/+$/, '');
@@ -59,36 +55,42 @@ export class Remote {
   }
 
   /**
-   * Sends a request and reads its JSON answer.
-   * @param schema what the answer must hold at least
-   * @throws Refused for an answer that is not 2xx, Error when there is no answer or another one than expected
+   * Sends a request and parses its JSON response.
+   * @param schema minimum content of the response
+   * @throws Refused for a response that is not 2xx, Error without a response or with an unexpected one
    */
-  async ask<T extends TSchema>(schema: T, method: string, path: string, body?: object): Promise<Static<T>> {
-    const answer = await this.#send(method, path, body);
-    const text = await answer.text();
+  async request<T extends TSchema>(schema: T, method: string, path: string, body?: object): Promise<Static<T>> {
+    const response = await this.#send(method, path, body);
+    const text = await response.text();
     const json = parsed(text);
-    if (!answer.ok) throw this.#refused(answer.status, `${method} ${path}`, json ?? text);
-    if (!Check(schema, json)) throw new Error(`${this.url}${path} answered with something unexpected: ${short(text)}`);
+    if (!response.ok) throw this.#refused(response.status, `${method} ${path}`, json ?? text);
+    if (!Check(schema, json)) throw new Error(`${this.url}${path} returned an unexpected response: ${short(text)}`);
     return json;
   }
 
-  /** Sends a request whose answer has no body. @throws as `ask` does */
-  async tell(method: string, path: string): Promise<void> {
-    const answer = await this.#send(method, path, undefined);
-    const text = await answer.text();
-    if (!answer.ok) throw this.#refused(answer.status, `${method} ${path}`, parsed(text) ?? text);
+  /**
+   * Sends a request whose response has no body.
+   * @throws as `ask` does
+   */
+  async report(method: string, path: string): Promise<void> {
+    const response = await this.#send(method, path, undefined);
+    const text = await response.text();
+    if (!response.ok) throw this.#refused(response.status, `${method} ${path}`, parsed(text) ?? text);
   }
 
-  /** Asks for an answer that is text. @throws as `ask` does */
+  /**
+   * Requests a text response.
+   * @throws as `ask` does
+   */
   async text(path: string): Promise<string> {
-    const answer = await this.#send('GET', path, undefined);
-    const text = await answer.text();
-    if (!answer.ok) throw this.#refused(answer.status, `GET ${path}`, parsed(text) ?? text);
+    const response = await this.#send('GET', path, undefined);
+    const text = await response.text();
+    if (!response.ok) throw this.#refused(response.status, `GET ${path}`, parsed(text) ?? text);
     return text;
   }
 
   /**
-   * Asks for an answer that does not end, and reads it as it comes.
+   * Requests a streaming response, and reads it as it arrives.
    * @returns its bytes, until the signal or the server ends it
    * @throws as `ask` does, before the first byte
    */
@@ -112,31 +114,31 @@ export class Remote {
   async #send(method: string, path: string, body: object | undefined): Promise<Response> {
     const headers = { ...this.#credential(), ...(body && { 'content-type': 'application/json' }) };
     const init = { method, headers, redirect: 'error', ...(body && { body: JSON.stringify(body) }) } as const;
-    const limits = { timeoutMs: ANSWER_MS, maxBytes: MAX_ANSWER_BYTES };
+    const limits = { timeoutMs: RESPONSE_MS, maxBytes: MAX_RESPONSE_BYTES };
     return this.#reached(() => this.#egress.fetch(`${this.url}${path}`, init, limits));
   }
 
-  /** Says in words of a person at a terminal why the server cannot be reached. */
+  /** Explains in words for a terminal why the server cannot be reached. */
   async #reached<T>(call: () => Promise<T>): Promise<T> {
     try {
       return await call();
     } catch (error) {
       if (!(error instanceof EgressError)) throw error;
-      if (error.kind === 'refused-url') throw new Error(`--url ${this.url}: ${error.message}`);
+      if (error.kind === 'blocked-url') throw new Error(`--url ${this.url}: ${error.message}`);
       if (error.kind !== 'unreachable' && error.kind !== 'unknown-host') throw error;
       throw new Error(
-        `No server answers at ${this.url}. Start one in another terminal with npm start, or name it: --url …`,
+        `No server responds at ${this.url}. Start one in another terminal with npm start, or use --url …`,
       );
     }
   }
 
   #refused(status: number, what: string, problem: unknown): Refused {
     const { detail, hint, errors, code } = isPlain(problem) ? problem : { detail: short(String(problem)) };
-    const faults = Array.isArray(errors) ? errors.filter((fault) => Check(FAULT, fault)) : [];
-    const lines = [`${what} was answered with ${status}: ${detail}`];
+    const issues = Array.isArray(errors) ? errors.filter((issue) => Check(ISSUE, issue)) : [];
+    const lines = [`${what} failed with ${status}: ${detail}`];
     if (typeof hint === 'string') lines.push(hint);
-    if (status === 401) lines.push('Name a credential that is valid: --token, an access token or an API key');
-    return new Refused(status, lines.join('\n'), typeof code === 'string' ? code : '', faults);
+    if (status === 401) lines.push('Use a valid credential: --token with an access token or an API key');
+    return new Refused(status, lines.join('\n'), typeof code === 'string' ? code : '', issues);
   }
 }
 

@@ -2,7 +2,7 @@
  * `millrace webhooks endpoints`: all endpoints with their health, as a table.
  */
 import Type, { type Static } from 'typebox';
-import { printable } from '../../kernel/printable.ts';
+import { printable } from '../../kernel/strip-control-chars.ts';
 import type { Remote } from '../remote/remote.ts';
 
 const nullableText = Type.Union([Type.String(), Type.Null()]);
@@ -19,7 +19,7 @@ const ENDPOINTS = Type.Array(
       pending: Type.Number(),
       lastSuccessAt: nullableText,
       failingSince: nullableText,
-      fault: nullableText,
+      error: nullableText,
     }),
   }),
 );
@@ -28,8 +28,8 @@ const HEAD = ['ID', 'STATE', 'PENDING', 'LAST SUCCESS', 'FAILING SINCE', 'TYPES'
 
 /** @returns the table as text */
 export async function endpointTable(remote: Remote): Promise<string> {
-  const endpoints = await remote.ask(ENDPOINTS, 'GET', '/webhooks/endpoints');
-  if (endpoints.length === 0) return 'There are no endpoints';
+  const endpoints = await remote.request(ENDPOINTS, 'GET', '/webhooks/endpoints');
+  if (endpoints.length === 0) return 'No endpoints';
   return columns([HEAD, ...endpoints.map(cellsOf)]);
 }
 
@@ -50,11 +50,11 @@ function cellsOf(endpoint: Static<typeof ENDPOINTS>[number]): string[] {
 
 function stateOf({ enabled, disabledReason, health }: Static<typeof ENDPOINTS>[number]): string {
   if (!enabled) return `disabled (${disabledReason})`;
-  if (health.fault !== null) return `refused: ${health.fault}`;
+  if (health.error !== null) return `rejected: ${health.error}`;
   return health.breaker === 'closed' ? 'enabled' : `breaker ${health.breaker}`;
 }
 
-/** To the second, in UTC, as answers have it. */
+/** To the second, in UTC, as in responses. */
 function timeOf(text: string | null): string {
   return text === null ? '-' : text.replace(/\.\d+Z$/, 'Z');
 }

@@ -1,37 +1,37 @@
 /**
- * `millrace webhooks listen`: a receiver on this machine and an endpoint that leads to it, for as long as the command runs.
- * Each delivery is verified and shown, and sent on to another program if that is asked for.
+ * `millrace webhooks listen`: a local receiver with an endpoint that points to it, while the command runs. Each delivery is
+ * verified and shown, and optionally forwarded to another program.
  */
 import Type from 'typebox';
 import { Egress } from '../../egress/egress.ts';
 import { EgressError } from '../../egress/egress-error.ts';
 import { EVERYWHERE, Refused, type Remote } from '../remote/remote.ts';
-import { faultOf, idOf, lineOf, wholeOf } from './judgement.ts';
 import { openReceiver, type ReceivedCall, type Receiver, type Reply } from './receiver.ts';
+import { idOf, issueOf, lineOf, wholeOf } from './verify-delivery.ts';
 
 export interface ListenOptions {
   readonly port: number;
   readonly types: readonly string[];
   readonly filter: object | null;
-  /** The secret to sign with; undefined for a new one. */
+  /** The signing secret; undefined for a new one. */
   readonly secret: string | undefined;
-  /** Where each delivery is sent on to; undefined for nowhere. */
+  /** The URL to forward deliveries to; undefined for none. */
   readonly forward: string | undefined;
   readonly verbose: boolean;
 }
 
-/** The name by which the endpoints of this command are recognised. */
+/** The name by which the endpoints of this command are recognized. */
 const NAME = 'millrace webhooks listen';
 const PATH = '/webhooks/endpoints';
-const MADE = Type.Object({ id: Type.String(), secret: Type.String() });
+const CREATED = Type.Object({ id: Type.String(), secret: Type.String() });
 const LISTED = Type.Array(Type.Object({ id: Type.String(), url: Type.String(), name: Type.Unknown() }));
-/** So many ids are remembered, to tell a delivery that comes again. */
+/** Number of remembered ids, to recognize repeated deliveries. */
 const MAX_KNOWN = 10_000;
 
 /**
  * Runs until the signal.
- * @returns false when the endpoint could not be removed
- * @throws Error when the receiver or the endpoint cannot be made
+ * @returns false if the endpoint could not be removed
+ * @throws Error when the receiver or the endpoint cannot be created
  */
 export async function listen(options: ListenOptions, remote: Remote, stop: AbortSignal): Promise<boolean> {
   const { port, types, forward } = options;
@@ -39,14 +39,14 @@ export async function listen(options: ListenOptions, remote: Remote, stop: Abort
   const egress = new Egress(EVERYWHERE);
   const receiver = await openReceiver(port, receiving(options, secret.promise, egress));
   try {
-    const made = await makeEndpoint(options, receiver, remote);
-    secret.resolve(made.secret);
-    const onward = forward === undefined ? '' : `, sends on to ${forward}`;
+    const created = await makeEndpoint(options, receiver, remote);
+    secret.resolve(created.secret);
+    const onward = forward === undefined ? '' : `, forwarding to ${forward}`;
     console.log(`Listening at ${receiver.url} for ${types.join(', ')}${onward}`);
-    if (forward !== undefined) console.log(`The secret is ${made.secret}`);
-    console.log(`The endpoint is ${made.id}. Ctrl-C removes it.\n`);
+    if (forward !== undefined) console.log(`Secret: ${created.secret}`);
+    console.log(`Endpoint: ${created.id}. Press Ctrl-C to remove it.\n`);
     await ended(stop);
-    return await remove(made.id, remote);
+    return await remove(created.id, remote);
   } finally {
     await receiver.close();
     await egress.close();
@@ -54,30 +54,30 @@ export async function listen(options: ListenOptions, remote: Remote, stop: Abort
 }
 
 async function makeEndpoint({ types, filter, secret }: ListenOptions, { url }: Receiver, remote: Remote) {
-  // Left by a run that was killed: only one program can listen at this port, and that is this one.
-  for (const { id, ...left } of await remote.ask(LISTED, 'GET', PATH)) {
-    if (left.url === url && left.name === NAME) await remote.tell('DELETE', `${PATH}/${id}`);
+  // Left by a killed run: only one program can listen on this port, and that is this one.
+  for (const { id, ...left } of await remote.request(LISTED, 'GET', PATH)) {
+    if (left.url === url && left.name === NAME) await remote.report('DELETE', `${PATH}/${id}`);
   }
   try {
     const body = { url, types, name: NAME, ...(filter && { filter }), ...(secret !== undefined && { secret }) };
-    return await remote.ask(MADE, 'POST', PATH, body);
+    return await remote.request(CREATED, 'POST', PATH, body);
   } catch (error) {
-    if (!(error instanceof Refused && error.faults.some(({ pointer }) => pointer === '/url'))) throw error;
+    if (!(error instanceof Refused && error.issues.some(({ pointer }) => pointer === '/url'))) throw error;
     const way = 'To let Millrace send to this machine, start it with MILLRACE_EGRESS_ALLOW=127.0.0.1';
     throw new Error(`${error.message}\n${way}`);
   }
 }
 
-/** Judges, sends on and shows each call. */
+/** Verifies, forwards and shows each call. */
 function receiving({ forward, verbose }: ListenOptions, secret: Promise<string>, egress: Egress) {
   const known = new Set<string>();
   return async (call: ReceivedCall): Promise<Reply> => {
-    const fault = faultOf(call, await secret, Date.now());
+    const issue = issueOf(call, await secret, Date.now());
     const id = idOf(call);
     const again = known.has(id);
-    const reply = fault !== null ? { status: 400 } : await onward(call, forward, egress);
-    if (fault === null) remember(known, id);
-    const line = lineOf({ call, reply, fault, again, at: new Date() });
+    const reply = issue !== null ? { status: 400 } : await onward(call, forward, egress);
+    if (issue === null) remember(known, id);
+    const line = lineOf({ call, reply, issue, again, at: new Date() });
     console.log(verbose ? `${line}\n${wholeOf(call)}\n` : line);
     return reply;
   };
@@ -89,17 +89,21 @@ function remember(known: Set<string>, id: string): void {
   if (known.size > MAX_KNOWN) known.delete(oldest);
 }
 
-/** The reply to a genuine delivery: that of the program to which it is sent on, if there is one. */
+/** The response to a genuine delivery: that of the program to which it is forwarded, if there is one. */
 async function onward({ headers, body }: ReceivedCall, url: string | undefined, egress: Egress): Promise<Reply> {
   if (url === undefined) return { status: 204 };
   try {
     const { host, connection, 'content-length': length, 'transfer-encoding': coding, ...sent } = headers;
-    const answer = await egress.fetch(url, { method: 'POST', headers: sent, body, redirect: 'manual' });
-    const after = answer.headers.get('retry-after');
-    return { status: answer.status, body: await answer.text(), ...(after && { headers: { 'retry-after': after } }) };
+    const response = await egress.fetch(url, { method: 'POST', headers: sent, body, redirect: 'manual' });
+    const after = response.headers.get('retry-after');
+    return {
+      status: response.status,
+      body: await response.text(),
+      ...(after && { headers: { 'retry-after': after } }),
+    };
   } catch (error) {
     if (!(error instanceof EgressError)) throw error;
-    console.log(`${error.message}: start your program, and the delivery comes again`);
+    console.log(`${error.message}: start your program, and the delivery is retried`);
     return { status: 502 };
   }
 }
@@ -113,17 +117,17 @@ function ended(signal: AbortSignal): Promise<void> {
 
 async function remove(id: string, remote: Remote): Promise<boolean> {
   try {
-    await remote.tell('DELETE', `${PATH}/${id}`);
-    console.log(`\nThe endpoint ${id} is removed`);
+    await remote.report('DELETE', `${PATH}/${id}`);
+    console.log(`\nRemoved the endpoint ${id}`);
     return true;
   } catch (error) {
     if (error instanceof Refused && error.status === 404) {
-      console.log(`\nThe endpoint ${id} was removed by somebody else`);
+      console.log(`\nThe endpoint ${id} had already been removed`);
       return true;
     }
     const why = error instanceof Error ? error.message : String(error);
     console.error(
-      `\nThe endpoint ${id} is still there. ${why}\nThe next run at this port removes it, or DELETE ${PATH}/${id}`,
+      `\nThe endpoint ${id} was not removed. ${why}\nThe next run on this port removes it, or DELETE ${PATH}/${id}`,
     );
     return false;
   }

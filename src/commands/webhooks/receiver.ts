@@ -1,7 +1,4 @@
-/**
- * A small HTTP server on this machine that deliveries are sent to while a person develops. Not here: whether a delivery is
- * genuine (judgement.ts), and what is done with it (listen.ts).
- */
+/** A small local HTTP server that receives deliveries during development. */
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 
 export interface ReceivedCall {
@@ -19,9 +16,9 @@ export interface Reply {
 }
 
 export interface Receiver {
-  /** Where it listens, with a slash at the end. */
+  /** Where it listens, with a trailing slash. */
   readonly url: string;
-  /** Ends it, with all connections. */
+  /** Stops it, with all connections. */
   close(): Promise<void>;
 }
 
@@ -30,19 +27,19 @@ const HOST = '127.0.0.1';
 const MAX_BODY_BYTES = 1_048_576;
 
 /**
- * @param port 0 takes a free one
- * @throws Error when the port cannot be had
+ * @param port 0 chooses a free one
+ * @throws Error when the port is unavailable
  */
 export async function openReceiver(port: number, reply: (call: ReceivedCall) => Promise<Reply>): Promise<Receiver> {
   const server = createServer((request, response) => {
-    const answered = async () => {
+    const result = async () => {
       const body = await bodyOf(request);
       if (body === null) return response.writeHead(413, { connection: 'close' }).end();
       const { status, headers, body: text } = await reply({ ...headOf(request), body });
       return response.writeHead(status, headers).end(text);
     };
-    // The client has gone, or the answer cannot be written: nobody is left to tell.
-    answered().catch(() => response.destroy());
+    // The client has disconnected, or the response cannot be written: there is nothing to report it to.
+    result().catch(() => response.destroy());
   });
   await listening(server, port);
   const address = server.address();
@@ -61,7 +58,7 @@ function listening(server: Server, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const why = error.code === 'EADDRINUSE' ? 'another program listens there' : error.message;
-      reject(new Error(`Port ${port} cannot be used: ${why}. Name another one, such as: listen ${port + 1}`));
+      reject(new Error(`Port ${port} cannot be used: ${why}. Use another one, such as: listen ${port + 1}`));
     });
     server.listen(port, HOST, resolve);
   });
@@ -72,7 +69,7 @@ function headOf({ method = '', url = '', headers }: IncomingMessage): Omit<Recei
   return { method, path: url, headers: Object.fromEntries(flat) };
 }
 
-/** The body as text; null for one that is too large. */
+/** The body as text; null if it is too large. */
 async function bodyOf(request: IncomingMessage): Promise<string | null> {
   const parts: Buffer[] = [];
   let size = 0;

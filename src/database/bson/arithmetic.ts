@@ -1,18 +1,18 @@
 /**
  * Sums and products of stored numbers with MongoDB's rules for mixed types: Decimal128 wins over double, double over
- * int64, int64 over int32; an int32 that overflows becomes an int64, an int64 that overflows is refused.
+ * int64, int64 over int32; an int32 that overflows becomes an int64, an int64 that overflows is rejected.
  */
 import { Decimal128, Double, Int32, Long, Timestamp } from 'mongodb';
 import { addDecimals, decimalFromDouble, multiplyDecimals } from './decimal.ts';
 
-/** A number with the type under which it is stored. */
+/** A number with its stored type. */
 export type StoredNumber = Int32 | Double | Long | Decimal128;
 
 export type Calculation = 'add' | 'multiply';
 
 /**
- * A value as a stored number, or null when it is not a number. A plain JavaScript number becomes an int32 if it fits,
- * and otherwise a double, as the driver writes it.
+ * A value as a stored number, or null if it is not a number. A plain JavaScript number becomes an int32 if it fits, and
+ * otherwise a double, as the driver writes it.
  */
 export function toStoredNumber(value: unknown): StoredNumber | null {
   if (typeof value === 'number') return isInt32(value) ? new Int32(value) : new Double(value);
@@ -25,7 +25,7 @@ export function zeroLike(value: StoredNumber): StoredNumber {
   return calculate('multiply', new Int32(0), value) ?? new Int32(0);
 }
 
-/** The sum or product, or null when it does not fit into 64 bits. */
+/** The sum or product, or null if it does not fit into 64 bits. */
 export function calculate(how: Calculation, a: StoredNumber, b: StoredNumber): StoredNumber | null {
   if (a instanceof Decimal128 || b instanceof Decimal128) {
     return how === 'add' ? addDecimals(decimalOf(a), decimalOf(b)) : multiplyDecimals(decimalOf(a), decimalOf(b));

@@ -1,7 +1,6 @@
 /**
  * BSON as bytes (bsonspec.org, version 1.1): where a document, a name and a value end. Every length is checked against
- * the end of the document around it, so damaged bytes give an error and never a read beyond that end. Not here: making
- * values from these bytes, as JSON text (json/transcode.ts) or as objects (stored.ts).
+ * the end of the surrounding document, so damaged bytes cause an error and never a read beyond that end.
  */
 import { MillraceError } from '../../kernel/errors.ts';
 
@@ -31,7 +30,7 @@ export const MIN_KEY = 0xff;
 /** Deepest nesting read from the database; MongoDB itself allows 200 levels. */
 export const MAX_STORED_DEPTH = 256;
 
-/** The error for bytes that are not a BSON document: a fault of the stored data, not of the client. */
+/** The error for bytes that are not a BSON document: an error of the stored data, not of the client. */
 export function damaged(what: string): MillraceError {
   return new MillraceError('internal', `A stored document is damaged: ${what}`);
 }
@@ -42,8 +41,8 @@ export function int32At(src: Uint8Array, at: number): number {
 }
 
 /**
- * The place of a document's last byte (its terminating 0).
- * @param start the place of the document's length, its first byte
+ * The offset of a document's last byte (its terminating 0).
+ * @param start the offset of the document's length, its first byte
  * @param limit the first byte after the space in which the document must end
  */
 export function documentEnd(src: Uint8Array, start: number, limit: number): number {
@@ -54,7 +53,7 @@ export function documentEnd(src: Uint8Array, start: number, limit: number): numb
   return end;
 }
 
-/** The place of the 0 that ends a name, given the last byte of the document around it. */
+/** The offset of the 0 that ends a name, given the last byte of the surrounding document. */
 export function nameEnd(src: Uint8Array, start: number, end: number): number {
   let at = start;
   while (src[at] !== 0 && at < end) at++;
@@ -62,9 +61,9 @@ export function nameEnd(src: Uint8Array, start: number, end: number): number {
   return at;
 }
 
-/** The place of the terminating 0 of a string. Its length is at `start`, and its text begins 4 bytes after that. */
+/** The offset of the terminating 0 of a string. Its length is at `start`, and its text begins 4 bytes after that. */
 export function stringEnd(src: Uint8Array, start: number, end: number): number {
-  if (start + 5 > end) throw damaged('a string is cut off');
+  if (start + 5 > end) throw damaged('a string is truncated');
   const size = int32At(src, start);
   if (size < 1 || size > end - start - 4) throw damaged('a string has a wrong length');
   const last = start + 4 + size - 1;
@@ -75,7 +74,7 @@ export function stringEnd(src: Uint8Array, start: number, end: number): number {
 /** First byte after a value. The content of embedded documents and arrays is not checked. */
 export function valueEnd(src: Uint8Array, type: number, start: number, end: number): number {
   const after = measure(src, type, start, end);
-  if (after > end) throw damaged('a value is cut off');
+  if (after > end) throw damaged('a value is truncated');
   return after;
 }
 
@@ -120,35 +119,35 @@ function measure(src: Uint8Array, type: number, start: number, end: number): num
   }
 }
 
-/** The place of a member's type byte, searched from the member at `start` on, or -1. */
-export function findMember(src: Uint8Array, start: number, end: number, wanted: Uint8Array): number {
+/** The offset of a field's type byte, searched from the field at `start` on, or -1. */
+export function findField(src: Uint8Array, start: number, end: number, requested: Uint8Array): number {
   let from = start;
   while (from < end) {
     const name = nameEnd(src, from + 1, end);
-    if (isNamed(src, from + 1, name, wanted)) return from;
+    if (isNamed(src, from + 1, name, requested)) return from;
     from = valueEnd(src, src[from] ?? 0, name + 1, end);
   }
   return -1;
 }
 
 /** A value: its type, its first byte, and the first byte after it. */
-export interface ValuePlace {
+export interface ValueOffsets {
   readonly type: number;
   readonly start: number;
   readonly end: number;
 }
 
-/** Where the value of a member is, or null; the document begins at `start` and ends before `limit`. */
-export function findValue(src: Uint8Array, start: number, limit: number, name: Uint8Array): ValuePlace | null {
+/** The location of a field's value, or null; the document begins at `start` and ends before `limit`. */
+export function findValue(src: Uint8Array, start: number, limit: number, name: Uint8Array): ValueOffsets | null {
   const end = documentEnd(src, start, limit);
-  const member = findMember(src, start + 4, end, name);
-  if (member < 0) return null;
-  const type = src[member] ?? 0;
-  const value = member + name.length + 2;
+  const field = findField(src, start + 4, end, name);
+  if (field < 0) return null;
+  const type = src[field] ?? 0;
+  const value = field + name.length + 2;
   return { type, start: value, end: valueEnd(src, type, value, end) };
 }
 
-/** Whether the bytes between two places are this name. */
+/** Whether the bytes between two offsets are this name. */
 export function isNamed(src: Uint8Array, start: number, end: number, name: Uint8Array): boolean {
   if (end - start !== name.length) return false;
   for (let i = 0; i < name.length; i++) if (src[start + i] !== name[i]) return false;
@@ -164,11 +163,11 @@ export function meetsArray(raw: Uint8Array, steps: readonly Uint8Array[]): boole
   let limit = raw.length;
   for (const step of steps) {
     const end = documentEnd(raw, start, limit);
-    const member = findMember(raw, start + 4, end, step);
-    if (member < 0) return false;
-    const type = raw[member] ?? 0;
+    const field = findField(raw, start + 4, end, step);
+    if (field < 0) return false;
+    const type = raw[field] ?? 0;
     if (type !== DOCUMENT) return type === ARRAY;
-    start = member + step.length + 2;
+    start = field + step.length + 2;
     limit = end;
   }
   return false;
@@ -190,7 +189,7 @@ function binaryEnd(src: Uint8Array, start: number, end: number): number {
 }
 
 function codeWithScopeEnd(src: Uint8Array, start: number, end: number): number {
-  if (start + 14 > end) throw damaged('a code is cut off');
+  if (start + 14 > end) throw damaged('a code is truncated');
   const after = start + int32At(src, start);
   if (after > end || documentEnd(src, stringEnd(src, start + 4, end) + 1, end) + 1 !== after) {
     throw damaged('a code has a wrong length');

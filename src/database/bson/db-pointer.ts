@@ -1,7 +1,7 @@
 /**
  * A DBPointer, the deprecated BSON type 0x0c (bsonspec.org, version 1.1): the name of a collection and an id. The
- * driver reads a DBPointer as a DBRef, the same object that it makes of a document with members `$ref` and `$id`. With
- * a class of its own the two cannot be mixed up. The driver refuses to write this class.
+ * driver reads a DBPointer as a DBRef, the same object that it makes of a document with fields `$ref` and `$id`. A
+ * separate class keeps the two apart. The driver refuses to write this class.
  */
 import type { ObjectId } from 'mongodb';
 
@@ -14,7 +14,7 @@ export class DbPointer {
     this.id = id;
   }
 
-  /** The name by which this code and the driver recognise classes of BSON values. */
+  /** The name by which this code and the driver recognize classes of BSON values. */
   get _bsontype(): 'DBPointer' {
     return 'DBPointer';
   }

@@ -1,6 +1,6 @@
 /**
  * Sums and products of Decimal128 (IEEE 754-2008, decimal128: 34 digits, round half to even), as MongoDB computes them.
- * The driver can read and print these numbers but not calculate. Not here: mixing types (arithmetic.ts).
+ * The driver can read and print these numbers but not calculate.
  */
 import { Decimal128 } from 'mongodb';
 

@@ -1,7 +1,6 @@
 /**
  * Stored BSON as values: every type of the specification as the driver's class, read from checked bytes. Some values
- * cannot be written back unchanged; the caller decides whether they are refused or read as the nearest value. Not here:
- * the readers for each purpose (stored.ts).
+ * cannot be written back unchanged; the caller decides whether they are rejected or read as the nearest value.
  */
 import {
   Binary,
@@ -19,14 +18,14 @@ import {
   ObjectId,
   Timestamp,
 } from 'mongodb';
-import { mayPause, progress, step } from '../../kernel/concurrency/pauses.ts';
+import { mayPause, progress, step } from '../../kernel/concurrency/cooperative-yield.ts';
 import { MillraceError } from '../../kernel/errors.ts';
-import { setMember } from '../../kernel/objects.ts';
+import { setField } from '../../kernel/plain-object.ts';
 import * as bson from './bson-bytes.ts';
 import { DbPointer } from './db-pointer.ts';
 
 /**
- * A stored document with its members in stored order, and its embedded documents likewise. The driver writes a Map as a
+ * A stored document with its fields in stored order, and its embedded documents likewise. The driver writes a Map as a
  * document.
  */
 export type OrderedDocument = Map<string, unknown>;
@@ -36,14 +35,14 @@ export interface DocumentBuilder<T extends object> {
   make(): T;
   has(document: T, name: string): boolean;
   set(document: T, name: string, value: unknown): void;
-  /** True: a value that cannot be written back unchanged is refused. False: it is read as the nearest value. */
+  /** True: a value that cannot be written back unchanged is rejected. False: it is read as the nearest value. */
   readonly exact: boolean;
 }
 
 export const OBJECT: DocumentBuilder<Document> = {
   make: () => ({}),
   has: (document, name) => Object.hasOwn(document, name),
-  set: setMember,
+  set: setField,
   exact: true,
 };
 
@@ -68,7 +67,7 @@ export function readDocument<T extends object>(
   if (depth > bson.MAX_STORED_DEPTH) throw bson.damaged('it is nested too deeply');
   const end = bson.documentEnd(src, start, limit);
   const reading = begun(src, start, shape, shape.make);
-  const document = reading.made;
+  const document = reading.created;
   while (reading.at < end) {
     const type = src[reading.at] ?? 0;
     const nameEnd = bson.nameEnd(src, reading.at + 1, end);
@@ -85,31 +84,34 @@ export function readDocument<T extends object>(
 
 /** One document or array that is being read. */
 interface Reading<T> {
-  readonly made: T;
-  /** The place of the next member. */
+  readonly created: T;
+  /** The offset of the next field. */
   at: number;
-  /** Forgets it: what it made stands in the document around it. */
+  /** Drops the progress: its result is part of the surrounding document. */
   end(): void;
 }
 
 const nothing = (): void => {};
 
 /**
- * Begins to read at a place, or goes on there after a pause (kernel/concurrency/pauses.ts). The outermost document of a
- * run stays noted, so that work that begins with reading it gets the same object after each pause.
+ * Starts to read at an offset, or continues there after a yield (kernel/concurrency/cooperative-yield.ts). The
+ * outermost document of a run stays stored, so that work that begins by reading it gets the same object after each
+ * yield.
  */
 function begun<T>(src: Buffer, start: number, shape: object, make: () => T): Reading<T> {
-  if (!mayPause()) return { made: make(), at: start + 4, end: nothing };
+  if (!mayPause()) return { created: make(), at: start + 4, end: nothing };
   const all = progress(src.buffer, shape, () => new Map<number, Reading<T>>());
-  const place = src.byteOffset + start;
-  const known = all.get(place);
+  const position = src.byteOffset + start;
+  const known = all.get(position);
   if (known !== undefined) return known;
-  const reading: Reading<T> = { made: make(), at: start + 4, end: () => all.delete(place) };
-  all.set(place, reading);
+  const reading: Reading<T> = { created: make(), at: start + 4, end: () => all.delete(position) };
+  all.set(position, reading);
   return reading;
 }
 
-/** Elements keep their order, whatever their names are. In exact mode a name that cannot be written back is refused. */
+/**
+ * Elements keep their order, whatever their names are. In exact mode a name that cannot be written back is rejected.
+ */
 function readArray<T extends object>(
   src: Buffer,
   start: number,
@@ -120,7 +122,7 @@ function readArray<T extends object>(
   if (depth > bson.MAX_STORED_DEPTH) throw bson.damaged('it is nested too deeply');
   const end = bson.documentEnd(src, start, limit);
   const reading = begun(src, start, shape, (): unknown[] => []);
-  const values = reading.made;
+  const values = reading.created;
   while (reading.at < end) {
     const type = src[reading.at] ?? 0;
     const value = bson.nameEnd(src, reading.at + 1, end) + 1;
@@ -192,7 +194,7 @@ export function readValue<T extends object>(
 /** The functions below need only to know whether a value must be exact. */
 type Exactness = Pick<DocumentBuilder<object>, 'exact'>;
 
-/** A text as it is shown: damaged bytes become U+FFFD. */
+/** A text for display: damaged bytes become U+FFFD. */
 export function shownText(src: Buffer, start: number, end: number): string {
   return (end - start <= SHORT ? asciiText(src, start, end) : null) ?? src.toString('utf8', start, end);
 }
@@ -207,7 +209,7 @@ function text(src: Buffer, start: number, end: number, how: Exactness): string {
 }
 
 /**
- * A text of up to so many bytes is read in JavaScript, which is faster than a call into the runtime for short texts.
+ * Text of up to this many bytes is read in JavaScript, which is faster than a call into the runtime for short texts.
  */
 const SHORT = 12;
 
@@ -232,7 +234,7 @@ function regex(src: Buffer, start: number, end: number, how: Exactness): BSONReg
   const pattern = text(src, start, split, how);
   const options = text(src, split + 1, end - 1, how);
   if (/^i?l?m?s?u?x?$/.test(options)) return new BSONRegExp(pattern, options);
-  // The constructor of the class refuses other options, so they are set afterwards.
+  // The constructor of the class rejects other options, so they are set afterwards.
   return nearest(how, 'unusual regular expression options', Object.assign(new BSONRegExp(pattern), { options }));
 }
 
@@ -244,7 +246,7 @@ function binary(src: Buffer, start: number, end: number, how: Exactness): Binary
   return how.exact && subtype === Binary.SUBTYPE_VECTOR && !isWritten(value) ? nearest(how, 'a vector', value) : value;
 }
 
-/** Whether the driver can write a value: it refuses a damaged one. */
+/** Whether the driver can write a value: it rejects a damaged one. */
 function isWritten(value: Binary): boolean {
   try {
     return BSON.serialize({ value }).length > 0;
@@ -276,7 +278,7 @@ function nearest<V>(how: Exactness, what: string, value: V): V {
 }
 
 function inexact(what: string): MillraceError {
-  return new MillraceError('unsupported-value', `The stored document holds ${what} and cannot be changed here`, {
-    hint: 'Delete it and create it anew, or change it in the database itself',
+  return new MillraceError('unsupported-value', `The stored document contains ${what} and cannot be changed here`, {
+    hint: 'Delete it and create it again, or change it in the database itself',
   });
 }

@@ -1,16 +1,16 @@
 /**
  * The only reader of stored documents. For changes (`decodeStored`), every value keeps its BSON type, and a value that
- * cannot be written back unchanged is refused. For filters, policies and answers (`readStored`), nothing is refused.
- * The driver's own deserializer is used for neither: it makes a DBRef of a document with members `$ref` and `$id`, so
- * policies would test the members of that object instead of the stored ones. It also loses the order of number-like
- * names, and writes an unreadable date back as 1970.
+ * cannot be written back unchanged is rejected. For filters, policies and responses (`readStored`), nothing is
+ * rejected. The driver's own deserializer is used for neither: it makes a DBRef of a document with fields `$ref` and
+ * `$id`, so policies would test the fields of that object instead of the stored ones. It also loses the order of
+ * number-like names, and writes an unreadable date back as 1970.
  */
 import { BSON, Code, type Document } from 'mongodb';
-import { inTurns } from '../../kernel/concurrency/pauses.ts';
-import { isPlain } from '../../kernel/objects.ts';
+import { inTurns } from '../../kernel/concurrency/cooperative-yield.ts';
+import { isPlain } from '../../kernel/plain-object.ts';
 import { translateError } from '../errors.ts';
 import * as bson from './bson-bytes.ts';
-import { asBuffer, rawMembers } from './raw.ts';
+import { asBuffer, rawFields } from './raw-bson.ts';
 import { MAP, OBJECT, type OrderedDocument, readDocument, readValue, SHOWN, SHOWN_MAP } from './stored-values.ts';
 
 export type { OrderedDocument } from './stored-values.ts';
@@ -19,51 +19,49 @@ export type { OrderedDocument } from './stored-values.ts';
  * Reads a stored document exactly: numbers as Int32, Double, Long and Decimal128, dates as Date, everything else as the
  * driver's class. Writing it back gives the same bytes, with two exceptions: number-like names move to the front,
  * because JavaScript sorts them first (use {@link decodeOrdered} where order counts), and the names inside arrays
- * become 0, 1, 2, …
- * @throws MillraceError `unsupported-value` for a value that cannot be written back unchanged: text that is not UTF-8,
- *   dates beyond ±8.64e15 ms, repeated names, `undefined`, DBPointer, unsorted regular expression options;
- *   `internal` when the bytes are not a BSON document
+ * become 0, 1, 2, … @throws MillraceError `unsupported-value` for a value that cannot be written back unchanged: text
+ * that is not UTF-8, dates beyond ±8.64e15 ms, repeated names, `undefined`, DBPointer, unsorted regular expression
+ * options; `internal` if the bytes are not a BSON document
  */
 export function decodeStored(raw: Uint8Array): Document {
   return readDocument(asBuffer(raw), 0, raw.length, 1, OBJECT);
 }
 
 /**
- * Reads only the `_id` of a stored document, exactly: the rest of the document may hold values that would be refused.
+ * Reads only the `_id` of a stored document, exactly: the rest of the document may have values that would be rejected.
  * @throws MillraceError `unsupported-value` for an id that cannot be written back unchanged, `internal` for damaged
  * bytes
  */
 export function decodeStoredId(raw: Uint8Array): unknown {
   const src = asBuffer(raw);
-  for (const { type, name, start, end } of rawMembers(src)) {
+  for (const { type, name, start, end } of rawFields(src)) {
     if (name === '_id') return readValue(src, type, start, end, 1, MAP);
   }
   throw bson.damaged('it has no id');
 }
 
 /**
- * Reads a stored document to test it or to show it: with exact types as far as JavaScript has them; no value is
- * refused.
- * @throws MillraceError `internal` when the bytes are not a BSON document
+ * Reads a stored document to test or return it: with exact types as far as JavaScript has them; no value is rejected.
+ * @throws MillraceError `internal` if the bytes are not a BSON document
  */
 export function readStored(raw: Uint8Array): Document {
   return readDocument(asBuffer(raw), 0, raw.length, 1, SHOWN);
 }
 
-/** Bytes from which a document is read in turns: below them it takes 2 ms at most. */
+/** Size in bytes from which reading a document yields: below it takes 2 ms at most. */
 export const LONG_BYTES = 32 * 1024;
 
 /**
- * As {@link readStored}, a few milliseconds at a time where the document is large.
- * @param turn resolves when the next slice may begin; after whatever else is ready, when left out
+ * As {@link readStored}, a few milliseconds at a time for a large document.
+ * @param turn resolves when the next slice may begin; by default it yields to whatever else is ready
  */
 export async function readInTurns(raw: Uint8Array, turn?: () => Promise<unknown>): Promise<Document> {
   return raw.length < LONG_BYTES ? readStored(raw) : inTurns(() => readStored(raw), turn);
 }
 
 /**
- * As {@link readStored}, with every document as a Map: so the driver writes it in the stored order, whatever its names
- * are.
+ * As {@link readStored}, with every document as a Map, so that the driver writes it in the stored order, whatever its
+ * names are.
  */
 export function readOrdered(raw: Uint8Array): OrderedDocument {
   return readDocument(asBuffer(raw), 0, raw.length, 1, SHOWN_MAP);
@@ -90,7 +88,7 @@ const PLAIN: ReadonlySet<number> = new Set([
  */
 export function isWritable(raw: Buffer): boolean {
   try {
-    for (const { type } of rawMembers(raw)) {
+    for (const { type } of rawFields(raw)) {
       if (PLAIN.has(type)) continue;
       return raw.equals(BSON.serialize(readOrdered(raw)));
     }
@@ -101,7 +99,7 @@ export function isWritable(raw: Buffer): boolean {
 }
 
 /**
- * The stored document in a form that the driver writes with the same members in the same order. That is the object that
+ * The stored document in a form that the driver writes with the same fields in the same order. That is the object that
  * was decoded already if JavaScript keeps its order; otherwise the bytes are read again into Maps.
  * @param decoded what {@link decodeStored} made of the same bytes
  */
@@ -150,8 +148,8 @@ function startsWithId(document: Document | OrderedDocument): boolean {
 }
 
 /**
- * A changed document with its members in the order of the stored one and new members at the end; its embedded documents
- * likewise. MongoDB compares embedded documents with their order, so a change of one member must not move the others.
+ * A changed document with its fields in the order of the stored one and new fields at the end; its embedded documents
+ * likewise. MongoDB compares embedded documents with their order, so a change of one field must not move the others.
  */
 export function inOrderOf(document: Document, stored: OrderedDocument): OrderedDocument {
   const ordered: OrderedDocument = new Map();

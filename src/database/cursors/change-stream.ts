@@ -1,11 +1,11 @@
 /**
  * A change stream, read by commands, one `getMore` reply at a time. The driver's own `watch()` costs a third more, and
  * it resumes without notice. The stream ends when the server closes it (after an invalidate) or the signal aborts.
- * Every error is thrown unchanged. Not here: what to do after an error.
+ * Every error is thrown unchanged.
  */
 import { type ClientSession, type Db, type Document, Long, type Timestamp } from 'mongodb';
 import { within } from '../../kernel/concurrency/deadline.ts';
-import { timestamp } from '../bson/raw.ts';
+import { timestamp } from '../bson/raw-bson.ts';
 import { serverCode } from '../errors.ts';
 import { fragmentOf, readEntry, type StreamChange, toChange } from './change.ts';
 import { RAW_ENTRIES, readCursorReply } from './cursor-reply.ts';
@@ -13,9 +13,9 @@ import { RAW_ENTRIES, readCursorReply } from './cursor-reply.ts';
 export interface ChangeStreamOptions {
   /** The database to watch. */
   readonly db: Db;
-  /** One collection of the database; all of them when absent. */
+  /** One collection of the database; all of them by default. */
   readonly collection?: string;
-  /** Where to begin: after a token, or at a cluster time; now when absent. */
+  /** Where to begin: after a token, or at a cluster time; now by default. */
   readonly from?: { readonly after: string } | { readonly at: Timestamp };
   /**
    * Whether to request the states before and after, schema changes, and entries above 16 MB in fragments if the server
@@ -27,40 +27,40 @@ export interface ChangeStreamOptions {
    * changed.
    */
   readonly stages?: readonly object[];
-  /** The most entries in a reply; by default as many as fit into 16 MB. */
+  /** Maximum number of entries in a reply; by default as many as fit into 16 MB. */
   readonly batchSize?: number;
   /** How long the server waits for a change before it sends an empty reply, in whole milliseconds. */
   readonly maxTimeMs?: number;
-  /** How long each answer after the first may take before the connection is given up, in milliseconds. */
-  readonly answerMs?: () => number;
+  /** Timeout of each reply after the first, in milliseconds; then the connection is abandoned. */
+  readonly responseMs?: () => number;
   readonly signal: AbortSignal;
 }
 
 export interface StreamReply {
   readonly changes: readonly StreamChange[];
-  /** Everything before this token has been seen; null while only a part of a split entry has arrived. */
+  /** Everything before this token has been read; null while only a part of a split entry has arrived. */
   readonly token: string | null;
   /** Size of the reply's entries in bytes. */
   readonly bytes: number;
-  /** The operation time that the server reported; null from a server that was started a moment ago and names none yet. */
+  /** The operation time that the server reported; null from a server that has just started and has none yet. */
   readonly time: Timestamp | null;
 }
 
 const UNKNOWN_STAGE = 40324;
 
-/** How long an answer may take, in milliseconds. */
-export const ANSWER_MS = 10_000;
+/** Timeout of a reply, in milliseconds. */
+export const RESPONSE_MS = 10_000;
 
-/** Opens the stream and yields replies, empty ones included. The first one is the answer to the opening. */
+/** Opens the stream and yields replies, empty ones included. The first one is the reply of the opening. */
 export async function* changeStream(options: ChangeStreamOptions): AsyncGenerator<StreamReply, void, void> {
   const { db, signal } = options;
   const session = db.client.startSession();
-  const ask = (command: object, ms = ANSWER_MS) =>
+  const request = (command: object, ms = RESPONSE_MS) =>
     within(ms, (end) => db.command(command, { session, ...RAW_ENTRIES, signal: end }), signal);
   let cursor = 0n;
   const fragments: Record<string, unknown>[] = [];
   try {
-    let reply = await open(options, ask);
+    let reply = await open(options, request);
     for (;;) {
       const batch = readCursorReply(reply['cursor']);
       cursor = batch.id;
@@ -71,7 +71,7 @@ export async function* changeStream(options: ChangeStreamOptions): AsyncGenerato
         fragments.push(entry);
         if (split === null || split.fragment === split.of) changes.push(toChange(fragments.splice(0)));
       }
-      if (batch.token === null) throw new TypeError('The change stream gave no resume token');
+      if (batch.token === null) throw new TypeError('The change stream returned no resume token');
       const token = fragments.length === 0 ? batch.token : null;
       yield { changes, token, bytes: batch.bytes, time: timeOf(reply) };
       if (cursor === 0n) return;
@@ -81,7 +81,7 @@ export async function* changeStream(options: ChangeStreamOptions): AsyncGenerato
         maxTimeMS: Math.trunc(options.maxTimeMs ?? 1000),
         ...(options.batchSize === undefined ? {} : { batchSize: options.batchSize }),
       };
-      reply = await ask(more, options.answerMs?.());
+      reply = await request(more, options.responseMs?.());
     }
   } finally {
     await close(db, options.collection, cursor, session);
@@ -93,7 +93,7 @@ function timeOf(reply: Document): Timestamp | null {
   return time === undefined ? null : timestamp(time);
 }
 
-async function open(options: ChangeStreamOptions, ask: (command: object) => Promise<Document>) {
+async function open(options: ChangeStreamOptions, request: (command: object) => Promise<Document>) {
   const { from } = options;
   const begin =
     from === undefined
@@ -106,19 +106,19 @@ async function open(options: ChangeStreamOptions, ask: (command: object) => Prom
     : {};
   const pipeline = [{ $changeStream: { ...begin, ...bodies } }, ...(options.stages ?? [])];
   const command = { aggregate: options.collection ?? 1, cursor: { batchSize: 0 } };
-  if (!options.full) return await ask({ ...command, pipeline });
+  if (!options.full) return await request({ ...command, pipeline });
   try {
-    return await ask({ ...command, pipeline: [...pipeline, { $changeStreamSplitLargeEvent: {} }] });
+    return await request({ ...command, pipeline: [...pipeline, { $changeStreamSplitLargeEvent: {} }] });
   } catch (error) {
     if (serverCode(error) !== UNKNOWN_STAGE) throw error;
-    return await ask({ ...command, pipeline });
+    return await request({ ...command, pipeline });
   }
 }
 
 async function close(db: Db, collection: string | undefined, cursor: bigint, session: ClientSession) {
   if (cursor !== 0n) {
     const command = { killCursors: collection ?? '$cmd.aggregate', cursors: [Long.fromBigInt(cursor)] };
-    // The server closes an unused cursor by itself after a while, so it does not matter if this fails.
+    // The server closes an unused cursor after a while, so it does not matter if this fails.
     await db.command(command, { signal: AbortSignal.timeout(1000) }).catch(() => {});
   }
   await session.endSession().catch(() => {});

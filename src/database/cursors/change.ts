@@ -1,10 +1,9 @@
 /**
  * One entry of a MongoDB change stream, read from a reply's bytes; its documents stay raw BSON. Fragments of a split
- * entry are joined here. Not here: the cursor that reads the entries (change-stream.ts), and the log rows made of them
- * (events/record).
+ * entry are joined here.
  */
 import type { Timestamp } from 'mongodb';
-import { binary, decodeOwn, decodeShallow, timestamp } from '../bson/raw.ts';
+import { binary, decodeOwn, decodeShallow, timestamp } from '../bson/raw-bson.ts';
 
 export interface StreamChange {
   /** Resume token as upper-case hex. The tokens of one stream, compared as strings, have the order of their changes. */
@@ -23,7 +22,7 @@ export interface StreamChange {
   readonly before: Buffer | null;
   /** Raw `{updatedFields, removedFields, truncatedArrays}`. */
   readonly update: Buffer | null;
-  /** True if the documents were left out because they are too large. */
+  /** True if the documents were omitted because they are too large. */
   readonly big: boolean;
   /** Identifies the database transaction of the change; null outside of one. */
   readonly transaction: string | null;
@@ -49,8 +48,8 @@ export function toChange(fragments: readonly RawEntry[]): StreamChange {
     operation: String(entry['operationType']),
     time: timestamp(entry['clusterTime']),
     wall: entry['wallTime'] instanceof Date ? entry['wallTime'] : new Date(0),
-    collection: textMember(decoded(entry['ns']), 'coll'),
-    to: textMember(decoded(entry['to']), 'coll'),
+    collection: textField(decoded(entry['ns']), 'coll'),
+    to: textField(decoded(entry['to']), 'coll'),
     key: binary(entry['documentKey']),
     after: binary(entry['fullDocument']),
     before: binary(entry['fullDocumentBeforeChange']),
@@ -60,10 +59,10 @@ export function toChange(fragments: readonly RawEntry[]): StreamChange {
   };
 }
 
-/** The text of a resume token, which is raw `{_data: "82…"}`. Throws TypeError when it is not a token. */
+/** The text of a resume token, which is raw `{_data: "82…"}`. Throws TypeError if it is not a token. */
 function tokenText(token: unknown): string {
-  const text = textMember(decoded(token), '_data');
-  if (text === null) throw new TypeError('The change stream gave no resume token');
+  const text = textField(decoded(token), '_data');
+  if (text === null) throw new TypeError('The change stream returned no resume token');
   return text;
 }
 
@@ -71,7 +70,7 @@ function decoded(value: unknown): RawEntry | null {
   return value instanceof Uint8Array ? decodeOwn(value) : null;
 }
 
-function textMember(entry: RawEntry | null, name: string): string | null {
+function textField(entry: RawEntry | null, name: string): string | null {
   const value = entry?.[name];
   return typeof value === 'string' ? value : null;
 }

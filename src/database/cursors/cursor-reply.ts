@@ -1,9 +1,8 @@
 /**
  * Parses the replies to `find`, `aggregate` and `getMore` that are sent as commands; every document stays raw BSON.
- * Not here: sending the commands (find-raw.ts, and other code that reads a cursor by commands).
  */
 import { type Document, Timestamp } from 'mongodb';
-import { binary } from '../bson/raw.ts';
+import { binary } from '../bson/raw-bson.ts';
 
 /**
  * Options of a command whose reply is read here. Not `raw: true`: with it the driver also leaves parts of an error raw,
@@ -16,23 +15,20 @@ export const RAW_ENTRIES = {
 } as const;
 
 export interface CursorReply {
-  /** The id of the cursor that has more; 0 when there is no more. */
+  /** The id of the cursor that has more; 0 at the end. */
   readonly id: bigint;
   readonly entries: readonly Buffer[];
   /** Size of all entries in bytes. */
   readonly bytes: number;
-  /** The moment of a snapshot; null for other reads. */
+  /** The cluster time of a snapshot; null for other reads. */
   readonly time: Timestamp | null;
   /** The resume token of a change stream: everything before it has been read. */
   readonly token: string | null;
 }
 
-/**
- * Reads the member `cursor` of a reply.
- * @throws TypeError when it is not a cursor
- */
+/** Reads the field `cursor` of a reply. @throws TypeError if it is not a cursor */
 export function readCursorReply(cursor: Document | undefined): CursorReply {
-  if (cursor === undefined) throw new TypeError('The server gave no cursor');
+  if (cursor === undefined) throw new TypeError('The server returned no cursor');
   const batch: unknown = cursor['firstBatch'] ?? cursor['nextBatch'];
   const time: unknown = cursor['atClusterTime'];
   const token: unknown = cursor['postBatchResumeToken']?._data;
@@ -46,9 +42,9 @@ export function readCursorReply(cursor: Document | undefined): CursorReply {
   };
 }
 
-/** With these options the driver gives the bytes of a document, although its types say that it is a document. */
+/** With these options the driver returns the bytes of a document, although its types say that it is a document. */
 export function asRaw(document: unknown): Buffer {
   const raw = binary(document);
-  if (raw === null) throw new TypeError('The driver did not answer with raw BSON');
+  if (raw === null) throw new TypeError('The driver did not return raw BSON');
   return raw;
 }

@@ -1,7 +1,7 @@
 /**
  * Reads documents as raw BSON by commands, usually in one round trip; the driver's cursor takes twice as long. The
- * driver's cursor is used only when the result needs more than one reply, and after an error, because it knows which
- * errors can be retried. Not here: a long list after its first reply (open-cursor.ts), and reads within a transaction.
+ * driver's cursor is used only if the result needs more than one reply, and after an error, because it knows which
+ * errors can be retried.
  */
 import {
   type AggregationCursor,
@@ -20,15 +20,17 @@ import { FIRST_BATCH, OpenCursor } from './open-cursor.ts';
 
 export interface RawFind {
   readonly filter: Document;
-  /** The most documents of one reply. If one reply shall hold all documents: the largest possible number of them. */
+  /**
+   * Maximum number of documents in one reply. To get all documents in one reply: the largest possible number of them.
+   */
   readonly batchSize: number;
   readonly sort?: ReadonlyMap<string, 1 | -1>;
-  /** Stages of an aggregation in place of `sort`, before and after `skip` and `limit`. */
+  /** Stages of an aggregation instead of `sort`, before and after `skip` and `limit`. */
   readonly order?: { readonly first: readonly Document[]; readonly last: readonly Document[] };
   readonly projection?: ReadonlyMap<string, 0 | 1>;
   readonly skip?: number;
   readonly limit?: number;
-  /** How long the server may take, in milliseconds. */
+  /** Time limit of the server, in milliseconds. */
   readonly maxTimeMS: number;
 }
 
@@ -40,7 +42,7 @@ export function wordsOf(find: RawFind): string {
 /** The first documents of a result, in order. */
 export interface FirstFound {
   readonly documents: readonly Buffer[];
-  /** Whether there are more documents: a reply holds at most 16 MB, but always at least one document. */
+  /** Whether there are more documents: a reply has at most 16 MB, but always at least one document. */
   readonly more: boolean;
 }
 
@@ -76,24 +78,24 @@ export async function findRaw(db: Db, collection: string, find: RawFind): Promis
 
 /**
  * The same in batches of about 1 MB and at most `batchSize` documents. The next batch is requested when the last one
- * has been taken. No batch is empty.
+ * has been consumed. No batch is empty.
  */
 export async function* findAll(db: Db, collection: string, find: RawFind): AsyncGenerator<readonly Buffer[]> {
   const session = db.client.startSession({ causalConsistency: false });
-  const ask = async (command: Document) =>
+  const request = async (command: Document) =>
     readCursorReply((await db.command(command, { session, ...RAW_ENTRIES }))['cursor']);
   const command = commandOf(db, collection, { ...find, batchSize: Math.min(find.batchSize, FIRST_BATCH) });
   let first: CursorReply;
   try {
-    first = await ask(command).catch((error: unknown) => {
+    first = await request(command).catch((error: unknown) => {
       if (!mayPass(error)) throw error;
-      return ask(command);
+      return request(command);
     });
   } catch (error) {
     await session.endSession();
     throw error;
   }
-  const cursor = new OpenCursor({ db, collection, session, batchSize: find.batchSize, ask }, first.id, first);
+  const cursor = new OpenCursor({ db, collection, session, batchSize: find.batchSize, request }, first.id, first);
   try {
     if (first.entries.length > 0) yield first.entries;
     yield* cursor.rest();

@@ -1,44 +1,44 @@
 /**
  * An open cursor of the server, read by commands. The driver's own cursor parses each document even if only its bytes
- * are wanted, and that costs twice as much as the rest of a long list. Not here: the query that opens the cursor.
+ * are needed, and that costs twice as much as the rest of a long list.
  */
 import { type ClientSession, type Db, type Document, Long } from 'mongodb';
 import type { CursorReply } from './cursor-reply.ts';
 
-/** The number of documents in a first reply, while their size is not known. */
+/** The number of documents in a first reply, while their size is unknown. */
 export const FIRST_BATCH = 16;
 /**
- * The wanted size of a reply, in bytes. The server only takes a number of documents, which is computed from the last
+ * The target size of a reply, in bytes. The server only accepts a number of documents, which is computed from the last
  * reply.
  */
 export const REPLY_BYTES = 1_048_576;
-/** A reply may hold so many times as many documents as the reply before it. */
+/** A reply may have at most this many times the documents of the previous one. */
 const GROWTH = 8;
 
-export interface CursorParts {
+export interface CursorDeps {
   readonly db: Db;
   readonly collection: string;
-  /** The session in which the cursor was opened: it can only be read in this session. It ends with the cursor. */
+  /** The session in which the cursor was opened: it can only be read in this session, which ends with the cursor. */
   readonly session: ClientSession;
-  /** The most documents of one reply; fewer if they are large. */
+  /** Maximum number of documents in one reply; fewer if they are large. */
   readonly batchSize: number;
   /** Sends a command in the session, and reads its reply. */
-  readonly ask: (command: Document) => Promise<CursorReply>;
+  readonly request: (command: Document) => Promise<CursorReply>;
 }
 
 export class OpenCursor {
-  readonly #parts: CursorParts;
+  readonly #deps: CursorDeps;
   #id: bigint;
   #batchSize: number;
 
   /**
-   * @param id the cursor's id from the first reply; 0 when there is no more
-   * @param first the first reply, if the size of the next ones shall be computed from it
+   * @param id the cursor's id from the first reply; 0 at the end
+   * @param first the first reply, to compute the size of the next ones
    */
-  constructor(parts: CursorParts, id: bigint, first?: CursorReply) {
-    this.#parts = parts;
+  constructor(deps: CursorDeps, id: bigint, first?: CursorReply) {
+    this.#deps = deps;
     this.#id = id;
-    this.#batchSize = first === undefined ? parts.batchSize : this.#after(first);
+    this.#batchSize = first === undefined ? deps.batchSize : this.#after(first);
   }
 
   /** Whether the server has more documents. */
@@ -48,11 +48,11 @@ export class OpenCursor {
 
   /** The documents after the first reply, in batches that are not empty. Throws the driver's errors. */
   async *rest(): AsyncGenerator<readonly Buffer[]> {
-    const { collection, ask } = this.#parts;
+    const { collection, request } = this.#deps;
     try {
       while (this.#id !== 0n) {
         const command = { getMore: Long.fromBigInt(this.#id), collection, batchSize: this.#batchSize };
-        const reply = await ask(command);
+        const reply = await request(command);
         const { id, entries } = reply;
         this.#id = id;
         this.#batchSize = this.#after(reply);
@@ -65,7 +65,7 @@ export class OpenCursor {
 
   /** How many documents the next reply may hold. */
   #after({ entries, bytes }: CursorReply): number {
-    const most = this.#parts.batchSize;
+    const most = this.#deps.batchSize;
     const last = entries.at(-1);
     if (last === undefined) return Math.min(most, FIRST_BATCH);
     // The size of the last document counts as well as the average: it may be the first of many larger ones.
@@ -75,11 +75,11 @@ export class OpenCursor {
 
   /** Closes the cursor if it was not read to its end, and ends the session. */
   async close(): Promise<void> {
-    const { db, collection, session } = this.#parts;
+    const { db, collection, session } = this.#deps;
     if (this.#id !== 0n) {
       const command = { killCursors: collection, cursors: [Long.fromBigInt(this.#id)] };
       this.#id = 0n;
-      // The server closes an unused cursor by itself after a while, so it does not matter if this fails.
+      // The server closes an unused cursor after a while, so it does not matter if this fails.
       await db.command(command, { session }).catch(() => undefined);
     }
     await session.endSession().catch(() => undefined);

@@ -1,8 +1,7 @@
 /**
- * The two secrets of an embedded MongoDB, kept in its folder and readable by this user of the machine only: the key of
- * the replica set, with which a start signs in as the server itself, and the password of the program's database user.
- * They are made at the first start, and made again when one is missing, cut off or readable by others. Not here: what
- * is done with them (replica-set.ts).
+ * The two secrets of an embedded MongoDB, stored in its folder and readable by this operating system user only: the key
+ * of the replica set, with which a start signs in as the server itself, and the password of the program's database
+ * user. The first start creates them; a missing, truncated or widely readable one is created again.
  */
 import { randomBytes } from 'node:crypto';
 import { link, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
@@ -29,7 +28,7 @@ const SECRET = new RegExp(`^[0-9a-f]{${2 * SECRET_BYTES}}\\n$`);
 
 /**
  * The secrets of a folder.
- * @throws MillraceError `database-unavailable` when other users could read files of the folder
+ * @throws MillraceError `database-unavailable` if other users could read files of the folder
  */
 export async function ownCredentials(folder: string): Promise<Credentials> {
   const keyFile = join(folder, KEY_FILE);
@@ -58,19 +57,19 @@ async function ownSecret(file: string): Promise<string> {
   throw refused(file, 'its file system lets others read it');
 }
 
-/** The secret; null when it is missing, was cut off while it was written, or other users may read it. */
+/** The secret; null if it is missing, truncated, or other users may read it. */
 async function readOwn(file: string): Promise<string | null> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '';
     throw error;
   });
   if (!SECRET.test(text)) return null;
-  // Windows has no file modes; there the rights of the folder protect it.
+  // Windows has no file modes; there the permissions of the folder protect it.
   if (platform !== 'win32' && ((await stat(file)).mode & OTHERS) !== 0) return null;
   return text.trimEnd();
 }
 
-/** Puts a whole file in its place in one step. If two programs start at once, both read the file of the first one. */
+/** Creates a complete file in one step. If two programs start at once, both read the file of the first one. */
 async function make(file: string): Promise<string | null> {
   const draft = `${file}.${randomBytes(6).toString('hex')}`;
   await writeFile(draft, `${randomBytes(SECRET_BYTES).toString('hex')}\n`, { mode: MODE, flag: 'wx', flush: true });
@@ -87,7 +86,7 @@ async function make(file: string): Promise<string | null> {
 }
 
 function refused(file: string, why: string): MillraceError {
-  return new MillraceError('database-unavailable', `The secret ${file} cannot be kept for this user alone: ${why}.`, {
-    hint: 'Set MILLRACE_FOLDER to a folder of this user, on a file system with file modes.',
+  return new MillraceError('database-unavailable', `The secret ${file} cannot be restricted to this user: ${why}.`, {
+    hint: 'Set MILLRACE_DATA_DIR to a folder of this user, on a file system with file modes.',
   });
 }

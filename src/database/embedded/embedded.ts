@@ -1,6 +1,6 @@
 /**
- * The program's own MongoDB: finds or fetches a mongod and runs it next to the program as a replica set of one member,
- * on a free loopback port, with its data in one folder. Only users of the machine that may read this folder can sign
+ * The program's own MongoDB: finds or downloads a mongod and runs it beside the program as a replica set of one member,
+ * on a free loopback port, with its data in one folder. Only operating system users that may read this folder can sign
  * in. Not for production: there, MONGODB_URL names a deployment.
  */
 import { mkdir } from 'node:fs/promises';
@@ -8,22 +8,22 @@ import { join, resolve } from 'node:path';
 import { platform } from 'node:process';
 import { freeBytes, LOW_BYTES, megabytes } from '../../kernel/disk-space.ts';
 import { MillraceError } from '../../kernel/errors.ts';
-import { findBinary } from './binary.ts';
-import { claimFolder, folderInUse } from './claim.ts';
 import { type Credentials, ownCredentials, urlOf } from './credentials.ts';
+import { claimFolder, folderInUse } from './data-dir-lock.ts';
+import { findBinary } from './find-mongod.ts';
 import { type Exit, spawnMongod } from './mongod.ts';
 import { freePort, listening } from './port.ts';
 
 export interface EmbeddedOptions {
-  /** Folder for data and log, made if missing. Only one program can use it at a time. */
+  /** Folder for data and log, created if missing. Only one program can use it at a time. */
   readonly folder: string;
-  /** The mongod to run; if absent, one is found or fetched. */
+  /** The mongod to run; by default one is found or downloaded. */
   readonly binary?: string | undefined;
   /** Called with one line of text before each step that can take seconds. */
   readonly onProgress?: (line: string) => void;
   /** Free bytes of the file system of a folder; for tests. */
   readonly measure?: (folder: string) => Promise<number>;
-  /** Called when mongod is opening its files: the caller can do other work meanwhile. */
+  /** Called when mongod is opening its files, for concurrent work of the caller. */
   readonly onSpawned?: () => void;
 }
 
@@ -41,25 +41,22 @@ export interface EmbeddedDatabase {
 
 /** Long, because recovery of a large folder after a crash takes time. */
 const START_LIMIT_MS = 120_000;
-const PORT_TRIES = 3;
-/** Free bytes that a start needs: MongoDB makes new files of its journal, and replays the old ones. */
+const PORT_ATTEMPTS = 3;
+/** Free bytes that a start needs: MongoDB creates new journal files and replays the old ones. */
 const START_BYTES = 48 * 1_048_576;
-/** A MongoDB names itself in the folder, or is ended with its program, within a part of this. */
+/** Part of this within which a MongoDB registers itself in the folder, or is ended with its program. */
 const IN_USE_LIMIT_MS = 5_000;
 const SET_NAME = 'millrace';
 /** mongod's exit codes for a folder in use and for a port in use (MongoDB manual, "Exit Codes and Statuses"). */
 const FOLDER_IN_USE = 100;
 const PORT_IN_USE = 48;
 
-/**
- * Starts the MongoDB and waits until it accepts writes.
- * @throws MillraceError `database-unavailable`; its hint says what to do.
- */
+/** Starts the MongoDB and waits until it accepts writes. @throws MillraceError `database-unavailable`, with a hint. */
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedDatabase> {
   const folder = resolve(options.folder);
   const onProgress = options.onProgress ?? (() => {});
   await mkdir(join(folder, 'data'), { recursive: true, mode: 0o700 }).catch((error: Error) => {
-    throw new MillraceError('database-unavailable', `The data folder cannot be made: ${error.message}.`);
+    throw new MillraceError('database-unavailable', `The data folder cannot be created: ${error.message}.`);
   });
   await requireSpace(folder, options.measure);
   const data = join(folder, 'data');
@@ -67,12 +64,12 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedD
   const credentials = await ownCredentials(folder);
   const binary = await findBinary({ binary: options.binary, onProgress });
   const giveUp = performance.now() + IN_USE_LIMIT_MS;
-  for (let left = PORT_TRIES; ; left -= 1) {
+  for (let left = PORT_ATTEMPTS; ; left -= 1) {
     const outcome = await startOn(await freePort(), binary, folder, credentials, options.onSpawned);
     if ('url' in outcome) return outcome;
     if (outcome.code === PORT_IN_USE && left > 1) continue;
     if (outcome.code === FOLDER_IN_USE) {
-      // A program that was killed a moment ago may have left a MongoDB that was only starting at the first look.
+      // A program that was killed a moment ago may have left a MongoDB that was still starting at the first check.
       await claimFolder(data, onProgress);
       if (performance.now() < giveUp) continue;
       throw folderInUse(data, null);
@@ -84,7 +81,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedD
   }
 }
 
-/** Refuses a start for which the disk has no room: MongoDB would end in the middle of it. */
+/** Rejects a start without enough disk space: MongoDB would end during it. */
 async function requireSpace(folder: string, measure = freeBytes): Promise<void> {
   const free = await measure(folder).catch(() => Number.POSITIVE_INFINITY);
   if (free >= START_BYTES) return;
@@ -92,12 +89,12 @@ async function requireSpace(folder: string, measure = freeBytes): Promise<void> 
     'database-unavailable',
     `The disk of the data folder ${folder} is full: ${megabytes(free)} are free, and the embedded MongoDB needs ${megabytes(START_BYTES)} to start.`,
     {
-      hint: `To store something new it needs ${megabytes(LOW_BYTES)}. Make room, or move the folder to a larger disk and name it in MILLRACE_FOLDER.`,
+      hint: `New data requires ${megabytes(LOW_BYTES)} of free space. Free some space, or move the folder to a larger disk and set MILLRACE_DATA_DIR.`,
     },
   );
 }
 
-/** One try on one port. Returns the running database, or how mongod ended if it did not start. */
+/** One attempt on one port. Returns the running database, or how mongod ended if it did not start. */
 async function startOn(
   port: number,
   binary: string,
@@ -112,8 +109,8 @@ async function startOn(
   mongod.exited.then(() => gone.abort());
   const limit = AbortSignal.any([gone.signal, AbortSignal.timeout(START_LIMIT_MS)]);
   try {
-    // Loaded here and not above: loading the driver takes as long as mongod needs to open its files, and this way both
-    // happen at the same time.
+    // Loaded here and not above: loading the driver takes as long as mongod needs to open its files, so both happen
+    // concurrently.
     const { formReplicaSet } = await import('./replica-set.ts');
     await listening(port, limit);
     const { version } = await formReplicaSet({ name: SET_NAME, port, mongodPid: mongod.pid, credentials }, limit);
@@ -125,16 +122,16 @@ async function startOn(
   }
 }
 
-/** Why the start of a running server was given up. */
+/** Why the start of a running server was aborted. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.name === 'TimeoutError' ? `it was not ready after ${START_LIMIT_MS / 1000} s` : error.message;
 }
 
-/** The command line. The limits are small, because this server runs on a developer's machine next to other programs. */
+/** The command line. The limits are small, because this server runs on a developer's machine beside other programs. */
 function words(port: number, data: string, log: string, keyFile: string): string[] {
   const parameters = {
-    // Even while there is no user, a connection needs a credential: a start signs in by the key.
+    // Even while no user exists, a connection needs a credential: a start signs in by the key.
     enableLocalhostAuthBypass: false,
     authenticationMechanisms: 'SCRAM-SHA-256',
     // The smallest number that MongoDB allows. Iterations slow down guessing of weak passwords, and the secrets here

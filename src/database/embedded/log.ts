@@ -1,6 +1,6 @@
 /**
- * mongod's log: its size is bounded, and the reason of a failure is read from it. Lines are JSON (MongoDB manual, "Log
- * Messages"): `s` is the severity, `msg` the sentence, `attr` its details.
+ * mongod's log: limits its size, and extracts the reason of a failure. Lines are JSON (MongoDB manual, "Log Messages"):
+ * `s` is the severity, `msg` the sentence, `attr` its details.
  */
 import { open, rename, stat } from 'node:fs/promises';
 
@@ -9,10 +9,10 @@ const TAIL_BYTES = 1_000_000;
 /** The wording of the operating system and WiredTiger, and that of MongoDB itself. */
 const FULL_DISK = /No space left on device|OutOfDiskSpace/;
 
-/** Lines that follow a failure and do not name it: the stack of a crash. */
+/** Lines that follow a failure without its reason: the stack of a crash. */
 const NO_REASON = /"msg":"(?:\s*Frame\b|BACKTRACE|Writing fatal message|Got signal)/;
 
-/** Renames the log when it has grown large; one old log is kept. Returns the size that the current log has now. */
+/** Rotates a large log, keeping one old log. Returns the current size. */
 export async function turnLog(log: string): Promise<number> {
   const size = await stat(log).then(
     (found) => found.size,
@@ -24,12 +24,12 @@ export async function turnLog(log: string): Promise<number> {
 }
 
 /**
- * The reason of a failure as one sentence: a full disk, or else the last error written after byte `since`; `null` when
+ * The reason of a failure as one sentence: a full disk, or else the last error written after byte `since`; `null` if
  * there is none.
  */
-export async function lastFault(log: string, since: number): Promise<string | null> {
+export async function lastIssue(log: string, since: number): Promise<string | null> {
   const said = await tail(log, since);
-  // A full disk makes many things fail one after the other, and the last error does not name it.
+  // A full disk causes many consecutive errors, and the last error does not name it.
   if (FULL_DISK.test(said)) return 'there is no space left on the disk of its data';
   for (const line of said.split('\n').reverse()) {
     if (/"s":"[EF]"/.test(line) && !NO_REASON.test(line)) return sentence(line);

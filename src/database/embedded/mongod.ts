@@ -1,19 +1,16 @@
-/**
- * Starts one mongod, and a watchdog that ends it when this program ends, however that happens. Not here: where the
- * binary comes from (binary.ts), exclusive use of the folder (claim.ts) and the replica set inside (replica-set.ts).
- */
+/** Starts one mongod, and a watchdog that ends it when this program ends for any reason. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { pid, platform } from 'node:process';
 import type { Readable } from 'node:stream';
 import { MillraceError } from '../../kernel/errors.ts';
-import { WATCHDOG } from './claim.ts';
-import { lastFault, turnLog } from './log.ts';
-import { lookUp, signal } from './running.ts';
+import { WATCHDOG } from './data-dir-lock.ts';
+import { lastIssue, turnLog } from './log.ts';
+import { lookUp, signal } from './process-info.ts';
 
 /** How a mongod ended. */
 export interface Exit {
   readonly code: number | null;
-  /** The reason in a few words without a full stop, from its log or its output. */
+  /** The reason in a few words without a period, from its log or its output. */
   readonly reason: string;
 }
 
@@ -28,10 +25,9 @@ const STOP_LIMIT_MS = 10_000;
 const OUTPUT_LIMIT = 4000;
 
 /**
- * The watchdog, a shell script. It reads from a pipe that this program holds open. The read ends when the program ends,
- * however that happens, and then the watchdog asks mongod to end. It has not yet collected mongod's exit at that
- * moment, so the pid cannot belong to another program. Its first argument names the program it works for; claim.ts
- * reads that.
+ * The watchdog, a shell script. It reads from a pipe that this program keeps open. The read ends when the program ends
+ * for any reason, and then the watchdog terminates mongod. It has not yet reaped mongod at that moment, so the pid
+ * cannot belong to another process. Its first argument names its program; data-dir-lock.ts reads that.
  */
 const SCRIPT = `shift 2
 exec 3<&0 </dev/null
@@ -54,16 +50,16 @@ export async function spawnMongod(binary: string, args: readonly string[], log: 
   child.stdin.on('error', () => {});
   const exited = new Promise<Exit>((resolve) => {
     child.once('close', async (code) => {
-      const said = (await lastFault(log, since)) ?? complaint.trim().split('\n').at(-1);
-      resolve({ code, reason: code === 0 ? 'it was told to end' : said || `it ended with code ${code}` });
+      const said = (await lastIssue(log, since)) ?? complaint.trim().split('\n').at(-1);
+      resolve({ code, reason: code === 0 ? 'it was stopped' : said || `it exited with code ${code}` });
     });
   });
   if (platform === 'win32') return unwatched(child, exited);
 
   const mongod = await firstNumber(child.stdout.setEncoding('utf8'));
-  // mongod's output has closed, so mongod has ended and the watchdog may end too.
+  // mongod's output has closed, so mongod has ended and the watchdog can end, too.
   child.stdout.once('end', () => child.stdin.end());
-  // The watchdog was killed: nothing would end mongod later, so mongod ends now.
+  // The watchdog was killed: nothing would end mongod later, so mongod is ended now.
   child.once('exit', (_code, by) => by !== null && signal(mongod, 'SIGTERM'));
   return {
     pid: mongod,

@@ -1,7 +1,7 @@
 /**
- * Fetches MongoDB's official build for this system. mongodb-memory-server-core knows which archive fits which system
- * and unpacks mongod from it. The download is our own: the library checks the server's certificate only if npm is
- * configured to, and a start without a network must go on within seconds.
+ * Downloads MongoDB's official build for this system. mongodb-memory-server-core selects the archive and unpacks mongod
+ * from it. The download is our own: the library checks the server's certificate only if npm is configured to, and a
+ * start without a network must continue within seconds.
  */
 import { createWriteStream } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -9,20 +9,20 @@ import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { MillraceError } from '../../kernel/errors.ts';
 
-/** How long the server may take to send the first byte. */
-const ANSWER_LIMIT_MS = 5000;
-/** How long the whole download may take. */
+/** Timeout of the first byte. */
+const RESPONSE_LIMIT_MS = 5000;
+/** Timeout of the whole download. */
 const LIMIT_MS = 900_000;
-/** A version without known vulnerabilities (advisories.ts). */
+/** A version without known vulnerabilities (version-warnings.ts). */
 const VERSION = '8.2.10';
 
-/** Fetches an official mongod into `folder` and returns its path. `reach` requests a URL. */
+/** Downloads an official mongod into `folder` and returns its path. `reach` requests a URL. */
 export async function fetchOfficialBuild(
   folder: string,
   onProgress: (line: string) => void,
   reach: typeof fetch = fetch,
 ): Promise<string> {
-  onProgress(`Fetching MongoDB ${VERSION} from the official builds …`);
+  onProgress(`Downloading MongoDB ${VERSION} from the official builds …`);
   // Loaded here and not above: it is needed once on a machine, and loading it takes longer than the rest of a start.
   const { MongoBinaryDownload } = await import('mongodb-memory-server-core/lib/util/MongoBinaryDownload.js');
   const { getOS } = await import('mongodb-memory-server-core/lib/util/getos/index.js');
@@ -40,15 +40,15 @@ async function transfer(
   onProgress: (line: string) => void,
   reach: typeof fetch,
 ): Promise<string> {
-  const answer = new AbortController();
-  const timer = setTimeout(() => answer.abort(), ANSWER_LIMIT_MS);
-  const response = await reach(url, { signal: AbortSignal.any([answer.signal, AbortSignal.timeout(LIMIT_MS)]) })
+  const result = new AbortController();
+  const timer = setTimeout(() => result.abort(), RESPONSE_LIMIT_MS);
+  const response = await reach(url, { signal: AbortSignal.any([result.signal, AbortSignal.timeout(LIMIT_MS)]) })
     .catch(() => {
       throw new MillraceError('database-unavailable', 'They cannot be reached.');
     })
     .finally(() => clearTimeout(timer));
   if (!response.ok || response.body === null) {
-    throw new MillraceError('database-unavailable', `The server answered ${response.status}.`);
+    throw new MillraceError('database-unavailable', `The server returned ${response.status}.`);
   }
   const path = join(folder, basename(new URL(url).pathname));
   const total = Number(response.headers.get('content-length') ?? 0);
@@ -59,13 +59,13 @@ async function transfer(
 /** Passes bytes on and reports each further tenth of the total. */
 function meter(total: number, onProgress: (line: string) => void): Transform {
   let passed = 0;
-  let told = 0;
+  let reported = 0;
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
       passed += chunk.length;
       const tenth = total > 1e6 ? Math.floor((passed / total) * 10) : 0;
-      if (tenth > told) onProgress(`MongoDB: ${tenth}0 % of ${Math.round(total / 1e6)} MB`);
-      told = tenth;
+      if (tenth > reported) onProgress(`MongoDB: ${tenth}0 % of ${Math.round(total / 1e6)} MB`);
+      reported = tenth;
       done(null, chunk);
     },
   });

@@ -1,6 +1,5 @@
 /**
- * Loopback ports: finding a free one and waiting until a server listens on it. Not here: checking that it is the right
- * server (replica-set.ts).
+ * Loopback ports: finding a free one and waiting until a server listens on it.
  */
 import { connect, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -16,11 +15,12 @@ export async function freePort(): Promise<number> {
   });
   const address = server.address();
   await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new MillraceError('internal', 'The system gave no port.');
+  if (address === null || typeof address === 'string')
+    throw new MillraceError('internal', 'The system returned no port.');
   return address.port;
 }
 
-/** Waits until something listens on the port. @throws the signal's reason when the signal aborts first */
+/** Waits until something listens on the port. @throws the signal's reason if the signal aborts first */
 export async function listening(port: number, limit: AbortSignal): Promise<void> {
   while (!(await accepts(port))) {
     limit.throwIfAborted();

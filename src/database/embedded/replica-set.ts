@@ -1,7 +1,6 @@
 /**
- * Makes a running mongod a replica set of one member, which change streams and transactions need, and waits until it is
- * primary; then makes the database user of the program. Not here: starting the server (mongod.ts), where the secrets
- * come from (credentials.ts), the program's own connection (database/mongo.ts).
+ * Turns a running mongod into a replica set of one member, which change streams and transactions need, and waits until
+ * it is primary; then creates the program's database user.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Db, type Document, MongoClient, MongoNetworkError, MongoServerError } from 'mongodb';
@@ -11,7 +10,7 @@ import { type Credentials, DATABASE_USER } from './credentials.ts';
 
 const POLL_MS = 10;
 
-/** What the server reported about itself. */
+/** The reply of the server's `hello`. */
 export interface ReplicaMember {
   readonly version: string;
 }
@@ -21,18 +20,18 @@ export interface MemberSettings {
   readonly name: string;
   /** Loopback port on which the member listens. */
   readonly port: number;
-  /** The pid of the process that must be the one that answers on the port. */
+  /** The pid of the process that must respond on the port. */
   readonly mongodPid: number;
   readonly credentials: Credentials;
 }
 
-/** All rights in MongoDB. `root` does not include reading `local`, where the oplog is. */
+/** All privileges in MongoDB. `root` does not include reading `local`, which contains the oplog. */
 const ROLES = ['root', { role: 'read', db: 'local' }];
 const USER_NOT_FOUND = 11;
 
 /**
- * Makes the member primary on its port. A folder that was used before holds the address of its last start. A forced
- * reconfiguration writes the new address, which is safe in a set of one member. It signs in by the key as the server
+ * Makes the member primary on its port. A used folder contains the host and port of its last start. A forced
+ * reconfiguration writes the new ones, which is safe in a set of one member. It signs in by the key as the server
  * itself (`__system`), so there is never a moment without authentication. Each step can be repeated after any crash.
  * @param limit ends the wait; its reason is thrown
  */
@@ -52,7 +51,7 @@ export async function formReplicaSet(settings: MemberSettings, limit: AbortSigna
       try {
         return await form(client, settings, limit);
       } catch (error) {
-        // A member closes its connections when it finds that the stored configuration names another address.
+        // A member closes its connections when the stored configuration has another host or port.
         if (!(error instanceof MongoNetworkError)) throw error;
       }
       await delay(POLL_MS);
@@ -68,7 +67,7 @@ async function form(client: MongoClient, settings: MemberSettings, limit: AbortS
   const admin = client.db('admin');
   const status = await admin.command({ serverStatus: 1, metrics: 0, wiredTiger: 0, tcmalloc: 0 });
   if (Number(status['pid']) !== mongodPid) {
-    throw new MillraceError('database-unavailable', `Another server answers on ${host}.`);
+    throw new MillraceError('database-unavailable', `Another server responds on ${host}.`);
   }
   for (;;) {
     limit.throwIfAborted();
@@ -82,8 +81,8 @@ async function form(client: MongoClient, settings: MemberSettings, limit: AbortS
 }
 
 /**
- * Gives the program's user its password and rights, at each start: so the user is also made in a new folder, in a
- * folder of an older version without authentication, and again when the password file was lost.
+ * Sets the password and roles of the program's user at each start. That also creates the user in a new folder or in a
+ * folder of an older version without authentication, and replaces a lost password.
  */
 async function admitUser(admin: Db, pwd: string): Promise<void> {
   const words = { pwd, roles: ROLES, mechanisms: ['SCRAM-SHA-256'] };
@@ -93,7 +92,7 @@ async function admitUser(admin: Db, pwd: string): Promise<void> {
   });
 }
 
-/** Writes the set's configuration when there is none, or when it names another address. */
+/** Writes the set's configuration if there is none, or if it has another host or port. */
 async function configure(client: MongoClient, name: string, host: string): Promise<void> {
   const admin = client.db('admin');
   const config = await storedConfig(client.db('local'));
@@ -105,13 +104,14 @@ async function configure(client: MongoClient, name: string, host: string): Promi
 }
 
 /**
- * Read from its collection: the commands that show the configuration fail while the member is not part of its own set.
+ * Read from its collection: the commands that return the configuration fail while the member is not part of its own
+ * set.
  */
 async function storedConfig(local: Db): Promise<Document | null> {
   return local.collection('system.replset').findOne({}, { readPreference: 'secondaryPreferred' });
 }
 
-/** A server refuses these commands while it still reads its configuration; the loop tries again. */
+/** A server rejects these commands while it still reads its configuration; the loop retries. */
 function passWhenBusy(error: unknown): void {
   if (!(error instanceof MongoServerError)) throw error;
 }

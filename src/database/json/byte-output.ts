@@ -1,13 +1,7 @@
-/**
- * A buffer that grows and is used again for the next text. The bytes taken out are a copy, so later writes do not
- * change them. It is not a stream: the code that fills it decides when to take them.
- */
+/** A growing buffer that is reused for the next text. Returned bytes are a copy, so later writes do not change them. */
 
 const SMALLEST = 16_384;
-/**
- * A buffer that has grown beyond this, for one large document, is dropped after use, so that it does not stay in
- * memory.
- */
+/** A buffer that has grown beyond this, for one large document, is dropped after use. */
 const LARGEST_KEPT = 1_048_576;
 
 export class ByteOutput {
@@ -15,11 +9,11 @@ export class ByteOutput {
   bytes: Buffer = Buffer.allocUnsafeSlow(SMALLEST);
   length = 0;
 
-  /** Makes room for so many bytes after those that are written. */
+  /** Reserves room after the written bytes. */
   reserve(more: number): void {
     const needed = this.length + more;
     if (needed <= this.bytes.length) return;
-    // Memory pages that are never written cost nothing, so the room may be generous.
+    // Memory pages that are never written cost nothing, so the reserve may be generous.
     const grown = Buffer.allocUnsafeSlow(Math.max(needed, this.bytes.length * 2));
     this.bytes.copy(grown, 0, 0, this.length);
     this.bytes = grown;

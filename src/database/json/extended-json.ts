@@ -1,8 +1,7 @@
 /**
- * MongoDB Extended JSON for ids that have no simpler text: written and read back, with plain numbers where they are
- * exact. The driver's own reader is not used: it makes a DBRef of a document with members `$ref` and `$id`, takes a
- * member `_bsontype` for a type, and fails on some binaries. A text that is read here is written back as the same text;
- * nothing else is guaranteed. Not here: which ids have a simpler text (ids.ts).
+ * MongoDB Extended JSON for ids that have no simpler text (ids.ts), with plain numbers if they are exact. The driver's
+ * own reader is not used: it makes a DBRef of a document with fields `$ref` and `$id`, interprets a field `_bsontype`,
+ * and fails on some binaries. A text that is read here is written back as the same text; nothing else is guaranteed.
  * @see https://github.com/mongodb/specifications/blob/master/source/extended-json/extended-json.md
  */
 import {
@@ -21,11 +20,11 @@ import {
   Timestamp,
 } from 'mongodb';
 import { parseExactJson } from '../../kernel/exact-json.ts';
-import { isPlain, setMember } from '../../kernel/objects.ts';
+import { isPlain, setField } from '../../kernel/plain-object.ts';
 import { DbPointer } from '../bson/db-pointer.ts';
 
 /**
- * The most levels of an id: the server stores 180 levels, including the document itself, and fails on queries with more
+ * Maximum nesting of an id: the server stores 180 levels, including the document itself, and fails on queries with more
  * than 200.
  */
 const MAX_ID_DEPTH = 179;
@@ -37,7 +36,7 @@ export function writeExtended(value: unknown): string {
 
 /**
  * Reads what {@link writeExtended} wrote. Documents become Maps, which the driver writes with any names.
- * @throws Error when the text is not JSON, or is nested more deeply than an id can be
+ * @throws Error if the text is not JSON, or is nested more deeply than an id can be
  */
 export function readExtended(text: string): unknown {
   return fromTree(parseExactJson(text), 1);
@@ -46,8 +45,8 @@ export function readExtended(text: string): unknown {
 function toTree(value: unknown): unknown {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
   if (Array.isArray(value)) return value.map(toTree);
-  if (value instanceof Map) return membersToTree(value);
-  if (isPlain(value)) return membersToTree(Object.entries(value));
+  if (value instanceof Map) return fieldsToTree(value);
+  if (isPlain(value)) return fieldsToTree(Object.entries(value));
   if (value instanceof Code) {
     return value.scope ? { $code: String(value.code), $scope: toTree(value.scope) } : { $code: String(value.code) };
   }
@@ -62,9 +61,9 @@ function toTree(value: unknown): unknown {
   return BSON.EJSON.serialize([typed], { relaxed: false })[0];
 }
 
-function membersToTree(members: Iterable<readonly [string, unknown]>): Record<string, unknown> {
+function fieldsToTree(fields: Iterable<readonly [string, unknown]>): Record<string, unknown> {
   const tree: Record<string, unknown> = {};
-  for (const [name, value] of members) setMember(tree, name, toTree(value));
+  for (const [name, value] of fields) setField(tree, name, toTree(value));
   return tree;
 }
 
@@ -100,8 +99,8 @@ function codeOf(tree: Readonly<Record<string, unknown>>, depth: number): Code | 
   return names === '$code,$scope' && isPlain(scope) ? new Code(code, documentOf(scope, depth + 1)) : null;
 }
 
-/** Reads a value of a type, from the text or from the members after the type's name. */
-type TypeReader = (text: string, members: Readonly<Record<string, unknown>>) => unknown;
+/** Reads a value of a type, from the text or from the fields after the type's name. */
+type TypeReader = (text: string, fields: Readonly<Record<string, unknown>>) => unknown;
 
 /** Every type but code. */
 const TYPES: ReadonlyMap<string, TypeReader> = new Map<string, TypeReader>([
@@ -121,7 +120,7 @@ const TYPES: ReadonlyMap<string, TypeReader> = new Map<string, TypeReader>([
   ['$maxKey', () => new MaxKey()],
 ]);
 
-/** The typed value that an object such as `{"$oid": "…"}` stands for; null when the object does not stand for one. */
+/** The typed value of an object such as `{"$oid": "…"}`; null for any other object. */
 function typedOf(tree: Readonly<Record<string, unknown>>): unknown {
   const [name, ...others] = Object.keys(tree);
   const read = name === undefined || others.length > 0 ? undefined : TYPES.get(name);

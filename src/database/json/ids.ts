@@ -1,7 +1,4 @@
-/**
- * Ids: how any `_id` that the database can hold is written as text, and which ids a text may stand for. Pure. Not here:
- * looking them up in the database (collections/lookup.ts).
- */
+/** Ids: how any `_id` that the database can store is written as text, and which ids a text may mean. */
 import { Binary, BSON, BSONRegExp, Decimal128, Double, Int32, Long, ObjectId, Timestamp, UUID } from 'mongodb';
 import { MillraceError } from '../../kernel/errors.ts';
 import { readExtended, writeExtended } from './extended-json.ts';
@@ -9,7 +6,7 @@ import { binaryText, dateText } from './wire-values.ts';
 
 const CANONICAL_OBJECT_ID = /^[0-9a-f]{24}$/;
 const OBJECT_ID = /^[0-9a-fA-F]{24}$/;
-/** Names that routes below a collection have or will have, such as `_changes`. */
+/** Names of present or future routes below a collection, such as `_changes`. */
 const ROUTE_NAME = /^_[a-z]{1,20}$/;
 /** An id that a client may choose: as long as those of the usual generators, which may begin with an underscore. */
 export const NEW_ID = /^(?!_[a-z]{1,20}$)[A-Za-z0-9._~-]{1,128}$/;
@@ -18,14 +15,14 @@ const NUMBER = /^(?:-?[0-9][0-9.eE+-]*|-?Infinity|NaN)$/;
 const ISO_DATE = /^(?:\d{4}|[+-]\d{6})-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})+$|^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)$/;
 /**
- * Names with `$` that the server allows in an id that is a document. It takes them as members, not as operators, if
+ * Names with `$` that the server allows in an id that is a document. It treats them as fields, not as operators, if
  * `$ref` and `$id` come first.
  */
 const REFERENCE: ReadonlySet<string> = new Set(['$ref', '$id', '$db']);
 
 /**
- * The text of an `_id`, shown as `id`. Strings, ObjectIds, numbers, UUIDs, dates, plain binary, booleans and null are
- * written as clients see such values; everything else as MongoDB Extended JSON (with plain numbers where they are
+ * The text of an `_id`, returned as `id`. Strings, ObjectIds, numbers, UUIDs, dates, plain binary, booleans and null
+ * are written as clients see such values; everything else as MongoDB Extended JSON (with plain numbers if they are
  * exact), so that {@link idCandidates} can read it back.
  */
 export function idText(id: unknown): string {
@@ -51,10 +48,7 @@ export function idFromText(text: string): ObjectId | string {
   return CANONICAL_OBJECT_ID.test(text) ? ObjectId.createFromHexString(text) : text;
 }
 
-/**
- * The id a client chose for a new document.
- * @throws MillraceError `invalid-id`
- */
+/** The id that a client chose for a new document. @throws MillraceError `invalid-id` */
 export function parseNewId(value: unknown): ObjectId | string {
   if (typeof value === 'string' && NEW_ID.test(value)) return idFromText(value);
   if (typeof value === 'string' && ROUTE_NAME.test(value)) {
@@ -68,10 +62,10 @@ export function parseNewId(value: unknown): ObjectId | string {
 }
 
 /**
- * The further `_id` values that the text may stand for, the most likely first: string, ObjectId, numbers, UUID, date,
- * then binary, boolean, null and Extended JSON. Hex digits of an ObjectId or UUID may be upper or lower case; every
- * other value must print as exactly this text. For most texts the list is empty, so most misses cost no second query.
- * Not found are documents with number-like names that do not come first and sorted.
+ * Further `_id` values that the text may mean, the most likely first: string, ObjectId, numbers, UUID, date, then
+ * binary, boolean, null and Extended JSON. Hex digits of an ObjectId or UUID may be upper or lower case; every other
+ * value must print as exactly this text. For most texts the list is empty, so most misses cost no second query.
+ * Documents with number-like names that do not come first and sorted are not found.
  */
 export function idCandidates(text: string): unknown[] {
   const found: unknown[] = [];

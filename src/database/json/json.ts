@@ -1,8 +1,6 @@
 /**
- * The entry to the codec between stored documents and JSON text: other folders import from here. Lists and single
- * documents go from raw BSON to bytes without objects in between; a document that is decoded already is written by
- * `toWire`, with the same result. Not here: how each value looks (wire-values.ts) and how a body is read
- * (parse-json.ts).
+ * The codec between stored documents and JSON text, for other folders. Lists and single documents go from raw BSON to
+ * bytes without intermediate objects; `toWire` writes a decoded document with the same result.
  */
 import { ByteOutput } from './byte-output.ts';
 import type { WireOptions } from './to-wire.ts';
@@ -16,8 +14,8 @@ const shared = new ByteOutput();
 
 /**
  * A stored document as the JSON text clients see, UTF-8.
- * @param raw one BSON document, as the driver gives it with `raw: true`
- * @throws MillraceError `internal` when the bytes are not a BSON document
+ * @param raw one BSON document, as the driver returns it with `raw: true`
+ * @throws MillraceError `internal` if the bytes are not a BSON document
  */
 export function encodeDocument(raw: Uint8Array, options: WireOptions = {}): Buffer {
   shared.clear();
@@ -27,7 +25,7 @@ export function encodeDocument(raw: Uint8Array, options: WireOptions = {}): Buff
 
 /**
  * Stored documents as one JSON array, UTF-8, in one piece: for short lists.
- * @throws MillraceError `internal` when the bytes are not a BSON document
+ * @throws MillraceError `internal` if the bytes are not a BSON document
  */
 export function encodeList(documents: readonly Uint8Array[], options: WireOptions = {}): Buffer {
   shared.clear();
@@ -43,7 +41,7 @@ export interface EncodeListOptions extends WireOptions {
 
 /**
  * Encodes a list of stored documents as one JSON array in chunks. The caller sends what `append` returns, waits for the
- * socket before it appends more, and sends `end()` last. If a list fails, the answer is cut off without `end()`, so
+ * socket before it appends more, and sends `end()` last. If a list fails, the response is cut off without `end()`, so
  * that it is not valid JSON.
  */
 export class ListEncoder {
@@ -60,7 +58,7 @@ export class ListEncoder {
 
   /**
    * Adds one document. Returns a chunk when it is large enough, otherwise null.
-   * @throws MillraceError `internal` when the bytes are not a BSON document; then no chunk holds any of it
+   * @throws MillraceError `internal` if the bytes are not a BSON document; then no chunk contains any of it
    */
   append(raw: Uint8Array): Buffer | null {
     const before = this.#out.length;

@@ -1,18 +1,18 @@
 /**
- * Strict decoding of a JSON request body: the result can be stored and read back unchanged; anything else is refused,
- * with its place. Not here: whether a body must be an object or an array, which the caller checks.
+ * Strict decoding of a JSON request body: the result can be stored and read back unchanged; anything else is rejected,
+ * with a JSON Pointer.
  */
 import { isUtf8 } from 'node:buffer';
 import { MillraceError } from '../../kernel/errors.ts';
 import { parseExactJson } from '../../kernel/exact-json.ts';
-import { findFault, pointerTo } from './json-faults.ts';
+import { findIssue, pointerTo } from './json-errors.ts';
 
 /** Deepest nesting of a stored document; the outer object is depth 1. */
 export const MAX_DEPTH = 100;
 
 /**
- * Spellings that may need a refusal: escapes that can make a dangerous key or a lone surrogate, the dangerous keys
- * themselves, and exponents of three digits. A match only causes the slow check to run.
+ * Patterns that may need a rejection: escapes that can form a dangerous key or a lone surrogate, the dangerous keys
+ * themselves, and exponents of three digits. A match only starts the slow check.
  */
 const SUSPECT = /\\u(?:00[0-7]|[dD][89a-fA-F])|__proto__|_bsontype|constructor|[0-9][eE]\+?[0-9]{3}/;
 
@@ -21,8 +21,8 @@ const LONG_RUN = 16;
 
 /**
  * Decodes a JSON text strictly (RFC 8259); of duplicate keys the last one wins.
- * @throws MillraceError `malformed-json` (not UTF-8, a byte order mark, empty, not JSON), `too-deep` (over 100 levels),
- *   `unsupported-value` (integer beyond ±2^53, number beyond a double, lone surrogate), `unsupported-key` (NUL,
+ * @throws MillraceError `malformed-json` (not UTF-8, a byte order mark, empty, not JSON), `json-too-deep` (over 100 levels),
+ *   `unsupported-value` (integer beyond ±2^53, number beyond a double, lone surrogate), `unsupported-field-name` (NUL,
  *   `__proto__`, `constructor` with a `prototype`, `_bsontype`); the last two name the place in `faults`.
  */
 export function parseJson(bytes: Buffer): unknown {
@@ -35,27 +35,27 @@ export function parseJson(bytes: Buffer): unknown {
     });
   }
   if (isDeeper(bytes, text)) {
-    throw new MillraceError('too-deep', `The JSON is nested more than ${MAX_DEPTH} levels deep`);
+    throw new MillraceError('json-too-deep', `The JSON is nested more than ${MAX_DEPTH} levels deep`);
   }
   const value = parse(text);
   if (SUSPECT.test(text) || hasLongRun(bytes)) {
-    const fault = findFault(text);
-    if (fault) throw new MillraceError(fault.code, fault.detail, { faults: [fault] });
+    const issue = findIssue(text);
+    if (issue) throw new MillraceError(issue.code, issue.detail, { issues: [issue] });
   }
   return value;
 }
 
 /**
- * Refuses a document with a member `_id`: the database would take it for the document's id, which is called `id` here.
+ * Rejects a document with a field `_id`: the database would take it for the document's id, which is called `id` here.
  * @param pointer JSON Pointer of the document inside the body, empty for the body itself
- * @throws MillraceError `unsupported-key`
+ * @throws MillraceError `unsupported-field-name`
  */
 export function refuseStoredId(document: object, pointer = ''): void {
   if (!Object.hasOwn(document, '_id')) return;
-  const detail = 'The member "_id" is reserved for the database';
-  throw new MillraceError('unsupported-key', detail, {
-    hint: 'The id of a document is its member "id".',
-    faults: [{ pointer: pointer + pointerTo(['_id']), code: 'unsupported-key', detail }],
+  const detail = 'The field "_id" is reserved for the database';
+  throw new MillraceError('unsupported-field-name', detail, {
+    hint: 'The id of a document is its field "id".',
+    issues: [{ pointer: pointer + pointerTo(['_id']), code: 'unsupported-field-name', detail }],
   });
 }
 
@@ -63,11 +63,11 @@ function parse(text: string): unknown {
   try {
     return parseExactJson(text);
   } catch (cause) {
-    // V8's message quotes the body, so only the place of the fault is passed on.
-    const place = cause instanceof Error ? /line \d+ column \d+/.exec(cause.message)?.[0] : undefined;
+    // V8's message quotes the body, so only the position of the error is used.
+    const position = cause instanceof Error ? /line \d+ column \d+/.exec(cause.message)?.[0] : undefined;
     throw new MillraceError(
       'malformed-json',
-      place ? `The body is not valid JSON: ${place}` : 'The body is not valid JSON',
+      position ? `The body is not valid JSON: ${position}` : 'The body is not valid JSON',
       {
         cause,
       },
@@ -101,8 +101,8 @@ function deepest(bytes: Buffer): number {
 }
 
 /**
- * Whether there are 16 digits in a row. Such a run covers a place that is a multiple of 16, so only every 16th byte is
- * checked first.
+ * Whether there are 16 digits in a row. Such a run covers an offset that is a multiple of 16, so only every 16th byte
+ * is checked first.
  */
 function hasLongRun(bytes: Buffer): boolean {
   for (let i = 0; i < bytes.length; i += LONG_RUN) {

@@ -1,21 +1,21 @@
 /**
  * The codec for decoded documents: turns one into the plain JSON value that clients see. Writes and events use it,
- * because they have the document decoded. The transcoder, which works on bytes (transcode.ts), is tested against it. It
- * accepts documents deserialized with or without `promoteValues`.
+ * because they have the document decoded. The byte transcoder (transcode.ts) is tested against it. It accepts documents
+ * deserialized with or without `promoteValues`.
  */
 import type { Document } from 'mongodb';
-import { progress, step } from '../../kernel/concurrency/pauses.ts';
-import { isPlain, setMember } from '../../kernel/objects.ts';
-import { SERVER_MEMBERS } from '../../kernel/server-members.ts';
+import { progress, step } from '../../kernel/concurrency/cooperative-yield.ts';
+import { isPlain, setField } from '../../kernel/plain-object.ts';
+import { SERVER_FIELDS } from '../../kernel/server-fields.ts';
 import { idText } from './ids.ts';
 import { dateText, valueToWire } from './wire-values.ts';
 
 export interface WireOptions {
-  /** False leaves `_meta` out, for projections that do not include it. Default true. */
+  /** False omits `_meta`, for projections that do not include it. Default true. */
   readonly meta?: boolean;
 }
 
-/** The reserved member `_meta` as clients see it. Times are ISO 8601, `…By` are ids of principals. */
+/** The reserved field `_meta` as clients see it. Times are ISO 8601, `…By` are ids of principals. */
 export interface WireMeta {
   readonly revision: number;
   readonly createdAt: string | null;
@@ -25,15 +25,15 @@ export interface WireMeta {
 }
 
 /**
- * A stored document as clients see it: `id` first, its members in stored order, `_meta` last. A document without `_id`
- * (a row of a view) has no `id`. It can pause (kernel/concurrency/pauses.ts).
+ * A stored document as clients see it: `id` first, its fields in stored order, `_meta` last. A document without `_id`
+ * (a row of a view) has no `id`. It can yield (kernel/concurrency/cooperative-yield.ts).
  */
 export function toWire(document: Document, options: WireOptions = {}): Record<string, unknown> {
   const done = progress(document, toWire, () => begin(document));
   const { names, wire } = done;
   for (; done.at < names.length; step()) {
     const name = names[done.at] ?? '';
-    if (!SERVER_MEMBERS.has(name)) setMember(wire, name, valueToWire(document[name]));
+    if (!SERVER_FIELDS.has(name)) setField(wire, name, valueToWire(document[name]));
     done.at += 1;
   }
   if (options.meta !== false) wire['_meta'] = metaToWire(document['_meta']);
@@ -51,7 +51,7 @@ function begin(document: Document): Writing {
   return { names: Object.keys(document), wire: id, at: 0 };
 }
 
-/** The five members of `_meta`. A member that another program left out, or wrote with another type, is 0 or null. */
+/** The five fields of `_meta`. A field that another program omitted, or wrote with another type, is 0 or null. */
 export function metaToWire(stored: unknown): WireMeta {
   const meta = isPlain(stored) ? stored : {};
   const revision = valueToWire(meta['revision']);

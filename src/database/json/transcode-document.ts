@@ -1,30 +1,30 @@
 /**
- * Writes a whole document from BSON to JSON text: `id` first, the members in stored order, `_meta` last, as to-wire.ts
- * does with objects. Not here: writing values (transcode.ts).
+ * Writes a whole document from BSON to JSON text: `id` first, the fields in stored order, `_meta` last, as to-wire.ts
+ * does with objects.
  */
 import type { ObjectId } from 'mongodb';
-import { SERVER_MEMBERS } from '../../kernel/server-members.ts';
+import { SERVER_FIELDS } from '../../kernel/server-fields.ts';
 import * as bson from '../bson/bson-bytes.ts';
-import { asBuffer } from '../bson/raw.ts';
+import { asBuffer } from '../bson/raw-bson.ts';
 import { readStored } from '../bson/stored.ts';
 import type { ByteOutput } from './byte-output.ts';
 import { idText } from './ids.ts';
-import { GROWTH, writeMembers, writeValue } from './transcode.ts';
+import { GROWTH, writeFields, writeValue } from './transcode.ts';
 import { writeInteger } from './write-numbers.ts';
 import { writeBytes, writeText } from './write-text.ts';
 
 const COMMA = 0x2c;
 const ID = Buffer.from('_id');
 const META = Buffer.from('_meta');
-/** The members that are not written among the others; `_meta` is told apart. */
-const RESERVED = [...SERVER_MEMBERS].filter((name) => name !== '_meta').map((name) => Buffer.from(name));
-/** For each byte 1 if the name of a server's member begins with it: most names are told apart by it. */
+/** The fields that are not written among the others; `_meta` is recognized by its name. */
+const RESERVED = [...SERVER_FIELDS].filter((name) => name !== '_meta').map((name) => Buffer.from(name));
+/** For each byte 1 if the name of a server field begins with it: most names are ruled out by it. */
 const FIRST_BYTES = Uint8Array.from({ length: 256 }, (_, byte) =>
   Number([META, ...RESERVED].some((name) => name[0] === byte)),
 );
 const REVISION = Buffer.from('revision');
-/** The other members of `_meta` in the order they are shown, each with the one type it may have. */
-const META_MEMBERS = [
+/** The other fields of `_meta` in output order, each with its only allowed type. */
+const META_FIELDS = [
   { name: Buffer.from('createdAt'), label: Buffer.from(',"createdAt":'), type: bson.DATE },
   { name: Buffer.from('updatedAt'), label: Buffer.from(',"updatedAt":'), type: bson.DATE },
   { name: Buffer.from('createdBy'), label: Buffer.from(',"createdBy":'), type: bson.STRING },
@@ -45,13 +45,13 @@ const FRAME = 512;
 /**
  * Appends a stored document as a JSON object.
  * @param withMeta whether to write `_meta`
- * @throws MillraceError `internal` when the bytes are not a BSON document; then the output's length is unchanged
+ * @throws MillraceError `internal` if the bytes are not a BSON document; then the output's length is unchanged
  */
 export function appendDocument(raw: Uint8Array, output: ByteOutput, withMeta: boolean): void {
   const src = asBuffer(raw);
   const end = bson.documentEnd(src, 0, src.length);
   if (end + 1 !== src.length) throw bson.damaged('bytes follow its end');
-  const id = bson.findMember(src, 4, end, ID);
+  const id = bson.findField(src, 4, end, ID);
   const oddId = id < 0 || src[id] === bson.OBJECT_ID || src[id] === bson.STRING ? '' : idText(readId(src, id, end));
   output.reserve((src.length + oddId.length) * GROWTH + FRAME);
   const out = output.bytes;
@@ -59,7 +59,7 @@ export function appendDocument(raw: Uint8Array, output: ByteOutput, withMeta: bo
   out[at++] = 0x7b;
   if (id >= 0) at = writeId(src, id, end, oddId, out, at);
   metaStart = -1;
-  at = writeMembers(src, 4, end, out, at, 1, isReserved);
+  at = writeFields(src, 4, end, out, at, 1, isReserved);
   if (withMeta) at = metaStart < 0 ? writeBytes(NO_META, out, at) : writeMeta(src, metaStart, end, out, at);
   else if (out[at - 1] === COMMA) at--;
   out[at] = 0x7d;
@@ -67,19 +67,19 @@ export function appendDocument(raw: Uint8Array, output: ByteOutput, withMeta: bo
 }
 
 /** Whether two values in stored documents are written as the same JSON. */
-export function sameAsJson(one: Buffer, a: bson.ValuePlace, other: Buffer, b: bson.ValuePlace): boolean {
+export function sameAsJson(one: Buffer, a: bson.ValueOffsets, other: Buffer, b: bson.ValueOffsets): boolean {
   return jsonOf(one, a).equals(jsonOf(other, b));
 }
 
-function jsonOf(src: Buffer, { type, start, end }: bson.ValuePlace): Buffer {
+function jsonOf(src: Buffer, { type, start, end }: bson.ValueOffsets): Buffer {
   const out = Buffer.allocUnsafe((end - start) * GROWTH + LONGEST_VALUE);
   return out.subarray(0, writeValue(src, type, start, bson.valueEnd(src, type, start, end), out, 0, 1));
 }
 
-/** The place of the current document's `_meta` value, or -1. `isReserved` sets it. */
+/** The offset of the current document's `_meta` value, or -1. `isReserved` sets it. */
 let metaStart = -1;
 
-/** Whether a top-level member is not written among the members: it is written elsewhere, or not at all. */
+/** Whether a top-level field is not written among the fields: it is written elsewhere, or not at all. */
 function isReserved(src: Buffer, type: number, start: number, end: number): boolean {
   if (FIRST_BYTES[src[start] ?? 0] === 0) return false;
   if (bson.isNamed(src, start, end, META)) {
@@ -90,10 +90,10 @@ function isReserved(src: Buffer, type: number, start: number, end: number): bool
   return false;
 }
 
-function writeId(src: Buffer, member: number, end: number, oddId: string, out: Buffer, to: number): number {
+function writeId(src: Buffer, field: number, end: number, oddId: string, out: Buffer, to: number): number {
   let at = writeBytes(ID_LABEL, out, to);
-  const type = src[member] ?? 0;
-  const start = member + 1 + ID.length + 1;
+  const type = src[field] ?? 0;
+  const start = field + 1 + ID.length + 1;
   if (type === bson.STRING || type === bson.OBJECT_ID) {
     at = writeValue(src, type, start, bson.valueEnd(src, type, start, end), out, at, 1);
   } else {
@@ -103,32 +103,30 @@ function writeId(src: Buffer, member: number, end: number, oddId: string, out: B
   return at + 1;
 }
 
-/**
- * Reads an `_id` of an uncommon type as an object: it makes a document that holds only this member and decodes that.
- */
-function readId(src: Buffer, member: number, end: number): unknown {
-  const after = bson.valueEnd(src, src[member] ?? 0, member + 1 + ID.length + 1, end);
-  const alone = Buffer.alloc(after - member + 5);
+/** Reads an `_id` of an uncommon type as an object: it builds a document with only this field and decodes that. */
+function readId(src: Buffer, field: number, end: number): unknown {
+  const after = bson.valueEnd(src, src[field] ?? 0, field + 1 + ID.length + 1, end);
+  const alone = Buffer.alloc(after - field + 5);
   alone.writeInt32LE(alone.length, 0);
-  src.copy(alone, 4, member, after);
+  src.copy(alone, 4, field, after);
   return readStored(alone)['_id'];
 }
 
 function writeMeta(src: Buffer, start: number, limit: number, out: Buffer, to: number): number {
   const end = bson.documentEnd(src, start, limit);
   const first = start + 4;
-  let member = bson.findMember(src, first, end, REVISION);
-  let at = writeInteger(readRevision(src, member, end), out, writeBytes(META_LABEL, out, to));
-  for (const { name, label, type } of META_MEMBERS) {
+  let field = bson.findField(src, first, end, REVISION);
+  let at = writeInteger(readRevision(src, field, end), out, writeBytes(META_LABEL, out, to));
+  for (const { name, label, type } of META_FIELDS) {
     at = writeBytes(label, out, at);
-    // They are usually stored in this order, so the search goes on after the last one found before it starts from the
+    // They are usually stored in this order, so the search continues after the last one found before it starts from the
     // beginning.
-    const next = bson.findMember(src, Math.max(member, first), end, name);
-    member = next < 0 ? bson.findMember(src, first, end, name) : next;
-    if (member < 0 || src[member] !== type) {
+    const next = bson.findField(src, Math.max(field, first), end, name);
+    field = next < 0 ? bson.findField(src, first, end, name) : next;
+    if (field < 0 || src[field] !== type) {
       at = writeBytes(NULL, out, at);
     } else {
-      const value = member + 1 + name.length + 1;
+      const value = field + 1 + name.length + 1;
       at = writeValue(src, type, value, bson.valueEnd(src, type, value, end), out, at, 2);
     }
   }
@@ -137,10 +135,10 @@ function writeMeta(src: Buffer, start: number, limit: number, out: Buffer, to: n
 }
 
 /** The revision if it is an integer, otherwise 0: another program may have stored any type and value. */
-function readRevision(src: Buffer, member: number, end: number): number {
-  if (member < 0) return 0;
-  const type = src[member] ?? 0;
-  const start = member + 1 + REVISION.length + 1;
+function readRevision(src: Buffer, field: number, end: number): number {
+  if (field < 0) return 0;
+  const type = src[field] ?? 0;
+  const start = field + 1 + REVISION.length + 1;
   bson.valueEnd(src, type, start, end);
   let revision = 0;
   if (type === bson.INT32) revision = src.readInt32LE(start);
@@ -150,17 +148,17 @@ function readRevision(src: Buffer, member: number, end: number): number {
 }
 
 /**
- * The revision of a stored document; 0 when another program wrote it.
- * @throws MillraceError `internal` when the bytes are not a BSON document
+ * The revision of a stored document; 0 if another program wrote it.
+ * @throws MillraceError `internal` if the bytes are not a BSON document
  */
 export function storedRevision(raw: Uint8Array): number {
   const src = asBuffer(raw);
   const end = bson.documentEnd(src, 0, src.length);
-  const meta = bson.findMember(src, 4, end, META);
+  const meta = bson.findField(src, 4, end, META);
   if (meta < 0 || src[meta] !== bson.DOCUMENT) return 0;
   const start = meta + 1 + META.length + 1;
   const metaEnd = bson.documentEnd(src, start, end);
-  return readRevision(src, bson.findMember(src, start + 4, metaEnd, REVISION), metaEnd);
+  return readRevision(src, bson.findField(src, start + 4, metaEnd, REVISION), metaEnd);
 }
 
 /** A text that is different for different ids: `o` and the hex digits of an ObjectId, or `s` and a string. */
@@ -168,13 +166,13 @@ export function idKey(id: ObjectId | string): string {
   return typeof id === 'string' ? `s${id}` : `o${id.toHexString()}`;
 }
 
-/** The `idKey` of a stored document, or null when its id is of another type. */
+/** The `idKey` of a stored document, or null if its id has another type. */
 export function storedIdKey(raw: Uint8Array): string | null {
   const src = asBuffer(raw);
   const end = bson.documentEnd(src, 0, src.length);
-  const member = bson.findMember(src, 4, end, ID);
-  const at = member + 1 + ID.length + 1;
-  if (src[member] === bson.OBJECT_ID) return `o${src.toString('hex', at, at + 12)}`;
-  if (src[member] === bson.STRING) return `s${src.toString('utf8', at + 4, bson.stringEnd(src, at, end))}`;
+  const field = bson.findField(src, 4, end, ID);
+  const at = field + 1 + ID.length + 1;
+  if (src[field] === bson.OBJECT_ID) return `o${src.toString('hex', at, at + 12)}`;
+  if (src[field] === bson.STRING) return `s${src.toString('utf8', at + 4, bson.stringEnd(src, at, end))}`;
   return null;
 }

@@ -1,6 +1,6 @@
 /**
- * Stored BSON to JSON text without making objects: goes through a document's bytes and writes the JSON of each value as
- * wire-values.ts defines it. Not here: `id`, `_meta` and other reserved members (transcode-document.ts).
+ * Stored BSON to JSON text without intermediate objects: reads a document's bytes and writes the JSON of each value as
+ * wire-values.ts defines it.
  */
 import { Binary, Decimal128 } from 'mongodb';
 import * as bson from '../bson/bson-bytes.ts';
@@ -14,33 +14,33 @@ const TRUE = Buffer.from('true');
 const FALSE = Buffer.from('false');
 const NULL = Buffer.from('null');
 
-/** The most bytes of JSON that one byte of BSON can become: a control character in a string or a name. */
+/** Maximum bytes of JSON that one byte of BSON can become: a control character in a string or a name. */
 export const GROWTH = 6;
 
-/** The most doubles of an array that are printed in one call. */
+/** Maximum number of doubles of an array that are printed in one call. */
 const MOST_WAITING = 256;
 
-/** Decides whether a member is left out, by its type and the place of its name. */
+/** Decides whether a field is omitted, by its type and the offset of its name. */
 export type Skips = (src: Buffer, type: number, nameStart: number, nameEnd: number) => boolean;
 
 /** Writes an embedded document or an array. Its length is at `start`, its last byte at `end`. */
 function writeNested(src: Buffer, start: number, end: number, out: Buffer, to: number, depth: number): number {
   out[to] = 0x7b;
-  let at = writeMembers(src, start + 4, end, out, to + 1, depth, null);
+  let at = writeFields(src, start + 4, end, out, to + 1, depth, null);
   if (at > to + 1) at--;
   out[at] = 0x7d;
   return at + 1;
 }
 
 /**
- * Writes the members of a document, each with a comma after it. Returns the place after the last comma.
- * @param start the place of the first member
- * @param end the place of the document's last byte, as `documentEnd` gives it
+ * Writes the fields of a document, each with a comma after it. Returns the offset after the last comma.
+ * @param start the offset of the first field
+ * @param end the offset of the document's last byte, as `documentEnd` returns it
  * @param out a buffer with room for `GROWTH` bytes for every byte of the document
- * @param skips decides which members to leave out; null for none
- * @throws MillraceError `internal` when the bytes are not BSON
+ * @param skips decides which fields to omit; null for none
+ * @throws MillraceError `internal` if the bytes are not BSON
  */
-export function writeMembers(
+export function writeFields(
   src: Buffer,
   start: number,
   end: number,
@@ -55,7 +55,7 @@ export function writeMembers(
   while (from < end) {
     const type = src[from] ?? 0;
     const name = from + 1;
-    // Copies the name without looking for its end first: copying stops at the 0 after it.
+    // Copies the name without searching for its end first: copying stops at the 0 after it.
     let nameEnd = copyPlain(src, name, end, out, at + 1);
     let valueAt = at + nameEnd - name + 3;
     if (src[nameEnd] === 0 && nameEnd < end) {
@@ -78,7 +78,7 @@ export function writeMembers(
       from = last + 1;
     } else if (type === bson.INT32) {
       from = value + 4;
-      if (from > end) throw bson.damaged('a value is cut off');
+      if (from > end) throw bson.damaged('a value is truncated');
       at = writeInteger(bson.int32At(src, value), out, valueAt);
     } else {
       from = bson.valueEnd(src, type, value, end);
@@ -94,7 +94,8 @@ function writeArray(src: Buffer, start: number, end: number, out: Buffer, to: nu
   out[to] = 0x5b;
   let at = to + 1;
   let from = start + 4;
-  // Doubles with many digits in a row (coordinates, vectors) are collected and printed in one call, which costs half.
+  // Consecutive doubles with many digits (coordinates, vectors) are collected and printed in one call, which costs
+  // half.
   const waiting: number[] = [];
   while (from < end) {
     const type = src[from] ?? 0;

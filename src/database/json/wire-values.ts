@@ -1,7 +1,4 @@
-/**
- * How one stored value looks in JSON: the table of types, for decoded values. Not here: documents and their reserved
- * members (to-wire.ts), and the same table for bytes (transcode.ts).
- */
+/** The JSON form of one decoded stored value: the table of types. */
 import {
   Binary,
   BSONRegExp,
@@ -16,14 +13,14 @@ import {
   ObjectId,
   Timestamp,
 } from 'mongodb';
-import { forget, progress, step } from '../../kernel/concurrency/pauses.ts';
-import { isPlain, setMember } from '../../kernel/objects.ts';
+import { forget, progress, step } from '../../kernel/concurrency/cooperative-yield.ts';
+import { isPlain, setField } from '../../kernel/plain-object.ts';
 import { DbPointer } from '../bson/db-pointer.ts';
 
 /**
- * One stored value as clients see it. Types that JSON does not have: ObjectId as hex; dates as ISO 8601, null when out
- * of range; integers beyond ±2^53 and Decimal128 as strings; binary as base64, UUID as text; NaN and infinities as
- * null; a timestamp as `seconds:increment`; a regular expression as `/pattern/options`; code and symbols as their text;
+ * One stored value as clients see it. Types that JSON does not have: ObjectId as hex; dates as ISO 8601, null if out of
+ * range; integers beyond ±2^53 and Decimal128 as strings; binary as base64, UUID as text; NaN and infinities as null; a
+ * timestamp as `seconds:increment`; a regular expression as `/pattern/options`; code and symbols as their text;
  * `undefined` as null; the smallest and largest key as `MinKey` and `MaxKey`.
  */
 export function valueToWire(value: unknown): unknown {
@@ -33,8 +30,8 @@ export function valueToWire(value: unknown): unknown {
   if (typeof value === 'bigint') return integerToWire(value);
   if (typeof value !== 'object') return null;
   if (Array.isArray(value)) return elementsToWire(value);
-  if (isPlain(value)) return membersToWire(value);
-  if (value instanceof Map) return membersToWire(Object.fromEntries(value));
+  if (isPlain(value)) return fieldsToWire(value);
+  if (value instanceof Map) return fieldsToWire(Object.fromEntries(value));
   return vendorToWire(value);
 }
 
@@ -84,15 +81,15 @@ function integerToWire(value: bigint): number | string {
   return value >= -(2n ** 53n) && value <= 2n ** 53n ? Number(value) : value.toString();
 }
 
-/** It can pause between members (kernel/concurrency/pauses.ts). */
-function membersToWire(members: Record<string, unknown>): Record<string, unknown> {
-  const done = progress(members, valueToWire, () => ({ names: Object.keys(members), at: 0, wire: {} }));
+/** It can yield between fields (kernel/concurrency/cooperative-yield.ts). */
+function fieldsToWire(fields: Record<string, unknown>): Record<string, unknown> {
+  const done = progress(fields, valueToWire, () => ({ names: Object.keys(fields), at: 0, wire: {} }));
   for (; done.at < done.names.length; step()) {
     const name = done.names[done.at] ?? '';
-    setMember(done.wire, name, valueToWire(members[name]));
+    setField(done.wire, name, valueToWire(fields[name]));
     done.at += 1;
   }
-  forget(members);
+  forget(fields);
   return done.wire;
 }
 

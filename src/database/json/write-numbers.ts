@@ -1,6 +1,6 @@
 /**
  * Numbers and dates as JSON text, byte by byte into a buffer that is known to be large enough. The text is exactly that
- * of `JSON.stringify` and `toISOString`; in the common cases it is written without making a string.
+ * of `JSON.stringify` and `toISOString`; in the common cases no string is created.
  */
 import { writeAscii, writeBytes } from './write-text.ts';
 
@@ -8,7 +8,7 @@ const ZERO = 0x30;
 const BILLION = 1_000_000_000;
 const MILLION = 1_000_000;
 
-/** Writes an integer between ±2^53. Returns the place after it, as all writers do. */
+/** Writes an integer between ±2^53. Returns the offset after it, as all writers do. */
 export function writeInteger(value: number, out: Buffer, to: number): number {
   let at = to;
   let rest = value;
@@ -22,7 +22,7 @@ export function writeInteger(value: number, out: Buffer, to: number): number {
   return writeDigits(rest - high * BILLION, 9, out, at);
 }
 
-/** Writes a number below 10^9 in exactly so many digits, two at a time. */
+/** Writes a number below 10^9 in exactly this many digits, two at a time. */
 function writeDigits(value: number, digits: number, out: Buffer, to: number): number {
   let rest = value | 0;
   let at = to + digits;
@@ -76,8 +76,8 @@ export function writeDoubles(values: readonly number[], out: Buffer, to: number)
 
 /**
  * The absolute value of a double in whole millionths, if the double is the nearest one to such a decimal; otherwise 0.
- * Example: 0.1 gives 100,000. JavaScript prints the shortest decimal that is read back as the same double. A decimal of
- * at most 15 digits always is that text, so if the millionths divided by 10^6 give the double again, they can be
+ * Example: 0.1 returns 100,000. JavaScript prints the shortest decimal that is read back as the same double. A decimal
+ * of at most 15 digits always is that text, so if the millionths divided by 10^6 give the double again, they can be
  * printed.
  */
 function toMillionths(value: number): number {
@@ -87,7 +87,7 @@ function toMillionths(value: number): number {
   return millionths / MILLION === size ? millionths : 0;
 }
 
-/** Writes a number of millionths as a decimal without zeros at its end. */
+/** Writes a number of millionths as a decimal without trailing zeros. */
 function writeDecimal(negative: boolean, millionths: number, out: Buffer, to: number): number {
   let at = to;
   if (negative) out[at++] = 0x2d;

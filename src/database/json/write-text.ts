@@ -7,11 +7,10 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /**
- * What to do with a byte inside a string. 0: copy it. 1: look for a UTF-8 sequence. Otherwise: write `\` and this
- * letter.
+ * What to do with a byte inside a string. 0: copy it. 1: check a UTF-8 sequence. Otherwise: write `\` and this letter.
  */
 const TREATMENT = new Uint8Array(256);
-TREATMENT.fill(0x75, 0, 0x20); // \u00xx, but for the five short ones
+TREATMENT.fill(0x75, 0, 0x20); // \u00xx, except the five short ones
 TREATMENT[0x08] = 0x62;
 TREATMENT[0x09] = 0x74;
 TREATMENT[0x0a] = 0x6e;
@@ -31,7 +30,7 @@ export function writeBytes(bytes: Uint8Array, out: Buffer, to: number): number {
   return to + bytes.length;
 }
 
-/** Writes a text of ASCII characters as it is. */
+/** Writes a text of ASCII characters unchanged. */
 export function writeAscii(text: string, out: Buffer, to: number): number {
   return to + out.write(text, to, 'latin1');
 }
@@ -53,7 +52,7 @@ export function writeText(text: string, out: Buffer, to: number): number {
 }
 
 /**
- * Copies bytes that need no escape in a JSON string, up to `end` or the first byte that does. Returns the place where
+ * Copies bytes that need no escape in a JSON string, up to `end` or the first byte that does. Returns the offset where
  * it stopped.
  */
 export function copyPlain(src: Buffer, start: number, end: number, out: Buffer, to: number): number {
@@ -67,7 +66,7 @@ export function copyPlain(src: Buffer, start: number, end: number, out: Buffer, 
 }
 
 /**
- * Writes the UTF-8 text between two places as a JSON string, escaped as JSON.stringify escapes. Bytes that are not
+ * Writes the UTF-8 text between two offsets as a JSON string, escaped as JSON.stringify escapes. Bytes that are not
  * UTF-8 become U+FFFD, as when the driver decodes them.
  */
 export function writeString(src: Buffer, start: number, end: number, out: Buffer, to: number): number {
@@ -79,7 +78,7 @@ export function writeString(src: Buffer, start: number, end: number, out: Buffer
   return at + 1;
 }
 
-/** Goes on with a string at the first byte that cannot simply be copied. */
+/** Continues a string at the first byte that cannot simply be copied. */
 function writeRest(
   src: Buffer,
   start: number,
@@ -108,10 +107,10 @@ function writeRest(
   return at;
 }
 
-function writeEscape(byte: number, letter: number, out: Buffer, to: number): number {
+function writeEscape(byte: number, email: number, out: Buffer, to: number): number {
   out[to] = BACKSLASH;
-  out[to + 1] = letter;
-  if (letter !== 0x75) return to + 2;
+  out[to + 1] = email;
+  if (email !== 0x75) return to + 2;
   out[to + 2] = 0x30;
   out[to + 3] = 0x30;
   out[to + 4] = HEX[byte >> 4] ?? 0;

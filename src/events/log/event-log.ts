@@ -1,26 +1,25 @@
 /**
- * The durable log: rows with gapless numbers in one clustered collection of `<db>_log`. Next to them it stores a resume
- * token for idle times, and the floor: rows below it no longer count. Appending is compare-and-set by the unique
- * number, so two processes cannot append the same one. Not here: which number a row gets (row-maker.ts), which process may
- * append (recorder.ts), what is deleted when (retention.ts).
+ * The durable log: rows with gapless numbers in one clustered collection of `<db>_log`. It also stores a resume token
+ * for idle times, and the floor: rows below it are deleted or about to be. Appending is compare-and-set by the unique
+ * number, so two processes cannot append the same one.
  */
 import type { Binary, Collection, CollectionInfo, Db, Document } from 'mongodb';
 import { CODE, serverCode } from '../../database/errors.ts';
-import { UnusableDatabase } from '../../database/unusable.ts';
+import { UnusableDatabase } from '../../database/startup-error.ts';
 import { within } from '../../kernel/concurrency/deadline.ts';
 import { decodeRow, EMPTY_ROW, encodeRow, type LogRow, rowBytes, wholeBytes } from './row.ts';
 
 const BATCH_ROWS = 500;
 const BATCH_BYTES = 8 * 1024 * 1024;
 const READ_BYTES = 16 * 1024 * 1024;
-const ANSWER_MS = 10_000;
+const RESPONSE_MS = 10_000;
 const MAJORITY = { readConcern: { level: 'majority' } } as const;
 
 interface Named extends Document {
   _id: string;
 }
 
-/** The stored log cannot be used; trying again does not help. */
+/** The stored log is unusable; a retry does not help. */
 export class UnusableLog extends UnusableDatabase {}
 
 /** Another recorder was faster and has used the numbers. */
@@ -49,7 +48,7 @@ export class EventLog {
     this.#database = database;
   }
 
-  /** Creates collections that are missing. Throws UnusableLog when this is the log of another database. */
+  /** Creates missing collections. Throws UnusableLog if this is the log of another database. */
   async open(): Promise<void> {
     await this.db
       .createCollection('log', { clusteredIndex: { key: { _id: 1 }, unique: true } })
@@ -69,12 +68,12 @@ export class EventLog {
       if (name === undefined || name === this.#database) continue;
       throw new UnusableLog(
         `The event log in ${this.db.databaseName} belongs to the database '${name}', not to '${this.#database}'. ` +
-          'Restore the right one, or drop it to begin a new history.',
+          'Restore the right one, or drop it to start a new history.',
       );
     }
   }
 
-  /** The newest row without its bodies, or null when the log is empty. */
+  /** The newest row without its bodies, or null if the log is empty. */
   async newest(): Promise<LogRow | null> {
     const [row] = await this.#find({}, { sort: { _id: -1 }, limit: 1, projection: { a: 0, b: 0, u: 0 } });
     return row ?? null;
@@ -87,8 +86,8 @@ export class EventLog {
   }
 
   /**
-   * Rows above a number, in order, up to a count and up to a number of bytes. They begin higher when older rows have
-   * been deleted. They never begin below the floor, even when a recorder that woke up late has put old rows back.
+   * Rows above a number, in order, up to a count and up to a number of bytes. They start higher if older rows have been
+   * deleted. They never start below the floor, even if a late recorder has put old rows back.
    */
   async read(after: number, limit: number, maxBytes = READ_BYTES): Promise<LogRow[]> {
     const rows: LogRow[] = [];
@@ -104,27 +103,27 @@ export class EventLog {
       bytes += rowBytes(row);
       if (bytes > maxBytes) break;
     }
-    // The floor is read after the rows: rows that are deleted meanwhile are below the floor that is read here.
+    // The floor is read after the rows: rows that are deleted in between are below the floor that is read here.
     const floor = await this.floor();
     return rows.filter((row) => row.number >= floor);
   }
 
   /**
    * Rows of some collections in order, with the rows that concern all collections and the ends of transactions. The
-   * server leaves out the others.
-   * @returns also the number up to which rows were looked at; null when rows in between are gone
+   * server filters out the others.
+   * @returns also the number of the last examined row; null if rows in between no longer exist
    */
-  async about(asked: {
+  async about(requested: {
     readonly after: number;
     readonly through: number;
     readonly collections: readonly string[];
     readonly limit: number;
-    /** Bytes at which it stops. */
+    /** Size in bytes at which it stops. */
     readonly maxBytes?: number;
   }): Promise<{ readonly rows: readonly LogRow[]; readonly through: number } | null> {
-    const { after, through, collections, limit, maxBytes = READ_BYTES } = asked;
-    // A pattern such as `fs.*` also means the collection `fs.files` of other programs. Below system collections (`_…`)
-    // there are none.
+    const { after, through, collections, limit, maxBytes = READ_BYTES } = requested;
+    // A pattern such as `fs.*` also means the collection `fs.files` of other programs. System collections (`_…`) have
+    // none below them.
     const below = collections.filter((name) => !name.startsWith('_')).map((name) => new RegExp(`^${name}\\.`));
     const names = { $in: [...collections, ...below] };
     const concerns = [{ c: names }, { to: names }, { op: { $in: ['gap', 'dropDatabase'] } }, { 'x.z': true }];
@@ -150,20 +149,20 @@ export class EventLog {
   }
 
   /**
-   * Makes the very first row, in an epoch that no earlier log of this database had. Throws NumbersTaken when there is a
+   * Creates the very first row, in an epoch that no earlier log of this database had. Throws NumbersTaken if there is a
    * row already.
    * @param above an epoch that no earlier one reached, for a database that does not know its earlier epochs
    */
   async begin(start: Pick<LogRow, 'token' | 'time'>, above: number): Promise<void> {
     const known = await this.#floor.findOne({ _id: 'log' });
     const epoch = await this.nextEpoch(known?.['epoch'] === undefined ? above : 0);
-    // A log that was dropped leaves its floor, which would hide the new rows.
+    // A dropped log leaves its floor, which would hide the new rows.
     await this.#floor.updateOne({ _id: 'log' }, { $set: { floor: 0 } });
     const row: LogRow = { ...EMPTY_ROW, ...start, number: 1, epoch, wall: new Date(), operation: 'start' };
     await this.#insert([{ ...encodeRow(row), db: this.#database }]);
   }
 
-  /** An epoch above the given one that was never handed out before. */
+  /** An unused epoch above the given one. */
   async nextEpoch(above: number): Promise<number> {
     const floor = await this.#floor.findOneAndUpdate(
       { _id: 'log' },
@@ -175,9 +174,9 @@ export class EventLog {
 
   /**
    * Appends rows in batches, one after the other, each acknowledged by a majority before the next one is sent.
-   * @param allowed called before every batch; when it returns false the rest is not written
-   * @param written called with every batch that is acknowledged
-   * @throws NumbersTaken when a number exists; after any other error it is unknown how much was written
+   * @param allowed called before every batch; if it returns false the rest is not written
+   * @param written called with every acknowledged batch
+   * @throws NumbersTaken if a number exists; after any other error it is unknown how much was written
    */
   async append(
     rows: readonly LogRow[],
@@ -192,32 +191,32 @@ export class EventLog {
   }
 
   async #insert(documents: Document[]): Promise<void> {
-    // As a plain command, the insert is never sent twice by the driver, unlike insertMany with retryable writes. It
-    // names the collection's UUID, so it fails when the collection was dropped; otherwise the server would create a new
-    // one without the clustered index.
+    // The driver never retries a plain command, unlike insertMany with retryable writes. It names the collection's
+    // UUID, so it fails if the collection was dropped; otherwise the server would create a new one without the
+    // clustered index.
     const which = this.#uuid === undefined ? {} : { collectionUUID: this.#uuid };
     const command = { insert: 'log', documents, ordered: true, ...which, writeConcern: { w: 'majority' } };
-    const reply = await within(ANSWER_MS, (signal) => this.db.command(command, { signal }));
-    const fault = reply['writeErrors']?.[0];
-    if (fault?.code === CODE.duplicateKey) throw new NumbersTaken('A row with this number exists');
-    if (fault?.code === CODE.otherCollection) throw new Error('The collection of the log was dropped');
-    if (fault) throw Object.assign(new Error(String(fault.errmsg)), { code: fault.code, index: fault.index });
+    const reply = await within(RESPONSE_MS, (signal) => this.db.command(command, { signal }));
+    const issue = reply['writeErrors']?.[0];
+    if (issue?.code === CODE.duplicateKey) throw new NumbersTaken('A row with this number exists');
+    if (issue?.code === CODE.otherCollection) throw new Error('The collection of the log was dropped');
+    if (issue) throw Object.assign(new Error(String(issue.errmsg)), { code: issue.code, index: issue.index });
     if (reply['writeConcernError']) throw new Error(String(reply['writeConcernError'].errmsg));
   }
 
-  /** The newest token up to which no row follows the given row: the noted one, or the row's own. */
+  /** The newest token up to which no row follows the given row: the stored one, or the row's own. */
   async mark(row: Pick<LogRow, 'number' | 'token'>): Promise<string> {
     const mark = await this.#mark.findOne({ _id: 'log', after: row.number });
     const token: unknown = mark?.['token'];
     return typeof token === 'string' && token > row.token ? token : row.token;
   }
 
-  /** Notes that no change up to this token makes a row after the given one. */
+  /** Stores that no change up to this token makes a row after the given one. */
   async setMark(after: number, token: string): Promise<void> {
     await this.#mark.updateOne({ _id: 'log' }, { $set: { after, token } }, { upsert: true });
   }
 
-  /** The floor. Rows below this number do not count any more, even if they still exist. */
+  /** The floor. Rows below this number are ignored, even if they still exist. */
   async floor(): Promise<number> {
     const floor = await this.#floor.findOne({ _id: 'log' }, MAJORITY);
     return Number(floor?.['floor'] ?? 0);
@@ -242,7 +241,7 @@ export class EventLog {
     return (await this.#rows.deleteMany({ _id: below } as Document)).deletedCount;
   }
 
-  /** The replica set on which the log was written; null when that is unknown. */
+  /** The replica set on which the log was written; null if unknown. */
   async origin(): Promise<string | null> {
     const floor = await this.#floor.findOne({ _id: 'log' });
     return typeof floor?.['set'] === 'string' ? floor['set'] : null;
@@ -257,7 +256,7 @@ export class EventLog {
     return (await this.db.command({ hello: 1 }))['localTime'];
   }
 
-  /** How many rows there are and how many bytes they take, as the server estimates. */
+  /** The number and size of rows, as the server estimates them. */
   async size(): Promise<{ rows: number; bytes: number }> {
     const reply = await this.db.command({ collStats: 'log' });
     return { rows: Number(reply['count']), bytes: Number(reply['size']) };

@@ -1,16 +1,15 @@
 /**
- * The event as clients see it, made from a row: its type, its actor, the states before and after as JSON values.
- * Sockets, feeds, webhooks, functions and audit use the same envelope. Pure. Not here: which reader may see it
- * (visible-row.ts).
+ * The event as clients see it, built from a row: its type, its actor, the states before and after as JSON values.
+ * Sockets, feeds, webhooks, functions and audit use the same envelope.
  */
-import { rawDifference } from '../../database/bson/raw.ts';
+import { rawDifference } from '../../database/bson/raw-bson.ts';
 import { readStored } from '../../database/bson/stored.ts';
 import { idText } from '../../database/json/ids.ts';
 import { encodeDocument, toWire } from '../../database/json/json.ts';
 import { storedRevision } from '../../database/json/transcode-document.ts';
 import type { CollectionName } from '../../database/names.ts';
 import {
-  internalMembers,
+  internalFields,
   isOccurrence,
   isSystemCollection,
   SYSTEM_COLLECTIONS,
@@ -29,11 +28,11 @@ export interface Event {
   readonly type: string;
   /** When the database made the change, ISO 8601. */
   readonly timestamp: string;
-  /** Null for events that concern the system. */
+  /** Null for system events. */
   readonly collection: string | null;
   readonly documentId: string | null;
   readonly revision: number | null;
-  /** Top-level names with a changed value; null on create and delete, and where a state is unknown. */
+  /** Top-level names with a changed value; null on create and delete, and if a state is unknown. */
   readonly changed: readonly string[] | null;
   readonly actor: { readonly kind: string; readonly id: string } | null;
   readonly request: string | null;
@@ -50,7 +49,7 @@ const VERB_OF = {
   delete: 'deleted',
   drop: 'dropped',
   rename: 'renamed',
-  // Changes of a schema, starts and resets are no events.
+  // Schema changes, starts and resets are no events.
   create: null,
   dropDatabase: null,
   invalidate: null,
@@ -60,7 +59,7 @@ const VERB_OF = {
   gap: null,
 } as const satisfies Readonly<Record<RowOperation, Verb | null>>;
 
-/** The event type of a row, or null when the row is not an event. */
+/** The event type of a row, or null if the row is not an event. */
 export function eventType(row: LogRow): string | null {
   const { operation, collection } = row;
   const verb = VERB_OF[operation];
@@ -68,7 +67,7 @@ export function eventType(row: LogRow): string | null {
   return systemType(row);
 }
 
-/** The event type of a row that is about the system; null for every other row. */
+/** The event type of a system row; null for every other row. */
 export function systemType(row: LogRow): SystemType | null {
   const { operation, collection } = row;
   if (operation === 'gap') return 'system.log.gap';
@@ -80,12 +79,12 @@ export function systemType(row: LogRow): SystemType | null {
   return `system.${SYSTEM_COLLECTIONS[collection].thing}.${verb}`;
 }
 
-/** The types that events of a collection have. */
+/** The event types of a collection. */
 export function typesOf(collection: CollectionName): string[] {
   return Object.keys(VERBS).map((verb) => `${collection}.${verb}`);
 }
 
-/** The event of a row, or null when the row is not an event. Every call makes a new object. */
+/** The event of a row, or null if the row is not an event. Every call creates a new object. */
 export function toEvent(row: LogRow): Event | null {
   const envelope = toEnvelope(row);
   if (envelope === null) return null;
@@ -93,13 +92,13 @@ export function toEvent(row: LogRow): Event | null {
 }
 
 /**
- * The event as JSON, in the same form: its states become text without objects in between.
- * @param envelope of the same row, where it is known already
+ * The event as JSON, in the same form: its states become text without intermediate objects.
+ * @param envelope of the same row, if known
  */
 export function encodeEvent(row: LogRow, envelope = toEnvelope(row)): Buffer | null {
   if (envelope === null) return null;
-  const told = notOfDocuments(row);
-  const after = told === null ? row.after && encodeDocument(row.after) : Buffer.from(JSON.stringify(told));
+  const reported = notOfDocuments(row);
+  const after = reported === null ? row.after && encodeDocument(row.after) : Buffer.from(JSON.stringify(reported));
   const head = Buffer.from(`${JSON.stringify(envelope).slice(0, -1)},"data":`);
   const before = row.before && encodeDocument(row.before);
   return Buffer.concat([head, after ?? NULL, BEFORE, before ?? NULL, END]);
@@ -111,7 +110,7 @@ const END = Buffer.from('}');
 
 export type Envelope = Omit<Event, 'data' | 'before'>;
 
-/** The event without its states, which may be large. It can pause while these are compared. */
+/** The event without its states, which may be large. It can yield while these are compared. */
 export function toEnvelope(row: LogRow): Envelope | null {
   const type = eventType(row);
   if (type === null) return null;
@@ -131,23 +130,23 @@ export function toEnvelope(row: LogRow): Envelope | null {
   };
 }
 
-/** The state after, or what else the event of a row tells. It can pause. */
+/** The state after, or the other content of an event without a document. It can yield. */
 export function dataOf(row: LogRow): Event['data'] {
   return notOfDocuments(row) ?? (row.after && toWire(readStored(row.after)));
 }
 
-/** The state before. It can pause. */
+/** The state before. It can yield. */
 export function beforeOf(row: LogRow): Event['before'] {
   return row.before && toWire(readStored(row.before));
 }
 
-/** The event as a document for filters: its id has the name that the id of a stored document has. */
+/** The event as a document for filters: its id has the field name of a stored document's id. */
 export function eventDocument(row: LogRow): Readonly<Record<string, unknown>> {
   const envelope = toEnvelope(row);
   return { ...envelope, data: dataOf(row), before: beforeOf(row), _id: envelope?.id };
 }
 
-/** What the event of a row tells that is not about a document. */
+/** The content of a row's event that is not about a document. */
 function notOfDocuments(row: LogRow): Record<string, unknown> | null {
   if (row.operation === 'gap') return { from: row.from, to: row.to };
   return row.operation === 'rename' ? { to: row.to } : null;
@@ -158,7 +157,7 @@ function changed(row: LogRow): string[] | null {
   if (row.before !== null && row.after !== null) return rawDifference(row.before, row.after).filter(visible);
   if (row.update === null) return null;
   const paths = updatedPaths(row.update);
-  const internal = internalMembers(row.collection);
+  const internal = internalFields(row.collection);
   const names = new Set(paths.map((path) => path.split('.', 1)[0] ?? path));
   return [...names].filter((name) => visible(name) && !internal.has(name));
 }

@@ -1,6 +1,6 @@
 /**
- * The newest rows of the log in the memory of one process, bounded by count and by bytes, so that readers that lag only
- * a little do not read the database. Numbers in it are gapless: its owner clears it before it adds rows after a gap.
+ * The newest rows of the log in the memory of one process, limited by count and by bytes, so that readers that lag only
+ * slightly do not read the database. Its numbers are gapless: the owner clears it before adding rows after a gap.
  */
 import { type LogRow, rowBytes } from './row.ts';
 
@@ -28,7 +28,7 @@ export class RingBuffer {
     this.#rows.push(row);
     this.#bytes += rowBytes(row);
     while (this.size > 1 && (this.size > this.#maxRows || this.#bytes > this.#maxBytes)) this.#drop();
-    // Also when there are only a few rows: each may hold megabytes.
+    // Also with only a few rows: each may have megabytes.
     if (this.#head > this.#rows.length / 2) {
       this.#rows = this.#rows.slice(this.#head);
       this.#head = 0;
@@ -41,7 +41,7 @@ export class RingBuffer {
     this.#bytes = 0;
   }
 
-  /** Rows above a number, up to a count; null when the buffer does not reach back that far. */
+  /** Rows above a number, up to a count; null if the buffer does not reach back that far. */
   after(number: number, limit: number): LogRow[] | null {
     const first = this.#rows[this.#head];
     if (first === undefined || number < first.number - 1) return null;

@@ -1,15 +1,14 @@
 /**
- * A row of the event log: its shape in memory, and how it is stored. Documents are kept and stored as the bytes that
- * the change stream gave, so that nothing is altered and nothing is decoded without need. Not here: how a change
- * becomes a row (row-maker.ts), what clients see of it (event.ts).
+ * A row of the event log, in memory and stored. Documents stay the bytes of the change stream, so that nothing is
+ * altered or decoded without need.
  */
 import type { Document, Timestamp } from 'mongodb';
-import { withoutNamed } from '../../database/bson/named-members.ts';
-import { binary, decodeOwn, decodeShallow, timestamp } from '../../database/bson/raw.ts';
+import { withoutNamed } from '../../database/bson/partial-decode.ts';
+import { binary, decodeOwn, decodeShallow, timestamp } from '../../database/bson/raw-bson.ts';
 import { readOrdered } from '../../database/bson/stored.ts';
-import { internalMembers } from '../../kernel/event-types.ts';
+import { internalFields } from '../../kernel/event-types.ts';
 
-/** Documents above this size are left out of a row, because a whole row must fit into 16 MB. */
+/** Documents above this size are omitted from a row, because a whole row must fit into 16 MB. */
 export const BODY_LIMIT = 12 * 1024 * 1024;
 
 const OPERATIONS = [
@@ -44,13 +43,13 @@ export interface LogRow {
   readonly collection: string | null;
   /** Raw `{_id: …}` of the document. */
   readonly key: Buffer | null;
-  /** Raw document after the change; null when there is none or no image was kept. */
+  /** Raw document after the change; null if there is none or post-images were not enabled. */
   readonly after: Buffer | null;
   readonly before: Buffer | null;
   /** Raw `{updatedFields, removedFields, truncatedArrays}` of an update. */
   readonly update: Buffer | null;
   readonly transaction: { readonly id: string; readonly index: number; readonly last: boolean } | null;
-  /** The actor, as `user:u1`; null when the change did not come through this server. */
+  /** The actor, as `user:u1`; null if the change did not come through this server. */
   readonly by: string | null;
   /** Request id. */
   readonly request: string | null;
@@ -62,7 +61,7 @@ export interface LogRow {
   readonly from: string | null;
 }
 
-/** A row with nothing in its optional members. */
+/** A row with all optional fields empty. */
 export const EMPTY_ROW = {
   collection: null,
   key: null,
@@ -82,12 +81,12 @@ export function rowBytes(row: LogRow): number {
   return 400 + (row.key?.length ?? 0) + bodyBytes(row);
 }
 
-/** Approximate memory of a row in bytes, including the document that is read for it when its own were too large. */
+/** Approximate memory of a row in bytes, including the document that is read for it if its own were too large. */
 export function wholeBytes(row: LogRow): number {
   return rowBytes(row) + (row.big ? BODY_LIMIT : 0);
 }
 
-/** The first rows that fit into so many bytes of memory; at least one row. */
+/** The first rows that fit into this many bytes of memory; at least one row. */
 export function rowsWithin(rows: LogRow[], bytes: number): LogRow[] {
   let held = 0;
   const end = rows.findIndex((row) => {
@@ -102,9 +101,9 @@ export function bodyBytes(row: Pick<LogRow, 'after' | 'before' | 'update'>): num
   return (row.after?.length ?? 0) + (row.before?.length ?? 0) + (row.update?.length ?? 0);
 }
 
-/** A state of a document without the members that no event has; null when its bytes are damaged. */
+/** A state of a document without the fields that no event has; null if its bytes are damaged. */
 export function withoutInternal(collection: string | null, state: Buffer | null): Buffer | null {
-  const internal = internalMembers(collection);
+  const internal = internalFields(collection);
   if (state === null || internal.size === 0) return state;
   try {
     return withoutNamed(state, internal);
@@ -114,7 +113,7 @@ export function withoutInternal(collection: string | null, state: Buffer | null)
   }
 }
 
-/** The stored form. Empty members are left out. */
+/** The stored form. Empty fields are omitted. */
 export function encodeRow(row: LogRow): Document {
   const { transaction } = row;
   const stored: Document = {
@@ -142,7 +141,7 @@ export function encodeRow(row: LogRow): Document {
   return stored;
 }
 
-/** Reads a stored row. Throws TypeError when the bytes are not a row. */
+/** Reads a stored row. Throws TypeError if the bytes are not a row. */
 export function decodeRow(bytes: Uint8Array): LogRow {
   const stored = decodeShallow(bytes);
   const operation = OPERATIONS.find((one) => one === stored['op']);

@@ -1,45 +1,45 @@
 /**
- * Follows the log in one process and gives every row to its readers once, in order, each transaction as a whole. Rows
+ * Follows the log in one process and passes every row to its readers once, in order, each transaction as a whole. Rows
  * come from a change stream on the log, or from the recorder of the same process. Rows that a broken stream missed are
- * read from the log, so it keeps no resume token.
+ * read from the log, so no resume token is stored.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { changeStream } from '../../database/cursors/change-stream.ts';
 import type { EventLog } from './event-log.ts';
-import { nextTime } from './next-time.ts';
-import type { Note } from './note.ts';
+import { nextTime } from './follow-from-time.ts';
+import type { LogCallback } from './log-callback.ts';
 import type { LogPosition } from './position.ts';
 import { RingBuffer } from './ring-buffer.ts';
 import { decodeRow, type LogRow } from './row.ts';
 
 const READ_ROWS = 1000;
-/** The most rows of an unfinished transaction that are held back; a longer one is given to readers in parts. */
+/** Maximum rows of an unfinished transaction that are held back; a longer one is passed to readers in parts. */
 const HELD_ROWS = 50_000;
 
 export interface TailListener {
   /** Rows in order; the rows of one transaction come together. */
   rows(rows: readonly LogRow[]): void;
-  /** Rows are missing before the next ones: retention overtook this process. */
+  /** Rows before the next ones are missing: retention overtook this process. */
   lost?(): void;
 }
 
 export interface TailOptions {
   readonly log: EventLog;
   readonly ring?: RingBuffer;
-  readonly onNote?: Note;
+  readonly onLog?: LogCallback;
 }
 
 export class Tail {
   readonly #log: EventLog;
   readonly #ring: RingBuffer;
-  readonly #note: Note;
+  readonly #note: LogCallback;
   readonly #listeners = new Set<TailListener>();
   readonly #end = new AbortController();
   #stream = new AbortController();
   #suspended = false;
   #wake: () => void = () => {};
   #last: LogPosition = { epoch: 0, number: 0 };
-  #told: LogPosition = { epoch: 0, number: 0 };
+  #reported: LogPosition = { epoch: 0, number: 0 };
   #held: LogRow[] = [];
   #catching: Promise<void> | null = null;
   #again = false;
@@ -49,30 +49,30 @@ export class Tail {
   constructor(options: TailOptions) {
     this.#log = options.log;
     this.#ring = options.ring ?? new RingBuffer();
-    this.#note = options.onNote ?? (() => {});
+    this.#note = options.onLog ?? (() => {});
   }
 
-  /** The last place given to readers; every row up to it has been delivered in this process. */
+  /** The last position passed to readers; every row up to it has been delivered in this process. */
   get position(): LogPosition {
-    return this.#told;
+    return this.#reported;
   }
 
-  /** The last place seen; it may be within an unfinished transaction. */
+  /** The last received position; it may be within an unfinished transaction. */
   get seen(): LogPosition {
     return this.#last;
   }
 
-  /** Whether the process follows the log; false while the database is away. */
+  /** Whether the process follows the log; false while the database is unavailable. */
   get healthy(): boolean {
     return this.#healthy;
   }
 
-  /** Begins at the newest row and follows from there. */
+  /** Starts at the newest row. */
   async start(): Promise<void> {
     const newest = await this.#log.newest();
     if (newest !== null) {
       this.#last = { epoch: newest.epoch, number: newest.number };
-      this.#told = this.#last;
+      this.#reported = this.#last;
     }
     this.#healthy = true;
     this.#loop = this.#run();
@@ -86,13 +86,13 @@ export class Tail {
     await this.#catching;
   }
 
-  /** Adds a reader; returns how to remove it. */
+  /** Adds a reader; returns a function that removes it. */
   attach(listener: TailListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Whether the recorder of this process brings the rows; then this class needs no change stream. */
+  /** Whether the recorder of this process supplies the rows; then no change stream is needed. */
   suspend(suspended: boolean): void {
     if (suspended !== this.#suspended) {
       this.#suspended = suspended;
@@ -103,7 +103,8 @@ export class Tail {
   }
 
   /**
-   * Takes rows from the recorder or the stream. Known rows are dropped, and a hole before them is filled from the log.
+   * Processes rows from the recorder or the stream. Known rows are dropped, and missing rows before them are read from
+   * the log.
    */
   take(rows: readonly LogRow[]): void {
     if (this.#catching !== null) {
@@ -114,12 +115,13 @@ export class Tail {
   }
 
   /**
-   * Rows above a number that readers were given, from memory or from the log. The byte limit holds for the log only.
+   * Rows above a number that readers have received, from memory or from the log. The byte limit applies to the log
+   * only.
    */
   async read(after: number, limit: number, maxBytes?: number): Promise<LogRow[]> {
-    if (after >= this.#told.number) return [];
+    if (after >= this.#reported.number) return [];
     const rows = this.#ring.after(after, limit) ?? (await this.#log.read(after, limit, maxBytes));
-    return rows.filter((row) => row.number <= this.#told.number);
+    return rows.filter((row) => row.number <= this.#reported.number);
   }
 
   #accept(rows: readonly LogRow[]): boolean {
@@ -139,20 +141,20 @@ export class Tail {
       const open = row.transaction !== null && !row.transaction.last;
       if (!open || this.#held.length > HELD_ROWS) ready.push(...this.#held.splice(0));
     }
-    this.#tell(ready);
+    this.#report(ready);
     return whole;
   }
 
-  #tell(rows: readonly LogRow[]): void {
+  #report(rows: readonly LogRow[]): void {
     const last = rows.at(-1);
     if (last === undefined) return;
     for (const row of rows) this.#ring.push(row);
-    this.#told = { epoch: last.epoch, number: last.number };
+    this.#reported = { epoch: last.epoch, number: last.number };
     for (const listener of this.#listeners) {
       try {
         listener.rows(rows);
       } catch (error) {
-        this.#note('error', 'A reader of the event log failed', { fault: String(error) });
+        this.#note('error', 'A reader of the event log failed', { error: String(error) });
       }
     }
   }
@@ -176,11 +178,11 @@ export class Tail {
       } catch (error) {
         this.#healthy = false;
         this.#again = true;
-        this.#note('warn', 'The event log cannot be read at the moment', { fault: String(error) });
+        this.#note('warn', 'The event log cannot be read at present', { error: String(error) });
         await pause(500, undefined, { signal: this.#end.signal }).catch(() => {});
       }
     }
-    // In the same turn of the event loop as the last check of #again: rows that come from now on are taken directly.
+    // In the same turn of the event loop as the last check of #again: later rows are processed directly.
     this.#catching = null;
   }
 
@@ -189,7 +191,7 @@ export class Tail {
     const rows = await this.#log.read(number, READ_ROWS);
     if (rows.length > 0 && rows[0]?.epoch === epoch) return rows;
     const gap = await this.#log.firstAbove(epoch);
-    // A log that was restored to an older state goes on below the numbers that were seen here.
+    // A log that was restored to an older state continues below the numbers that this process has received.
     return gap !== null && gap.number <= number ? await this.#log.read(gap.number - 1, READ_ROWS) : rows;
   }
 
@@ -204,7 +206,7 @@ export class Tail {
     this.#held = [];
     this.#ring.clear();
     this.#last = { epoch: next.epoch, number: Math.max(next.number, floor) - 1 };
-    this.#told = this.#last;
+    this.#reported = this.#last;
     for (const listener of this.#listeners) listener.lost?.();
   }
 
@@ -217,7 +219,7 @@ export class Tail {
       } catch (error) {
         if (this.#end.signal.aborted || this.#suspended) continue;
         this.#healthy = false;
-        this.#note('warn', 'Following the event log goes on after an error', { fault: String(error) });
+        this.#note('warn', 'Following the event log continues after an error', { error: String(error) });
         await pause(100 + Math.random() * 400, undefined, { signal: this.#end.signal }).catch(() => {});
       }
     }

@@ -1,16 +1,16 @@
 /**
- * The paths that an update changed. Only names are read: other programs may have stored values of any type, and a value
- * that JavaScript cannot represent must not hide the paths after it.
+ * The paths that an update changed. Only names are decoded: other programs may have stored values of any type, and a
+ * value that JavaScript cannot represent must not hide later paths.
  */
-import { rawMembers } from '../../database/bson/raw.ts';
+import { rawFields } from '../../database/bson/raw-bson.ts';
 import { readStored } from '../../database/bson/stored.ts';
 
 /** The paths of a raw `{updatedFields, removedFields, truncatedArrays}`. */
 export function updatedPaths(update: Buffer): string[] {
   const paths: string[] = [];
-  for (const { name, start, end } of rawMembers(update)) {
+  for (const { name, start, end } of rawFields(update)) {
     const part = update.subarray(start, end);
-    if (name === 'updatedFields') for (const field of rawMembers(part)) paths.push(field.name);
+    if (name === 'updatedFields') for (const field of rawFields(part)) paths.push(field.name);
     else if (name === 'removedFields') paths.push(...Object.values(readStored(part)).map(String));
     else if (name === 'truncatedArrays') paths.push(...Object.values(readStored(part)).map(fieldOf));
   }

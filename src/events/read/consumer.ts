@@ -1,33 +1,32 @@
 /**
  * A consumer: a named durable reader of the log with a cursor. It works in one process at a time. It writes its outputs
  * first, under ids made from the event, and moves its cursor afterwards, by compare-and-set. When a process dies in
- * between, the second try finds the outputs. A row that keeps failing is parked and can be replayed. Not here: the
- * work.
+ * between, the second try finds the outputs. A row that keeps failing becomes a dead letter and can be replayed.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Collection, Db, Document } from 'mongodb';
 import { CODE } from '../../database/errors.ts';
 import type { EventLog } from '../log/event-log.ts';
-import { backOff, classifyError } from '../log/log-errors.ts';
-import type { Note } from '../log/note.ts';
+import type { LogCallback } from '../log/log-callback.ts';
 import { formatPosition, type LogPosition } from '../log/position.ts';
+import { backOff, classifyError } from '../log/recorder-errors.ts';
 import type { LogRow } from '../log/row.ts';
 import type { Tail } from '../log/tail.ts';
 
 const BATCH_ROWS = 200;
-/** How often a process that may not consume checks again, in milliseconds; it needs no database command. */
+/** How often a process that must not consume checks again, in milliseconds; it needs no database command. */
 const ALLOWED_POLL_MS = 250;
-/** How many rows that do not concern the consumer may pass before the cursor is stored. */
+/** How many unrelated rows may pass before the cursor is stored. */
 const PASSED_MS = 1000;
 
 interface Cursor extends LogPosition {
   readonly _id: string;
 }
 
-export interface Parked extends LogPosition {
+export interface DeadEmail extends LogPosition {
   readonly _id: string;
   readonly consumer: string;
-  readonly fault: string;
+  readonly error: string;
   readonly at: Date;
 }
 
@@ -36,34 +35,34 @@ export interface ConsumerOptions {
   readonly log: EventLog;
   readonly tail: Tail;
   /**
-   * Does the work for rows, in order; may be called again for the same rows. The ids of outputs are `outputId`s.
-   * `allowed` says whether this process is still the consuming one; call it right before an effect, because the process
-   * may have been frozen.
+   * Processes rows, in order; may be called again for the same rows. The ids of outputs are `outputId`s. `allowed`
+   * returns whether this process is still the consuming one; call it right before an effect, because the process may
+   * have been frozen.
    */
   readonly handle: (rows: readonly LogRow[], allowed: () => boolean) => Promise<void>;
   /**
-   * Called whenever this process becomes the one that consumes, and when rows before the next ones were not given to it:
-   * another process has moved the cursor, or retention has deleted them.
+   * Called whenever this process starts to consume, and when it did not receive the rows before the next ones: another
+   * process has moved the cursor, or retention has deleted them.
    */
   readonly begin?: (cursor: LogPosition) => Promise<void>;
-  /** Whether a row concerns the consumer; pure and cheap. Other rows only move the cursor. When absent, all rows do. */
+  /** Whether a row concerns the consumer; pure and cheap. Other rows only move the cursor. If absent, all rows do. */
   readonly concerns?: (row: LogRow) => boolean;
   /**
    * Whether this process may consume: it holds the recorder's lease. This only saves work: two processes that consume
-   * at once have the same result as one.
+   * at once produce the same result as one.
    */
   readonly allowed: () => boolean;
-  /** How often a single row is tried before it is parked. */
-  readonly tries?: number;
-  readonly onNote?: Note;
+  /** How often a single row is tried before it becomes a dead letter. */
+  readonly attempts?: number;
+  readonly onLog?: LogCallback;
 }
 
-/** The id of a consumer's output for an event: the same on every try. */
+/** The id of a consumer's output for an event: the same on every attempt. */
 export function outputId(consumer: string, row: LogPosition, target?: string): string {
   return `${consumer}:${formatPosition(row)}${target === undefined ? '' : `:${target}`}`;
 }
 
-/** Inserts outputs; an output that exists already counts as done. */
+/** Inserts outputs; an existing output counts as done. */
 export async function insertOutputs<T extends Document>(collection: Collection<T>, outputs: Document[]): Promise<void> {
   if (outputs.length === 0) return;
   const reply = await collection.db.command({
@@ -72,15 +71,15 @@ export async function insertOutputs<T extends Document>(collection: Collection<T
     ordered: false,
     writeConcern: { w: 'majority' },
   });
-  const fault = reply['writeErrors']?.find((one: Document) => one['code'] !== CODE.duplicateKey);
-  if (fault) throw new Error(`An output could not be stored: ${fault.errmsg}`);
+  const issue = reply['writeErrors']?.find((one: Document) => one['code'] !== CODE.duplicateKey);
+  if (issue) throw new Error(`An output could not be stored: ${issue.errmsg}`);
   if (reply['writeConcernError']) throw new Error(String(reply['writeConcernError'].errmsg));
 }
 
 export class Consumer {
   readonly #options: ConsumerOptions;
   readonly #cursors: Collection<Cursor>;
-  readonly #parked: Collection<Parked>;
+  readonly #deadEmails: Collection<DeadEmail>;
   readonly #end = new AbortController();
   #loop: Promise<void> = Promise.resolve();
   #detach: () => void = () => {};
@@ -93,10 +92,10 @@ export class Consumer {
     const db: Db = options.log.db;
     this.#options = options;
     this.#cursors = db.collection('consumers');
-    this.#parked = db.collection('parked');
+    this.#deadEmails = db.collection('dead_letters');
   }
 
-  /** Starts reading after the cursor, or from now on when there is none yet. */
+  /** Starts reading after the cursor, or from now on if there is none yet. */
   start(): void {
     this.#detach = this.#options.tail.attach({ rows: () => this.#wake() });
     this.#loop = this.#run();
@@ -109,23 +108,23 @@ export class Consumer {
     await this.#loop;
   }
 
-  /** How far the consumer got, wherever it runs; null before its first start. */
+  /** The consumer's progress, in any process; null before its first start. */
   async cursor(): Promise<LogPosition | null> {
     return await this.#cursors.findOne({ _id: this.#options.name });
   }
 
-  /** The parked events, oldest first. */
-  async parked(limit = 100): Promise<Parked[]> {
-    return await this.#parked.find({ consumer: this.#options.name }).sort({ at: 1 }).limit(limit).toArray();
+  /** The dead letters, oldest first. */
+  async deadEmails(limit = 100): Promise<DeadEmail[]> {
+    return await this.#deadEmails.find({ consumer: this.#options.name }).sort({ at: 1 }).limit(limit).toArray();
   }
 
-  /** Tries a parked event again; false when it is not parked or its row is gone. Throws what the work throws. */
+  /** Tries a dead letter again; false when there is none of this id or its row is gone. Throws what the work throws. */
   async replay(id: string): Promise<boolean> {
-    const parked = await this.#parked.findOne({ _id: id, consumer: this.#options.name });
-    const [row] = parked === null ? [] : await this.#options.log.read(parked.number - 1, 1);
-    if (row === undefined || row.number !== parked?.number || row.epoch !== parked.epoch) return false;
+    const email = await this.#deadEmails.findOne({ _id: id, consumer: this.#options.name });
+    const [row] = email === null ? [] : await this.#options.log.read(email.number - 1, 1);
+    if (row === undefined || row.number !== email?.number || row.epoch !== email.epoch) return false;
     await this.#options.handle([row], () => true);
-    await this.#parked.deleteOne({ _id: id });
+    await this.#deadEmails.deleteOne({ _id: id });
     return true;
   }
 
@@ -139,8 +138,8 @@ export class Consumer {
         failures = 0;
       } catch (error) {
         if (signal.aborted) return;
-        this.#options.onNote?.('warn', `Consumer '${this.#options.name}' goes on after an error`, {
-          fault: String(error),
+        this.#options.onLog?.('warn', `Consumer '${this.#options.name}' continues after an error`, {
+          error: String(error),
         });
         const wait = backOff(classifyError(error), failures, Math.random());
         failures += 1;
@@ -149,7 +148,7 @@ export class Consumer {
     }
   }
 
-  /** Consumes until this process may not, or until the next rows do not follow those that it was given. */
+  /** Consumes until this process must stop, or until the next rows do not follow those that it received. */
   async #consume(): Promise<void> {
     let cursor = await this.#opened();
     await this.#options.begin?.(cursor);
@@ -177,7 +176,10 @@ export class Consumer {
     return this.#options.allowed() && !this.#end.signal.aborted;
   }
 
-  /** Moves the cursor over rows without outputs. It is stored only now and then, so that little is read twice. */
+  /**
+   * Moves the cursor over rows without outputs. It is stored only now and then, so few rows are read twice after a
+   * restart.
+   */
   async #pass(to: LogPosition): Promise<LogPosition> {
     const here = to.number === this.#stored.number && to.epoch === this.#stored.epoch;
     if (here || performance.now() - this.#storedAt < PASSED_MS) return { epoch: to.epoch, number: to.number };
@@ -196,9 +198,9 @@ export class Consumer {
     return this.#stored;
   }
 
-  /** Where to go on when the rows do not follow the cursor: after a new history, or rows that retention deleted. */
+  /** Where to continue if the rows do not follow the cursor: after a new history, or rows that retention deleted. */
   async #fit(cursor: LogPosition, rows: readonly LogRow[]): Promise<LogPosition | null> {
-    const { log, tail, name, onNote } = this.#options;
+    const { log, tail, name, onLog } = this.#options;
     const first = rows[0];
     const newer = (first?.epoch ?? tail.position.epoch) > cursor.epoch;
     if (newer && !(first?.operation === 'gap' && first.number === cursor.number + 1)) {
@@ -206,12 +208,12 @@ export class Consumer {
       if (gap !== null && gap.number <= cursor.number) return { epoch: gap.epoch, number: gap.number - 1 };
     }
     if (first === undefined || first.number === cursor.number + 1) return null;
-    onNote?.('error', `Consumer '${name}' lost rows: they were deleted before it had read them`, {
+    onLog?.('error', `Consumer '${name}' lost rows: they were deleted before it read them`, {
       from: cursor.number + 1,
       to: first.number - 1,
     });
-    const fault = `Rows ${cursor.number + 1} to ${first.number - 1} were deleted before they were read`;
-    await this.#park({ epoch: first.epoch, number: cursor.number + 1 }, fault);
+    const issue = `Rows ${cursor.number + 1} to ${first.number - 1} were deleted before they were read`;
+    await this.#setAside({ epoch: first.epoch, number: cursor.number + 1 }, issue);
     return { epoch: first.epoch, number: first.number - 1 };
   }
 
@@ -226,23 +228,23 @@ export class Consumer {
   }
 
   async #single(row: LogRow, allowed: () => boolean): Promise<void> {
-    const tries = this.#options.tries ?? 5;
+    const attempts = this.#options.attempts ?? 5;
     for (let count = 1; ; count += 1) {
       try {
         await this.#options.handle([row], allowed);
         return;
       } catch (error) {
         if (classifyError(error) === 'away' || !allowed()) throw error;
-        if (count >= tries) {
-          this.#options.onNote?.(
+        if (count >= attempts) {
+          this.#options.onLog?.(
             'error',
-            `Consumer '${this.#options.name}' could not handle an event and has parked it`,
+            `Consumer '${this.#options.name}' could not handle an event and moved it to the dead letters`,
             {
               position: formatPosition(row),
-              fault: String(error),
+              error: String(error),
             },
           );
-          await this.#park(row, String(error));
+          await this.#setAside(row, String(error));
           return;
         }
         await pause(backOff('unknown', count - 1, Math.random()), undefined, { signal: this.#end.signal });
@@ -250,24 +252,24 @@ export class Consumer {
     }
   }
 
-  async #park(place: LogPosition, fault: string): Promise<void> {
+  async #setAside(position: LogPosition, error: string): Promise<void> {
     const { name } = this.#options;
-    const parked = { consumer: name, epoch: place.epoch, number: place.number, fault, at: new Date() };
-    await this.#parked.updateOne({ _id: outputId(name, place) }, { $set: parked }, { upsert: true });
+    const email = { consumer: name, epoch: position.epoch, number: position.number, error, at: new Date() };
+    await this.#deadEmails.updateOne({ _id: outputId(name, position) }, { $set: email }, { upsert: true });
   }
 
   async #move(to: LogPosition): Promise<LogPosition> {
     const { name } = this.#options;
     const from = this.#stored;
-    const place = { epoch: to.epoch, number: to.number };
+    const position = { epoch: to.epoch, number: to.number };
     const moved = await this.#cursors.updateOne(
       { _id: name, epoch: from.epoch, number: from.number },
-      { $set: place },
+      { $set: position },
       { writeConcern: { w: 'majority' } },
     );
     if (moved.matchedCount !== 1) return await this.#opened();
-    this.#stored = place;
+    this.#stored = position;
     this.#storedAt = performance.now();
-    return place;
+    return position;
   }
 }

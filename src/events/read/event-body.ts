@@ -1,17 +1,14 @@
-/**
- * The event as it is stored with a delivery of a webhook or a run of a function: JSON, without its states where that is too
- * long. Pure. Not here: what of the event its reader may see (visible-row.ts).
- */
+/** The event as stored with a webhook delivery or a function run: JSON, without its states if that is too long. */
 import { toEnvelope, toEvent } from '../log/event.ts';
 import { bodyBytes, type LogRow } from '../log/row.ts';
 
-/** The longest body in bytes; a longer event goes without its states. */
+/** The maximum body in bytes; a longer event omits its states. */
 const BODY_BYTES = 256 * 1024;
-/** States of so many bytes are longer as JSON than a body may be: a byte of JSON stands for less than 16 of BSON. */
+/** States of this size are always longer as JSON than a body may be: a byte of JSON represents less than 16 of BSON. */
 const SURELY_LONG = 16 * BODY_BYTES;
 
 /**
- * @param publicUrl the address of this server for clients, without a slash at the end; undefined when it is not known
+ * @param publicUrl the public URL of this server, without a slash at the end; undefined if unknown
  * @returns null for a row that is no event
  */
 export function toBody(row: LogRow, publicUrl: string | undefined): string | null {

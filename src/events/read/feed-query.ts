@@ -1,6 +1,6 @@
 /**
- * Parses the parameters of the feeds (position, wait, limit, types, filter) and of histories (limit, cursor). Pure. Unknown parameters are refused by
- * name, because an ignored one would silently give a different answer.
+ * Parses the parameters of the feeds (position, wait, limit, types, filter) and of histories (limit, cursor). Unknown
+ * parameters are rejected by name, because ignoring one would silently change the result.
  */
 import { MillraceError } from '../../kernel/errors.ts';
 import { parameters, queryText, type RequestLike } from '../../kernel/request.ts';
@@ -10,26 +10,26 @@ import { LIMITS } from '../../query/limits.ts';
 import { type QueryParameter, readParameters } from '../../query/parse/parameters.ts';
 import { parseQuery, RESERVED } from '../../query/parse/parse-query.ts';
 import { parsePosition } from '../log/position.ts';
-import { requireTypes } from './wanted-types.ts';
+import { requireTypes } from './type-patterns.ts';
 
 export const MAX_LIMIT = 1000;
 export const MAX_WAIT_S = 60;
-/** Events of one page of a document's history, when the client names no number. */
+/** Default number of events on one page of a document's history. */
 const HISTORY_LIMIT = 50;
 const MAX_TYPES = 50;
 const MAX_TYPE_LENGTH = 200;
 
 export interface FeedQuery {
   readonly since: string | null;
-  /** How many rows before the end of the log the page begins, in place of `since`. */
+  /** How many rows before the end of the log the page begins, instead of `since`. */
   readonly last: number | null;
   readonly waitMs: number;
   readonly limit: number;
-  /** Event types, with `*` for anything; null when all are wanted. */
+  /** Event types; `*` is a wildcard; null for all. */
   readonly types: readonly string[] | null;
 }
 
-/** Reads `since` or `last`, `types`, `wait`, `limit`, and `filter` as JSON; throws the errors of these. */
+/** Reads `since` or `last`, `types`, `wait`, `limit`, and `filter` as JSON; throws their errors. */
 export function parseEventsQuery(url: string): FeedQuery & { readonly filter: OpenFilter } {
   const known = ['since', 'last', 'types', 'wait', 'limit', 'filter'];
   const found = readParameters(queryText({ url }));
@@ -41,7 +41,7 @@ export function parseEventsQuery(url: string): FeedQuery & { readonly filter: Op
   };
 }
 
-/** Reads `since`, `wait`, `limit` and the conditions of a filter in the query language; throws the errors of these. */
+/** Reads `since`, `wait`, `limit` and the conditions of a filter in the query language; throws their errors. */
 export function parseChangesQuery(url: string): FeedQuery & { readonly filter: OpenFilter } {
   const own = ['since', 'wait', 'limit'];
   const found = readParameters(queryText({ url }));
@@ -64,12 +64,12 @@ export interface HistoryParameters {
 export function parseHistoryQuery(request: RequestLike): HistoryParameters {
   const found = parameters(request, ['limit', 'cursor']);
   const cursor = found.get('cursor');
-  const place = cursor === null ? null : parsePosition(cursor);
-  if (cursor !== null && place === null) {
+  const position = cursor === null ? null : parsePosition(cursor);
+  if (cursor !== null && position === null) {
     throw new MillraceError('cursor-mismatch', 'The cursor is not one of this list');
   }
   const limit = integer(new Map(found), 'limit', HISTORY_LIMIT, 1, MAX_LIMIT);
-  return { limit, cursor: place?.number ?? null };
+  return { limit, cursor: position?.number ?? null };
 }
 
 function unknown(name: string, known: readonly string[]): MillraceError {
@@ -80,13 +80,13 @@ function unknown(name: string, known: readonly string[]): MillraceError {
 function common(parameters: readonly QueryParameter[]): FeedQuery {
   const found = new Map<string, string>();
   for (const [name, value] of parameters) {
-    if (found.has(name)) throw invalid(name, 'may be given once');
+    if (found.has(name)) throw invalid(name, 'must be given at most once');
     found.set(name, value);
   }
   const since = found.get('since') ?? null;
-  if (since === '') throw invalid('since', 'must be a position, or be left out');
+  if (since === '') throw invalid('since', 'must be a position, or be omitted');
   const last = found.has('last') ? integer(found, 'last', 0, 1, MAX_LIMIT) : null;
-  if (since !== null && last !== null) throw invalid('last', "takes the place of 'since'");
+  if (since !== null && last !== null) throw invalid('last', "replaces 'since'");
   return {
     since,
     last,
@@ -98,12 +98,12 @@ function common(parameters: readonly QueryParameter[]): FeedQuery {
 
 function types(text: string | null): readonly string[] | null {
   if (text === null) return null;
-  const wanted = text.split(',').map((one) => one.trim());
-  if (wanted.length > MAX_TYPES || wanted.some((one) => one === '' || one.length > MAX_TYPE_LENGTH)) {
+  const requested = text.split(',').map((one) => one.trim());
+  if (requested.length > MAX_TYPES || requested.some((one) => one === '' || one.length > MAX_TYPE_LENGTH)) {
     throw invalid('types', `must be a list of up to ${MAX_TYPES} event types, such as todos.created,system.file.*`);
   }
-  requireTypes(wanted);
-  return wanted;
+  requireTypes(requested);
+  return requested;
 }
 
 function integer(found: ReadonlyMap<string, string>, name: string, absent: number, low: number, high: number): number {

@@ -1,33 +1,32 @@
 /**
  * The principal that reads a feed, kept current during a long wait: when sessions, roles or keys change, it is
- * authenticated again before anything more is shown. For an owner who looks as another principal, both are kept current.
- * Not here: what the reader may see (visible-row.ts).
+ * authenticated again before anything more is sent. During impersonation, both principals are kept current.
  */
 import type { Authenticator } from '../../auth/authenticator.ts';
 import type { ClientPrincipal } from '../../auth/identity/principal.ts';
-import type { LookingAs, Viewing } from '../../policies/standing/looking-as.ts';
+import type { Impersonation, Viewing } from '../../policies/revalidation/impersonation.ts';
 
 export interface FeedReader {
-  /** The principal as it is now. Throws or rejects with the authenticator's error when it is no longer valid. */
+  /** The current principal. Throws or rejects with the authenticator's error if it is no longer valid. */
   now(): ClientPrincipal | Promise<ClientPrincipal>;
   end(): void;
 }
 
-export interface FeedReaderParts {
+export interface FeedReaderDeps {
   readonly authenticator: Pick<Authenticator, 'authenticate' | 'onRevoked'>;
-  readonly lookingAs: Pick<LookingAs, 'require' | 'principal'>;
+  readonly impersonation: Pick<Impersonation, 'require' | 'principal'>;
 }
 
 /** @param credential the Authorization header; undefined for anonymous */
 export function feedReader(
-  { authenticator, lookingAs }: FeedReaderParts,
+  { authenticator, impersonation }: FeedReaderDeps,
   first: Viewing,
   credential: string | undefined,
 ): FeedReader {
   const { as } = first;
   if (credential === undefined && as === null) return { now: () => first.principal, end: () => undefined };
   let { principal, asker } = first;
-  // Whom an owner looks as was read before this watch began.
+  // The impersonated principal was read before this watch began.
   let doubtful = as !== null;
   const end = authenticator.onRevoked((still) => {
     doubtful ||= !still(principal) || !still(asker);
@@ -37,7 +36,7 @@ export function feedReader(
       doubtful = false;
       try {
         if (credential !== undefined) asker = await authenticator.authenticate(credential);
-        principal = as === null ? asker : await lookingAs.principal(asker, as);
+        principal = as === null ? asker : await impersonation.principal(asker, as);
       } catch (error) {
         doubtful = true;
         throw error;
@@ -48,8 +47,8 @@ export function feedReader(
   return {
     now: () => {
       if (doubtful || hasEnded(principal) || hasEnded(asker)) return again();
-      // Policies may say who may look as others, and they change during the wait.
-      if (as !== null) lookingAs.require(asker);
+      // Policies may decide who can impersonate, and they change during the wait.
+      if (as !== null) impersonation.require(asker);
       return principal;
     },
     end,

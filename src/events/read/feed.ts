@@ -1,24 +1,25 @@
 /**
- * Pages of the log after a position: at once when there are new rows, otherwise after waiting for some. Positions that
- * cannot be used are refused. Not here: what a reader may see, which the caller passes in as a function, and readers
- * with a stored position (consumer.ts).
+ * Pages of the log after a position: at once if there are new rows, otherwise after waiting for some. Unusable
+ * positions are rejected.
  */
 import type { FairSemaphore } from '../../kernel/concurrency/fair-semaphore.ts';
 import { MillraceError } from '../../kernel/errors.ts';
-import type { Lane } from '../../query/evaluate/turnstile.ts';
+import type { Lane } from '../../query/evaluate/fair-yield.ts';
 import type { EventLog } from '../log/event-log.ts';
 import { formatPosition, type LogPosition, requirePosition } from '../log/position.ts';
 import { type LogRow, rowsWithin, wholeBytes } from '../log/row.ts';
 import type { Tail } from '../log/tail.ts';
 
 const READ_ROWS = 500;
-/** Bytes that are read at one time; a single row may be larger. */
+/** Bytes read at a time; a single row may be larger. */
 const READ_BYTES = 1024 * 1024;
-/** The most rows that are looked at for one page, whether they match or not. */
+/** Maximum rows examined for one page, whether they match or not. */
 const SCAN_ROWS = 20_000;
-/** Bytes of the rows that are looked at for one page. */
+/** Bytes of the rows examined for one page. */
 const SCAN_BYTES = 64 * 1024 * 1024;
-/** A page ends after so many bytes of documents. It becomes one string in memory; beyond half a gigabyte that fails. */
+/**
+ * A page ends after this many bytes of documents. It becomes one string in memory; beyond half a gigabyte that fails.
+ */
 const PAGE_BYTES = 16 * 1024 * 1024;
 const UNKNOWN_WAIT_MS = 2000;
 
@@ -29,26 +30,26 @@ export interface FeedPage<T> {
 }
 
 export interface PageQuery<T> {
-  /** The position of the last page; without one the answer is empty and has the current position. */
+  /** The position of the last page; without one the response is empty and has the current position. */
   readonly since: string | null;
-  /** In place of a position: how many rows before the end of the log it begins. */
+  /** Instead of a position: how many rows before the end of the log it begins. */
   readonly last?: number | null;
   readonly limit: number;
   readonly waitMs: number;
-  /** The item that a reader gets for a row; null for none. */
+  /** A row as an item of the reader's page; null for none. */
   readonly pick: (row: LogRow) => T | null | Promise<T | null>;
-  /** Whether a break of the history ends the page with an error instead of being an item. */
+  /** Whether a gap of the history ends the page with an error instead of being an item. */
   readonly refuseGap: (row: LogRow) => boolean;
   readonly signal: AbortSignal;
-  /** The client that reads: any value that is the same for all its reads. */
+  /** Identifies the client: any value that is the same for all its reads. */
   readonly whose: unknown;
-  /** The turns in which rows are looked at. */
+  /** Yields while rows are examined. */
   readonly lane: Lane;
 }
 
-/** A page while it is being filled. */
+/** A page in progress. */
 interface Gathered<T> {
-  place: LogPosition;
+  position: LogPosition;
   readonly items: T[];
   /** Bytes of the rows that became items. */
   bytes: number;
@@ -68,7 +69,7 @@ export class Feed {
     this.#readers = readers;
   }
 
-  /** The position of the newest row that this process has given to readers. */
+  /** The position of the newest row that this process has passed to readers. */
   get position(): string {
     return formatPosition(this.#tail.position);
   }
@@ -79,18 +80,18 @@ export class Feed {
    * the current position in the header `millrace-position`
    */
   async page<T>(query: PageQuery<T>): Promise<FeedPage<T>> {
-    const place = query.since === null ? await this.#before(query.last ?? 0) : await this.usable(query.since);
-    if (place === null) return { items: [], position: this.position };
+    const position = query.since === null ? await this.#before(query.last ?? 0) : await this.usable(query.since);
+    if (position === null) return { items: [], position: this.position };
     const until = performance.now() + query.waitMs;
-    const page: Gathered<T> = { place, items: [], bytes: 0, scannedRows: 0, scannedBytes: 0 };
+    const page: Gathered<T> = { position, items: [], bytes: 0, scannedRows: 0, scannedBytes: 0 };
     for (;;) {
       const news = this.#news(query.signal, until - performance.now());
       try {
-        // The place in the semaphore is given back while it waits for new rows.
+        // The semaphore is released while it waits for new rows.
         const more = await this.#readers.run(query.whose, () => this.#gather(query, page));
         const isWaiting = more === 'none' && page.items.length === 0 && performance.now() < until;
         const isOver = more === 'none' ? !isWaiting || query.signal.aborted : more === 'full';
-        if (isOver) return { items: page.items, position: formatPosition(page.place) };
+        if (isOver) return { items: page.items, position: formatPosition(page.position) };
         if (isWaiting) await news.came;
       } finally {
         news.forget();
@@ -98,17 +99,17 @@ export class Feed {
     }
   }
 
-  /** Looks at the next rows. @returns whether the page is full, no rows are left for now, or there may be more */
+  /** Examines the next rows. @returns whether the page is full, no rows are left for now, or there may be more */
   async #gather<T>(query: PageQuery<T>, page: Gathered<T>): Promise<'full' | 'none' | 'more'> {
-    const rows = rowsWithin(await this.#tail.read(page.place.number, READ_ROWS, READ_BYTES), READ_BYTES);
-    if (rows[0] !== undefined && rows[0].number !== page.place.number + 1) throw this.#gone('position-expired');
+    const rows = rowsWithin(await this.#tail.read(page.position.number, READ_ROWS, READ_BYTES), READ_BYTES);
+    if (rows[0] !== undefined && rows[0].number !== page.position.number + 1) throw this.#gone('position-expired');
     for (const row of rows) {
       if (query.refuseGap(row)) {
         if (page.items.length > 0) return 'full';
         throw this.#gone('epoch-changed');
       }
       if (query.lane.isOver) await query.lane.pass();
-      page.place = { epoch: row.epoch, number: row.number };
+      page.position = { epoch: row.epoch, number: row.number };
       page.scannedRows += 1;
       page.scannedBytes += wholeBytes(row);
       const item = await query.pick(row);
@@ -121,25 +122,25 @@ export class Feed {
     return page.scannedRows >= SCAN_ROWS || page.scannedBytes >= SCAN_BYTES ? 'full' : 'more';
   }
 
-  /** The place of a position after which rows can be read; waits up to 2 s for a row not yet seen in this process. */
+  /** The log position after which rows can be read; waits up to 2 s for a row that has not reached this process yet. */
   async usable(text: string): Promise<LogPosition> {
-    const place = requirePosition(text);
+    const position = requirePosition(text);
     const until = performance.now() + UNKNOWN_WAIT_MS;
     const ahead = () =>
-      place.epoch > this.#tail.position.epoch ||
-      (place.epoch === this.#tail.position.epoch && place.number > this.#tail.position.number);
+      position.epoch > this.#tail.position.epoch ||
+      (position.epoch === this.#tail.position.epoch && position.number > this.#tail.position.number);
     while (ahead()) {
       const news = this.#news(AbortSignal.timeout(UNKNOWN_WAIT_MS), until - performance.now());
       if (ahead() && performance.now() < until) await news.came;
       news.forget();
       if (ahead() && performance.now() >= until) throw this.#gone('position-unknown');
     }
-    if (place.epoch < this.#tail.position.epoch) throw this.#gone('epoch-changed');
-    if (place.number < (await this.#log.floor()) - 1) throw this.#gone('position-expired');
-    return place;
+    if (position.epoch < this.#tail.position.epoch) throw this.#gone('epoch-changed');
+    if (position.number < (await this.#log.floor()) - 1) throw this.#gone('position-expired');
+    return position;
   }
 
-  /** The place so many rows before the end of the log, or its beginning; null for the end itself. */
+  /** The position this many rows before the end of the log, or its beginning; null for the end itself. */
   async #before(rows: number): Promise<LogPosition | null> {
     if (rows === 0) return null;
     const { epoch, number } = this.#tail.position;
@@ -166,14 +167,14 @@ export class Feed {
 
   #gone(code: 'position-expired' | 'position-unknown' | 'epoch-changed'): MillraceError {
     return new MillraceError(code, SENTENCES[code], {
-      hint: 'Read the collection anew and go on from the position in Millrace-Position',
+      hint: 'Read the collection again and continue from the position in Millrace-Position',
       headers: { 'millrace-position': this.position },
     });
   }
 }
 
 const SENTENCES = {
-  'position-expired': 'The position is older than the events that are kept',
-  'position-unknown': 'The position is not known here',
+  'position-expired': 'The position is older than the retained events',
+  'position-unknown': 'The position is unknown',
   'epoch-changed': 'The position belongs to a history that has ended',
 } as const;

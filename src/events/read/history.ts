@@ -1,22 +1,19 @@
-/**
- * The history of one document: its events, the newest first, in pages. Not here: what a reader may see, which the caller passes in as
- * a function, and events in their order (feed.ts).
- */
+/** The history of one document: its events, newest first, in pages. */
 import type { FairSemaphore } from '../../kernel/concurrency/fair-semaphore.ts';
-import type { Lane } from '../../query/evaluate/turnstile.ts';
-import { type DocumentRows, documentRows } from '../log/document-rows.ts';
+import type { Lane } from '../../query/evaluate/fair-yield.ts';
 import type { EventLog } from '../log/event-log.ts';
 import { formatPosition } from '../log/position.ts';
 import { type LogRow, wholeBytes } from '../log/row.ts';
+import { type DocumentRows, documentRows } from '../log/rows-of-document.ts';
 import type { Tail } from '../log/tail.ts';
 
-/** A page ends after so much time, in milliseconds; the next one goes on. */
+/** A page ends after this time, in milliseconds; the next one continues. */
 const PAGE_MS = 1_000;
-/** A page ends after so many bytes of documents. */
+/** A page ends after this many bytes of documents. */
 const PAGE_BYTES = 16 * 1024 * 1024;
-/** Rows that the first call looks at. */
+/** Rows that the first call scans. */
 const FIRST_CALL = 2_000;
-/** How long a call should take, in milliseconds: the next one looks at more rows or at fewer. */
+/** Target duration of a call, in milliseconds: the next one scans more or fewer rows. */
 const CALL_MS = 100;
 
 export interface HistoryQuery<T> {
@@ -26,16 +23,16 @@ export interface HistoryQuery<T> {
   /** The end of the last page; null for the newest events. */
   readonly cursor: number | null;
   readonly limit: number;
-  /** The item that a reader gets for a row; null for none. */
+  /** A row as an item of the reader's page; null for none. */
   readonly pick: (row: LogRow) => Promise<T | null>;
-  /** The client that reads: any value that is the same for all its reads. */
+  /** Identifies the client: any value that is the same for all its reads. */
   readonly whose: unknown;
   readonly lane: Lane;
 }
 
 export interface HistoryPage<T> {
   readonly items: readonly T[];
-  /** Where the next page begins; null when the log has no older events. */
+  /** Where the next page begins; null if the log has no older events. */
   readonly next: string | null;
 }
 
@@ -52,8 +49,8 @@ export class History {
   }
 
   /**
-   * A page of events. It may have fewer than asked for, or none, although there are more: then the log is long, and the next page
-   * goes on.
+   * A page of events. It may be shorter than requested, or empty, although there are more: then the log is long, and
+   * the next page continues.
    * @throws MillraceError `query-timeout`
    */
   page<T>(query: HistoryQuery<T>): Promise<HistoryPage<T>> {
@@ -70,8 +67,8 @@ export class History {
     for (let size = FIRST_CALL; from >= floor; ) {
       const begun = performance.now();
       const down = Math.max(floor, from - size + 1);
-      const asked = { from, down, collection, id, limit: limit - items.length, maxBytes: bytes };
-      const found: DocumentRows = await documentRows(this.#log.db, asked);
+      const requested = { from, down, collection, id, limit: limit - items.length, maxBytes: bytes };
+      const found: DocumentRows = await documentRows(this.#log.db, requested);
       const took = performance.now() - begun;
       for (const row of found.rows) {
         if (lane.isOver) await lane.pass();

@@ -1,25 +1,24 @@
 /**
  * The recorder: reads the change stream of the data database and appends its changes as rows, as long as it holds the
  * lease. Every row has the resume token of its change, so there is no separate cursor that could differ from the log. A
- * second recorder that wakes up late only finds its numbers taken. Not here: what an error means (log-errors.ts), one
- * run of the stream (recording.ts), retention (retention.ts).
+ * second recorder that wakes up late finds its numbers used.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Db, Timestamp } from 'mongodb';
-import { ANSWER_MS } from '../../database/cursors/change-stream.ts';
+import { RESPONSE_MS } from '../../database/cursors/change-stream.ts';
 import type { Lease, LeaseState } from '../../database/lease.ts';
 import { type EventLog, UnusableLog } from '../log/event-log.ts';
-import { backOff, classifyError, type ErrorClass } from '../log/log-errors.ts';
-import type { Note } from '../log/note.ts';
+import type { LogCallback } from '../log/log-callback.ts';
 import type { LogPosition } from '../log/position.ts';
+import { backOff, classifyError, type ErrorClass } from '../log/recorder-errors.ts';
 import type { LogRow } from '../log/row.ts';
-import { breakHistory, replicaSetIdOf } from './history-break.ts';
-import { type Approach, record } from './recording.ts';
+import { breakHistory, replicaSetIdOf } from './log-gap.ts';
+import { type Approach, record } from './recorder-run.ts';
 
 const LEASE_POLL_MS = 250;
 const STOP_MS = 300;
 /**
- * How long no recording process may be known before recording counts as ended, in milliseconds; taking over takes five
+ * How long no recording process may be known before recording counts as ended, in milliseconds; a takeover takes five
  * seconds.
  */
 const PATIENCE_MS = 15_000;
@@ -33,27 +32,27 @@ export interface RecorderOptions {
   readonly lease: Lease;
   /** Called with rows, in order, once a majority has acknowledged them. */
   readonly onRows?: (rows: readonly LogRow[]) => void;
-  readonly onNote?: Note;
-  /** Called once when the database refuses recording and an operator has to act. */
+  readonly onLog?: LogCallback;
+  /** Called once when the database denies recording and an operator has to act. */
   readonly onRefused?: (error: unknown) => void;
-  /** The highest position that this process has seen: a log that ends below it was restored to an older state. */
+  /** The highest position that this process has received: a log that ends below it was restored to an older state. */
   readonly known?: () => LogPosition | null;
-  /** Called when recording begins after the newest row, and when it ends. */
+  /** Called when recording starts after the newest row, and when it ends. */
   readonly onRecording?: (recording: boolean) => void;
   readonly markMs?: number;
   readonly imagesMs?: number;
-  readonly answerMs?: number;
+  readonly responseMs?: number;
   /** A monotonic clock in milliseconds. */
   readonly now?: () => number;
 }
 
 export interface RecorderState {
-  readonly status: 'waiting' | 'recording' | 'failing' | 'stopped';
-  /** The newest row that this recorder has seen. */
+  readonly status: 'standby' | 'recording' | 'failing' | 'stopped';
+  /** The newest row that this recorder knows. */
   readonly newest: LogPosition | null;
-  /** When the last reply of the stream came, as epoch milliseconds; null before the first one. */
+  /** When the last reply of the stream arrived, as epoch milliseconds; null before the first one. */
   readonly heardAt: number | null;
-  readonly fault: string | null;
+  readonly error: string | null;
 }
 
 export class Recorder {
@@ -62,11 +61,11 @@ export class Recorder {
   #loop: Promise<void> = Promise.resolve();
   #approach: Approach;
   #failures = 0;
-  /** When the last empty reply came, after all earlier changes had been passed on. */
+  /** When the last empty reply arrived, after all earlier changes had been passed on. */
   #upToDateAt = Number.NEGATIVE_INFINITY;
   /** When this recorder last wrote a row, got an empty reply, or learned that another recorder holds the lease. */
   #fineAt = 0;
-  #state: RecorderState = { status: 'stopped', newest: null, heardAt: null, fault: null };
+  #state: RecorderState = { status: 'stopped', newest: null, heardAt: null, error: null };
 
   constructor(options: RecorderOptions) {
     this.#options = options;
@@ -77,19 +76,19 @@ export class Recorder {
     return this.#state;
   }
 
-  /** Whether changes are being recorded, here or elsewhere, as far as this process knows without asking. */
+  /** Whether changes are being recorded, here or elsewhere, as far as this process knows without a query. */
   get working(): boolean {
     return this.#state.status !== 'stopped' && this.#now() - this.#fineAt < PATIENCE_MS;
   }
 
-  /** Whether the stream has just given an empty reply; it gives one every second while nothing changes. */
+  /** Whether the stream has just returned an empty reply; it returns one every second while nothing changes. */
   get upToDate(): boolean {
     return this.#state.status === 'recording' && this.#now() - this.#upToDateAt < UP_TO_DATE_MS;
   }
 
   /**
-   * Whether every change up to a cluster time has been recorded and given to the readers of this process. False if this
-   * process does not record.
+   * Whether every change up to a cluster time has been recorded and passed to the readers of this process. False if
+   * this process does not record.
    */
   hasPassed(time: Timestamp): boolean {
     const token = this.#approach.seen?.token ?? '';
@@ -100,18 +99,18 @@ export class Recorder {
     return (this.#options.now ?? performance.now.bind(performance))();
   }
 
-  /** Which process records now, in the whole deployment. */
+  /** The process that records now, in the whole deployment. */
   async holder(): Promise<LeaseState | null> {
     return await this.#options.lease.state();
   }
 
   start(): void {
     this.#fineAt = this.#now();
-    this.#state = { ...this.#state, status: 'waiting' };
+    this.#state = { ...this.#state, status: 'standby' };
     this.#loop = this.#run();
   }
 
-  /** Stops recording and gives the lease back at once, so that another recorder goes on. */
+  /** Stops recording and releases the lease at once, so that another recorder continues. */
   async stop(): Promise<void> {
     this.#end.abort();
     await Promise.race([this.#loop, pause(STOP_MS)]);
@@ -125,7 +124,7 @@ export class Recorder {
       try {
         if (!(await this.#options.lease.acquire())) {
           this.#fineAt = this.#now();
-          this.#state = { ...this.#state, status: 'waiting' };
+          this.#state = { ...this.#state, status: 'standby' };
           this.#options.onRecording?.(false);
           await pause(LEASE_POLL_MS * (0.8 + Math.random() * 0.4), undefined, { signal });
           continue;
@@ -139,7 +138,7 @@ export class Recorder {
   }
 
   async #record(): Promise<void> {
-    const { data, log, lease, onRows, onNote, known, onRecording } = this.#options;
+    const { data, log, lease, onRows, onLog, known, onRecording } = this.#options;
     await log.open();
     const newest = await log.newest();
     const origin = await replicaSetIdOf(data);
@@ -154,7 +153,7 @@ export class Recorder {
       const epoch = Math.max(newest.epoch, last?.epoch ?? 0);
       await this.#break(
         { ...newest, epoch },
-        foreign ? 'written on another replica set' : 'turned back to an older state',
+        foreign ? 'written on another replica set' : 'restored to an older state',
       );
       return;
     }
@@ -168,14 +167,14 @@ export class Recorder {
       approach: this.#approach,
       markMs: this.#options.markMs ?? 10_000,
       imagesMs: this.#options.imagesMs ?? 10_000,
-      answerMs: this.#options.answerMs ?? ANSWER_MS,
+      responseMs: this.#options.responseMs ?? RESPONSE_MS,
       allowed: () => lease.held() && !this.#end.signal.aborted,
       signal: this.#end.signal,
       onRows: (rows) => {
         this.#failures = 0;
         this.#fineAt = this.#now();
         const row = rows.at(-1);
-        if (row) this.#state = { ...this.#state, newest: { number: row.number, epoch: row.epoch }, fault: null };
+        if (row) this.#state = { ...this.#state, newest: { number: row.number, epoch: row.epoch }, error: null };
         onRows?.(rows);
       },
       onReply: (empty) => {
@@ -184,17 +183,17 @@ export class Recorder {
           this.#fineAt = this.#now();
           this.#upToDateAt = this.#now();
         }
-        this.#state = { ...this.#state, status: 'recording', heardAt: Date.now(), fault: null };
+        this.#state = { ...this.#state, status: 'recording', heardAt: Date.now(), error: null };
       },
       onApproach: (approach) => {
         this.#approach = approach;
       },
-      onNote,
+      onLog,
     });
   }
 
   #usual(): Approach {
-    return { kind: 'normal', seen: null, big: new Set(), answerMs: this.#options.answerMs ?? ANSWER_MS };
+    return { kind: 'normal', seen: null, big: new Set(), responseMs: this.#options.responseMs ?? RESPONSE_MS };
   }
 
   async #begin(origin: string | null): Promise<void> {
@@ -205,9 +204,9 @@ export class Recorder {
   }
 
   async #break(newest: LogRow, reason: string): Promise<void> {
-    const { data, log, onNote, onRows, lease } = this.#options;
+    const { data, log, onLog, onRows, lease } = this.#options;
     const epoch = await log.nextEpoch(newest.epoch);
-    onNote?.('error', 'The history is broken: a new epoch begins', { reason, epoch });
+    onLog?.('error', 'The event log has a gap: a new epoch starts', { reason, epoch });
     const rows = await breakHistory.rows(data, newest, epoch, this.#end.signal);
     await log.append(
       rows,
@@ -219,15 +218,15 @@ export class Recorder {
     this.#approach = this.#usual();
   }
 
-  /** Chooses how to go on after an error; false when an operator has to act. */
+  /** Chooses how to continue after an error; false if an operator has to act. */
   async #recover(error: unknown): Promise<boolean> {
     const verdict: ErrorClass = classifyError(error);
-    const fault = error instanceof Error ? error.message : String(error);
+    const issue = error instanceof Error ? error.message : String(error);
     if (verdict === 'refused') {
-      this.#options.onNote?.('error', 'Recording has stopped: the database refuses it', { fault });
+      this.#options.onLog?.('error', 'Recording has stopped: the database rejects it', { error: issue });
       await this.#options.lease.release().catch(() => {});
       this.#options.onRecording?.(false);
-      this.#state = { ...this.#state, status: 'stopped', fault };
+      this.#state = { ...this.#state, status: 'stopped', error: issue };
       this.#options.onRefused?.(error);
       return false;
     }
@@ -237,8 +236,8 @@ export class Recorder {
       if (next instanceof UnusableLog || classifyError(next) === 'refused') return await this.#recover(next);
     }
     if (verdict !== 'behind') {
-      this.#state = { ...this.#state, status: 'failing', fault };
-      this.#options.onNote?.('warn', 'Recording goes on after an error', { verdict, fault });
+      this.#state = { ...this.#state, status: 'failing', error: issue };
+      this.#options.onLog?.('warn', 'Recording continues after an error', { verdict, error: issue });
     }
     const wait = backOff(verdict, this.#failures, Math.random());
     this.#failures += 1;
@@ -260,7 +259,7 @@ export class Recorder {
   }
 }
 
-/** What every resume token of a cluster time begins with: the type of its first value, then the time. */
+/** The prefix of every resume token of a cluster time: the type of its first value, then the time. */
 function firstToken({ high, low }: Timestamp): string {
   const hex = (part: number) => (part >>> 0).toString(16).padStart(8, '0');
   return `82${hex(high)}${hex(low)}`.toUpperCase();

@@ -1,9 +1,10 @@
 /**
  * Deletes old rows of the log, by age and by size. The floor is raised before rows are deleted, and readers ignore rows
- * below the floor. A recorder that was frozen for longer than the retention may put old numbers back; they stay unseen.
+ * below the floor. A recorder that was frozen for longer than the retention may put old numbers back; they stay
+ * invisible.
  */
 import type { EventLog } from '../log/event-log.ts';
-import type { Note } from '../log/note.ts';
+import type { LogCallback } from '../log/log-callback.ts';
 
 const BLOCK_ROWS = 5000;
 
@@ -13,14 +14,14 @@ export interface RetentionOptions {
   readonly allowed: () => boolean;
   readonly maxAgeMs?: number;
   readonly maxBytes?: number;
-  /** So many of the newest rows are kept, however old they are. */
+  /** This many of the newest rows are kept, however old they are. */
   readonly keepRows?: number;
   readonly everyMs?: number;
-  readonly onNote?: Note;
+  readonly onLog?: LogCallback;
 }
 
 export class Retention {
-  readonly #options: Required<Omit<RetentionOptions, 'onNote'>> & { onNote?: Note };
+  readonly #options: Required<Omit<RetentionOptions, 'onLog'>> & { onLog?: LogCallback };
   #timer: ReturnType<typeof setInterval> | undefined;
   #sweeping: Promise<unknown> = Promise.resolve();
   #stopped = false;
@@ -31,8 +32,8 @@ export class Retention {
 
   start(): void {
     this.#timer = setInterval(() => {
-      this.#sweeping = this.#sweepNow().catch((error: unknown) => {
-        this.#options.onNote?.('warn', 'Old rows of the event log could not be deleted', { fault: String(error) });
+      this.#sweeping = this.#cleanUpNow().catch((error: unknown) => {
+        this.#options.onLog?.('warn', 'Old rows of the event log could not be deleted', { error: String(error) });
       });
     }, this.#options.everyMs).unref();
   }
@@ -43,26 +44,26 @@ export class Retention {
     await this.#sweeping;
   }
 
-  /** By the clock that dates the rows: a process whose own is wrong would take them all. */
-  async #sweepNow(): Promise<void> {
-    await this.sweep(await this.#options.log.now());
+  /** By the clock that dates the rows: a process with a wrong clock would delete all of them. */
+  async #cleanUpNow(): Promise<void> {
+    await this.orphanCleanup(await this.#options.log.now());
   }
 
-  /** Raises the floor as far as age and size ask for at the given moment, and deletes below it. Returns the floor. */
-  async sweep(now: Date): Promise<number> {
+  /** Raises the floor by age and size at the given time, and deletes below it. Returns the floor. */
+  async orphanCleanup(now: Date): Promise<number> {
     const { log, allowed, keepRows } = this.#options;
     const newest = await log.newest();
     const floor = await log.floor();
     if (newest === null || !allowed()) return floor;
-    const wanted = Math.max(await this.#byAge(floor, newest.number, now), await this.#bySize(newest.number));
-    const next = Math.max(floor, Math.min(wanted, newest.number - keepRows));
+    const requested = Math.max(await this.#byAge(floor, newest.number, now), await this.#bySize(newest.number));
+    const next = Math.max(floor, Math.min(requested, newest.number - keepRows));
     if (next > floor) await log.raiseFloor(next);
-    // Also when the floor is the same: a recorder that woke up late may have put rows below it.
+    // Also with the same floor: a recorder that woke up late may have put rows below it.
     while (!this.#stopped && allowed() && (await log.deleteBelow(next, BLOCK_ROWS)) >= BLOCK_ROWS);
     return next;
   }
 
-  /** The first number that is young enough, by binary search: numbers and times grow together. */
+  /** The first number within the maximum age, by binary search: numbers and times grow together. */
   async #byAge(floor: number, newest: number, now: Date): Promise<number> {
     const since = now.getTime() - this.#options.maxAgeMs;
     let low = Math.max(1, floor);

@@ -1,7 +1,7 @@
 /**
- * Keeps files in MongoDB, in the GridFS bucket of `<db>_files`. Written through the driver's
- * GridFSBucket, so every GridFS tool can read it; read chunk by chunk here, because the driver's read stream fetches
- * up to 16 MB ahead for each reader, and this one two chunks.
+ * Stores files in MongoDB, in the GridFS bucket of `<db>_files`. Written with the driver's GridFSBucket, so every GridFS tool can
+ * read it; read chunk by chunk here, because the driver's read stream prefetches up to 16 MB for each reader, and this one two
+ * chunks.
  */
 import { addAbortSignal, Readable } from 'node:stream';
 import { type Collection, type Db, GridFSBucket, type GridFSFile, ObjectId } from 'mongodb';
@@ -9,9 +9,7 @@ import type { ByteRange, FileKey, FileStore } from './file-store.ts';
 import { storeUnavailable } from './file-store.ts';
 
 const BUCKET = 'files';
-/**
- * 1 MiB: needs a quarter of the round trips of GridFS' usual 255 KiB, and is still small next to a document's 16 MB.
- */
+/** 1 MiB: a quarter of the round trips of GridFS' usual 255 KiB, and still small compared with a document's 16 MB. */
 const CHUNK_BYTES = 1_048_576;
 const READ_AHEAD = 2;
 
@@ -40,7 +38,7 @@ class GridfsStore implements FileStore {
     this.#chunks = files.collection<Chunk>(`${BUCKET}.chunks`);
   }
 
-  /** Each step is awaited, also after an abort: an insert still in flight could land after `remove` has been there. */
+  /** Each step is awaited, also after an abort: an insert in flight could arrive after `remove`. */
   async write(key: FileKey, source: Readable, signal: AbortSignal): Promise<void> {
     const target = this.#bucket.openUploadStreamWithId(new ObjectId(key), key);
     target.on('error', () => undefined);
@@ -71,11 +69,11 @@ class GridfsStore implements FileStore {
     try {
       for (; n <= last; n++) {
         const chunk = await storing(() => cursor.next());
-        const wanted = Math.min(end + 1 - n * chunkSize, chunkSize);
-        if (chunk?.n !== n || chunk.data.length < wanted) {
+        const requested = Math.min(end + 1 - n * chunkSize, chunkSize);
+        if (chunk?.n !== n || chunk.data.length < requested) {
           throw storeUnavailable(new Error(`Chunk ${n} of file ${_id.toHexString()} is missing or short`));
         }
-        yield chunk.data.subarray(Math.max(0, start - n * chunkSize), wanted);
+        yield chunk.data.subarray(Math.max(0, start - n * chunkSize), requested);
       }
     } finally {
       await cursor.close();
@@ -92,7 +90,7 @@ class GridfsStore implements FileStore {
     await storing(() => this.#db.command({ ping: 1 }));
   }
 
-  /** Nothing to close: the connection belongs to the code that opened the database. */
+  /** Nothing to close: the caller owns the database connection. */
   async close(): Promise<void> {}
 }
 

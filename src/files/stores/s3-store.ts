@@ -1,8 +1,7 @@
 /**
- * Keeps files in a bucket of any server that speaks S3. Large files are uploaded in parts, by plain
- * commands: the upload helper of the SDK settles an aborted upload while parts are still in flight. An interrupted upload leaves
- * parts that no listing of objects shows, so `remove` aborts those uploads too. Not here: the address
- * (store-address.ts) and credentials, which the client finds at the usual places of AWS tools.
+ * Stores files in a bucket of any S3-compatible server. Large files are uploaded in parts, with plain commands: the upload helper
+ * of the SDK settles an aborted upload while parts are still in flight. An interrupted upload leaves parts that object listings
+ * do not show, so `remove` aborts those uploads too.
  */
 import { addAbortSignal, Readable } from 'node:stream';
 import {
@@ -21,22 +20,22 @@ import {
 } from '@aws-sdk/client-s3';
 import type { ByteRange, FileKey, FileStore } from './file-store.ts';
 import { storeUnavailable } from './file-store.ts';
-import { type S3Address, storeName } from './store-address.ts';
+import { type S3Url, storeName } from './storage-url.ts';
 
-/** The smallest part S3 takes; 10,000 of them are 48 GiB, more than a file may have. */
+/** The smallest part that S3 accepts; 10,000 of them are 48 GiB, more than the maximum file size. */
 const PART_BYTES = 5 * 1_048_576;
-/** Connections to the server; each upload and each download holds one, so a slow reader must not be able to take all. */
+/** Connections to the server; each upload and download holds one, so that slow readers cannot exhaust all. */
 const MAX_SOCKETS = 1_024;
 const CONNECT_TIMEOUT_MS = 5_000;
 const IDLE_TIMEOUT_MS = 60_000;
 
-export interface S3Settings extends S3Address {
-  /** For tests; without them the client's own search applies (environment, shared files, instance roles). */
+export interface S3Settings extends S3Url {
+  /** For tests; otherwise the client's default credential chain applies (environment, shared files, instance roles). */
   readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string };
   readonly maxSockets?: number;
 }
 
-/** Opens the store; nothing is sent to the server before the first call. */
+/** Opens the store; the first call sends the first request. */
 export function openS3Store(settings: S3Settings): FileStore {
   return new S3Store(settings);
 }
@@ -57,7 +56,7 @@ class S3Store implements FileStore {
       forcePathStyle: pathStyle,
       ...(endpoint === undefined ? {} : { endpoint }),
       ...(credentials === undefined ? {} : { credentials }),
-      // Not every server knows the newer checksums; the signature covers the bytes of each part already.
+      // Not every server supports the newer checksums; the signature already covers the bytes of each part.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
       maxAttempts: 3,
@@ -70,7 +69,7 @@ class S3Store implements FileStore {
     });
   }
 
-  /** Each request is awaited, also after an abort: a part still in flight could land after `remove` has been there. */
+  /** Each request is awaited, also after an abort: a part in flight could arrive after `remove`. */
   async write(key: FileKey, source: Readable, signal: AbortSignal): Promise<void> {
     try {
       await this.#write(key, inParts(addAbortSignal(signal, source)));
@@ -104,14 +103,16 @@ class S3Store implements FileStore {
 
   async read(key: FileKey, size: number, range?: ByteRange): Promise<Readable> {
     if (size === 0) return Readable.from([], { objectMode: false });
-    const wanted = range ?? { start: 0, end: size - 1 };
-    const answer = await storing(() =>
-      this.#client.send(new GetObjectCommand({ ...this.#object(key), Range: `bytes=${wanted.start}-${wanted.end}` })),
+    const requested = range ?? { start: 0, end: size - 1 };
+    const response = await storing(() =>
+      this.#client.send(
+        new GetObjectCommand({ ...this.#object(key), Range: `bytes=${requested.start}-${requested.end}` }),
+      ),
     );
-    const length = wanted.end - wanted.start + 1;
-    const bytes = answer.Body;
-    if (!(bytes instanceof Readable)) throw storeUnavailable(new Error('The answer has no body'));
-    if (answer.ContentLength !== length || answer.ContentRange?.split('/')[1] !== String(size)) {
+    const length = requested.end - requested.start + 1;
+    const bytes = response.Body;
+    if (!(bytes instanceof Readable)) throw storeUnavailable(new Error('The response has no body'));
+    if (response.ContentLength !== length || response.ContentRange?.split('/')[1] !== String(size)) {
       bytes.destroy();
       throw storeUnavailable(new Error(`Object ${key} does not have ${size} bytes`));
     }
@@ -144,7 +145,7 @@ class S3Store implements FileStore {
   }
 }
 
-/** Cuts a stream into parts that share one buffer: use each part before asking for the next. */
+/** Cuts a stream into parts that share one buffer: use each part before requesting the next. */
 async function* inParts(source: Readable): AsyncGenerator<Buffer> {
   const buffer = Buffer.allocUnsafeSlow(PART_BYTES);
   let filled = 0;

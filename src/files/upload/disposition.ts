@@ -1,11 +1,11 @@
-/** What the headers of one part of a form say: its field, its file name, its type. Pure. */
+/** Parses the headers of one part of a form: field name, file name and type. Pure. */
 
-/** Headers of a part as the parser gives them: by name in lower case, each character one byte. */
+/** Headers of a part from the parser: by name in lower case, each character one byte. */
 export type PartHeaders = Readonly<Record<string, readonly string[] | undefined>>;
 
 export interface PartHead {
   readonly field: string | undefined;
-  /** Undefined for a part that is no file; empty where no file was chosen. */
+  /** Undefined for a part that is not a file; empty if no file was chosen. */
   readonly fileName: string | undefined;
   readonly type: string | undefined;
 }
@@ -13,7 +13,7 @@ export interface PartHead {
 // A parameter of RFC 6266: a token, and a quoted text (in which browsers do not escape backslashes) or a token.
 const PARAMETER = /;[ \t]*([^\s=;"]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\[\s\S])*)"|([^;]*))/g;
 
-/** The head of a part, or null for a part that is no field of a form. */
+/** The parsed headers of a part, or null for a part that is not a form field. */
 export function partHead(headers: PartHeaders): PartHead | null {
   const disposition = headers['content-disposition']?.[0] ?? '';
   if (!/^[ \t]*form-data[ \t]*(?:;|$)/i.test(disposition)) return null;
@@ -32,12 +32,12 @@ export function partHead(headers: PartHeaders): PartHead | null {
   };
 }
 
-/** Undoes what browsers do to the names of fields and files (HTML, "multipart/form-data"): `"`, CR and LF are escaped. */
+/** Reverses the escaping of field and file names by browsers (HTML, "multipart/form-data"): `"`, CR and LF. */
 function unescaped(value: string): string {
   return decoded(value).replace(/%(22|0[DAda])/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 }
 
-/** UTF-8, as browsers send it; Latin-1 where the bytes are not UTF-8. */
+/** UTF-8, as browsers send it; Latin-1 if the bytes are not valid UTF-8. */
 function decoded(bytes: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(bytes, 'latin1'));
@@ -46,7 +46,7 @@ function decoded(bytes: string): string {
   }
 }
 
-/** The value of `filename*` (RFC 8187), such as `UTF-8'en'%C3%A4.txt`; undefined when it is malformed. */
+/** The value of `filename*` (RFC 8187), such as `UTF-8'en'%C3%A4.txt`; undefined if it is malformed. */
 function decodeExtended(value: string): string | undefined {
   const [, charset = '', text = ''] = /^([^']+)'[^']*'(.*)$/s.exec(value) ?? [];
   if (text === '' || /%(?![0-9A-Fa-f]{2})/.test(text)) return undefined;

@@ -1,22 +1,22 @@
 /**
- * Cleans the name that a client gave a file, and writes it into headers and addresses. Pure. A name is only shown: it
- * never becomes a part of a path or a key, nor of a header unescaped. Not here: types (media-type.ts).
+ * Cleans the client's name of a file, and encodes it for headers and URLs. Pure. A name is only shown: it never becomes a part of
+ * a path or a key, nor of a header unescaped.
  */
 
-/** Bytes a name may have in UTF-8, as in most file systems. */
+/** Maximum bytes of a name in UTF-8, as in most file systems. */
 const MAX_BYTES = 255;
 const FALLBACK = 'file';
 
-// Control characters, and the marks that reverse the direction of text, with which `exe.png` can hide `gnp.exe`.
+// Control characters, and marks that reverse the direction of text, with which `exe.png` can hide `gnp.exe`.
 const UNSHOWABLE = /[\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/gu;
 
 /**
- * Cleans the name of an upload: the last part of a path, without control and direction characters, in NFC, at most
- * 255 bytes with its extension kept. A name of nothing but dots or blanks becomes `file`.
+ * Cleans the name of an upload: the last part of a path, without control and direction characters, in NFC, at most 255 bytes with
+ * its extension preserved. A name of only dots or spaces becomes `file`.
  */
 export function cleanName(given: string | undefined): string {
   const last = (given ?? '').split(/[/\\]/).at(-1) ?? '';
-  // In this order: removing a mark may leave characters that have a composed form.
+  // In this order: removing a mark may leave characters that compose.
   const shown = last.toWellFormed().replace(UNSHOWABLE, '').normalize('NFC').trim();
   return /^\.*$/.test(shown) ? FALLBACK : shorten(shown);
 }
@@ -40,8 +40,8 @@ export function nameInPath(name: string): string {
 }
 
 /**
- * The Content-Disposition of an answer (RFC 6266): an ASCII name for old clients, and the true one as RFC 8187
- * defines it when the two differ. Percent signs leave the ASCII name because some clients decode them.
+ * The Content-Disposition of a response (RFC 6266): an ASCII name for old clients, and the true one as RFC 8187 defines it if
+ * they differ. Percent signs are removed from the ASCII name because some clients decode them.
  * @param name cleaned
  */
 export function contentDisposition(kind: 'inline' | 'attachment', name: string): string {

@@ -1,6 +1,6 @@
 /**
- * A file as `_files` stores it and as clients see it, and the conversion between the two. Pure. Its bytes are in the
- * store that the document names, under the document's id.
+ * A file as `_files` stores it and as clients see it, and the conversion between both. Pure. Its bytes are in the store named in
+ * the document, under the document's id.
  */
 import type { Document } from 'mongodb';
 import { actorOf, type Principal } from '../../auth/identity/principal.ts';
@@ -8,11 +8,11 @@ import { decodeStored } from '../../database/bson/stored.ts';
 import { idFromText } from '../../database/json/ids.ts';
 import { valueToWire } from '../../database/json/wire-values.ts';
 import { MillraceError } from '../../kernel/errors.ts';
-import { isPlain } from '../../kernel/objects.ts';
+import { isPlain } from '../../kernel/plain-object.ts';
 import { FILE_KEY, type FileKey, fileKey } from '../stores/file-store.ts';
 import { nameInPath } from './file-name.ts';
 
-/** What is known of a file once its last byte is stored. */
+/** Properties of a file that are known after its last byte. */
 export interface StoredUpload {
   readonly key: FileKey;
   readonly name: string;
@@ -31,8 +31,8 @@ export interface StoredFile extends StoredUpload {
   readonly store: string;
   readonly createdAt: Date;
   readonly createdBy: string | null;
-  /** What the client sent along, as JSON; null for nothing. */
-  readonly custom: unknown;
+  /** The client's metadata, as JSON; null for none. */
+  readonly metadata: unknown;
 }
 
 /** A file as clients see it. */
@@ -45,11 +45,11 @@ export interface FileResource {
   readonly sha256: string;
   readonly createdAt: string;
   readonly createdBy: string | null;
-  readonly custom: unknown;
+  readonly metadata: unknown;
 }
 
-/** Members of a FileResource that stand in the database, by their stored names. */
-export const STORED_MEMBERS: ReadonlySet<string> = new Set([
+/** Stored fields of a FileResource, by their stored names. */
+export const STORED_FIELDS: ReadonlySet<string> = new Set([
   '_id',
   'name',
   'type',
@@ -57,29 +57,29 @@ export const STORED_MEMBERS: ReadonlySet<string> = new Set([
   'sha256',
   'createdAt',
   'createdBy',
-  'custom',
+  'metadata',
 ]);
 
 /**
- * The document that makes a file exist. The name of the store and the encoding of text are internal: they stand in
- * `_meta`, so they are in no answer and no event, and a move to another store is no event either.
+ * The document of a file. The name of the store and the encoding of text are internal: they are in `_meta`, so they are in no
+ * response and no event, and a move to another store is no event either.
  */
 export function toDocument(file: StoredFile, principal: Principal, request: string): Document {
-  const { key, name, type, charset, size, sha256, createdAt, createdBy, custom, store } = file;
+  const { key, name, type, charset, size, sha256, createdAt, createdBy, metadata, store } = file;
   const by = { createdBy, updatedBy: createdBy, by: actorOf(principal), request };
   const _meta = { revision: 1, createdAt, updatedAt: createdAt, ...by, store, ...(charset !== null && { charset }) };
-  return { _id: idFromText(key), name, type, size, sha256, createdAt, createdBy, custom, _meta };
+  return { _id: idFromText(key), name, type, size, sha256, createdAt, createdBy, metadata, _meta };
 }
 
 /**
- * Reads a document of `_files`, as `decodeStored` gives it.
- * @throws MillraceError `internal` when a foreign writer stored a document that is not a file
+ * Reads a document of `_files`, as returned by `decodeStored`.
+ * @throws MillraceError `internal` when another program stored an invalid document
  */
 function fromDocument(document: Document): StoredFile {
-  const text = (member: string, holder: Document = document): string => {
-    const value: unknown = holder[member];
+  const text = (field: string, holder: Document = document): string => {
+    const value: unknown = holder[field];
     if (typeof value === 'string') return value;
-    throw damaged(member);
+    throw damaged(field);
   };
   const meta: unknown = document['_meta'];
   if (!isPlain(meta)) throw damaged('_meta');
@@ -97,34 +97,34 @@ function fromDocument(document: Document): StoredFile {
     store: text('store', meta),
     createdAt,
     createdBy: document['createdBy'] === null ? null : text('createdBy'),
-    custom: valueToWire(document['custom']),
+    metadata: valueToWire(document['metadata']),
   };
 }
 
-/** The same of raw BSON. */
+/** The same for raw BSON. */
 export function fromRaw(raw: Uint8Array): StoredFile {
   return fromDocument(decodeStored(raw));
 }
 
-/** @param base scheme and authority under which the client reaches this server, such as `https://example.com` */
+/** @param base scheme and authority of this server for the client, such as `https://example.com` */
 export function toResource(file: StoredFile, base: string): FileResource {
-  const { key, name, type, size, sha256, createdAt, createdBy, custom } = file;
+  const { key, name, type, size, sha256, createdAt, createdBy, metadata } = file;
   const url = `${base}/files/${key}/${nameInPath(name)}`;
-  return { id: key, url, name, type, size, sha256, createdAt: createdAt.toISOString(), createdBy, custom };
+  return { id: key, url, name, type, size, sha256, createdAt: createdAt.toISOString(), createdBy, metadata };
 }
 
-/** Entity tag of the bytes (RFC 9110 section 8.8.3), strong because the hash is. */
+/** Entity tag of the bytes (RFC 9110 section 8.8.3), strong because it is derived from the hash. */
 export function fileTag(file: StoredUpload): string {
   return `"${file.sha256}"`;
 }
 
-function damaged(member: string): MillraceError {
+function damaged(field: string): MillraceError {
   return new MillraceError('internal', 'A file has a damaged document', {
-    cause: new TypeError(`_files: the member ${member} is not what Millrace writes`),
+    cause: new TypeError(`_files: the field ${field} is not in the form that Millrace writes`),
   });
 }
 
-/** The key a client's text stands for, or undefined when no file can have that id. */
+/** The key for a client's text, or undefined if no file can have that id. */
 export function keyFromText(text: string): FileKey | undefined {
   return FILE_KEY.test(text) ? fileKey(text) : undefined;
 }

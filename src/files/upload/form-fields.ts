@@ -1,11 +1,11 @@
 /**
- * The text fields that upload forms and their libraries (FilePond, Uppy, Plupload, Dropzone and others) send beside the
- * files. They are ignored, except that they show when the file is only one chunk of a larger one.
+ * Text fields that upload forms and libraries (FilePond, Uppy, Plupload, Dropzone and others) send with the files. They are
+ * ignored, except that they reveal when a file is only one chunk of a larger one.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { MillraceError } from '../../kernel/errors.ts';
 
-/** Fields in which libraries say of how many chunks the file consists. */
+/** Fields with the number of chunks of a file. */
 const CHUNK_COUNTS: ReadonlySet<string> = new Set([
   'dztotalchunkcount',
   'chunks',
@@ -15,7 +15,7 @@ const CHUNK_COUNTS: ReadonlySet<string> = new Set([
   'totalchunks',
   'total-chunk',
 ]);
-/** Fields in which libraries say how many bytes the file has in all; a chunk has fewer. */
+/** Fields with the total bytes of a file; a chunk has fewer. */
 const WHOLE_SIZES: ReadonlySet<string> = new Set([
   'dztotalfilesize',
   'resumabletotalsize',
@@ -24,22 +24,22 @@ const WHOLE_SIZES: ReadonlySet<string> = new Set([
   '_totalsize',
 ]);
 
-/** What the text fields of one request say, apart from `custom`. */
+/** The text fields of one request, apart from `metadata`. */
 export class FormFields {
   readonly #expected: string;
   #expectedIsText = false;
   #unchosen = false;
-  /** Plupload's `total`, which counts only beside its `offset`. */
+  /** Plupload's `total`, which has a meaning only beside its `offset`. */
   #total: number | undefined;
   #hasOffset = false;
   #wholeSize: number | undefined;
 
-  /** @param expected the field in which files are expected */
+  /** @param expected the field for files */
   constructor(expected: string) {
     this.#expected = expected;
   }
 
-  /** @throws MillraceError `malformed-request` when the field says that the file is a chunk */
+  /** @throws MillraceError `malformed-request` when the field shows that the file is a chunk */
   add(field: string | undefined, text: Buffer): void {
     const name = field?.toLowerCase() ?? '';
     const value = text.length <= 20 && /^\d+$/.test(text.toString('latin1')) ? Number(text) : undefined;
@@ -51,14 +51,14 @@ export class FormFields {
     if (CHUNK_COUNTS.has(name) && value !== undefined && value > 1) throw isChunk();
   }
 
-  /** Counts an input of a form in which no file was chosen. */
+  /** Counts a form input without a chosen file. */
   addUnchosen(): void {
     this.#unchosen = true;
   }
 
   /**
    * @param sizes of the files, in bytes
-   * @throws MillraceError `malformed-request` when a field says that the one file is a part of a larger one
+   * @throws MillraceError `malformed-request` when a field shows that the single file is a chunk
    */
   requireWhole(sizes: readonly number[]): void {
     const whole = this.#wholeSize ?? (this.#hasOffset ? this.#total : undefined);
@@ -69,12 +69,12 @@ export class FormFields {
   whyNoFile(): string {
     if (this.#unchosen) return 'No file was chosen';
     if (this.#expectedIsText) return `The field '${this.#expected}' has no file name, so it is not a file`;
-    return 'The upload has no file';
+    return 'The upload contains no file';
   }
 }
 
 /**
- * Refuses a request that says in its headers that it carries one chunk of a file, as jQuery File Upload and FilePond do.
+ * Rejects a request whose headers say that it contains one chunk of a file, as jQuery File Upload and FilePond send.
  * @throws MillraceError `malformed-request`
  */
 export function refuseChunk(headers: IncomingHttpHeaders): void {
@@ -84,9 +84,9 @@ export function refuseChunk(headers: IncomingHttpHeaders): void {
 }
 
 function isChunk(): MillraceError {
-  return new MillraceError('malformed-request', 'The request has only one chunk of a file', {
+  return new MillraceError('malformed-request', 'The request contains only one chunk of a file', {
     hint:
-      'Send each file whole, in one request, and switch chunking off: Dropzone `chunking: false`, Plupload without ' +
+      'Send each file whole, in one request, and disable chunking: Dropzone `chunking: false`, Plupload without ' +
       '`chunk_size`, FilePond `chunkUploads: false`, jQuery File Upload without `maxChunkSize`, Fine Uploader ' +
       '`chunking: {enabled: false}`, Resumable.js and Flow.js with a `chunkSize` above the size of the file',
   });

@@ -1,22 +1,22 @@
 /**
- * The type that a file is stored and served with, from the declared type and the first bytes together. A declared type
- * is accepted only if the bytes agree; one that says nothing is replaced by what the bytes show. Browsers show a few
- * types in place; every other file is a download. Not here: signatures (signatures.ts), encodings (text-encoding.ts).
+ * The type that a file is stored and served with, from the declared type and the first bytes. A declared type is accepted only if
+ * the bytes agree; an unspecific one is replaced by the detected type. Browsers show a few types inline; every other file is a
+ * download.
  */
 import { SNIFF_BYTES, signedType } from './signatures.ts';
 import { textEncoding, UTF_8 } from './text-encoding.ts';
 
 export const UNKNOWN = 'application/octet-stream';
 
-/** What a file is stored with. */
+/** The type of a file as it is stored. */
 export interface MediaType {
   /** Lower case, without parameters. */
   readonly type: string;
-  /** The encoding of text, if it is not UTF-8; else null. */
+  /** The encoding of text, if it is not UTF-8; otherwise null. */
   readonly charset: string | null;
 }
 
-/** Types a browser may show in place. Nothing in which scripts of the page's origin could run: never svg, html, xml. */
+/** Types a browser may show inline. None in which scripts of the page's origin could run: never svg, html, xml. */
 const INLINE = new Set([
   'image/png',
   'image/jpeg',
@@ -30,7 +30,7 @@ const INLINE = new Set([
   'text/plain',
 ]);
 
-/** Other names under which clients declare a type, or under which its signature is known. */
+/** Aliases of types in declarations or signatures. */
 const ALIASES: ReadonlyMap<string, string> = new Map(
   Object.entries({
     'image/jpeg': 'image/jpg image/pjpeg image/x-jpeg image/jpe',
@@ -55,13 +55,13 @@ const ALIASES: ReadonlyMap<string, string> = new Map(
   }).flatMap(([type, names]) => names.split(' ').map((name) => [name, type] as const)),
 );
 
-/** Declared types that say no more than that there are bytes. */
+/** Declared types that mean only "some bytes". */
 const SAYS_NOTHING =
   /^(?:\*\/\*|application\/\*|(?:application|binary)\/(?:x-)?octet-stream|application\/(?:x-)?(?:binary|unknown|download|force-download)|unknown\/unknown)$/;
 const TEXTUAL = /^text\/|[/+](?:json|xml|yaml|javascript|ecmascript)$|^application\/(?:x-ndjson|sql|toml|rtf|graphql)$/;
 const TYPE = /^(?:[a-z0-9][a-z0-9!#$&^_.+-]{0,63}|\*)\/(?:[a-z0-9][a-z0-9!#$&^_.+-]{0,126}|\*)$/;
 
-/** Types that a signature must prove: those on the left are proven by each signature on the right. */
+/** Types that a signature must prove: each signature on the right proves those on the left. */
 const PROOFS: ReadonlyMap<string, ReadonlySet<string>> = new Map(
   (
     [
@@ -101,15 +101,15 @@ const PROOFS: ReadonlyMap<string, ReadonlySet<string>> = new Map(
   }),
 );
 const PROVING = new Set([...PROOFS.values()].flatMap((proofs) => [...proofs]));
-/** Signatures on which other types are built, such as application/x-tgz and raw photographs. */
+/** Signatures that other types are based on, such as application/x-tgz and raw photographs. */
 const CONTAINERS = new Set(['application/gzip', 'image/tiff']);
 
 /**
- * The type that a file is stored with. A declared type that says nothing (none, malformed, `application/octet-stream`,
- * `image/*`) is replaced by what the bytes show. A type with a known signature must show it; a text type must be text;
- * any other type must not show a signature that proves something else. Otherwise it is `application/octet-stream`.
+ * The type that a file is stored with. An unspecific declared type (none, malformed, `application/octet-stream`, `image/*`) is
+ * replaced by the detected type. A type with a known signature must have it; a text type must be text; any other type must not
+ * have a signature that proves another type. Otherwise it is `application/octet-stream`.
  * @param declared the Content-Type of the part
- * @param head the first `SNIFF_BYTES` of the file, fewer when it is shorter
+ * @param head the first `SNIFF_BYTES` of the file, fewer if it is shorter
  */
 export async function agreedType(declared: string | undefined, head: Buffer): Promise<MediaType> {
   const [name = '', ...parameters] = (declared ?? '').split(';').map((text) => text.trim());
@@ -119,7 +119,7 @@ export async function agreedType(declared: string | undefined, head: Buffer): Pr
   const shown = signature === null ? null : canonical(signature);
   if (!TYPE.test(type) || SAYS_NOTHING.test(type)) {
     if (shown !== null) return isTextual(shown) ? text(shown, charset, head, shown) : plain(shown);
-    // RFC 7578, 4.4: a part without a type is text. As nothing says so, only UTF-8 is taken for text.
+    // RFC 7578, 4.4: a part without a type is text. As the encoding is unspecified, only UTF-8 is accepted as text.
     const isText = (declared === undefined || type === '*/*') && textEncoding(head, undefined, isCut(head)) === UTF_8;
     return plain(isText ? 'text/plain' : UNKNOWN);
   }
@@ -143,7 +143,7 @@ function plain(type: string): MediaType {
   return { type, charset: null };
 }
 
-/** A text type, if the bytes are text. Bytes that are not UTF-8 must not have the signature of something binary. */
+/** A text type, if the bytes are text. Bytes that are not UTF-8 must not have a binary signature. */
 function text(type: string, charset: string | undefined, head: Buffer, shown: string | null): MediaType {
   const encoding = textEncoding(head, charset, isCut(head));
   if (encoding === UTF_8) return plain(type);
@@ -151,21 +151,21 @@ function text(type: string, charset: string | undefined, head: Buffer, shown: st
   return { type, charset: encoding };
 }
 
-/** The type among `audio/`, `image/`… that a signature proves: a container may hold sound or film. */
+/** The variant among `audio/`, `image/`… that a signature proves: a container may hold audio or video. */
 function ofGroup(group: string, shown: string | null): string {
   if (shown === null || shown.startsWith(group)) return shown ?? UNKNOWN;
   for (const [type, proofs] of PROOFS) if (type.startsWith(group) && proofs.has(shown)) return type;
   return UNKNOWN;
 }
 
-/** Whether a browser may show the type in place. */
+/** Whether a browser may show the type inline. */
 export function isInline(type: string): boolean {
   return INLINE.has(type);
 }
 
 /**
- * The Content-Type of a response: text names its encoding, because otherwise a browser would guess. Scripts are sent as
- * plain text, so that no page can load a stored script as its own.
+ * The Content-Type of a response: text names its encoding, because otherwise browsers guess. Scripts are sent as plain text, so
+ * that no page can load a stored script as its own.
  */
 export function servedType({ type, charset }: MediaType): string {
   const encoding = charset ?? UTF_8;
@@ -173,7 +173,7 @@ export function servedType({ type, charset }: MediaType): string {
   return type.startsWith('text/') ? `${type}; charset=${encoding}` : type;
 }
 
-/** Whether the file may go on after its first bytes. */
+/** Whether the file may have more bytes. */
 function isCut(head: Buffer): boolean {
   return head.length >= SNIFF_BYTES;
 }

@@ -1,19 +1,19 @@
 /**
- * Reads a multipart body part by part, as it arrives. The only importer of the parser: it holds what the parser has read
- * ahead, at most a few chunks.
+ * Reads a multipart body part by part, as it arrives. The only importer of the parser: it buffers what the parser has read ahead,
+ * at most a few chunks.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { Dicer } from '@fastify/busboy';
 import { MillraceError } from '../../kernel/errors.ts';
 import { type PartHeaders, partHead } from './disposition.ts';
-import { MAX_PARTS, type Part, tooManyParts } from './intake.ts';
+import { MAX_PARTS, type Part, tooManyParts } from './multipart-upload.ts';
 
 const HEADER_LIMITS = { maxHeaderPairs: 32, maxHeaderSize: 8_192 };
 
 /**
- * The parts of a request, each to be read to its end before the next one is taken. Leaving the loop stops reading, and
- * leaves the rest of the body to the caller.
+ * The parts of a request, each to be read to its end before the next one. Leaving the loop stops reading, and leaves the rest of
+ * the body to the caller.
  * @throws MillraceError `malformed-request`, `too-many-parts`, and the error that the request was destroyed with
  */
 export async function* multipartParts(request: IncomingMessage): AsyncGenerator<Part> {
@@ -38,7 +38,7 @@ export async function* multipartParts(request: IncomingMessage): AsyncGenerator<
     end(error);
   };
   parser.on('part', (bytes) => {
-    // The parser reports the error of a part here, too; without a listener the process would end.
+    // The parser also reports the error of a part here; without a listener the process would crash.
     bytes.on('error', () => undefined);
     open.add(bytes);
     bytes.once('close', () => open.delete(bytes));
@@ -82,7 +82,7 @@ export async function* multipartParts(request: IncomingMessage): AsyncGenerator<
 
 function malformed(cause?: unknown): MillraceError {
   return new MillraceError('malformed-request', 'The multipart body is malformed or ends too early', {
-    hint: 'It needs a boundary in its Content-Type and the closing boundary at its end (RFC 7578)',
+    hint: 'It requires a boundary in its Content-Type and the closing boundary at its end (RFC 7578)',
     cause,
   });
 }

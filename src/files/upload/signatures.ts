@@ -1,9 +1,9 @@
 /**
- * Which type the first bytes of a file have. The package `file-type` knows the signatures; this module asks it, adds the
- * few that it lacks, and refuses those of two bytes that chance produces.
+ * Detects the type of a file by its first bytes. Uses the package `file-type`, adds a few missing signatures, and rejects
+ * two-byte signatures that match by chance.
  */
 
-/** How many first bytes the signatures need: those of archives and raw photographs are long. */
+/** First bytes that the signatures need: those of archives and raw photographs are long. */
 export const SNIFF_BYTES = 4_100;
 
 /** Signatures that the package does not know, or knows only in longer files: offset, bytes as Latin-1 text, type. */
@@ -19,7 +19,7 @@ const MORE: readonly (readonly [number, string, string])[] = [
   [4, 'ftyp', 'video/mp4'],
 ];
 
-/** The type of the first `SNIFF_BYTES` of a file in lower case, without parameters, or null when they show none. */
+/** The type of the first `SNIFF_BYTES` of a file in lower case, without parameters, or null if none is recognized. */
 export async function signedType(head: Buffer): Promise<string | null> {
   // Loaded with the first upload: a start does not need it.
   const { fileTypeFromBuffer } = await import('file-type');
@@ -37,7 +37,7 @@ function isBitmap(head: Buffer): boolean {
   return head.length >= 10 && head.readUInt32LE(6) === 0;
 }
 
-/** Whether the first four bytes can be the header of an MPEG audio frame: no field has a value that is reserved. */
+/** Whether the first four bytes can be the header of an MPEG audio frame: no field has a reserved value. */
 function isMpegFrame(head: Buffer): boolean {
   if (head.length < 4) return false;
   const word = head.readUInt32BE(0);

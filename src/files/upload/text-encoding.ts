@@ -1,30 +1,30 @@
-/** Whether bytes are text, and in which encoding. Pure, and without anything of Node: the dashboard imports files by it, too. */
+/** Detects whether bytes are text, and their encoding. Pure and independent of Node: the dashboard imports files with it, too. */
 
-/** The encoding of text that names none and is valid UTF-8, or ASCII. */
+/** The encoding of text without a declared one that is valid UTF-8, or ASCII. */
 export const UTF_8 = 'utf-8';
 
 const ASSUMED_LEGACY = 'windows-1252';
-/** Bytes in which the pattern of UTF-16 without a mark is looked for. */
+/** Bytes that are searched for the pattern of UTF-16 without a byte order mark. */
 const PATTERN_BYTES = 4_096;
 /** Bytes that Windows-1252 leaves undefined. */
 const UNDEFINED_IN_1252 = new Set([0x81, 0x8d, 0x8f, 0x90, 0x9d]);
-/** What the MIME Sniffing Standard calls binary data bytes, as characters. */
+/** Binary data bytes of the MIME Sniffing Standard, as characters. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are what is looked for
 const BINARY = /[\0-\x08\x0b\x0e-\x1a\x1c-\x1f]/;
 
 /**
- * Finds the encoding of text: UTF-16 by its byte order mark or its pattern of zero bytes, UTF-8 if the bytes are valid,
- * otherwise the declared encoding if the bytes are valid in it, otherwise Windows-1252.
+ * Finds the encoding of text: UTF-16 by its byte order mark or its pattern of zero bytes, UTF-8 if the bytes are valid, otherwise
+ * the declared encoding if the bytes are valid in it, otherwise Windows-1252.
  * @param head the first bytes of a file, or all of them
  * @param declared the `charset` parameter of the Content-Type, if there is one
- * @param isCut whether the file goes on after these bytes, so that their last character may be incomplete
- * @returns a label of the WHATWG Encoding Standard, or null for bytes that are no text
+ * @param isCut whether the file continues after these bytes, so that their last character may be incomplete
+ * @returns a label of the WHATWG Encoding Standard, or null for bytes that are not text
  */
 export function textEncoding(head: Uint8Array, declared: string | undefined, isCut: boolean): string | null {
   const isTextIn = (label: string) => isText(label, head, isCut);
   const wide = wideEncoding(head);
   if (wide !== null) return isTextIn(wide) ? wide : null;
-  // Each byte is a character in it, and the controls are those of ASCII.
+  // Each byte is one character in it, and its control characters are those of ASCII.
   if (!isTextIn(ASSUMED_LEGACY)) return null;
   if (isTextIn(UTF_8)) return UTF_8;
   const label = declared === undefined ? null : knownLabel(declared);

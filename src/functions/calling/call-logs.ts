@@ -1,9 +1,9 @@
-/** The lines that one call logs: bounded, and without secrets. Not here: keeping them with the run (runs/). */
-import type { Blank } from '../plugins/blanking.ts';
-import { MAX_LOG_BYTES, MAX_LOG_LINES } from '../sandbox/host-shapes.ts';
+/** Bounded, redacted log lines of one call. */
+import type { Blank } from '../plugins/redaction.ts';
+import { MAX_LOG_BYTES, MAX_LOG_LINES } from '../sandbox/host-schemas.ts';
 import type { LogLine } from '../sandbox/sandbox.ts';
 
-const CUT = `More was logged than is kept: ${MAX_LOG_LINES} lines and ${MAX_LOG_BYTES / 1024} KB`;
+const CUT = `The log was truncated: a call keeps at most ${MAX_LOG_LINES} lines and ${MAX_LOG_BYTES / 1024} KB`;
 
 export class CallLogs {
   readonly #lines: LogLine[] = [];
@@ -12,7 +12,7 @@ export class CallLogs {
   #bytes = 0;
   #full = false;
 
-  /** @param onLog told of each line at once */
+  /** @param onLog receives each line immediately */
   constructor(blank: Blank, onLog: ((line: LogLine) => void) | undefined) {
     this.#blank = blank;
     this.#onLog = onLog;
@@ -26,7 +26,7 @@ export class CallLogs {
     if (this.#full) return;
     const shown = this.#blank(text);
     this.#bytes += Buffer.byteLength(shown);
-    // The last place is kept for the line that says so.
+    // The last slot is reserved for the line that reports the truncation.
     this.#full = this.#bytes > MAX_LOG_BYTES || this.#lines.length >= MAX_LOG_LINES - 1;
     this.#keep(this.#full ? { at, level: 'warn', text: CUT } : { at, level, text: shown });
   };

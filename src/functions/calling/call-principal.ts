@@ -1,28 +1,29 @@
-/** As whom a function acts in one call, and what it is told of that. Pure. */
+/** The principal of one call, and what the function sees of it. Pure. */
 import type { FunctionPrincipal, Principal } from '../../auth/identity/principal.ts';
 import type { PluginFunction } from '../plugins/plugin.ts';
 
 const OWN = new WeakMap<PluginFunction, FunctionPrincipal>();
 
 /**
- * The caller, or the function itself. A function is the same object in every call, so that what policies decide for it is kept.
+ * The caller, or the function itself. The principal of a function is the same object in every call, so that policy
+ * decisions about it are cached.
  * @throws TypeError for `as: caller` without a caller
  */
 export function principalOf(fn: PluginFunction, caller: Principal | null): Principal {
   if (fn.as === 'function') return ownOf(fn);
-  if (caller === null) throw new TypeError(`${fn.id} acts as its caller, and nobody called it`);
+  if (caller === null) throw new TypeError(`${fn.id} runs as its caller, and there is no caller`);
   return caller;
 }
 
 function ownOf(fn: PluginFunction): FunctionPrincipal {
   const known = OWN.get(fn);
   if (known !== undefined) return known;
-  const made: FunctionPrincipal = Object.freeze({ kind: 'function', id: fn.id, roles: fn.roles });
-  OWN.set(fn, made);
-  return made;
+  const created: FunctionPrincipal = Object.freeze({ kind: 'function', id: fn.id, roles: fn.roles });
+  OWN.set(fn, created);
+  return created;
 }
 
-/** A principal as policies know it; sessions and times of expiry are nobody's business. */
+/** A principal as policies see it, without its session and expiry. */
 export function principalFacts(principal: Principal): Readonly<Record<string, unknown>> {
   const { kind } = principal;
   if (kind === 'anonymous') return { kind, id: null, roles: [], claims: {} };

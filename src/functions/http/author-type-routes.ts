@@ -1,35 +1,35 @@
 /**
- * The types for authors of functions over HTTP: the text of `plugins/millrace.d.ts`, with the collections that the asker may
- * read. Not here: the text itself (plugins/author-types).
+ * Typings for function authors over HTTP: the text of `plugins/millrace.d.ts`, with the collections that the caller may
+ * read.
  */
 import type { FastifyInstance } from 'fastify';
-import type { SeenCollections } from '../../collections/sample/seen-collections.ts';
-import { ASKED_ERRORS, operation } from '../../contract/operation.ts';
+import type { CollectionList } from '../../collections/sample/seen-collections.ts';
+import { operation, REQUEST_ERRORS } from '../../contract/operation.ts';
 import { parameters } from '../../kernel/request.ts';
 import type { Policies } from '../../policies/policies.ts';
-import { authorTypes } from '../plugins/author-types/author-types.ts';
+import { authorTypes } from '../plugins/typings/typings.ts';
 
 const OPERATION = operation({
-  id: 'plugins.types',
-  tag: 'Functions',
-  summary: 'Get the types that functions are written against',
+  id: 'getPluginTypes',
+  tag: 'functions',
+  summary: 'Get the typings for functions',
   description:
-    'Declarations of TypeScript for editors: every kind of function, `ctx`, and the collections as their newest documents ' +
-    'show them. `millrace functions types` writes them to `plugins/millrace.d.ts`.',
-  answers: { 200: { description: 'The declarations.', content: { 'text/plain': { type: 'string' } } } },
-  errors: ASKED_ERRORS,
+    'TypeScript declarations for editors: every kind of function, `ctx`, and the collections with types inferred from their ' +
+    'newest documents. `millrace functions types` writes them to `plugins/millrace.d.ts`.',
+  responses: { 200: { description: 'The declarations.', content: { 'text/plain': { type: 'string' } } } },
+  errors: REQUEST_ERRORS,
 });
 
 export interface AuthorTypeRoutesOptions {
   readonly policies: Policies;
-  readonly seen: Pick<SeenCollections, 'of'>;
+  readonly seen: Pick<CollectionList, 'of'>;
 }
 
 export async function authorTypeRoutes(app: FastifyInstance, options: AuthorTypeRoutesOptions): Promise<void> {
   const { policies, seen } = options;
   app.get('/admin/plugin-types', { config: OPERATION }, async (request, reply) => {
     parameters(request, []);
-    const { principal } = policies.scope(request.principal, 'read', 'admin');
+    const { principal } = policies.scope(request.principal, 'read', '_admin');
     reply.type('text/plain; charset=utf-8');
     return authorTypes(await seen.of(principal));
   });

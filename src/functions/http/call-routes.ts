@@ -1,42 +1,41 @@
 /**
- * Endpoints over HTTP: every method and path below `/fn` is one route, and the table of endpoints says whose it is, because
- * plugins come and go while the server runs. Policies on the place `functions` decide who may call. Not here: the call
- * itself (kinds/endpoints).
+ * HTTP functions: one route matches every method and path below `/fn`, and a table of functions resolves it, because
+ * plugins change while the server runs. Policies on the resource `_functions` decide who may call.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { clientOf } from '../../auth/identity/principal.ts';
-import { outsideContract } from '../../contract/operation.ts';
+import { outsideOpenApi } from '../../contract/operation.ts';
 import type { Mode } from '../../kernel/config/config.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import type { Policies } from '../../policies/policies.ts';
-import { reaches } from '../../policies/reach.ts';
-import type { LongAnswers } from '../../policies/standing/long-answers.ts';
-import { isToldFaults } from '../calling/fault-error.ts';
+import type { StreamedResponses } from '../../policies/revalidation/streamed-responses.ts';
+import { reaches } from '../../policies/scope-filter.ts';
+import { isReportedIssues } from '../calling/function-error.ts';
 import type { EndpointCalls } from '../kinds/endpoints/endpoint-calls.ts';
 import { type Endpoint, segmentsOf } from '../kinds/endpoints/endpoint-table.ts';
-import { answerOf } from './call-answer.ts';
-import { callInput, MAX_CALL_BYTES } from './call-input.ts';
+import { callInput, MAX_CALL_BYTES } from './endpoint-request.ts';
+import { responseOf } from './endpoint-response.ts';
 
-/** Inputs and answers above this size are counted as memory that is held for their client, in bytes. */
+/** Requests and responses above this size count against the client's memory limit, in bytes. */
 const LARGE_BYTES = 64 * 1024;
 
 const CALLS = '/fn/*';
-const CONFIG = outsideContract('The endpoints in force are told one by one');
+const CONFIG = outsideOpenApi('The document lists each active HTTP function');
 
 export interface CallRoutesOptions {
   readonly policies: Policies;
-  readonly longAnswers: LongAnswers;
+  readonly streamedResponses: StreamedResponses;
   readonly mode: Mode;
   readonly functions: { readonly endpoints: EndpointCalls };
 }
 
 export async function callRoutes(
   app: FastifyInstance,
-  { policies, longAnswers, mode, functions: { endpoints } }: CallRoutesOptions,
+  { policies, streamedResponses, mode, functions: { endpoints } }: CallRoutesOptions,
 ): Promise<void> {
   /** @throws MillraceError `not-authenticated`, `forbidden` as without any policy */
   const requireMay = ({ principal }: FastifyRequest, method: string, fn: Endpoint) => {
-    const scope = policies.scope(principal, 'call', 'functions');
+    const scope = policies.scope(principal, 'call', '_functions');
     const { name, plugin } = fn;
     if (reaches(scope, { plugin: plugin.name, name, method: method === 'HEAD' ? 'GET' : method })) return;
     if (principal.kind === 'anonymous') {
@@ -51,7 +50,7 @@ export async function callRoutes(
     const path = pathOf(request);
     const match = endpoints.table.find(request.method, segmentsOf(path).map(decoded));
     if (match.kind === 'nothing') {
-      throw new MillraceError('route-not-found', `No function is at /fn${path.slice(0, 200)}`);
+      throw new MillraceError('route-not-found', `No function exists at /fn${path.slice(0, 200)}`);
     }
     if (match.kind === 'other-methods') {
       throw new MillraceError('method-not-allowed', `${request.method} is not possible here`, {
@@ -63,12 +62,12 @@ export async function callRoutes(
 
   const call = async (request: FastifyRequest, reply: FastifyReply) => {
     const { principal, method, ip } = request;
-    // Whoever may call nothing at all does not learn what there is.
-    policies.scope(principal, 'call', 'functions');
+    // A caller without any permission to call functions learns nothing about which exist.
+    policies.scope(principal, 'call', '_functions');
     const { path, fn, params } = find(request);
     requireMay(request, method, fn);
     const input = callInput(request, path, params, fn.use);
-    const held = input.length > LARGE_BYTES ? longAnswers.begin(request, reply.raw, null, input.length) : null;
+    const held = input.length > LARGE_BYTES ? streamedResponses.begin(request, reply.raw, null, input.length) : null;
     const { outcome, run } = await endpoints.call(
       fn,
       principal,
@@ -76,12 +75,12 @@ export async function callRoutes(
       input,
       ownCredentials(request, fn),
     );
-    const isTold = isToldFaults(principal, mode === 'development');
-    const { status, headers, body } = answerOf(outcome, fn.id, isTold, run);
+    const isReported = isReportedIssues(principal, mode === 'development');
+    const { status, headers, body } = responseOf(outcome, fn.id, isReported, run);
     const bytes = body?.length ?? 0;
     if (held !== null) held.resize(bytes);
-    else if (bytes > LARGE_BYTES) longAnswers.begin(request, reply.raw, null, bytes);
-    // Caches have to tell readers apart as for every response here, and besides by what the function says.
+    else if (bytes > LARGE_BYTES) streamedResponses.begin(request, reply.raw, null, bytes);
+    // Caches must separate callers as for every response, and honor the function's own Vary.
     const { vary, ...others } = headers;
     if (vary !== undefined) reply.header('vary', `${reply.getHeader('vary')}, ${vary}`);
     return reply.code(status).headers(others).send(body);
@@ -98,14 +97,14 @@ export async function callRoutes(
   app.options(CALLS, { config: CONFIG }, async (request, reply) => {
     const path = pathOf(request);
     const allow = endpoints.table.allowed(segmentsOf(path).map(decoded));
-    if (allow === null) throw new MillraceError('route-not-found', `No function is at /fn${path.slice(0, 200)}`);
+    if (allow === null) throw new MillraceError('route-not-found', `No function exists at /fn${path.slice(0, 200)}`);
     return reply.code(204).header('allow', allow).send();
   });
 }
 
 /**
- * Whether a request is for an endpoint whose code gets the header `Authorization` itself. Asked before anything else of the
- * request, so what is not a path is nobody's.
+ * Whether a request is for an HTTP function that receives the `Authorization` header itself. Runs before any other
+ * check, so an invalid path matches no function.
  */
 export function takesOwnAuthorization(endpoints: Pick<EndpointCalls, 'table'>, request: FastifyRequest): boolean {
   if (request.routeOptions.url !== CALLS) return false;
@@ -117,7 +116,7 @@ export function takesOwnAuthorization(endpoints: Pick<EndpointCalls, 'table'>, r
   }
 }
 
-/** What is kept with no run: the credential that the code gets, in the forms in which it may show it. */
+/** Credentials passed to the code, in the forms in which it may show them. They are not stored with runs. */
 function ownCredentials({ headers }: FastifyRequest, { use }: Endpoint): readonly string[] {
   const { authorization } = headers;
   if (use.authorization !== 'own' || authorization === undefined) return [];
@@ -136,6 +135,6 @@ function decoded(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch (cause) {
-    throw new MillraceError('malformed-request', 'The address is not a valid URL', { cause });
+    throw new MillraceError('malformed-request', 'The URL is not valid', { cause });
   }
 }

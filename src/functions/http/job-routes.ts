@@ -1,4 +1,4 @@
-/** Jobs over HTTP, for owners: what is scheduled, and cancelling it. Not here: how jobs are kept (kinds/queue/jobs.ts). */
+/** Jobs over HTTP, for administrators: list and cancel. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { stampBy } from '../../auth/identity/principal.ts';
 import { MillraceError } from '../../kernel/errors.ts';
@@ -6,7 +6,7 @@ import { parameters } from '../../kernel/request.ts';
 import type { Policies } from '../../policies/policies.ts';
 import { pageLinks } from '../../query/page/page-links.ts';
 import type { Jobs } from '../kinds/queue/jobs.ts';
-import { MAX_JOBS_OF_PAGE, JOB_OPERATIONS as OPERATIONS } from './job-operations.ts';
+import { MAX_JOBS_OF_PAGE, JOB_OPERATIONS as OPERATIONS } from './job-openapi.ts';
 
 const URL = '/admin/jobs';
 const DEFAULT_JOBS_OF_PAGE = 100;
@@ -24,7 +24,7 @@ export async function jobRoutes(app: FastifyInstance, { policies, functions }: J
   const { jobs } = functions.queue;
 
   app.get(URL, { config: OPERATIONS.list }, async (request, reply) => {
-    policies.scope(request.principal, 'read', 'admin');
+    policies.scope(request.principal, 'read', '_admin');
     const { limit, cursor } = parseJobQuery(request);
     const found = await jobs.list(limit + 1, cursor ?? undefined);
     const page = found.slice(0, limit);
@@ -37,7 +37,7 @@ export async function jobRoutes(app: FastifyInstance, { policies, functions }: J
 
   app.delete<OnJob>(`${URL}/:id`, { config: OPERATIONS.cancel }, async (request, reply) => {
     parameters(request, []);
-    const scope = policies.scope(request.principal, 'delete', 'admin');
+    const scope = policies.scope(request.principal, 'delete', '_admin');
     await jobs.cancel(request.params.id, stampBy(scope, request.id));
     return reply.code(204).send();
   });

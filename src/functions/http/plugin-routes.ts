@@ -1,22 +1,19 @@
-/**
- * Plugins over HTTP, for those who run the installation. Not here: what a plugin is (plugins/), and calling functions
- * (call-routes.ts).
- */
+/** Plugins over HTTP, for administrators. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Action, stampBy } from '../../auth/identity/principal.ts';
 import { versionCondition, versionTag } from '../../collections/store/preconditions.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { requireBody, requireMediaType } from '../../kernel/request.ts';
-import { enterAt } from '../../policies/http/enter-at.ts';
+import { enterAt } from '../../policies/http/require-scope.ts';
 import type { Policies } from '../../policies/policies.ts';
+import type { PluginViews } from '../plugins/plugin-views.ts';
 import type { PluginChange, Plugins } from '../plugins/plugins.ts';
-import type { ShownPlugins } from '../plugins/shown-plugins.ts';
-import { PLUGIN_OPERATIONS as OPERATIONS } from './plugin-operations.ts';
+import { PLUGIN_OPERATIONS as OPERATIONS } from './plugin-openapi.ts';
 
 export interface PluginRoutesOptions {
   readonly policies: Policies;
   readonly plugins: Plugins;
-  readonly shown: ShownPlugins;
+  readonly shown: PluginViews;
 }
 
 interface OnPlugin {
@@ -32,14 +29,14 @@ interface OnSecret {
 }
 
 interface OnFunction {
-  Params: { name: string; function: string };
+  Params: { name: string; functionName: string };
 }
 
 const URL = '/admin/plugins';
 
 export async function pluginRoutes(app: FastifyInstance, options: PluginRoutesOptions): Promise<void> {
   const { policies, plugins, shown } = options;
-  const enter = enterAt(policies, 'admin');
+  const enter = enterAt(policies, '_admin');
   const changeOf = (request: FastifyRequest<OnPlugin>, action: Action): PluginChange => ({
     name: request.params.name,
     stamp: stampBy(enter(request, action), request.id),
@@ -63,8 +60,8 @@ export async function pluginRoutes(app: FastifyInstance, options: PluginRoutesOp
   app.put<OnPlugin>(`${URL}/:name`, { config: OPERATIONS.put }, async (request, reply) => {
     const change = changeOf(request, 'update');
     requireMediaType(request, ['application/json']);
-    const readsAccounts = policies.find(request.principal, 'read', 'admin:accounts') !== null;
-    const isNew = await plugins.put(requireBody(request), change, readsAccounts);
+    const readsUsers = policies.find(request.principal, 'read', '_admin:accounts') !== null;
+    const isNew = await plugins.put(requireBody(request), change, readsUsers);
     return send(isNew ? reply.code(201).header('location', `${URL}/${change.name}`) : reply, change.name);
   });
 
@@ -113,11 +110,11 @@ export async function pluginRoutes(app: FastifyInstance, options: PluginRoutesOp
   });
 
   app.post<OnFunction>(
-    `${URL}/:name/functions/:function/release`,
+    `${URL}/:name/functions/:functionName/unquarantine`,
     { config: OPERATIONS.release },
     async (request, reply) => {
       const change = changeOf(request, 'update');
-      await plugins.release(request.params.function, change);
+      await plugins.release(request.params.functionName, change);
       return send(reply, change.name);
     },
   );

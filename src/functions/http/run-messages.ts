@@ -1,34 +1,34 @@
 /**
- * Runs and their lines as Server-Sent Events (HTML standard, "Server-sent events"), for one reader. What waits for a reader
- * is bounded: one that reads too slowly is cut off. Not here: HTTP (run-stream.ts).
+ * Runs and log lines as Server-Sent Events (HTML standard, "Server-sent events"), for one client. The buffer is
+ * bounded: a client that reads too slowly is disconnected.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { idWithPass } from '../../kernel/answers/stream-ids.ts';
 import type { LiveRuns, RunName } from '../runs/live-runs.ts';
-import { type Run, withoutAccounts } from '../runs/run.ts';
+import { type Run, withoutUsers } from '../runs/run.ts';
 
-/** What waits for one reader at most, in characters. */
+/** Maximum buffer of one client, in characters. */
 export const MOST_WAITING = 512 * 1024;
-/** A comment is sent when nothing else was for so long, in milliseconds: proxies cut silent connections off. */
+/** A comment is sent after this silence, in milliseconds: proxies close idle connections. */
 const HEARTBEAT_MS = 15_000;
-/** How soon a browser comes back, in milliseconds. */
+/** Reconnection delay of browsers, in milliseconds. */
 const RETRY_MS = 2_000;
 
-export interface RunMessagesParts {
+export interface RunMessagesDeps {
   readonly live: Pick<LiveRuns, 'watch'>;
-  /** Whether the reader wants what happens to a run. */
+  /** Whether the client wants events of a run. */
   readonly wants: (run: RunName) => boolean;
-  /** Whether it may read what restricted runs log, and how they fail. */
-  readonly mayReadAccounts: boolean;
-  /** A pass that the reader gets as the id of the first message; null for none. */
+  /** Whether the client may read logs and errors of restricted runs. */
+  readonly mayReadUsers: boolean;
+  /** A token for the id of the first message; null for none. */
   readonly pass: string | null;
-  /** Ends the messages. */
+  /** Ends the stream. */
   readonly signal: AbortSignal;
 }
 
-/** Messages from now on, until the signal ends them or too much waits. */
-export async function* runMessages(parts: RunMessagesParts): AsyncGenerator<Buffer> {
-  const { live, wants, mayReadAccounts, pass, signal } = parts;
+/** Messages from now on, until the signal aborts or the buffer is full. */
+export async function* runMessages(deps: RunMessagesDeps): AsyncGenerator<Buffer> {
+  const { live, wants, mayReadUsers, pass, signal } = deps;
   const id = pass === null ? '' : `id: ${idWithPass('', pass)}\n`;
   let waiting: string[] = [`${id}retry: ${RETRY_MS}\n\n`];
   let size = 0;
@@ -40,9 +40,9 @@ export async function* runMessages(parts: RunMessagesParts): AsyncGenerator<Buff
     wake.abort();
   };
   const end = live.watch({
-    onRun: (run: Run) => void (wants(run) && push('run', mayReadAccounts ? run : withoutAccounts(run))),
+    onRun: (run: Run) => void (wants(run) && push('run', mayReadUsers ? run : withoutUsers(run))),
     onLine: (run, line) => {
-      if (!wants(run) || (run.restricted && !mayReadAccounts)) return;
+      if (!wants(run) || (run.restricted && !mayReadUsers)) return;
       push('line', { run: run.id, plugin: run.plugin, function: run.function, ...line });
     },
   });
@@ -60,7 +60,7 @@ export async function* runMessages(parts: RunMessagesParts): AsyncGenerator<Buff
   }
 }
 
-/** Resolves after the time of a heartbeat, or when the signal is given. */
+/** Resolves after one heartbeat interval, or when the signal is given. */
 async function quiet(signal: AbortSignal): Promise<void> {
   await pause(HEARTBEAT_MS, undefined, { signal, ref: false }).catch(() => undefined);
 }

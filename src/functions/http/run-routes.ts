@@ -1,34 +1,33 @@
-/**
- * Runs over HTTP, for owners: lists, one with what it logged and did, one more time, a range of the log once more, and the stream of what happens now. Not
- * here: how runs are kept (runs/) and repeated (run-repeats.ts).
- */
+/** Runs over HTTP, for administrators: list, detail, rerun, replay and live stream. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { clientOf, stampBy } from '../../auth/identity/principal.ts';
-import { requireTypes } from '../../events/read/wanted-types.ts';
+import { requireTypes } from '../../events/read/type-patterns.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { checked } from '../../kernel/parse-body.ts';
 import { parameters, requireMediaType } from '../../kernel/request.ts';
 import type { Policies } from '../../policies/policies.ts';
-import type { LongAnswers } from '../../policies/standing/long-answers.ts';
+import type { StreamedResponses } from '../../policies/revalidation/streamed-responses.ts';
 import { pageLinks } from '../../query/page/page-links.ts';
 import type { RunRepeats } from '../run-repeats.ts';
-import type { RunParts } from '../runs/open-runs.ts';
-import { RUN_STATES, type Run, type RunDetails, withoutAccounts } from '../runs/run.ts';
+import type { RunServices } from '../runs/open-runs.ts';
+import { RUN_STATES, type Run, type RunDetails, withoutUsers } from '../runs/run.ts';
 import { type RunRow, toDetails, toRun } from '../runs/run-row.ts';
 import type { RunQuery } from '../runs/run-store.ts';
-import { MAX_RUNS_OF_PAGE, RUN_OPERATIONS as OPERATIONS } from './run-operations.ts';
-import { REPLAY_RANGE } from './run-shapes.ts';
-import { answerRunStream } from './run-stream.ts';
+import { MAX_RUNS_OF_PAGE, RUN_OPERATIONS as OPERATIONS } from './run-openapi.ts';
+import { REPLAY_RANGE } from './run-schemas.ts';
+import { responseRunStream } from './run-stream.ts';
 
 const URL = '/admin/runs';
 const DEFAULT_RUNS_OF_PAGE = 100;
-const PARAMETERS = ['plugin', 'function', 'state', 'event', 'limit', 'cursor'];
+/** Those that are taken as they are, with their names in a `RunQuery`. */
+const TEXT_PARAMETERS = { plugin: 'plugin', functionName: 'function', eventId: 'event', cursor: 'cursor' } as const;
+const PARAMETERS = ['plugin', 'functionName', 'state', 'eventId', 'limit', 'cursor'];
 
 export interface RunRoutesOptions {
   readonly policies: Policies;
-  readonly longAnswers: LongAnswers;
+  readonly streamedResponses: StreamedResponses;
   readonly functions: {
-    readonly runs: RunParts;
+    readonly runs: RunServices;
     readonly repeats: RunRepeats;
   };
 }
@@ -38,18 +37,17 @@ interface OnRun {
 }
 
 interface OnFunction {
-  Params: { name: string; function: string };
+  Params: { name: string; functionName: string };
 }
 
 export async function runRoutes(app: FastifyInstance, options: RunRoutesOptions): Promise<void> {
-  const { policies, longAnswers, functions } = options;
+  const { policies, streamedResponses, functions } = options;
   const { runs, repeats } = functions;
   const closing = new AbortController();
   app.addHook('preClose', async () => closing.abort());
 
-  const mayReadAccounts = ({ principal }: FastifyRequest) =>
-    policies.find(principal, 'read', 'admin:accounts') !== null;
-  const shown = (request: FastifyRequest, run: Run): Run => (mayReadAccounts(request) ? run : withoutAccounts(run));
+  const mayReadUsers = ({ principal }: FastifyRequest) => policies.find(principal, 'read', '_admin:accounts') !== null;
+  const shown = (request: FastifyRequest, run: Run): Run => (mayReadUsers(request) ? run : withoutUsers(run));
 
   const requireRun = async (id: string): Promise<RunRow> => {
     const row = await runs.store.find(id);
@@ -58,7 +56,7 @@ export async function runRoutes(app: FastifyInstance, options: RunRoutesOptions)
   };
 
   app.get(URL, { config: OPERATIONS.list }, async (request, reply) => {
-    policies.scope(request.principal, 'read', 'admin');
+    policies.scope(request.principal, 'read', '_admin');
     const { runs: page, next } = await runs.store.list(parseRunQuery(request));
     const links = pageLinks(request.url, { next: next === null ? null : encodeURIComponent(next), prev: null });
     if (links !== null) reply.header('link', links);
@@ -68,42 +66,45 @@ export async function runRoutes(app: FastifyInstance, options: RunRoutesOptions)
 
   app.get<OnRun>(`${URL}/:id`, { config: OPERATIONS.get }, async (request, reply) => {
     parameters(request, []);
-    policies.scope(request.principal, 'read', 'admin');
+    policies.scope(request.principal, 'read', '_admin');
     const row = await requireRun(request.params.id);
     const [run, details] = [toRun(row), toDetails(row)];
-    if (!run.restricted || mayReadAccounts(request)) return { ...run, ...details };
-    reply.header('millrace-hint', 'Input, result, lines and messages may tell of accounts, which you may not read');
-    return { ...withoutAccounts(run), ...withoutContent(details) };
+    if (!run.restricted || mayReadUsers(request)) return { ...run, ...details };
+    reply.header(
+      'millrace-hint',
+      'Input, result, log lines and messages can contain data of users, which you have no permission to read',
+    );
+    return { ...withoutUsers(run), ...withoutContent(details) };
   });
 
-  app.post<OnRun>(`${URL}/:id/repeat`, { config: OPERATIONS.repeat }, async (request, reply) => {
+  app.post<OnRun>(`${URL}/:id/rerun`, { config: OPERATIONS.repeat }, async (request, reply) => {
     parameters(request, []);
     const { principal, ip } = request;
-    policies.scope(principal, 'create', 'admin');
+    policies.scope(principal, 'create', '_admin');
     const run = await repeats.repeat(await requireRun(request.params.id), clientOf(principal, ip));
     return reply.code(202).send(shown(request, run));
   });
 
   app.post<OnFunction>(
-    '/admin/plugins/:name/functions/:function/replay',
+    '/admin/plugins/:name/functions/:functionName/replay',
     { config: OPERATIONS.replay },
     async (request, reply) => {
       parameters(request, []);
-      const stamp = stampBy(policies.scope(request.principal, 'create', 'admin'), request.id);
+      const stamp = stampBy(policies.scope(request.principal, 'create', '_admin'), request.id);
       requireMediaType(request, ['application/json']);
       const { since, until = null, types = null } = checked(REPLAY_RANGE, request.body);
       if (types !== null) requireTypes(types);
-      const { name, function: fn } = request.params;
-      return reply.code(202).send(await repeats.replay(`${name}/${fn}`, { since, until, types }, stamp));
+      const { name, functionName } = request.params;
+      return reply.code(202).send(await repeats.replay(`${name}/${functionName}`, { since, until, types }, stamp));
     },
   );
 
   app.get(`${URL}/live`, { config: { ...OPERATIONS.live, streams: true } }, (request, reply) =>
-    answerRunStream({ policies, longAnswers, live: runs.live, closing: closing.signal }, request, reply),
+    responseRunStream({ policies, streamedResponses, live: runs.live, closing: closing.signal }, request, reply),
   );
 }
 
-/** What there is of a restricted run for who may not read accounts: nothing that its code was given or has said. */
+/** A restricted run for administrators without access to users: without input, result, log and messages. */
 function withoutContent({ inputBytes, resultBytes, operations }: RunDetails): RunDetails {
   const untargeted = operations.map((one) => ({ ...one, target: '' }));
   return { logs: [], operations: untargeted, input: null, inputBytes, result: null, resultBytes };
@@ -119,9 +120,9 @@ function parseRunQuery(request: FastifyRequest): RunQuery {
   const stateText = found.get('state');
   const state = RUN_STATES.find((one) => one === stateText);
   if (stateText !== null && state === undefined) throw invalid('state', `must be one of ${RUN_STATES.join(', ')}`);
-  const texts = ['plugin', 'function', 'event', 'cursor'].flatMap((name) => {
+  const texts = Object.entries(TEXT_PARAMETERS).flatMap(([name, key]) => {
     const value = found.get(name);
-    return value === null ? [] : [[name, value]];
+    return value === null ? [] : [[key, value]];
   });
   return { ...Object.fromEntries(texts), limit, ...(state === undefined ? {} : { state }) };
 }

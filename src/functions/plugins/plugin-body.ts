@@ -1,45 +1,42 @@
-/**
- * The bodies of requests that change plugins: their shapes, and a plugin that was sent, read whole. Not here: where it is stored
- * (plugins.ts).
- */
+/** The bodies of requests that change plugins: their schemas, and reading an uploaded plugin. */
 import Type from 'typebox';
 import { nullable } from '../../contract/schema.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { checked } from '../../kernel/parse-body.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { compileChecked } from './compile/compile.ts';
-import { entriesOf } from './looked-plugin.ts';
-import { accountTriggers } from './manifest/account-types.ts';
 import { MANIFEST, type Manifest } from './manifest/manifest.ts';
 import { readManifest } from './manifest/manifest-rules.ts';
-import { invalidPlugin } from './manifest/plugin-fault.ts';
-import { MAX_SCRIPTS } from './manifest/source.ts';
+import { invalidPlugin } from './manifest/plugin-error.ts';
+import { MAX_SCRIPTS } from './manifest/script-limits.ts';
+import { userTriggers } from './manifest/user-triggers.ts';
 import type { VersionFile } from './store/version-store.ts';
+import { entriesOf } from './validate-plugin.ts';
 
 const closed = { additionalProperties: false } as const;
 
 const FILES = Type.Unsafe<Readonly<Record<string, string>>>({
   type: 'object',
   additionalProperties: { type: 'string' },
-  description: `The scripts by path, such as \`lib/tax.ts\`: at most ${MAX_SCRIPTS}, and 1 MB in all.`,
+  description: `The scripts by path, such as \`lib/tax.ts\`: at most ${MAX_SCRIPTS}, and 1 MB in total.`,
 });
-const NOTE = Type.Optional(nullable(Type.String({ maxLength: 500, description: 'What is new, for people.' })));
+const NOTE = Type.Optional(nullable(Type.String({ maxLength: 500, description: 'A description of the change.' })));
 
-/** The body of `PUT`, as the contract describes it. */
+/** The body of `PUT`, for the OpenAPI document. */
 export const PLUGIN_BODY = Type.Object({ manifest: MANIFEST, files: FILES, note: NOTE }, closed);
 
-/** The same as it is checked first: what is wrong with a manifest is told as what is wrong with a plugin. */
+/** The schema that is checked first: errors in the manifest are reported as errors of the plugin. */
 const SENT = Type.Object({ manifest: Type.Unknown(), files: FILES, note: NOTE }, closed);
 
 export const PLUGIN_PATCH = Type.Object({ enabled: Type.Boolean() }, closed);
 
 export const SECRET_BODY = Type.Object(
-  { value: Type.String({ minLength: 1, maxLength: 8_192, description: 'The secret. No answer shows it.' }) },
+  { value: Type.String({ minLength: 1, maxLength: 8_192, description: 'The secret. No response contains it.' }) },
   closed,
 );
 
-/** A plugin that was sent, and what is stored of it. */
-export interface SentPlugin {
+/** An uploaded plugin, and what is stored of it. */
+export interface PluginUpload {
   readonly manifest: Manifest;
   readonly files: readonly VersionFile[];
   /** Id of its bundle. */
@@ -48,42 +45,43 @@ export interface SentPlugin {
 }
 
 /**
- * Reads a plugin that was sent.
- * @param name the name in the address
- * @param readsAccounts whether the sender may read accounts
- * @param sandbox null where no function is run: then scripts are not checked further than their types
- * @throws MillraceError `body-required`, `invalid-body`, `invalid-plugin` with the places, `forbidden` for triggers of accounts
+ * Reads an uploaded plugin.
+ * @param name the name in the URL
+ * @param readsAccounts whether the caller may read users
+ * @param sandbox null where functions are disabled: then scripts are parsed, but not checked
+ * @throws MillraceError `body-required`, `invalid-body`, `invalid-plugin` with locations, `forbidden` for triggers for user
+ * events
  */
 export async function readSentPlugin(
   body: unknown,
-  { name, readsAccounts, sandbox }: { name: string; readsAccounts: boolean; sandbox: Pick<Sandbox, 'check'> | null },
-): Promise<SentPlugin> {
-  const { manifest: written, files: sent, note = null } = checked(SENT, body);
+  { name, readsUsers, sandbox }: { name: string; readsUsers: boolean; sandbox: Pick<Sandbox, 'check'> | null },
+): Promise<PluginUpload> {
+  const { manifest: written, files: sent, note: log = null } = checked(SENT, body);
   const read = await readManifest(written, name);
-  if ('faults' in read) throw invalidPlugin(read.faults);
+  if ('diagnostics' in read) throw invalidPlugin(read.diagnostics);
   const { manifest } = read;
   const texts = new Map(Object.entries(sent));
   const lacking = manifest.functions.flatMap(({ file }, index) =>
     texts.has(file) ? [] : [{ pointer: `/functions/${index}/file`, message: `There is no file '${file}'` }],
   );
   if (lacking.length > 0) throw invalidPlugin(lacking);
-  if (!readsAccounts) refuseAccounts(manifest);
+  if (!readsUsers) rejectUsers(manifest);
   const compiled = await compileChecked(texts, entriesOf(manifest), sandbox);
-  if ('faults' in compiled) throw invalidPlugin(compiled.faults);
+  if ('diagnostics' in compiled) throw invalidPlugin(compiled.diagnostics);
   const { id: bundle, files: code } = compiled.bundle;
   const files = [...texts].map(([path, text]) => {
     const stripped = code.get(path) ?? text;
     return { path, text, code: stripped === text ? null : stripped };
   });
-  return { manifest, files, bundle, note };
+  return { manifest, files, bundle, note: log };
 }
 
-function refuseAccounts(manifest: Manifest): void {
-  const triggers = accountTriggers(manifest);
+function rejectUsers(manifest: Manifest): void {
+  const triggers = userTriggers(manifest);
   const [first] = triggers;
   if (first === undefined) return;
   throw new MillraceError('forbidden', `A trigger is not allowed: ${first.message}`, {
-    faults: triggers.map(({ pointer, message: detail }) => ({
+    issues: triggers.map(({ pointer, message: detail }) => ({
       pointer: `/manifest${pointer}`,
       code: 'forbidden',
       detail,

@@ -1,33 +1,32 @@
 /**
- * Puts the plugins of folders and of the database in force in one process, and again within a second of every change, of which
- * process ever. A version with a fault leaves the one before in force. Not here: changing them (plugins.ts), reading folders
- * (folders/).
+ * Activates the plugins of folders and of the database in one process, and again within a second of a change in any process. An
+ * invalid version leaves the previous one active.
  */
 import { relative } from 'node:path';
 import type { ClientSession } from 'mongodb';
 import type { Transactions } from '../../database/transactions.ts';
 import { Reloader } from '../../kernel/concurrency/reloader.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
+import type { PluginRegistry } from './active-plugins.ts';
+import { toPlugin, toStandIn, type UsablePlugin } from './build-plugin.ts';
 import { FolderPlugins } from './folders/folder-plugins.ts';
 import type { FolderPlugin } from './folders/read-plugin.ts';
-import {
-  answersOf,
-  clashes,
-  keyOfRow,
-  type LookedPlugin,
-  lookAtFolder,
-  lookAtStored,
-  unlooked,
-} from './looked-plugin.ts';
 import { EVERY_COLLECTION, type Manifest } from './manifest/manifest.ts';
-import { faultLine, type PluginFault } from './manifest/plugin-fault.ts';
+import { issueLine, type PluginDiagnostic } from './manifest/plugin-error.ts';
 import type { Plugin } from './plugin.ts';
-import type { PluginBook } from './plugin-book.ts';
 import { blankRow, PLUGINS_COLLECTION, type PluginRow } from './store/plugin-row.ts';
-import { type KeptSecrets, NO_SECRETS, type PluginSecretStore } from './store/plugin-secret-store.ts';
+import { NO_SECRETS, type PluginSecretStore, type SecretsRecord } from './store/plugin-secret-store.ts';
 import type { PluginStore } from './store/plugin-store.ts';
 import type { StoredVersion, VersionStore } from './store/version-store.ts';
-import { toPlugin, toStandIn, type UsablePlugin } from './to-plugin.ts';
+import {
+  clashes,
+  keyOfRow,
+  lookAtFolder,
+  lookAtStored,
+  responsesOf,
+  unlooked,
+  type ValidatedPlugin,
+} from './validate-plugin.ts';
 
 export interface PluginStores {
   readonly plugins: PluginStore;
@@ -35,65 +34,65 @@ export interface PluginStores {
   readonly secrets: PluginSecretStore;
 }
 
-export interface PluginLoaderParts {
+export interface PluginLoaderDeps {
   readonly folders: readonly string[];
   readonly stores: PluginStores;
   readonly transactions: Pick<Transactions, 'run'>;
-  readonly book: PluginBook;
-  /** Null where no function is run: then scripts are not checked further than their types. */
+  readonly registry: PluginRegistry;
+  /** Null where functions are disabled: then scripts are parsed, but not checked. */
   readonly sandbox: Pick<Sandbox, 'check'> | null;
-  /** Told what is wrong with a plugin, once. */
-  readonly onFault: (text: string) => void;
+  /** Called with errors of a plugin, once. */
+  readonly onIssue: (text: string) => void;
   readonly onError: (error: unknown) => void;
 }
 
-/** A plugin that there is, in force or not. */
+/** A known plugin, active or not. */
 export interface LoadedPlugin {
   readonly name: string;
   readonly from: Plugin['from'];
   readonly row: PluginRow;
-  readonly secrets: KeptSecrets;
-  /** The newest version, or the one that was activated: its manifest, if it can be read. */
+  readonly secrets: SecretsRecord;
+  /** The newest or activated version: its manifest, if it can be read. */
   readonly manifest: Manifest | null;
   readonly version: string;
-  /** Why that version is not in force. */
-  readonly faults: readonly PluginFault[];
-  /** What takes the place of a plugin of which no version can be used, and refuses the writes that it wants to check. */
+  /** Why that version is not active. */
+  readonly diagnostics: readonly PluginDiagnostic[];
+  /** The stand-in for a plugin without a valid version, which rejects the writes that it declares to check. */
   readonly standIn: Plugin | null;
-  /** What is in force: that version or, while that has faults, an earlier one; null for nothing. */
+  /** The active version: that one or, while it is invalid, an earlier one; null for none. */
   readonly plugin: Plugin | null;
   /** Of a folder. */
   readonly folder: FolderPlugin | null;
 }
 
 interface Known {
-  readonly looked: LookedPlugin;
-  /** The newest one without faults. */
+  readonly validated: ValidatedPlugin;
+  /** The newest valid one. */
   readonly good: UsablePlugin | null;
-  /** What the plugin in force was made of. */
-  readonly made: string;
+  /** The inputs of the active plugin. */
+  readonly created: string;
   readonly plugin: Plugin | null;
 }
 
 interface Snapshot {
   readonly rows: readonly PluginRow[];
-  readonly secrets: ReadonlyMap<string, KeptSecrets>;
-  /** By plugin, of those that are not known yet. */
+  readonly secrets: ReadonlyMap<string, SecretsRecord>;
+  /** By plugin, of those that are not loaded yet. */
   readonly versions: ReadonlyMap<string, StoredVersion>;
 }
 
 export class PluginLoader {
-  readonly #parts: PluginLoaderParts;
+  readonly #deps: PluginLoaderDeps;
   readonly #folders: FolderPlugins;
   readonly reloader: Reloader;
-  readonly #standIns = new WeakMap<LookedPlugin, Plugin | null>();
+  readonly #standIns = new WeakMap<ValidatedPlugin, Plugin | null>();
   #known: ReadonlyMap<string, Known> = new Map();
   #loaded: readonly LoadedPlugin[] = [];
-  #told = new Map<string, string>();
+  #reported = new Map<string, string>();
 
-  constructor(parts: PluginLoaderParts) {
-    this.#parts = parts;
-    const { folders, onError } = parts;
+  constructor(deps: PluginLoaderDeps) {
+    this.#deps = deps;
+    const { folders, onError } = deps;
     this.reloader = new Reloader({
       read: () => this.#read(),
       concerns: (collection) => collection === PLUGINS_COLLECTION,
@@ -102,12 +101,12 @@ export class PluginLoader {
     this.#folders = new FolderPlugins({ folders, onChange: () => void this.reloader.reload(), onError });
   }
 
-  /** All plugins in the order of their names, as they were at the last reading. */
+  /** All plugins ordered by name, as of the last read. */
   get loaded(): readonly LoadedPlugin[] {
     return this.#loaded;
   }
 
-  /** Reads the folders. The reloader is started apart. */
+  /** Reads the folders. The reloader is started separately. */
   async start(): Promise<void> {
     await this.#folders.start();
   }
@@ -117,28 +116,28 @@ export class PluginLoader {
     await this.reloader.stop();
   }
 
-  /** The plugin of this name that lies in a folder; null for none, and where the database has one of its name. */
+  /** The plugin of this name in a folder; null if there is none, or if the database has one of its name. */
   inFolder(name: string): FolderPlugin | null {
     const isInDatabase = this.#loaded.some((one) => one.name === name && one.from === 'database');
     return isInDatabase ? null : (this.#folders.found.find((one) => one.name === name) ?? null);
   }
 
   async #read(): Promise<void> {
-    const { stores, transactions } = this.#parts;
+    const { stores, transactions } = this.#deps;
     const folders = this.#folders.found;
-    // Without any plugin there is this one question, and no transaction.
+    // Without plugins, this query is the only one, without a transaction.
     const isEmpty = folders.length === 0 && (await stores.plugins.all()).length === 0;
     const none: Snapshot = { rows: [], secrets: new Map(), versions: new Map() };
     await this.#use(folders, isEmpty ? none : await transactions.run((session) => this.#snapshot(session)));
   }
 
   async #snapshot(session: ClientSession): Promise<Snapshot> {
-    const { plugins, versions, secrets } = this.#parts.stores;
+    const { plugins, versions, secrets } = this.#deps.stores;
     const rows = await plugins.all(session);
     const fresh = new Map<string, StoredVersion>();
     for (const row of rows) {
       const { _id: name, version } = row;
-      if (version === null || this.#known.get(name)?.looked.key === keyOfRow(row)) continue;
+      if (version === null || this.#known.get(name)?.validated.key === keyOfRow(row)) continue;
       const found = await versions.find(name, version, session);
       if (found !== null) fresh.set(name, found);
     }
@@ -149,24 +148,25 @@ export class PluginLoader {
     const known = new Map<string, Known>();
     const loaded = new Map<string, LoadedPlugin>();
     const taken = new Map<string, string>();
-    const add = (from: Plugin['from'], row: PluginRow, looked: LookedPlugin, folder: FolderPlugin | null) => {
+    const add = (from: Plugin['from'], row: PluginRow, validated: ValidatedPlugin, folder: FolderPlugin | null) => {
       const name = row._id;
       const kept = secrets.get(name) ?? NO_SECRETS;
-      const clash = looked.usable === null ? [] : clashes(looked.usable.manifest, taken);
-      const next = this.#made(from, row, kept, clash.length > 0 ? { ...looked, usable: null } : looked, taken);
-      known.set(name, { ...next, looked });
+      const clash = validated.usable === null ? [] : clashes(validated.usable.manifest, taken);
+      const next = this.#created(from, row, kept, clash.length > 0 ? { ...validated, usable: null } : validated, taken);
+      known.set(name, { ...next, validated });
       const { plugin, good } = next;
-      if (plugin !== null && good !== null) for (const [route, id] of answersOf(good.manifest)) taken.set(route, id);
-      const { manifest, version } = looked;
-      const sealed = good !== null && plugin === null ? [{ pointer: '', message: 'Its secrets cannot be opened' }] : [];
-      const faults = [...looked.faults, ...clash, ...sealed];
-      const standIn = plugin === null && row.enabled ? this.#standIn(name, from, looked) : null;
-      loaded.set(name, { name, from, row, secrets: kept, manifest, version, faults, standIn, plugin, folder });
-      this.#tell(name, folder, faults, plugin, standIn);
+      if (plugin !== null && good !== null) for (const [route, id] of responsesOf(good.manifest)) taken.set(route, id);
+      const { manifest, version } = validated;
+      const encrypted =
+        good !== null && plugin === null ? [{ pointer: '', message: 'Its secrets cannot be decrypted' }] : [];
+      const diagnostics = [...validated.diagnostics, ...clash, ...encrypted];
+      const standIn = plugin === null && row.enabled ? this.#standIn(name, from, validated) : null;
+      loaded.set(name, { name, from, row, secrets: kept, manifest, version, diagnostics, standIn, plugin, folder });
+      this.#report(name, folder, diagnostics, plugin, standIn);
     };
     for (const row of rows) {
       if (row.version === null) continue;
-      const before = this.#known.get(row._id)?.looked;
+      const before = this.#known.get(row._id)?.validated;
       const isKnown = before?.key === keyOfRow(row);
       add('database', row, isKnown ? before : await lookAtStored(row, versions.get(row._id) ?? null), null);
     }
@@ -178,99 +178,99 @@ export class PluginLoader {
         continue;
       }
       const where = other.folder === null ? 'in the database' : `in ${other.folder.folder}`;
-      const message = `There is a plugin of this name ${where}, which counts`;
-      this.#tell(folder.name, folder, [{ pointer: '/name', message }], null);
+      const message = `Another plugin has this name ${where}, and takes precedence`;
+      this.#report(folder.name, folder, [{ pointer: '/name', message }], null);
     }
     this.#known = known;
     this.#loaded = [...loaded.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
-    this.#parts.book.use(this.#loaded.flatMap((one) => one.plugin ?? one.standIn ?? []));
+    this.#deps.registry.use(this.#loaded.flatMap((one) => one.plugin ?? one.standIn ?? []));
   }
 
   /**
-   * In which turn folders take what they answer: first those that are in force as they are, then those that were in force before
-   * a change. So a new plugin that answers the same requests pushes none out, whatever its name is.
+   * Order in which plugins in folders claim routes: first unchanged active ones, then those that were active before a change. So
+   * a new plugin with the same routes displaces none, whatever its name is.
    */
   #inTurn(folders: readonly FolderPlugin[]): readonly FolderPlugin[] {
     const turnOf = ({ name, folder, digest }: FolderPlugin): number => {
       const before = this.#loaded.find((one) => one.name === name);
       if (before?.folder?.folder !== folder || before.plugin === null) return 2;
-      return before.folder.digest === digest && before.faults.length === 0 ? 0 : 1;
+      return before.folder.digest === digest && before.diagnostics.length === 0 ? 0 : 1;
     };
     return folders.toSorted((a, b) => turnOf(a) - turnOf(b));
   }
 
   /** The same object as long as the version is the same. */
-  #standIn(name: string, from: Plugin['from'], looked: LookedPlugin): Plugin | null {
-    const known = this.#standIns.get(looked);
+  #standIn(name: string, from: Plugin['from'], validated: ValidatedPlugin): Plugin | null {
+    const known = this.#standIns.get(validated);
     if (known !== undefined) return known;
-    const made = toStandIn(name, looked.hooks, { from, version: looked.version });
-    this.#standIns.set(looked, made);
-    return made;
+    const created = toStandIn(name, validated.hooks, { from, version: validated.version });
+    this.#standIns.set(validated, created);
+    return created;
   }
 
-  async #ofFolder(folder: FolderPlugin): Promise<LookedPlugin> {
-    const before = this.#known.get(folder.name)?.looked;
+  async #ofFolder(folder: FolderPlugin): Promise<ValidatedPlugin> {
+    const before = this.#known.get(folder.name)?.validated;
     if (before?.key === folder.digest) return before;
     try {
-      return await lookAtFolder(folder, this.#parts.sandbox);
+      return await lookAtFolder(folder, this.#deps.sandbox);
     } catch (error) {
-      this.#parts.onError(error);
+      this.#deps.onError(error);
       return unlooked(folder);
     }
   }
 
-  /** What is in force: the same object as long as nothing about it changes. */
-  #made(
+  /** The active plugin: the same object as long as nothing about it changes. */
+  #created(
     from: Plugin['from'],
     row: PluginRow,
-    secrets: KeptSecrets,
-    { usable }: LookedPlugin,
+    secrets: SecretsRecord,
+    { usable }: ValidatedPlugin,
     taken: ReadonlyMap<string, string>,
-  ): Omit<Known, 'looked'> {
+  ): Omit<Known, 'validated'> {
     const before = this.#known.get(row._id);
     const former = before?.plugin?.from === from ? before.good : null;
     const good = usable ?? (former !== null && clashes(former.manifest, taken).length === 0 ? former : null);
     const quarantined = row.quarantined.map((one) => one.function);
-    const made = JSON.stringify([from, row.enabled, quarantined, secrets.change]);
-    if (before?.made === made && before.good === good) return before;
+    const created = JSON.stringify([from, row.enabled, quarantined, secrets.change]);
+    if (before?.created === created && before.good === good) return before;
     try {
       const state = { from, enabled: row.enabled, quarantined };
       const plugin = good === null ? null : toPlugin(good, { ...state, secrets: secrets.open() });
-      return { good, made, plugin };
+      return { good, created, plugin };
     } catch (error) {
-      this.#parts.onError(new Error(`The secrets of the plugin '${row._id}' cannot be used`, { cause: error }));
-      return { good, made: '', plugin: null };
+      this.#deps.onError(new Error(`The secrets of the plugin '${row._id}' cannot be used`, { cause: error }));
+      return { good, created: '', plugin: null };
     }
   }
 
-  /** Tells of faults when they are others than those that were told last. */
-  #tell(
+  /** Reports errors that differ from the last reported ones. */
+  #report(
     name: string,
     folder: FolderPlugin | null,
-    faults: readonly PluginFault[],
-    inForce: Plugin | null,
+    diagnostics: readonly PluginDiagnostic[],
+    activeNow: Plugin | null,
     standIn: Plugin | null = null,
   ): void {
     const key = folder?.folder ?? name;
-    const place = folder === null ? '' : relative('', folder.folder);
+    const path = folder === null ? '' : relative('', folder.folder);
     const rest =
-      inForce !== null ? 'The version before stays in force.' : `It is not in force.${refusal(blockedBy(standIn))}`;
-    const lines = faults.map((fault) => faultLine(fault, place));
-    const text = lines.length === 0 ? '' : `The plugin '${name}' has faults. ${rest}\n  ${lines.join('\n  ')}`;
-    if ((this.#told.get(key) ?? '') === text) return;
-    this.#told.set(key, text);
-    if (text !== '') this.#parts.onFault(text);
+      activeNow !== null ? 'The previous version stays active.' : `It is not active.${refusal(blockedBy(standIn))}`;
+    const lines = diagnostics.map((issue) => issueLine(issue, path));
+    const text = lines.length === 0 ? '' : `The plugin '${name}' has errors. ${rest}\n  ${lines.join('\n  ')}`;
+    if ((this.#reported.get(key) ?? '') === text) return;
+    this.#reported.set(key, text);
+    if (text !== '') this.#deps.onIssue(text);
   }
 }
 
-/** The collections whose writes a stand-in refuses: `*` for all. */
+/** The collections whose writes a stand-in rejects: `*` for all. */
 export function blockedBy(standIn: Plugin | null): readonly string[] {
-  const names = standIn?.functions.flatMap(({ use }) => (use.kind === 'before' ? use.collections : [])) ?? [];
+  const names = standIn?.functions.flatMap(({ use }) => (use.kind === 'beforeWrite' ? use.collections : [])) ?? [];
   return names.includes(EVERY_COLLECTION) ? [EVERY_COLLECTION] : [...new Set(names)].sort();
 }
 
 function refusal(blocked: readonly string[]): string {
   if (blocked.length === 0) return '';
   const which = blocked.includes(EVERY_COLLECTION) ? 'all collections' : blocked.join(', ');
-  return ` Writes to ${which} are refused until it is repaired or switched off.`;
+  return ` Writes to ${which} are rejected until it is fixed or disabled.`;
 }

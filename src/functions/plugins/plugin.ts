@@ -1,33 +1,30 @@
-/**
- * A plugin as it is in force, and its functions: what every kind of function is run from. Frozen values: a change makes new
- * ones. Not here: what an owner writes (manifest.ts) and where plugins come from.
- */
+/** An active plugin and its functions, as all kinds of functions use them. Frozen: a change creates new objects. */
 import type { Bundle, FunctionKind } from '../sandbox/sandbox.ts';
-import type { BeforeAction } from './manifest/manifest.ts';
+import type { WriteHookAction } from './manifest/manifest.ts';
 
-/** What can be done with a function, by its kind. */
+/** The options of a function, by its kind. */
 interface FunctionUses {
-  readonly endpoint: {
-    readonly kind: 'endpoint';
+  readonly http: {
+    readonly kind: 'http';
     readonly methods: readonly string[];
     readonly path: string;
-    /** `own`: the header is for the code, and callers are anonymous. */
+    /** `own`: the code receives the header, and callers are anonymous. */
     readonly authorization?: 'millrace' | 'own';
-    /** What becomes of numbers in a body that JavaScript cannot hold exactly; refused unless it says otherwise. */
-    readonly largeNumbers?: 'refuse' | 'text';
+    /** How numbers that JavaScript cannot represent exactly are passed; rejected by default. */
+    readonly largeNumbers?: 'reject' | 'string';
   };
   readonly trigger: {
     readonly kind: 'trigger';
-    /** Event types, in which `*` stands for anything. */
+    /** Event types; `*` is a wildcard. */
     readonly on: readonly string[];
-    /** As in `_changes`, parsed from here on; null for all. */
+    /** As in `_changes`, parsed here; null for all. */
     readonly filter: Readonly<Record<string, unknown>> | null;
   };
   readonly cron: { readonly kind: 'cron'; readonly schedule: string; readonly timeZone: string };
-  readonly before: {
-    readonly kind: 'before';
+  readonly beforeWrite: {
+    readonly kind: 'beforeWrite';
     readonly collections: readonly string[];
-    readonly actions: readonly BeforeAction[];
+    readonly actions: readonly WriteHookAction[];
   };
   readonly job: { readonly kind: 'job' };
 }
@@ -41,41 +38,46 @@ export interface PluginFunction<K extends FunctionKind = FunctionKind> {
   readonly plugin: Plugin;
   readonly file: string;
   readonly use: FunctionUses[K];
-  /** As whom it acts: as the principal that called, or as itself. */
+  /** Its principal: the caller, or the function itself. */
   readonly as: 'caller' | 'function';
   /** Roles of the function itself, for `as: function`. */
   readonly roles: readonly string[];
   readonly timeoutMs: number;
-  /** Not run until an owner releases it, because it ended the runner too often. */
+  /** Quarantined because it crashed the runner too often: it does not run until an administrator releases it. */
   readonly isQuarantined: boolean;
 }
 
 export interface Plugin {
   readonly name: string;
   readonly from: 'folder' | 'database';
-  /** `7` in the database, a part of a hash of its files in a folder. */
+  /** `7` in the database, a hash prefix of its files in a folder. */
   readonly version: string;
   readonly enabled: boolean;
-  /** Whether it stands for a plugin with faults: its functions have no code, and refuse every write that they would see. */
+  /**
+   * Whether it is the stand-in for an invalid plugin: its functions have no code, and reject every write that they would check.
+   */
   readonly isStandIn: boolean;
   readonly bundle: Bundle;
   /** Hosts that its functions may fetch from, as the manifest names them: `api.example.com`, `*.example.org:8443`. */
   readonly fetchHosts: readonly string[];
   readonly secrets: Readonly<Record<string, string>>;
   /**
-   * Whether its functions may be told of accounts, keys and settings (the place `admin:accounts`): as far as the owner who
-   * stored this version may read them. Always for a plugin of a folder.
+   * Whether its functions may receive events of users, keys and settings (the resource `admin:accounts`): if the administrator
+   * who stored this version may read them. Always for a plugin in a folder.
    */
-  readonly readsAccounts: boolean;
+  readonly readsUsers: boolean;
   readonly functions: readonly PluginFunction[];
 }
 
-/** The plugins in force in this process. */
+/** The active plugins of this process. */
 export interface ActivePlugins {
-  /** Functions of a kind, of enabled plugins, quarantined ones too. The same array until something changes. */
+  /** Functions of a kind, of enabled plugins, including quarantined ones. The same array until something changes. */
   ofKind<K extends FunctionKind>(kind: K): readonly PluginFunction<K>[];
   /** @param id `plugin/name` */
   find(id: string): PluginFunction | undefined;
-  /** Calls back after every change. @returns ends that */
+  /**
+   * Calls back after every change.
+   * @returns a function that stops it
+   */
   onChange(listener: () => void): () => void;
 }

@@ -1,38 +1,37 @@
 /**
- * What owners do with plugins: store versions, go back to one, switch plugins off and on, set secrets, and release functions.
- * Every change is in force here when it resolves, and in all other processes within a second. Not here: HTTP (http/), what
- * answers show (shown-plugins.ts), and reading plugins (plugin-loader.ts).
+ * Administration of plugins: store and activate versions, enable and disable plugins, set secrets, and release functions. A
+ * change is active here when it resolves, and in all other processes within a second.
  */
 import { hash } from 'node:crypto';
 import type { ClientSession } from 'mongodb';
-import type { Activity } from '../../database/activity.ts';
+import type { Activity } from '../../database/audit-events.ts';
 import { ITSELF, type Stamp } from '../../database/system-collection.ts';
 import type { Transactions } from '../../database/transactions.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { checked } from '../../kernel/parse-body.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import { answersOf, clashes } from './looked-plugin.ts';
 import type { Manifest } from './manifest/manifest.ts';
-import { invalidPlugin } from './manifest/plugin-fault.ts';
+import { invalidPlugin } from './manifest/plugin-error.ts';
 import { PLUGIN_PATCH, readSentPlugin, SECRET_BODY } from './plugin-body.ts';
 import type { PluginLoader, PluginStores } from './plugin-loader.ts';
 import { blankRow, type PluginRow } from './store/plugin-row.ts';
+import { clashes, responsesOf } from './validate-plugin.ts';
 
 const MAX_PLUGINS = 200;
 
-export interface PluginsParts {
+export interface PluginsDeps {
   readonly stores: PluginStores;
   readonly transactions: Pick<Transactions, 'run'>;
   readonly loader: PluginLoader;
   readonly activity: Activity;
-  /** Null where no function is run. */
+  /** Null where functions are disabled. */
   readonly sandbox: Pick<Sandbox, 'check'> | null;
 }
 
 /** A change of one plugin. */
 export interface PluginChange {
   readonly name: string;
-  /** Asked of the version that would be replaced, null when there is none; it throws to refuse the change. */
+  /** Called with the version to be replaced, null if there is none; it throws to reject the change. */
   readonly condition: (version: string | null) => void;
   readonly stamp: Stamp;
 }
@@ -42,56 +41,63 @@ type UnconditionalChange = Omit<PluginChange, 'condition'>;
 type Secrets = Readonly<Record<string, string>>;
 
 export class Plugins {
-  readonly #parts: PluginsParts;
+  readonly #deps: PluginsDeps;
 
-  constructor(parts: PluginsParts) {
-    this.#parts = parts;
+  constructor(deps: PluginsDeps) {
+    this.#deps = deps;
   }
 
   /**
-   * Stores a version of a plugin and puts it in force.
-   * @param readsAccounts whether who asks may read accounts: then its triggers are told of them
+   * Stores and activates a version of a plugin.
+   * @param readsUsers whether the caller may read users: then its triggers receive their events
    * @returns whether it is the first one of this name
-   * @throws MillraceError `body-required`, `invalid-body`, `invalid-plugin`, `plugin-in-folder`, `too-many-plugins`,
-   *   `forbidden`, what the condition throws
+   * @throws MillraceError `body-required`, `invalid-body`, `invalid-plugin`, `plugin-in-folder`, `too-many-plugins`, `forbidden`,
+   * what the condition throws
    */
-  async put(body: unknown, { name, condition, stamp }: PluginChange, readsAccounts: boolean): Promise<boolean> {
-    const { stores, sandbox } = this.#parts;
+  async put(body: unknown, { name, condition, stamp }: PluginChange, readsUsers: boolean): Promise<boolean> {
+    const { stores, sandbox } = this.#deps;
     this.#refuseFolder(name);
-    const { manifest, files, bundle, note } = await readSentPlugin(body, { name, readsAccounts, sandbox });
+    const { manifest, files, bundle, note: log } = await readSentPlugin(body, { name, readsUsers, sandbox });
     await stores.versions.prepare();
     const text = JSON.stringify(manifest);
     const digest = hash('sha256', JSON.stringify([text, files]), 'base64url');
     return this.#change(name, async (before, session) => {
-      // Of a plugin that was in a folder something may be remembered, but it is no plugin.
+      // A plugin that was in a folder may have a row of state, but it is not a stored plugin.
       const isNew = before === null || before.version === null;
       condition(isNew ? null : await this.#tag(before, session));
       await this.#refuseClash(manifest, session);
       if (isNew && (await stores.plugins.count(session)) >= MAX_PLUGINS) {
-        throw new MillraceError('too-many-plugins', `There are ${MAX_PLUGINS} plugins already`);
+        throw new MillraceError('too-many-plugins', `There are already ${MAX_PLUGINS} plugins`);
       }
-      // What is kept under the name of a plugin that was in a folder was given to the code in that folder.
+      // State stored for a plugin in a folder belongs to the code in that folder.
       if (isNew) await stores.secrets.remove(name, session);
-      const stored = { manifest: text, files, digest, bundle, readsAccounts, at: new Date(), by: stamp.by, note };
+      const created = { createdAt: new Date(), createdBy: stamp.by, note: log };
+      const stored = { manifest: text, files, digest, bundle, readsUsers, ...created };
       const version = await stores.versions.add(name, stored, before?.version ?? null, session);
-      await this.#save(before, { version, digest, readsAccounts }, manifest, stamp, session);
+      await this.#save(before, { version, digest, readsUsers }, manifest, stamp, session);
       return isNew;
     });
   }
 
-  /** Switches a plugin off or on. @throws MillraceError `invalid-body`, `plugin-not-found`, what the condition throws */
+  /**
+   * Enables or disables a plugin.
+   * @throws MillraceError `invalid-body`, `plugin-not-found`, what the condition throws
+   */
   async patch(body: unknown, { name, condition, stamp }: PluginChange): Promise<void> {
     const { enabled } = checked(PLUGIN_PATCH, body);
     await this.#change(name, async (found, session) => {
       const before = this.#existing(name, found);
       condition(await this.#tag(before, session));
-      await this.#parts.stores.plugins.save(found, { ...before, enabled }, stamp, session);
+      await this.#deps.stores.plugins.save(found, { ...before, enabled }, stamp, session);
     });
   }
 
-  /** Removes a plugin with its versions and secrets. Its runs stay. @throws MillraceError `plugin-not-found`, `plugin-in-folder` */
+  /**
+   * Deletes a plugin with its versions and secrets. Its runs are kept.
+   * @throws MillraceError `plugin-not-found`, `plugin-in-folder`
+   */
   async remove({ name, condition, stamp }: PluginChange): Promise<void> {
-    const { plugins, versions, secrets } = this.#parts.stores;
+    const { plugins, versions, secrets } = this.#deps.stores;
     this.#refuseFolder(name);
     await this.#change(name, async (found, session) => {
       if (found === null) condition(null);
@@ -104,12 +110,12 @@ export class Plugins {
   }
 
   /**
-   * Puts an earlier version in force again, or a later one.
-   * @throws MillraceError `plugin-not-found` also when the version is not kept, `plugin-in-folder`, `invalid-plugin` when it
-   *   answers what another plugin answers by now, what the condition throws
+   * Activates another stored version.
+   * @throws MillraceError `plugin-not-found` also when the version is not stored, `plugin-in-folder`, `invalid-plugin` when
+   * another plugin now has one of its routes, what the condition throws
    */
   async activate(number: number, { name, condition, stamp }: PluginChange): Promise<void> {
-    const { versions } = this.#parts.stores;
+    const { versions } = this.#deps.stores;
     this.#refuseFolder(name);
     await this.#change(name, async (found, session) => {
       const before = this.#existing(name, found);
@@ -118,8 +124,8 @@ export class Plugins {
       if (stored === null) throw noVersion(name, number);
       const manifest: Manifest = JSON.parse(stored.manifest);
       await this.#refuseClash(manifest, session);
-      const { version, digest, readsAccounts } = stored;
-      await this.#save(before, { version, digest, readsAccounts }, manifest, stamp, session);
+      const { version, digest, readsUsers } = stored;
+      await this.#save(before, { version, digest, readsUsers }, manifest, stamp, session);
     });
   }
 
@@ -130,14 +136,20 @@ export class Plugins {
   async setSecret(secret: string, body: unknown, change: UnconditionalChange): Promise<void> {
     const { value } = checked(SECRET_BODY, body);
     const { name } = change;
-    await this.#parts.stores.secrets.prepare();
+    await this.#deps.stores.secrets.prepare();
     await this.#changeSecrets(change, async (before, kept, session) => {
       if ((await this.#secretNames(before, session)).includes(secret)) return { ...kept, [secret]: value };
-      throw new MillraceError('invalid-plugin', `The manifest of '${name}' names no secret '${secret.slice(0, 80)}'`);
+      throw new MillraceError(
+        'invalid-plugin',
+        `The manifest of '${name}' declares no secret '${secret.slice(0, 80)}'`,
+      );
     });
   }
 
-  /** Removes a secret, if there is one. @throws MillraceError `plugin-not-found` */
+  /**
+   * Deletes a secret, if it exists.
+   * @throws MillraceError `plugin-not-found`
+   */
   async removeSecret(secret: string, change: UnconditionalChange): Promise<void> {
     await this.#changeSecrets(change, async (_before, kept) => {
       const { [secret]: _, ...rest } = kept;
@@ -145,13 +157,16 @@ export class Plugins {
     });
   }
 
-  /** Lets a function run again. @throws MillraceError `plugin-not-found`, `function-not-found` */
+  /**
+   * Releases a function from quarantine.
+   * @throws MillraceError `plugin-not-found`, `function-not-found`
+   */
   async release(fn: string, { name, stamp }: UnconditionalChange): Promise<void> {
     await this.#change(name, async (found, session) => {
       const before = this.#existing(name, found);
       const quarantined = before.quarantined.filter((one) => one.function !== fn);
       if (quarantined.length < before.quarantined.length) {
-        await this.#parts.stores.plugins.save(found, { ...before, quarantined }, stamp, session);
+        await this.#deps.stores.plugins.save(found, { ...before, quarantined }, stamp, session);
       } else if (!this.#functionNames(name).includes(fn)) {
         throw new MillraceError('function-not-found', `'${name}' has no function '${fn.slice(0, 80)}'`);
       }
@@ -159,15 +174,15 @@ export class Plugins {
   }
 
   /**
-   * Lets a function run no more until it is released.
+   * Quarantines a function until it is released.
    * @param id `plugin/name`
-   * @param reason what its calls did, for owners
+   * @param reason what its calls did, for administrators
    */
   async quarantine(id: string, reason: string): Promise<void> {
-    const { stores, activity } = this.#parts;
+    const { stores, activity } = this.#deps;
     const [name = '', fn = ''] = id.split('/');
     await this.#change(name, async (found, session) => {
-      if (found === null && this.#parts.loader.inFolder(name) === null) return;
+      if (found === null && this.#deps.loader.inFolder(name) === null) return;
       const before = found ?? blankRow(name);
       if (before.quarantined.some((one) => one.function === fn)) return;
       const quarantined = [...before.quarantined, { function: fn, reason, at: new Date() }];
@@ -178,7 +193,7 @@ export class Plugins {
 
   /** One change at a time in all processes; then it is read here. */
   async #change<T>(name: string, change: (found: PluginRow | null, session: ClientSession) => Promise<T>): Promise<T> {
-    const { stores, transactions, loader } = this.#parts;
+    const { stores, transactions, loader } = this.#deps;
     const changed = await transactions.run(async (session) => {
       await stores.plugins.takeTurn(session);
       return change(await stores.plugins.find(name, session), session);
@@ -191,69 +206,69 @@ export class Plugins {
     { name, stamp }: UnconditionalChange,
     change: (before: PluginRow, kept: Secrets, session: ClientSession) => Promise<Secrets>,
   ): Promise<void> {
-    const { plugins, secrets } = this.#parts.stores;
+    const { plugins, secrets } = this.#deps.stores;
     await this.#change(name, async (found, session) => {
       const before = this.#existing(name, found);
       const kept = (await secrets.of(name, session)).open();
       const next = await change(before, kept, session);
       if (next === kept) return;
       await secrets.save(name, next, session);
-      // The document says that something changed, and so every process hears of it.
+      // The update of the document is the event that notifies every process.
       await plugins.save(found, before, stamp, session);
     });
   }
 
   #save(
     before: PluginRow | null,
-    inForce: Pick<PluginRow, 'version' | 'digest' | 'readsAccounts'>,
+    activeNow: Pick<PluginRow, 'version' | 'digest' | 'readsUsers'>,
     { name, functions }: Manifest,
     stamp: Stamp,
     session: ClientSession,
   ): Promise<void> {
     const { enabled, quarantined: all } = before ?? blankRow(name);
     const quarantined = all.filter((one) => functions.some((fn) => fn.name === one.function));
-    return this.#parts.stores.plugins.save(before, { _id: name, ...inForce, enabled, quarantined }, stamp, session);
+    return this.#deps.stores.plugins.save(before, { _id: name, ...activeNow, enabled, quarantined }, stamp, session);
   }
 
-  /** The document of a plugin that there is: that of a plugin in a folder may not exist. */
+  /** The document of an existing plugin; a plugin in a folder may have none. */
   #existing(name: string, found: PluginRow | null): PluginRow {
-    const isThere = found?.version != null || this.#parts.loader.inFolder(name) !== null;
+    const isThere = found?.version != null || this.#deps.loader.inFolder(name) !== null;
     if (isThere) return found ?? blankRow(name);
     throw noPlugin(name);
   }
 
   async #tag(row: PluginRow, session: ClientSession): Promise<string> {
-    const { change } = await this.#parts.stores.secrets.of(row._id, session);
-    return pluginTag(row, change, this.#parts.loader.inFolder(row._id)?.digest ?? null);
+    const { change } = await this.#deps.stores.secrets.of(row._id, session);
+    return pluginTag(row, change, this.#deps.loader.inFolder(row._id)?.digest ?? null);
   }
 
   #refuseFolder(name: string): void {
-    if (this.#parts.loader.inFolder(name) === null) return;
+    if (this.#deps.loader.inFolder(name) === null) return;
     throw new MillraceError('plugin-in-folder', `The plugin '${name}' is in a folder of the server`, {
       hint: 'Change its files there, or choose another name',
     });
   }
 
-  /** @throws MillraceError `invalid-plugin` when another plugin answers the same requests */
+  /** @throws MillraceError `invalid-plugin` when another plugin has one of the routes */
   async #refuseClash(manifest: Manifest, session: ClientSession): Promise<void> {
-    const { stores, loader } = this.#parts;
+    const { stores, loader } = this.#deps;
     const rows = await stores.plugins.all(session);
     const others = rows.flatMap(({ _id: plugin, version }) =>
       version === null || plugin === manifest.name ? [] : [{ plugin, version }],
     );
     const taken = new Map<string, string>();
     for (const text of (await stores.versions.manifests(others, session)).values()) {
-      for (const [route, id] of answersOf(JSON.parse(text))) taken.set(route, id);
+      for (const [route, id] of responsesOf(JSON.parse(text))) taken.set(route, id);
     }
     for (const { from, manifest: other } of loader.loaded) {
-      if (from === 'folder' && other !== null) for (const [route, id] of answersOf(other)) taken.set(route, id);
+      if (from === 'folder' && other !== null) for (const [route, id] of responsesOf(other)) taken.set(route, id);
     }
-    const faults = clashes(manifest, taken);
-    if (faults.length > 0) throw invalidPlugin(faults);
+    const diagnostics = clashes(manifest, taken);
+    if (diagnostics.length > 0) throw invalidPlugin(diagnostics);
   }
 
   async #secretNames(row: PluginRow, session: ClientSession): Promise<readonly string[]> {
-    const { stores, loader } = this.#parts;
+    const { stores, loader } = this.#deps;
     if (row.version === null) return loader.loaded.find(({ name }) => name === row._id)?.manifest?.secrets ?? [];
     const stored = await stores.versions.find(row._id, row.version, session);
     const manifest: Manifest | null = stored === null ? null : JSON.parse(stored.manifest);
@@ -261,12 +276,12 @@ export class Plugins {
   }
 
   #functionNames(plugin: string): readonly string[] {
-    const found = this.#parts.loader.loaded.find(({ name }) => name === plugin);
+    const found = this.#deps.loader.loaded.find(({ name }) => name === plugin);
     return found?.manifest?.functions.map(({ name }) => name) ?? [];
   }
 }
 
-/** Another one after each change of a plugin, also of its secrets. */
+/** The entity tag, different after each change of a plugin and of its secrets. */
 export function pluginTag(row: PluginRow, secrets: string | null, folder: string | null): string {
   return hash('sha256', JSON.stringify([row, secrets, folder]), 'base64url');
 }
@@ -276,5 +291,5 @@ export function noPlugin(name: string): MillraceError {
 }
 
 export function noVersion(name: string, version: number): MillraceError {
-  return new MillraceError('plugin-not-found', `The version ${version} of '${name.slice(0, 80)}' is not kept`);
+  return new MillraceError('plugin-not-found', `The version ${version} of '${name.slice(0, 80)}' is not stored`);
 }

@@ -1,23 +1,23 @@
 /**
- * Durations as counts in buckets, each a fifth wider than the one before: counts of several processes and days can be added,
- * and a percentile is known to within a fifth. Pure.
+ * Duration histogram with buckets a fifth wider than the previous one: counts of several processes and days can be added, and a
+ * percentile is accurate to a fifth. Pure.
  */
 
 const GROWTH = 1.2;
-/** The upper end of the first bucket, in milliseconds. */
+/** The upper bound of the first bucket, in milliseconds. */
 const FIRST_MS = 0.1;
 /** The last bucket ends above an hour. */
 const LAST = 99;
 
-/** The number of the bucket that a duration is counted in. */
+/** The bucket of a duration. */
 export function bucketOf(ms: number): number {
   if (!(ms > FIRST_MS)) return 0;
   return Math.min(LAST, Math.ceil(Math.log(ms / FIRST_MS) / Math.log(GROWTH)));
 }
 
 /**
- * The duration in milliseconds that a share of the runs did not exceed: the upper end of its bucket.
- * @param counts by the number of the bucket
+ * The duration in milliseconds that a share of the runs did not exceed: the upper bound of its bucket.
+ * @param counts by bucket
  * @returns null without runs
  */
 export function percentile(counts: ReadonlyMap<number, number>, share: number): number | null {

@@ -1,43 +1,43 @@
 /**
- * Creates and connects all that has to do with runs: the store, what is kept and counted, who watches. What is started here
- * is stopped here. Nothing is asked of the database before the first plugin is there. No behaviour of its own.
+ * Wires the store, retention, counts and live views of runs, and stops what it starts. The database is not used before the first
+ * plugin exists.
  */
 import type { Mongo } from '../../database/mongo.ts';
 import { LiveRuns, type Watcher } from './live-runs.ts';
 import { RunBatches } from './run-batches.ts';
 import { RunBudget } from './run-budget.ts';
+import { followRuns } from './run-change-stream.ts';
 import { RunCountStore } from './run-count-store.ts';
 import { RunCounts } from './run-counts.ts';
-import { followRuns } from './run-follow.ts';
-import { endLines, logLines } from './run-lines.ts';
+import { endLines, logLines } from './run-log-format.ts';
 import { RunRecorder } from './run-recorder.ts';
 import { RunRetention } from './run-retention.ts';
 import { bytesOf } from './run-row.ts';
 import { RunSizeStore } from './run-size-store.ts';
 import { RunStore } from './run-store.ts';
 
-export interface RunParts {
+export interface RunServices {
   readonly store: RunStore;
   readonly recorder: RunRecorder;
   readonly counts: RunCounts;
   readonly live: LiveRuns;
-  /** How many runs were to be kept and were not stored, since this process began. */
+  /** The number of runs that could not be stored, since this process started. */
   readonly dropped: () => number;
-  /** Makes collections and indexes, and watches the size from then on. Asked when there is a plugin; again is free. */
+  /** Creates collections and indexes, and starts retention. Called when a plugin exists; repeated calls are free. */
   begin(): Promise<void>;
   close(): Promise<void>;
 }
 
-export interface RunNeeds {
+export interface RunDeps {
   readonly mongo: Pick<Mongo, 'log'>;
-  /** Whether this process records events: it deletes old runs as well. */
+  /** Whether this process is the recorder: it deletes old runs as well. */
   readonly records: () => boolean;
-  /** Told of runs of this process in words; null where nobody reads. */
-  readonly tell?: ((text: string) => void) | null;
+  /** Called with runs of this process as text; null without a terminal. */
+  readonly report?: ((text: string) => void) | null;
   readonly onError: (error: unknown) => void;
 }
 
-export function openRuns({ mongo, records, tell = null, onError }: RunNeeds): RunParts {
+export function openRuns({ mongo, records, report = null, onError }: RunDeps): RunServices {
   const store = new RunStore(mongo);
   const countStore = new RunCountStore(mongo);
   const counts = new RunCounts({ store: countStore, onError });
@@ -59,7 +59,7 @@ export function openRuns({ mongo, records, tell = null, onError }: RunNeeds): Ru
     await begun;
   };
   const follow = followRuns({ log: mongo.log, read: (ids) => store.findAll(ids), onError });
-  const live = new LiveRuns(follow, tell === null ? null : inWords(tell));
+  const live = new LiveRuns(follow, report === null ? null : inWords(report));
   const retention = new RunRetention({ store: new RunSizeStore(mongo), allowed: records, onError });
   return {
     store,
@@ -82,14 +82,14 @@ export function openRuns({ mongo, records, tell = null, onError }: RunNeeds): Ru
   };
 }
 
-/** How a run ends that a client waits for is told with its request. */
-function inWords(tell: (text: string) => void): Watcher {
+/** The outcome of a run that a client waits for is logged with its request. */
+function inWords(report: (text: string) => void): Watcher {
   return {
     onRun: (run) => {
-      if (run.kind === 'endpoint' || run.kind === 'before') return;
+      if (run.kind === 'http' || run.kind === 'beforeWrite') return;
       const lines = endLines(run);
-      if (lines.length > 0) tell(lines.join('\n'));
+      if (lines.length > 0) report(lines.join('\n'));
     },
-    onLine: (run, line) => tell(logLines(run, line).join('\n')),
+    onLine: (run, line) => report(logLines(run, line).join('\n')),
   };
 }

@@ -1,40 +1,40 @@
 /**
- * Stores runs in batches, after what they are about was answered: nobody waits for it. What waits is bounded. While the
- * database is away the newest are dropped, and counted. Not here: which runs are kept (run-recorder.ts).
+ * Stores runs in batches, after the response was sent. The buffer is bounded: while the database is unavailable, the newest are
+ * dropped and counted.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { ERRORS, MillraceError } from '../../kernel/errors.ts';
 import { bytesOf, type RunRow } from './run-row.ts';
 
-/** For how long runs are gathered to a batch, in milliseconds. */
+/** How long runs are collected into a batch, in milliseconds. */
 const GATHER_MS = 100;
 const RETRY_MS = 1_000;
-/** How long a stop waits for what is not stored yet, in milliseconds. */
+/** How long a stop waits for unstored runs, in milliseconds. */
 const LAST_MS = 2_000;
 const BATCH_RUNS = 200;
-/** A run has at most about 0.7 MB, and a command of the database takes 48 MB. */
+/** A run has at most about 0.7 MB, and a database command at most 48 MB. */
 const BATCH_BYTES = 8 * 1024 * 1024;
 const MOST_RUNS = 5_000;
 const MOST_BYTES = 32 * 1024 * 1024;
 
-export interface RunBatchesParts {
+export interface RunBatchesDeps {
   readonly insert: (rows: readonly RunRow[]) => Promise<void>;
   readonly onError: (error: unknown) => void;
 }
 
 export class RunBatches {
-  readonly #parts: RunBatchesParts;
+  readonly #deps: RunBatchesDeps;
   readonly #waiting: { readonly row: RunRow; readonly bytes: number }[] = [];
   readonly #end = new AbortController();
   #bytes = 0;
   #pumping: Promise<void> | null = null;
   #dropped = 0;
 
-  constructor(parts: RunBatchesParts) {
-    this.#parts = parts;
+  constructor(deps: RunBatchesDeps) {
+    this.#deps = deps;
   }
 
-  /** Runs that were not stored, because too many waited or the database refused them. */
+  /** Runs that were dropped, because the buffer was full or the database rejected them. */
   get dropped(): number {
     return this.#dropped;
   }
@@ -50,7 +50,7 @@ export class RunBatches {
     this.#pumping ??= this.#pump();
   }
 
-  /** Stores what waits, as far as the database takes it soon. */
+  /** Stores buffered runs, if the database accepts them soon. */
   async stop(): Promise<void> {
     this.#end.abort();
     const given = new AbortController();
@@ -60,14 +60,14 @@ export class RunBatches {
 
   async #pump(): Promise<void> {
     await this.#pause(GATHER_MS);
-    for (let told = false; this.#waiting.length > 0; ) {
+    for (let reported = false; this.#waiting.length > 0; ) {
       const batch = this.#take();
       try {
-        await this.#parts.insert(batch.map(({ row }) => row));
-        told = false;
+        await this.#deps.insert(batch.map(({ row }) => row));
+        reported = false;
       } catch (error) {
-        if (!told) this.#parts.onError(error);
-        told = true;
+        if (!reported) this.#deps.onError(error);
+        reported = true;
         const passes = error instanceof MillraceError && ERRORS[error.code].retryable;
         if (!passes || this.#end.signal.aborted) this.#dropped += batch.length;
         else {

@@ -1,11 +1,11 @@
 /**
- * How many runs are kept of what callers can cause at will: refused writes, failed calls, calls that log. Each caller of a function has a
- * budget of runs and bytes, and so has each function, whatever number of callers it has. In this process's memory.
+ * Limits stored runs that callers can cause at will: rejected writes, failed calls, calls that log. Each caller of a function has
+ * a budget of runs and bytes, and so has each function in total. In the memory of this process.
  */
 import { RateLimiter } from '../../auth/request-rate.ts';
 import { bytesOf, type RunRow } from './run-row.ts';
 
-/** Runs and bytes a minute, and at most at once. */
+/** Runs and bytes per minute, and the burst limits. */
 const EACH = { runs: 6, runsAtOnce: 30, bytes: 64 * 1024, bytesAtOnce: 2 * 1024 ** 2 };
 const ALL = { runs: 60, runsAtOnce: 300, bytes: 512 * 1024, bytesAtOnce: 16 * 1024 ** 2 };
 
@@ -37,13 +37,13 @@ export class RunBudget {
     this.#now = now;
   }
 
-  /** Whether one more run of this function and caller may be kept. Call `fitted` with it then. */
+  /** Whether another run of this function and caller may be stored. If so, call `fitted` with it. */
   take(fn: string, client: string): boolean {
     const now = this.#now();
     return this.#each.takeRun(`${fn} ${client}`, now) && this.#all.takeRun(fn, now);
   }
 
-  /** The run as it may be kept: without input and result when they are too large; null when the rest is, too. */
+  /** The run as it may be stored: without input and result if they are too large; null if the rest is too large as well. */
   fitted(row: RunRow, fn: string, client: string): RunRow | null {
     const now = this.#now();
     const fits = (one: RunRow) => {

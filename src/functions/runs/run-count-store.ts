@@ -1,7 +1,4 @@
-/**
- * How often functions ran, in `<db>_log.run_counts`: one row for each function and day, to which every process adds what it
- * has counted. Not here: the counting (run-counts.ts).
- */
+/** Run statistics of functions in `<db>_log.run_counts`: one row per function and day, to which every process adds its counts. */
 import type { Collection } from 'mongodb';
 import { translated } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
@@ -13,20 +10,20 @@ export interface CountRow {
   readonly _id: string;
   /** `plugin/name` */
   readonly function: string;
-  readonly ok: number;
+  readonly succeeded: number;
   readonly failed: number;
   readonly lastRunAt: Date;
-  /** Counts of durations by the number of their bucket. */
+  /** Counts by duration bucket. */
   readonly ms?: Readonly<Record<string, number>>;
   readonly expireAt: Date;
 }
 
-/** What one process has counted since it last told. */
+/** Counts of one process since its last write. */
 export interface CountedDay {
   readonly function: string;
-  /** The beginning of the day (UTC). */
+  /** The start of the day (UTC). */
   readonly day: Date;
-  readonly ok: number;
+  readonly succeeded: number;
   readonly failed: number;
   readonly lastRunAt: Date;
   readonly ms: ReadonlyMap<number, number>;
@@ -45,15 +42,18 @@ export class RunCountStore {
     );
   }
 
-  /** Adds to the rows. @param days for how many days a row is kept after its own */
+  /**
+   * Adds to the rows.
+   * @param days retention of a row after its own day
+   */
   async add(counted: readonly CountedDay[], days: number): Promise<void> {
     if (counted.length === 0) return;
-    const updates = counted.map(({ function: name, day, ok, failed, lastRunAt, ms }) => ({
+    const updates = counted.map(({ function: name, day, succeeded, failed, lastRunAt, ms }) => ({
       updateOne: {
         filter: { _id: `${name}:${day.toISOString().slice(0, 10)}` },
         update: {
           $inc: {
-            ok,
+            succeeded,
             failed,
             ...Object.fromEntries([...ms].map(([bucket, count]) => [`ms.${bucket}`, count])),
           },

@@ -1,18 +1,18 @@
 /**
- * What becomes of a run that has ended: it is counted, told to those who watch, and kept. Runs of endpoints and befores are
- * many, so of those that went well and logged nothing one in a hundred is kept, and of the others as many as their caller has a
- * budget for (run-budget.ts). Runs of the queue are stored by the queue itself, with what they have written.
+ * Handles ended runs: counts them, reports them to watchers, and stores them. Runs of HTTP functions and write hooks are
+ * frequent, so of those that succeeded and logged nothing one in a hundred is stored, and of the others as many as the budget of
+ * their caller allows (run-budget.ts). The queue stores its own runs, with their writes.
  */
 import type { LogLine } from '../sandbox/sandbox.ts';
-import { endedRow, type RunReport, type RunSubject, stateOf } from './ended-run.ts';
 import type { LiveRuns, RunName } from './live-runs.ts';
 import type { Run } from './run.ts';
 import type { RunBudget } from './run-budget.ts';
+import { endedRow, type RunReport, type RunSubject, stateOf } from './run-result.ts';
 import { bytesOf, newRunId, type RunRow, toRun } from './run-row.ts';
 
 const KEPT_SHARE = 0.01;
 
-export interface RunRecorderParts {
+export interface RunRecorderDeps {
   readonly counts: { note(id: string, ok: boolean, durationMs: number): void };
   readonly live: LiveRuns;
   readonly batches: { add(row: RunRow): void };
@@ -24,18 +24,21 @@ export interface RunRecorderParts {
 }
 
 export class RunRecorder {
-  readonly #parts: RunRecorderParts;
+  readonly #deps: RunRecorderDeps;
 
-  constructor(parts: RunRecorderParts) {
-    this.#parts = parts;
+  constructor(deps: RunRecorderDeps) {
+    this.#deps = deps;
   }
 
-  /** An id for a run of an endpoint or a before. */
+  /** An id for a run of an HTTP function or a write hook. */
   newId(): string {
     return newRunId();
   }
 
-  /** Tells those who watch of a run that nobody waits for. @returns the run, as it begins */
+  /**
+   * Reports a run that is not awaited to watchers.
+   * @returns the run as it starts
+   */
   began({ id, fn, attempt }: Pick<RunSubject, 'id' | 'fn' | 'attempt'>): Run {
     const now = new Date();
     const run: Run = {
@@ -49,39 +52,39 @@ export class RunRecorder {
       startedAt: now,
       durationMs: null,
       cpuMs: null,
-      attempt,
+      attempts: attempt,
       event: null,
       error: null,
       restricted: false,
     };
-    this.#parts.live.run(run);
+    this.#deps.live.run(run);
     return run;
   }
 
-  /** Tells those who watch of a line, while the run goes on. */
+  /** Reports a line to watchers, while the run continues. */
   line(run: RunName, line: LogLine): void {
-    this.#parts.live.line(run, line);
+    this.#deps.live.line(run, line);
   }
 
-  /** Takes the end of an attempt of a run that the queue has stored itself. */
+  /** Handles the end of an attempt of a run that the queue has stored itself. */
   attempted(row: RunRow): void {
-    const { counts, live } = this.#parts;
-    counts.note(`${row.plugin}/${row.function}`, row.state === 'ok', row.durationMs ?? 0);
+    const { counts, live } = this.#deps;
+    counts.note(`${row.plugin}/${row.function}`, row.state === 'succeeded', row.durationMs ?? 0);
     live.run(toRun(row));
-    this.#parts.onStored(bytesOf(row));
+    this.#deps.onStored(bytesOf(row));
   }
 
   /**
-   * Takes the end of a run that is not in the queue. It costs the caller no time in the database.
-   * @param always kept, whatever it did
-   * @returns whether the run is kept
+   * Handles the end of a run that is not queued. The caller does not wait for the database.
+   * @param always store it in any case
+   * @returns whether the run is stored
    */
   ended(subject: RunSubject, report: RunReport, always = false): boolean {
-    const { counts, live, batches, budget, random = Math.random } = this.#parts;
+    const { counts, live, batches, budget, random = Math.random } = this.#deps;
     const { fn, client } = subject;
     const state = stateOf(report.outcome);
     counts.note(fn.id, state !== 'failed', report.durationMs);
-    const isWorth = state !== 'ok' || report.logs.length > 0 || random() < KEPT_SHARE;
+    const isWorth = state !== 'succeeded' || report.logs.length > 0 || random() < KEPT_SHARE;
     const isKept = always || (isWorth && budget.take(fn.id, client));
     if (!isKept && !live.isWatched) return false;
     const row = endedRow(subject, report);

@@ -1,22 +1,22 @@
 /**
- * Keeps stored runs below a size: the oldest that have ended go first. Each process does it for what it writes, and the one that
- * records also by time. Not here: their age, which the database watches (`expireAt` in run-row.ts).
+ * Keeps stored runs below a size limit: the oldest ended ones are deleted first. Each process does this for its own writes, and
+ * the recorder also periodically.
  */
 
 const MAX_BYTES = 1024 ** 3;
-/** Deleted down to this share, so that it is not done anew for each run. */
+/** Target share, so that deletion does not run for each new run. */
 const DOWN_TO = 0.9;
 const EVERY_MS = 5 * 60_000;
-/** Bytes that a process writes between two looks at the size. */
+/** Bytes that a process writes between two checks of the size. */
 const EVERY_BYTES = 16 * 1024 ** 2;
 const BLOCK_RUNS = 1_000;
 
-export interface RunRetentionParts {
+export interface RunRetentionDeps {
   readonly store: {
     size(): Promise<{ readonly runs: number; readonly bytes: number }>;
     deleteOldest(count: number): Promise<number>;
   };
-  /** Whether this process looks at the size although it writes nothing. */
+  /** Whether this process checks the size even without writing. */
   readonly allowed: () => boolean;
   readonly onError: (error: unknown) => void;
   readonly maxBytes?: number;
@@ -24,30 +24,30 @@ export interface RunRetentionParts {
 }
 
 export class RunRetention {
-  readonly #parts: RunRetentionParts;
+  readonly #deps: RunRetentionDeps;
   #timer: NodeJS.Timeout | undefined;
   #sweeping: Promise<void> = Promise.resolve();
   #written = 0;
   #stopped = false;
 
-  constructor(parts: RunRetentionParts) {
-    this.#parts = parts;
+  constructor(deps: RunRetentionDeps) {
+    this.#deps = deps;
   }
 
-  /** Looks from now on every few minutes. Calling it again changes nothing. */
+  /** Starts periodic checks. Repeated calls change nothing. */
   start(): void {
     if (this.#stopped) return;
     this.#timer ??= setInterval(() => {
-      if (this.#parts.allowed()) void this.sweep();
+      if (this.#deps.allowed()) void this.orphanCleanup();
     }, EVERY_MS).unref();
   }
 
-  /** Counts bytes of runs that this process has stored. Resolves when the size is known not to be too large. Never rejects. */
+  /** Counts bytes of runs that this process has stored. Resolves when the size is known to be within the limit. Never rejects. */
   async wrote(bytes: number): Promise<void> {
     this.#written += bytes;
-    if (this.#written < (this.#parts.everyBytes ?? EVERY_BYTES)) return;
+    if (this.#written < (this.#deps.everyBytes ?? EVERY_BYTES)) return;
     this.#written = 0;
-    await this.sweep();
+    await this.orphanCleanup();
   }
 
   async stop(): Promise<void> {
@@ -56,14 +56,14 @@ export class RunRetention {
     await this.#sweeping;
   }
 
-  /** Deletes what is too much, one sweep after the other. Never rejects. */
-  sweep(): Promise<void> {
-    this.#sweeping = this.#sweeping.then(() => this.#sweep()).catch(this.#parts.onError);
+  /** Deletes the excess, one pass after the other. Never rejects. */
+  orphanCleanup(): Promise<void> {
+    this.#sweeping = this.#sweeping.then(() => this.#orphanCleanup()).catch(this.#deps.onError);
     return this.#sweeping;
   }
 
-  async #sweep(): Promise<void> {
-    const { store, maxBytes = MAX_BYTES } = this.#parts;
+  async #orphanCleanup(): Promise<void> {
+    const { store, maxBytes = MAX_BYTES } = this.#deps;
     while (!this.#stopped) {
       const { runs, bytes } = await store.size();
       if (bytes <= maxBytes) return;

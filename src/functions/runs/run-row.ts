@@ -1,7 +1,4 @@
-/**
- * A run as it is stored in `<db>_log.runs`, and as it is shown. Types and pure functions. Not here: reads and writes
- * (run-store.ts, and what the queue does with the same rows).
- */
+/** A run as it is stored in `<db>_log.runs`, and as it is shown. Types and pure functions. */
 import { randomBytes } from 'node:crypto';
 import type { LogPosition } from '../../events/log/position.ts';
 import type { Run, RunDetails } from './run.ts';
@@ -9,50 +6,47 @@ import type { Run, RunDetails } from './run.ts';
 /** Name of the collection in `<db>_log`. */
 export const RUNS = 'runs';
 
-/** The longest input and result that are kept, in bytes of JSON. */
+/** The longest input and result that are stored, in bytes of JSON. */
 export const MAX_DETAIL_BYTES = 256 * 1024;
 
-const KEPT_MS = 30 * 24 * 3_600_000;
+const RETENTION_MS = 30 * 24 * 3_600_000;
 
 export interface RunRow extends Omit<Run, 'id' | 'restricted'>, RunDetails {
   readonly _id: string;
-  /** Missing in rows of earlier versions. */
+  /** Absent in rows of earlier versions. */
   readonly restricted?: boolean;
-  /** How many triggers led to it. */
+  /** The number of triggers that led to it. */
   readonly depth: number;
-  /** Of a trigger: the place of its event in the log. */
+  /** Of a trigger: the log position of its event. */
   readonly position?: LogPosition;
-  /** Of a trigger: the runs of one line go one after the other, in the order of their positions. */
+  /** Of a trigger: the FIFO group, whose runs execute one after the other, in the order of their positions. */
   readonly line?: string;
-  /** Of a cron and of a job: the time that it was planned for. */
+  /** Of a cron job and of a job: the scheduled time. */
   readonly scheduledAt?: Date;
-  /**
-   * Of a run that the queue runs, until it has ended: when it is to be run. While it is running, when the lease of the
-   * process ends that has taken it.
-   */
+  /** Of an unfinished queued run: when it is due. While it is running: when the lease of its process expires. */
   readonly dueAt?: Date;
-  /** How often an attempt was interrupted through no fault of the function; such attempts are not counted. */
+  /** How often an attempts was interrupted through no fault of the function; such attempts are not counted. */
   readonly interruptions?: number;
-  /** Made anew for each attempt: only who has it may end the run. Null while nobody runs it. */
+  /** Made anew for each attempts: only who has it may end the run. Null while nobody runs it. */
   readonly token?: string | null;
-  /** When it is deleted. Every run that has ended has it. */
+  /** When it is deleted. Set for every ended run. */
   readonly expireAt?: Date;
 }
 
-/** What a list reads of a run. */
+/** The fields that lists read. */
 export type ListedRun = Omit<RunRow, keyof RunDetails>;
 
-/** An id for a run that is not derived from what it is for. */
+/** An id for a run that is not derived from its cause. */
 export function newRunId(): string {
   return `run_${randomBytes(16).toString('base64url')}`;
 }
 
-/** When a run is deleted that ended at `end`. */
+/** When a run that ended at `end` is deleted. */
 export function runExpiry(end: Date): Date {
-  return new Date(end.getTime() + KEPT_MS);
+  return new Date(end.getTime() + RETENTION_MS);
 }
 
-/** A text as it is kept: null when it is longer than {@link MAX_DETAIL_BYTES}, with its size in bytes. */
+/** A text as it is stored: null if it is longer than {@link MAX_DETAIL_BYTES}, with its size in bytes. */
 export function keptText(text: string | null): { readonly text: string | null; readonly bytes: number } {
   const bytes = text === null ? 0 : Buffer.byteLength(text);
   return { text: bytes > MAX_DETAIL_BYTES ? null : text, bytes };
@@ -64,7 +58,20 @@ export function isRestricted({ restricted, kind }: Pick<RunRow, 'restricted' | '
 }
 
 export function toRun(row: ListedRun): Run {
-  const { _id: id, plugin, version, kind, state, createdAt, startedAt, durationMs, cpuMs, attempt, event, error } = row;
+  const {
+    _id: id,
+    plugin,
+    version,
+    kind,
+    state,
+    createdAt,
+    startedAt,
+    durationMs,
+    cpuMs,
+    attempts,
+    event,
+    error,
+  } = row;
   return {
     id,
     plugin,
@@ -76,7 +83,7 @@ export function toRun(row: ListedRun): Run {
     startedAt,
     durationMs,
     cpuMs,
-    attempt,
+    attempts,
     event,
     error,
     restricted: isRestricted(row),
@@ -87,7 +94,7 @@ export function toDetails({ logs, operations, input, inputBytes, result, resultB
   return { logs, operations, input, inputBytes, result, resultBytes };
 }
 
-/** About as many bytes as a run takes in memory and in the database. */
+/** The approximate size of a run in memory and in the database, in bytes. */
 export function bytesOf({ input, result, logs, operations, error }: RunRow): number {
   const texts = [input, result, error?.message, error?.stack, ...logs.map(({ text }) => text)];
   return texts.reduce((total, text) => total + (text?.length ?? 0), 1_000 + 200 * (logs.length + operations.length));

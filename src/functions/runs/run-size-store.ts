@@ -1,7 +1,4 @@
-/**
- * How large the stored runs are, and the deletion of the oldest ones. Not here: when that happens (run-retention.ts); the
- * database itself deletes what is older than thirty days.
- */
+/** The size of the stored runs, and the deletion of the oldest ones. */
 import type { Collection } from 'mongodb';
 import { translated } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
@@ -27,7 +24,10 @@ export class RunSizeStore {
     return { runs: stats?.count ?? 0, bytes: stats?.size ?? 0 };
   }
 
-  /** Deletes the oldest runs that have ended. @returns how many */
+  /**
+   * Deletes the oldest ended runs.
+   * @returns their number
+   */
   async deleteOldest(count: number): Promise<number> {
     const ended = { expireAt: { $exists: true } };
     const oldest = await translated(() =>

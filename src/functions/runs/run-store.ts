@@ -1,7 +1,4 @@
-/**
- * Runs in `<db>_log.runs`: inserted, listed and found. Not here: taking and ending the runs of the queue, which works on the
- * same rows, and what goes when there are too many (run-size-store.ts).
- */
+/** Runs in `<db>_log.runs`: insert, list and find. */
 import type { Collection, Document, IndexDescription } from 'mongodb';
 import { NEWEST_FIRST, olderThan, pageOf } from '../../database/cursors/newest-first.ts';
 import { CODE, translated } from '../../database/errors.ts';
@@ -9,7 +6,7 @@ import type { Mongo } from '../../database/mongo.ts';
 import type { Run, RunState } from './run.ts';
 import { type ListedRun, RUNS, type RunRow, toRun } from './run-row.ts';
 
-/** A list by members that few runs have may look at many. */
+/** A list filtered by rare values may examine many runs. */
 const LIST_MS = 10_000;
 
 const WITHOUT_DETAILS = { logs: 0, operations: 0, input: 0, result: 0 } as const;
@@ -32,7 +29,7 @@ export interface RunQuery {
   /** Id of the event of a trigger. */
   readonly event?: string;
   readonly limit: number;
-  /** From the page before. */
+  /** From the previous page. */
   readonly cursor?: string;
 }
 
@@ -51,24 +48,27 @@ export class RunStore {
     this.#rows = log.collection<RunRow>(RUNS);
   }
 
-  /** Makes the collection and its indexes. */
+  /** Creates the collection and its indexes. */
   async prepare(): Promise<void> {
     await translated(() => this.#rows.createIndexes([...INDEXES]));
   }
 
-  /** Inserts runs. One whose id is there already stays as it is. */
+  /** Inserts runs. A run whose id exists is left unchanged. */
   async insert(documents: readonly RunRow[]): Promise<void> {
     if (documents.length === 0) return;
-    // As a plain command, because `insertMany` costs the process several times as much.
+    // A raw command, because `insertMany` costs the process several times as much.
     const reply = await translated(() => this.#log.command({ insert: RUNS, documents, ordered: false }));
-    const faults: readonly Document[] = reply['writeErrors'] ?? [];
-    const fault = faults.find(({ code }) => code !== CODE.duplicateKey);
-    if (fault !== undefined) throw new Error(`A run could not be stored: ${fault['errmsg']}`);
+    const issues: readonly Document[] = reply['writeErrors'] ?? [];
+    const issue = issues.find(({ code }) => code !== CODE.duplicateKey);
+    if (issue !== undefined) throw new Error(`A run could not be stored: ${issue['errmsg']}`);
   }
 
-  /** Newest first. @throws MillraceError `cursor-mismatch`, `query-timeout` */
-  async list({ limit, cursor, ...members }: RunQuery): Promise<RunPage> {
-    const parts: Document[] = Object.entries(members).map(([name, value]) => ({ [name]: value }));
+  /**
+   * Newest first.
+   * @throws MillraceError `cursor-mismatch`, `query-timeout`
+   */
+  async list({ limit, cursor, ...fields }: RunQuery): Promise<RunPage> {
+    const parts: Document[] = Object.entries(fields).map(([name, value]) => ({ [name]: value }));
     if (cursor !== undefined) parts.push(...olderThan(cursor));
     const rows = await translated(() =>
       this.#rows

@@ -1,15 +1,15 @@
 /**
- * A run: one execution of a function as owners see it and as it is stored in `<db>_log.runs`. Runs of triggers, crons and
- * jobs are stored before they begin: they are the queue as well. Not here: how they are stored and taken.
+ * A run: one execution of a function as administrators see it and as it is stored in `<db>_log.runs`. Runs of triggers, cron jobs
+ * and jobs are stored before they start: they are the queue as well.
  */
 import { ERRORS } from '../../kernel/errors.ts';
 import type { FunctionKind, LogLine } from '../sandbox/sandbox.ts';
 
 /**
- * `waiting` has not begun, or waits for its next attempt. `parked`: all attempts failed. `refused`: by a Refusal of a
- * `before`, or at the end of a chain of triggers.
+ * `pending`: before its first or its next attempt. `failed`: after its last attempt. `skipped`: it overlapped an earlier run, or
+ * ended a chain of triggers. `rejected`: a write hook rejected its write with a Refusal.
  */
-export const RUN_STATES = ['waiting', 'running', 'ok', 'failed', 'parked', 'refused'] as const;
+export const RUN_STATES = ['pending', 'running', 'succeeded', 'failed', 'canceled', 'skipped', 'rejected'] as const;
 
 export type RunState = (typeof RUN_STATES)[number];
 
@@ -20,13 +20,13 @@ export interface RunError {
   readonly stack: string | null;
 }
 
-/** One operation of the host in a run, without values. */
+/** One host operation of a run, without values. */
 export interface OperationNote {
   readonly operation: string;
-  /** What it was about: `orders/65f…`, or the host of a fetch. */
+  /** Its target: `orders/65f…`, or the host of a fetch. */
   readonly target: string;
   readonly durationMs: number;
-  /** An error's code; null when it was done. */
+  /** The error code; null if it succeeded. */
   readonly error: string | null;
 }
 
@@ -43,19 +43,19 @@ export interface Run {
   readonly startedAt: Date | null;
   readonly durationMs: number | null;
   readonly cpuMs: number | null;
-  /** 1 for the first. */
-  readonly attempt: number;
+  /** How many attempts have begun. */
+  readonly attempts: number;
   /** Id of the event of a trigger; null for others. */
   readonly event: string | null;
   readonly error: RunError | null;
   /**
-   * Whether it was given something of accounts: then content and messages are for those who may read accounts, and code gets
-   * it only if it may read accounts, too. Set when the run is stored, from its event, and never changed.
+   * Whether its input contains user data: then content and messages require the right to read users, and code receives the run
+   * only if it may read users, too. Set when the run is stored, from its event, and never changed.
    */
   readonly restricted: boolean;
 }
 
-/** What one run shows besides, bounded: a longer input or result is null and its size is told. */
+/** Additional fields of a single run, bounded: a longer input or result is null, with its size. */
 export interface RunDetails {
   readonly logs: readonly LogLine[];
   readonly operations: readonly OperationNote[];
@@ -66,32 +66,32 @@ export interface RunDetails {
   readonly resultBytes: number;
 }
 
-/** How long a chain of triggers may get: a run whose writes would be told at this depth is refused. */
+/** Maximum length of a chain of triggers: a run whose writes would have this depth is skipped. */
 export const MAX_CHAIN = 8;
 
 /**
- * The request id of what a run writes. It carries the depth of the run, so that the events of its writes say how long the
- * chain of triggers is that led to them.
+ * The request id of a run's writes. It carries the depth of the run, so that the events of its writes tell the length of the
+ * chain of triggers.
  */
 export function requestOfRun(run: string, depth: number): string {
   return `${run}.${depth}`;
 }
 
-/** The depth of the run that made a change; 0 for a change that no run made. */
+/** The depth of the run that caused a change; 0 for a change that no run caused. */
 export function depthOf(request: string | null): number {
   const depth = /^run_[\w-]+\.(\d{1,2})$/.exec(request ?? '')?.[1];
   return depth === undefined ? 0 : Number(depth);
 }
 
-const HIDDEN = 'Not shown: it may contain data of accounts';
+const HIDDEN = 'Not shown: it can contain data of users';
 
-/** A run for somebody who may not read accounts: without what its code said of its failure. */
-export function withoutAccounts(run: Run): Run {
+/** A run for an administrator without access to users: without the code's error message. */
+export function withoutUsers(run: Run): Run {
   if (!run.restricted || run.error === null) return run;
   return { ...run, error: { code: publicCode(run.error), message: HIDDEN, stack: null } };
 }
 
 /** The code of an error, unless the code of a function has chosen it. */
 export function publicCode({ code }: Pick<RunError, 'code'>): string {
-  return Object.hasOwn(ERRORS, code) ? code : 'refused-by-function';
+  return Object.hasOwn(ERRORS, code) ? code : 'rejected-by-function';
 }

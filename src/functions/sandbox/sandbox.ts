@@ -1,31 +1,30 @@
 /**
- * The door to whatever runs the code of functions, apart from the server. One suite of tests holds for every implementation.
- * Nothing that the code does may harm the process that calls. Values pass as JSON text. Not here: what functions there are
- * (plugins/), and what the host does for them (calling/).
+ * The interface of implementations that run the code of functions, isolated from the server. One test suite covers all of them.
+ * The code must not be able to harm the calling process. Values are passed as JSON text.
  */
 
-export const FUNCTION_KINDS = ['endpoint', 'trigger', 'cron', 'before', 'job'] as const;
+export const FUNCTION_KINDS = ['http', 'trigger', 'cron', 'beforeWrite', 'job'] as const;
 
 export type FunctionKind = (typeof FUNCTION_KINDS)[number];
 
 /** The scripts of one version of a plugin, as JavaScript (ECMAScript modules). */
 export interface Bundle {
-  /** Names exactly this content: what was compiled for it is kept under this id. */
+  /** Identifies exactly this content: the key of compilation caches. */
   readonly id: string;
   /** By path inside the plugin, with `/`, as its files name each other: `lib/tax.ts`. Lines and columns are the author's. */
   readonly files: ReadonlyMap<string, string>;
 }
 
-/** Where the code of a bundle is wrong. */
-export interface BundleFault {
+/** An error in the code of a bundle. */
+export interface BundleError {
   readonly file: string;
-  /** From 1; null when the fault has no place, such as a file that is missing. */
+  /** From 1; null if the error has no location, such as a missing file. */
   readonly line: number | null;
   readonly column: number | null;
   readonly message: string;
 }
 
-/** What code may ask its host to do, in the name of one call. */
+/** Host operations that code may use, for one call. */
 export const HOST_OPERATIONS = [
   'documents.list',
   'documents.get',
@@ -57,13 +56,13 @@ export interface RunLimits {
   readonly heapMb: number;
 }
 
-/** What `ctx` tells the code of its call. */
+/** The data of `ctx`. */
 export interface CallFacts {
-  /** As policies know it: kind, id, roles, claims; no session. */
+  /** As policies see it: kind, id, roles, claims; no session. */
   readonly principal: Readonly<Record<string, unknown>>;
   readonly run: {
     readonly id: string;
-    /** The same on every attempt, for other servers to recognise a repetition. */
+    /** The same on every attempt: an idempotency key for other servers. */
     readonly key: string;
     readonly attempt: number;
     /** `plugin/name`. */
@@ -85,12 +84,12 @@ export interface SandboxCall {
   /** The file whose default export is called. */
   readonly file: string;
   readonly kind: FunctionKind;
-  /** JSON text. For `before` an array: the function is called once for each element, in order. */
+  /** JSON text. For `beforeWrite` an array: the function is called once for each element, in order. */
   readonly input: string;
   readonly facts: CallFacts;
   readonly limits: RunLimits;
   /**
-   * Does one operation of the host. Asked only while the call is live.
+   * Runs one host operation. Called only while the call is running.
    * @param argument JSON text, at most 1 MB
    * @returns JSON text, at most 5 MB
    * @throws MillraceError, which the code sees as one with the same code, status, message and details
@@ -100,67 +99,67 @@ export interface SandboxCall {
   readonly onLog: (line: LogLine) => void;
 }
 
-/** Of a `before` that threw a Refusal. */
+/** Of a `beforeWrite` that threw a Refusal. */
 export interface CallRefusal {
   readonly kind: 'refusal';
   readonly message: string;
   readonly code: string | null;
   readonly pointer: string | null;
-  /** The place of the element in the input. */
+  /** The index of the element in the input. */
   readonly index: number;
 }
 
-/** How a call ended. Every text in it comes from the code, and is bounded. */
+/** The outcome of a call. Every text in it comes from the code, and is bounded. */
 export type CallOutcome =
-  /** JSON text of what was returned. For `before` an array with null for each element that stays as it is. */
+  /** The returned value as JSON text. For `beforeWrite` an array with null for each unchanged element. */
   | { readonly kind: 'value'; readonly value: string; readonly cpuMs: number }
-  /** Of an endpoint that returned undefined (204 without a body) or a Response. */
+  /** Of an HTTP function that returned undefined (204 without a body) or a Response. */
   | { readonly kind: 'response'; readonly response: FunctionResponse; readonly cpuMs: number }
   | (CallRefusal & { readonly cpuMs: number })
   | {
-      readonly kind: 'fault';
-      readonly code: CallFaultCode;
+      readonly kind: 'error';
+      readonly code: CallErrorCode;
       readonly message: string;
-      /** With the author's files and lines; null when there is none. */
+      /** With the author's files and lines; null if there is none. */
       readonly stack: string | null;
       readonly cpuMs: number;
     };
 
-export const CALL_FAULTS = [
+export const CALL_ERRORS = [
   'function-failed',
   'function-timeout',
   'function-out-of-memory',
   'function-runtime-restarted',
 ] as const;
 
-export type CallFaultCode = (typeof CALL_FAULTS)[number];
+export type CallErrorCode = (typeof CALL_ERRORS)[number];
 
 export interface FunctionResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   /** Null without a body. */
   readonly body: string | null;
-  /** The body is bytes, which stand there as base64. */
+  /** The body is bytes, encoded as base64. */
   readonly base64?: true;
 }
 
 export interface Sandbox {
   /**
-   * Compiles a bundle, without running any of it for a caller.
+   * Compiles a bundle, without running any of it.
    * @param entries the files that must have a default export
-   * @returns what is wrong with it, the first fault of each file; empty when it can be called
+   * @returns its errors, the first one of each file; empty if it can be called
    */
-  check(bundle: Bundle, entries: readonly string[]): Promise<readonly BundleFault[]>;
-  /** Never rejects because of what the code does. */
+  check(bundle: Bundle, entries: readonly string[]): Promise<readonly BundleError[]>;
+  /** Never rejects because of the code. */
   call(call: SandboxCall): Promise<CallOutcome>;
-  /** Ends everything. Calls that are under way end with `function-runtime-restarted`. */
+  /** Ends everything. Running calls end with `function-runtime-restarted`. */
   stop(): Promise<void>;
 }
 
-/** What a sandbox reports. */
+/** Events that a sandbox reports. */
 export interface SandboxEvents {
-  /** A call that made it necessary to end the process that runs the code. Three in ten minutes are too many. */
-  readonly onStrike: (call: SandboxCall, reason: string) => void;
-  /** A signal from outside, such as the kernel's when memory ran out, ended the process that runs the code. It starts again. */
+  /** A call crashed the process that runs the code, or forced its end. Three in ten minutes quarantine the function. */
+  readonly onCrash: (call: SandboxCall, reason: string) => void;
+  /** A signal from outside, such as the kernel's when memory ran out, ended the process that runs the code. It restarts. */
   readonly onKilled?: (signal: string) => void;
 }

@@ -1,6 +1,6 @@
 /**
- * Sets `request.principal` from the credential on the request, once, before anything of the request is parsed. A
- * credential that is present but bad is refused, never read as anonymous. Not here: what the principal may do.
+ * Sets `request.principal` from the credential of the request, once, before anything of the request is parsed. An
+ * invalid credential is rejected, never treated as anonymous.
  */
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
@@ -12,11 +12,14 @@ import type { BadCredentials } from './bad-credentials.ts';
 export interface AuthenticationOptions {
   readonly authenticator: Pick<Authenticator, 'recall' | 'authenticate'>;
   readonly badCredentials: BadCredentials;
-  /** Whether the header is for what answers the request, and not for this server: then the request is anonymous. */
+  /**
+   * Whether the header is for the code that handles the request, and not for this server: then the request is
+   * anonymous.
+   */
   readonly isForeign?: (request: FastifyRequest) => boolean;
 }
 
-/** For contexts whose routes need to know the principal. */
+/** For contexts whose routes need the principal. */
 export const authentication = fp<AuthenticationOptions>(
   async (app, { authenticator, badCredentials, isForeign }) => {
     app.addHook('onRequest', (request, _reply, done) => {
@@ -45,7 +48,7 @@ export const authentication = fp<AuthenticationOptions>(
   { name: 'authentication' },
 );
 
-/** Takes a credential of this server out of a request whose header is for code: it must not get into other hands. */
+/** Removes a credential of this server from a request whose header is for code, which must not receive it. */
 async function withoutOwn(
   { headers }: FastifyRequest,
   authorization: string,
@@ -55,12 +58,12 @@ async function withoutOwn(
     await authenticator.authenticate(authorization);
     delete headers.authorization;
   } catch (error) {
-    if (!(error instanceof MillraceError) || error.code !== 'invalid-credential') throw error;
+    if (!(error instanceof MillraceError) || error.code !== 'invalid-token') throw error;
   }
 }
 
-/** For contexts that look at no credential: every request is anonymous. */
-export const strangers = fp(
+/** For contexts without credentials: every request is anonymous. */
+export const anonymous = fp(
   async (app) => {
     app.addHook('onRequest', (request, _reply, done) => {
       enter(request, ANONYMOUS);
@@ -70,7 +73,7 @@ export const strangers = fp(
   { name: 'authentication' },
 );
 
-/** Sets who asks; whose answer it gets may be changed later (looking-as.ts). */
+/** Sets the authenticated principal; impersonation may replace it later (impersonation.ts). */
 export function enter(request: FastifyRequest, principal: ClientPrincipal): void {
   request.principal = principal;
   request.asker = principal;

@@ -1,9 +1,7 @@
 /**
- * Slows down networks that send bad credentials, without refusing a good one: only verifying tells them apart, so every
- * credential is verified. Verifying costs a signature or database reads. So a network that sent too many bad ones
- * within a minute has its credentials verified one after the other. Counted in this process's memory. Not here:
- * credentials that were verified before and cost nothing (auth/authenticator.ts), the limit of requests
- * (auth/request-rate.ts), and the delays of failed sign-ins.
+ * Slows down networks that send invalid credentials, without rejecting a valid one: only verification distinguishes
+ * them, so every credential is verified. Verification costs a signature or database reads, so a network that sent too
+ * many invalid ones within a minute has its credentials verified one after the other. Counted in this process's memory.
  */
 import { setImmediate } from 'node:timers/promises';
 import { RateLimiter, tooManyRequests } from '../../auth/request-rate.ts';
@@ -11,12 +9,12 @@ import { Semaphore } from '../../kernel/concurrency/semaphore.ts';
 import { networkOf } from '../../kernel/config/addresses.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 
-/** Credentials of one slowed network that wait; as many as one address may have connections by default. */
+/** Waiting credentials of one slowed network; as many as one IP address may have connections by default. */
 const MAX_WAITING = 1_024;
 
 interface Line {
   readonly slots: Semaphore;
-  /** Waiting and under way. */
+  /** Waiting and running. */
   length: number;
 }
 
@@ -24,16 +22,16 @@ export class BadCredentials {
   readonly #failures: RateLimiter | null;
   readonly #lines = new Map<string, Line>();
 
-  /** @param perMinute bad credentials of a network before it is slowed; null for any number */
+  /** @param perMinute invalid credentials of a network before it is slowed; null for any number */
   constructor(perMinute: number | null) {
     this.#failures = perMinute === null ? null : new RateLimiter(perMinute);
   }
 
   /**
-   * Verifies a credential: at once, or in its turn when its network is slowed.
+   * Verifies a credential: at once, or one at a time when its network is slowed.
    * @param address IP address of the client
-   * @param verify throws `invalid-credential` for a bad one
-   * @throws MillraceError what `verify` throws, `rate-limited` for a bad one of a slowed network, `overloaded`
+   * @param verify throws `invalid-token` for an invalid one
+   * @throws MillraceError what `verify` throws, `rate-limited` for an invalid one of a slowed network, `overloaded`
    */
   async look<T>(address: string, verify: () => T | Promise<T>): Promise<T> {
     const network = networkOf(address);
@@ -41,13 +39,13 @@ export class BadCredentials {
     try {
       return await (slowed ? this.#inTurn(network, verify) : verify());
     } catch (error) {
-      if (!(error instanceof MillraceError) || error.code !== 'invalid-credential') throw error;
+      if (!(error instanceof MillraceError) || error.code !== 'invalid-token') throw error;
       const waitSeconds = this.#failures?.take(network, performance.now()) ?? 0;
       throw waitSeconds > 0 ? tooManyRequests(waitSeconds) : error;
     }
   }
 
-  /** Verifies one credential of a network at a time, with a pause for other requests after each. */
+  /** Verifies one credential of a network at a time, and yields to other requests after each. */
   async #inTurn<T>(network: string, verify: () => T | Promise<T>): Promise<T> {
     const line = this.#lines.get(network) ?? { slots: new Semaphore(1, MAX_WAITING), length: 0 };
     this.#lines.set(network, line);

@@ -1,25 +1,27 @@
 /**
- * `Millrace-Explain: 1`: names, in a header of the answer, the policies that decided a request, if its sender may
- * look at policies. For others the request header is ignored. Not here: the decisions themselves
- * (policies/policies.ts).
+ * `Millrace-Explain: 1`: lists, in a response header, the policies that decided a request, if its sender may view
+ * policies. For others the request header is ignored.
  */
 import fp from 'fastify-plugin';
 import type { Decision, Policies } from '../../policies/policies.ts';
 
-/** Characters of the header at most. */
+/** Maximum characters of the header. */
 const MAX_LENGTH = 4_000;
 
 export interface ExplainOptions {
   readonly policies: Policies;
 }
 
-/** Register it after authentication, and after looking-as.ts: explained are the decisions about whom an owner looks as. */
+/**
+ * Register it after authentication, and after impersonation.ts: the decisions for the impersonated principal are
+ * explained.
+ */
 export const explain = fp<ExplainOptions>(
   async (app, { policies }) => {
     const explained = new WeakMap<object, readonly Decision[]>();
 
     app.addHook('onRequest', (request, _reply, done) => {
-      if (request.headers['millrace-explain'] === '1' && policies.find(request.asker, 'read', 'admin') !== null) {
+      if (request.headers['millrace-explain'] === '1' && policies.find(request.asker, 'read', '_admin') !== null) {
         const { principal, decisions } = policies.watch(request.principal);
         request.principal = principal;
         explained.set(request, decisions);
@@ -36,7 +38,7 @@ export const explain = fp<ExplainOptions>(
   { name: 'explain', dependencies: ['authentication'] },
 );
 
-/** JSON in ASCII: ids of policies and names of collections hold nothing else. */
+/** JSON in ASCII: ids of policies and names of collections contain nothing else. */
 function toHeader(decisions: readonly Decision[]): string {
   let header = '';
   for (const decision of decisions) {

@@ -1,6 +1,6 @@
 /**
- * Refuses read-only API keys on every route that could change something, whatever the route itself asks of the
- * policies. Not here: which documents a key may read (policies/).
+ * Rejects read-only API keys on every route that could change something, whatever the route itself requires of the
+ * policies.
  */
 import fp from 'fastify-plugin';
 import { MillraceError } from '../../kernel/errors.ts';
@@ -14,7 +14,7 @@ export const readOnlyKeys = fp(
       const { principal, method, routeOptions } = request;
       const only = principal.kind === 'key' && principal.actions !== null && principal.actions.every(isReading);
       if (!only || SAFE.has(method) || routeOptions.config?.reads === true) done();
-      else done(new MillraceError('forbidden', 'This key may only read'));
+      else done(new MillraceError('forbidden', 'This key can only read'));
     });
   },
   { name: 'read-only-keys', dependencies: ['authentication'] },

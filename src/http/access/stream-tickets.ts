@@ -1,8 +1,9 @@
 /**
- * Tickets of streams: a browser's EventSource cannot send a header, so the parameter `?ticket=` names the principal. A
- * ticket works once, but EventSource reconnects with the same URL: a pass then replaces the used ticket. A page of this server
- * sends it as a cookie. A page of another origin sends no cookies, but the last event id, which has the pass, too. Only
- * routes that stream look at a ticket. Sockets redeem their tickets themselves, because only a close code can report a bad one there.
+ * Tickets of streams: a browser's EventSource cannot send a header, so the parameter `?ticket=` identifies the
+ * principal. A ticket works once, but EventSource reconnects with the same URL: a pass then replaces the used ticket. A
+ * page of this server sends it as a cookie. A page of another origin sends no cookies, but the last event id, which
+ * contains the pass, too. Only streaming routes accept a ticket. Sockets redeem their tickets themselves, because only
+ * a close code can report an invalid one there.
  */
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
@@ -11,7 +12,7 @@ import type { ClientPrincipal } from '../../auth/identity/principal.ts';
 import { type PassUse, STREAM_MS } from '../../auth/tokens/stream-passes.ts';
 import { readEventId } from '../../kernel/answers/stream-ids.ts';
 import { queryText } from '../../kernel/request.ts';
-import { asksForSocket } from '../protection.ts';
+import { requestsForSocket } from '../protection.ts';
 import { enter } from './authentication.ts';
 import type { BadCredentials } from './bad-credentials.ts';
 
@@ -60,7 +61,7 @@ export const streamTickets = fp<StreamTicketsOptions>(
 function ticketOf(request: FastifyRequest): string | null {
   const { headers, method, routeOptions } = request;
   if (routeOptions.config?.streams !== true) return null;
-  if (method !== 'GET' || headers.authorization !== undefined || asksForSocket(headers)) return null;
+  if (method !== 'GET' || headers.authorization !== undefined || requestsForSocket(headers)) return null;
   if (headers.accept?.includes('text/event-stream') !== true) return null;
   return new URLSearchParams(queryText(request)).get('ticket');
 }
@@ -74,8 +75,8 @@ function passOf(cookies: string | undefined): string | null {
 }
 
 /**
- * The cookie for exactly this path. Characters that would end the path, or that no header may hold, are escaped (RFC
- * 6265 4.1.1).
+ * The cookie for exactly this path. Characters that would end the path, or that a header cannot contain, are escaped
+ * (RFC 6265 4.1.1).
  */
 function cookie(request: FastifyRequest, pass: string): string {
   const path = pathOf(request).replace(/[^\w.~!$&'()*+,=:@/%-]/gu, encodeURIComponent);

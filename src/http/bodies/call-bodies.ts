@@ -1,10 +1,7 @@
-/**
- * Bodies of calls of functions: JSON, texts and forms, each read as the bytes that arrived. Not here: what they mean
- * (functions/http/call-input.ts).
- */
+/** Bodies of function calls: JSON, texts and forms, each as the received bytes. */
 import fp from 'fastify-plugin';
 import type { ServerConfig } from '../../kernel/config/config.ts';
-import { readBodies } from './known-bodies.ts';
+import { readBodies } from './body-parsers.ts';
 
 export interface CallBodiesOptions {
   readonly config: Pick<ServerConfig, 'bodyTimeoutMs'>;
@@ -12,7 +9,7 @@ export interface CallBodiesOptions {
   readonly maxBytes: number;
 }
 
-/** Makes a context read these bodies and nothing else. */
+/** Makes a context parse these bodies and nothing else. */
 export const callBodies = fp<CallBodiesOptions>(
   async (app, { config, maxBytes }) => {
     readBodies(app, {

@@ -1,10 +1,9 @@
 /**
- * Bodies of HTML forms, for the routes that a provider lets a browser post to. Each is read as `URLSearchParams`. Not
- * here: files (files/), JSON (json.ts).
+ * Bodies of HTML forms, for the routes to which a provider lets a browser post. Each is parsed as `URLSearchParams`.
  */
 import fp from 'fastify-plugin';
 import type { ServerConfig } from '../../kernel/config/config.ts';
-import { readBodies } from './known-bodies.ts';
+import { readBodies } from './body-parsers.ts';
 
 const MAX_BYTES = 65_536;
 
@@ -12,7 +11,7 @@ export interface FormOptions {
   readonly config: Pick<ServerConfig, 'bodyTimeoutMs'>;
 }
 
-/** Makes a context read forms and nothing else. */
+/** Makes a context parse forms and nothing else. */
 export const form = fp<FormOptions>(
   async (app, { config }) => {
     readBodies(app, {

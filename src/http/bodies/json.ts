@@ -1,19 +1,16 @@
-/**
- * JSON in and out of the routes that carry data: strict body parsing, and what the client accepts. Not here: the meaning
- * of a body.
- */
+/** JSON requests and responses of the data routes: strict body parsing, and the `Accept` header. */
 import fp from 'fastify-plugin';
 import { PATCH_TYPES } from '../../collections/patch/patch-bodies.ts';
 import { parseJson } from '../../database/json/parse-json.ts';
 import type { ServerConfig } from '../../kernel/config/config.ts';
 import { MillraceError } from '../../kernel/errors.ts';
-import { readBodies } from './known-bodies.ts';
+import { readBodies } from './body-parsers.ts';
 
 export interface JsonOptions {
   readonly config: Pick<ServerConfig, 'bodyBytes' | 'bodyTimeoutMs'>;
 }
 
-/** Makes a context speak JSON and nothing else. */
+/** Makes a context accept JSON and nothing else. */
 export const json = fp<JsonOptions>(
   async (app, { config }) => {
     app.decorate('speaksJson', true);
@@ -23,10 +20,10 @@ export const json = fp<JsonOptions>(
       const streams = request.routeOptions.config.streams === true && accept?.includes('text/event-stream') === true;
       if (streams || acceptsJson(accept)) done();
       else
-        done(new MillraceError('not-acceptable', 'This server answers in JSON', { hint: 'Accept: application/json' }));
+        done(new MillraceError('not-acceptable', 'This server responds in JSON', { hint: 'Accept: application/json' }));
     });
     readBodies(app, {
-      // Each route says which it accepts. A PATCH accepts plain JSON too, so its types are all of them.
+      // Each route declares which it accepts. A PATCH accepts plain JSON too, so its types are all of them.
       types: PATCH_TYPES,
       maxBytes: config.bodyBytes,
       timeoutMs: config.bodyTimeoutMs,
@@ -34,7 +31,7 @@ export const json = fp<JsonOptions>(
         // Only a write with an idempotency key compares its raw body later.
         if (request.headers['idempotency-key'] !== undefined) request.rawBody = body;
         // Many clients always send a Content-Type. An empty body counts as no body, which a route that needs one
-        // refuses.
+        // rejects.
         return body.length === 0 ? undefined : parseJson(body);
       },
     });

@@ -1,8 +1,7 @@
 /**
- * The page `/docs`: it fetches the server's contract and shows it with Scalar's API reference. If the contract is for
- * owners only, the page asks them to sign in, and keeps their token in its memory. Everything comes from this server, at
- * URLs relative to the page, which may be below a path.
- * Not here: the reference itself (reference-script.ts).
+ * The page `/docs`: it fetches the server's OpenAPI document and renders it with Scalar's API reference. If the
+ * document is for administrators only, the page requires a sign-in, and keeps the token in its memory. Everything comes
+ * from this server, at URLs relative to the page, which may be below a path.
  */
 
 const STYLE = `:root{color-scheme:light dark}
@@ -14,7 +13,7 @@ label{display:block;margin:1rem 0 .25rem}
 #says{max-width:22rem;margin:1rem auto;padding:0 1.25rem}`;
 
 /**
- * Runs in the browser before the reference's script, and shows the contract after it. The page's policy forbids
+ * Runs in the browser before the reference's script, and shows the OpenAPI document after it. The page's policy forbids
  * requests to other hosts, so every feature of Scalar that would send one is switched off. The compiler of zod, which
  * Scalar contains, is off for the same reason: the policy forbids it.
  */
@@ -40,11 +39,11 @@ form.addEventListener('submit',async(event)=>{event.preventDefault();const butto
 button.disabled=true;say('');try{const {ok,body}=await ask('auth/login',{method:'POST',
 headers:{'content-type':'application/json'},body:JSON.stringify(Object.fromEntries(new FormData(form)))});
 if(ok)await open(body.accessToken);else say(body.detail+'.')}
-catch{say('The server does not answer. Try again.')}button.disabled=false});
-document.addEventListener('DOMContentLoaded',()=>open('').catch(()=>say('The server does not answer. Try again.')));
+catch{say('The server does not respond. Try again.')}button.disabled=false});
+document.addEventListener('DOMContentLoaded',()=>open('').catch(()=>say('The server does not respond. Try again.')));
 `;
 
-/** The files of the page besides the reference, by their path. */
+/** The files of the page besides the reference, by path. */
 export const PAGE_FILES: Readonly<Record<string, { readonly type: string; readonly text: string }>> = {
   '/docs/page.js': { type: 'text/javascript; charset=utf-8', text: SCRIPT },
   '/docs/page.css': { type: 'text/css; charset=utf-8', text: STYLE },
@@ -56,7 +55,7 @@ export function toPage(reference: string): string {
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Millrace API</title><link rel="icon" href="data:,"><link rel="stylesheet" href="docs/page.css">
 <script src="docs/page.js" defer></script><script src="${reference.slice(1)}" defer></script></head><body>
-<form id="sign-in" hidden><h1>Sign in to read the contract</h1><p>It is for owners of this server.</p>
+<form id="sign-in" hidden><h1>Sign in to read the API reference</h1><p>It requires an administrator of this server.</p>
 <label for="username">E-mail address or user name</label><input id="username" name="username" autocomplete="username" required>
 <label for="password">Password</label><input id="password" name="password" type="password" autocomplete="current-password" required>
 <button>Sign in</button></form><p id="says" role="status" hidden></p><div id="reference"></div></body></html>

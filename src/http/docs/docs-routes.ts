@@ -1,14 +1,13 @@
 /**
- * The contract for people, at `/docs`. The page is the same for everybody and shows nothing of the server: it fetches
- * the contract from `/openapi.json` with the rights of its reader. Not here: the content of the page (docs-page.ts,
- * reference-script.ts).
+ * The API reference for people, at `/docs`. The page is the same for every reader and contains no data of the server:
+ * it fetches `/openapi.json` with the rights of its reader.
  */
 import type { FastifyInstance } from 'fastify';
-import { outsideContract } from '../../contract/operation.ts';
+import { outsideOpenApi } from '../../contract/operation.ts';
 import { PAGE_FILES, toPage } from './docs-page.ts';
 import { referenceScript, referenceVersion } from './reference-script.ts';
 
-const PAGE = outsideContract('A page for people');
+const PAGE = outsideOpenApi('A page for people');
 
 /** Scripts and requests only from this server. The reference creates its styles in the page. */
 const PAGE_POLICY =

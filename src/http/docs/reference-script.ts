@@ -1,7 +1,7 @@
 /**
  * Scalar's API reference for browsers, as one script from the installed package, so that no page fetches it from
  * another host. The package offers its script only through its Fastify plugin, so the plugin runs in a server of its
- * own that never listens. Read on first use: no start waits for five megabytes. Not here: the page (docs-page.ts).
+ * own that never listens. Read on first use: no startup waits for five megabytes.
  */
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
@@ -15,7 +15,7 @@ let packed: Promise<Buffer> | undefined;
 
 /**
  * The script.
- * @param gzipped packed by gzip, which is how it is kept; unpacked otherwise
+ * @param gzipped compressed by gzip, as it is stored; uncompressed otherwise
  */
 export async function referenceScript(gzipped: boolean): Promise<Buffer> {
   packed ??= read();
@@ -35,7 +35,7 @@ async function read(): Promise<Buffer> {
   return promisify(gzip)(rawPayload);
 }
 
-/** The version of the package, part of the script's address. */
+/** The version of the package, part of the script's URL. */
 export async function referenceVersion(): Promise<string> {
   const manifest = new URL('../package.json', import.meta.resolve(PACKAGE));
   const { version }: { version: string } = JSON.parse(await readFile(manifest, 'utf8'));

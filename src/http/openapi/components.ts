@@ -1,9 +1,11 @@
 /**
- * Writes what operations share only once: shapes, parameters and refusals become components, and operations refer to
- * them. Otherwise a server with many collections would repeat every refusal for each of them. Pure.
+ * Deduplicates what operations share: schemas, parameters and errors become components, and operations reference them.
+ * Otherwise a server with many collections would repeat every error for each of them. Pure.
  */
+import { HEADERS, type HeaderName } from '../../contract/headers.ts';
 import type { Parameter } from '../../contract/parameters.ts';
-import { shapeName } from '../../contract/schema.ts';
+import { pascalCase, shapeName } from '../../contract/schema.ts';
+import { typedSchema } from './typed-schema.ts';
 
 export interface Reference {
   readonly $ref: string;
@@ -13,6 +15,7 @@ export class Components {
   readonly schemas: Record<string, object> = {};
   readonly parameters: Record<string, object> = {};
   readonly responses: Record<string, object> = {};
+  readonly headers: Record<string, object> = {};
   /** The object that each name of `schemas` stands for. */
   readonly #shapes = new Map<string, object>();
   readonly #references = new Map<string, Reference>();
@@ -20,17 +23,17 @@ export class Components {
   readonly #known = new Map<Parameter, Reference>();
 
   /**
-   * The schema with references in place of the shapes in it.
+   * The schema, typed throughout, with references in place of the shapes in it.
    * @throws Error when two different shapes have one name
    */
   schema(value: object): object {
     const name = shapeName(value);
-    if (name === undefined) return this.#members(value);
+    if (name === undefined) return typedSchema(value, (inner) => this.schema(inner));
     const known = this.#shapes.get(name);
-    if (known !== undefined && known !== value) throw new Error(`Two shapes are named '${name}'`);
+    if (known !== undefined && known !== value) throw new Error(`Two schemas are named '${name}'`);
     if (known === undefined) {
       this.#shapes.set(name, value);
-      this.schemas[name] = this.#members(value);
+      this.schemas[name] = typedSchema(value, (inner) => this.schema(inner));
     }
     return { $ref: `#/components/schemas/${name}` };
   }
@@ -38,9 +41,17 @@ export class Components {
   parameter(one: Parameter): Reference {
     const known = this.#known.get(one);
     if (known !== undefined) return known;
-    const reference = this.#refer('parameters', `${one.in}.${one.name}`, JSON.stringify(one), () => one);
+    const { meaning, schema, ...rest } = one;
+    const name = `${pascalCase(meaning ?? one.name)}Parameter`;
+    const make = () => ({ ...rest, schema: this.schema(schema) });
+    const reference = this.#refer('parameters', name, JSON.stringify(one), make);
     this.#known.set(one, reference);
     return reference;
+  }
+
+  header(name: HeaderName): Reference {
+    this.headers[name] = HEADERS[name];
+    return { $ref: `#/components/headers/${name}` };
   }
 
   /**
@@ -49,12 +60,6 @@ export class Components {
    */
   response(name: string, key: string, make: () => object): Reference {
     return this.#refer('responses', name, key, make);
-  }
-
-  #members(value: object): object {
-    const inner = (one: unknown): unknown => (typeof one === 'object' && one !== null ? this.schema(one) : one);
-    if (Array.isArray(value)) return value.map(inner);
-    return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, inner(one)]));
   }
 
   /** A reference to the object, under `name` or a numbered form of it. */
@@ -68,4 +73,35 @@ export class Components {
     this.#references.set(`${kind} ${key}`, reference);
     return reference;
   }
+}
+
+/** Generators put these before the name of a type, to name another type or a function that creates one. */
+const PREFIX = /^(?:New|Get|Api)(?=[A-Z0-9])/;
+
+/** Names that clients can use for collections and functions, each apart from all others. */
+export class Titles {
+  readonly #taken: Set<string>;
+
+  /** @param taken titles that are used for something else */
+  constructor(...taken: readonly string[]) {
+    this.#taken = new Set(taken.map(bare));
+  }
+
+  /** The title itself, or with a number if an earlier one is nearly the same. */
+  unique(title: string): string {
+    let free = title;
+    for (let number = 2; this.#taken.has(bare(free)); number++) free = `${title}${number}`;
+    this.#taken.add(bare(free));
+    return free;
+  }
+}
+
+/** Whether generators might name something else so: such titles come last, so that the others stay as they are. */
+export function isPrefixed(title: string): boolean {
+  return PREFIX.test(title);
+}
+
+/** What two titles must differ in. Some generators write a file for each type, and file systems may ignore the case. */
+function bare(title: string): string {
+  return title.replace(PREFIX, '').toLowerCase();
 }

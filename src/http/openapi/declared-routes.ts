@@ -1,18 +1,19 @@
 /**
  * Collects what each route declares about itself, and refuses to start a server with a route that declares nothing or
- * declares it wrongly. So the contract cannot miss a route, nor name one that does not exist. Not here: the
- * declarations (contract/operation.ts, and each route) and how they are written (openapi.ts).
+ * declares it wrongly, so that the OpenAPI document matches the routes.
  */
 import fp from 'fastify-plugin';
-import { type Operation, outsideContract } from '../../contract/operation.ts';
+import { type Operation, outsideOpenApi } from '../../contract/operation.ts';
 import { type DeclaredRoute, inGeneral } from './openapi.ts';
 
 export interface DeclaredRoutesOptions {
-  /** Where they are put, in the order of registration. Complete once the server is ready. */
+  /** Receives them in the order of registration. Complete once the server is ready. */
   readonly routes: DeclaredRoute[];
 }
 
-/** Methods that every path answers and that the contract says once for all: HEAD as GET, OPTIONS by its `Allow`. */
+/**
+ * Methods that every path supports and that the document describes once for all: HEAD as GET, OPTIONS by its `Allow`.
+ */
 const SAID_ONCE: ReadonlySet<string> = new Set(['HEAD', 'OPTIONS']);
 
 /** Register it before any route. */
@@ -23,14 +24,19 @@ export const declaredRoutes = fp<DeclaredRoutesOptions>(
       for (const one of [method].flat()) {
         if (SAID_ONCE.has(one)) continue;
         const where = `${one} ${url}`;
-        const declaration = config?.contract;
+        const declaration = config?.openApi;
         if (declaration === undefined) {
-          throw new Error(`${where} declares no operation: give its config one, or ${outsideContract.name}(why)`);
+          throw new Error(`${where} declares no operation: give its config one, or ${outsideOpenApi.name}(why)`);
         }
         if (declaration.kind === 'outside') continue;
         const operation = inGeneral(declaration);
-        if (ids.has(operation.id)) throw new Error(`${where} declares the id '${operation.id}', which is taken`);
+        if (ids.has(operation.id)) throw new Error(`${where} declares the id '${operation.id}', which is used twice`);
         ids.add(operation.id);
+        if (declaration.kind === 'of-collection' && !operation.id.includes('Document')) {
+          throw new Error(
+            `${where} declares the id '${operation.id}': the name of a collection goes before 'Document'`,
+          );
+        }
         const path = url.replace(/:(\w+)/g, '{$1}');
         checkPath(where, path, operation);
         routes.push({ method: one.toLowerCase(), path, declaration, speaksJson: this.speaksJson === true });

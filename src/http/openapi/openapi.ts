@@ -1,9 +1,5 @@
-/**
- * The contract of this server as OpenAPI 3.1, made from the declarations of its routes. Pure. Not here: collecting the
- * routes (declared-routes.ts) and the collections (contract.ts).
- */
-import type { SeenCollection } from '../../collections/sample/seen-collections.ts';
-import { HEADERS } from '../../contract/headers.ts';
+/** Builds the OpenAPI 3.1 document of this server from the declarations of its routes. Pure. */
+import type { CollectionEntry } from '../../collections/sample/seen-collections.ts';
 import {
   BODY_ERRORS,
   type DeclaredOperation,
@@ -11,37 +7,42 @@ import {
   type Subject,
   type Tag,
 } from '../../contract/operation.ts';
-import { shape } from '../../contract/schema.ts';
-import { DOCUMENT_SHAPE } from '../../database/json/document-shapes.ts';
+import { pascalCase, shape } from '../../contract/schema.ts';
+import { DOCUMENT_FIELDS, DOCUMENT_SHAPE } from '../../database/json/document-shapes.ts';
 import type { ErrorCode } from '../../kernel/errors.ts';
-import { Components } from './components.ts';
-import { type WrittenOperation, writeOperation } from './write-operation.ts';
+import { Components, isPrefixed, Titles } from './components.ts';
+import { type NamedCollection, type OpenApiOperation, writeOperation } from './write-operation.ts';
 
-/** A route that belongs to the contract. */
+/** A route in the document. */
 export interface DeclaredRoute {
-  /** In small letters, as OpenAPI writes it. */
+  /** In lower case, as OpenAPI writes it. */
   readonly method: string;
   /** With parameters in braces: `/api/{collection}`. */
   readonly path: string;
   readonly declaration: DeclaredOperation;
-  /** True if it takes and answers JSON alone: then it has the refusals of all such routes. */
+  /** True if it accepts and returns JSON alone: then it has the errors of all such routes. */
   readonly speaksJson: boolean;
 }
 
-/** An endpoint of a plugin that is in force. */
-export interface ToldEndpoint {
+/** An HTTP function of an enabled plugin. */
+export interface HttpFunctionSummary {
   readonly plugin: string;
-  /** In small letters. */
+  /** In lower case. */
   readonly method: string;
   readonly path: string;
   readonly operation: Operation;
 }
 
-type Paths = Record<string, Record<string, WrittenOperation>>;
+type Paths = Record<string, Record<string, OpenApiOperation>>;
 
 export interface OpenApi {
   readonly openapi: '3.1.0';
-  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly info: {
+    readonly title: string;
+    readonly version: string;
+    readonly license: object;
+    readonly description: string;
+  };
   readonly servers: readonly { readonly url: string }[];
   readonly security: readonly object[];
   readonly tags: readonly { readonly name: string; readonly description: string }[];
@@ -56,70 +57,79 @@ export interface OpenApi {
 }
 
 const TAGS: Readonly<Record<Tag, string>> = {
-  Documents: 'Any collection; the first document creates it.',
-  Files: 'Bytes with a document that describes them.',
-  Events: 'Every change, in order, from any position that is kept.',
-  Webhooks: 'Events sent to servers of others, signed, until they arrive.',
-  Functions: 'Code of your own, in plugins: endpoints, triggers, crons, jobs, and what comes before a write.',
-  'Sign-in': 'Accounts, sessions and tokens.',
-  'Running it': 'For operators of this server.',
+  documents: 'Any collection; the first document creates it.',
+  files: 'Binary content with a document that describes it.',
+  events: 'Every change, in order, from any retained position.',
+  webhooks: 'Events sent to other servers, signed, with retries.',
+  functions: 'Your own code, in plugins: HTTP functions, triggers, cron jobs, jobs and write hooks.',
+  auth: 'Users, sessions and tokens.',
+  admin: 'For operators of this server.',
 };
 
 const ANY: Subject = { many: 'documents', one: 'a document', document: DOCUMENT_SHAPE };
 
 /**
- * @param routes all that belong to the contract
+ * @param routes all that belong to the document
  * @param collections those that are described one by one, besides the paths for any
  * @param endpoints those of plugins
  * @param basePath the path below which clients reach this server; empty for none
  */
 export function toOpenApi(
   routes: readonly DeclaredRoute[],
-  collections: readonly SeenCollection[],
+  collections: readonly CollectionEntry[],
   version: string,
-  endpoints: readonly ToldEndpoint[] = [],
+  endpoints: readonly HttpFunctionSummary[] = [],
   basePath = '',
 ): OpenApi {
   const components = new Components();
   const paths: Paths = {};
-  const put = (path: string, { method, speaksJson }: DeclaredRoute, declared: Operation, collection?: string) => {
+  const put = (
+    path: string,
+    { method, speaksJson }: DeclaredRoute,
+    declared: Operation,
+    collection?: NamedCollection,
+  ) => {
     const operation = speaksJson ? { ...declared, errors: [...declared.errors, ...jsonErrors(method)] } : declared;
     paths[path] = { ...paths[path], [method]: writeOperation(operation, components, collection) };
   };
+  const titles = titlesOf(collections);
   for (const collection of collections) {
-    const subject = subjectOf(collection);
+    const named = { tag: tagOf(collection.name), title: titles.get(collection.name) ?? '' };
+    const subject = subjectOf(collection, named.title);
     for (const route of routes) {
       const { path, declaration } = route;
       if (declaration.kind !== 'of-collection') continue;
-      put(path.replace('{collection}', collection.name), route, declaration.operation(subject), collection.name);
+      put(path.replace('{collection}', collection.name), route, declaration.operation(subject), named);
     }
   }
   for (const route of routes) put(route.path, route, inGeneral(route.declaration));
+  const ids = new Titles();
   for (const { plugin, method, path, operation } of endpoints) {
-    const written = writeOperation(operation, components);
-    paths[path] = { ...paths[path], [method]: { ...written, tags: [tagOf(plugin)] } };
+    const written = writeOperation({ ...operation, id: ids.unique(operation.id) }, components);
+    paths[path] = { ...paths[path], [method]: { ...written, tags: [pluginTag(plugin)] } };
   }
   return {
     openapi: '3.1.0',
     info: {
       title: 'Millrace',
       version,
+      license: { name: 'MIT', identifier: 'MIT' },
       description:
-        'Documents, files and events over HTTP. Every GET answers HEAD too, OPTIONS names the methods of a path, and ' +
-        'every failure is a problem document with a stable code. For owners the request header `Millrace-Explain: 1` ' +
-        'brings a header of the same name that says which policies decided.',
+        'Documents, files and events over HTTP. Every GET path also supports HEAD, OPTIONS lists the methods of a path, and ' +
+        'every failure is a problem document with a stable code. For administrators the request header `Millrace-Explain: 1` ' +
+        'returns a header of the same name with the policies that decided.',
     },
     servers: [{ url: basePath || '/' }],
     security: [{}, { bearer: [] }],
     tags: [
       ...Object.entries(TAGS).map(([name, description]) => ({ name, description })),
       ...collections.map(({ name, sampled }) => ({
-        name,
-        description: `The collection ${name}; its members are those of its ${sampled} newest documents.`,
+        name: tagOf(name),
+        description: `The collection ${name}; its fields are those of its ${sampled} newest documents.`,
       })),
       ...[...new Set(endpoints.map(({ plugin }) => plugin))].map((plugin) => ({
-        name: tagOf(plugin),
-        description: `Endpoints of the plugin ${plugin}.`,
+        name: pluginTag(plugin),
+        description: `HTTP functions of the plugin ${plugin}.`,
       })),
     ],
     paths,
@@ -127,15 +137,29 @@ export function toOpenApi(
       schemas: components.schemas,
       parameters: components.parameters,
       responses: components.responses,
-      headers: HEADERS,
+      headers: components.headers,
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
     },
   };
 }
 
-/** No collection has such a name. */
-function tagOf(plugin: string): string {
-  return `Plugin ${plugin}`;
+/** The name of each collection in names of operations and schemas. That of any collection has another in the same place. */
+function titlesOf(collections: readonly CollectionEntry[]): ReadonlyMap<string, string> {
+  const titles = new Titles('Stored');
+  const names = collections.map(({ name }) => name);
+  const [prefixed = [], others = []] = [true, false].map((is) =>
+    names.filter((name) => isPrefixed(pascalCase(name)) === is),
+  );
+  return new Map([...others, ...prefixed].map((name) => [name, titles.unique(pascalCase(name))]));
+}
+
+/** Parts of a tag are asked for by its name, or with all others of their kind by the name before the slash. */
+function tagOf(collection: string): string {
+  return `documents/${collection}`;
+}
+
+function pluginTag(plugin: string): string {
+  return `functions/${plugin}`;
 }
 
 /** The operation in its general form, for any collection. */
@@ -143,14 +167,18 @@ export function inGeneral(declaration: DeclaredOperation): Operation {
   return declaration.kind === 'operation' ? declaration.operation : declaration.operation(ANY);
 }
 
-/** The refusals of all routes of this method that speak JSON. */
+/** The errors of all routes of this method that use JSON. */
 function jsonErrors(method: string): readonly ErrorCode[] {
   return method === 'get' ? ['not-acceptable'] : ['not-acceptable', ...BODY_ERRORS];
 }
 
-function subjectOf({ name, members }: SeenCollection): Subject {
-  const { id: _id, _meta, ...properties } = members;
+function subjectOf({ name, fields }: CollectionEntry, title: string): Subject {
+  const { id: _id, _meta, ...properties } = fields;
   const description = `A document of ${name}. A collection declares no schema: the next document may differ.`;
-  const document = shape(`${name}.Document`, { description, allOf: [DOCUMENT_SHAPE, { type: 'object', properties }] });
+  const document = shape(`${title}Document`, {
+    ...DOCUMENT_FIELDS,
+    description,
+    properties: { ...DOCUMENT_FIELDS.properties, ...properties },
+  });
   return { many: name, one: `one of ${name}`, document };
 }

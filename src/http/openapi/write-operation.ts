@@ -1,18 +1,18 @@
 /**
- * Writes a declared operation as OpenAPI: its parameters, its answers, and its refusals by their codes, with status and
- * title from the closed table. Pure. Not here: the operations themselves (next to their routes).
+ * Writes a declared operation as OpenAPI: its parameters, its responses, and its errors by their codes, with status and
+ * title from the closed table. Pure.
  */
 import Type from 'typebox';
-import { WHOM } from '../../auth/identity/whom.ts';
+import { TARGET } from '../../auth/identity/impersonation-target.ts';
 import type { HeaderName } from '../../contract/headers.ts';
-import type { Answer, Operation } from '../../contract/operation.ts';
+import type { ApiResponse, Operation } from '../../contract/operation.ts';
 import { headerParameter } from '../../contract/parameters.ts';
 import { shape } from '../../contract/schema.ts';
 import { ERRORS, type ErrorCode } from '../../kernel/errors.ts';
 import type { Components, Reference } from './components.ts';
 
 /** OpenAPI's Operation Object. */
-export interface WrittenOperation {
+export interface OpenApiOperation {
   readonly operationId: string;
   readonly tags: readonly string[];
   readonly summary: string;
@@ -22,6 +22,13 @@ export interface WrittenOperation {
   readonly responses: Readonly<Record<string, object>>;
 }
 
+const ERROR_CODE = shape('ErrorCode', {
+  type: 'string',
+  enum: Object.keys(ERRORS),
+  description: 'What went wrong. The list is closed.',
+});
+
+/** The one schema of all errors: which codes a response can have is in its description. */
 const PROBLEM = shape(
   'Problem',
   Type.Object(
@@ -29,7 +36,7 @@ const PROBLEM = shape(
       type: Type.String(),
       title: Type.String(),
       status: Type.Integer({ minimum: 400, maximum: 599 }),
-      code: Type.Unsafe<string>({ enum: Object.keys(ERRORS) }),
+      code: Type.Unsafe<string>(ERROR_CODE),
       detail: Type.String(),
       hint: Type.Optional(Type.String()),
       instance: Type.Optional(Type.String()),
@@ -48,22 +55,22 @@ const PROBLEM = shape(
         ),
       ),
     },
-    { description: 'A failure (RFC 9457). `code` is stable; `errors` name places as JSON Pointers (RFC 6901).' },
+    { description: 'An error (RFC 9457). `code` is stable; `errors` have positions as JSON Pointers (RFC 6901).' },
   ),
 );
 
-/** Errors that any request may get. */
+/** Errors of any request. */
 const ANYWHERE: readonly ErrorCode[] = [
   'malformed-request',
-  'invalid-credential',
+  'invalid-token',
   'not-authenticated',
   'forbidden',
-  'factor-required',
+  'mfa-enrollment-required',
   'route-not-found',
   'uri-too-long',
   'misdirected-request',
   'rate-limited',
-  'too-much-held',
+  'client-memory-exceeded',
   'headers-too-large',
   'internal',
   'database-unavailable',
@@ -73,15 +80,15 @@ const ANYWHERE: readonly ErrorCode[] = [
   'shutting-down',
 ];
 
-/** As whom an owner reads, and the errors of that. */
+/** Impersonation by administrators, and its errors. */
 const AS = headerParameter(
   'Millrace-As',
-  'For owners: the answer as this principal gets it, `user:<id>`, `role:<name>`, `key:<id>` or `anonymous`.',
-  { type: 'string', pattern: WHOM.source },
+  'For administrators: the response that this principal gets, `user:<id>`, `role:<name>`, `key:<id>` or `anonymous`.',
+  { type: 'string', pattern: TARGET.source },
 );
-const AS_ERRORS: readonly ErrorCode[] = ['document-not-found'];
+const AS_ERRORS: readonly ErrorCode[] = ['user-not-found', 'key-not-found'];
 
-/** Headers that come with a refusal of a status. */
+/** Additional headers of an error with a status. */
 const REFUSAL_HEADERS: Readonly<Record<number, readonly HeaderName[]>> = {
   401: ['WWW-Authenticate'],
   409: ['Retry-After'],
@@ -92,26 +99,37 @@ const REFUSAL_HEADERS: Readonly<Record<number, readonly HeaderName[]>> = {
   503: ['Retry-After'],
 };
 
-/** Refusals that are kept under an idempotency key: a second try would get the same. */
+/** Errors that are stored for an idempotency key: a retry would get the same. */
 const KEPT: ReadonlySet<number> = new Set([400, 404, 409, 412, 413]);
 
+/** A collection that operations are written for. */
+export interface NamedCollection {
+  readonly tag: string;
+  /** Its name in names of operations and schemas. */
+  readonly title: string;
+}
+
 /** @param collection the one it is written for; undefined for any, and for operations on no collection */
-export function writeOperation(declared: Operation, components: Components, collection?: string): WrittenOperation {
-  const { id, tag, summary, description, body, bodyOptional, answers, as } = declared;
+export function writeOperation(
+  declared: Operation,
+  components: Components,
+  collection?: NamedCollection,
+): OpenApiOperation {
+  const { id, tag, summary, description, body, bodyOptional, responses: results, as } = declared;
   const parameters = [...(declared.parameters ?? []), ...(as === true ? [AS] : [])];
   const errors = as === true ? [...declared.errors, ...AS_ERRORS] : declared.errors;
   const own = collection === undefined ? parameters : parameters.filter(({ name }) => name !== 'collection');
   const responses: Record<string, object> = {};
-  for (const [status, answer] of Object.entries(answers)) responses[status] = writeAnswer(answer, components);
-  const keyed = errors.includes('key-reused');
+  for (const [status, response] of Object.entries(results)) responses[status] = writeResponse(response, components);
+  const keyed = errors.includes('idempotency-key-reused');
   for (const [status, codes] of byStatus([...errors, ...ANYWHERE])) {
     const kept = keyed && KEPT.has(status);
     const make = () => refusal(status, codes, kept, components);
-    responses[status] = components.response(String(status), `${kept} ${codes.join(' ')}`, make);
+    responses[status] = components.response(`Problem${status}`, `${kept} ${codes.join(' ')}`, make);
   }
   return {
-    operationId: collection === undefined ? id : `${collection}.${id}`,
-    tags: [collection ?? tag],
+    operationId: collection === undefined ? id : id.replace('Document', `${collection.title}Document`),
+    tags: [collection?.tag ?? tag],
     summary,
     ...(description === undefined ? {} : { description }),
     ...(own.length === 0 ? {} : { parameters: own.map((one) => components.parameter(one)) }),
@@ -131,11 +149,11 @@ function byStatus(codes: readonly ErrorCode[]): [number, ErrorCode[]][] {
   return [...found].sort(([a], [b]) => a - b);
 }
 
-function writeAnswer({ description, schema, content, headers = [] }: Answer, components: Components): object {
+function writeResponse({ description, schema, content, headers = [] }: ApiResponse, components: Components): object {
   const media = content ?? (schema === undefined ? undefined : { 'application/json': schema });
   return {
     description,
-    headers: headersOf(headers),
+    headers: headersOf(headers, components),
     ...(media === undefined ? {} : { content: contentOf(media, components) }),
   };
 }
@@ -148,18 +166,20 @@ function contentOf(media: Readonly<Record<string, object>>, components: Componen
 function refusal(status: number, codes: readonly ErrorCode[], kept: boolean, components: Components): object {
   return {
     description: codes.map((code) => `\`${code}\`: ${ERRORS[code].title}.`).join('\n'),
-    headers: headersOf([...(REFUSAL_HEADERS[status] ?? []), ...(kept ? (['Idempotency-Replayed'] as const) : [])]),
+    'x-error-codes': codes,
+    headers: headersOf(
+      [...(REFUSAL_HEADERS[status] ?? []), ...(kept ? (['Idempotency-Replayed'] as const) : [])],
+      components,
+    ),
     content: {
       'application/problem+json': {
-        schema: components.schema({
-          allOf: [PROBLEM, { properties: { status: { const: status }, code: { enum: codes } } }],
-        }),
+        schema: components.schema(PROBLEM),
       },
     },
   };
 }
 
-function headersOf(names: readonly HeaderName[]): object {
+function headersOf(names: readonly HeaderName[], components: Components): object {
   const all: readonly HeaderName[] = ['X-Request-Id', ...names];
-  return Object.fromEntries(all.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+  return Object.fromEntries(all.map((name) => [name, components.header(name)]));
 }

@@ -1,8 +1,8 @@
-/** The headers of responses that stay open and send events as they happen (`text/event-stream`). */
+/** The headers of event streams (`text/event-stream`). */
 
 /**
- * `no-transform` keeps proxies that heed it (HAProxy) from compressing, and so from holding events back until their buffer is full.
- * nginx ignores it and heeds `x-accel-buffering`.
+ * `no-transform` keeps proxies that support it (HAProxy) from compressing, which would hold events back until their
+ * buffer is full. nginx ignores it and uses `x-accel-buffering`.
  */
 export const STREAM_HEADERS = Object.freeze({
   'content-type': 'text/event-stream; charset=utf-8',

@@ -1,9 +1,9 @@
 /**
- * Event ids that also carry the pass of a stream (auth/tokens/stream-passes.ts). When an EventSource reconnects, it sends the last
- * id, also to another origin, where it sends no cookies. Pure.
+ * Event ids that also contain the pass of a stream (auth/tokens/stream-passes.ts). When an EventSource reconnects, it
+ * sends the last id, also to another origin, to which it sends no cookies.
  */
 
-/** Between a position and a pass. Neither holds it. */
+/** Separates position and pass. Neither contains it. */
 const SEPARATOR = '~';
 
 /** An id: the position, which may be empty, and the pass. */

@@ -1,12 +1,12 @@
 /**
- * A deadline for one task. `AbortSignal.timeout` cannot be cancelled: on a path that runs thousands of times a second,
+ * A deadline for one task. `AbortSignal.timeout` cannot be canceled: on a path that runs thousands of times per second,
  * each timer would stay until its end and then fire for nothing.
  */
 
 /**
  * Runs a task with a signal that aborts when the task takes too long (a `TimeoutError`), or when `outer` aborts (its
  * reason). The task itself must react to the signal.
- * @param ms how long it may take, in milliseconds
+ * @param ms the timeout, in milliseconds
  */
 export async function within<T>(
   ms: number,
@@ -17,7 +17,7 @@ export async function within<T>(
   const end = new AbortController();
   const follow = (): void => end.abort(outer?.reason);
   outer?.addEventListener('abort', follow);
-  const timer = setTimeout(() => end.abort(new DOMException(`No answer within ${ms} ms`, 'TimeoutError')), ms);
+  const timer = setTimeout(() => end.abort(new DOMException(`No response within ${ms} ms`, 'TimeoutError')), ms);
   try {
     return await task(end.signal);
   } finally {

@@ -1,7 +1,7 @@
 /**
- * A semaphore with a second bound: how many tasks run at one time, and how many of them for one client; the others
- * wait. Clients take turns, so no client waits until all tasks of another client are done. A client with slow tasks may run
- * one at a time, so that it leaves more to the others.
+ * A semaphore with a second limit: how many tasks run concurrently, and how many of them for one client; the others
+ * wait. Clients are served in turn, so no client waits until all tasks of another client are done. A client with slow
+ * tasks may run one at a time, so that it leaves more to the others.
  */
 export class FairSemaphore {
   #free: number;
@@ -9,14 +9,15 @@ export class FairSemaphore {
   readonly #slowMs: number;
   readonly #now: () => number;
   readonly #underWay = new Map<unknown, number>();
-  /** The waiting tasks of each client; the client that is next comes first. */
+  /** The waiting tasks of each client; the next client first. */
   readonly #lines = new Map<unknown, (() => void)[]>();
-  /** The clients of which the last task was slow, until they have no task left. */
+  /** Clients whose last task was slow, until they have no task left. */
   readonly #slow = new Set<unknown>();
 
   /**
-   * @param each how many tasks of one client may run at one time
-   * @param slowMs after a task that took longer, in milliseconds, its client may run one at a time, until one was quicker
+   * @param each concurrent tasks of one client
+   * @param slowMs after a task that took longer, in milliseconds, its client may run one at a time, until one was
+   * faster
    * @param now a monotonic clock in milliseconds; for tests
    */
   constructor(count: number, each: number, slowMs = Number.POSITIVE_INFINITY, now = () => performance.now()) {
@@ -28,7 +29,7 @@ export class FairSemaphore {
 
   /** @param whose the client: any value that is the same for all its tasks */
   async run<T>(whose: unknown, task: () => Promise<T>): Promise<T> {
-    // While a place is free, only clients wait that have reached their own bound.
+    // While a permit is free, only clients at their own limit wait.
     if (this.#free > 0 && this.#hasRoom(whose)) this.#take(whose);
     else await new Promise<void>((go) => this.#wait(whose, go));
     const start = this.#now();
@@ -66,11 +67,11 @@ export class FairSemaphore {
     if (left > 0) this.#underWay.set(whose, left);
     else this.#underWay.delete(whose);
     if (left === 0 && !this.#lines.has(whose)) this.#slow.delete(whose);
-    // More than one may begin: a client that is not slow any more has its places again.
+    // More than one may start: a client that is not slow any more has its permits again.
     while (this.#free > 0 && this.#beginNext());
   }
 
-  /** Begins a task of the client that is next. @returns whether there was one */
+  /** Starts a task of the next client. @returns whether there was one */
   #beginNext(): boolean {
     for (const [next, line] of this.#lines) {
       if (!this.#hasRoom(next)) continue;

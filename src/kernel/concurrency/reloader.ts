@@ -1,54 +1,54 @@
 /**
- * Keeps what one process holds of some collections in force within a second of a change that any process made: policies,
- * identity providers, settings. It reads again whenever something may have changed: one reading at a time, another one
- * when a change is reported meanwhile, and another one later when reading failed. To hold something new in this way, give
- * it a Reloader and name it in `parts.ts`, which passes on the rows of the event log. Not here: what is read.
+ * Keeps one process's copy of some collections current within a second of a change by any process: policies, identity
+ * providers, settings. It reloads whenever something may have changed: one load at a time, another one if a change is
+ * reported during it, and a retry after a failure. To add a reloaded collection, give it a Reloader and register it in
+ * `services.ts`, which passes on the rows of the event log.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Milliseconds after which a failed reading is tried again. */
+/** Milliseconds after which a failed load is retried. */
 const RETRY_MS = 250;
-/** How often a change is looked for while reports may be late, in milliseconds. */
+/** Polling interval while reports may be late, in milliseconds. */
 const LOOK_MS = 500;
 
-export interface ReloaderParts {
-  /** Reads everything and puts it in force. When it throws, what was read before stays in force. */
+export interface ReloaderDeps {
+  /** Loads and activates everything. If it throws, the previous values stay active. */
   readonly read: () => Promise<void>;
-  /** Whether a change of this collection may change what is read. */
+  /** Whether a change of this collection may affect the load. */
   readonly concerns: (collection: string) => boolean;
-  /** Called when reading failed. */
+  /** Called when a load failed. */
   readonly onError: (error: unknown) => void;
-  /** False for an error that a later attempt would meet as well, until a change is reported. By default always true. */
+  /** False for an error that a retry would meet as well, until a change is reported. By default always true. */
   readonly canRetry?: (error: unknown) => boolean;
   /**
-   * Whether there is anything new to read, for a process that the log reaches late. Called often, so it should cost
-   * little. By default always true, so everything is read again.
+   * Whether there is anything new to load, for a process that receives the log late. Called often, so it should be
+   * cheap. By default always true, so everything is loaded again.
    */
   readonly isStale?: () => Promise<boolean>;
 }
 
-/** What is read of a row of the event log. */
+/** The used part of an event log row. */
 export interface ChangedCollection {
-  /** Null when the row may concern every collection. */
+  /** Null if the row may concern every collection. */
   readonly collection: string | null;
 }
 
 export class Reloader {
-  readonly #parts: ReloaderParts;
+  readonly #deps: ReloaderDeps;
   readonly #end = new AbortController();
   #reading: Promise<void> | null = null;
   #again = false;
   #looking: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(parts: ReloaderParts) {
-    this.#parts = parts;
+  constructor(deps: ReloaderDeps) {
+    this.#deps = deps;
   }
 
   /**
-   * Reads, and from then on looks for changes by itself while reports may be late. Call it only when the log is
-   * followed, so that no later change is missed.
-   * @param upToDate true if every change up to now was reported, so that nothing has to be looked for
+   * Loads, and from then on polls while reports may be late. Call it only when the log is followed, so that no later
+   * change is missed.
+   * @param upToDate true if every change until now was reported, so that no polling is needed
    */
   async start(upToDate: () => boolean): Promise<void> {
     await this.reload();
@@ -65,13 +65,13 @@ export class Reloader {
     await this.#reading;
   }
 
-  /** Takes rows of the event log, or null when some were lost, and reads again if they may have changed what is read. */
+  /** Processes rows of the event log, or null if some were lost, and reloads if they may be relevant. */
   follow(rows: readonly ChangedCollection[] | null): void {
-    const { concerns } = this.#parts;
+    const { concerns } = this.#deps;
     if (rows?.some(({ collection }) => collection === null || concerns(collection)) ?? true) void this.reload();
   }
 
-  /** Reads once more, beginning after this call. Resolves after one attempt, whether it succeeded or not. */
+  /** Loads again, starting after this call. Resolves after one attempt, whether it succeeded or not. */
   reload(): Promise<void> {
     this.#again = true;
     this.#reading ??= this.#read();
@@ -82,9 +82,9 @@ export class Reloader {
     while (this.#again && !this.#end.signal.aborted) {
       this.#again = false;
       try {
-        await this.#parts.read();
+        await this.#deps.read();
       } catch (error) {
-        const { onError, canRetry } = this.#parts;
+        const { onError, canRetry } = this.#deps;
         onError(error);
         if (canRetry?.(error) ?? true) this.#retryLater();
       }
@@ -94,7 +94,7 @@ export class Reloader {
 
   async #look(): Promise<void> {
     if (this.#reading !== null) return;
-    const { isStale } = this.#parts;
+    const { isStale } = this.#deps;
     if ((isStale === undefined || (await isStale())) && !this.#end.signal.aborted) await this.reload();
   }
 

@@ -1,7 +1,4 @@
-/**
- * A semaphore: a few tasks run at once, the next ones wait in order, and more than a bound are refused. For work that
- * takes memory or a core. Not here: fairness between clients (fair-semaphore.ts).
- */
+/** A semaphore with a limited queue: more tasks are rejected. For work that takes memory or a core. */
 import { MillraceError } from '../errors.ts';
 
 export class Semaphore {
@@ -14,10 +11,7 @@ export class Semaphore {
     this.#maxWaiting = maxWaiting;
   }
 
-  /**
-   * Runs `task` when its turn comes.
-   * @throws MillraceError `overloaded` when too many wait already
-   */
+  /** Runs `task` in its turn. @throws MillraceError `overloaded` if too many wait already */
   async run<T>(task: () => Promise<T>): Promise<T> {
     await this.#enter();
     try {

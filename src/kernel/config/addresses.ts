@@ -1,30 +1,29 @@
-/** Addresses of servers, proxies and clients, and the schemes of URLs that open an app. Pure. */
+/** IP addresses and URLs of servers, proxies and clients, and the schemes of URLs that open an app. */
 import { BlockList, isIP, isIPv6 } from 'node:net';
 
-/** Names that stand for ranges of addresses where proxies are trusted. */
+/** Names for ranges of trusted proxy addresses. */
 const RANGES: ReadonlyMap<string, readonly string[]> = new Map([
   ['loopback', ['127.0.0.0/8', '::1/128']],
   ['linklocal', ['169.254.0.0/16', 'fe80::/10']],
   ['uniquelocal', ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7']],
 ]);
 
-/** The address of a server without the slash that many people write at its end; an origin has none. */
+/** The URL of a server without a trailing slash; an origin has none. */
 export function withoutSlash(address: string): string {
   return address.replace(/\/$/, '');
 }
 
 /**
- * An address to listen at, as it is written in a URL: an IPv6 address in brackets, and without its zone, which a URL
- * cannot hold.
+ * A listening address in its URL form: an IPv6 address in brackets, and without its zone, which a URL cannot contain.
  */
 export function inUrl(host: string): string {
   return host.includes(':') ? `[${host.replace(/%.*/, '')}]` : host;
 }
 
 /**
- * The host of a `Host` header (RFC 9110 section 7.2) in the one spelling that URLs have: lower case, IPv6 shortened,
- * without its port and the dot that ends a complete name.
- * @returns null for what is no host
+ * The host of a `Host` header (RFC 9110 section 7.2) in the normal form of URLs: lower case, IPv6 shortened, without
+ * its port and the dot that ends a complete name.
+ * @returns null for an invalid host
  */
 export function hostName(authority: string): string | null {
   if (!/^(?:[^\s/?#@\\:[\]]+|\[[\da-f:.]+\])(?::\d{0,5})?$/i.test(authority)) return null;
@@ -32,8 +31,8 @@ export function hostName(authority: string): string | null {
   return URL.canParse(url) ? new URL(url).hostname.replace(/\.$/, '') : null;
 }
 
-/** Whether a setting is not the address that it must be. For checks that a pattern in the schema cannot express. */
-export function isAddressFault(setting: string, value: unknown): boolean {
+/** Whether a setting is invalid, for checks that a pattern in the schema cannot express. */
+export function isAddressIssue(setting: string, value: unknown): boolean {
   if (/^MILLRACE_(PUBLIC|SMTP|SVIX)_URL$/.test(setting)) return !URL.canParse(String(value));
   if (setting === 'HOST') return !URL.canParse(`http://${inUrl(String(value))}`);
   if (setting === 'MILLRACE_CORS_ORIGINS')
@@ -44,7 +43,7 @@ export function isAddressFault(setting: string, value: unknown): boolean {
   return setting === 'MILLRACE_TRUST_PROXY' && !areProxies(String(value));
 }
 
-/** Whether a text is empty or an origin, in the exact spelling that browsers send. Apps have schemes of their own. */
+/** Whether a text is empty or an origin, in the exact spelling that browsers send. Apps have custom schemes. */
 function isOrigin(part: string): boolean {
   const origin = withoutSlash(part.trim());
   if (origin === '') return true;
@@ -55,8 +54,8 @@ function isOrigin(part: string): boolean {
 }
 
 /**
- * Makes a test: is the address at the other end of a connection a trusted proxy?
- * @param trusted how many hops are trusted, or which addresses
+ * Returns the test whether the IP address at the other end of a connection is a trusted proxy.
+ * @param trusted the number of hops, or the IP addresses, that are trusted
  */
 export function proxyTest(trusted: number | readonly string[] | false): (address: string) => boolean {
   if (trusted === false || typeof trusted === 'number') return () => trusted !== false && trusted > 0;
@@ -66,9 +65,9 @@ export function proxyTest(trusted: number | readonly string[] | false): (address
 }
 
 /**
- * Tells of an address whether it is in one of the networks. An IPv4 address is in networks of IPv4 only, and one inside of
- * an IPv6 address is not looked for: a `BlockList` with both would find all of IPv4 in `::ffff:0:0/96`.
- * @param networks each an address or as `10.0.0.0/8`
+ * Returns the test whether an IP address is in one of the networks. An IPv4 address matches IPv4 networks only, and one
+ * embedded in an IPv6 address is not extracted: a `BlockList` with both would find all of IPv4 in `::ffff:0:0/96`.
+ * @param networks each an IP address or as `10.0.0.0/8`
  */
 export function networkTest(networks: readonly string[]): (address: string) => boolean {
   const lists = { ipv4: new BlockList(), ipv6: new BlockList() };
@@ -83,9 +82,9 @@ function addNetwork(list: BlockList, network: string): void {
 }
 
 /**
- * The addresses of `X-Forwarded-For` in their plain form. Some gateways append the port of each connection (Azure, IIS), so
- * the same client would be another one with each connection. What stands left of a part that is no address (`unknown`) is
- * dropped: the proxy that wrote this part vouches for nothing beyond itself.
+ * The IP addresses of `X-Forwarded-For` in their plain form. Some gateways append the port of each connection (Azure,
+ * IIS), so one client would look like another one with each connection. Everything to the left of a part that is no IP
+ * address (`unknown`) is dropped: the proxy that wrote this part vouches for nothing beyond itself.
  * @returns undefined if no address is left
  */
 export function forwardedAddresses(header: string): string | undefined {
@@ -101,7 +100,7 @@ export function forwardedAddresses(header: string): string | undefined {
 
 /**
  * An IP address without quotes, brackets, port and zone; an IPv4 address in an IPv6 one as IPv4.
- * @returns null for what is no address
+ * @returns null for anything else
  */
 function ipOf(text: string): string | null {
   const bare = text.trim().replace(/^"(.*)"$/, '$1');
@@ -130,7 +129,7 @@ function isProxyAddress(text: string): boolean {
   return RANGES.has(text) || isNetwork(text);
 }
 
-/** Whether it is a network between commas, or nothing. */
+/** Whether it is a comma-separated list of networks, or empty. */
 function isNetworkPart(part: string): boolean {
   return part.trim() === '' || isNetwork(part.trim());
 }
@@ -145,16 +144,16 @@ function isNetwork(text: string): boolean {
 }
 
 /**
- * The network that is counted as one client: an IPv4 address, or the first 64 bits of an IPv6 address, because one
- * customer usually gets all 2^64 addresses that begin with them (RFC 4291 section 2.5.4).
+ * The network that counts as one client: an IPv4 address, or the first 64 bits of an IPv6 address, because one customer
+ * usually gets all 2^64 addresses that begin with them (RFC 4291 section 2.5.4).
  */
 export function networkOf(address: string): string {
-  // Only IPv6 has colons. Asked first, because it is asked for each request, and the test for IPv6 is a long pattern.
+  // Only IPv6 has colons. Checked first, because this runs for each request, and the test for IPv6 is a long pattern.
   if (!address.includes(':')) return address;
   const [, mapped] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? [];
   if (mapped !== undefined) return mapped;
   if (!isIPv6(address)) {
-    // Older versions stored addresses of sessions with their ports.
+    // Older versions stored the IP addresses of sessions with their ports.
     const plain = ipOf(address);
     return plain === null ? address : networkOf(plain);
   }
@@ -165,7 +164,10 @@ export function networkOf(address: string): string {
   return [...first, ...Array.from({ length: Math.max(0, gap) }, () => '0'), ...last].slice(0, 4).join(':');
 }
 
-/** What browsers, mail programs and operating systems open themselves: as code, as data, as a file, or as a message to write. */
+/**
+ * Schemes that browsers, mail programs and operating systems open themselves: as code, as data, as a file, or as a
+ * message to write.
+ */
 const NOT_OF_APPS: ReadonlySet<string> = new Set(
   (
     'about android-app blob browser chrome chrome-error chrome-untrusted cid content data devtools edge file filesystem ftp ftps geo ' +
@@ -174,7 +176,7 @@ const NOT_OF_APPS: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Whether a scheme can be one that an app has registered. @param scheme in lower case, without its colon */
+/** Whether an app may have registered a scheme. @param scheme in lower case, without its colon */
 export function isAppScheme(scheme: string): boolean {
   return /^[a-z][a-z0-9+.-]*$/.test(scheme) && !NOT_OF_APPS.has(scheme);
 }

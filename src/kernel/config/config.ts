@@ -1,15 +1,14 @@
 /**
- * The configuration of one process: the settings read once from the environment, all faults reported together, and
- * arranged by the part that needs them. Not here: the settings themselves (settings.ts), and what the owner changes
- * while the program runs (policies, functions, providers); that is data.
+ * The configuration of one process: the settings read once from the environment, all errors reported together, and
+ * grouped by the part that needs them.
  */
 import type { TSchema } from 'typebox';
 import { Check, Errors } from 'typebox/schema';
-import { parseMasterKeys } from '../sealer.ts';
-import { inUrl, isAddressFault, withoutSlash } from './addresses.ts';
-import { type PublicPlace, publicPlace } from './base-path.ts';
+import { parseMasterKeys } from '../encryption.ts';
+import { inUrl, isAddressIssue, withoutSlash } from './addresses.ts';
+import { type PublicLocation, publicLocation } from './base-path.ts';
 import { isLoopback } from './loopback.ts';
-import { redirectFault } from './redirects.ts';
+import { redirectIssue } from './redirects.ts';
 import { DATABASE_NAME, SETTINGS, type Settings } from './settings.ts';
 
 export type Mode = 'development' | 'production';
@@ -21,18 +20,18 @@ export interface Config {
   readonly database: { readonly url: string | undefined; readonly binary: string | undefined; readonly name: string };
   readonly server: ServerConfig;
   readonly auth: AuthConfig;
-  /** Networks that may be called besides public addresses. */
+  /** Private networks that may be called. */
   readonly egress: { readonly allow: readonly string[] };
   readonly files: { readonly stores: string; readonly maxFileBytes: number };
-  /** How much of the event log is kept. */
+  /** Retention of the event log. */
   readonly events: { readonly maxAgeMs: number; readonly maxBytes: number };
   readonly functions: FunctionsConfig;
-  /** The Svix server that sends webhooks; null where Millrace sends them itself. */
+  /** The Svix server that sends webhooks; null if Millrace sends them itself. */
   readonly webhooks: { readonly svix: { readonly url: string; readonly token: string } | null };
   readonly realtime: { readonly maxClients: number; readonly heartbeatMs: number };
-  /** Bytes that may be held for clients; null if the bound comes from the memory of the process. */
+  /** Memory limit for clients in bytes; null to derive it from the memory of the process. */
   readonly held: { readonly bytes: number | null; readonly bytesPerClient: number | null };
-  /** What one principal may have made; 0 is no bound. `bytes` is the size of all its files. */
+  /** Quota of one principal; 0 is no limit. `bytes` is the size of all its files. */
   readonly quotas: { readonly documents: number; readonly files: number; readonly bytes: number };
   readonly collections: CollectionsConfig;
 }
@@ -41,8 +40,8 @@ export interface CollectionsConfig {
   readonly queryTimeoutMs: number;
   readonly listTimeoutMs: number;
   /** A list that takes longer counts as slow. */
-  readonly slowListMs: number;
-  /** Bytes of a list, and of what `expand` adds to one answer. */
+  readonly slowQueryMs: number;
+  /** Maximum bytes of a list, and of what `expand` adds to one response. */
   readonly listBytes: number;
   readonly expandBytes: number;
 }
@@ -56,23 +55,23 @@ export interface FunctionsConfig {
 
 export interface AuthConfig {
   readonly registration: 'open' | 'closed';
-  /** Addresses that a sign-in by an identity provider may end at. */
+  /** URLs to which a sign-in by an identity provider may redirect. */
   readonly redirects: readonly string[];
-  /** Keys that seal secrets, or `file:` and the path of a file with them; null for none. */
+  /** Keys that encrypt secrets, or `file:` and the path of a file with them; null for none. */
   readonly masterKey: string | null;
-  /** The address of this server for people, as it is written in letters and links. */
+  /** The URL of this server for people, in e-mails and links. */
   readonly base: string;
-  /** The issuer that tokens name; null for the name that the installation made for itself. */
+  /** The issuer of tokens; null for the name that the instance generated for itself. */
   readonly issuer: string | null;
-  /** Server and sender of mail; null where there is none. */
+  /** SMTP server and sender of e-mails; null for none. */
   readonly mail: { readonly url: string; readonly from: string } | null;
-  /** The language of letters whose reader is not known to prefer one. */
-  readonly language: Settings['MILLRACE_LANGUAGE'];
-  /** Whether people may sign in by a letter, where mail can be sent. */
-  readonly signInLink: boolean;
-  /** Whether owners must have a second factor. */
-  readonly ownerFactor: 'optional' | 'required';
-  /** The owner that settings make; null for none. */
+  /** The default locale of e-mails. */
+  readonly language: Settings['MILLRACE_DEFAULT_LOCALE'];
+  /** Whether users may sign in by magic link, if e-mails can be sent. */
+  readonly magicLink: boolean;
+  /** Whether administrators must have a second factor. */
+  readonly adminMfa: 'optional' | 'required';
+  /** The administrator that settings create; null for none. */
   readonly owner: { readonly email: string; readonly passwordFile: string } | null;
 }
 
@@ -80,7 +79,7 @@ export interface ServerConfig {
   readonly mode: Mode;
   readonly host: string;
   readonly port: number;
-  /** With its path, without a slash at the end. */
+  /** With its path, without a trailing slash. */
   readonly publicUrl: string | undefined;
   /** The path below which clients reach the server, such as `/backend`; empty for none. */
   readonly basePath: string;
@@ -92,66 +91,66 @@ export interface ServerConfig {
   readonly idleTimeoutMs: number;
   readonly connectionsPerAddress: number;
   readonly shutdownTimeoutMs: number;
-  /** Requests a minute; null is unlimited. */
+  /** Requests per minute; null is unlimited. */
   readonly rate: { readonly anonymous: number | null; readonly principal: number | null };
 }
 
-/** All faults of a configuration, one line each. */
+/** All errors of a configuration, one line each. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
-  readonly faults: readonly string[];
-  constructor(faults: readonly string[]) {
-    super(`The configuration has ${faults.length} fault${faults.length === 1 ? '' : 's'}:\n  ${faults.join('\n  ')}`);
-    this.faults = faults;
+  readonly issues: readonly string[];
+  constructor(issues: readonly string[]) {
+    super(`The configuration has ${issues.length} error${issues.length === 1 ? '' : 's'}:\n  ${issues.join('\n  ')}`);
+    this.issues = issues;
   }
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads the settings. Pure.
+ * Reads the settings.
  * @param env environment variables; an empty string counts as not set
- * @throws ConfigError naming every fault at once
+ * @throws ConfigError with all errors at once
  */
 export function loadConfig(env: Environment): Config {
-  const faults: string[] = [];
+  const issues: string[] = [];
   const values: Record<string, unknown> = {};
   for (const [name, schema] of Object.entries(SETTINGS.properties)) {
     const read = readSetting(env[name], schema);
     if (read === undefined) continue;
     const value = name === 'MILLRACE_PUBLIC_URL' ? withoutSlash(String(read)) : read;
     values[name] = value;
-    const fault = Errors(schema, value)[1][0]?.message ?? (isAddressFault(name, value) ? '' : undefined);
-    if (fault !== undefined) faults.push(`${name}=${shown(name, env[name])}: ${explain(fault, schema)}`);
+    const issue = Errors(schema, value)[1][0]?.message ?? (isAddressIssue(name, value) ? '' : undefined);
+    if (issue !== undefined) issues.push(`${name}=${shown(name, env[name])}: ${explain(issue, schema)}`);
   }
-  if (faults.length > 0) throw new ConfigError(faults);
+  if (issues.length > 0) throw new ConfigError(issues);
   const settings: unknown = values;
-  if (!Check(SETTINGS, settings)) throw new TypeError('Settings that are right one by one are wrong together');
+  if (!Check(SETTINGS, settings)) throw new TypeError('Settings that are valid one by one are invalid together');
   if (settings.MILLRACE_MODE === 'development' && !isLoopback(settings.HOST)) {
     throw new ConfigError([
       `HOST=${settings.HOST}: development mode allows everything to everyone, so it listens on loopback only. ` +
         'Use 127.0.0.1, or set MILLRACE_MODE=production.',
     ]);
   }
-  if ((settings.MILLRACE_OWNER_EMAIL === undefined) !== (settings.MILLRACE_OWNER_PASSWORD_FILE === undefined)) {
-    throw new ConfigError(['MILLRACE_OWNER_EMAIL and MILLRACE_OWNER_PASSWORD_FILE: set both, or neither']);
+  if ((settings.MILLRACE_ADMIN_EMAIL === undefined) !== (settings.MILLRACE_ADMIN_PASSWORD_FILE === undefined)) {
+    throw new ConfigError(['MILLRACE_ADMIN_EMAIL and MILLRACE_ADMIN_PASSWORD_FILE: set both, or neither']);
   }
   if ((settings.MILLRACE_SVIX_URL === undefined) !== (settings.MILLRACE_SVIX_TOKEN === undefined)) {
     throw new ConfigError(['MILLRACE_SVIX_URL and MILLRACE_SVIX_TOKEN: set both, or neither']);
   }
-  for (const address of list(settings.MILLRACE_REDIRECTS)) {
-    const fault = redirectFault(address, settings.MILLRACE_MODE);
-    if (fault !== null) throw new ConfigError([`MILLRACE_REDIRECTS=${address}: ${fault}`]);
+  for (const address of list(settings.MILLRACE_REDIRECT_URLS)) {
+    const issue = redirectIssue(address, settings.MILLRACE_MODE);
+    if (issue !== null) throw new ConfigError([`MILLRACE_REDIRECT_URLS=${address}: ${issue}`]);
   }
   const master = settings.MILLRACE_MASTER_KEY;
   if (master !== undefined && !master.startsWith('file:') && parseMasterKeys(master) === null) {
     throw new ConfigError([
-      'MILLRACE_MASTER_KEY=…: a key must be 32 bytes as base64; make one: openssl rand -base64 32',
+      'MILLRACE_MASTER_KEY=…: a key must be 32 bytes as base64; create one: openssl rand -base64 32',
     ]);
   }
-  const place = publicPlace(settings.MILLRACE_PUBLIC_URL, settings.MILLRACE_BASE_PATH);
-  if (typeof place === 'string') throw new ConfigError([place]);
-  return arrange(settings, place);
+  const location = publicLocation(settings.MILLRACE_PUBLIC_URL, settings.MILLRACE_BASE_PATH);
+  if (typeof location === 'string') throw new ConfigError([location]);
+  return arrange(settings, location);
 }
 
 function readSetting(raw: string | undefined, schema: TSchema): unknown {
@@ -160,7 +159,7 @@ function readSetting(raw: string | undefined, schema: TSchema): unknown {
   return 'type' in schema && schema.type === 'integer' && /^-?\d+$/.test(trimmed) ? Number(trimmed) : trimmed;
 }
 
-/** Hides what may be secret: a connection string may hold a password, and a key is a secret. */
+/** Hides values that may be secret: a connection string may contain a password, and a key is a secret. */
 function shown(name: string, raw: string | undefined): string {
   return /_(URL|KEY|TOKEN)$/.test(name) ? '…' : (raw ?? '');
 }
@@ -183,31 +182,31 @@ function svixOf({ MILLRACE_SVIX_URL: url, MILLRACE_SVIX_TOKEN: token }: Settings
   return url === undefined || token === undefined ? null : { url: withoutSlash(url), token };
 }
 
-function arrangeAuth(settings: Settings, { publicUrl, basePath }: PublicPlace): AuthConfig {
-  const { HOST, PORT, MILLRACE_MODE: mode, MILLRACE_OWNER_EMAIL: email } = settings;
+function arrangeAuth(settings: Settings, { publicUrl, basePath }: PublicLocation): AuthConfig {
+  const { HOST, PORT, MILLRACE_MODE: mode, MILLRACE_ADMIN_EMAIL: email } = settings;
   const base = publicUrl ?? `http://${inUrl(HOST)}:${PORT}${basePath}`;
-  const from = settings.MILLRACE_MAIL_FROM ?? `millrace@${new URL(base).hostname}`;
+  const from = settings.MILLRACE_EMAIL_FROM ?? `millrace@${new URL(base).hostname}`;
   const url = settings.MILLRACE_SMTP_URL;
-  const passwordFile = settings.MILLRACE_OWNER_PASSWORD_FILE;
+  const passwordFile = settings.MILLRACE_ADMIN_PASSWORD_FILE;
   return {
     registration: settings.MILLRACE_REGISTRATION ?? (mode === 'production' ? 'closed' : 'open'),
-    redirects: list(settings.MILLRACE_REDIRECTS),
+    redirects: list(settings.MILLRACE_REDIRECT_URLS),
     masterKey: settings.MILLRACE_MASTER_KEY ?? null,
     base,
-    // Not `base`: processes of one installation listen at different ports, and a port may change.
+    // Not `base`: processes of one instance listen at different ports, and a port may change.
     issuer: publicUrl ?? null,
     mail: url === undefined ? null : { url, from },
-    language: settings.MILLRACE_LANGUAGE,
-    signInLink: settings.MILLRACE_SIGN_IN_LINK === 'on',
-    ownerFactor: settings.MILLRACE_OWNER_MFA,
+    language: settings.MILLRACE_DEFAULT_LOCALE,
+    magicLink: settings.MILLRACE_MAGIC_LINK === 'on',
+    adminMfa: settings.MILLRACE_ADMIN_MFA,
     owner: email === undefined || passwordFile === undefined ? null : { email, passwordFile },
   };
 }
 
 /**
- * The database for documents: the one that MILLRACE_DB names, else the one in the connection string. `admin` there does
- * not count: it only says where MongoDB's own accounts are.
- * @throws ConfigError when the connection string names a database that cannot be used
+ * The database for documents: MILLRACE_DB, or the one in the connection string. `admin` there does not count: it only
+ * says where MongoDB stores its users.
+ * @throws ConfigError if the connection string has an unusable database name
  */
 function databaseName({ MILLRACE_DB: name, MONGODB_URL: url = '' }: Settings): string {
   if (name !== undefined) return name;
@@ -215,45 +214,45 @@ function databaseName({ MILLRACE_DB: name, MONGODB_URL: url = '' }: Settings): s
   if (inUrl === undefined || inUrl === 'admin') return 'millrace';
   if (new RegExp(DATABASE_NAME.pattern).test(inUrl)) return inUrl;
   throw new ConfigError([
-    `MONGODB_URL names the database '${inUrl}': its name ${DATABASE_NAME.expected}. MILLRACE_DB can name another one.`,
+    `MONGODB_URL contains the database '${inUrl}': its name ${DATABASE_NAME.expected}. MILLRACE_DB can set another one.`,
   ]);
 }
 
-function arrange(settings: Settings, place: PublicPlace): Config {
+function arrange(settings: Settings, location: PublicLocation): Config {
   const production = settings.MILLRACE_MODE === 'production';
   return {
     mode: settings.MILLRACE_MODE,
     logLevel: settings.MILLRACE_LOG_LEVEL,
-    folder: settings.MILLRACE_FOLDER,
+    folder: settings.MILLRACE_DATA_DIR,
     database: { url: settings.MONGODB_URL, binary: settings.MONGOD_BINARY, name: databaseName(settings) },
     server: {
       mode: settings.MILLRACE_MODE,
       host: settings.HOST,
       port: settings.PORT,
-      ...place,
+      ...location,
       corsOrigins: list(settings.MILLRACE_CORS_ORIGINS).map(withoutSlash),
       trustProxy: trustedProxies(settings.MILLRACE_TRUST_PROXY),
-      bodyBytes: settings.MILLRACE_BODY_BYTES,
+      bodyBytes: settings.MILLRACE_MAX_BODY_BYTES,
       bodyTimeoutMs: settings.MILLRACE_BODY_TIMEOUT_MS,
       headerTimeoutMs: settings.MILLRACE_HEADER_TIMEOUT_MS,
       idleTimeoutMs: settings.MILLRACE_IDLE_TIMEOUT_MS,
-      connectionsPerAddress: settings.MILLRACE_CONNECTIONS_PER_ADDRESS,
+      connectionsPerAddress: settings.MILLRACE_MAX_CONNECTIONS_PER_IP,
       shutdownTimeoutMs: settings.MILLRACE_SHUTDOWN_TIMEOUT_MS,
       rate: {
-        anonymous: settings.MILLRACE_RATE_ANONYMOUS ?? (production ? 600 : null),
-        principal: settings.MILLRACE_RATE_PRINCIPAL ?? (production ? 6_000 : null),
+        anonymous: settings.MILLRACE_RATE_LIMIT_ANONYMOUS ?? (production ? 600 : null),
+        principal: settings.MILLRACE_RATE_LIMIT_PRINCIPAL ?? (production ? 6_000 : null),
       },
     },
-    auth: arrangeAuth(settings, place),
+    auth: arrangeAuth(settings, location),
     egress: { allow: list(settings.MILLRACE_EGRESS_ALLOW) },
-    files: { stores: settings.MILLRACE_FILES, maxFileBytes: settings.MILLRACE_FILE_BYTES },
-    events: { maxAgeMs: settings.MILLRACE_EVENT_LOG_AGE_MS, maxBytes: settings.MILLRACE_EVENT_LOG_BYTES },
-    functions: { folders: list(settings.MILLRACE_PLUGINS), mode: settings.MILLRACE_FUNCTIONS },
+    files: { stores: settings.MILLRACE_FILE_STORAGE, maxFileBytes: settings.MILLRACE_MAX_FILE_BYTES },
+    events: { maxAgeMs: settings.MILLRACE_EVENT_RETENTION_MS, maxBytes: settings.MILLRACE_MAX_EVENT_LOG_BYTES },
+    functions: { folders: list(settings.MILLRACE_PLUGINS_DIR), mode: settings.MILLRACE_FUNCTIONS },
     webhooks: { svix: svixOf(settings) },
-    realtime: { maxClients: settings.MILLRACE_LIVE_CLIENTS, heartbeatMs: settings.MILLRACE_HEARTBEAT_MS },
+    realtime: { maxClients: settings.MILLRACE_MAX_LIVE_CLIENTS, heartbeatMs: settings.MILLRACE_HEARTBEAT_MS },
     held: {
-      bytes: settings.MILLRACE_HELD_BYTES ?? null,
-      bytesPerClient: settings.MILLRACE_HELD_BYTES_PER_CLIENT ?? (production ? null : Number.MAX_SAFE_INTEGER),
+      bytes: settings.MILLRACE_CLIENT_MEMORY_BYTES ?? null,
+      bytesPerClient: settings.MILLRACE_MAX_BYTES_PER_CLIENT ?? (production ? null : Number.MAX_SAFE_INTEGER),
     },
     quotas: {
       documents: settings.MILLRACE_QUOTA_DOCUMENTS,
@@ -263,9 +262,9 @@ function arrange(settings: Settings, place: PublicPlace): Config {
     collections: {
       queryTimeoutMs: settings.MILLRACE_QUERY_TIMEOUT_MS,
       listTimeoutMs: settings.MILLRACE_LIST_TIMEOUT_MS,
-      slowListMs: settings.MILLRACE_SLOW_LIST_MS,
-      listBytes: settings.MILLRACE_LIST_BYTES,
-      expandBytes: settings.MILLRACE_EXPAND_BYTES,
+      slowQueryMs: settings.MILLRACE_SLOW_QUERY_MS,
+      listBytes: settings.MILLRACE_MAX_LIST_BYTES,
+      expandBytes: settings.MILLRACE_MAX_EXPAND_BYTES,
     },
   };
 }

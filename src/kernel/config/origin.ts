@@ -1,7 +1,7 @@
 /**
  * Whether a page may open a socket here and, in development mode, whether it may send requests at all. Browsers let
- * every page open sockets to every server and send cookies with it, so the server must check the origin (RFC 6455,
- * section 10.2). Programs other than browsers send no origin. Pure.
+ * every page open sockets to every server and send cookies with them, so the server must check the origin (RFC 6455,
+ * section 10.2). Programs other than browsers send no origin.
  */
 import type { ServerConfig } from './config.ts';
 import { isLoopbackOrigin } from './loopback.ts';

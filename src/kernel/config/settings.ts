@@ -1,7 +1,7 @@
 /**
- * Every setting of one process: name, description, default and bounds. A new setting is one row here and one
- * line in config.ts, which hands it to the part that needs it; then `npm run generate` (scripts/generate.ts) writes
- * `docs/configuration.md` and `.env.example` from this table. Not here: how the environment is read and checked (config.ts).
+ * Every setting of one process: name, description, default and limits. A new setting is one row here and one line in
+ * config.ts, which passes it on; then `npm run generate` (scripts/generate.ts) writes `docs/configuration.md` and
+ * `.env.example` from this table.
  */
 import Type, { type Static } from 'typebox';
 import { BASE_PATH } from './base-path.ts';
@@ -17,23 +17,23 @@ const rate = (description: string) =>
 const choice = <const T extends readonly string[]>(values: T, value: T[number], description: string) =>
   Type.Unsafe<T[number]>({ type: 'string', enum: [...values], default: value, description });
 
-/** MongoDB keeps three names for itself, in any letter case: it refuses two names that differ only by case. */
+/** MongoDB reserves three names, in any letter case: it rejects two names that differ only by case. */
 export const DATABASE_NAME = {
   pattern: '^(?!(?:[Aa][Dd][Mm][Ii][Nn]|[Ll][Oo][Cc][Aa][Ll]|[Cc][Oo][Nn][Ff][Ii][Gg])$)[A-Za-z][A-Za-z0-9_-]{0,31}$',
   expected:
-    "must be a letter and up to 31 letters, digits, _ or -, and not admin, local or config, which are MongoDB's own",
+    'must be a letter and up to 31 letters, digits, _ or -, and not admin, local or config, which MongoDB reserves',
 };
 
 /** Every setting by the name of its environment variable. */
 export const SETTINGS = Type.Object({
-  PORT: count('TCP port to listen on; 0 takes a free one.', 3000, 0, 65_535),
+  PORT: count('TCP port to listen on; 0 selects a free port.', 3000, 0, 65_535),
   HOST: Type.String({
-    description: 'Address to listen on. Development mode allows loopback addresses only.',
+    description: 'IP address or host name to listen on. Development mode allows loopback addresses only.',
     default: '127.0.0.1',
     minLength: 1,
-    expected: 'must be an address or a name of this machine',
+    expected: 'must be an IP address or a host name of this machine',
   }),
-  MONGODB_URL: text('Connection string of a MongoDB replica set. Without it Millrace runs a MongoDB of its own.', {
+  MONGODB_URL: text('Connection string of a MongoDB replica set. Without it Millrace starts an embedded MongoDB.', {
     pattern: '^mongodb(\\+srv)?://.+',
     expected: 'must begin with mongodb:// or mongodb+srv://',
   }),
@@ -41,21 +41,21 @@ export const SETTINGS = Type.Object({
   MILLRACE_MODE: choice(
     ['development', 'production'],
     'development',
-    'development: loopback only, everything allowed. production: nothing is allowed to anyone but the owner.',
+    'development: loopback only, everything allowed. production: only administrators have access, until policies allow more.',
   ),
   MILLRACE_DB: text(
-    'Name of the database for documents; `<name>_log` and `<name>_files` are kept next to it. Default: the one that ' +
-      'MONGODB_URL names, else millrace.',
+    'Name of the database for documents; `<name>_log` and `<name>_files` are created next to it. Default: the database in ' +
+      'MONGODB_URL, otherwise millrace.',
     DATABASE_NAME,
   ),
-  MILLRACE_FOLDER: Type.String({
+  MILLRACE_DATA_DIR: Type.String({
     description: 'Folder for the embedded MongoDB and its data.',
     default: '.millrace',
     minLength: 1,
   }),
   MILLRACE_PUBLIC_URL: text(
-    'The URL under which clients reach this server, which may have a path: https://example.org/backend. In production the ' +
-      'server then answers under this host only.',
+    'The URL that clients use for this server; it can have a path: https://example.org/backend. In production the server ' +
+      'then accepts requests for this host only.',
     {
       pattern: `^https?://[^/?#@\\s]+${BASE_PATH}*$`,
       expected:
@@ -64,158 +64,182 @@ export const SETTINGS = Type.Object({
     },
   ),
   MILLRACE_BASE_PATH: text(
-    'The path below which clients reach this server, where MILLRACE_PUBLIC_URL does not name it: /backend. The server ' +
-      'answers there whether or not a proxy removes the path from requests.',
+    'The path below which clients reach this server, if MILLRACE_PUBLIC_URL does not contain it: /backend. The server ' +
+      'responds there whether or not a proxy removes the path from requests.',
     {
       pattern: `^(?:/|${BASE_PATH}+/?)$`,
       expected: 'must be a path such as /backend: a slash, and letters, digits, -, ., _ and ~ between slashes',
     },
   ),
   MILLRACE_CORS_ORIGINS: text(
-    'Comma-separated origins that browsers may call from, those of apps too: capacitor://localhost. Development mode adds ' +
-      'every loopback origin.',
-    { expected: 'must be origins as browsers send them, with commas, such as https://app.example.org' },
+    'Comma-separated origins whose pages can send requests from browsers, also those of apps: capacitor://localhost. ' +
+      'Development mode adds every loopback origin.',
+    { expected: 'must be comma-separated origins as browsers send them, such as https://app.example.org' },
   ),
   MILLRACE_TRUST_PROXY: text(
-    'Proxies whose X-Forwarded-* headers are believed: a number of hops or comma-separated addresses. None by default.',
-    { expected: 'must be a number of hops, or addresses of proxies with commas, such as 10.0.0.1 or 10.0.0.0/8' },
+    'Proxies whose X-Forwarded-* headers are trusted: a number of hops or comma-separated IP addresses. None by default.',
+    {
+      expected: 'must be a number of hops, or comma-separated IP addresses of proxies, such as 10.0.0.1 or 10.0.0.0/8',
+    },
   ),
   MILLRACE_EGRESS_ALLOW: text(
-    'Networks that this server may call besides public addresses, by http also: comma-separated, such as 10.0.0.0/8. It ' +
-      'concerns addresses that data names, such as identity providers.',
-    { expected: 'must be addresses or networks with commas, such as 10.1.2.3 or 10.0.0.0/8' },
+    'Private networks that webhooks, identity providers and functions can call, also over http: comma-separated, such as ' +
+      '10.0.0.0/8. Public IP addresses need no entry.',
+    { expected: 'must be comma-separated IP addresses or networks, such as 10.1.2.3 or 10.0.0.0/8' },
   ),
   MILLRACE_SVIX_URL: text(
-    'Address of a Svix server, which then sends webhooks, with MILLRACE_SVIX_TOKEN. Without both Millrace sends them ' +
-      'itself. An address that is not public must be in MILLRACE_EGRESS_ALLOW.',
+    'URL of a Svix server, which then sends webhooks, with MILLRACE_SVIX_TOKEN. Without both Millrace sends them ' +
+      'itself. A server that is not public must be in MILLRACE_EGRESS_ALLOW.',
     {
       pattern: '^https?://[^?#@\\s]+$',
-      expected: 'must be the address of a server, such as https://api.eu.svix.com or http://svix:8071',
+      expected: 'must be the URL of a server, such as https://api.eu.svix.com or http://svix:8071',
     },
   ),
   MILLRACE_SVIX_TOKEN: text('Token for the API of the Svix server.', {
     pattern: '^[\\x21-\\x7e]+$',
-    expected: 'must be a token: visible characters without blanks',
+    expected: 'must be a token: visible characters without spaces',
   }),
   MILLRACE_LOG_LEVEL: choice(
     ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
     'info',
-    'Least severe level that is logged.',
+    'Minimum level of log lines.',
   ),
-  MILLRACE_BODY_BYTES: count('Largest JSON body, in bytes.', 1_048_576, 1_024, 16_000_000),
-  MILLRACE_BODY_TIMEOUT_MS: time('Time for a JSON body to arrive; then the connection is closed.', 30_000),
-  // Node itself allows at most five minutes for a request.
-  MILLRACE_HEADER_TIMEOUT_MS: time('Time for request headers; then the connection is closed.', 10_000, 1, 300_000),
+  MILLRACE_MAX_BODY_BYTES: count('Largest JSON body, in bytes.', 1_048_576, 1_024, 16_000_000),
+  MILLRACE_BODY_TIMEOUT_MS: time('Time limit for a JSON body to arrive; then the connection is closed.', 30_000),
+  // Node allows at most five minutes for a request.
+  MILLRACE_HEADER_TIMEOUT_MS: time(
+    'Time limit for request headers to arrive; then the connection is closed.',
+    10_000,
+    1,
+    300_000,
+  ),
   MILLRACE_IDLE_TIMEOUT_MS: time('How long an idle kept-alive connection stays open.', 72_000),
-  MILLRACE_CONNECTIONS_PER_ADDRESS: count(
-    'Open connections from one address, or one /64 of IPv6; more are closed at once. Trusted proxies have no bound.',
+  MILLRACE_MAX_CONNECTIONS_PER_IP: count(
+    'Maximum number of open connections from one IP address, or one /64 of IPv6; more are closed at once. Trusted proxies have no limit.',
     1_024,
   ),
-  MILLRACE_SHUTDOWN_TIMEOUT_MS: time('Time for requests under way to end at shutdown.', 10_000),
-  MILLRACE_QUERY_TIMEOUT_MS: time('Most time that the database may take for one query.', 5_000),
-  MILLRACE_LIST_TIMEOUT_MS: time('Most time that the database may take for a list without limit.', 60_000),
-  MILLRACE_SLOW_LIST_MS: time('A list that takes longer is checked for a missing index.', 100),
-  MILLRACE_LIST_BYTES: count('Largest answer of a list, in bytes; a longer one is cut off.', 1_073_741_824, 1_024),
-  MILLRACE_EXPAND_BYTES: count('What expand may add to one answer, in bytes.', 67_108_864, 1_024),
-  MILLRACE_EVENT_LOG_AGE_MS: count('How long events are kept; older positions are refused.', 259_200_000, 1_000),
-  MILLRACE_EVENT_LOG_BYTES: count(
+  MILLRACE_SHUTDOWN_TIMEOUT_MS: time('Time limit for running requests to end at shutdown.', 10_000),
+  MILLRACE_QUERY_TIMEOUT_MS: time('Time limit of the database for one query.', 5_000),
+  MILLRACE_LIST_TIMEOUT_MS: time('Time limit of the database for a list without limit.', 60_000),
+  MILLRACE_SLOW_QUERY_MS: time('The server checks a list that takes longer for a missing index.', 100),
+  MILLRACE_MAX_LIST_BYTES: count(
+    'Largest response of a list, in bytes; a longer one is cut off.',
+    1_073_741_824,
+    1_024,
+  ),
+  MILLRACE_MAX_EXPAND_BYTES: count('Largest size of what expand adds to one response, in bytes.', 67_108_864, 1_024),
+  MILLRACE_EVENT_RETENTION_MS: count('How long events are kept; older positions are rejected.', 259_200_000, 1_000),
+  MILLRACE_MAX_EVENT_LOG_BYTES: count(
     'Size of the event log beyond which its oldest events are deleted, in bytes. The newest 1,000 events are always kept.',
     10_737_418_240,
     1_024,
   ),
-  MILLRACE_FILES: Type.String({
+  MILLRACE_FILE_STORAGE: Type.String({
     description:
-      'Where files are kept: gridfs, or s3://bucket/prefix?endpoint=URL&region=NAME. After a switch, further stores ' +
-      'that still hold files follow, separated by blanks.',
+      'Where files are stored: gridfs, or s3://bucket/prefix?endpoint=URL&region=NAME. After a switch, append the ' +
+      'stores that still hold files, separated by spaces.',
     default: 'gridfs',
     minLength: 1,
   }),
-  MILLRACE_FILE_BYTES: count('Largest file, in bytes.', 5_368_709_120),
+  MILLRACE_MAX_FILE_BYTES: count('Largest file, in bytes.', 5_368_709_120),
   MILLRACE_REGISTRATION: Type.Optional(
     Type.Unsafe<'open' | 'closed'>({
       type: 'string',
       enum: ['open', 'closed'],
-      description: 'Whether anybody may make an account. Development default: open; production default: closed.',
+      description: 'Whether anyone can register as a user. Development default: open; production default: closed.',
     }),
   ),
-  MILLRACE_REDIRECTS: text(
-    'Comma-separated addresses that a sign-in by an identity provider may end at, exactly as they are. Native apps have ' +
-      'schemes of their own: com.example.app:/signed-in. /admin/settings can name more.',
-    { expected: 'must be whole addresses with commas, such as https://app.example.org/signed-in' },
+  MILLRACE_REDIRECT_URLS: text(
+    'Comma-separated URLs to which a sign-in can redirect; they must match exactly. Native apps have schemes of ' +
+      'their own: com.example.app:/signed-in. /admin/settings can add more.',
+    { expected: 'must be comma-separated complete URLs, such as https://app.example.org/signed-in' },
   ),
   MILLRACE_MASTER_KEY: text(
-    'Encrypts the secrets in the database: 32 bytes as base64, or file: and the path of a file with them. After a comma ' +
-      'follow older ones, which still open what they sealed.',
+    'Encrypts the secrets in the database: 32 bytes as base64, or file: and the path of a file with them. Older keys ' +
+      'follow after a comma; they still decrypt what they encrypted.',
     { minLength: 1 },
   ),
-  MILLRACE_SMTP_URL: text('SMTP server for mail; development mode prints mail instead.', {
+  MILLRACE_SMTP_URL: text('SMTP server for e-mails; development mode prints e-mails instead.', {
     pattern: '^smtps?://.+',
     expected: 'must be such as smtps://user:password@mail.example.org, with %40 for @ and %2F for / in the password',
   }),
-  MILLRACE_MAIL_FROM: text('Sender of mail; without it millrace@ and the host of MILLRACE_PUBLIC_URL.', {
+  MILLRACE_EMAIL_FROM: text('Sender of e-mails. Default: millrace@ and the host of MILLRACE_PUBLIC_URL.', {
     pattern: '^[^\\s@]+@[^\\s@]+$',
     expected: 'must be an e-mail address',
   }),
-  MILLRACE_LANGUAGE: choice(
+  MILLRACE_DEFAULT_LOCALE: choice(
     ['en', 'de'],
     'en',
-    'Language of letters to people of whom neither the account nor the browser says which one they prefer.',
+    'Language of e-mails to users whose preferred language neither the user nor the browser specifies.',
   ),
-  MILLRACE_SIGN_IN_LINK: choice(
+  MILLRACE_MAGIC_LINK: choice(
     ['on', 'off'],
     'on',
-    'on: people can sign in by a link or a code that is sent to their address, where mail can be sent. off: they cannot.',
+    'on: if e-mails can be sent, users can sign in by a link or a code that is sent to their e-mail address. off: they cannot.',
   ),
-  MILLRACE_OWNER_EMAIL: text('Makes an owner with this address at start, unless there is such an account.', {
-    pattern: '^[^\\s@]+@[^\\s@]+$',
-    expected: 'must be an e-mail address',
+  MILLRACE_ADMIN_EMAIL: text(
+    'Creates an administrator with this e-mail address at start, unless there is one already.',
+    {
+      pattern: '^[^\\s@]+@[^\\s@]+$',
+      expected: 'must be an e-mail address',
+    },
+  ),
+  MILLRACE_ADMIN_PASSWORD_FILE: text('File with the password of the administrator of MILLRACE_ADMIN_EMAIL.', {
+    minLength: 1,
   }),
-  MILLRACE_OWNER_PASSWORD_FILE: text("File with the password of MILLRACE_OWNER_EMAIL's owner.", { minLength: 1 }),
-  MILLRACE_OWNER_MFA: choice(
+  MILLRACE_ADMIN_MFA: choice(
     ['optional', 'required'],
     'optional',
-    'required: an owner without a second factor can only set one up. optional: owners decide for themselves.',
+    'required: an administrator without a second factor can only set one up. optional: each administrator decides.',
   ),
-  MILLRACE_LIVE_CLIENTS: count('Clients with live data that one process serves; more are refused.', 50_000),
-  MILLRACE_HEARTBEAT_MS: time('How long a connection with live data may be silent before a heartbeat.', 25_000, 100),
-  MILLRACE_HELD_BYTES: Type.Optional(
+  MILLRACE_MAX_LIVE_CLIENTS: count('Maximum number of clients with live data per process; more are rejected.', 50_000),
+  MILLRACE_HEARTBEAT_MS: time('How long a connection with live data is idle before a heartbeat is sent.', 25_000, 100),
+  MILLRACE_CLIENT_MEMORY_BYTES: Type.Optional(
     Type.Integer({
       description:
-        'Memory for what is held for clients, in bytes: live data (windows, snapshots on their way, send queues) and ' +
-        'long answers that are being read; what goes beyond is refused. Default: a quarter of the memory that the process may use.',
+        'Maximum memory held for clients, in bytes: live data (windows, snapshots being sent, send queues) and long ' +
+        'responses that are being read; the server rejects requests beyond it. Default: a quarter of the memory that the process can use.',
       minimum: 1_048_576,
     }),
   ),
-  MILLRACE_HELD_BYTES_PER_CLIENT: Type.Optional(
+  MILLRACE_MAX_BYTES_PER_CLIENT: Type.Optional(
     Type.Integer({
       description:
-        'The part of MILLRACE_HELD_BYTES for one principal, or for one anonymous address or /64 of IPv6, in bytes. ' +
-        'Production default: a quarter of MILLRACE_HELD_BYTES, at most 64 MiB. Development: no bound of its own.',
+        'The part of MILLRACE_CLIENT_MEMORY_BYTES for one principal, or for one anonymous IP address or /64 of IPv6, in bytes. ' +
+        'Production default: a quarter of MILLRACE_CLIENT_MEMORY_BYTES, at most 64 MiB. Development: no limit of its own.',
       minimum: 65_536,
     }),
   ),
-  MILLRACE_RATE_ANONYMOUS: rate(
-    'Requests and subscriptions a minute from one anonymous address, or one /64 of IPv6. Production default: 600.',
+  MILLRACE_RATE_LIMIT_ANONYMOUS: rate(
+    'Requests and subscriptions a minute from one anonymous IP address, or one /64 of IPv6. Production default: 600.',
   ),
-  MILLRACE_RATE_PRINCIPAL: rate(
+  MILLRACE_RATE_LIMIT_PRINCIPAL: rate(
     'Requests and subscriptions a minute of one signed-in principal. Production default: 6000.',
   ),
-  MILLRACE_PLUGINS: Type.String({
+  MILLRACE_PLUGINS_DIR: Type.String({
     description:
-      'Folders of plugins, with commas: each folder in them that has a plugin.json is one. A change is in force at once. ' +
-      'A folder that is missing holds none.',
+      'Comma-separated folders of plugins: each folder in them that has a plugin.json is a plugin. A change takes effect at ' +
+      'once. A missing folder contains no plugins.',
     default: 'plugins',
     minLength: 1,
   }),
   MILLRACE_FUNCTIONS: choice(
     ['on', 'jitless', 'off'],
     'on',
-    'on: functions of plugins are run, in a process apart. jitless: without the compiler of V8, slower and with less to ' +
-      'attack. off: none is run, and calls are answered with 503.',
+    'on: functions of plugins run in a separate process. jitless: without the JIT compiler of V8, slower and with a smaller ' +
+      'attack surface. off: no function runs, and calls get 503.',
   ),
-  MILLRACE_QUOTA_DOCUMENTS: count('Documents that one account or key may have made; 0 is no bound.', 0, 0),
-  MILLRACE_QUOTA_FILES: count('Files that one account or key may have made; 0 is no bound.', 0, 0),
-  MILLRACE_QUOTA_BYTES: count('Bytes of all files that one account or key may have made; 0 is no bound.', 0, 0),
+  MILLRACE_QUOTA_DOCUMENTS: count(
+    'Maximum number of documents that one user or key has created; 0 means no limit.',
+    0,
+    0,
+  ),
+  MILLRACE_QUOTA_FILES: count('Maximum number of files that one user or key has created; 0 means no limit.', 0, 0),
+  MILLRACE_QUOTA_BYTES: count(
+    'Maximum number of bytes in all files that one user or key has created; 0 means no limit.',
+    0,
+    0,
+  ),
 });
 
 export type Settings = Static<typeof SETTINGS>;

@@ -1,23 +1,22 @@
 /**
  * Counts the bytes of memory that are held for clients: a sum for each key (a principal, or the network of anonymous
- * clients) and a sum for the process, each with a bound. Callers report what they hold; nothing is measured or freed
- * here.
+ * clients) and a sum for the process, each with a limit. Callers report their use; nothing is measured or freed here.
  */
 import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
 import { MillraceError } from '../errors.ts';
 
 export interface ByteBounds {
-  /** Bytes held for one key at most. */
+  /** Maximum bytes held for one key. */
   readonly each: number;
-  /** Bytes held for all keys together at most. */
+  /** Maximum bytes held for all keys together. */
   readonly all: number;
 }
 
 const MOST_EACH = 64 * 1024 * 1024;
 
 /**
- * The bounds from the settings. Without them, a part of the memory that the process may use: the smallest of V8's heap
+ * The limits from the settings. By default a part of the memory that the process may use: the smallest of V8's heap
  * limit, the limit of the container and the memory of the machine.
  */
 export function byteBounds({
@@ -51,30 +50,30 @@ export class ByteBudget {
     return this.#held.get(key) ?? 0;
   }
 
-  /** Whether so many more bytes may be held for a key. */
+  /** Whether this many more bytes may be held for a key. */
   hasRoom(key: string, bytes: number): boolean {
     return this.#total + bytes <= this.bounds.all && this.of(key) + bytes <= this.bounds.each;
   }
 
   /**
-   * Makes sure that so many more bytes may be held for a key.
-   * @throws MillraceError `too-much-held` beyond the bound of the key, `overloaded` beyond that of the process
+   * Checks that this many more bytes may be held for a key.
+   * @throws MillraceError `client-memory-exceeded` beyond the limit of the key, `overloaded` beyond that of the process
    */
   require(key: string, bytes: number): void {
     if (this.of(key) + bytes > this.bounds.each) {
-      throw new MillraceError('too-much-held', 'Too much is held in memory for this client', {
-        hint: 'Ask for less at one time: fewer long answers, subscriptions and connections, shorter windows and sort values',
+      throw new MillraceError('client-memory-exceeded', 'The server holds too much memory for this client', {
+        hint: 'Request less at a time: fewer long responses, subscriptions and connections, shorter windows and sort values',
         headers: { 'retry-after': '5' },
       });
     }
     if (this.#total + bytes > this.bounds.all) {
-      throw new MillraceError('overloaded', 'Too much is held in memory for all clients', {
+      throw new MillraceError('overloaded', 'The server holds too much memory for all clients', {
         headers: { 'retry-after': '5' },
       });
     }
   }
 
-  /** Counts bytes that are held already, even beyond the bounds. A negative number takes bytes off. */
+  /** Counts bytes that are held already, even beyond the limits. A negative number subtracts bytes. */
   note(key: string, bytes: number): void {
     const held = this.of(key) + bytes;
     this.#total += bytes;
@@ -84,8 +83,8 @@ export class ByteBudget {
 }
 
 /**
- * The bytes that one client, or one connection of it, holds. They are counted under the client's current key, which
- * changes when it signs in.
+ * The bytes that one client, or one connection of it, holds. They count under the client's current key, which changes
+ * when it signs in.
  */
 export class Account {
   readonly #budget: ByteBudget;
@@ -100,7 +99,7 @@ export class Account {
     this.#key = network;
   }
 
-  /** Bytes that this account holds. */
+  /** Bytes held now. */
   get held(): number {
     return this.#held;
   }
@@ -109,32 +108,32 @@ export class Account {
     return this.#key;
   }
 
-  /** Whether so many more bytes may be held; with 0, whether the bounds are kept now. */
+  /** Whether this many more bytes may be held; with 0, whether the limits are kept now. */
   hasRoom(bytes: number): boolean {
     return this.#budget.hasRoom(this.#key, bytes);
   }
 
   /**
-   * Makes sure that so many more bytes may be held; with 0, that the bounds are kept now.
-   * @throws MillraceError `too-much-held`, `overloaded`
+   * Checks that this many more bytes may be held; with 0, that the limits are kept now.
+   * @throws MillraceError `client-memory-exceeded`, `overloaded`
    */
   require(bytes: number): void {
     this.#budget.require(this.#key, bytes);
   }
 
-  /** Counts bytes that are about to be held. @throws MillraceError `too-much-held`, `overloaded` */
+  /** Counts bytes that are about to be held. @throws MillraceError `client-memory-exceeded`, `overloaded` */
   take(bytes: number): void {
     this.require(bytes);
     this.note(bytes);
   }
 
-  /** Counts bytes that are held already, even beyond the bounds. A negative number takes bytes off. */
+  /** Counts bytes that are held already, even beyond the limits. A negative number subtracts bytes. */
   note(bytes: number): void {
     this.#budget.note(this.#key, bytes);
     this.#held += bytes;
   }
 
-  /** Counts everything under another key from now on, even beyond its bound. @param principal null for anonymous */
+  /** Counts everything under another key from now on, even beyond its limit. @param principal null for anonymous */
   move(principal: string | null): void {
     const key = principal ?? this.#network;
     this.#budget.note(this.#key, -this.#held);

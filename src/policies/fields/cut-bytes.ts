@@ -1,13 +1,13 @@
 /**
- * Cuts a stored document to the members of a tree, as bytes. What remains are exactly the stored bytes, even where the
- * driver could not write them again. Not here: cutting a decoded document (field-tree.ts).
+ * Cuts a stored document to the fields of a tree, as bytes. The rest is byte for byte as stored, even where the driver
+ * could not write it again.
  */
 import { ARRAY, DOCUMENT, documentEnd, nameEnd, valueEnd } from '../../database/bson/bson-bytes.ts';
 import { shownText } from '../../database/bson/stored-values.ts';
 import { ALL, childOf, type FieldTree, NONE } from '../../query/evaluate/field-tree.ts';
 
 /**
- * The document with the members of the tree, in their order; the same bytes when that is all of it.
+ * The document with the fields of the tree, in their order; the same bytes when that is all of it.
  * @throws MillraceError `internal` when the bytes are not a BSON document
  */
 export function cutBytes(raw: Buffer, tree: FieldTree): Buffer;

@@ -1,16 +1,15 @@
 /**
- * The rules by which a policy names members, `["*","-secret"]` or `["title","author.name"]`, read into a tree. Pure.
- * Not here: what is done with the tree (field-tree.ts).
+ * Parses the rules by which a policy selects fields, `["*","-secret"]` or `["title","author.name"]`, into a tree. Pure.
  */
 import { MillraceError } from '../../kernel/errors.ts';
-import { ALWAYS_VISIBLE } from '../../kernel/server-members.ts';
+import { ALWAYS_VISIBLE } from '../../kernel/server-fields.ts';
 import { ALL, type FieldTree, fieldTree, NONE } from '../../query/evaluate/field-tree.ts';
 import { isPosition, stepsOf, storedPath, writtenPath } from '../../query/paths.ts';
 
 /**
- * Reads the rules: all members but some, or some.
- * @returns a tree in which `_id` and `_meta` are in
- * @throws MillraceError `invalid-policy` with the place of the rule
+ * Parses the rules: all fields but some, or some.
+ * @returns a tree that includes `_id` and `_meta`
+ * @throws MillraceError `invalid-policy` with the JSON Pointer of the rule
  */
 export function parseFieldRules(rules: readonly string[] | undefined): FieldTree {
   if (rules === undefined) return ALL;
@@ -21,14 +20,15 @@ export function parseFieldRules(rules: readonly string[] | undefined): FieldTree
     const rule = rules[index] ?? '';
     const above = paths.find((other) => path?.startsWith(`${other}.`));
     if (above !== undefined)
-      throw invalid(index, `'${rule}' lies within '${writtenPath(above)}', which is named already`);
-    if (rules.indexOf(rule) !== index || read.indexOf(path) !== index) throw invalid(index, `'${rule}' is named twice`);
+      throw invalid(index, `'${rule}' is part of '${writtenPath(above)}', which is already listed`);
+    if (rules.indexOf(rule) !== index || read.indexOf(path) !== index)
+      throw invalid(index, `'${rule}' is listed twice`);
   }
   const tree = paths.reduce((level, path) => withRule(level, stepsOf(path), all), all ? ALL : NONE);
-  return ALWAYS_VISIBLE.reduce((level, name) => fieldTree(level.rest, new Map([...level.members, [name, ALL]])), tree);
+  return ALWAYS_VISIBLE.reduce((level, name) => fieldTree(level.rest, new Map([...level.fields, [name, ALL]])), tree);
 }
 
-/** The members that are shown of a document where nothing is granted. */
+/** The visible fields of a document where nothing is granted. */
 export const SYSTEM_ONLY: FieldTree = parseFieldRules([]);
 
 function readRule(rule: string, index: number, all: boolean): string {
@@ -37,16 +37,21 @@ function readRule(rule: string, index: number, all: boolean): string {
   if (left && !all) {
     throw invalid(
       index,
-      `'${rule}' excludes a member that is not included`,
-      "Begin with '*', or name the members to include",
+      `'${rule}' excludes a field that is not included`,
+      "Start with '*', or list the fields to include",
     );
   }
-  if (!left && all) throw invalid(index, `'*' already includes '${rule}'`, "Leave it out, or leave '*' out");
+  if (!left && all) throw invalid(index, `'*' already includes '${rule}'`, "Remove it, or remove '*'");
   const stored = readPath(path, index);
   const [first = '', ...rest] = stepsOf(stored);
-  if (ALWAYS_VISIBLE.includes(first)) throw invalid(index, `'${path}' is always seen and never set`, 'Leave it out');
+  if (ALWAYS_VISIBLE.includes(first))
+    throw invalid(index, `'${path}' is always visible and can never be set`, 'Remove it');
   if ([first, ...rest].some(isPosition)) {
-    throw invalid(index, `'${path}' names a place in an array`, 'Rules look through arrays: write items.cost');
+    throw invalid(
+      index,
+      `'${path}' is a position in an array`,
+      'Rules apply to each element of an array: write items.cost',
+    );
   }
   return stored;
 }
@@ -59,16 +64,16 @@ function readPath(path: string, index: number): string {
   }
 }
 
-/** The level with a path and all below it included, or excluded. */
+/** The level of a path, with the path and all below it included, or excluded. */
 function withRule(level: FieldTree, [name = '', ...rest]: readonly string[], out: boolean): FieldTree {
-  const before = level.members.get(name) ?? (out ? ALL : NONE);
+  const before = level.fields.get(name) ?? (out ? ALL : NONE);
   const after = rest.length > 0 ? withRule(before, rest, out) : out ? NONE : ALL;
-  return fieldTree(level.rest, new Map([...level.members, [name, after]]));
+  return fieldTree(level.rest, new Map([...level.fields, [name, after]]));
 }
 
 function invalid(index: number, detail: string, hint?: string): MillraceError {
-  const told = hint === undefined ? detail : `${detail}. ${hint}`;
+  const reported = hint === undefined ? detail : `${detail}. ${hint}`;
   return new MillraceError('invalid-policy', 'The fields of the policy are not valid', {
-    faults: [{ pointer: `/${index}`, code: 'invalid-policy', detail: told }],
+    issues: [{ pointer: `/${index}`, code: 'invalid-policy', detail: reported }],
   });
 }

@@ -1,6 +1,6 @@
 /**
- * The BSON class of a value, found by name and not by `instanceof`: Node loads the library twice, once for `import` and
- * once for the driver's `require`, and the classes of the two copies are different.
+ * The BSON class of a value, detected by name and not by `instanceof`: Node loads the library twice, once for `import`
+ * and once for the driver's `require`, and the classes of the two copies are different.
  */
 import type {
   Binary,
@@ -17,7 +17,7 @@ import type {
   Timestamp,
 } from 'bson';
 
-/** A DBPointer as the reader of stored documents gives it. */
+/** A DBPointer as the reader of stored documents returns it. */
 export interface Pointer {
   readonly collection: string;
   readonly id: ObjectId;
@@ -44,8 +44,8 @@ export function isBson<N extends keyof BsonClasses>(value: unknown, name: N): va
 }
 
 /**
- * The name of the value's BSON class, or null. A document may have a member named `_bsontype`; that does not make it
- * one of these classes.
+ * The name of the value's BSON class, or null. A document may have a field named `_bsontype`; that does not make it one
+ * of these classes.
  */
 export function bsonType(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || !('_bsontype' in value)) return null;

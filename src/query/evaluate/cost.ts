@@ -1,7 +1,7 @@
 /**
- * What a filter costs, computed before it runs: nanoseconds for each byte of a document tested in memory, in the
- * measured worst case. It bounds the filters that are accepted, and it tells which documents are evaluated with pauses.
- * It does not estimate the cost in the database.
+ * The cost of a filter, computed before it runs: nanoseconds for each byte of a document tested in memory, in the
+ * measured worst case. It limits which filters are accepted, and selects the documents whose evaluation yields. It does
+ * not estimate the cost in the database.
  */
 import { MillraceError } from '../../kernel/errors.ts';
 import { type OpenFilter, type OpenTest, Variable } from '../filter.ts';
@@ -9,10 +9,10 @@ import { LIMITS } from '../limits.ts';
 import { patternWeight } from '../text/pattern.ts';
 import { checkExpressions } from './expression-size.ts';
 
-/** A text is usually folded and searched faster; some texts are built so that the engine's search is slow. */
+/** A text is usually folded and searched faster; the engine's search is slow for some texts. */
 export const TEXT_COST = 10;
 const UNIT_OF_TEXT = 0.15;
-/** For each character that a pattern may stand for, where a text leads its automaton to ever new states. */
+/** For each character that a pattern may match, where a text keeps leading its automaton to new states. */
 const UNIT_OF_PATTERN = 25;
 
 /** Nanoseconds per byte. Each condition counts at least one. */
@@ -49,13 +49,13 @@ function costOfTest(test: OpenTest): number {
   }
 }
 
-/** What it costs to read a stored document into memory: most where it has many short members. */
+/** The cost of reading a stored document into memory: highest where it has many short fields. */
 export const READ_COST = 50;
 
-/** Nanoseconds from which an evaluation runs with pauses. */
+/** Nanoseconds from which an evaluation yields. */
 const HEAVY_NS = 100_000;
 
-/** True if a filter of that cost takes long, in the worst case, with a document of so many bytes. */
+/** True if a filter of that cost takes long, in the worst case, on a document of this many bytes. */
 export function isHeavy(cost: number, bytes: number): boolean {
   return cost * bytes > HEAVY_NS;
 }
@@ -64,14 +64,14 @@ const sum = (costs: readonly number[]): number => costs.reduce((total, cost) => 
 
 /**
  * The filter itself, when it costs no more than the bound.
- * @throws MillraceError `too-expensive`; `invalid-filter` for expressions that are nested too deep
+ * @throws MillraceError `filter-too-expensive`; `invalid-filter` for expressions that are nested too deep
  */
 export function affordable(filter: OpenFilter, most: number): OpenFilter {
   checkExpressions(filter);
   const cost = Math.ceil(costOf(filter));
   if (cost <= most) return filter;
   const [is, may] = [cost, most].map((one) => one.toLocaleString('en'));
-  throw new MillraceError('too-expensive', `The filter costs ${is}, and ${may} is the most here`, {
-    hint: 'Ask for fewer or shorter texts and patterns',
+  throw new MillraceError('filter-too-expensive', `The filter costs ${is}, and ${may} is the most here`, {
+    hint: 'Use fewer or shorter strings and patterns',
   });
 }

@@ -1,6 +1,6 @@
 /**
- * How large the aggregation expressions of a filter become, computed before it runs. The database limits how deeply a
- * command is nested, and reads a large expression slowly.
+ * The size of a filter's aggregation expressions, computed before it runs. The database limits how deeply a command is
+ * nested, and parses a large expression slowly.
  */
 import { MillraceError } from '../../kernel/errors.ts';
 import type { OpenFilter, OpenTest } from '../filter.ts';
@@ -8,18 +8,18 @@ import { isEscaped, stepsOf } from '../paths.ts';
 
 /** Levels of one expression. The database allows 200 in a command; the filter around it has at most 70. */
 const MAX_LEVELS = 100;
-/** Steps of all paths that become expressions; a path counts once for each value of `all`. */
+/** Maximum steps of all paths that become expressions; a path counts once for each value of `all`. */
 const MAX_STEPS = 2_000;
 
 interface Size {
-  /** Levels of nested objects and lists, at most. */
+  /** Maximum levels of nested objects and lists. */
   readonly levels: number;
   readonly steps: number;
 }
 
 const NONE: Size = { levels: 0, steps: 0 };
 
-/** True if the database's filters cannot say it: a path in it, or in a test of an array's elements, is escaped. */
+/** True if the database's filters cannot express it: a path in it, or in a test of an array's elements, is escaped. */
 export function needsExpression(filter: OpenFilter): boolean {
   if (filter.kind !== 'field') return filter.filters.some(needsExpression);
   return isEscaped(filter.path) || testNeedsExpression(filter.test);
@@ -30,22 +30,22 @@ function testNeedsExpression(test: OpenTest): boolean {
   return 'tests' in test && test.tests.some(testNeedsExpression);
 }
 
-/** @throws MillraceError `invalid-filter`, `too-expensive` */
+/** @throws MillraceError `invalid-filter`, `filter-too-expensive` */
 export function checkExpressions(filter: OpenFilter): void {
   const { levels, steps } = sizeOf(filter, false);
   if (levels > MAX_LEVELS) {
-    throw new MillraceError('invalid-filter', "A path with ['…'] has too many steps, or is nested too deep", {
+    throw new MillraceError('invalid-filter', "A path with ['…'] has too many steps, or is nested too deeply", {
       hint: 'Paths of up to 10 steps are possible, and shorter ones inside of $elemMatch.',
     });
   }
   if (steps <= MAX_STEPS) return;
   const most = MAX_STEPS.toLocaleString('en');
-  throw new MillraceError('too-expensive', `The paths with ['…'] have more than ${most} steps together`, {
-    hint: 'Ask for fewer values or conditions',
+  throw new MillraceError('filter-too-expensive', `The paths with ['…'] have more than ${most} steps together`, {
+    hint: 'Use fewer values or conditions',
   });
 }
 
-/** @param inside true for what is part of an expression already */
+/** @param inside true for part of an expression */
 function sizeOf(filter: OpenFilter, inside: boolean): Size {
   if (filter.kind !== 'field') {
     const { levels, steps } = largest(filter.filters.map((inner) => sizeOf(inner, inside)));

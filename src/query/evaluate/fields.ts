@@ -1,22 +1,25 @@
 /**
- * Which members of a document an answer shows (`fields=a,b.c` or `fields=-body`): as a projection for the database, and
- * as a tree that cuts a document in memory (field-tree.ts). What a principal may see is decided by policies, not here.
+ * Which fields of a document a response contains (`fields=a,b.c` or `fields=-body`): as a projection for the database,
+ * and as a tree that cuts a document in memory (field-tree.ts). It does not cover policies.
  */
 import { MillraceError } from '../../kernel/errors.ts';
 import { LIMITS } from '../limits.ts';
 import { isEscaped, isPosition, stepsOf, storedPath } from '../paths.ts';
 import { ALL, childOf, type FieldTree, fieldTree, NONE } from './field-tree.ts';
 
-/** Paths that are shown, or all but some. No path lies below another. The `_id` is always shown, and never among them. */
+/**
+ * Paths that are included, or all but some. No path is below another one. The `_id` is always included, and never among
+ * them.
+ */
 export interface Fields {
   readonly mode: 'include' | 'exclude';
   readonly paths: readonly string[];
 }
 
 /**
- * Reads the names of `fields`; `-` leaves a member out. The id is always shown: without it a client could not ask for
- * the document again, and a live list could not tell documents apart.
- * @throws MillraceError `invalid-parameter` when some are shown and others left out, other than the id
+ * Parses the names of `fields`; `-` leaves a field out. The id is always included: without it a client could not
+ * request the document again, and a live query could not distinguish documents.
+ * @throws MillraceError `invalid-parameter` when some are included and others left out, other than the id
  */
 export function parseFields(names: readonly string[]): Fields {
   if (names.length > LIMITS.fields) throw invalid(`There are more than ${LIMITS.fields} fields`);
@@ -27,11 +30,11 @@ export function parseFields(names: readonly string[]): Fields {
   }));
   const others = read.filter(({ path }) => path !== '_id' && !path.startsWith('_id.'));
   const out = (others.length > 0 ? others : read).some((one) => one.out);
-  if (others.some((one) => one.out !== out)) throw invalid('Fields are either shown or left out, not both');
+  if (others.some((one) => one.out !== out)) throw invalid('Fields are either included or left out, not both');
   return { mode: out ? 'exclude' : 'include', paths: topmost(others.map(({ path }) => path)) };
 }
 
-/** The paths without those that lie below another one: the server refuses such pairs. */
+/** The paths without those that are below another one: the server rejects such pairs. */
 function topmost(paths: readonly string[]): string[] {
   const all = new Set(paths);
   return [...all].filter((path) => !parentsOf(path).some((parent) => all.has(parent)));
@@ -42,7 +45,7 @@ function parentsOf(path: string): string[] {
   return steps.slice(1).map((_, index) => steps.slice(0, index + 1).join('.'));
 }
 
-/** True if the database can show these fields; if not, documents are read whole and cut by the tree. */
+/** True if the database can return these fields; if not, documents are read whole and cut by the tree. */
 export function isProjectable({ paths }: Fields): boolean {
   return !paths.some(isEscaped);
 }
@@ -55,8 +58,8 @@ export function toMongoProjection({ mode, paths }: Fields): Map<string, 0 | 1> {
 }
 
 /**
- * True if each of the paths is whole in what the fields show. A page whose sort is not covered is read without
- * projection, and cut by its tree after its cursor is made.
+ * True if each of the paths is completely included in the fields. A page whose sort is not covered is read without
+ * projection, and cut by its tree after its cursor is computed.
  */
 export function coversAll({ mode, paths }: Fields, needed: readonly string[]): boolean {
   return needed.every((path) => {
@@ -68,20 +71,20 @@ export function coversAll({ mode, paths }: Fields, needed: readonly string[]): b
 
 /**
  * The fields, with the needed paths added, for a caller that cuts to the fields later; the same object when nothing is
- * missing. A projection cannot name a position in an array, so such an array is shown whole.
+ * missing. A projection cannot name a position in an array, so such an array is returned whole.
  */
 export function widened(fields: Fields, needed: readonly string[]): Fields {
-  const paths = needed.map(withoutPlaces);
+  const paths = needed.map(withoutPositions);
   if (coversAll(fields, paths)) return fields;
   const others = paths.filter((path) => path !== '_id');
   if (fields.mode === 'include') return { ...fields, paths: topmost([...fields.paths, ...others]) };
   return { ...fields, paths: fields.paths.filter((out) => coversAll({ ...fields, paths: [out] }, others)) };
 }
 
-function withoutPlaces(path: string): string {
+function withoutPositions(path: string): string {
   const steps = path.split('.');
-  const place = steps.findIndex((step, index) => index > 0 && isPosition(step));
-  return place < 0 ? path : steps.slice(0, place).join('.');
+  const index = steps.findIndex((step, index) => index > 0 && isPosition(step));
+  return index < 0 ? path : steps.slice(0, index).join('.');
 }
 
 const trees = new WeakMap<Fields, FieldTree>();
@@ -91,24 +94,24 @@ export function treeOf(fields: Fields): FieldTree {
   const known = trees.get(fields);
   if (known !== undefined) return known;
   const isIncluded = fields.mode === 'include';
-  const { rest, members } = levelOf(fields.paths.map(stepsOf), isIncluded);
-  const tree = fieldTree(rest, new Map([...members, ['_id', ALL]]));
+  const { rest, fields: properties } = levelOf(fields.paths.map(stepsOf), isIncluded);
+  const tree = fieldTree(rest, new Map([...properties, ['_id', ALL]]));
   trees.set(fields, tree);
   return tree;
 }
 
-/** @param paths below this level; none of them lies below another one */
+/** @param paths below this level; none of them is below another one */
 function levelOf(paths: readonly (readonly string[])[], isIncluded: boolean): FieldTree {
-  const members = Map.groupBy(paths, ([name = '']) => name);
+  const fields = Map.groupBy(paths, ([name = '']) => name);
   const treeBelow = (found: readonly (readonly string[])[]): FieldTree => {
     const below = found.map(([, ...steps]) => steps);
     if (below.some((steps) => steps.length === 0)) return isIncluded ? ALL : NONE;
     return levelOf(below, isIncluded);
   };
-  return fieldTree(!isIncluded, new Map([...members].map(([name, found]) => [name, treeBelow(found)])));
+  return fieldTree(!isIncluded, new Map([...fields].map(([name, found]) => [name, treeBelow(found)])));
 }
 
-/** Whether an answer with these fields shows `_meta`. */
+/** Whether a response with these fields contains `_meta`. */
 export function showsMeta(fields: Fields | null): boolean {
   return fields === null || childOf(treeOf(fields), '_meta').rest;
 }

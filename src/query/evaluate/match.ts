@@ -1,10 +1,10 @@
 /**
- * A filter as a function of a document in memory: the exact twin of what to-mongo asks the server, proven against it on
- * random documents. It does not read the database, and it does not matter where the document comes from.
- * Documents are taken as the reader of stored documents gives them (database/bson/stored.ts): Int32, Double, Long,
- * Decimal128, Binary and their kin. Plain JavaScript numbers work as well where they are exact.
+ * A filter as a function of a document in memory: the exact counterpart of the query that to-mongo writes, verified on
+ * random documents. It does not read the database, and it does not matter where the document comes from. Documents are
+ * expected as the reader of stored documents returns them (database/bson/stored.ts): Int32, Double, Long, Decimal128,
+ * Binary and similar. Plain JavaScript numbers work as well where they are exact.
  */
-import { once, someElement } from '../../kernel/concurrency/pauses.ts';
+import { once, someElement } from '../../kernel/concurrency/cooperative-yield.ts';
 import type { Filter, Test, TypeName, Value } from '../filter.ts';
 import { isPosition, stepsOf } from '../paths.ts';
 import { compilePattern } from '../text/pattern.ts';
@@ -13,34 +13,34 @@ import { isBson } from './bson-types.ts';
 import { isNaNValue } from './numbers.ts';
 import {
   compareValues,
-  isMembers,
+  type Fields,
+  isFields,
   KIND,
   type Kind,
   kindOf,
-  type Members,
   type NamesOf,
   namesWithin,
   textOf,
 } from './order.ts';
 
 /** Whether a document passes. */
-export type Match = (document: Members) => boolean;
+export type Match = (document: Fields) => boolean;
 
 /** A test of one value; `undefined` is a missing one. */
-type Question = (value: unknown) => boolean;
+type Query = (value: unknown) => boolean;
 
-/** A test of a document, or of an array taken as one (its elements named "0", "1" …). */
-type NodeMatch = (node: Members | readonly unknown[]) => boolean;
+/** A test of a document, or of an array treated as one (its elements named "0", "1" …). */
+type NodeMatch = (node: Fields | readonly unknown[]) => boolean;
 
 /**
- * Compiles the filter once; the function may then test any number of documents. It throws TypeError for anything that
- * is not a document as the reader of stored documents gives it, at the top or on the way to a value: see {@link
+ * Compiles the filter once; the function can then test any number of documents. It throws TypeError for anything that
+ * is not a document as the reader of stored documents returns it, at the top or on the way to a value: see {@link
  * kindOf}.
  */
 export function compileMatch(filter: Filter): Match {
   const match = compileFilter(filter);
   return (document) => {
-    if (!isMembers(document)) throw new TypeError('Only a document can be asked');
+    if (!isFields(document)) throw new TypeError('Only a document can be tested');
     return match(document);
   };
 }
@@ -60,15 +60,15 @@ function compileFilter(filter: Filter): NodeMatch {
       return (node) => !none.some((match) => match(node));
     }
     case 'field': {
-      const ask = compileField(stepsOf(filter.path), filter.test);
-      return (node) => once(ask, node);
+      const request = compileField(stepsOf(filter.path), filter.test);
+      return (node) => once(request, node);
     }
     default:
       return filter satisfies never;
   }
 }
 
-/** True if any value at the path passes; a negation applies to that whole result. */
+/** True if any value at the path passes; a negation applies to that complete result. */
 function compileField(steps: readonly string[], test: Test): NodeMatch {
   switch (test.op) {
     case 'not': {
@@ -104,61 +104,61 @@ function compileField(steps: readonly string[], test: Test): NodeMatch {
 /** @param opens false for tests of an array as a whole, which are not applied to its elements */
 function compileAnyValue(steps: readonly string[], test: Test, opens: boolean): NodeMatch {
   const path: Path = { steps, opens, owners: steps.map(() => ({})) };
-  const question = compileQuestion(test);
-  return (node) => someAt(node, path, 0, question);
+  const query = compileQuery(test);
+  return (node) => someAt(node, path, 0, query);
 }
 
 interface Path {
   readonly steps: readonly string[];
   /** True if an array at the end of the path is opened: its elements are tested, and the array itself. */
   readonly opens: boolean;
-  /** For each step, the object under which the progress in an array there is noted (pauses.ts). */
+  /** For each step, the object under which the progress in an array there is stored (cooperative-yield.ts). */
   readonly owners: readonly object[];
 }
 
 /** True if any value passes that the path, from step `at` on, reaches below a document. */
-function someAt(node: Members | readonly unknown[], path: Path, at: number, question: Question): boolean {
-  const value = memberOf(node, path.steps[at] ?? '');
+function someAt(node: Fields | readonly unknown[], path: Path, at: number, query: Query): boolean {
+  const value = fieldOf(node, path.steps[at] ?? '');
   const isLast = at === path.steps.length - 1;
   if (Array.isArray(value)) {
-    if (!isLast) return someInArray(value, path, at + 1, question);
-    return (path.opens && someElement(path, value, question)) || question(value);
+    if (!isLast) return someInArray(value, path, at + 1, query);
+    return (path.opens && someElement(path, value, query)) || query(value);
   }
-  if (isLast) return question(value);
-  return isMembers(value) ? someAt(value, path, at + 1, question) : question(undefined);
+  if (isLast) return query(value);
+  return isFields(value) ? someAt(value, path, at + 1, query) : query(undefined);
 }
 
 /**
- * The same for an array with steps left. Its documents are searched, and an element whose position is the next step is
- * followed. A scalar element leads nowhere, not even to a missing value. An array that is named by its position at the
- * end of the path is not opened.
+ * The same for an array with remaining steps. Its documents are searched, and an element whose position is the next
+ * step is followed. A scalar element leads nowhere, not even to a missing value. An array that is named by its position
+ * at the end of the path is not opened.
  */
-function someInArray(array: readonly unknown[], path: Path, at: number, question: Question): boolean {
+function someInArray(array: readonly unknown[], path: Path, at: number, query: Query): boolean {
   const step = path.steps[at] ?? '';
-  const below = (element: unknown): boolean => isMembers(element) && someAt(element, path, at, question);
+  const below = (element: unknown): boolean => isFields(element) && someAt(element, path, at, query);
   if (someElement(path.owners[at] ?? path, array, below)) return true;
   if (!isPosition(step) || Number(step) >= array.length) return false;
   const element = array[Number(step)];
-  if (at === path.steps.length - 1) return question(element);
-  if (Array.isArray(element)) return someInArray(element, path, at + 1, question);
-  return isMembers(element) && someAt(element, path, at + 1, question);
+  if (at === path.steps.length - 1) return query(element);
+  if (Array.isArray(element)) return someInArray(element, path, at + 1, query);
+  return isFields(element) && someAt(element, path, at + 1, query);
 }
 
-function memberOf(node: Members | readonly unknown[], step: string): unknown {
+function fieldOf(node: Fields | readonly unknown[], step: string): unknown {
   if (!isArray(node)) return Object.hasOwn(node, step) ? node[step] : undefined;
   return isPosition(step) ? node[Number(step)] : undefined;
 }
 
-const isArray = (node: Members | readonly unknown[]): node is readonly unknown[] => Array.isArray(node);
+const isArray = (node: Fields | readonly unknown[]): node is readonly unknown[] => Array.isArray(node);
 
 /** The test as a function of one single value. */
-function compileQuestion(test: Test): Question {
+function compileQuery(test: Test): Query {
   switch (test.op) {
     case 'in':
       return compileIn(test.values);
     case 'all': {
       const each = test.values.map((value) => compileIn([value]));
-      return (value) => each.length > 0 && each.every((question) => question(value));
+      return (value) => each.length > 0 && each.every((query) => query(value));
     }
     case 'gt':
     case 'gte':
@@ -182,12 +182,12 @@ function compileQuestion(test: Test): Question {
       return (value) => kindOf(value) === KIND.string && pattern.test(textOf(value));
     }
     case 'not': {
-      const all = test.tests.map(compileQuestion);
-      return (value) => !all.every((question) => question(value));
+      const all = test.tests.map(compileQuery);
+      return (value) => !all.every((query) => query(value));
     }
     case 'elem': {
-      const all = test.tests.map(compileQuestion);
-      const passes = (element: unknown): boolean => all.every((question) => question(element));
+      const all = test.tests.map(compileQuery);
+      const passes = (element: unknown): boolean => all.every((query) => query(element));
       return (value) => Array.isArray(value) && someElement(all, value, passes);
     }
     case 'elemWhere': {
@@ -200,7 +200,7 @@ function compileQuestion(test: Test): Question {
   }
 }
 
-const isNode = (value: unknown): value is Members | readonly unknown[] => Array.isArray(value) || isMembers(value);
+const isNode = (value: unknown): value is Fields | readonly unknown[] => Array.isArray(value) || isFields(value);
 
 const KIND_OF_TYPE: Readonly<Record<TypeName, Kind>> = {
   string: KIND.string,
@@ -214,7 +214,7 @@ const KIND_OF_TYPE: Readonly<Record<TypeName, Kind>> = {
   binary: KIND.binary,
 };
 
-function compileIn(values: readonly Value[]): Question {
+function compileIn(values: readonly Value[]): Query {
   const texts = new Set(values.filter((value) => typeof value === 'string'));
   const others = values
     .filter((value) => typeof value !== 'string' && value !== null)
@@ -243,8 +243,11 @@ function isAmong(sorted: readonly Value[], value: unknown, names: NamesOf): bool
   return false;
 }
 
-/** Only a value of the operand's own kind can be before or after it. NaN is neither before nor after another number. */
-function compileRange(op: 'gt' | 'gte' | 'lt' | 'lte', operand: Value): Question {
+/**
+ * Only a value of the operand's own kind can be less or greater than it. NaN is neither less nor greater than another
+ * number.
+ */
+function compileRange(op: 'gt' | 'gte' | 'lt' | 'lte', operand: Value): Query {
   const kind = kindOf(operand);
   const allowsEqual = op === 'gte' || op === 'lte';
   if (kind === KIND.null) return (value) => allowsEqual && (value === undefined || value === null);

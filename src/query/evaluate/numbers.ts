@@ -1,11 +1,11 @@
 /**
  * Compares BSON numbers exactly and across types, as MongoDB does: int32, int64, double and Decimal128. Nothing is
- * rounded. Not here: values of other kinds (order.ts).
+ * rounded.
  */
 import type { Decimal128, Double, Int32, Long } from 'bson';
 import { bsonType, isBson } from './bson-types.ts';
 
-/** A number as decoding BSON gives it. */
+/** A number as decoded from BSON. */
 export type NumberValue = number | bigint | Int32 | Double | Long | Decimal128;
 
 /** `coefficient` × 10^`exponent`. */

@@ -1,8 +1,7 @@
 /**
  * The order of BSON values: how MongoDB sorts and compares any two, of the same kind or not. It takes decoded values,
- * best with exact types (`promoteValues: false`); plain JavaScript numbers and buffers work as well. It knows no paths
- * and no filters.
- * Known bound: members whose names are whole numbers ("7") come first in a JavaScript object, wherever BSON had them.
+ * best with exact types (`promoteValues: false`); plain JavaScript numbers and buffers work as well. Known bound:
+ * fields whose names are whole numbers ("7") come first in a JavaScript object, wherever BSON had them.
  */
 import type { Code } from 'bson';
 import { bsonType, isBson, type Pointer } from './bson-types.ts';
@@ -31,13 +30,13 @@ export const KIND = {
 
 export type Kind = (typeof KIND)[keyof typeof KIND];
 
-/** An embedded document as decoding gives it. */
-export type Members = Readonly<Record<string, unknown>>;
+/** An embedded document as decoded from BSON. */
+export type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * The kind of a value; `undefined` stands for a missing one.
- * @throws TypeError for an object of a class that is not a BSON type, such as the driver's DBRef: its members are not
- *   the stored ones, so a result about them would be about another document
+ * The kind of a value; `undefined` represents a missing one.
+ * @throws TypeError for an object of a class that is not a BSON type, such as the driver's DBRef: its fields are not
+ * the stored ones, so a result about them would be about another document
  */
 export function kindOf(value: unknown): Kind {
   switch (typeof value) {
@@ -64,7 +63,7 @@ function kindOfObject(value: object): Kind {
   if (value instanceof RegExp) return KIND.regex;
   if (isBson(value, 'Code')) return value.scope === null ? KIND.code : KIND.codeWithScope;
   const kind = KIND_OF_CLASS.get(bsonType(value));
-  if (kind === undefined) throw new TypeError(`A ${value.constructor.name} is no BSON value`);
+  if (kind === undefined) throw new TypeError(`A ${value.constructor.name} is not a BSON value`);
   return kind;
 }
 
@@ -83,12 +82,12 @@ const KIND_OF_CLASS: ReadonlyMap<unknown, Kind> = new Map<unknown, Kind>([
   ['MaxKey', KIND.maxKey],
 ]);
 
-export function isMembers(value: unknown): value is Members {
+export function isFields(value: unknown): value is Fields {
   return kindOf(value) === KIND.object;
 }
 
 /**
- * Negative, zero or positive, as the server orders the two. `undefined` stands for a missing value and comes before
+ * Negative, zero or positive, as the server orders the two. `undefined` represents a missing value and comes before
  * null.
  */
 export function compareValues(a: unknown, b: unknown, names: NamesOf = Object.keys): number {
@@ -96,39 +95,39 @@ export function compareValues(a: unknown, b: unknown, names: NamesOf = Object.ke
   return kind - kindOf(b) || compareWithin(kind, a, b, names);
 }
 
-/** Gives the names of a document's members. */
-export type NamesOf = (members: Members) => readonly string[];
+/** Returns the names of a document's fields. */
+export type NamesOf = (fields: Fields) => readonly string[];
 
-/** Lists of so many names are kept: making them again takes longer than finding them. */
+/** Lists of at least this many names are cached: building them again takes longer than finding them. */
 const MANY_NAMES = 16;
 
 /**
- * Names that are listed once for each document, for a large one that is compared with many others: listing takes as
- * long as the document is large, though the first member usually decides. The documents must not change meanwhile.
+ * Names that are listed once for each document, for a large one that is compared with many others: the time to list
+ * them grows with the document, though the first field usually decides. The documents must not change meanwhile.
  */
 export function keptNames(): NamesOf {
-  const kept = new WeakMap<Members, readonly string[]>();
-  return (members) => {
-    const known = kept.get(members);
+  const kept = new WeakMap<Fields, readonly string[]>();
+  return (fields) => {
+    const known = kept.get(fields);
     if (known !== undefined) return known;
-    const names = Object.keys(members);
-    if (names.length >= MANY_NAMES) kept.set(members, names);
+    const names = Object.keys(fields);
+    if (names.length >= MANY_NAMES) kept.set(fields, names);
     return names;
   };
 }
 
 /** The same for the documents within one value that never changes, such as the operand of a condition. */
 export function namesWithin(value: unknown): NamesOf {
-  const kept = new Map<Members, readonly string[]>();
+  const kept = new Map<Fields, readonly string[]>();
   const collect = (part: unknown): void => {
     if (Array.isArray(part)) part.forEach(collect);
-    if (!isMembers(part)) return;
+    if (!isFields(part)) return;
     const names = Object.keys(part);
     if (names.length >= MANY_NAMES) kept.set(part, names);
     for (const name of names) collect(part[name]);
   };
   collect(value);
-  return kept.size === 0 ? Object.keys : (members) => kept.get(members) ?? Object.keys(members);
+  return kept.size === 0 ? Object.keys : (fields) => kept.get(fields) ?? Object.keys(fields);
 }
 
 export function equalValues(a: unknown, b: unknown): boolean {
@@ -143,7 +142,7 @@ function compareWithin(kind: Kind, a: unknown, b: unknown, names: NamesOf): numb
     case KIND.string:
       return compareText(textOf(a), textOf(b));
     case KIND.object:
-      return isMembers(a) && isMembers(b) ? compareMembers(a, b, names) : 0;
+      return isFields(a) && isFields(b) ? compareFields(a, b, names) : 0;
     case KIND.array:
       return Array.isArray(a) && Array.isArray(b) ? compareArrays(a, b, names) : 0;
     case KIND.binary:
@@ -196,8 +195,8 @@ function inCodePointOrder(unit: number): number {
 
 export const textOf = (value: unknown): string => (isBson(value, 'BSONSymbol') ? value.value : String(value));
 
-/** Compares member by member: kind, then name, then value. A document that ends first comes first. */
-function compareMembers(a: Members, b: Members, names: NamesOf): number {
+/** Compares field by field: kind, then name, then value. A document that ends first comes first. */
+function compareFields(a: Fields, b: Fields, names: NamesOf): number {
   const own = names(a);
   const others = names(b);
   const length = Math.min(own.length, others.length);

@@ -1,5 +1,6 @@
 /**
- * A filter as an aggregation expression, for what the database's filters cannot say: paths with escaped names. It means what match.ts computes for a document in memory. An expression uses no index.
+ * A filter as an aggregation expression, for what the database's filters cannot express: paths with escaped names. It
+ * means what match.ts computes for a document in memory. An expression uses no index.
  */
 import type { Document } from 'bson';
 import type { Filter, Test, TypeName, Value } from '../filter.ts';
@@ -11,7 +12,7 @@ import { KIND, type Kind, kindOf } from './order.ts';
 
 type Expression = Document | boolean;
 
-/** A variable that holds a value, `$$ROOT` or `$$v3`. */
+/** A variable that contains a value, `$$ROOT` or `$$v3`. */
 type Reference = string;
 
 /** The expression, true for documents that pass. */
@@ -72,22 +73,22 @@ interface Path {
   readonly missing: boolean;
 }
 
-/** True if any value passes that the path reaches below a document, or below an array that is taken as one. */
+/** True if any value passes that the path reaches below a document, or below an array treated as one. */
 function anyValue(steps: readonly string[], test: Test, node: Reference, depth: number): Expression {
   const opens = test.op !== 'size' && test.op !== 'elem' && test.op !== 'elemWhere';
   const missing = compileMatch({ kind: 'field', path: 'a', test })({});
   const [step = ''] = steps;
-  const member = memberOf(node, step);
+  const field = fieldOf(node, step);
   const element = isPosition(step) ? { $arrayElemAt: [node, Number(step)] } : '$$REMOVE';
-  const value = node === '$$ROOT' ? member : { $cond: [{ $isArray: [node] }, element, member] };
+  const value = node === '$$ROOT' ? field : { $cond: [{ $isArray: [node] }, element, field] };
   const name = `v${depth}`;
   return {
     $let: { vars: { [name]: value }, in: passes(`$$${name}`, null, 0, { steps, test, opens, missing }, depth + 1) },
   };
 }
 
-/** A member of a document, by whatever name. */
-export function memberOf(document: Reference, name: string): Document {
+/** A field of a document, whatever its name. */
+export function fieldOf(document: Reference, name: string): Document {
   return { $getField: { field: { $literal: name }, input: document } };
 }
 
@@ -103,12 +104,12 @@ function passes(value: Reference, placed: Reference | null, at: number, path: Pa
   const [node, next, one] = [`n${depth}`, `v${depth}`, `i${depth}`];
   const elements = { $filter: { input: value, as: node, cond: typeIs(`$$${node}`, 'object') } };
   const nodes = { $cond: [{ $isArray: [value] }, elements, { $cond: [typeIs(value, 'object'), [value], []] }] };
-  const member = memberOf(`$$${node}`, step);
+  const field = fieldOf(`$$${node}`, step);
   const below = isPosition(step)
     ? anyOf(
         {
           $concatArrays: [
-            { $map: { input: nodes, as: node, in: { v: member, p: false } } },
+            { $map: { input: nodes, as: node, in: { v: field, p: false } } },
             placedAt(value, Number(step)),
           ],
         },
@@ -116,10 +117,10 @@ function passes(value: Reference, placed: Reference | null, at: number, path: Pa
         passes(`$$${one}.v`, `$$${one}.p`, at + 1, path, depth + 1),
       )
     : anyOf(nodes, node, {
-        $let: { vars: { [next]: member }, in: passes(`$$${next}`, null, at + 1, path, depth + 1) },
+        $let: { vars: { [next]: field }, in: passes(`$$${next}`, null, at + 1, path, depth + 1) },
       });
   if (!path.missing) return below;
-  // A single value leads to a missing one; an element that is named by its position leads nowhere.
+  // A single value leads to a missing one; an element named by its position leads nowhere.
   const leads = { $not: [typeIs(value, 'object', 'array')] };
   return { $or: [placed === null ? leads : { $and: [leads, { $not: [placed] }] }, below] };
 }
@@ -132,11 +133,11 @@ function placedAt(value: Reference, position: number): Document {
 
 function endPasses(value: Reference, placed: Reference | null, path: Path, depth: number): Expression {
   const { test, opens, missing } = path;
-  if (!opens) return question(value, test, depth);
+  if (!opens) return query(value, test, depth);
   const name = `v${depth}`;
   const isOpened = placed === null ? { $isArray: [value] } : { $and: [{ $isArray: [value] }, { $not: [placed] }] };
   const values = { $cond: [isOpened, { $concatArrays: [value, [value]] }, [value]] };
-  return { $cond: [typeIs(value, 'missing'), missing, anyOf(values, name, question(`$$${name}`, test, depth + 1))] };
+  return { $cond: [typeIs(value, 'missing'), missing, anyOf(values, name, query(`$$${name}`, test, depth + 1))] };
 }
 
 function anyOf(list: Document, as: string, condition: Expression): Document {
@@ -144,7 +145,7 @@ function anyOf(list: Document, as: string, condition: Expression): Document {
 }
 
 /** The test of one value. */
-function question(value: Reference, test: Test, depth: number): Expression {
+function query(value: Reference, test: Test, depth: number): Expression {
   switch (test.op) {
     case 'in':
       return isIn(value, test.values);
@@ -165,10 +166,10 @@ function question(value: Reference, test: Test, depth: number): Expression {
     case 'regex':
       return ofText(value, (text) => ({ $regexMatch: { input: text, regex: { $literal: patternOf(test) } } }));
     case 'not':
-      return { $not: [{ $and: test.tests.map((inner) => question(value, inner, depth)) }] };
+      return { $not: [{ $and: test.tests.map((inner) => query(value, inner, depth)) }] };
     case 'elem': {
       const name = `v${depth}`;
-      const each = { $and: test.tests.map((inner) => question(`$$${name}`, inner, depth + 1)) };
+      const each = { $and: test.tests.map((inner) => query(`$$${name}`, inner, depth + 1)) };
       return { $cond: [{ $isArray: [value] }, anyOf({ $ifNull: [value, []] }, name, each), false] };
     }
     case 'elemWhere': {
@@ -226,7 +227,7 @@ function inRange(value: Reference, op: 'gt' | 'gte' | 'lt' | 'lte', operand: Val
   return { $and: kind === KIND.number ? [isKind, { $not: [isNotNumber] }, compared] : [isKind, compared] };
 }
 
-/** A condition on a value that is a text, which a symbol is, too; false for others. */
+/** A condition on a value that is a text, including symbols; false for others. */
 function ofText(value: Reference, condition: (text: Document | Reference) => Document): Document {
   const symbol = { $substrBytes: [value, 0, -1] };
   const ofSymbol = { $cond: [typeIs(value, 'symbol'), condition(symbol), false] };

@@ -1,6 +1,6 @@
 /**
- * Writes a filter as the MongoDB filter document with the same meaning. Every operator in it is written by this file;
- * values from clients stand only where the server expects values. Its twin for a document in memory is match.ts.
+ * Writes a filter as the MongoDB filter document with the same meaning. All its operators come from this file; values
+ * from clients are only where the server expects values. Its counterpart for a document in memory is match.ts.
  */
 import type { Document } from 'bson';
 import type { Filter, Test, TypeName, Value } from '../filter.ts';
@@ -25,7 +25,7 @@ export function toMongo(filter: Filter): Document {
   switch (filter.kind) {
     case 'field':
       if (needsExpression(filter)) return { $expr: toExpression(filter) };
-      if (filter.test.op === 'not' && asksTextsApart(filter.test.tests)) {
+      if (filter.test.op === 'not' && requestsTextsApart(filter.test.tests)) {
         const { path, test } = filter;
         return { $nor: [{ $and: test.tests.map((inner) => toMongo({ kind: 'field', path, test: inner })) }] };
       }
@@ -42,17 +42,17 @@ export function toMongo(filter: Filter): Document {
 }
 
 /**
- * Whether several texts are looked for below a negation: each may be found in another element of an array, and one
- * pattern for all of them would have to be found in one element.
+ * Whether several texts are searched for below a negation: each may occur in another element of an array, and one
+ * pattern for all of them would require a single element.
  */
-function asksTextsApart(tests: readonly Test[]): boolean {
+function requestsTextsApart(tests: readonly Test[]): boolean {
   const texts = tests.filter(({ op }) => op === 'text' || op === 'regex');
-  return texts.length > 1 || tests.some((test) => test.op === 'not' && asksTextsApart(test.tests));
+  return texts.length > 1 || tests.some((test) => test.op === 'not' && requestsTextsApart(test.tests));
 }
 
 /**
- * The operators that hold when all of the tests do. An object has each operator once, so tests of one kind join: of
- * two patterns both must be found, and what is in neither of two lists is not in both together.
+ * The operators that match when all of the tests do. An object has each operator once, so tests of one kind are merged:
+ * of two patterns both must match, and a value in neither of two lists is in none of both together.
  */
 function allOf(tests: readonly Test[]): Document {
   const operators: Document = {};
@@ -74,7 +74,7 @@ function allOf(tests: readonly Test[]): Document {
 
 function add(operators: Document, more: Document): void {
   for (const [name, operand] of Object.entries(more)) {
-    // `$eq` and `$in` are the same question, and a list may ask both.
+    // `$eq` and `$in` are the same test, and a list may contain both.
     const free = name === '$eq' && name in operators ? '$in' : name;
     if (free in operators) throw new TypeError(`Two tests of one element both need ${name}`);
     operators[free] = free === name ? operand : [operand];

@@ -3,11 +3,11 @@
  * Comparing this key instead of the field makes page predicates exact over arrays, missing values and mixed types.
  */
 import type { Document } from 'bson';
-import { memberOf } from '../evaluate/to-expression.ts';
+import { fieldOf } from '../evaluate/to-expression.ts';
 import { isEscaped, pathOf } from '../paths.ts';
 import { byNextStep, type KeyValues, type Rest, restsOf, type Sort, type SortKey } from './sort.ts';
 
-/** A document with a member `k0`, `k1` … for each key; absent where the key is that of an empty array. */
+/** A document with a field `k0`, `k1` … for each key; absent for the key of an empty array. */
 export function keyExpression(sort: Sort): Document {
   return bestKeys('$$ROOT', restsOf(sort), sort, 0);
 }
@@ -27,26 +27,26 @@ export function keyBeyond(sort: Sort, values: KeyValues, backwards: boolean): Do
 
 /** The keys below `base`, which is a document and not an array. */
 function bestKeys(base: string, keys: readonly Rest[], sort: Sort, depth: number): Document {
-  return { $mergeObjects: byNextStep(keys).map(([step, rest]) => keysAt(memberAt(base, step), rest, sort, depth)) };
+  return { $mergeObjects: byNextStep(keys).map(([step, rest]) => keysAt(fieldAt(base, step), rest, sort, depth)) };
 }
 
-/** A member as an expression. */
-type Member = string | Document;
+/** A field as an expression. */
+type Field = string | Document;
 
-function memberAt(base: string, step: string): Member {
-  return isEscaped(pathOf([step])) ? memberOf(base, step) : `${base}.${step}`;
+function fieldAt(base: string, step: string): Field {
+  return isEscaped(pathOf([step])) ? fieldOf(base, step) : `${base}.${step}`;
 }
 
-/** The keys at a member. If the member is an array, those of its first element in the order of the sort. */
-function keysAt(member: Member, keys: readonly Rest[], sort: Sort, depth: number): Document {
+/** The keys at a field. If the field is an array, those of its first element in the order of the sort. */
+function keysAt(field: Field, keys: readonly Rest[], sort: Sort, depth: number): Document {
   const [only] = keys;
   if (only !== undefined && keys.length === 1 && only.steps.length === 0)
-    return { [`k${only.index}`]: keyAt(member, sort[only.index]) };
+    return { [`k${only.index}`]: keyAt(field, sort[only.index]) };
   const [value, element] = [`v${depth}`, `e${depth}`];
   const ofEmpty = Object.fromEntries(
     keys.filter(({ steps }) => steps.length > 0).map(({ index }) => [`k${index}`, null]),
   );
-  // A single value is taken as a list of one: with a branch of its own the expression would double with every step.
+  // A single value is treated as a list of one: a separate branch would double the expression at every step.
   const values = { $cond: [{ $isArray: `$$${value}` }, `$$${value}`, [`$$${value}`]] };
   const first = {
     $reduce: {
@@ -55,19 +55,17 @@ function keysAt(member: Member, keys: readonly Rest[], sort: Sort, depth: number
       in: { $cond: [{ $or: [{ $eq: ['$$value', null] }, isFirst(keys, sort)] }, '$$this', '$$value'] },
     },
   };
-  return { $let: { vars: { [value]: member }, in: { $cond: [{ $eq: [`$$${value}`, []] }, ofEmpty, first] } } };
+  return { $let: { vars: { [value]: field }, in: { $cond: [{ $eq: [`$$${value}`, []] }, ofEmpty, first] } } };
 }
 
-/**
- * The key of a member that belongs to one sort key only, as most do. An empty array has no first element, so no key.
- */
-function keyAt(member: Member, key: SortKey | undefined): Document | string {
-  if (key?.path === '_id') return member; // Never an array and never missing.
-  const ofArray = { $first: { $sortArray: { input: member, sortBy: key?.direction ?? 1 } } };
-  return { $cond: [{ $isArray: [member] }, ofArray, { $ifNull: [member, null] }] };
+/** The key of a field that belongs to one sort key only, as most do. An empty array has no first element, so no key. */
+function keyAt(field: Field, key: SortKey | undefined): Document | string {
+  if (key?.path === '_id') return field; // Never an array and never missing.
+  const ofArray = { $first: { $sortArray: { input: field, sortBy: key?.direction ?? 1 } } };
+  return { $cond: [{ $isArray: [field] }, ofArray, { $ifNull: [field, null] }] };
 }
 
-/** The keys that one value gives. An array here is an element of an array, and is not opened. */
+/** The keys of one value. An array here is an element of an array, and is not opened. */
 function keysOf(value: string, keys: readonly Rest[], sort: Sort, depth: number): Document {
   const here = keys.filter(({ steps }) => steps.length === 0);
   const below = keys.filter(({ steps }) => steps.length > 0);
@@ -78,7 +76,7 @@ function keysOf(value: string, keys: readonly Rest[], sort: Sort, depth: number)
   return { $mergeObjects: [own, inside] };
 }
 
-/** Whether `$$this` comes before `$$value` by these keys, weighed in the order of the sort. */
+/** Whether `$$this` comes before `$$value` by these keys, in the order of the sort. */
 function isFirst(keys: readonly Rest[], sort: Sort): Document {
   const indexes = keys.map(({ index }) => index).sort((a, b) => a - b);
   return {

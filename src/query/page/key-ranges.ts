@@ -1,9 +1,9 @@
 /**
- * The documents beyond a sort key, written as ranges for which the server has index bounds.
- * A comparison by `$expr` crosses types and can use an index, but it sees an array as a whole, not its elements, and a
- * missing value not as null. So each range takes documents without an array on the way to its keys. Documents with an
- * array in a sort field are found by a separate range (the index interval that only arrays occupy; usually empty) and
- * are then filtered by the expression in key-expression.ts, which cannot use an index.
+ * The documents beyond a sort key, written as ranges for which the server has index bounds. A comparison by `$expr`
+ * crosses types and can use an index, but it sees an array as a whole, not its elements, and a missing value not as
+ * null. So each range selects documents without an array on the way to its keys. Documents with an array in a sort
+ * field come from a separate range (the index interval that only arrays occupy; usually empty) and are then filtered by
+ * the expression in key-expression.ts, which cannot use an index.
  */
 import { Binary, type Document, MaxKey } from 'bson';
 import { KIND, kindOf } from '../evaluate/order.ts';
@@ -15,7 +15,7 @@ const LAST_OBJECT = { '\u{10ffff}': new MaxKey() };
 const FIRST_BINARY = new Binary(Buffer.alloc(0), 0);
 
 /**
- * Filter documents: a document lies beyond the key (before it when `backwards`) if it matches one of them. Each is a
+ * Filter documents: a document is beyond the key (before it when `backwards`) if it matches one of them. Each is a
  * range of an index that begins with the sort's keys.
  */
 export function rangesBeyond(sort: Sort, values: KeyValues, backwards: boolean): readonly Document[] {
@@ -33,7 +33,7 @@ export function rangesBeyond(sort: Sort, values: KeyValues, backwards: boolean):
       const rest = keyBeyond(sort.slice(index), values.slice(index), backwards);
       ranges.push(allOf([...same, ...arrayAt(path), { $expr: rest }]));
     }
-    // Only arrays have these keys, no single value does, and arrays are asked for already.
+    // Only arrays have these keys, no single value does, and another range already covers arrays.
     if (value === undefined || kindOf(value) === KIND.array) break;
     same.push(...equalTo(path, value));
   }

@@ -1,4 +1,4 @@
-/** The addresses of the next and the previous page of a list, for the header `Link` (RFC 8288). Pure. */
+/** The URLs of the next and the previous page of a list, for the header `Link` (RFC 8288). Pure. */
 
 /**
  * @param url path and query of the request for this page
@@ -9,13 +9,13 @@ export function pageLinks(
   { next, prev }: { readonly next: string | null; readonly prev: string | null },
 ): string | null {
   const links = Object.entries({ next, prev }).flatMap(([rel, cursor]) =>
-    cursor === null ? [] : `<${pageAddress(url, cursor)}>; rel="${rel}"`,
+    cursor === null ? [] : `<${pageUrl(url, cursor)}>; rel="${rel}"`,
   );
   return links.length === 0 ? null : links.join(', ');
 }
 
-/** The address of the same list at another cursor. */
-function pageAddress(url: string, cursor: string): string {
+/** The URL of the same list at another cursor. */
+function pageUrl(url: string, cursor: string): string {
   const [path = '', search = ''] = url.split(/\?(.*)/s);
   const others = search.split('&').filter((pair) => pair !== '' && !/^(cursor|skip)=/.test(pair));
   return `${path}?${[...others, `cursor=${cursor}`].join('&')}`;

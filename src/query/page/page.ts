@@ -1,11 +1,10 @@
 /**
- * Keyset pages: what to ask the database for the page after or before a position, and which part of the answer is the
- * page. Positions are sort keys, so page 10,000 costs as much as page 1 when an index has the sort. Not here: how a
- * position is encoded (cursor.ts), and the quick question that suffices for most pages (optimistic-page.ts).
+ * Keyset pages: the query for the page after or before a position, and the part of the result that is the page.
+ * Positions are sort keys, so page 10,000 costs as much as page 1 when an index has the sort.
  */
 import type { Document } from 'bson';
 import { MillraceError } from '../../kernel/errors.ts';
-import { equalValues, type Members } from '../evaluate/order.ts';
+import { equalValues, type Fields } from '../evaluate/order.ts';
 import { stepsOf } from '../paths.ts';
 import { keyExpression } from './key-expression.ts';
 import { rangesBeyond } from './key-ranges.ts';
@@ -16,18 +15,18 @@ import { sortKeyOf } from './sort-key.ts';
 export interface PagePosition {
   readonly direction: 'next' | 'prev';
   readonly values: KeyValues;
-  /** True if no other document was seen with the same first value: a hint how to ask, which may be wrong. */
+  /** True if no other document was seen with the same first value: a hint for the query plan, which may be wrong. */
   readonly alone?: boolean;
 }
 
-/** The question for one page: the documents that match `filter`, in the order of `sort`, one more than fit. */
+/** The query for one page: the documents that match `filter`, in the order of `sort`, one more than fit. */
 export interface PageRequest {
   readonly filter: Document;
-  /** The order to ask in; reversed for a page before a position. */
+  /** The order of the query; reversed for a page before a position. */
   readonly sort: Sort;
 }
 
-/** @param filter what else a document of the list must match, as a MongoDB filter document */
+/** @param filter additional MongoDB filter document for the list's documents */
 export function requestPage(filter: Document, sort: Sort, position: PagePosition | null): PageRequest {
   if (position === null) return { filter, sort };
   const backwards = position.direction === 'prev';
@@ -36,7 +35,7 @@ export function requestPage(filter: Document, sort: Sort, position: PagePosition
 
 /**
  * With `$or` outermost the server plans each range separately and merges them in order. With `$or` nested and a second
- * index available, it was seen to read the whole index instead.
+ * index available, it has been observed to read the whole index instead.
  */
 function beyond(filter: Document, sort: Sort, values: KeyValues, backwards: boolean): Document {
   const others = Object.keys(filter).length === 0 ? [] : [filter];
@@ -45,15 +44,15 @@ function beyond(filter: Document, sort: Sort, values: KeyValues, backwards: bool
 }
 
 /**
- * True if the documents found for a page before a position are in the right order. For a reversed sort the server takes
- * the other end of an array as its key. If no document of the answer has an array at a sort path, none is at a wrong
- * place; otherwise ask again with `exactStages`.
+ * True if the documents returned for a page before a position are in the right order. For a reversed sort the server
+ * uses the other end of an array as its key. If no returned document has an array at a sort path, none is in a wrong
+ * position; otherwise query again with `exactStages`.
  */
-export function isInOrder(documents: readonly Members[], sort: Sort, position: PagePosition | null): boolean {
+export function isInOrder(documents: readonly Fields[], sort: Sort, position: PagePosition | null): boolean {
   return position?.direction !== 'prev' || !documents.some((document) => hasArray(document, sort));
 }
 
-function hasArray(document: Members, sort: Sort): boolean {
+function hasArray(document: Fields, sort: Sort): boolean {
   return sort.some(({ path }) => {
     let value: unknown = document;
     for (const step of stepsOf(path)) {
@@ -71,7 +70,7 @@ export function exactStages(sort: Sort, limit: number): Document[] {
   return [...order, { $limit: limit }, shown];
 }
 
-/** How a read is ordered: as the database sorts, or by the stages that {@link RawOrder} describes. */
+/** The order of a read: as the database sorts, or by the stages of {@link RawOrder}. */
 export function orderOf(sort: Sort): RawOrder {
   if (isSortable(sort)) return { sort: toMongoSort(sort) };
   const [order, shown] = stagesOf(sort, 1);
@@ -104,53 +103,53 @@ function wrapped(key: string): Document {
   return { rank, value: key };
 }
 
-/** One page in the order of the sort, with the positions to go on from. */
+/** One page in the order of the sort, with the positions of neighboring pages. */
 export interface Page<T> {
   readonly documents: readonly T[];
   readonly next: PagePosition | null;
   readonly prev: PagePosition | null;
 }
 
-/** The request that an answer belongs to. */
+/** The request of a result. */
 export interface PageCut {
   readonly sort: Sort;
   readonly limit: number;
   readonly position: PagePosition | null;
-  /** True if the answer was cut before its limit and more documents follow: the page is then shorter. */
+  /** True if the result was cut before its limit and more documents follow: the page is then shorter. */
   readonly more?: boolean;
 }
 
 /**
- * The sort's values of the document at an index of the answer; those of the position at the index before it; null if
+ * The sort's values of the document at an index of the result; those of the position at the index before it; null if
  * neither exists.
  */
-type Keys = (place: number) => KeyValues | null;
+type Keys = (index: number) => KeyValues | null;
 
 /**
  * Cuts the page out of an answer.
- * @param answer what was found, in the order asked for, up to one more than `limit`
+ * @param response what was found, in the order asked for, up to one more than `limit`
  * @param read the document with at least the sort's fields, exactly typed
- * @throws MillraceError `sort-impossible` when there is no position at which the page could end
+ * @throws MillraceError `unsupported-sort` when there is no position at which the page could end
  */
 export function cutPage<T>(
-  answer: readonly T[],
+  response: readonly T[],
   { sort, limit, position, more = false }: PageCut,
-  read: (answered: T) => Members,
+  read: (result: T) => Fields,
 ): Page<T> {
   const backwards = position?.direction === 'prev';
-  /** Remembered by index: the end of a page is looked at several times. */
+  /** Cached by index: the end of a page is read several times. */
   const known = new Map<number, KeyValues>();
-  const keys: Keys = (place) => {
-    const answered = answer[place];
-    if (answered === undefined) return place < 0 && position !== null ? position.values : null;
-    const values = known.get(place) ?? sortKeyOf(read(answered), sort);
-    known.set(place, values);
+  const keys: Keys = (index) => {
+    const result = response[index];
+    if (result === undefined) return index < 0 && position !== null ? position.values : null;
+    const values = known.get(index) ?? sortKeyOf(read(result), sort);
+    known.set(index, values);
     return values;
   };
-  const kept = answer.slice(0, lengthOf(answer.length, { sort, limit, more }, keys));
+  const kept = response.slice(0, lengthOf(response.length, { sort, limit, more }, keys));
   const documents = backwards ? [...kept].reverse() : kept;
-  // In the order asked for, the page lies between the position, if any, and the one extra document, if any.
-  const far = more || answer.length > limit ? at(kept.length - 1, keys, sort) : null;
+  // In the requested order, the page is between the position, if any, and the one extra document, if any.
+  const far = more || response.length > limit ? at(kept.length - 1, keys, sort) : null;
   const near = position !== null && kept.length > 0 ? at(0, keys, sort) : null;
   const [next, prev] = backwards ? [near, far] : [far, near];
   return {
@@ -161,36 +160,36 @@ export function cutPage<T>(
 }
 
 /**
- * How many documents of an answer belong to the page. Documents of a view may share their id, and no position lies
- * between two that share all sort keys: the page ends before such documents, if it can.
+ * How many documents of a result belong to the page. Documents of a view may share their id, and no position is between
+ * two that share all sort keys: the page ends before such documents, if it can.
  */
 function lengthOf(
   found: number,
   { sort, limit, more }: Pick<Required<PageCut>, 'sort' | 'limit' | 'more'>,
   keys: Keys,
 ): number {
-  const shares = (place: number): boolean => {
-    const [before, behind] = [keys(place - 1), keys(place)];
+  const shares = (index: number): boolean => {
+    const [before, behind] = [keys(index - 1), keys(index)];
     return before !== null && behind !== null && compareKeys(before, behind, sort) === 0;
   };
   if (found <= limit && (!more || found <= 1)) return found;
-  // If the answer was cut early, its last document counts as the extra one: what follows it is not known.
+  // If the result was cut early, its last document counts as the extra one: what follows it is unknown.
   let length = Math.min(limit, found - 1);
   while (length > 0 && shares(length)) length--;
   if (length > 0 || limit === 0) return length;
   throw new MillraceError(
-    'sort-impossible',
+    'unsupported-sort',
     'Too many documents have the same sort key and id to continue after this page',
     {
-      hint: 'Sort by a field in which they differ, or ask without limit',
+      hint: 'Sort by a field in which they differ, or omit the limit',
     },
   );
 }
 
-function at(place: number, keys: Keys, sort: Sort): Omit<PagePosition, 'direction'> {
-  const values = keys(place) ?? [];
+function at(index: number, keys: Keys, sort: Sort): Omit<PagePosition, 'direction'> {
+  const values = keys(index) ?? [];
   // Ids are unique.
   if (sort[0]?.path === '_id') return { values };
   const differs = (other: KeyValues | null): boolean => other !== null && !equalValues(other[0], values[0]);
-  return { values, alone: differs(keys(place - 1)) && differs(keys(place + 1)) };
+  return { values, alone: differs(keys(index - 1)) && differs(keys(index + 1)) };
 }

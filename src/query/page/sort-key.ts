@@ -1,30 +1,30 @@
 /**
- * The sort key of a document in memory, as the server takes it. It can pause within a long array
- * (kernel/concurrency/pauses.ts). Not here: how clients write sorts and which key comes first (sort.ts).
+ * The sort key of a document in memory, as the server computes it. It can pause within a long array
+ * (kernel/concurrency/cooperative-yield.ts).
  */
-import { progress, step } from '../../kernel/concurrency/pauses.ts';
-import { compareValues, isMembers, keptNames, type Members, type NamesOf } from '../evaluate/order.ts';
+import { progress, step } from '../../kernel/concurrency/cooperative-yield.ts';
+import { compareValues, type Fields, isFields, keptNames, type NamesOf } from '../evaluate/order.ts';
 import { byNextStep, compareKeys, type KeyValues, type Rest, restsOf, type Sort } from './sort.ts';
 
 /**
  * The sort key of a document. A missing value is null. For an array it is the smallest element, or the largest when
  * descending. Keys that reach into one array are taken from the same element.
  */
-export function sortKeyOf(document: Members, sort: Sort): KeyValues {
+export function sortKeyOf(document: Fields, sort: Sort): KeyValues {
   const values: unknown[] = sort.map(() => null);
   take(document, planOf(sort), values);
   return values;
 }
 
-/** A comparison of documents in hand, for `Array.sort` and windows. */
-export function compareBy(sort: Sort): (a: Members, b: Members) => number {
+/** A comparison of documents in memory, for `Array.sort` and windows. */
+export function compareBy(sort: Sort): (a: Fields, b: Fields) => number {
   return (a, b) => compareKeys(sortKeyOf(a, sort), sortKeyOf(b, sort), sort);
 }
 
-/** The sort keys whose paths go through the same member. */
+/** The sort keys whose paths go through the same field. */
 interface Branch {
   readonly step: string;
-  /** The keys' places in the sort, in its order. */
+  /** The positions of the keys in the sort, in its order. */
   readonly keys: readonly number[];
   /** The keys whose path ends here. */
   readonly ends: readonly number[];
@@ -32,7 +32,7 @@ interface Branch {
   readonly sort: Sort;
 }
 
-/** Worked out once for each sort: an array asks for it again at each element. */
+/** Computed once for each sort: an array needs it again at each element. */
 const plans = new WeakMap<Sort, readonly Branch[]>();
 
 function planOf(sort: Sort): readonly Branch[] {
@@ -56,7 +56,7 @@ function branchesOf(rests: readonly Rest[], sort: Sort): readonly Branch[] {
   }));
 }
 
-function take(node: Members, branches: readonly Branch[], values: unknown[]): void {
+function take(node: Fields, branches: readonly Branch[], values: unknown[]): void {
   for (const branch of branches) {
     const value = Object.hasOwn(node, branch.step) ? node[branch.step] : null;
     if (!Array.isArray(value)) takeOne(value, branch, values);
@@ -65,19 +65,19 @@ function take(node: Members, branches: readonly Branch[], values: unknown[]): vo
   }
 }
 
-/** The keys that one value gives. An array here is an element of an array, and is not opened. */
+/** The keys of one value. An array here is an element of an array, and is not opened. */
 function takeOne(value: unknown, { ends, below }: Branch, values: unknown[]): void {
   for (const index of ends) values[index] = value;
   if (below.length === 0) return;
-  if (isMembers(value)) take(value, below, values);
+  if (isFields(value)) take(value, below, values);
   else for (const { keys } of below) for (const index of keys) values[index] = null;
 }
 
-/** How far the search for the best element of an array is. */
+/** Progress of the search for the best element of an array. */
 interface Search {
   at: number;
   best: unknown[];
-  /** The keys of the element that is looked at; its array is used again for the next one. */
+  /** The keys of the current element; the array is reused for the next one. */
   next: unknown[];
   /** The best element may be large, and is compared with all others. */
   readonly names: NamesOf;

@@ -1,14 +1,11 @@
-/**
- * Sort keys: how clients write them, and which of two keys comes first, as the server sorts. Not here: which key a
- * document has (sort-key.ts), and the same as an expression for the server (key-expression.ts).
- */
+/** Sort keys: how clients write them, and how two keys compare, as the server sorts. */
 import { MillraceError } from '../../kernel/errors.ts';
 import { compareValues } from '../evaluate/order.ts';
 import { LIMITS } from '../limits.ts';
-import { askedPath, isEscaped, isPosition, stepsOf } from '../paths.ts';
+import { isEscaped, isPosition, requestedPath, stepsOf } from '../paths.ts';
 
 export interface SortKey {
-  /** Stored path; no step of it is an array's position. */
+  /** Stored path; no step of it is an array position. */
   readonly path: string;
   /** 1 ascending, -1 descending. */
   readonly direction: 1 | -1;
@@ -17,11 +14,11 @@ export interface SortKey {
 /** Keys in order of weight; the last is always `_id`, so that no two documents are equal. */
 export type Sort = readonly SortKey[];
 
-/** The sort of a query that names none. */
+/** The sort of a query without one. */
 export const BY_ID: Sort = [{ path: '_id', direction: 1 }];
 
 /**
- * Reads `-a,b.c`: `-` is descending.
+ * Parses `-a,b.c`: `-` is descending.
  * @throws MillraceError `invalid-parameter`
  */
 export function parseSort(names: readonly string[]): Sort {
@@ -31,14 +28,14 @@ export function parseSort(names: readonly string[]): Sort {
     if (key !== undefined && direction !== undefined) throw directionAfter(name, key, direction);
     if (/^\s*(?:[[{]\s*)+"/.test(name)) throw jsonSort(names);
     const descending = name.startsWith('-');
-    const path = askedPath(descending ? name.slice(1) : name, 'invalid-parameter');
+    const path = requestedPath(descending ? name.slice(1) : name, 'invalid-parameter');
     if (stepsOf(path).length > LIMITS.nestedSteps)
       throw invalid(`A path to sort by has at most ${LIMITS.nestedSteps} steps`);
-    if (stepsOf(path).some(isPosition)) throw invalid(`A sort cannot name a position of an array, as '${name}' does`);
+    if (stepsOf(path).some(isPosition)) throw invalid(`A sort cannot use a position of an array, such as '${name}'`);
     return { path, direction: descending ? -1 : 1 };
   });
   const paths = new Set(keys.map(({ path }) => path));
-  if (paths.size < keys.length) throw invalid('A sort names each field once');
+  if (paths.size < keys.length) throw invalid('A sort contains each field at most once');
   return paths.has('_id') ? keys : [...keys, ...BY_ID];
 }
 

@@ -1,19 +1,18 @@
 /**
- * Names that other backends give to their parameters and operators, and how the same is said here. No document has
- * members with the names in the first table, so a parameter of that name is refused. Those in the second table, and
- * operators in names and values, may be members and values; they are explained only when they find nothing. Pure. Not
- * here: what is done with a parameter (parse-query.ts).
+ * Names that other backends give to their parameters and operators, and the equivalents here. A parameter whose name is
+ * in the first table is rejected, because no document has fields with these names. Those in the second table, and
+ * operators in names and values, may be fields and values; they are explained only when they match nothing. Pure.
  */
 import type { Operator } from '../operators.ts';
 
 const PAGE = 'Pages are limit=20, then cursor= and the Millrace-Next of the page before.';
 const LIMIT = 'The size of a page is limit=20.';
 const SKIP = 'Documents are passed over by skip=40; pages that follow each other are read by cursor.';
-const SORT = 'An order is sort=-createdAt,name; - means descending.';
-const FIELDS = 'The members to show are fields=title,author, or fields=-body to leave one out.';
+const SORT = 'Sorting is sort=-createdAt,name; - means descending.';
+const FIELDS = 'Select fields with fields=title,author, or exclude one with fields=-body.';
 const FILTER = 'Conditions are field=value, field[operator]=value or filter={"field":{"$gt":5}}.';
-const SEARCH = 'A text is looked for in one field, as title[icontains]=word.';
-const EXPAND = 'Documents that are named by an id are shown along by expand=authorId:users.';
+const SEARCH = 'A text is searched for in one field, as title[icontains]=word.';
+const EXPAND = 'Include referenced documents with expand=authorId:users.';
 const COUNT = 'Counting is count=exact, and off without it.';
 
 /** From json-server, PocketBase, Directus, Parse, OData, Feathers and frameworks for REST. */
@@ -40,12 +39,12 @@ const POSSIBLE: ReadonlyMap<string, string> = byName([
   [EXPAND, ['include', 'embed', 'populate']],
 ]);
 
-/** How a parameter that is refused is said here; null for every other name. */
+/** The equivalent of a rejected parameter; null for every other name. */
 export function refusedName(name: string): string | null {
   return REFUSED.get(name) ?? null;
 }
 
-/** How any of the parameters of other backends is said here; null for every other name. */
+/** The equivalent of any parameter of other backends; null for every other name. */
 export function foreignName(name: string): string | null {
   const lower = name.toLowerCase();
   return REFUSED.get(name) ?? POSSIBLE.get(name) ?? POSSIBLE.get(lower) ?? null;
@@ -103,29 +102,29 @@ const FOREIGN_OPERATORS: ReadonlyMap<string, Operator> = new Map<string, Operato
 const NAME_WITH_OPERATOR = /^(.+?)(?:(?:__|[_:.$])([a-z]+(?:_with)?)|([<>!~]=?)(.*))$/i;
 
 /**
- * How a condition is said here whose operator stands in the name of the member.
- * @param names members that documents have; only one of them is taken for the member that is meant
+ * The equivalent of a condition whose operator is part of the field name.
+ * @param names fields that documents have; only one of them is taken for the intended field
  */
 export function foreignCondition(path: string, names: readonly string[]): string | null {
-  const [, member = '', word, sign, operand = ''] = NAME_WITH_OPERATOR.exec(path) ?? [];
+  const [, field = '', word, sign, operand = ''] = NAME_WITH_OPERATOR.exec(path) ?? [];
   const operator = FOREIGN_OPERATORS.get((word ?? sign ?? '').toLowerCase());
-  const name = names.find((one) => one.toLowerCase() === member.toLowerCase());
+  const name = names.find((one) => one.toLowerCase() === field.toLowerCase());
   if (operator === undefined || name === undefined) return null;
   const sorted = sign !== undefined && operand === '' ? withEqual(operator) : operator;
   return `An operator is written ${conditionOf(name, sorted, operand || 'value')}.`;
 }
 
-/** `price>=5` is read as the name `price>` and the value `5`. */
+/** `price>=5` is parsed as the name `price>` and the value `5`. */
 function withEqual(operator: Operator): Operator {
   if (operator === 'gt') return 'gte';
   return operator === 'lt' ? 'lte' : operator;
 }
 
 const VALUE_WITH_OPERATOR = /^(not\.)?(?:([a-z]{2,9})([.:])|([<>]=?|!=|==))(.+)$/is;
-/** Words that are operators before a colon, too; others are likelier to be words of a text. */
+/** Words that are operators before a colon, too; others are more likely to be words of a text. */
 const BEFORE_COLONS: ReadonlySet<string> = new Set(['eq', 'ne', 'neq', 'gt', 'gte', 'lt', 'lte', 'like', 'ilike']);
 
-/** How a condition is said here whose operator stands before its value, as `eq.5`, `gte:5` and `>5`; null for others. */
+/** The equivalent of a condition whose operator is before its value, as `eq.5`, `gte:5` and `>5`; null for others. */
 export function foreignOperator(name: string, value: string): string | null {
   const [, negated, word = '', mark, sign = '', operand = ''] = VALUE_WITH_OPERATOR.exec(value) ?? [];
   const known = (word || sign).toLowerCase();
@@ -149,5 +148,5 @@ export function conditionOf(name: string, operator: Operator, value: string): st
 }
 
 function byName(rows: readonly (readonly [told: string, names: readonly string[]])[]): ReadonlyMap<string, string> {
-  return new Map(rows.flatMap(([told, names]) => names.map((name) => [name, told] as const)));
+  return new Map(rows.flatMap(([reported, names]) => names.map((name) => [name, reported] as const)));
 }

@@ -1,16 +1,16 @@
 /**
- * Operators that were written without their `$`: `{"seq":{"gte":0}}` is a comparison with the object `{"gte":0}`, which
- * is allowed and hardly ever meant. Pure. Not here: reading a filter (parse-json.ts).
+ * Operators without their `$`: `{"seq":{"gte":0}}` is a comparison with the object `{"gte":0}`, which is allowed and
+ * hardly ever intended. Pure.
  */
-import { isPlain } from '../../kernel/objects.ts';
+import { isPlain } from '../../kernel/plain-object.ts';
 import { eachTest, type OpenFilter, type OpenTest } from '../filter.ts';
-import type { OpenValue } from '../literals.ts';
 import { OPERATORS } from '../operators.ts';
+import type { OpenValue } from '../parse-values.ts';
 
 const NAMES: ReadonlySet<string> = new Set([...OPERATORS, 'not', 'elemMatch']);
 
 /**
- * One sentence for each comparison with an object whose members all have names of operators; none twice.
+ * One sentence for each comparison with an object whose fields all have names of operators; no duplicates.
  * @param shown a stored path as clients write it
  */
 export function missingDollars(filter: OpenFilter, shown: (path: string) => string): readonly string[] {
@@ -23,11 +23,11 @@ export function missingDollars(filter: OpenFilter, shown: (path: string) => stri
   });
   return [...found].map(
     ([path, name]) =>
-      `'${shown(path)}' is compared with an object that has the member '${name}'; an operator begins with $, as in {"$${name}":5}.`,
+      `'${shown(path)}' is compared with an object that has the field '${name}'; an operator starts with $, as in {"$${name}":5}.`,
   );
 }
 
-/** The values that the test itself compares with; none for tests that hold other tests. */
+/** The values that the test itself compares with; none for tests that contain other tests. */
 function operandsOf(test: OpenTest): readonly OpenValue[] {
   switch (test.op) {
     case 'in':
@@ -52,7 +52,7 @@ function operandsOf(test: OpenTest): readonly OpenValue[] {
   }
 }
 
-/** The first name of an object whose members all have names of operators. */
+/** The first name of an object whose fields all have names of operators. */
 function operatorIn(value: unknown): string | null {
   if (!isPlain(value)) return null;
   const [first, ...others] = Object.keys(value);

@@ -1,6 +1,6 @@
 /**
- * The query string of an address as a list of names and values, decoded strictly: bytes that are not UTF-8 are refused,
- * not replaced. Not here: what the names mean (parse-query.ts).
+ * The query string of a URL as a list of names and values, decoded strictly: bytes that are not UTF-8 are rejected, not
+ * replaced.
  */
 import { MillraceError } from '../../kernel/errors.ts';
 import { LIMITS } from '../limits.ts';
@@ -8,14 +8,14 @@ import { LIMITS } from '../limits.ts';
 export type QueryParameter = readonly [name: string, value: string];
 
 /**
- * Reads `application/x-www-form-urlencoded`: pairs in the order they were written, `+` is a space.
- * @param search what follows `?` in an address, with or without the `?`
+ * Parses `application/x-www-form-urlencoded`: pairs in their order, `+` is a space.
+ * @param search the part of a URL after `?`, with or without the `?`
  * @throws MillraceError `malformed-request`, `invalid-parameter` over the number of parameters
  */
 export function readParameters(search: string): readonly QueryParameter[] {
   const pairs = search.replace(/^\?/, '').split('&', LIMITS.parameters + 1);
   if (pairs.length > LIMITS.parameters) {
-    throw new MillraceError('invalid-parameter', `An address has at most ${LIMITS.parameters} parameters`, {
+    throw new MillraceError('invalid-parameter', `A URL has at most ${LIMITS.parameters} parameters`, {
       hint: 'Send a long query as JSON to POST …/_query.',
     });
   }
@@ -31,7 +31,7 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
-    throw new MillraceError('malformed-request', `The address contains '${text.slice(0, 60)}', which is not UTF-8`, {
+    throw new MillraceError('malformed-request', `The URL contains '${text.slice(0, 60)}', which is not UTF-8`, {
       hint: "A literal '%' is written %25.",
     });
   }

@@ -1,13 +1,12 @@
 /**
- * The full form of a filter, a JSON object such as `{"price": {"$lt": 10}, "$or": […]}`, read into the typed tree.
- * Values are never coerced, and an operator that is not named here is refused, so nothing a client writes reaches the
- * database as an operator of its own.
+ * The full form of a filter, a JSON object such as `{"price": {"$lt": 10}, "$or": […]}`, parsed into the typed tree.
+ * Values are never coerced, and unknown operators are rejected, so no operator of a client reaches the database
+ * directly.
  */
 import { ObjectId } from 'bson';
-import { REFUSED_NAMES } from '../../kernel/server-members.ts';
+import { REFUSED_NAMES } from '../../kernel/server-fields.ts';
 import { and, field, not, type OpenFilter, type OpenTest, or, type TypeName, Variable } from '../filter.ts';
 import { LIMITS } from '../limits.ts';
-import { type OpenValue, readDate } from '../literals.ts';
 import {
   bounded,
   boundedText,
@@ -20,7 +19,8 @@ import {
   testsAt,
   unknownOperator,
 } from '../operators.ts';
-import { askedPath, innerPath } from '../paths.ts';
+import { type OpenValue, readDate } from '../parse-values.ts';
+import { innerPath, requestedPath } from '../paths.ts';
 import { Patterns } from '../text/pattern.ts';
 import { readText } from '../variables.ts';
 
@@ -29,10 +29,8 @@ type JsonObject = Readonly<Record<string, unknown>>;
 const LOGICAL = ['$and', '$or', '$nor', '$not'];
 const AT_FIELDS = [...OPERATORS.map((name) => `$${name}`), '$not', '$elemMatch'];
 
-/**
- * The reader's position: how deep, whether in the document itself or in an element of an array, and how much was read.
- */
-interface Place {
+/** The parser's position: how deep, whether in the document itself or in an array element, and how much was parsed. */
+interface ParseLocation {
   readonly depth: number;
   readonly root: boolean;
   /** In `$elemMatch` on values; `negated` once below a `$not` there. */
@@ -41,97 +39,99 @@ interface Place {
 }
 
 /**
- * Reads a filter from parsed JSON. Its variables stay open; `bind` fills them.
- * @param patterns the patterns read so far for the same filter
+ * Parses a filter from JSON. Its variables stay open; `bind` fills them.
+ * @param patterns the patterns parsed so far for the same filter
  * @throws MillraceError `invalid-filter`, `unknown-operator`
  */
 export function parseFilterJson(value: unknown, patterns = new Patterns()): OpenFilter {
   return readFilter(value, { depth: 1, root: true, element: 'no', read: { conditions: 0, patterns } }, 'A filter');
 }
 
-function readFilter(value: unknown, place: Place, what: string): OpenFilter {
+function readFilter(value: unknown, location: ParseLocation, what: string): OpenFilter {
   if (!isObject(value)) throw invalidFilter(`${what} must be a JSON object`);
-  checkDepth(place);
-  const members = bounded(Object.entries(value), what);
-  return and(members.map(([name, member]) => readMember(name, member, place)));
+  checkDepth(location);
+  const fields = bounded(Object.entries(value), what);
+  return and(fields.map(([name, property]) => readProperty(name, property, location)));
 }
 
-function readMember(name: string, value: unknown, place: Place): OpenFilter {
-  if (!name.startsWith('$')) return readField(name, value, place);
-  if (name === '$not') return not(readFilter(value, inside(place), '$not'));
+function readProperty(name: string, value: unknown, location: ParseLocation): OpenFilter {
+  if (!name.startsWith('$')) return readField(name, value, location);
+  if (name === '$not') return not(readFilter(value, inside(location), '$not'));
   if (!LOGICAL.includes(name)) throw unknownOperator(name, [...new Set([...LOGICAL, ...AT_FIELDS])]);
   if (!Array.isArray(value) || value.length === 0) throw invalidFilter(`${name} must be a list of one or more filters`);
-  const filters = bounded(value, name).map((filter) => readFilter(filter, inside(inside(place)), `An item of ${name}`));
+  const filters = bounded(value, name).map((filter) =>
+    readFilter(filter, inside(inside(location)), `An item of ${name}`),
+  );
   if (name === '$and') return and(filters);
   return name === '$or' ? or(filters) : not(or(filters));
 }
 
-function readField(name: string, value: unknown, place: Place): OpenFilter {
-  place.read.conditions += 1;
-  if (place.read.conditions > LIMITS.conditions) {
+function readField(name: string, value: unknown, location: ParseLocation): OpenFilter {
+  location.read.conditions += 1;
+  if (location.read.conditions > LIMITS.conditions) {
     throw invalidFilter(`A filter has at most ${LIMITS.conditions.toLocaleString('en')} conditions`);
   }
   const tests = hasOperators(value)
-    ? readTests(value, inside(place))
-    : [{ op: 'in', values: [readValue(value, inside(place))] } as const];
-  if (place.root) return testsAt(askedPath(name), tests);
+    ? readTests(value, inside(location))
+    : [{ op: 'in', values: [readValue(value, inside(location))] } as const];
+  if (location.root) return testsAt(requestedPath(name), tests);
   const path = innerPath(name);
   return and(tests.map((test) => field(path, test)));
 }
 
-function readTests(operators: JsonObject, place: Place): readonly OpenTest[] {
-  checkDepth(place);
+function readTests(operators: JsonObject, location: ParseLocation): readonly OpenTest[] {
+  checkDepth(location);
   return Object.entries(operators).flatMap(([name, operand]) => {
-    if (name === '$not') return readNot(operand, place);
-    if (name === '$elemMatch') return readElement(operand, place);
+    if (name === '$not') return readNot(operand, location);
+    if (name === '$elemMatch') return readElement(operand, location);
     if (!name.startsWith('$') || !AT_FIELDS.includes(name)) throw unknownOperator(name, AT_FIELDS);
-    return readTest(readOperator(name.slice(1)), operand, place);
+    return readTest(readOperator(name.slice(1)), operand, location);
   });
 }
 
-function readTestsOf(name: string, operand: unknown, place: Place): readonly OpenTest[] {
-  if (hasOperators(operand)) return readTests(operand, inside(place));
+function readTestsOf(name: string, operand: unknown, location: ParseLocation): readonly OpenTest[] {
+  if (hasOperators(operand)) return readTests(operand, inside(location));
   throw invalidFilter(`${name} must be an object of operators, such as {"$gt": 5}`);
 }
 
-function readNot(operand: unknown, place: Place): OpenTest {
-  const element = place.element === 'no' ? 'no' : 'negated';
-  return { op: 'not', tests: readTestsOf('$not', operand, { ...place, element }) };
+function readNot(operand: unknown, location: ParseLocation): OpenTest {
+  const element = location.element === 'no' ? 'no' : 'negated';
+  return { op: 'not', tests: readTestsOf('$not', operand, { ...location, element }) };
 }
 
 /** `{"$elemMatch": {"$gt": 1}}` tests elements as values, `{"$elemMatch": {"a": 1}}` tests them as documents. */
-function readElement(operand: unknown, place: Place): OpenTest {
-  if (asksValues(operand)) {
-    return { op: 'elem', tests: readTestsOf('$elemMatch', operand, { ...place, element: 'yes' }) };
+function readElement(operand: unknown, location: ParseLocation): OpenTest {
+  if (requestsValues(operand)) {
+    return { op: 'elem', tests: readTestsOf('$elemMatch', operand, { ...location, element: 'yes' }) };
   }
-  const documents: Place = { ...inside(place), root: false, element: 'no' };
+  const documents: ParseLocation = { ...inside(location), root: false, element: 'no' };
   return { op: 'elemWhere', filter: readFilter(operand, documents, '$elemMatch') };
 }
 
-function asksValues(operand: unknown): boolean {
+function requestsValues(operand: unknown): boolean {
   if (!isObject(operand)) return false;
   return Object.entries(operand).some(([name, inner]) =>
-    name === '$not' ? asksValues(inner) : AT_FIELDS.includes(name),
+    name === '$not' ? requestsValues(inner) : AT_FIELDS.includes(name),
   );
 }
 
-function readTest(operator: Operator, operand: unknown, place: Place): OpenTest {
+function readTest(operator: Operator, operand: unknown, location: ParseLocation): OpenTest {
   switch (operator) {
     case 'eq':
-      return { op: 'in', values: [readValue(operand, place)] };
+      return { op: 'in', values: [readValue(operand, location)] };
     case 'ne':
-      return { op: 'not', tests: [{ op: 'in', values: [readValue(operand, place)] }] };
+      return { op: 'not', tests: [{ op: 'in', values: [readValue(operand, location)] }] };
     case 'gt':
     case 'gte':
     case 'lt':
     case 'lte':
-      return { op: operator, value: readBound(operand, place) };
+      return { op: operator, value: readBound(operand, location) };
     case 'in':
-      return { op: 'in', values: readList(operator, operand, place) };
+      return { op: 'in', values: readList(operator, operand, location) };
     case 'nin':
-      return { op: 'not', tests: [{ op: 'in', values: readList(operator, operand, place) }] };
+      return { op: 'not', tests: [{ op: 'in', values: readList(operator, operand, location) }] };
     case 'all':
-      return { op: 'all', values: readList(operator, operand, place) };
+      return { op: 'all', values: readList(operator, operand, location) };
     case 'exists':
       if (typeof operand === 'boolean') return { op: 'exists', exists: operand };
       throw invalidFilter('$exists must be true or false');
@@ -143,7 +143,7 @@ function readTest(operator: Operator, operand: unknown, place: Place): OpenTest 
       }
       throw invalidFilter('$size must be a whole number from 0');
     case 'regex':
-      return { op: 'regex', pattern: place.read.patterns.check(readString(operator, operand)) };
+      return { op: 'regex', pattern: location.read.patterns.check(readString(operator, operand)) };
     case 'contains':
     case 'icontains':
     case 'startsWith':
@@ -171,11 +171,11 @@ function readOperandText(operator: Operator, operand: unknown): string | Variabl
   return boundedText(readText(readString(operator, operand)), `$${operator}`);
 }
 
-/** A list of values. A variable that is a list stands for its items, alone or among others. */
-function readList(operator: Operator, operand: unknown, place: Place): readonly OpenValue[] {
+/** A list of values. A variable that is a list represents its items, alone or among others. */
+function readList(operator: Operator, operand: unknown, location: ParseLocation): readonly OpenValue[] {
   if (Array.isArray(operand)) {
-    checkDepth(inside(place));
-    return bounded(operand, `$${operator}`).map((item) => readValue(item, inside(place)));
+    checkDepth(inside(location));
+    return bounded(operand, `$${operator}`).map((item) => readValue(item, inside(location)));
   }
   const variable = typeof operand === 'string' ? readText(operand) : null;
   if (variable instanceof Variable) return [variable];
@@ -183,20 +183,20 @@ function readList(operator: Operator, operand: unknown, place: Place): readonly 
 }
 
 /** The value of a range. */
-function readBound(operand: unknown, place: Place): OpenValue {
-  const value = readValue(operand, place);
-  if (place.element !== 'negated' || !(value instanceof Variable) || value.name !== 'now') return value;
-  // `$now` means the date or its text. "Not after both" cannot be asked of one element in the database's language.
+function readBound(operand: unknown, location: ParseLocation): OpenValue {
+  const value = readValue(operand, location);
+  if (location.element !== 'negated' || !(value instanceof Variable) || value.name !== 'now') return value;
+  // `$now` means the date or its text. "Not after both" cannot be expressed for one element in the database's language.
   throw invalidFilter('$now cannot be compared under a $not inside $elemMatch', 'Use the opposite comparison.');
 }
 
-function readValue(value: unknown, place: Place): OpenValue {
+function readValue(value: unknown, location: ParseLocation): OpenValue {
   if (typeof value === 'string') return readText(value);
   if (value === null || typeof value === 'boolean') return value;
   if (typeof value === 'number') return readJsonNumber(value);
-  checkDepth(place);
-  if (Array.isArray(value)) return bounded(value, 'A list').map((item) => readValue(item, inside(place)));
-  if (isObject(value)) return readTyped(value) ?? readMembers(value, place);
+  checkDepth(location);
+  if (Array.isArray(value)) return bounded(value, 'A list').map((item) => readValue(item, inside(location)));
+  if (isObject(value)) return readTyped(value) ?? readFields(value, location);
   throw invalidFilter('A value must be JSON');
 }
 
@@ -208,7 +208,10 @@ function readJsonNumber(value: number): number {
   ) {
     return value;
   }
-  throw invalidFilter(`The number ${value} cannot be read exactly from JSON`, 'The short form field=value reads it.');
+  throw invalidFilter(
+    `The number ${value} cannot be read exactly from JSON`,
+    'The short form field=value can express it.',
+  );
 }
 
 /** `{"$date": …}` and `{"$oid": …}` name the types that JSON lacks. */
@@ -225,19 +228,19 @@ function readTyped(object: JsonObject): OpenValue | null {
   throw invalidFilter('$date must be a time in ISO 8601 or milliseconds since 1970');
 }
 
-function readMembers(object: JsonObject, place: Place): OpenValue {
-  const members: Record<string, OpenValue> = {};
-  for (const [name, member] of bounded(Object.entries(object), 'An object')) {
+function readFields(object: JsonObject, location: ParseLocation): OpenValue {
+  const fields: Record<string, OpenValue> = {};
+  for (const [name, property] of bounded(Object.entries(object), 'An object')) {
     if (name.startsWith('$')) throw unknownOperator(name, ['$date', '$oid']);
-    if (REFUSED_NAMES.includes(name)) throw invalidFilter(`A value cannot have a member '${name}'`);
-    if (!name.isWellFormed()) throw invalidFilter('The name of a member contains half of a surrogate pair');
-    if (name.includes('\0')) throw invalidFilter('The name of a member cannot contain NUL');
-    members[name] = readValue(member, inside(place));
+    if (REFUSED_NAMES.includes(name)) throw invalidFilter(`A value cannot have a field '${name}'`);
+    if (!name.isWellFormed()) throw invalidFilter('A field name contains half of a surrogate pair');
+    if (name.includes('\0')) throw invalidFilter('A field name cannot contain NUL');
+    fields[name] = readValue(property, inside(location));
   }
-  return members;
+  return fields;
 }
 
-/** True for an object of operators: some member starts with `$`, and it is not a typed value. */
+/** True for an object of operators: some name starts with `$`, and it is not a typed value. */
 function hasOperators(value: unknown): value is JsonObject {
   return isObject(value) && Object.keys(value).some((name) => name.startsWith('$')) && !isTyped(value);
 }
@@ -248,8 +251,8 @@ function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-const inside = (place: Place): Place => ({ ...place, depth: place.depth + 1 });
+const inside = (location: ParseLocation): ParseLocation => ({ ...location, depth: location.depth + 1 });
 
-function checkDepth(place: Place): void {
-  if (place.depth > LIMITS.depth) throw invalidFilter(`A filter is nested at most ${LIMITS.depth} deep`);
+function checkDepth(location: ParseLocation): void {
+  if (location.depth > LIMITS.depth) throw invalidFilter(`A filter is nested at most ${LIMITS.depth} deep`);
 }

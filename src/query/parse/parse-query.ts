@@ -1,18 +1,19 @@
 /**
- * Reads a whole query: the parameters of an address, or the JSON body of `_query`. In an address, every name that is no
- * parameter is a condition, except the names that other backends give to their parameters: those are refused. This file
- * decides which part of the query a parameter is; each part is read in its own file.
+ * Parses a whole query: the parameters of a URL, or the JSON body of `_query`. In a URL, every other name is a
+ * condition, except the names that other backends give to their parameters: those are rejected. This file decides which
+ * part of the query a parameter is; each part is parsed in its own file.
  */
+
+import { hintFor } from '../../kernel/did-you-mean.ts';
 import { type ErrorCode, MillraceError } from '../../kernel/errors.ts';
 import { parseExactJson } from '../../kernel/exact-json.ts';
-import { hintFor } from '../../kernel/nearest.ts';
 import { affordable } from '../evaluate/cost.ts';
 import { type Fields, parseFields } from '../evaluate/fields.ts';
 import { and, type OpenFilter } from '../filter.ts';
 import { LIMITS } from '../limits.ts';
 import { readOperator } from '../operators.ts';
 import { BY_ID, parseSort, type Sort } from '../page/sort.ts';
-import { askedPath, splitList, writtenPath } from '../paths.ts';
+import { requestedPath, splitList, writtenPath } from '../paths.ts';
 import { Patterns } from '../text/pattern.ts';
 import { foreignName, refusedName } from './foreign-names.ts';
 import type { QueryParameter } from './parameters.ts';
@@ -28,7 +29,7 @@ export type Reserved = (typeof RESERVED)[number];
 const isReserved = (name: string): name is Reserved => RESERVED.some((reserved) => reserved === name);
 
 /**
- * Reads the parameters of an address (`readParameters`). A route removes its own parameters first.
+ * Parses the parameters of a URL (`readParameters`). A route removes its own parameters first.
  * @throws MillraceError 400 with the code of what is wrong
  */
 export function parseQuery(parameters: Iterable<QueryParameter>): Query {
@@ -38,14 +39,15 @@ export function parseQuery(parameters: Iterable<QueryParameter>): Query {
   const patterns = new Patterns();
   for (const [name, value] of parameters) {
     const [path, operator] = readName(name);
-    // A step that starts with `$` is written `['$…']`, so this is no member.
+    // A step that starts with `$` is written `['$…']`, so this is not a field.
     if (path.startsWith('$')) throw unknownParameter(path);
     if (operator !== null) {
-      conditions.push(parseShort(askedPath(path), readOperator(operator), value, patterns));
+      conditions.push(parseShort(requestedPath(path), readOperator(operator), value, patterns));
     } else if (!isReserved(name)) {
-      const told = refusedName(name);
-      if (told !== null) throw unknownParameter(name, `${told} A member of that name is asked for as ${name}[eq]=.`);
-      const stored = askedPath(name);
+      const reported = refusedName(name);
+      if (reported !== null)
+        throw unknownParameter(name, `${reported} To filter by a field with that name, write ${name}[eq]=.`);
+      const stored = requestedPath(name);
       equals.set(stored, [...(equals.get(stored) ?? []), value]);
     } else {
       if (settings.has(name)) throw invalid(`The parameter '${name}' is given twice`);
@@ -69,27 +71,27 @@ export function parseQuery(parameters: Iterable<QueryParameter>): Query {
 }
 
 /**
- * Reads the body of `_query`, or the `query` of a subscription: the same parameters as members.
+ * Parses the body of `_query`, or the `query` of a subscription: the same parameters as fields.
  * @throws MillraceError 400 with the code of what is wrong
  */
 export function parseQueryJson(body: unknown): Query {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) throw invalid('A query must be a JSON object');
-  const members = new Map<string, unknown>(Object.entries(body));
-  for (const name of members.keys()) if (!isReserved(name)) throw unknownParameter(name);
-  const filter = members.has('filter') ? parseFilterJson(members.get('filter')) : and([]);
+  const fields = new Map<string, unknown>(Object.entries(body));
+  for (const name of fields.keys()) if (!isReserved(name)) throw unknownParameter(name);
+  const filter = fields.has('filter') ? parseFilterJson(fields.get('filter')) : and([]);
   return complete({
     filter,
-    sort: jsonList('sort', members.get('sort')),
-    fields: jsonList('fields', members.get('fields')),
-    limit: jsonNumber('limit', members.get('limit'), LIMITS.limit),
-    cursor: jsonText('cursor', members.get('cursor')),
-    skip: jsonNumber('skip', members.get('skip'), LIMITS.skip),
-    count: jsonText('count', members.get('count')),
-    expand: jsonList('expand', members.get('expand')),
+    sort: jsonList('sort', fields.get('sort')),
+    fields: jsonList('fields', fields.get('fields')),
+    limit: jsonNumber('limit', fields.get('limit'), LIMITS.limit),
+    cursor: jsonText('cursor', fields.get('cursor')),
+    skip: jsonNumber('skip', fields.get('skip'), LIMITS.skip),
+    count: jsonText('count', fields.get('count')),
+    expand: jsonList('expand', fields.get('expand')),
   });
 }
 
-/** The parts of a query as texts, in either written form; null where one was not given. */
+/** The parts of a query as texts, in either written form; null for missing ones. */
 interface Parts {
   readonly filter: OpenFilter;
   readonly sort: readonly string[] | null;
@@ -105,7 +107,7 @@ function complete(parts: Parts): Query {
   const { filter, limit, cursor } = parts;
   const skip = parts.skip ?? 0;
   if (cursor !== null && parts.skip !== null)
-    throw invalid('A cursor says where the page begins; it cannot be used with skip');
+    throw invalid('A cursor is the start of the page; it cannot be used with skip');
   if (cursor !== null && limit === null) throw invalid('A cursor needs the limit of its page');
   const sort: Sort = parts.sort === null ? BY_ID : parseSort(parts.sort);
   const fields: Fields | null = parts.fields === null ? null : parseFields(parts.fields);
@@ -121,7 +123,7 @@ function readName(name: string): [path: string, operator: string | null] {
   return [path, operator];
 }
 
-/** A path, in which `['…']` holds any name, and perhaps an operator in brackets. */
+/** A path, in which `['…']` contains any name, and optionally an operator in brackets. */
 const CONDITION = /^((?:[^[\]]|\['(?:[^'\\]|\\.)*'\])+)(?:\[([^[\]']+)\])?$/s;
 
 function unknownParameter(name: string, hint = hintForName(name)): MillraceError {
@@ -133,7 +135,7 @@ function hintForName(name: string): string {
   if (/[[\]]/.test(name)) return 'Conditions are field=value or field[operator]=value.';
   const known = foreignName(name);
   if (known !== null || !name.startsWith('$')) return known ?? hintFor(name, RESERVED);
-  return `A member with this name is written as ${writtenPath(name)}.`;
+  return `A field with this name is written as ${writtenPath(name)}.`;
 }
 
 function invalid(message: string, code: ErrorCode = 'invalid-parameter'): MillraceError {
@@ -187,7 +189,7 @@ const EXPANSION = /^((?:[^:[]|\['(?:[^'\\]|\\.)*'\]|\[(?!'))+):([^:]+)$/s;
 function readExpand(texts: readonly string[] | null): readonly Expansion[] {
   const expand = (texts ?? []).map((text): Expansion => {
     const [, path = '', collection = ''] = EXPANSION.exec(text) ?? [];
-    if (path !== '' && collection !== '') return { path: askedPath(path, 'invalid-parameter'), collection };
+    if (path !== '' && collection !== '') return { path: requestedPath(path, 'invalid-parameter'), collection };
     throw invalid("The parameter 'expand' must be a list of field:collection, such as authorId:users");
   });
   if (expand.length > LIMITS.expansions) throw invalid(`At most ${LIMITS.expansions} fields can be expanded`);

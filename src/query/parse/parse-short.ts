@@ -1,10 +1,8 @@
 /**
- * The short form of a condition, as in addresses: `field=value`, `field[op]=value`. Reads one condition, or refuses it
- * with `invalid-filter` when the value does not suit the operator. Not here: which parameters are conditions
- * (parse-query.ts), and the types that a value may have (literals.ts).
+ * The short form of a condition, as in URLs: `field=value`, `field[op]=value`. Parses one condition, or rejects it with
+ * `invalid-filter` when the value does not suit the operator.
  */
 import { and, field, type OpenFilter, or, type Variable } from '../filter.ts';
-import { type OpenValue, readShortValue, unquote, valuesAt } from '../literals.ts';
 import {
   bounded,
   boundedText,
@@ -14,6 +12,7 @@ import {
   TEXT_OPERATORS,
   testsAt,
 } from '../operators.ts';
+import { type OpenValue, readShortValue, unquote, valuesAt } from '../parse-values.ts';
 import { writtenPath } from '../paths.ts';
 import type { Patterns } from '../text/pattern.ts';
 import { readText } from '../variables.ts';
@@ -25,7 +24,7 @@ export function parseEquals(path: string, texts: readonly string[]): OpenFilter 
 }
 
 /**
- * Reads `field[op]=text`.
+ * Parses `field[op]=text`.
  * @param patterns the patterns of the filter that this condition belongs to
  * @throws MillraceError `invalid-filter` when the text does not suit the operator
  */
@@ -93,14 +92,14 @@ function readSize(text: string): number {
 
 const ITEM = /"(?:[^"\\]|\\.)*"(?=,|$)|[^",][^,]*|(?=,|$)/y;
 
-/** The items of a comma list, quotes kept; a quoted item may hold a comma. */
+/** The items of a comma list, quotes kept; a quoted item may contain a comma. */
 function items(operator: Operator, text: string): readonly string[] {
   const found: string[] = [];
   let at = 0;
   do {
     ITEM.lastIndex = at;
     const item = ITEM.exec(text)?.[0];
-    if (item === undefined) throw invalidFilter(`The list of '${operator}' has a quote that does not close`);
+    if (item === undefined) throw invalidFilter(`The list of '${operator}' has an unclosed quote`);
     found.push(item);
     at += item.length + 1;
   } while (at <= text.length);

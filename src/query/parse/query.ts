@@ -1,6 +1,6 @@
 /**
- * A client's query, read and checked: the one shape that addresses and `_query` bodies are turned into. It does not say
- * which principal asks; policies join their own filters to it.
+ * A client's query, parsed and checked: the common form of URLs and `_query` bodies. It does not include the principal;
+ * policies add their own filters to it.
  * The path of a list through this folder:
  * 1. parseQuery(readParameters(search)) or parseQueryJson(body) → Query, variables open
  * 2. bind(query.filter, { now, user }) → Filter; pathsOf(query.filter) for field rules
@@ -22,24 +22,24 @@ export const COUNTS = ['none', 'estimated', 'exact'] as const;
 
 export type Count = (typeof COUNTS)[number];
 
-/** Documents named by an id in `path` are to be shown with the answer. */
+/** Documents whose id is in `path` are included in the response. */
 export interface Expansion {
   /** Stored path of the id, or of a list of ids. */
   readonly path: string;
-  /** A collection's name as it was written; not checked yet. */
+  /** A collection's name as written; not checked yet. */
   readonly collection: string;
 }
 
 export interface Query {
-  /** Every condition together, variables still open. */
+  /** All conditions together, variables still open. */
   readonly filter: OpenFilter;
   /** Always ends with `_id`. */
   readonly sort: Sort;
-  /** Null shows all. */
+  /** Null includes all. */
   readonly fields: Fields | null;
-  /** Documents of a page, 0 to 1,000; null is all there are. */
+  /** Documents of a page, 0 to 1,000; null is all of them. */
   readonly limit: number | null;
-  /** Where to go on, as a client sent it; never together with `skip`. */
+  /** The client's cursor; never together with `skip`. */
   readonly cursor: string | null;
   readonly skip: number;
   readonly count: Count;
@@ -47,14 +47,13 @@ export interface Query {
 }
 
 /**
- * A short text that is the same for equal questions and different for others. Cursors are bound to it, and
- * subscriptions with the same question are grouped by it. Variables count as they are written, so `$now` does not make
- * every page another question.
+ * A short text that is the same for equal queries and different for others. Cursors are bound to it, and subscriptions
+ * with the same query are grouped by it. Variables count as written, so `$now` does not make every page another query.
  */
-export function questionOf(
+export function queryOf(
   collection: string,
   { filter, sort, fields }: Pick<Query, 'filter' | 'sort' | 'fields'>,
 ): string {
-  const question = EJSON.stringify({ collection, filter, sort, fields }, { relaxed: false });
-  return createHash('sha256').update(question).digest('base64url');
+  const query = EJSON.stringify({ collection, filter, sort, fields }, { relaxed: false });
+  return createHash('sha256').update(query).digest('base64url');
 }

@@ -1,28 +1,28 @@
 /**
- * Patterns as automata: whether a text holds what a pattern stands for, in one pass over the text and in linear time. The
- * states of the deterministic automaton are made when a text leads to them; where a text leads to ever new ones, its steps
- * are followed without keeping states. A long text is searched in pieces, between which others may have their turn
- * (pauses.ts). Not here: what a pattern is, and the steps it is made of (pattern-program.ts).
+ * Patterns as automata: whether a text matches a pattern, in one pass over the text and in linear time. The states of
+ * the deterministic automaton are created when a text leads to them; where a text keeps leading to new ones, its steps
+ * are followed without keeping states. A long text is searched in pieces, between which other work may run
+ * (cooperative-yield.ts). Its steps come from pattern-program.ts.
  * @see https://swtch.com/~rsc/regexp/regexp1.html
  */
-import { pause, progress } from '../../kernel/concurrency/pauses.ts';
-import { answerFor } from './kept-answers.ts';
+import { pause, progress } from '../../kernel/concurrency/cooperative-yield.ts';
+import { responseFor } from './match-cache.ts';
 import {
+  ASSERTION,
   AT_END,
   AT_START,
   AT_WORD_EDGE,
   INSIDE,
   type PatternNode,
   PatternProgram,
-  PLACE,
   SET,
   SPLIT,
 } from './pattern-program.ts';
 
-/** What stands before a place. */
+/** Kind of the character before a position. */
 type Before = 'nothing' | 'word' | 'other';
 
-/** A state of the deterministic automaton: the steps that the text so far leads to, and what it ends with. */
+/** A state of the deterministic automaton: the steps that the text so far leads to, and its last kind of character. */
 interface State {
   readonly steps: readonly number[];
   readonly before: Before;
@@ -30,7 +30,7 @@ interface State {
   readonly next: (State | undefined)[];
 }
 
-/** The end of a search: `FOUND` when the pattern was met, `LOST` when it cannot be met any more. */
+/** The end of a search: `FOUND` when the pattern matched, `LOST` when it cannot match any more. */
 const FOUND: State = { steps: [], before: 'other', next: [] };
 const LOST: State = { steps: [], before: 'other', next: [] };
 
@@ -47,16 +47,16 @@ const PIECE = 256;
 /** New states in a piece from which it is slower to keep them, and for how many pieces they are not kept then. */
 const MANY = PIECE / 8;
 const LOOSE = 32;
-/** Numbers that the kept states of all automata hold together: about 8 MB. */
+/** Maximum numbers in the kept states of all automata together: about 8 MB. */
 const MOST_KEPT = 1_000_000;
 
-/** The states that were made, by automaton. All are dropped when they become too many. */
+/** The created states, by automaton. All are dropped when they become too many. */
 let kept = new WeakMap<Automaton, Map<string, State>>();
 let size = 0;
 
 export class Automaton {
   readonly #program: PatternProgram;
-  /** Whether the pattern can only be met at the start of a text. */
+  /** Whether the pattern can match only at the start of a text. */
   readonly #anchored: boolean;
   /** Whether a step was reached: the number of the last character for which it was. */
   readonly #reached: Float64Array;
@@ -65,10 +65,10 @@ export class Automaton {
   #out: Int32Array;
   #in: Int32Array;
   #character = 0;
-  #made = 0;
+  #created = 0;
 
   /**
-   * @param most steps that it may have
+   * @param most maximum number of steps
    * @throws RangeError when it would have more
    */
   constructor(pattern: PatternNode, most: number) {
@@ -85,9 +85,9 @@ export class Automaton {
     return this.#program.size;
   }
 
-  /** Whether the text holds what the pattern stands for. */
+  /** Whether the text matches the pattern. */
   test(text: string): boolean {
-    return answerFor(this, text, () => this.#holds(text));
+    return responseFor(this, text, () => this.#holds(text));
   }
 
   #holds(text: string): boolean {
@@ -106,7 +106,7 @@ export class Automaton {
   /** Searches a piece from state to state. */
   #search(text: string, done: Search): void {
     const end = Math.min(text.length, done.at + PIECE);
-    const made = this.#made;
+    const created = this.#created;
     let { at, state } = done;
     while (at < end && state !== FOUND && state !== LOST) {
       const code = text.codePointAt(at) ?? 0;
@@ -116,7 +116,7 @@ export class Automaton {
     }
     done.at = at;
     done.state = state;
-    if (this.#made - made > MANY) done.loose = LOOSE;
+    if (this.#created - created > MANY) done.loose = LOOSE;
   }
 
   /** Searches a piece without states. */
@@ -141,7 +141,7 @@ export class Automaton {
     if (done.loose === 0 && count > 0) done.state = this.#state(steps.toSorted(byNumber), before);
   }
 
-  /** The state after a character of a class, or `FOUND` if the pattern was met before it. */
+  /** The state after a character of a class, or `FOUND` if the pattern matched before it. */
   #next(state: State, found: number): State {
     this.#in.set(state.steps);
     const count = this.#step(state.steps.length, state.before, found);
@@ -153,16 +153,17 @@ export class Automaton {
   }
 
   /**
-   * Takes one character of a class from the steps in `#in` to those in `#out`.
-   * @returns how many steps there are then; -1 if the pattern was met before the character
+   * Moves over one character of a class from the steps in `#in` to those in `#out`.
+   * @returns the number of steps then; -1 if the pattern matched before the character
    */
   #step(count: number, before: Before, found: number): number {
     const edge = (before === 'word') === this.#program.classes.isWord(found) ? INSIDE : AT_WORD_EDGE;
-    const places = edge | (before === 'nothing' ? AT_START : 0) | (found === this.#program.classes.end ? AT_END : 0);
+    const assertions =
+      edge | (before === 'nothing' ? AT_START : 0) | (found === this.#program.classes.end ? AT_END : 0);
     const { kinds, details, nexts, others, sets, first } = this.#program;
     const [reached, entered, open, out] = [this.#reached, this.#entered, this.#open, this.#out];
     const character = ++this.#character;
-    let made = 0;
+    let created = 0;
     for (let n = 0; n < count; n++) {
       open[0] = this.#in[n] ?? 0;
       for (let left = 1; left > 0; ) {
@@ -174,22 +175,22 @@ export class Automaton {
           case SET:
             if (sets[details[at] ?? 0]?.[found] !== 1 || entered[next] === character) break;
             entered[next] = character;
-            out[made++] = next;
+            out[created++] = next;
             break;
           case SPLIT:
             open[left++] = next;
             open[left++] = others[at] ?? 0;
             break;
-          case PLACE:
-            if (((details[at] ?? 0) & ~places) === 0) open[left++] = next;
+          case ASSERTION:
+            if (((details[at] ?? 0) & ~assertions) === 0) open[left++] = next;
             break;
           default:
             return -1;
         }
       }
     }
-    if (!this.#anchored && entered[first] !== character) out[made++] = first;
-    return made;
+    if (!this.#anchored && entered[first] !== character) out[created++] = first;
+    return created;
   }
 
   #state(steps: readonly number[], before: Before): State {
@@ -202,11 +203,11 @@ export class Automaton {
       size = 0;
     }
     size += cost;
-    this.#made += 1;
-    const made: State = { steps, before, next: [] };
+    this.#created += 1;
+    const created: State = { steps, before, next: [] };
     const states = kept.get(this) ?? new Map<string, State>();
-    kept.set(this, states.set(key, made));
-    return made;
+    kept.set(this, states.set(key, created));
+    return created;
   }
 }
 

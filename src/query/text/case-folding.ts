@@ -10,10 +10,10 @@
  */
 let table: ReadonlyMap<number, readonly number[]> | null = null;
 
-/** Each character of a group next to itself in another case. One pattern, compiled once, asks the engine's folding. */
+/** Each character of a group next to itself in another case. One pattern, compiled once, tests the engine's folding. */
 const SAME_BUT_FOR_CASE = /^(.)\1$/isu;
 
-/** Case pairs lie below this; above are symbols and ideographs. */
+/** Case pairs are below this; above are symbols and ideographs. */
 const LAST_CASED = 0x1ffff;
 
 function foldTable(): ReadonlyMap<number, readonly number[]> {
@@ -37,7 +37,7 @@ function join(groups: Map<number, Set<number>>, a: number, b: number): void {
   for (const code of joined) groups.set(code, joined);
 }
 
-/** All code points that equal this one but for case, itself included, in order. */
+/** All code points that equal this one except for case, itself included, in order. */
 export function caseGroup(code: number): readonly number[] {
   return foldTable().get(code) ?? [code];
 }
@@ -59,11 +59,11 @@ const ASCII = /^[\0-\x7f]*$/;
 const WITHOUT_PAIRS = /^[^\ud800-\udfff]*$/;
 
 /**
- * The text with each character replaced by the first of its group: two texts equal but for case fold to the same. It has
- * as many UTF-16 units as before. A million of them take about 2 ms, in ASCII 1 ms.
+ * The text with each character replaced by the first of its group: two texts equal except for case fold to the same. It
+ * has as many UTF-16 units as before. A million of them take about 2 ms, in ASCII 1 ms.
  */
 export function foldCase(text: string): string {
-  // The first of a group of ASCII letters is the capital one.
+  // The first of a group of ASCII letters is the capital.
   if (ASCII.test(text)) return text.toUpperCase();
   const table = unitTable();
   const folded = new Uint16Array(text.length);

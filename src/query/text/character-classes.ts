@@ -1,7 +1,7 @@
 /**
- * Code points divided into classes that no set of a pattern tells apart, so that an automaton needs one transition for
- * each class instead of one for each of 1.1 million characters. Letters, digits and underscores of ASCII are in other
- * classes than the rest: the edges of words are between them.
+ * Code points divided into classes that no set of a pattern distinguishes, so that an automaton needs one transition
+ * for each class instead of one for each of 1.1 million characters. Letters, digits and underscores of ASCII are in
+ * other classes than the rest: word boundaries are between them.
  */
 import { type Range, SHORTHANDS } from './code-points.ts';
 
@@ -17,10 +17,10 @@ export class CharacterClasses {
     bounds.delete(0);
     this.#bounds = Uint32Array.from(bounds).sort();
     this.#ascii = Uint16Array.from({ length: 128 }, (_, code) => this.#searched(code));
-    this.#words = this.members(words);
+    this.#words = this.fields(words);
   }
 
-  /** The number that stands for the end of a text: that of no class. */
+  /** The number of the end of a text: that of no class. */
   get end(): number {
     return this.#bounds.length + 1;
   }
@@ -31,10 +31,10 @@ export class CharacterClasses {
   }
 
   /** For each class 1 if it is in a set that was given to the constructor. */
-  members(ranges: readonly Range[]): Uint8Array {
-    const members = new Uint8Array(this.end);
-    for (const [from, to] of ranges) members.fill(1, this.of(from), this.of(to) + 1);
-    return members;
+  fields(ranges: readonly Range[]): Uint8Array {
+    const fields = new Uint8Array(this.end);
+    for (const [from, to] of ranges) fields.fill(1, this.of(from), this.of(to) + 1);
+    return fields;
   }
 
   readonly isWord = (found: number): boolean => this.#words[found] === 1;

@@ -1,6 +1,6 @@
 /**
  * Sets of code points, and how a set or a character is written in a pattern so that the server's engine (PCRE) and ours
- * read it alike. No flags and no shorthand classes: those are where the two engines differ.
+ * read it identically. No flags and no shorthand classes: those are where the two engines differ.
  */
 import { caseGroup, caseGroups } from './case-folding.ts';
 
@@ -9,7 +9,7 @@ export type Range = readonly [number, number];
 
 const LAST = 0x10ffff;
 
-/** What `\d`, `\w` and `\s` stand for: ASCII, with the vertical tab among the spaces as the server has it. */
+/** The sets of `\d`, `\w` and `\s`: ASCII, with the vertical tab among the spaces as on the server. */
 export const SHORTHANDS: Readonly<Record<string, readonly Range[]>> = {
   d: [[0x30, 0x39]],
   w: [
@@ -69,7 +69,7 @@ export function textAsPattern(text: string, fold: boolean): string {
 export function writeCharacter(character: string, fold: boolean): string {
   const code = character.codePointAt(0) ?? 0;
   const group = fold ? caseGroup(code) : [code];
-  return group.length === 1 ? writeCode(code) : writeSet(group.map((member) => [member, member]));
+  return group.length === 1 ? writeCode(code) : writeSet(group.map((field) => [field, field]));
 }
 
 /**

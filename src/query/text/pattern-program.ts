@@ -1,16 +1,15 @@
 /**
- * A pattern as the steps of an automaton (Thompson's construction), in numbers, and the characters it tells apart. Not
- * here: going from step to step (automaton.ts).
+ * A pattern as the steps of an automaton (Thompson's construction), in numbers, and the characters it distinguishes.
  */
 import { CharacterClasses } from './character-classes.ts';
 import type { Range } from './code-points.ts';
 
-/** What a part of a pattern stands for. */
+/** What a part of a pattern matches. */
 export type PatternNode =
   /** One character of a set. */
   | { readonly kind: 'set'; readonly ranges: readonly Range[] }
-  /** No character, at a place of this kind: flags of {@link AT_START} and its kin, which must all hold. */
-  | { readonly kind: 'place'; readonly places: number }
+  /** No character, at an assertion of this kind: flags of {@link AT_START} and similar, which must all hold. */
+  | { readonly kind: 'place'; readonly assertions: number }
   | { readonly kind: 'sequence' | 'alternatives'; readonly parts: readonly PatternNode[] }
   /** @property to null without an upper bound */
   | { readonly kind: 'repeat'; readonly part: PatternNode; readonly from: number; readonly to: number | null };
@@ -24,16 +23,16 @@ export const INSIDE = 8;
 /** Kinds of steps. */
 const MATCH = 0;
 export const SET = 1;
-export const PLACE = 2;
+export const ASSERTION = 2;
 export const SPLIT = 3;
 
 export class PatternProgram {
-  /** For each step: its kind, its set or its places, and the steps after it. The first one is the match. */
+  /** For each step: its kind, its set or its assertions, and the steps after it. The first one is the match. */
   readonly kinds: number[] = [MATCH];
   readonly details: number[] = [0];
   readonly nexts: number[] = [0];
   readonly others: number[] = [0];
-  /** The step that the pattern begins with. */
+  /** The first step of the pattern. */
   readonly first: number;
   readonly classes: CharacterClasses;
   /** For each set and class 1 if the class is in the set. */
@@ -43,27 +42,27 @@ export class PatternProgram {
   readonly #numbers = new Map<PatternNode, number>();
 
   /**
-   * @param most steps that it may have
+   * @param most maximum number of steps
    * @throws RangeError when it would have more
    */
   constructor(pattern: PatternNode, most: number) {
     this.#most = most;
     this.first = this.#build(pattern, 0);
     this.classes = new CharacterClasses(this.#ranges);
-    this.sets = this.#ranges.map((one) => this.classes.members(one));
+    this.sets = this.#ranges.map((one) => this.classes.fields(one));
   }
 
   get size(): number {
     return this.kinds.length;
   }
 
-  /** The step that a part begins with, after which comes the step `next`. */
+  /** The first step of a part that is followed by the step `next`. */
   #build(node: PatternNode, next: number): number {
     switch (node.kind) {
       case 'set':
         return this.#add(SET, this.#setOf(node), next, 0);
       case 'place':
-        return this.#add(PLACE, node.places, next, 0);
+        return this.#add(ASSERTION, node.assertions, next, 0);
       case 'sequence':
         return node.parts.reduceRight((after, part) => this.#build(part, after), next);
       case 'alternatives':
@@ -88,7 +87,7 @@ export class PatternProgram {
     return after;
   }
 
-  /** The number of a set: that of a repeated part is one set. */
+  /** The number of a set: a repeated part uses one set. */
   #setOf(node: Extract<PatternNode, { kind: 'set' }>): number {
     const number = this.#numbers.get(node) ?? this.#ranges.push(node.ranges) - 1;
     this.#numbers.set(node, number);
@@ -104,7 +103,7 @@ export class PatternProgram {
     return this.kinds.length - 1;
   }
 
-  /** Whether every way from the first step leads through the start of the text. */
+  /** Whether every path from the first step leads through the start of the text. */
   isAnchored(): boolean {
     const seen = new Set<number>();
     const open = [this.first];

@@ -1,7 +1,4 @@
-/**
- * Reads a pattern: into the text that the server's engine is given, without flags and shorthands, and into what it stands
- * for. Not here: how many patterns a filter may have (pattern.ts), and how one is searched for (automaton.ts).
- */
+/** Parses a pattern: into the text for the server's engine, without flags and shorthands, and into what it matches. */
 import { LIMITS } from '../limits.ts';
 import { invalidFilter } from '../operators.ts';
 import { caseGroup } from './case-folding.ts';
@@ -12,19 +9,19 @@ const FLAGS = /^\(\?([is]{1,2})\)/;
 const QUANTIFIER = /[*+?]|\{(\d{1,4})(?:(,)(\d{1,4})?)?\}/y;
 const HEX = /x(?:([0-9A-Fa-f]{2})|\{([0-9A-Fa-f]{1,6})\})/y;
 const CONTROLS: Readonly<Record<string, number>> = { t: 9, n: 10, v: 11, f: 12, r: 13 };
-const PLACES: Readonly<Record<string, number>> = { b: AT_WORD_EDGE, B: INSIDE, A: AT_START, z: AT_END };
+const ASSERTIONS: Readonly<Record<string, number>> = { b: AT_WORD_EDGE, B: INSIDE, A: AT_START, z: AT_END };
 
 /** A part of a pattern. */
 export interface PatternPart {
-  /** As it is written for the server's engine. */
+  /** As written for the server's engine. */
   readonly text: string;
-  /** How many single characters it may stand for at most: its cost. */
+  /** Maximum number of single characters it may match: its cost. */
   readonly weight: number;
   readonly node: PatternNode;
 }
 
 /**
- * Reads a whole pattern.
+ * Parses a whole pattern.
  * @throws MillraceError `invalid-filter`
  */
 export function readPattern(pattern: string): PatternPart {
@@ -52,7 +49,7 @@ class PatternReader {
 
   readAll(): PatternPart {
     const all = this.#readAlternatives();
-    if (this.#at < this.#pattern.length) throw refused('a parenthesis closes that was not opened');
+    if (this.#at < this.#pattern.length) throw refused('a closing parenthesis has no opening one');
     if (all.weight > LIMITS.patternRepeats) throw refused('it has too many repetitions');
     return all;
   }
@@ -75,10 +72,10 @@ class PatternReader {
 
   #readRepeated(): PatternPart {
     const character = this.#next();
-    if (character === '^') return place('^', AT_START);
-    if (character === '$') return place('\\z', AT_END);
-    const places = character === '\\' ? PLACES[this.#peek()] : undefined;
-    if (places !== undefined) return place(`\\${this.#next()}`, places);
+    if (character === '^') return assertion('^', AT_START);
+    if (character === '$') return assertion('\\z', AT_END);
+    const assertions = character === '\\' ? ASSERTIONS[this.#peek()] : undefined;
+    if (assertions !== undefined) return assertion(`\\${this.#next()}`, assertions);
     const atom = this.#readAtom(character);
     QUANTIFIER.lastIndex = this.#at;
     const quantifier = QUANTIFIER.exec(this.#pattern);
@@ -118,9 +115,7 @@ class PatternReader {
       case '+':
       case '?':
       case '{':
-        throw refused(
-          `'${character}' stands where there is nothing to repeat; a literal one is written \\${character}`,
-        );
+        throw refused(`'${character}' has nothing to repeat; a literal one is written \\${character}`);
       case '\\': {
         const ranges = this.#readEscape();
         const [code, last] = ranges[0] ?? [0, 0];
@@ -142,7 +137,7 @@ class PatternReader {
   #readGroup(): PatternPart {
     if (this.#take('?') && !this.#take(':')) throw refused("a group is '(' or '(?:'; flags, (?i) and (?s), come first");
     const inner = this.#readAlternatives();
-    if (!this.#take(')')) throw refused('a parenthesis does not close');
+    if (!this.#take(')')) throw refused('a parenthesis is not closed');
     return { ...inner, text: `(?:${inner.text})` };
   }
 
@@ -166,14 +161,14 @@ class PatternReader {
 
   #readClassItem(): readonly Range[] {
     const character = this.#next();
-    if (character === '') throw refused('a class does not close');
-    if (character === '[') throw refused("'[' in a class is written \\[; named classes are not known");
+    if (character === '') throw refused('a class is not closed');
+    if (character === '[') throw refused("'[' in a class is written \\[; named classes are not supported");
     if (character === '\\') return this.#readEscape();
     const code = character.codePointAt(0) ?? 0;
     return [[code, code]];
   }
 
-  /** What an escape stands for: one character, or the set of a shorthand. */
+  /** What an escape matches: one character, or the set of a shorthand. */
   #readEscape(): readonly Range[] {
     HEX.lastIndex = this.#at;
     const hex = HEX.exec(this.#pattern);
@@ -187,7 +182,7 @@ class PatternReader {
     const control = CONTROLS[character];
     if (control !== undefined) return single(control);
     if (/^[!-/:-@[-`{-~]$/.test(character)) return single(character.charCodeAt(0));
-    throw refused(`'\\${character}' is not known`);
+    throw refused(`'\\${character}' is not supported`);
   }
 
   #peek(): string {
@@ -215,7 +210,11 @@ const NOT_NEWLINE: readonly Range[] = complement([[0x0a, 0x0a]]);
 
 const setOf = (ranges: readonly Range[]): PatternNode => ({ kind: 'set', ranges });
 
-const place = (text: string, places: number): PatternPart => ({ text, weight: 0, node: { kind: 'place', places } });
+const assertion = (text: string, assertions: number): PatternPart => ({
+  text,
+  weight: 0,
+  node: { kind: 'place', assertions },
+});
 
 function together(kind: 'sequence' | 'alternatives', parts: readonly PatternPart[]): PatternNode {
   return { kind, parts: parts.map(({ node }) => node) };
@@ -224,7 +223,8 @@ function together(kind: 'sequence' | 'alternatives', parts: readonly PatternPart
 const sum = (parts: readonly PatternPart[]): number => parts.reduce((total, part) => total + part.weight, 0);
 
 function single(code: number): readonly Range[] {
-  if (code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) throw refused('it names a character that does not exist');
+  if (code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
+    throw refused('it refers to a character that does not exist');
   return [[code, code]];
 }
 

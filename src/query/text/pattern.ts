@@ -1,19 +1,19 @@
 /**
- * Patterns of the `regex` operator: the part of RE2's syntax that MongoDB's engine and ours read alike. There are no
- * back-references, no look-around and no Unicode classes: the first two cannot run in linear time, the last depend on an
- * engine's Unicode version. Not here: reading one (pattern-reader.ts), searching for one (automaton.ts).
+ * Patterns of the `regex` operator: the part of RE2's syntax that MongoDB's engine and ours read identically. There are
+ * no back-references, no look-around and no Unicode classes: the first two cannot run in linear time, the last depend
+ * on an engine's Unicode version.
  */
 import { LIMITS } from '../limits.ts';
 import { invalidFilter } from '../operators.ts';
 import { Automaton } from './automaton.ts';
 import { readPattern, refused } from './pattern-reader.ts';
 
-/** The patterns of one filter while it is read: each is checked, and so is their total weight. */
+/** The patterns of one filter during parsing: each is checked, and so is their total weight. */
 export class Patterns {
   #repeats = 0;
 
   /**
-   * Returns the pattern if both engines read it alike.
+   * Returns the pattern if both engines read it identically.
    * @throws MillraceError `invalid-filter`
    */
   check(pattern: string): string {
@@ -44,7 +44,7 @@ export function compilePattern(pattern: string): Automaton {
 }
 
 /**
- * The pattern as the server's engine reads it like ours: `$` is the very end of the text, `\s` and its kin are spelled
+ * The pattern as the server's engine reads it like ours: `$` is the very end of the text, `\s` and similar are spelled
  * out, and so is letter case under `(?i)`.
  * @throws MillraceError `invalid-filter`
  */
@@ -53,7 +53,7 @@ export function rewritePattern(pattern: string): string {
 }
 
 /**
- * How many single characters a pattern may stand for at most, repetitions spelled out.
+ * Maximum number of single characters that a pattern may match, repetitions spelled out.
  * @throws MillraceError `invalid-filter`
  */
 export function patternWeight(pattern: string): number {

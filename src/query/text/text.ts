@@ -2,11 +2,11 @@
  * Text tests (`contains`, `startsWith`, `endsWith`, `like`): the pattern for the database, and the same test of a
  * string in memory. Letter case is folded by case-folding.ts on both sides.
  */
-import { pause, progress } from '../../kernel/concurrency/pauses.ts';
+import { pause, progress } from '../../kernel/concurrency/cooperative-yield.ts';
 import type { Test } from '../filter.ts';
+import { folded } from './case-fold-cache.ts';
 import { foldCase } from './case-folding.ts';
 import { textAsPattern } from './code-points.ts';
-import { folded } from './folded-texts.ts';
 import { rewritePattern } from './pattern.ts';
 
 export type TextTest = Extract<Test, { op: 'text' }>;
@@ -34,8 +34,8 @@ export function textPattern({ how, fold, text }: TextTest): string {
 }
 
 /**
- * Each part is searched for once, at its earliest place: atomic groups keep the engine from trying all the other
- * places.
+ * Each part is searched for once, at its earliest position: atomic groups keep the engine from trying all other
+ * positions.
  */
 function likePattern(text: string, fold: boolean): string {
   const [first = '', ...rest] = text.split('*').map((part) => textAsPattern(part, fold));
@@ -45,21 +45,21 @@ function likePattern(text: string, fold: boolean): string {
   return `^${first}${between.join('')}${last === '' ? '' : `(?s:.*)${last}\\z`}`;
 }
 
-/** The test as a function of a string in hand. */
+/** The test as a function of a string in memory. */
 export function textMatcher({ how, fold, text }: TextTest): (value: string) => boolean {
-  const wanted = fold ? foldCase(text) : text;
+  const requested = fold ? foldCase(text) : text;
   const seen = fold ? folded : (value: string) => value;
   switch (how) {
     case 'contains': {
-      const parts = ['', wanted, ''];
+      const parts = ['', requested, ''];
       return (value) => isLike(seen(value), parts);
     }
     case 'startsWith':
-      return (value) => seen(value).startsWith(wanted);
+      return (value) => seen(value).startsWith(requested);
     case 'endsWith':
-      return (value) => seen(value).endsWith(wanted);
+      return (value) => seen(value).endsWith(requested);
     case 'like': {
-      const parts = wanted.split('*');
+      const parts = requested.split('*');
       return (value) => isLike(seen(value), parts);
     }
     default:
@@ -93,7 +93,7 @@ interface Search {
 
 const begin = (first: string): Search => ({ part: 1, at: first.length });
 
-/** The first place of the part, or -1. */
+/** The first position of the part, or -1. */
 function search(value: string, part: string, done: Search): number {
   while (value.length - done.at > WINDOW + part.length) {
     const found = value.slice(done.at, done.at + WINDOW + part.length).indexOf(part);

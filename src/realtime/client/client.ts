@@ -1,43 +1,41 @@
 /**
- * One client of live data: its principal, its subscriptions, its heartbeat, and how long it may be too slow. Common to
- * both transports. Not here: how messages are sent and how the connection ends, which differ (socket-client.ts,
- * stream-client.ts).
+ * One realtime client: its principal, subscriptions, heartbeat, and limit for being slow. Shared by both transports.
  */
 import { actorOf, type ClientPrincipal, type Principal, type ProvenPrincipal } from '../../auth/identity/principal.ts';
 import { formatPosition } from '../../events/log/position.ts';
 import { MillraceError } from '../../kernel/errors.ts';
+import type { RealtimeDeps } from '../subscription/deps.ts';
 import { EventSubscription } from '../subscription/event-subscription.ts';
-import type { RealtimeParts } from '../subscription/realtime-parts.ts';
 import { CLOSE, type CloseCode } from '../wire/protocol.ts';
 import type { SendQueue } from '../wire/send-queue.ts';
-import { type ClientSubscription, Views } from './views.ts';
+import { type ClientSubscription, Views } from './impersonated-subscriptions.ts';
 
-/** Heartbeats of silence after which a position is sent even when some subscriptions are further than it. */
+/** Heartbeats of silence after which a position is sent even if some subscriptions are further than it. */
 const PATIENCE = 1.2;
-/** After so many heartbeats a client is given up when it sends nothing, or takes nothing of the bytes that wait. */
+/** A client is disconnected after this many heartbeats without sending anything, or without reading waiting bytes. */
 const MOST_SILENT = 2.5;
 
-/** The memory of a connection: a socket, its reader and its state. */
+/** Memory of a connection: a socket, its reader and its state. */
 export const CLIENT_BYTES = 16 * 1024;
-/** The memory of a subscription besides its question and its answer. */
+/** Memory of a subscription without its query and its result. */
 const SUBSCRIPTION_BYTES = 4 * 1024;
-/** The memory of one byte of JSON after it is parsed, bound and compiled. */
+/** Memory per byte of JSON after it is parsed, bound and compiled. */
 const OF_JSON = 20;
 
-/** The memory of a subscription before it has an answer. @param bytes of its question as the client sent it */
+/** Memory of a subscription before it has a result. @param bytes of its query as the client sent it */
 export function weightOf(bytes: number): number {
   return SUBSCRIPTION_BYTES + OF_JSON * bytes;
 }
 
 export abstract class Client {
-  protected readonly parts: RealtimeParts;
+  protected readonly deps: RealtimeDeps;
   readonly queue: SendQueue;
   protected readonly subscriptions = new Map<string, ClientSubscription>();
-  /** Those that it opened as another principal. */
+  /** Subscriptions that it opened as another principal. */
   protected readonly views: Views;
   /** Null until the client is authenticated. */
   principal: ClientPrincipal | null = null;
-  /** When its last message came; monotonic milliseconds. */
+  /** When its last message arrived; monotonic milliseconds. */
   protected heardAt = performance.now();
   #position = -1;
   #positionAt = performance.now();
@@ -46,24 +44,24 @@ export abstract class Client {
   #rescopeAt: number | null = null;
   #closed = false;
 
-  constructor(parts: RealtimeParts, queue: SendQueue) {
-    this.parts = parts;
+  constructor(deps: RealtimeDeps, queue: SendQueue) {
+    this.deps = deps;
     this.queue = queue;
-    this.views = new Views(parts.lookingAs);
+    this.views = new Views(deps.impersonation);
     queue.onFull = () => this.#full();
     queue.onDrained = () => {
       this.#fullSince = null;
-      // A ping could not reach it while its queue was full. That it has taken all of the queue is a sign of life.
+      // A ping could not reach it while its queue was full. Reading the whole queue is a sign of life.
       this.heardAt = performance.now();
     };
   }
 
-  /** After how long without any traffic its line counts as dead while bytes wait for it. */
+  /** The connection counts as dead after this time without traffic while bytes wait for it. */
   get patienceMs(): number {
-    return this.parts.timing.heartbeatMs * MOST_SILENT;
+    return this.deps.timing.heartbeatMs * MOST_SILENT;
   }
 
-  /** Called when nothing has passed on its line for `patienceMs`. */
+  /** Called when nothing was transferred for `patienceMs`. */
   stalled(): void {
     if (this.queue.queuedBytes > 0) this.close(CLOSE.heartbeatLost, 'The heartbeat is lost');
   }
@@ -72,22 +70,24 @@ export abstract class Client {
     return this.#closed;
   }
 
-  /** Sends the reason, ends the line and closes the send queue. */
+  /** Sends the reason, ends the connection and closes the send queue. */
   protected abstract shut(code: CloseCode, reason: string, retryAfterMs: number | null): void;
 
   /** Sends a message that is not about a subscription. */
-  protected abstract tell(type: string, members: Readonly<Record<string, unknown>>, position: string | null): void;
+  protected abstract report(type: string, fields: Readonly<Record<string, unknown>>, position: string | null): void;
 
-  /** The Authorization header, kept to authenticate again when rights change; null for a ticket and for anonymous. */
+  /**
+   * The Authorization header, kept to authenticate again when rights change; null for a ticket or an anonymous client.
+   */
   protected abstract readonly credential: string | null;
 
-  /** Whether it answers heartbeats. A client that does not is given up only when its line stands still. */
-  protected abstract readonly answers: boolean;
+  /** Whether it responds to heartbeats. A client that does not is disconnected only when its connection stalls. */
+  protected abstract readonly responses: boolean;
 
-  /** Checks that only one of the transports needs. @param now monotonic milliseconds */
+  /** Checks of one transport. @param now monotonic milliseconds */
   protected abstract look(now: number): void;
 
-  /** Does everything that depends on time; called every second or more often. */
+  /** Runs all timers; called at least every second. */
   tick(now: number): void {
     if (this.#closed) return;
     this.look(now);
@@ -96,57 +96,58 @@ export abstract class Client {
     this.#lookAtCredential(this.principal);
     this.#lookAtScopes();
     if (this.#closed) return;
-    const { lagMs } = this.parts.timing;
+    const { lagMs } = this.deps.timing;
     if (this.#fullSince !== null) {
       const late = now - this.#fullSince >= lagMs;
       const events = [...this.subscriptions.values()].some((one) => one instanceof EventSubscription);
       if (late && events) this.close(CLOSE.tooSlow, 'Too slow');
       return;
     }
-    if (this.answers && now - this.heardAt >= this.patienceMs) this.close(CLOSE.heartbeatLost, 'The heartbeat is lost');
+    if (this.responses && now - this.heardAt >= this.patienceMs)
+      this.close(CLOSE.heartbeatLost, 'The heartbeat is lost');
     else this.#beat(now);
   }
 
   #beat(now: number): void {
-    const { hub, timing } = this.parts;
+    const { hub, timing } = this.deps;
     const standings = [...this.subscriptions.values()].map(({ standing }) => standing);
-    const told = standings.filter((standing) => standing !== null);
-    const number = told.length === 0 ? hub.position.number : Math.min(...told);
-    // While one of them catches up, or a batch is being evaluated, they stand at different places for a short time.
-    const together = told.every((standing) => standing === number);
+    const reported = standings.filter((standing) => standing !== null);
+    const number = reported.length === 0 ? hub.position.number : Math.min(...reported);
+    // While one of them catches up, or during the evaluation of a batch, their positions differ for a short time.
+    const together = reported.every((standing) => standing === number);
     const patience = timing.heartbeatMs * (together ? 1 : PATIENCE);
     const silent = now - this.queue.sentAt >= patience;
     const passed = together && number !== this.#position && now - this.#positionAt >= timing.positionMs;
-    // A client that is sent much needs a ping, too: without one it has nothing to answer, and would seem dead.
-    const unheard = this.answers && now - Math.max(this.heardAt, this.#positionAt) >= patience;
+    // A client that receives a lot needs a ping, too: without one it has nothing to respond to, and would seem dead.
+    const unheard = this.responses && now - Math.max(this.heardAt, this.#positionAt) >= patience;
     if (!silent && !passed && !unheard) return;
     this.#position = number;
     this.#positionAt = now;
-    const position = told.length > 0 ? formatPosition({ epoch: hub.position.epoch, number }) : this.whereItIs();
+    const position = reported.length > 0 ? formatPosition({ epoch: hub.position.epoch, number }) : this.whereItIs();
     const shown = position === null ? {} : { position };
-    this.tell('ping', shown, told.length === standings.length ? position : null);
+    this.report('ping', shown, reported.length === standings.length ? position : null);
   }
 
   /**
-   * The position of the log; null for a principal that can read nothing, because the growth of the number shows how
-   * much others write.
+   * The log position; null for a principal that can read nothing, because its growth would reveal how much others
+   * write.
    */
   protected whereItIs(): string | null {
-    const { principal, parts } = this;
-    const isReader = principal !== null && parts.policies.readable(principal).anything;
-    return isReader ? formatPosition(parts.hub.position) : null;
+    const { principal, deps } = this;
+    const isReader = principal !== null && deps.policies.readable(principal).anything;
+    return isReader ? formatPosition(deps.hub.position) : null;
   }
 
   #lookAtCredential(principal: ClientPrincipal): void {
     if (principal.kind === 'anonymous' || principal.expiresAt === null) return;
     const left = principal.expiresAt - Date.now();
     if (left <= 0) {
-      this.close(CLOSE.credentialEnded, 'The credential has ended');
+      this.close(CLOSE.credentialEnded, 'The credential has expired');
       return;
     }
-    if (left > this.parts.timing.expiringMs || this.#announcedEnd) return;
+    if (left > this.deps.timing.expiringMs || this.#announcedEnd) return;
     this.#announcedEnd = true;
-    this.tell('expiring', { inMs: left }, null);
+    this.report('expiring', { inMs: left }, null);
   }
 
   #lookAtScopes(): void {
@@ -162,12 +163,12 @@ export abstract class Client {
     this.noteScopes();
   }
 
-  /** Whose rights decide what its open subscriptions are sent, and of which collections; null for events of any. */
+  /** Whose rights decide what its open subscriptions receive, and of which collections; null for events of any. */
   get open(): readonly Pick<ClientSubscription, 'principal' | 'collections'>[] {
     return [...this.subscriptions.values()];
   }
 
-  /** Notes when the first Scope ends, because a policy names the time. */
+  /** Records when the first Scope ends, because a policy contains a time. */
   protected noteScopes(): void {
     const times = [...this.subscriptions.values()].flatMap(({ scopeUntil }) => scopeUntil ?? []);
     this.#rescopeAt = times.length === 0 ? null : Math.min(...times);
@@ -175,7 +176,7 @@ export abstract class Client {
 
   /**
    * Called when sessions, users, roles or keys have changed.
-   * @param still whether a principal is still valid as it is
+   * @param still whether a principal is unchanged and valid
    */
   async revoked(still: (principal: Principal) => boolean): Promise<void> {
     const { principal } = this;
@@ -183,7 +184,7 @@ export abstract class Client {
     for (const subscription of this.subscriptions.values())
       if (this.views.isDoubtful(subscription, still)) void this.views.renew(subscription, principal);
     if (principal.kind === 'anonymous' || still(principal)) return;
-    // The client may have authenticated as another principal meanwhile; then this result no longer concerns it.
+    // The client may have authenticated as another principal in between; then this result is obsolete.
     const isMeant = () => !this.#closed && this.principal === principal;
     try {
       const next = await this.renewed(principal);
@@ -199,20 +200,20 @@ export abstract class Client {
       this.close(CLOSE.notAuthenticated, 'The credential is no longer valid');
       return;
     }
-    this.parts.onError(error);
+    this.deps.onError(error);
     this.close(CLOSE.serverError, 'An unexpected error occurred');
   }
 
-  /** The principal as it is by now. */
+  /** The current principal. */
   protected async renewed(principal: ProvenPrincipal): Promise<ClientPrincipal> {
-    const { authenticator } = this.parts;
-    // Without a header the client used a ticket, which works only once.
+    const { authenticator } = this.deps;
+    // Without a header the client used a ticket, which is valid only once.
     return this.credential === null
       ? await authenticator.renew(principal)
       : await authenticator.authenticate(this.credential);
   }
 
-  /** Goes on with another principal, or the same one with other rights. */
+  /** Continues with another principal, or the same one with other rights. */
   protected become(principal: ClientPrincipal): void {
     this.principal = principal;
     this.#announcedEnd = false;
@@ -223,23 +224,23 @@ export abstract class Client {
       return;
     }
     this.rescope();
-    // It may be another owner, for whom looking as others has not been noted yet.
+    // It may be another administrator, whose impersonation has not been audited yet.
     for (const subscription of this.subscriptions.values()) void this.views.renew(subscription, principal);
   }
 
-  /** Called when its principal holds more memory than it may. */
+  /** Called when its principal uses more memory than allowed. */
   protected overloaded(): void {
-    this.close(CLOSE.overloaded, 'Too much is held in memory', 5_000 + Math.floor(Math.random() * 5_000));
+    this.close(CLOSE.overloaded, 'The client uses too much memory', 5_000 + Math.floor(Math.random() * 5_000));
   }
 
-  /** Ends everything. @param retryAfterMs when it may come back; only for codes from 4500 */
+  /** Ends everything. @param retryAfterMs when it may reconnect; only for codes from 4500 */
   close(code: CloseCode, reason: string, retryAfterMs = 1_000 + Math.floor(Math.random() * 1_000)): void {
     if (this.#closed) return;
     this.#stop();
     this.shut(code, reason, code >= 4500 ? retryAfterMs : null);
   }
 
-  /** Called when the line has ended: stops everything, also what waits for room in the queue. */
+  /** Called when the connection has ended: stops everything, including tasks that wait for room in the queue. */
   gone(): void {
     this.#stop();
     this.queue.close();

@@ -1,4 +1,4 @@
-/** How many messages a second one socket may send: tokens that refill steadily, with room for a burst. */
+/** Limits the messages per second of one socket by a token bucket. */
 
 const BURST = 100;
 
@@ -11,7 +11,7 @@ export class MessageRate {
     this.#perSecond = perSecond;
   }
 
-  /** Takes the token of one message. False when the client sends too many. */
+  /** Takes the token of one message. False if the client sends too many. */
   take(): boolean {
     const now = performance.now();
     this.#tokens = Math.min(BURST, this.#tokens + ((now - this.#at) * this.#perSecond) / 1_000);

@@ -1,18 +1,15 @@
-/**
- * One WebSocket: reads its messages in order, checks the limits, and carries the messages out. Frames are not sent by
- * the socket's own sender but by the send queue, so they cannot be compressed. Not here: parsing (wire/protocol.ts).
- */
+/** One WebSocket: executes its messages in order. Frames go through the send queue, so they cannot be compressed. */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ANONYMOUS, type ClientPrincipal } from '../../auth/identity/principal.ts';
 import { parseCollectionName } from '../../database/names.ts';
 import { ERRORS, MillraceError } from '../../kernel/errors.ts';
-import { problemMembers } from '../../kernel/problem.ts';
+import { problemFields } from '../../kernel/problem.ts';
 import { parseQueryJson } from '../../query/parse/parse-query.ts';
-import { toRequestedQuestion } from '../answer/live-question.ts';
+import { toRequestedQuery } from '../result/live-query-spec.ts';
+import type { RealtimeDeps } from '../subscription/deps.ts';
 import { DocumentSubscription } from '../subscription/document-subscription.ts';
 import { EventSubscription } from '../subscription/event-subscription.ts';
-import type { RealtimeParts } from '../subscription/realtime-parts.ts';
 import { toBytes } from '../wire/messages.ts';
 import {
   BadFrame,
@@ -25,17 +22,17 @@ import {
 } from '../wire/protocol.ts';
 import type { SendQueue } from '../wire/send-queue.ts';
 import { Client, weightOf } from './client.ts';
+import type { ClientSubscription } from './impersonated-subscriptions.ts';
 import { MessageRate } from './message-rate.ts';
-import type { ClientSubscription } from './views.ts';
 
 const SOCKET_LIMITS = { subscriptions: 200, frameBytes: 65_536, messagesPerSecond: 50 } as const;
-/** Messages that may wait while an earlier one is carried out. */
+/** Messages that may wait for an earlier one. */
 const MOST_WAITING = 200;
 const BYE_MS = 50;
-/** The most that all filters of a connection may cost together (query/evaluate/cost.ts), in nanoseconds a byte. */
+/** Maximum total cost of all filters of a connection (query/evaluate/cost.ts), in nanoseconds per byte. */
 const MOST_COST = 4_000;
 
-/** The part of a WebSocket that is needed here. */
+/** The part of a WebSocket that is used here. */
 export interface Socket {
   close(code: number, reason: string): void;
   terminate(): void;
@@ -43,7 +40,7 @@ export interface Socket {
 
 export class SocketClient extends Client {
   readonly #id = `c_${randomBytes(9).toString('base64url')}`;
-  protected readonly answers = true;
+  protected readonly responses = true;
   readonly #socket: Socket;
   readonly #openedAt = performance.now();
   protected credential: string | null = null;
@@ -51,42 +48,42 @@ export class SocketClient extends Client {
   #waiting = 0;
   #last: Promise<void> = Promise.resolve();
 
-  constructor(parts: RealtimeParts, queue: SendQueue, socket: Socket) {
-    super(parts, queue);
+  constructor(deps: RealtimeDeps, queue: SendQueue, socket: Socket) {
+    super(deps, queue);
     this.#socket = socket;
   }
 
-  /** Goes on as an authenticated principal. @param credential the Authorization header; null for a ticket */
+  /** Continues as a principal. @param credential the Authorization header; null for a ticket */
   welcome(principal: ClientPrincipal, credential: string | null): void {
     this.credential = credential;
     this.principal = principal;
     const position = this.whereItIs();
     const shown =
       principal.kind === 'anonymous' ? { kind: principal.kind } : { kind: principal.kind, id: principal.id };
-    this.tell('welcome', {
+    this.report('welcome', {
       connection: this.#id,
       principal: shown,
       ...(position === null ? {} : { position }),
-      heartbeatMs: this.parts.timing.heartbeatMs,
+      heartbeatMs: this.deps.timing.heartbeatMs,
       limits: SOCKET_LIMITS,
     });
     this.become(principal);
   }
 
-  /** Authenticates by a ticket, instead of by a hello. */
+  /** Authenticates by a ticket instead of a hello. */
   redeem(ticket: string): void {
     this.#enqueue(async () => {
       try {
-        const principal = await this.parts.authenticator.redeemTicket(ticket);
+        const principal = await this.deps.authenticator.redeemTicket(ticket);
         if (!this.closed) this.welcome(principal, null);
       } catch (error) {
         if (!(error instanceof MillraceError) || error.status >= 500) throw error;
-        this.close(CLOSE.notAuthenticated, 'The ticket is not valid');
+        this.close(CLOSE.notAuthenticated, 'The ticket is invalid');
       }
     }, 0);
   }
 
-  /** Called when a message has come. */
+  /** Called for each message. */
   hear(bytes: Buffer, isBinary: boolean): void {
     if (this.closed) return;
     this.heardAt = performance.now();
@@ -121,7 +118,7 @@ export class SocketClient extends Client {
     this.#enqueue(() => this.#do(message, bytes.length), bytes.length);
   }
 
-  /** Runs a task after all earlier ones. @param bytes of the message, which is held in memory until then */
+  /** Runs a task after all earlier ones. @param bytes of the message, which stays in memory until then */
   #enqueue(task: () => Promise<void> | void, bytes: number): void {
     const { account } = this.queue;
     const weight = weightOf(bytes);
@@ -134,11 +131,11 @@ export class SocketClient extends Client {
       return;
     }
     account.note(weight);
-    // In order: messages after an `authenticate` are carried out for the new principal.
+    // In order: messages after an `authenticate` are executed as the new principal.
     this.#last = this.#last
       .then(() => (this.closed ? undefined : task()))
       .catch((error: unknown) => {
-        this.parts.onError(error);
+        this.deps.onError(error);
         this.close(CLOSE.serverError, 'An unexpected error occurred');
       })
       .finally(() => {
@@ -147,7 +144,7 @@ export class SocketClient extends Client {
       });
   }
 
-  /** Called when a control frame has come: it counts as a message, and as a sign of life. */
+  /** Called for each control frame: it counts as a message, and as a sign of life. */
   heard(): void {
     this.heardAt = performance.now();
     if (!this.#rate.take()) this.close(CLOSE.rate, 'Too many messages');
@@ -183,31 +180,31 @@ export class SocketClient extends Client {
     if (token === null) return this.welcome(ANONYMOUS, null);
     const credential = `Bearer ${token}`;
     try {
-      const principal = await this.parts.authenticator.authenticate(credential);
+      const principal = await this.deps.authenticator.authenticate(credential);
       if (!this.closed) this.welcome(principal, credential);
     } catch (error) {
       if (!(error instanceof MillraceError) || error.status >= 500) throw error;
-      this.close(CLOSE.notAuthenticated, 'The token is not valid');
+      this.close(CLOSE.notAuthenticated, 'The token is invalid');
     }
   }
 
   async #subscribe(wish: Wish, bytes: number): Promise<void> {
     const { id, as } = wish;
     if (this.subscriptions.has(id)) {
-      const fault = new MillraceError('subscription-exists', `The subscription '${id}' exists`);
-      this.#refuse(new BadMessage(fault, id));
+      const issue = new MillraceError('subscription-exists', `The subscription '${id}' exists`);
+      this.#refuse(new BadMessage(issue, id));
       return;
     }
     try {
       if (this.subscriptions.size >= SOCKET_LIMITS.subscriptions) {
         throw new MillraceError(
           'too-many-subscriptions',
-          `A connection may have at most ${SOCKET_LIMITS.subscriptions} subscriptions`,
+          `A connection can have at most ${SOCKET_LIMITS.subscriptions} subscriptions`,
         );
       }
       const asker = this.principal ?? ANONYMOUS;
-      this.parts.requestRate.draw(asker, this.queue.account.key);
-      const principal = as === null ? asker : await this.parts.lookingAs.begin(asker, as, null);
+      this.deps.requestRate.draw(asker, this.queue.account.key);
+      const principal = as === null ? asker : await this.deps.impersonation.begin(asker, as, null);
       if (this.closed) return;
       const subscription = this.#make(wish, principal);
       this.#requireAffordable(subscription);
@@ -215,7 +212,7 @@ export class SocketClient extends Client {
       if (as !== null) this.views.add(subscription, as, principal);
       this.noteScopes();
       subscription.start(wish.since, weightOf(bytes));
-      // Once more: this client was not told of changes between the reading of that principal and now.
+      // Again: this client did not receive changes between the read of that principal and now.
       if (as !== null) void this.views.renew(subscription, this.principal ?? ANONYMOUS);
     } catch (error) {
       if (!(error instanceof MillraceError)) throw error;
@@ -229,34 +226,34 @@ export class SocketClient extends Client {
     const cost = [...this.subscriptions.values()].reduce((sum, one) => sum + one.cost, subscription.cost);
     if (cost <= MOST_COST) return;
     throw new MillraceError(
-      'too-expensive',
-      `The filters of a connection cost ${MOST_COST.toLocaleString('en')} together at most`,
-      { hint: 'Ask for fewer or shorter texts and patterns, or end other subscriptions' },
+      'filter-too-expensive',
+      `The filters of a connection may cost at most ${MOST_COST.toLocaleString('en')} together`,
+      { hint: 'Use fewer or shorter strings and patterns, or end other subscriptions' },
     );
   }
 
   #make(wish: Wish, principal: ClientPrincipal): ClientSubscription {
     const { id } = wish;
-    const { parts, queue } = this;
+    const { deps, queue } = this;
     const common = {
       id,
       queue,
-      parts,
+      deps,
       principal,
       onEnd: () => this.subscriptions.delete(id),
       onTooSlow: () => this.close(CLOSE.tooSlow, 'Too slow'),
     } as const;
     if (wish.kind === 'events') return new EventSubscription({ ...common, wish });
     const collection = parseCollectionName(wish.collection);
-    const asked = toRequestedQuestion(parseQueryJson(wish.query), hasSort(wish.query), new Date());
-    return new DocumentSubscription({ ...common, collection, asked });
+    const requested = toRequestedQuery(parseQueryJson(wish.query), hasSort(wish.query), new Date());
+    return new DocumentSubscription({ ...common, collection, requested });
   }
 
   #unsubscribe(id: string): void {
     const subscription = this.subscriptions.get(id);
     if (subscription === undefined) {
-      const fault = new MillraceError('subscription-unknown', `There is no subscription '${id}'`);
-      this.#refuse(new BadMessage(fault, id));
+      const issue = new MillraceError('subscription-not-found', `There is no subscription '${id}'`);
+      this.#refuse(new BadMessage(issue, id));
       return;
     }
     subscription.stop();
@@ -264,28 +261,28 @@ export class SocketClient extends Client {
     this.queue.push(toBytes(id, 'unsubscribed', {}));
   }
 
-  #refuse({ fault, id, subscribes }: BadMessage): void {
-    const problem = problemMembers(fault);
+  #refuse({ issue, id, subscribes }: BadMessage): void {
+    const problem = problemFields(issue);
     if (subscribes && id !== null && !this.subscriptions.has(id)) {
-      this.queue.push(toBytes(id, 'unsubscribed', { problem, retryable: ERRORS[fault.code].retryable }));
+      this.queue.push(toBytes(id, 'unsubscribed', { problem, retryable: ERRORS[issue.code].retryable }));
     } else this.queue.push(toBytes(id ?? undefined, 'error', { problem }));
   }
 
   protected look(now: number): void {
-    if (this.principal !== null || now - this.#openedAt < this.parts.timing.helloMs) return;
-    this.close(CLOSE.noHello, 'No hello message came');
+    if (this.principal !== null || now - this.#openedAt < this.deps.timing.helloMs) return;
+    this.close(CLOSE.noHello, 'No hello message arrived');
   }
 
-  protected tell(type: string, members: Readonly<Record<string, unknown>>): void {
-    this.queue.push(toBytes(undefined, type, members));
+  protected report(type: string, fields: Readonly<Record<string, unknown>>): void {
+    this.queue.push(toBytes(undefined, type, fields));
   }
 
   protected shut(code: CloseCode, reason: string, retryAfterMs: number | null): void {
-    if (retryAfterMs !== null) this.tell('bye', { code, retryAfterMs });
+    if (retryAfterMs !== null) this.report('bye', { code, retryAfterMs });
     this.queue.flush();
     this.queue.close();
     this.#socket.close(code, reason);
-    // A client that does not answer the close frame is cut off. The socket itself would wait half a minute.
+    // A client that does not respond to the close frame is disconnected. The socket itself would wait half a minute.
     pause(BYE_MS * 40, undefined, { ref: false }).then(() => this.#socket.terminate());
   }
 }

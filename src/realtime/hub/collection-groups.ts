@@ -1,8 +1,8 @@
 /**
- * The groups of one collection, found by the values of a changed document. A group that has an index key is looked up;
+ * The groups of one collection, indexed by the values of a changed document. A group with an index key is looked up;
  * only the groups without one are visited for every row.
  */
-import type { RowView } from '../answer/row-view.ts';
+import type { RowView } from '../result/row-view.ts';
 import type { Group } from './group.ts';
 import type { IndexKey } from './index-key.ts';
 import { PathIndex } from './path-index.ts';
@@ -43,10 +43,10 @@ export class CollectionGroups {
     for (const group of this.#indexKeys.keys()) visit(group);
   }
 
-  /** Visits every group that a row concerns, and perhaps some that it does not. */
+  /** Visits every group that a row affects, and perhaps some that it does not. */
   concerned(view: RowView, visit: (group: Group) => void): void {
     const { row } = view;
-    // The old state is unknown, and with it the groups whose answer held the document.
+    // The old state is unknown, and with it the groups whose result contained the document.
     if (row.key === null || (row.before === null && row.operation !== 'insert')) {
       this.all(visit);
       return;

@@ -1,15 +1,15 @@
 /**
- * All groups of a process, found by the key of their answer and by the collection whose rows concern them. Within one
- * collection, collection-groups.ts finds them by the values of a document.
+ * All groups of a process, indexed by the key of their result and by collection. Within one collection,
+ * collection-groups.ts finds them by the values of a document.
  */
-import type { LiveAnswer } from '../answer/live-answer.ts';
-import type { RowView } from '../answer/row-view.ts';
+import type { LiveResponse } from '../result/live-result.ts';
+import type { RowView } from '../result/row-view.ts';
 import { CollectionGroups } from './collection-groups.ts';
 import { Group, type GroupMember } from './group.ts';
 import type { IndexKey } from './index-key.ts';
 
 export class GroupIndex {
-  /** One answer may have several groups for a while, each at another place in the log. */
+  /** One result may temporarily have several groups, each at another log position. */
   readonly #byKey = new Map<string, Group[]>();
   readonly #byCollection = new Map<string | null, CollectionGroups>();
   #size = 0;
@@ -18,17 +18,17 @@ export class GroupIndex {
     return this.#size;
   }
 
-  /** Whether the index still has the group. */
+  /** Whether the index still contains the group. */
   has(group: Group): boolean {
     return this.#byKey.get(group.live.key)?.includes(group) === true;
   }
 
-  /** Puts a member into a group with its answer. Makes a new group when no group with that answer suits. */
-  join(member: GroupMember, live: LiveAnswer, indexKey: IndexKey | null): Group {
+  /** Adds a subscription with its result to a group. Creates a group if no group with that result fits. */
+  join(field: GroupMember, live: LiveResponse, indexKey: IndexKey | null): Group {
     const known = this.#byKey.get(live.key) ?? [];
-    const group = known.find((one) => one.suits(member)) ?? this.#make(known, new Group(live, indexKey, member));
+    const group = known.find((one) => one.suits(field)) ?? this.#make(known, new Group(live, indexKey, field));
     if (group.live !== live) live.end();
-    group.add(member);
+    group.add(field);
     return group;
   }
 
@@ -43,13 +43,13 @@ export class GroupIndex {
     return group;
   }
 
-  leave(group: Group, member: GroupMember): void {
-    group.remove(member);
-    const [other] = group.members;
+  leave(group: Group, field: GroupMember): void {
+    group.remove(field);
+    const [other] = group.fields;
     if (other === undefined) {
       this.remove(group);
       group.live.end();
-    } else if (group.live.payer === member.queue.account) group.live.payBy(other.queue.account);
+    } else if (group.live.payer === field.queue.account) group.live.payBy(other.queue.account);
   }
 
   remove(group: Group): void {
@@ -64,7 +64,7 @@ export class GroupIndex {
     if (groups?.size === 0) this.#byCollection.delete(collection);
   }
 
-  /** Takes all groups out. */
+  /** Removes all groups. */
   clear(): Group[] {
     const groups = [...this.#byKey.values()].flat();
     this.#byKey.clear();
@@ -78,7 +78,7 @@ export class GroupIndex {
     return collection !== null && this.#byCollection.has(collection);
   }
 
-  /** Visits every group that a row concerns, and perhaps some that it does not. */
+  /** Visits every group that a row affects, and perhaps some that it does not. */
   concerned(view: RowView, visit: (group: Group) => void): void {
     const { collection, operation, to } = view.row;
     this.#byCollection.get(null)?.all(visit);

@@ -1,40 +1,37 @@
-/**
- * Subscriptions with the same answer. The answer is kept up to date once, and each message is encoded once for all of
- * them. Not here: which group a subscription joins (group-index.ts).
- */
+/** Subscriptions with the same live result, which is updated once, and each message encoded once, for all of them. */
 import type { Timestamp } from 'mongodb';
 import type { LogRow } from '../../events/log/row.ts';
-import type { LiveAnswer } from '../answer/live-answer.ts';
+import type { LiveResponse } from '../result/live-result.ts';
 import type { ResetReason } from '../wire/protocol.ts';
 import type { SendQueue } from '../wire/send-queue.ts';
-import type { Told } from '../wire/shared-message.ts';
+import type { Reported } from '../wire/shared-message.ts';
 import type { IndexKey } from './index-key.ts';
 
-/** What a group, and the code that reads the log for one subscription, know of that subscription. */
+/** The part of a subscription that a group and the log reader use. */
 export interface GroupMember {
-  /** The name that its client gave it; null on a stream, which has only one subscription. */
+  /** Its id from the client; null on a stream, which has only one subscription. */
   readonly id: string | null;
   readonly queue: SendQueue;
   /** Rows up to this number have been sent. */
   readonly after: number;
-  /** The cluster time of its snapshot, which holds all changes up to then. Null once a later change has come. */
+  /** The cluster time of its snapshot, which contains all changes until then. Null after a later change. */
   until: Timestamp | null;
-  /** Its collection, if that did not exist when the snapshot was read; null once a row has created or dropped it. */
+  /** Its collection, if that did not exist when the snapshot was read; null after a row has created or dropped it. */
   absent: string | null;
-  /** Called when its answer is void. It is no longer a member of a group then. */
+  /** Called when its result is invalid. It has then left its group. */
   reset(reason: ResetReason): void;
   /**
-   * Called when its client takes no more at present, or its filter takes too much time of the batch. It leaves its
-   * group and reads on from the log by itself.
-   * @param told the number of the last row that it has been sent in this batch; 0 for none
+   * Called when its client cannot receive more at present, or its filter takes too much time of the batch. It leaves
+   * its group and reads the log by itself.
+   * @param reported the number of the last row that it has received in this batch; 0 for none
    */
-  lag(told: number): void;
+  lag(reported: number): void;
 }
 
-/** How far along the log a subscription is. */
-type Stand = Pick<GroupMember, 'after' | 'until' | 'absent'>;
+/** The log position of a subscription. */
+type LogCursor = Pick<GroupMember, 'after' | 'until' | 'absent'>;
 
-function isBehind({ after, until, absent }: Stand, row: LogRow): boolean {
+function isBehind({ after, until, absent }: LogCursor, row: LogRow): boolean {
   if (row.number <= after || (until !== null && row.time.lessThanOrEqual(until))) return false;
   // The collection did not exist when the snapshot was read, so the snapshot has no cluster time. Only rows that create
   // or drop the collection can be compared with it.
@@ -47,92 +44,92 @@ function makesOrDrops({ operation, collection, to }: LogRow, name: string): bool
   return operation === 'dropDatabase' || operation === 'gap';
 }
 
-/** True if the subscription has the row already. Otherwise its snapshot is no longer of interest and is forgotten. */
-export function knows(member: Stand, row: LogRow): boolean {
-  if (!isBehind(member, row)) return true;
-  member.until = null;
-  member.absent = null;
+/** True if the subscription has the row already. Otherwise its snapshot is obsolete and cleared. */
+export function knows(field: LogCursor, row: LogRow): boolean {
+  if (!isBehind(field, row)) return true;
+  field.until = null;
+  field.absent = null;
   return false;
 }
 
 export class Group {
-  readonly live: LiveAnswer;
+  readonly live: LiveResponse;
   readonly indexKey: IndexKey | null;
-  readonly members = new Set<GroupMember>();
-  /** Members whose snapshot may have been newer than the answer when they joined. */
+  readonly fields = new Set<GroupMember>();
+  /** Subscriptions whose snapshot may have been newer than the result when they joined. */
   readonly #ahead = new Set<GroupMember>();
-  /** Where the answer was in the log when the group was made. */
-  readonly #stand: Stand;
+  /** The log position of the result when the group was created. */
+  readonly #logCursor: LogCursor;
 
-  /** @param stand where the first member, which brings the answer, is in the log */
-  constructor(live: LiveAnswer, indexKey: IndexKey | null, { after, until, absent }: Stand) {
+  /** @param stand the log position of the first subscription, which brings the result */
+  constructor(live: LiveResponse, indexKey: IndexKey | null, { after, until, absent }: LogCursor) {
     this.live = live;
     this.indexKey = indexKey;
-    this.#stand = { after, until, absent };
+    this.#logCursor = { after, until, absent };
   }
 
   /**
-   * True if a new subscription can share this group's answer. It cannot if the answer's window already includes a
+   * True if a new subscription can share this group's result. It cannot if the result's window already includes a
    * change that the subscription has not received yet.
    */
-  suits({ after, until, absent }: Stand): boolean {
+  suits({ after, until, absent }: LogCursor): boolean {
     if (!this.live.remembers) return true;
-    const stand = this.#stand;
-    if (stand.after > after || (stand.absent !== null && absent === null)) return false;
-    return stand.until === null || until?.greaterThanOrEqual(stand.until) === true;
+    const logCursor = this.#logCursor;
+    if (logCursor.after > after || (logCursor.absent !== null && absent === null)) return false;
+    return logCursor.until === null || until?.greaterThanOrEqual(logCursor.until) === true;
   }
 
-  add(member: GroupMember): void {
-    this.members.add(member);
-    if (this.live.remembers) this.#ahead.add(member);
+  add(field: GroupMember): void {
+    this.fields.add(field);
+    if (this.live.remembers) this.#ahead.add(field);
   }
 
-  remove(member: GroupMember): void {
-    this.members.delete(member);
-    this.#ahead.delete(member);
+  remove(field: GroupMember): void {
+    this.fields.delete(field);
+    this.#ahead.delete(field);
   }
 
-  /** True if the snapshot of some member lies between `row` and `next`: it holds the one and not the other. */
+  /** True if some subscription's snapshot lies between `row` and `next`: it contains the first but not the second. */
   parts(row: LogRow, next: LogRow): boolean {
     let parted = false;
-    for (const member of this.#ahead) {
-      if (isBehind(member, row)) this.#ahead.delete(member);
-      else if (isBehind(member, next)) parted = true;
+    for (const field of this.#ahead) {
+      if (isBehind(field, row)) this.#ahead.delete(field);
+      else if (isBehind(field, next)) parted = true;
     }
     return parted;
   }
 
-  /** True if the answer includes a row already. */
+  /** True if the result includes a row already. */
   has(row: LogRow): boolean {
-    return this.live.remembers && knows(this.#stand, row);
+    return this.live.remembers && knows(this.#logCursor, row);
   }
 }
 
-/** Pushes messages about one row to the send queue of a member. */
-export function tell(member: GroupMember, told: readonly Told[]): void {
-  const { id, queue } = member;
-  for (const one of told) {
-    const { made } = one;
+/** Pushes messages about one row to the send queue of a subscription. */
+export function report(field: GroupMember, reported: readonly Reported[]): void {
+  const { id, queue } = field;
+  for (const one of reported) {
+    const { created } = one;
     const bytes = id === null ? one.chunk() : one.frame(id);
-    queue.push(bytes, one.made - made);
+    queue.push(bytes, one.created - created);
     if (id !== null && one.tail !== null) queue.push(one.tail, 0);
   }
 }
 
 /**
- * Whether messages can be pushed to a client in this turn. Messages that were encoded for other clients already take no
- * more memory, so they are pushed even when the account of this client is full.
+ * Whether messages can be pushed to a client in this turn. Messages already encoded for other clients take no more
+ * memory, so they are pushed even if the memory budget of this client is exhausted.
  */
-export function hasRoom({ queue }: GroupMember, told: readonly Told[]): boolean {
+export function hasRoom({ queue }: GroupMember, reported: readonly Reported[]): boolean {
   if (!queue.hasRoom) return false;
-  for (const { made } of told) if (made === 0) return queue.account.hasRoom(0);
+  for (const { created } of reported) if (created === 0) return queue.account.hasRoom(0);
   return true;
 }
 
-/** Ends the answer of a group and resets all of its members. */
+/** Ends the result of a group and resets all of its subscriptions. */
 export function resetAll(group: Group, reason: ResetReason): void {
-  const members = [...group.members];
-  group.members.clear();
+  const fields = [...group.fields];
+  group.fields.clear();
   group.live.end();
-  for (const member of members) member.reset(reason);
+  for (const field of fields) field.reset(reason);
 }

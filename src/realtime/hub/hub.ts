@@ -1,13 +1,13 @@
 /**
- * The live subscriptions of a process, in groups with equal answers, and the one loop that reads the event log for all
- * of them. It reads batch by batch: every client stands at the same position, and a window that has to ask the database
- * is waited for. It keeps no rows: a long way to the end of the log costs time, not memory.
+ * The live subscriptions of a process, in groups with equal results, and the one loop that reads the event log for all
+ * of them. It works in batches: all clients share one position, and the loop waits for windows that query the database.
+ * It keeps no rows: a long backlog costs time, not memory.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { LogRow } from '../../events/log/row.ts';
 import { rowsWithin, wholeBytes } from '../../events/log/row.ts';
 import type { Tail } from '../../events/log/tail.ts';
-import type { LiveAnswer } from '../answer/live-answer.ts';
+import type { LiveResponse } from '../result/live-result.ts';
 import { type Group, type GroupMember, resetAll } from './group.ts';
 import { GroupIndex } from './group-index.ts';
 import type { IndexKey } from './index-key.ts';
@@ -21,12 +21,12 @@ const RETRY_MS = 250;
 /** A transaction with more rows than this, or more bytes than a batch, is sent in parts instead of as a whole. */
 const MOST_ROWS = 60_000;
 
-/** A place in the log with its cluster time; the time is null before the first row. */
+/** A log position with its cluster time; the time is null before the first row. */
 export type LogMoment = Pick<LogRow, 'epoch' | 'number'> & { readonly time: LogRow['time'] | null };
 
 export interface HubOptions {
   readonly tail: Pick<Tail, 'read' | 'attach' | 'position'>;
-  /** Completes a row whose documents were too large for the log: reads the document as it is now. */
+  /** Completes a row whose documents were too large for the log: reads the current document. */
   readonly completed: (row: LogRow) => Promise<LogRow>;
   readonly onError: (error: unknown) => void;
 }
@@ -52,7 +52,7 @@ export class Hub {
     this.#detach = options.tail.attach({ rows: (rows) => this.#came(rows), lost: () => this.#skip() });
   }
 
-  /** Every live subscription has been sent everything up to here. */
+  /** Every live subscription has received everything up to here. */
   get position(): LogMoment {
     return this.#position;
   }
@@ -62,22 +62,22 @@ export class Hub {
     return this.#newest;
   }
 
-  /** Rows up to this number have been sent, or are in the batch that is being evaluated. */
+  /** Rows up to this number have been sent, or are in the batch being evaluated. */
   get taken(): number {
     return this.#taken;
   }
 
-  /** Counts the breaks of the log. A break makes every earlier place in it void. */
+  /** Counts gaps of the log. A gap invalidates every earlier position. */
   get turn(): number {
     return this.#turn;
   }
 
-  /** The number of groups: different answers that are kept up to date. */
+  /** The number of groups: distinct live results. */
   get groups(): number {
     return this.#index.size;
   }
 
-  /** Stops. Resolves when the batch under way is done. */
+  /** Stops. Resolves when the current batch is done. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#detach();
@@ -86,17 +86,17 @@ export class Hub {
 
   /**
    * Adds a subscription that has all rows up to `taken` at least.
-   * @param live the answer that it kept up to date by itself; dropped when a group with an equal answer can be joined
+   * @param live the result that it updated by itself; dropped if it can join a group with an equal result
    */
-  join(member: GroupMember, live: LiveAnswer, indexKey: IndexKey | null): Group {
-    return this.#index.join(member, live, indexKey);
+  join(field: GroupMember, live: LiveResponse, indexKey: IndexKey | null): Group {
+    return this.#index.join(field, live, indexKey);
   }
 
-  leave(group: Group, member: GroupMember): void {
-    this.#index.leave(group, member);
+  leave(group: Group, field: GroupMember): void {
+    this.#index.leave(group, field);
   }
 
-  /** Resolves when a row of this cluster time or a later one has come, or after the limit. */
+  /** Resolves when a row of this cluster time or a later one has arrived, or after the limit. */
   async passed(time: LogRow['time'], limitMs: number): Promise<void> {
     const end = performance.now() + limitMs;
     while (!this.#closed && performance.now() < end && !this.#newest.time?.greaterThanOrEqual(time)) {
@@ -113,8 +113,8 @@ export class Hub {
   }
 
   /**
-   * The next rows after a number, in whole transactions, complete with their documents.
-   * @param maxBytes memory that they may take; a single row or transaction may be larger
+   * The next rows after a number, in whole transactions, completed with their documents.
+   * @param maxBytes memory limit; a single row or transaction may be larger
    */
   async read(after: number, maxBytes = BATCH_BYTES): Promise<LogRow[]> {
     const rows = await this.#whole(after, maxBytes);
@@ -142,7 +142,7 @@ export class Hub {
       .catch(this.#options.onError)
       .finally(() => {
         this.#running = null;
-        // Rows are left after an error, or came just after the loop had ended.
+        // Rows remain after an error, or arrived just after the loop had ended.
         if (this.#lost || this.#position.number < this.#newest.number) setImmediate(() => this.#run());
       });
   }
@@ -150,7 +150,7 @@ export class Hub {
   async #drain(): Promise<void> {
     while (!this.#closed) {
       if (this.#lost) this.#restart();
-      // Without subscriptions nothing has to be read: the next subscription begins at the newest row.
+      // Without subscriptions nothing has to be read: the next subscription starts at the newest row.
       if (this.#index.size === 0) this.#arrive(this.#newest);
       if (this.#position.number >= this.#newest.number) return;
       const rows = await this.read(this.#position.number).catch((error: unknown) => this.#later(error));
@@ -176,7 +176,7 @@ export class Hub {
       const { open } = toSegments(rows);
       const last = rows.at(-1);
       if (open.length === 0 || last === undefined || rows.length > MOST_ROWS || bytes > BATCH_BYTES) return rows;
-      // The rows before an incomplete transaction can be sent. The transaction itself is read again, as a whole.
+      // The rows before an incomplete transaction can be sent. The transaction itself is read again as a whole.
       if (open.length < rows.length) return rows.slice(0, rows.length - open.length);
       const next = await more(last.number);
       if (next.length === 0) return rows;
@@ -192,9 +192,9 @@ export class Hub {
     const batch = new RowBatch(this.#index, this.#options.onError);
     try {
       await batch.judge(rows);
-      if (!this.#lost) batch.tell();
+      if (!this.#lost) batch.report();
     } catch (error) {
-      // Some answers have taken the rows and some have not: all of them are void.
+      // Some results include the rows and some do not: all of them are invalid.
       this.#options.onError(error);
       this.#lost = true;
     } finally {
@@ -210,8 +210,8 @@ export class Hub {
   }
 
   /**
-   * The log has a break: every answer is void.
-   * @param ended groups that the index no longer has and whose members have not been reset yet
+   * The log has a gap: every result is invalid.
+   * @param ended groups that have left the index and whose subscriptions have not been reset yet
    */
   #restart(ended: readonly Group[] = []): void {
     this.#lost = false;

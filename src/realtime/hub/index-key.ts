@@ -1,7 +1,7 @@
 /**
- * The index key of a filter: the one condition by which the filter is found for a document, without evaluating every
- * filter. It is an equality, the beginning of a text, or one bound of a range. Pure. A lookup may find filters that do
- * not match the document; it never misses one that does.
+ * The index key of a filter: the one condition by which a document finds the filter without evaluating every filter. It
+ * is an equality, a text prefix, or one bound of a range. A lookup may find filters that do not match the document; it
+ * never misses one that does.
  */
 import { isBson } from '../../query/evaluate/bson-types.ts';
 import { KIND, kindOf, textOf } from '../../query/evaluate/order.ts';
@@ -16,23 +16,23 @@ export type IndexKey =
   | { readonly kind: 'above'; readonly path: string; readonly boundType: BoundType; readonly bound: number }
   | { readonly kind: 'below'; readonly path: string; readonly boundType: BoundType; readonly bound: number };
 
-/** The key that stands for a value: a number for itself, every other value as a text that begins with its type. */
+/** The lookup key of a value: a number itself, every other value as a text that begins with its type. */
 export type Key = string | number;
 
 export type BoundType = 'number' | 'date';
 
-/** A condition that names more values than this has no index key. */
+/** A condition with more values than this has no index key. */
 const MAX_VALUES = 20;
 const MAX_PREFIX = 64;
 const RANK = { values: 0, prefix: 1, above: 2, below: 2 } as const;
 
-/** The best index key of a filter; null when it has none. */
+/** The best index key of a filter; null without one. */
 export function indexKeyOfFilter(filter: Filter): IndexKey | null {
   if (filter.kind === 'and') {
     const found = filter.filters.map(indexKeyOfFilter).filter((indexKey) => indexKey !== null);
     return found.sort((a, b) => RANK[a.kind] - RANK[b.kind])[0] ?? null;
   }
-  // A number in a path may be a place in an array. Such paths are rare, so they are not looked up.
+  // A number in a path may be an array index. Such paths are rare, so they are not looked up.
   if (filter.kind !== 'field' || /(^|\.)\d+(\.|$)/.test(filter.path)) return null;
   return indexKeyOfTest(filter.path, filter.test);
 }
@@ -87,7 +87,7 @@ export function numberOf(value: unknown): number {
 
 /**
  * Equal values have equal keys; different values may have equal keys, too. Null for types that are not looked up, such
- * as null itself, which a missing member also equals.
+ * as null itself, which also matches a missing field.
  */
 export function keyOfValue(value: unknown): Key | null {
   switch (kindOf(value)) {

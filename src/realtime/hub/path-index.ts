@@ -1,6 +1,6 @@
-/** The groups whose index keys are about one path, found by the values that a document has at that path. */
+/** The groups whose index keys are about one path, indexed by the values that a document has at that path. */
 import type { Document } from 'mongodb';
-import { isMembers } from '../../query/evaluate/order.ts';
+import { isFields } from '../../query/evaluate/order.ts';
 import { stepsOf } from '../../query/paths.ts';
 import type { Group } from './group.ts';
 import { type BoundType, boundTypeOf, type IndexKey, type Key, keyOfValue, numberOf } from './index-key.ts';
@@ -42,7 +42,7 @@ class Bounds {
     }
   }
 
-  /** The first place in the list with a bound that is not below the value. */
+  /** The first index in the list with a bound that is not below the value. */
   #first(value: number): number {
     let low = 0;
     let high = this.#list.length;
@@ -56,14 +56,14 @@ class Bounds {
 }
 
 /**
- * The least and the most number, and date, that a document has at the path: whatever any value between them is within the
- * bounds of, one of these is, too.
+ * The smallest and the largest number, and date, that a document has at the path: if any value between them is within a
+ * bound, one of these is, too.
  */
 type Extremes = Record<BoundType, { least: number; most: number } | null>;
 
 function widen(extremes: Extremes, boundType: BoundType, value: number): void {
   const known = extremes[boundType];
-  // NaN, and a date that no calendar holds: every group is asked.
+  // NaN, and a date beyond the range of dates: every group is evaluated.
   if (Number.isNaN(value)) extremes[boundType] = { least: Number.NEGATIVE_INFINITY, most: Number.POSITIVE_INFINITY };
   else if (known === null) extremes[boundType] = { least: value, most: value };
   else if (value < known.least) known.least = value;
@@ -108,7 +108,7 @@ export class PathIndex {
     if (indexKey.kind === 'prefix') this.#count(indexKey.prefix.length, -1);
   }
 
-  /** Adds every group that a document concerns, and perhaps some that it does not. */
+  /** Adds every group that a document affects, and perhaps some that it does not. */
   find(document: Document, found: Set<Group>): void {
     const extremes: Extremes = { number: null, date: null };
     this.#findAt(document, 0, found, extremes);
@@ -136,7 +136,7 @@ export class PathIndex {
 
   #findIn(value: unknown, at: number, found: Set<Group>, extremes: Extremes): void {
     if (at < this.#steps.length - 1) {
-      if (isMembers(value)) this.#findAt(value, at + 1, found, extremes);
+      if (isFields(value)) this.#findAt(value, at + 1, found, extremes);
       return;
     }
     const key = keyOfValue(value);

@@ -1,32 +1,32 @@
 /**
- * One batch of rows applied to all groups. The rows are evaluated one by one, and windows that have become too short
- * are refilled from the database. Only then is everything sent, in the order of the log, each transaction as a whole.
+ * Applies one batch of rows to all groups. Rows are evaluated one by one, and windows that have become too short are
+ * refilled from the database. Only then is everything sent, in log order, each transaction as a whole.
  */
 import { setImmediate as otherWork } from 'node:timers/promises';
 import type { LogRow } from '../../events/log/row.ts';
 import { FairSemaphore } from '../../kernel/concurrency/fair-semaphore.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import type { Account } from '../../kernel/memory/byte-budget.ts';
-import type { LiveAnswer } from '../answer/live-answer.ts';
-import { RowView } from '../answer/row-view.ts';
-import { voidBy } from '../answer/snapshot-store.ts';
+import type { LiveResponse } from '../result/live-result.ts';
+import { RowView } from '../result/row-view.ts';
+import { voidBy } from '../result/snapshot-store.ts';
 
 import type { ResetReason } from '../wire/protocol.ts';
-import type { Told } from '../wire/shared-message.ts';
-import { type Group, hasRoom, knows, resetAll, tell } from './group.ts';
+import type { Reported } from '../wire/shared-message.ts';
+import { type Group, hasRoom, knows, report, resetAll } from './group.ts';
 import type { GroupIndex } from './group-index.ts';
 import { TransactionFrames } from './transaction-frame.ts';
 import { type Segment, toSegments } from './transactions.ts';
 
 /**
- * How long a batch waits for the database to refill windows, in milliseconds. A window that takes longer begins anew,
- * so that the other subscriptions do not wait for it.
+ * How long a batch waits for the database to refill windows, in milliseconds. A window that takes longer restarts, so
+ * that the other subscriptions do not wait for it.
  */
 const REFILL_MS = 1_000;
-/** So many windows of one principal or network have all of that time; its other windows have the shorter time. */
+/** This many windows of one principal or network may use all of that time; its other windows get the shorter time. */
 const FEW_WINDOWS = 16;
 const REFILL_MANY_MS = 150;
-/** Windows that are refilled at one time, and how many of them for one principal or network. */
+/** Concurrent refills, and how many of them for one principal or network. */
 const REFILLED_AT_ONCE = 8;
 const REFILLED_OF_ONE = 4;
 
@@ -34,15 +34,15 @@ const REFILLED_OF_ONE = 4;
 const TURN_MS = 10;
 
 /**
- * How long a batch spends on heavy work, in milliseconds: expensive filters on large documents. After that, the
- * subscriptions with such filters read on from the log by themselves, in turns (decisions/0077).
+ * How long a batch spends on expensive filters for large documents, in milliseconds. After that, the subscriptions with
+ * such filters read the log by themselves, in turn (decisions/0077).
  */
 const HEAVY_MS = 50;
 
-/** After so many groups with cheap filters the clock is read again. */
+/** The clock is read again after this many groups with cheap filters. */
 const LIGHT_GROUPS = 64;
 
-/** The place in the log to which messages belong. */
+/** The log position of the messages. */
 interface Moment {
   readonly row: LogRow;
   /** Position of its transaction's last row; null outside of one. */
@@ -51,10 +51,10 @@ interface Moment {
   readonly before: number;
 }
 
-/** What a row, or the refill of a window after it, means for one group: messages, or a reset. */
+/** The effect of a row, or of the refill of a window after it, on one group: messages, or a reset. */
 interface Outcome extends Moment {
   readonly group: Group;
-  readonly told: readonly Told[];
+  readonly reported: readonly Reported[];
   readonly reset: ResetReason | null;
 }
 
@@ -64,12 +64,12 @@ export class RowBatch {
   readonly #outcomes: Outcome[] = [];
   readonly #wanting = new Set<Group>();
   readonly #slots = new FairSemaphore(REFILLED_AT_ONCE, REFILLED_OF_ONE);
-  /** Bytes read for windows and not sent yet, by the account that pays for them. */
+  /** Bytes read for windows and not sent yet, by the memory budget they count against. */
   readonly #held = new Map<Account, number>();
   #heavyMs = 0;
   #encodingMs = 0;
   #breathedAt = performance.now();
-  /** The row that was evaluated last. */
+  /** The last evaluated row. */
   #judged: LogRow | null = null;
 
   constructor(index: GroupIndex, onError: (error: unknown) => void) {
@@ -77,7 +77,7 @@ export class RowBatch {
     this.#onError = onError;
   }
 
-  /** Groups with an answer that ended in this batch. The index no longer has them; `tell` resets their members. */
+  /** Groups whose result ended in this batch. The index no longer has them; `tell` resets their subscriptions. */
   get ended(): readonly Group[] {
     return this.#outcomes.flatMap(({ group, reset }) => (reset === null ? [] : group));
   }
@@ -100,7 +100,7 @@ export class RowBatch {
       this.#judged = row;
       const view = new RowView(row);
       if (view.isLong && this.#index.follows(row.collection)) await view.read();
-      // Collected first, because a group is removed from the index while its row is evaluated, when its answer ends.
+      // Collected first, because evaluation removes a group from the index when its result ends.
       const concerned: Group[] = [];
       this.#index.concerned(view, (group) => concerned.push(group));
       await this.#judgeGroups(concerned, view, { row, transaction, before });
@@ -137,19 +137,19 @@ export class RowBatch {
 
   async #judgeLong(group: Group, view: RowView, moment: Moment): Promise<void> {
     await group.live.prepare(view);
-    const told = this.#judgeGroup(group, view, moment);
-    if (view.isLong && group.live.rendersAlone) await this.#encode(told, group);
+    const reported = this.#judgeGroup(group, view, moment);
+    if (view.isLong && group.live.rendersAlone) await this.#encode(reported, group);
     else await this.#breathe();
   }
 
   /**
-   * Encodes the messages about a large document now, where others get their turn after each: all messages of a batch are
-   * sent in one turn. When that takes long, the members read on from the log by themselves.
+   * Encodes messages about a large document now, yielding after each: all messages of a batch are sent in one turn. If
+   * that takes long, the subscriptions read the log by themselves.
    */
-  async #encode(told: readonly Told[], group: Group): Promise<void> {
+  async #encode(reported: readonly Reported[], group: Group): Promise<void> {
     const { payer } = group.live;
-    for (const one of told) {
-      // Not encoded, it is sent to those whose accounts have room, and the others read on by themselves.
+    for (const one of reported) {
+      // Not encoded, it is sent to clients with room in their memory budget, and the others read the log by themselves.
       if (!payer.hasRoom(0)) return;
       if (this.#encodingMs > HEAVY_MS) return this.#letGo(group);
       const began = performance.now();
@@ -160,38 +160,38 @@ export class RowBatch {
     }
   }
 
-  /** Lets all members of a group read on from the log by themselves, from where they stood before this batch. */
+  /** Lets all subscriptions of a group read the log by themselves, from their position before this batch. */
   #letGo(group: Group): void {
     this.#wanting.delete(group);
-    for (const member of [...group.members]) member.lag(0);
+    for (const field of [...group.fields]) field.lag(0);
   }
 
-  /** Gives way to other work of the process, however much there is left to evaluate. */
+  /** Yields to other work of the process, however much is left to evaluate. */
   async #breathe(): Promise<void> {
     if (performance.now() - this.#breathedAt < TURN_MS) return;
     await otherWork();
     this.#breathedAt = performance.now();
   }
 
-  /** @returns the messages for the members of the group */
-  #judgeGroup(group: Group, view: RowView, moment: Moment): readonly Told[] {
+  /** @returns the messages for the subscriptions of the group */
+  #judgeGroup(group: Group, view: RowView, moment: Moment): readonly Reported[] {
     const { row } = moment;
     if (group.has(row)) return [];
-    const judgement = group.live.judge(view);
-    if (typeof judgement === 'string') {
-      this.#end({ ...moment, group, told: [], reset: judgement });
+    const verdict = group.live.judge(view);
+    if (typeof verdict === 'string') {
+      this.#end({ ...moment, group, reported: [], reset: verdict });
       return [];
     }
-    // The row that creates a collection has no message, but members that found no collection (`absent`) need it.
-    if (judgement.length > 0 || row.operation === 'create')
-      this.#outcomes.push({ ...moment, group, told: judgement, reset: null });
+    // The row that creates a collection has no message, but subscriptions that found no collection (`absent`) need it.
+    if (verdict.length > 0 || row.operation === 'create')
+      this.#outcomes.push({ ...moment, group, reported: verdict, reset: null });
     if (group.live.wanting) this.#wanting.add(group);
-    return judgement;
+    return verdict;
   }
 
   /**
-   * Where a member's snapshot ends between the row before and this row, the window is refilled as of the row before.
-   * Otherwise that member would apply this row to an outdated window.
+   * If a subscription's snapshot ends between the previous row and this row, the window is refilled as of the previous
+   * row. Otherwise that subscription would apply this row to an outdated window.
    */
   async #refillBefore(row: LogRow): Promise<void> {
     const last = this.#judged;
@@ -214,10 +214,10 @@ export class RowBatch {
       windows.set(payer.key, count);
       const endAt = begunAt + (count <= FEW_WINDOWS ? REFILL_MS : REFILL_MANY_MS);
       try {
-        const told = await this.#slots.run(payer.key, () => this.#complete(group.live, at, endAt));
-        return { ...common, told, reset: null };
+        const reported = await this.#slots.run(payer.key, () => this.#complete(group.live, at, endAt));
+        return { ...common, reported, reset: null };
       } catch (error) {
-        return { ...common, told: [], reset: voidBy(error, this.#onError) };
+        return { ...common, reported: [], reset: voidBy(error, this.#onError) };
       }
     };
     for (const outcome of await Promise.all(groups.map(refill))) {
@@ -226,17 +226,17 @@ export class RowBatch {
     }
   }
 
-  /** @throws MillraceError `overloaded`, `too-much-held` when there is no time or no memory for the refill */
-  async #complete(live: LiveAnswer, at: RowView, endAt: number): Promise<readonly Told[]> {
+  /** @throws MillraceError `overloaded`, `client-memory-exceeded` without time or memory for the refill */
+  async #complete(live: LiveResponse, at: RowView, endAt: number): Promise<readonly Reported[]> {
     const { payer } = live;
     payer.require(0);
     const leftMs = Math.ceil(endAt - performance.now());
     if (leftMs <= 0) throw new MillraceError('overloaded', 'Too many windows have to be refilled');
-    const told = await live.refill(at, leftMs);
-    // Twice: the stored bytes are held next to the messages that are made of them.
-    const bytes = 2 * told.reduce((sum, one) => sum + one.bytes, 0);
+    const reported = await live.refill(at, leftMs);
+    // Twice: stored bytes are in memory beside the messages built from them.
+    const bytes = 2 * reported.reduce((sum, one) => sum + one.bytes, 0);
     this.#hold(payer, bytes);
-    return told;
+    return reported;
   }
 
   #hold(payer: Account, bytes: number): void {
@@ -244,7 +244,7 @@ export class RowBatch {
     this.#held.set(payer, (this.#held.get(payer) ?? 0) + bytes);
   }
 
-  /** Gives the memory back that was taken for messages until they were sent. */
+  /** Releases the memory reserved for messages until they were sent. */
   release(): void {
     for (const [account, bytes] of this.#held) account.note(-bytes);
     this.#held.clear();
@@ -256,12 +256,12 @@ export class RowBatch {
     this.#outcomes.push(outcome);
   }
 
-  /** Sends everything to the present members of the groups. */
-  tell(): void {
+  /** Sends everything to the current subscriptions of the groups. */
+  report(): void {
     let frames: TransactionFrames | null = null;
     let framed: string | null = null;
     for (const outcome of this.#outcomes) {
-      const { group, row, transaction, before, told, reset } = outcome;
+      const { group, row, transaction, before, reported, reset } = outcome;
       // Messages that were collected before a reset are sent before it.
       if (transaction !== framed || reset !== null) {
         frames?.push();
@@ -272,15 +272,15 @@ export class RowBatch {
         resetAll(group, reset);
         continue;
       }
-      for (const member of group.members) {
-        if (knows(member, row)) continue;
-        const fits = hasRoom(member, told) && (frames === null || frames.add(member, told));
-        if (fits && frames === null) tell(member, told);
+      for (const field of group.fields) {
+        if (knows(field, row)) continue;
+        const fits = hasRoom(field, reported) && (frames === null || frames.add(field, reported));
+        if (fits && frames === null) report(field, reported);
         if (fits) continue;
-        // One turn of the event loop may not add more to the send queue of this client.
-        frames?.drop(member);
-        // A window gets everything of a batch, or stays where it was before the batch.
-        member.lag(group.live.remembers ? 0 : before);
+        // One turn of the event loop must not add more to the send queue of this client.
+        frames?.drop(field);
+        // A window gets the whole batch, or stays at its position before the batch.
+        field.lag(group.live.remembers ? 0 : before);
       }
     }
     frames?.push();

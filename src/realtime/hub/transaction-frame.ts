@@ -1,19 +1,19 @@
 /**
- * Collects what one database transaction means for each client and sends it as one message to each, whatever number of
- * subscriptions is concerned. Messages that are equal are encoded once.
+ * Collects the messages of one database transaction and sends each client one combined message, however many of its
+ * subscriptions are affected. Equal messages are encoded once.
  */
 import { socketFrame, streamChunk } from '../wire/frames.ts';
 import type { SendQueue } from '../wire/send-queue.ts';
-import type { Told } from '../wire/shared-message.ts';
-import { type GroupMember, tell } from './group.ts';
+import type { Reported } from '../wire/shared-message.ts';
+import { type GroupMember, report } from './group.ts';
 
-function bytesOf(told: readonly Told[]): number {
-  return told.reduce((sum, one) => sum + one.bytes, 0);
+function bytesOf(reported: readonly Reported[]): number {
+  return reported.reduce((sum, one) => sum + one.bytes, 0);
 }
 
 interface Part {
-  readonly member: GroupMember;
-  readonly told: readonly Told[];
+  readonly field: GroupMember;
+  readonly reported: readonly Reported[];
 }
 
 export class TransactionFrames {
@@ -28,33 +28,33 @@ export class TransactionFrames {
   }
 
   /**
-   * Adds messages of one subscription. False when they are too many: more than a client takes at once is added only for
-   * the first of its subscriptions.
+   * Adds messages of one subscription. False if they are too many: more than the per-turn limit of a client is added
+   * only for the first of its subscriptions.
    */
-  add(member: GroupMember, told: readonly Told[]): boolean {
-    if (told.length === 0) return true;
-    const { queue } = member;
+  add(field: GroupMember, reported: readonly Reported[]): boolean {
+    if (reported.length === 0) return true;
+    const { queue } = field;
     const parts = this.#parts.get(queue);
-    const bytes = (this.#bytes.get(queue) ?? 0) + bytesOf(told);
-    if (parts?.some((part) => part.member !== member) && !queue.takes(bytes)) return false;
+    const bytes = (this.#bytes.get(queue) ?? 0) + bytesOf(reported);
+    if (parts?.some((part) => part.field !== field) && !queue.takes(bytes)) return false;
     this.#bytes.set(queue, bytes);
-    if (parts === undefined) this.#parts.set(queue, [{ member, told }]);
-    else parts.push({ member, told });
+    if (parts === undefined) this.#parts.set(queue, [{ field, reported }]);
+    else parts.push({ field, reported });
     return true;
   }
 
-  /** Removes what has been added for a member. */
-  drop(member: GroupMember): void {
-    const parts = this.#parts.get(member.queue);
+  /** Removes what has been added for a subscription. */
+  drop(field: GroupMember): void {
+    const parts = this.#parts.get(field.queue);
     if (parts === undefined) return;
-    const others = parts.filter((part) => part.member !== member);
-    this.#parts.set(member.queue, others);
-    this.#bytes.set(member.queue, bytesOf(others.flatMap(({ told }) => told)));
+    const others = parts.filter((part) => part.field !== field);
+    this.#parts.set(field.queue, others);
+    this.#bytes.set(field.queue, bytesOf(others.flatMap(({ reported }) => reported)));
   }
 
   /** Pushes one message to each client. */
   push(): void {
-    const made = new Map<string, Map<readonly Told[], Buffer>>();
+    const created = new Map<string, Map<readonly Reported[], Buffer>>();
     for (const [queue, parts] of this.#parts) {
       const [first] = parts;
       if (first === undefined) continue;
@@ -62,20 +62,20 @@ export class TransactionFrames {
         queue.push(this.#message(parts));
         continue;
       }
-      const name = String(first.member.id);
-      const same = made.get(name) ?? new Map<readonly Told[], Buffer>();
-      made.set(name, same);
-      const known = same.get(first.told);
+      const name = String(first.field.id);
+      const same = created.get(name) ?? new Map<readonly Reported[], Buffer>();
+      created.set(name, same);
+      const known = same.get(first.reported);
       const message = known ?? this.#message(parts);
-      same.set(first.told, message);
+      same.set(first.reported, message);
       queue.push(message, known === undefined ? message.length : 0);
     }
   }
 
   #message(parts: readonly Part[]): Buffer {
-    const changes = parts.flatMap(({ member, told }) => told.map((one) => one.part(member.id)));
+    const changes = parts.flatMap(({ field, reported }) => reported.map((one) => one.part(field.id)));
     const json = joined(changes);
-    if (parts[0]?.member.id === null) {
+    if (parts[0]?.field.id === null) {
       return streamChunk(
         'transaction',
         [Buffer.from(`{"event":"${this.#event}","changes":[`), json, Buffer.from(']}')],
@@ -92,14 +92,14 @@ function joined(parts: readonly Buffer[]): Buffer {
   return Buffer.concat(parts.flatMap((part, index) => (index === 0 ? [part] : [comma, part])));
 }
 
-/** Sends messages to one member, as one transaction when they belong to one. */
-export function tellAlone(member: GroupMember, told: readonly Told[], transaction: string | null): void {
-  if (told.length === 0) return;
+/** Sends messages to one subscription, as one transaction if they belong to one. */
+export function reportAlone(field: GroupMember, reported: readonly Reported[], transaction: string | null): void {
+  if (reported.length === 0) return;
   if (transaction === null) {
-    tell(member, told);
+    report(field, reported);
     return;
   }
   const frames = new TransactionFrames(transaction);
-  frames.add(member, told);
+  frames.add(field, reported);
   frames.push();
 }

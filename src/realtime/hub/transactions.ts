@@ -1,15 +1,15 @@
-/** Cuts rows of the log into segments that are sent together: one database transaction, or one row by itself. Pure. */
+/** Cuts rows of the log into segments that are sent together: one database transaction, or a single row. */
 import type { LogRow } from '../../events/log/row.ts';
 
 export interface Segment {
   readonly rows: readonly LogRow[];
-  /** Whether it is a transaction, even when only a part of its rows is here. */
+  /** Whether it is a transaction, even if only a part of its rows is here. */
   readonly joined: boolean;
 }
 
 export interface Cut {
   readonly segments: readonly Segment[];
-  /** The beginning of a transaction whose end is not here. */
+  /** The beginning of a transaction whose end is missing here. */
   readonly open: readonly LogRow[];
 }
 

@@ -1,7 +1,7 @@
 /**
- * The rows that a subscription missed: those of its collections after a position. They are read from memory where they
- * are, otherwise from the log, where the database leaves out other collections. Each read is short and waits for a fair
- * semaphore, so that a late subscription does not hold up others. Missing rows are an error and never passed over.
+ * The rows that a subscription missed: those of its collections after a position. They are read from memory if
+ * available, otherwise from the log, where the database filters by collection. Each read is short and waits for a fair
+ * semaphore, so that a late subscription does not delay others. Missing rows are an error and never skipped.
  */
 import type { EventLog } from '../../events/log/event-log.ts';
 import { type LogRow, wholeBytes } from '../../events/log/row.ts';
@@ -9,22 +9,22 @@ import type { FairSemaphore } from '../../kernel/concurrency/fair-semaphore.ts';
 import type { Hub } from '../hub/hub.ts';
 import { type Segment, toSegments } from '../hub/transactions.ts';
 
-/** Up to so many rows are read with those of other collections; they are usually in memory. */
+/** Up to this many rows are read together with those of other collections; they are usually in memory. */
 const NEAR_ROWS = 2_000;
 const READ_ROWS = 500;
-/** Bytes of a stretch; a single row or transaction may be larger. */
+/** Bytes of a read; a single row or transaction may be larger. */
 const READ_BYTES = 1024 * 1024;
 /** A transaction of more bytes than this is sent in parts. */
 const TRANSACTION_BYTES = 16 * 1024 * 1024;
 
-/** The rows are no longer there. */
+/** The rows no longer exist. */
 export class Overtaken extends Error {
   override readonly name = 'Overtaken';
 }
 
 export interface Stretch {
   readonly segments: readonly Segment[];
-  /** The number of the last row that has been looked at. */
+  /** The number of the last examined row. */
   readonly through: number;
 }
 
@@ -42,7 +42,7 @@ export interface Missed {
   readonly through: number | null;
   /** Null for all collections. */
   readonly collections: readonly string[] | null;
-  /** The client that reads: any value that is the same for all its reads. */
+  /** Identifies the client: any value that is the same for all its reads. */
   readonly whose: unknown;
 }
 
@@ -55,14 +55,14 @@ export class Backlog {
 
   /**
    * The next rows after a number, at least those about one of the collections, in whole transactions.
-   * @param use takes the rows while the place in the semaphore is held: it must not wait for a client
-   * @throws Overtaken when rows in between are gone
+   * @param use processes the rows while the semaphore is held: it must not wait for a client
+   * @throws Overtaken if rows in between no longer exist
    */
   async read<T>(missed: Missed, use: (stretch: Stretch) => T | Promise<T>): Promise<T> {
     const { hub, readers } = this.#options;
     return await readers.run(missed.whose, async () => {
       const { after, collections } = missed;
-      // Taken now: new rows have come while it waited for its place.
+      // Computed now: new rows have arrived while it waited for the semaphore.
       const through = missed.through ?? hub.newest.number;
       if (after >= through) return await use({ segments: [], through: after });
       const isNear = collections === null || through - after <= NEAR_ROWS;
@@ -73,7 +73,7 @@ export class Backlog {
   async #near(after: number): Promise<Stretch> {
     const rows = await this.#options.hub.read(after, READ_BYTES);
     const last = rows.at(-1);
-    if (last === undefined || rows[0]?.number !== after + 1) throw new Overtaken(`Row ${after + 1} is gone`);
+    if (last === undefined || rows[0]?.number !== after + 1) throw new Overtaken(`Row ${after + 1} no longer exists`);
     return stretchOf(rows, last.number);
   }
 
@@ -83,7 +83,7 @@ export class Backlog {
     let bytes = 0;
     for (let at = after; ; ) {
       const found = await log.about({ after: at, through, collections, limit: READ_ROWS, maxBytes: READ_BYTES });
-      if (found === null) throw new Overtaken(`Rows after ${after} are gone`);
+      if (found === null) throw new Overtaken(`Rows after ${after} no longer exist`);
       for (const row of found.rows) {
         rows.push(row.big ? await completed(row) : row);
         bytes += wholeBytes(row);

@@ -1,20 +1,20 @@
 /**
- * A subscription to events. It begins now, or after a position with the events that its client missed. There is no
- * snapshot of events: when it cannot go on from the position, it sends a reset and begins now.
+ * A subscription to events. It starts now, or after a position with the events that its client missed. There is no
+ * snapshot of events: if it cannot continue from the position, it sends a reset and starts now.
  */
 import type { Principal } from '../../auth/identity/principal.ts';
 import { formatPosition } from '../../events/log/position.ts';
-import { hearable } from '../../events/read/hearing.ts';
+import { hearable } from '../../events/read/event-access.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { bindingKey, bindingsOf } from '../../policies/bindings.ts';
-import { bind } from '../../query/evaluate/bind.ts';
+import { bind } from '../../query/evaluate/bind-variables.ts';
 import { affordable, costOf } from '../../query/evaluate/cost.ts';
 import type { Filter, OpenFilter } from '../../query/filter.ts';
 import { LIMITS } from '../../query/limits.ts';
 import { BY_ID } from '../../query/page/sort.ts';
 import { parseFilterJson } from '../../query/parse/parse-json.ts';
-import { questionOf } from '../../query/parse/query.ts';
-import { LiveEvents } from '../answer/live-events.ts';
+import { queryOf } from '../../query/parse/query.ts';
+import { LiveEvents } from '../result/live-events.ts';
 import type { EventWish, ResetReason } from '../wire/protocol.ts';
 import { checkResume } from './resume-check.ts';
 import { Subscription, type SubscriptionOptions } from './subscription.ts';
@@ -26,25 +26,25 @@ export interface EventOptions extends SubscriptionOptions {
 
 export class EventSubscription extends Subscription {
   readonly #types: readonly string[];
-  readonly #asked: OpenFilter;
-  /** The moment that `$now` means. */
+  readonly #requested: OpenFilter;
+  /** The time that `$now` means. */
   readonly #now = new Date();
   #principal: Principal;
   /** The requested filter, with the principal's values for its variables. */
   #filter: Filter;
-  /** The position to go on from, and whether `subscribed` has been sent. */
+  /** The position to continue from, and whether `subscribed` has been sent. */
   #since: string | null = null;
   #begun = false;
   readonly cost: number;
   collections: readonly string[] | null;
 
-  /** @throws MillraceError `invalid-filter`, `too-expensive`, `not-authenticated`, `forbidden` */
+  /** @throws MillraceError `invalid-filter`, `filter-too-expensive`, `not-authenticated`, `forbidden` */
   constructor(options: EventOptions) {
     super(options);
     const { wish, principal } = options;
     this.#types = wish.types;
-    this.#asked = affordable(parseFilterJson(wish.filter), LIMITS.liveCost);
-    this.cost = costOf(this.#asked);
+    this.#requested = affordable(parseFilterJson(wish.filter), LIMITS.liveCost);
+    this.cost = costOf(this.#requested);
     this.#principal = principal;
     this.collections = this.#hearable();
     this.#filter = this.#bound();
@@ -54,10 +54,10 @@ export class EventSubscription extends Subscription {
     return this.#principal;
   }
 
-  /** Null: the policies are applied to each event when it comes. */
+  /** Null: policies are applied to each event when it comes. */
   readonly scopeUntil = null;
 
-  /** Applies changed policies to the events that come from now on. Events that were sent stay correct. */
+  /** Applies changed policies to later events. Events that were sent stay correct. */
   rescope(principal: Principal): void {
     if (this.ended) return;
     this.#principal = principal;
@@ -84,7 +84,7 @@ export class EventSubscription extends Subscription {
   }
 
   protected async begin(run: AbortSignal, since: string | null): Promise<void> {
-    const { hub } = this.parts;
+    const { hub } = this.deps;
     this.after = hub.taken;
     this.#since = since;
     if (since === null) {
@@ -93,7 +93,7 @@ export class EventSubscription extends Subscription {
       return await this.follow(run, this.#live(), null, true);
     }
     const live = this.#live();
-    const verdict = await checkResume(this.parts, since, {
+    const verdict = await checkResume(this.deps, since, {
       collections: this.collections,
       principal: this.#principal,
       whose: this.queue.account.key,
@@ -105,9 +105,9 @@ export class EventSubscription extends Subscription {
       this.say('reset', { reason: verdict.reason });
       return await this.begin(run, null);
     }
-    this.after = verdict.place.number;
+    this.after = verdict.position.number;
     this.#begun = true;
-    this.say('subscribed', { from: 'resume' }, formatPosition(verdict.place));
+    this.say('subscribed', { from: 'resume' }, formatPosition(verdict.position));
     await this.follow(run, this.#live(), null, true);
   }
 
@@ -120,18 +120,18 @@ export class EventSubscription extends Subscription {
   }
 
   #live(): LiveEvents {
-    const { policies, policyVersion } = this.parts;
+    const { policies, policyVersion } = this.deps;
     const principal = this.#principal;
-    const filter = questionOf('', { filter: this.#filter, sort: BY_ID, fields: null });
+    const filter = queryOf('', { filter: this.#filter, sort: BY_ID, fields: null });
     const key = `events ${JSON.stringify(this.#types)} ${filter} ${policyVersion} ${bindingKey(principal)}`;
     return new LiveEvents({ types: this.#types, filter: this.#filter, principal, key }, policies, this.queue.account);
   }
 
   #bound(): Filter {
-    return bind(this.#asked, bindingsOf(this.#principal, this.#now)).filter;
+    return bind(this.#requested, bindingsOf(this.#principal, this.#now)).filter;
   }
 
   #hearable(): readonly string[] | null {
-    return hearable(this.parts.policies, this.#principal, this.#types, true);
+    return hearable(this.deps.policies, this.#principal, this.#types, true);
   }
 }

@@ -1,64 +1,65 @@
 /**
- * Checks whether a subscription can go on from an earlier position. All rows since then that concern it are evaluated
- * once before anything is sent, so that a client never gets only a part of them. Nothing is sent here.
+ * Checks whether a subscription can continue from an earlier position. All relevant rows since then are evaluated once
+ * before anything is sent, so that a client never gets only a part of them. Nothing is sent here.
  */
 import type { Principal } from '../../auth/identity/principal.ts';
 import type { LogPosition } from '../../events/log/position.ts';
 import { MillraceError } from '../../kernel/errors.ts';
-import { type Judgement, type LiveAnswer, readyFor } from '../answer/live-answer.ts';
-import { RowView } from '../answer/row-view.ts';
 import type { LogMoment } from '../hub/hub.ts';
+import { type LiveResponse, readyFor, type Verification } from '../result/live-result.ts';
+import { RowView } from '../result/row-view.ts';
 import type { ResetReason } from '../wire/protocol.ts';
 import { Overtaken, type Stretch } from './backlog.ts';
-import type { RealtimeParts } from './realtime-parts.ts';
+import type { RealtimeDeps } from './deps.ts';
 import { changesRights, RIGHTS } from './rights-changes.ts';
 
 const MOST_MISSED = 10_000;
 
-/** The position to go on from, or the reason why that is impossible. */
+/** The position to continue from, or the reason why that is impossible. */
 export type ResumeVerdict =
-  | { readonly place: LogPosition; readonly through: LogMoment }
+  | { readonly position: LogPosition; readonly through: LogMoment }
   | { readonly reason: ResetReason };
 
 /**
- * @param asked `judge` says what a row means for the subscription: messages, or the reason why it cannot be resumed
- * @throws MillraceError `invalid-parameter` when `since` is no position
+ * @param requested `judge` returns the effect of a row on the subscription: messages, or the reason why it cannot be
+ * resumed
+ * @throws MillraceError `invalid-parameter` if `since` is no position
  */
 export async function checkResume(
-  { feed, hub, backlog, turnstile }: Pick<RealtimeParts, 'feed' | 'hub' | 'backlog' | 'turnstile'>,
+  { feed, hub, backlog, fairYield }: Pick<RealtimeDeps, 'feed' | 'hub' | 'backlog' | 'fairYield'>,
   since: string,
-  asked: {
+  requested: {
     readonly collections: readonly string[] | null;
     readonly principal: Principal;
-    /** The client that comes back: any value that is the same for all its reads. */
+    /** Identifies the client: any value that is the same for all its reads. */
     readonly whose: unknown;
-    readonly judge: (view: RowView) => Judgement | 'window';
-    readonly live: Pick<LiveAnswer, 'isHeavy' | 'prepare'>;
+    readonly judge: (view: RowView) => Verification | 'window';
+    readonly live: Pick<LiveResponse, 'isHeavy' | 'prepare'>;
   },
 ): Promise<ResumeVerdict> {
-  const place = await usable(feed, since);
-  if (typeof place === 'string') return { reason: place };
+  const position = await usable(feed, since);
+  if (typeof position === 'string') return { reason: position };
   const through = hub.newest;
   const turn = hub.turn;
-  const collections = asked.collections && [...asked.collections, ...RIGHTS];
-  const lane = turnstile.lane(asked.whose);
+  const collections = requested.collections && [...requested.collections, ...RIGHTS];
+  const lane = fairYield.lane(requested.whose);
   let missed = 0;
   const judge = async ({ segments }: Stretch): Promise<ResetReason | null> => {
     for (const { rows } of segments) {
       for (const row of rows) {
-        if (changesRights(row, asked.principal)) return 'policy-changed';
-        const view = await readyFor(new RowView(row), asked.live, lane);
-        const judgement = asked.judge(view);
-        if (typeof judgement === 'string') return judgement;
-        missed += judgement.length;
+        if (changesRights(row, requested.principal)) return 'policy-changed';
+        const view = await readyFor(new RowView(row), requested.live, lane);
+        const verdict = requested.judge(view);
+        if (typeof verdict === 'string') return verdict;
+        missed += verdict.length;
         if (missed > MOST_MISSED) return 'too-far-behind';
       }
     }
     return null;
   };
   try {
-    for (let after = place.number; after < through.number; ) {
-      const missing = { after, through: through.number, collections, whose: asked.whose };
+    for (let after = position.number; after < through.number; ) {
+      const missing = { after, through: through.number, collections, whose: requested.whose };
       const reason = await backlog.read(missing, async (stretch) => {
         await lane.pass();
         after = stretch.through;
@@ -71,25 +72,22 @@ export async function checkResume(
     if (error instanceof Overtaken) return { reason: 'position-expired' };
     throw error;
   }
-  return { place, through };
+  return { position, through };
 }
 
-/**
- * The row of a number, when it is about one of the collections.
- * @throws Overtaken when it is gone
- */
+/** The row with a number, if it is about one of the collections. @throws Overtaken if it no longer exists */
 export async function rowAt(
-  backlog: RealtimeParts['backlog'],
+  backlog: RealtimeDeps['backlog'],
   number: number,
-  asked: { readonly collections: readonly string[]; readonly whose: unknown },
+  requested: { readonly collections: readonly string[]; readonly whose: unknown },
 ): Promise<RowView | null> {
-  return await backlog.read({ after: number - 1, through: number, ...asked }, ({ segments }) => {
+  return await backlog.read({ after: number - 1, through: number, ...requested }, ({ segments }) => {
     const row = segments.flatMap(({ rows }) => rows).find((one) => one.number === number);
     return row === undefined ? null : new RowView(row);
   });
 }
 
-async function usable(feed: RealtimeParts['feed'], since: string): Promise<LogPosition | ResetReason> {
+async function usable(feed: RealtimeDeps['feed'], since: string): Promise<LogPosition | ResetReason> {
   try {
     return await feed.usable(since);
   } catch (error) {

@@ -1,7 +1,6 @@
 /**
  * Recent changes of rights, for clients that resume. New policies take effect up to a second after their row in the
- * log. A client may get a later position in that second, before it is sent what the change means for it. Not here:
- * changes after the client's position (resume-check.ts).
+ * log. In that second a client may get a later position before it receives the effect of the change.
  */
 import type { Principal } from '../../auth/identity/principal.ts';
 import { readStored } from '../../database/bson/stored.ts';
@@ -11,10 +10,10 @@ import type { LogPosition } from '../../events/log/position.ts';
 import type { LogRow } from '../../events/log/row.ts';
 import type { Tail } from '../../events/log/tail.ts';
 
-/** Collections whose rows may change what a principal sees. */
+/** Collections whose rows may change what a principal can read. */
 export const RIGHTS = ['_policies', '_users', '_keys'] as const;
 
-/** After this time every client has been sent what a change of rights means for it; with time to spare. */
+/** After this time every client has received the effect of a change of rights; with a margin. */
 const UNSURE_MS = 5_000;
 const MOST_ROWS = 1_000;
 /** Rows from before the start of this process that are searched, once. */
@@ -44,13 +43,13 @@ export class RightsChanges {
     });
   }
 
-  /** True if a client with this position may not have been sent the effect of a change of rights before it. */
-  async unsureAt(place: LogPosition, principal: Principal): Promise<boolean> {
+  /** True if a client with this position may not have received the effect of a change of rights before it. */
+  async unsureAt(position: LogPosition, principal: Principal): Promise<boolean> {
     this.#earlier ??= this.#look();
     await this.#earlier;
-    const change = this.#rows.findLast((row) => isUpTo(row, place) && changesRights(row, principal));
+    const change = this.#rows.findLast((row) => isUpTo(row, position) && changesRights(row, principal));
     if (change === undefined) return false;
-    const [row] = await this.#options.tail.read(place.number - 1, 1);
+    const [row] = await this.#options.tail.read(position.number - 1, 1);
     return row === undefined || row.wall.getTime() - change.wall.getTime() < UNSURE_MS;
   }
 
@@ -66,7 +65,7 @@ export class RightsChanges {
   }
 }
 
-/** What is kept of a row. Its documents are left out: they would keep everything alive that was read with them. */
+/** The kept part of a row. Its documents are omitted: they would keep everything alive that was read with them. */
 type RightsRow = Pick<LogRow, 'epoch' | 'number' | 'wall' | 'collection' | 'operation' | 'key'>;
 
 function inShort({ epoch, number, wall, collection, operation, key }: LogRow): RightsRow {
@@ -81,7 +80,7 @@ function isAboutRights({ collection, operation }: RightsRow): boolean {
   return collection === '_policies' || ((collection === '_users' || collection === '_keys') && operation !== 'insert');
 }
 
-/** True if the row may change what a principal sees. */
+/** True if the row may change what a principal can read. */
 export function changesRights(row: RightsRow, principal: Principal): boolean {
   if (!isAboutRights(row)) return false;
   if (row.collection === '_policies') return true;

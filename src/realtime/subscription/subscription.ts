@@ -1,55 +1,53 @@
 /**
- * What all subscriptions have in common. A subscription reads the log by itself until it has caught up, then joins a
- * group. It leaves the group when its client is too slow, and reads on from the log when the client can take more. If
- * that takes longer than `lagMs` (realtime-parts.ts), a live answer begins anew, and for live events the
- * connection is closed. Not here: how an answer begins (document-subscription.ts, event-subscription.ts).
+ * The base of all subscriptions. A subscription reads the log by itself until it has caught up, then joins a group. It
+ * leaves it when its client is too slow. After `lagMs` (deps.ts) a live result restarts, and live events are closed.
  */
 import type { Timestamp } from 'mongodb';
 import { translateError } from '../../database/errors.ts';
 import { formatPosition } from '../../events/log/position.ts';
 import type { LogRow } from '../../events/log/row.ts';
 import { ERRORS, MillraceError } from '../../kernel/errors.ts';
-import { problemMembers } from '../../kernel/problem.ts';
-import type { Lane } from '../../query/evaluate/turnstile.ts';
-import { type LiveAnswer, readyFor } from '../answer/live-answer.ts';
-import { RowView } from '../answer/row-view.ts';
-import { Dropped, voidBy } from '../answer/snapshot-store.ts';
+import { problemFields } from '../../kernel/problem.ts';
+import type { Lane } from '../../query/evaluate/fair-yield.ts';
 import { type Group, type GroupMember, knows } from '../hub/group.ts';
 import type { LogMoment } from '../hub/hub.ts';
 import type { IndexKey } from '../hub/index-key.ts';
-import { tellAlone } from '../hub/transaction-frame.ts';
+import { reportAlone } from '../hub/transaction-frame.ts';
+import { type LiveResponse, readyFor } from '../result/live-result.ts';
+import { RowView } from '../result/row-view.ts';
+import { Dropped, voidBy } from '../result/snapshot-store.ts';
 import { toBytes } from '../wire/messages.ts';
 import { NOWHERE, type ResetReason } from '../wire/protocol.ts';
 import type { SendQueue } from '../wire/send-queue.ts';
-import type { Told } from '../wire/shared-message.ts';
+import type { Reported } from '../wire/shared-message.ts';
 import { Overtaken, type Stretch } from './backlog.ts';
-import { bytesOf, Holdings } from './holdings.ts';
-import type { RealtimeParts } from './realtime-parts.ts';
+import type { RealtimeDeps } from './deps.ts';
+import { bytesOf, SubscriptionMemory } from './subscription-memory.ts';
 
-/** The least time between two resets of one subscription. */
+/** Minimum time between two resets of one subscription. */
 const RESET_PAUSE_MS = 500;
-/** How long to wait for the log after a snapshot. Usually it takes milliseconds; on a quiet database no row comes. */
+/** How long to wait for the log after a snapshot. Usually it takes milliseconds; on an idle database no row comes. */
 const AHEAD_MS = 100;
 
 export interface SubscriptionOptions {
   readonly id: string | null;
   readonly queue: SendQueue;
-  readonly parts: RealtimeParts;
+  readonly deps: RealtimeDeps;
   /** Called when it has ended by itself. */
   readonly onEnd: () => void;
-  /** Called when it is late for too long and cannot begin anew. */
+  /** Called when it lags for too long and cannot restart. */
   readonly onTooSlow: () => void;
 }
 
 export abstract class Subscription implements GroupMember {
   readonly id: string | null;
   readonly queue: SendQueue;
-  protected readonly parts: RealtimeParts;
+  protected readonly deps: RealtimeDeps;
   protected readonly options: SubscriptionOptions;
   after = 0;
   until: Timestamp | null = null;
   absent: string | null = null;
-  /** Since when it has been out of its group because its client is slow; monotonic milliseconds. */
+  /** When it left its group because its client is slow; monotonic milliseconds. */
   protected behindSince: number | null = null;
   #group: Group | null = null;
   #run = new AbortController();
@@ -57,53 +55,51 @@ export abstract class Subscription implements GroupMember {
   #resetAt = 0;
   #ended = false;
   #announced = false;
-  /** The memory that it has taken from its client's account. */
-  readonly #holdings: Holdings;
+  /** The memory that it uses of its client's budget. */
+  readonly #memory: SubscriptionMemory;
 
   constructor(options: SubscriptionOptions) {
     this.options = options;
     this.id = options.id;
     this.queue = options.queue;
-    this.#holdings = new Holdings(options.queue.account);
-    this.parts = options.parts;
+    this.#memory = new SubscriptionMemory(options.queue.account);
+    this.deps = options.deps;
   }
 
   get isLive(): boolean {
     return this.#group !== null;
   }
 
-  /**
-   * The number of the last row up to which its client has everything; null until `live` has been sent to the client.
-   */
+  /** The number of the last row up to which its client has everything; null until `live` was sent to the client. */
   get standing(): number | null {
     if (!this.#announced) return null;
-    return this.#group === null ? this.after : Math.max(this.after, this.parts.hub.position.number);
+    return this.#group === null ? this.after : Math.max(this.after, this.deps.hub.position.number);
   }
 
   get ended(): boolean {
     return this.#ended;
   }
 
-  /** What its filter costs (query/evaluate/cost.ts), in nanoseconds a byte. */
+  /** The cost of its filter (query/evaluate/cost.ts), in nanoseconds per byte. */
   abstract readonly cost: number;
 
   /** The collections whose rows it reads to catch up; null for all. */
   abstract readonly collections: readonly string[] | null;
 
-  /** Begins, or begins anew. */
+  /** Starts, or restarts. */
   protected abstract begin(run: AbortSignal, since: string | null): Promise<void>;
 
-  /** Goes on from `after`, without a message about the interruption. */
+  /** Continues from `after`, without a message about the interruption. */
   protected abstract goOn(run: AbortSignal): Promise<void>;
 
   /**
-   * Begins.
-   * @param since the position to go on from
-   * @param bytes the memory that its question takes
-   * @throws MillraceError `too-much-held`, `overloaded`
+   * Starts.
+   * @param since the position to continue from
+   * @param bytes the memory of its query
+   * @throws MillraceError `client-memory-exceeded`, `overloaded`
    */
   start(since: string | null, bytes: number): void {
-    this.#holdings.take(bytes);
+    this.#memory.take(bytes);
     this.launch((run) => this.begin(run, since));
   }
 
@@ -112,17 +108,17 @@ export abstract class Subscription implements GroupMember {
     this.#ended = true;
     this.#run.abort();
     this.#leave();
-    this.#holdings.close();
+    this.#memory.close();
   }
 
   /**
-   * Its client does not read, or its filter takes too much time: it leaves its group and reads on from the log later.
-   * @param told the number of the last row it has been sent beyond the position of its group
+   * Its client does not read, or its filter takes too much time: it leaves its group and reads the log later.
+   * @param reported the number of the last row that it has received beyond the position of its group
    */
-  lag(told = 0): void {
+  lag(reported = 0): void {
     if (this.#group === null) return;
     this.step();
-    this.after = Math.max(this.after, told);
+    this.after = Math.max(this.after, reported);
     this.behindSince ??= performance.now();
     this.launch((run) => this.goOn(run));
   }
@@ -140,22 +136,22 @@ export abstract class Subscription implements GroupMember {
     });
   }
 
-  /** Leaves its group at the place up to which it has been sent everything. */
+  /** Leaves its group at the position up to which its client has received everything. */
   protected step(): LogMoment {
-    const { hub } = this.parts;
+    const { hub } = this.deps;
     this.#leave();
     if (hub.position.number > this.after) this.after = hub.position.number;
     return hub.position;
   }
 
-  /** Begins another task instead of the one under way, which is aborted by its signal. */
+  /** Starts another task instead of the current one, which its signal aborts. */
   protected launch(task: (run: AbortSignal) => Promise<void>): void {
     if (this.#ended) return;
     this.#run.abort();
-    this.#holdings.follow(null);
+    this.#memory.follow(null);
     this.#run = new AbortController();
     const { signal: run } = this.#run;
-    this.#turn = this.parts.hub.turn;
+    this.#turn = this.deps.hub.turn;
     task(run).catch((error: unknown) => {
       if (run.aborted) return;
       if (error instanceof Overtaken) this.reset('position-expired');
@@ -164,10 +160,10 @@ export abstract class Subscription implements GroupMember {
     });
   }
 
-  /** Notes the answer that it keeps up to date by itself, so that the memory of the answer is given back at the end. */
-  protected own<L extends LiveAnswer>(run: AbortSignal, live: L): L {
+  /** Records the result that it updates by itself, so that its memory is released at the end. */
+  protected own<L extends LiveResponse>(run: AbortSignal, live: L): L {
     if (run.aborted) live.end();
-    else this.#holdings.follow(live);
+    else this.#memory.follow(live);
     return live;
   }
 
@@ -177,19 +173,19 @@ export abstract class Subscription implements GroupMember {
     const error = translateError(cause);
     const known = error instanceof MillraceError;
     const problem = known ? error : new MillraceError('internal', 'An unexpected error occurred', { cause: error });
-    if (!known || ERRORS[problem.code].status >= 500) this.parts.onError(error);
-    this.say('unsubscribed', { problem: problemMembers(problem), retryable: ERRORS[problem.code].retryable });
+    if (!known || ERRORS[problem.code].status >= 500) this.deps.onError(error);
+    this.say('unsubscribed', { problem: problemFields(problem), retryable: ERRORS[problem.code].retryable });
     this.options.onEnd();
   }
 
-  protected say(type: string, members: Readonly<Record<string, unknown>>, position: string | null = null): void {
-    this.queue.push(toBytes(this.id, type, members, position));
+  protected say(type: string, fields: Readonly<Record<string, unknown>>, position: string | null = null): void {
+    this.queue.push(toBytes(this.id, type, fields, position));
   }
 
-  /** Reads the log from `after` on until it can join a group. @param announce whether to send `live` to the client */
-  protected async follow(run: AbortSignal, live: LiveAnswer, key: IndexKey | null, announce: boolean): Promise<void> {
-    const { hub, turnstile } = this.parts;
-    const lane = turnstile.lane(this.queue);
+  /** Reads the log from `after` on until it can join a group. @param announce whether to send `live` */
+  protected async follow(run: AbortSignal, live: LiveResponse, key: IndexKey | null, announce: boolean): Promise<void> {
+    const { hub, fairYield } = this.deps;
+    const lane = fairYield.lane(this.queue);
     let waited = false;
     for (;;) {
       await this.queue.ready(run);
@@ -204,10 +200,10 @@ export abstract class Subscription implements GroupMember {
       // Reads, sends and joins in one turn: if it waited in between, new rows could keep it from ever catching up.
       await lane.pass();
       if (run.aborted) return;
-      if (!(await this.queue.paced(() => this.#tellNext(run, live, lane)))) return;
+      if (!(await this.queue.paced(() => this.#reportNext(run, live, lane)))) return;
     }
     this.behindSince = null;
-    this.#holdings.handOver();
+    this.#memory.handOver();
     this.#group = hub.join(this, live, key);
     if (!announce) return;
     this.#announced = true;
@@ -216,74 +212,79 @@ export abstract class Subscription implements GroupMember {
   }
 
   /**
-   * A snapshot may be ahead of the log by rows that are on their way. Waits briefly for them, so that the position we
-   * announce usually matches the snapshot. Whether any are on their way cannot be known.
+   * Waits briefly for rows on their way, because a snapshot may be ahead of the log: so the announced position usually
+   * matches the snapshot. Whether any are on their way is unknown.
    */
   async #settleDown(): Promise<void> {
-    if (this.until !== null) await this.parts.hub.passed(this.until, AHEAD_MS);
+    if (this.until !== null) await this.deps.hub.passed(this.until, AHEAD_MS);
   }
 
-  /** Reads the next stretch of the log and sends what is new in it. False when it has been reset or aborted. */
-  async #tellNext(run: AbortSignal, live: LiveAnswer, lane: Lane): Promise<boolean> {
-    const { backlog } = this.parts;
+  /** Reads the next rows of the log and sends what is new. False if it has been reset or aborted. */
+  async #reportNext(run: AbortSignal, live: LiveResponse, lane: Lane): Promise<boolean> {
+    const { backlog } = this.deps;
     const { account } = this.queue;
     const missed = { after: this.after, through: null, collections: this.collections, whose: account.key };
-    // The reader's place in the semaphore is given back before anything waits for the client.
+    // The reader releases the semaphore before anything waits for the client.
     const stretch = await backlog.read(missed, (found) => found);
     const bytes = bytesOf(stretch);
     account.note(bytes);
     try {
-      return !run.aborted && (await this.#tellStretch(run, live, stretch, lane));
+      return !run.aborted && (await this.#reportStretch(run, live, stretch, lane));
     } finally {
       account.note(-bytes);
     }
   }
 
-  /** False when it has been reset or aborted. */
-  async #tellStretch(run: AbortSignal, live: LiveAnswer, { segments, through }: Stretch, lane: Lane): Promise<boolean> {
+  /** False if it has been reset or aborted. */
+  async #reportStretch(
+    run: AbortSignal,
+    live: LiveResponse,
+    { segments, through }: Stretch,
+    lane: Lane,
+  ): Promise<boolean> {
     let last: LogRow | undefined;
     for (const { rows, joined } of segments) {
-      // Sends no faster than the client takes it, however much was read at once.
+      // Sends no faster than the client reads, however much was read at once.
       if (!this.queue.isReady) await this.queue.ready(run);
       if (run.aborted) return false;
-      const told: Told[] = [];
+      const reported: Reported[] = [];
       last = rows.at(-1);
       const transaction = joined && last !== undefined ? formatPosition(last) : null;
       for (const row of rows) {
         if (knows(this, row)) continue;
         const view = await readyFor(new RowView(row), live, lane);
         if (run.aborted) return false;
-        const judgement = live.judge(view);
-        if (typeof judgement !== 'string') {
-          told.push(...judgement);
+        const verdict = live.judge(view);
+        if (typeof verdict !== 'string') {
+          reported.push(...verdict);
           continue;
         }
-        tellAlone(this, told, transaction);
-        this.reset(judgement);
+        reportAlone(this, reported, transaction);
+        this.reset(verdict);
         return false;
       }
-      if (joined && last !== undefined && live.wanting) told.push(...(await this.#refilled(live, last)));
+      if (joined && last !== undefined && live.wanting) reported.push(...(await this.#refilled(live, last)));
       if (run.aborted) return false;
-      tellAlone(this, told, transaction);
+      reportAlone(this, reported, transaction);
       if (!live.remembers && last !== undefined) this.after = Math.max(this.after, last.number);
     }
-    if (last !== undefined && live.wanting) tellAlone(this, await this.#refilled(live, last), null);
+    if (last !== undefined && live.wanting) reportAlone(this, await this.#refilled(live, last), null);
     if (run.aborted) return false;
     this.after = through;
     return true;
   }
 
-  async #refilled(live: LiveAnswer, last: LogRow): Promise<readonly Told[]> {
+  async #refilled(live: LiveResponse, last: LogRow): Promise<readonly Reported[]> {
     try {
       return await live.refill(new RowView(last));
     } catch (error) {
-      this.reset(voidBy(error, this.parts.onError));
+      this.reset(voidBy(error, this.deps.onError));
       return [];
     }
   }
 
   #isLate(): boolean {
-    if (this.behindSince === null || performance.now() - this.behindSince < this.parts.timing.lagMs) return false;
+    if (this.behindSince === null || performance.now() - this.behindSince < this.deps.timing.lagMs) return false;
     this.behindSince = null;
     this.tooSlow();
     return true;
@@ -294,6 +295,6 @@ export abstract class Subscription implements GroupMember {
   #leave(): void {
     const group = this.#group;
     this.#group = null;
-    if (group !== null) this.parts.hub.leave(group, this);
+    if (group !== null) this.deps.hub.leave(group, this);
   }
 }

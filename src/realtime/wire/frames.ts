@@ -1,6 +1,6 @@
 /**
  * Encodes what the server sends: WebSocket frames (RFC 6455 section 5.2) and events of a stream. The same buffer can be
- * written to every socket, because frames are not compressed and not masked. Pure. Not here: when a frame is sent.
+ * written to every socket, because frames are neither compressed nor masked.
  */
 
 export const CHANGE_EVENT = 'change';
@@ -14,7 +14,7 @@ export function socketFrame(parts: readonly Buffer[]): Buffer {
   return framed(parts, length, length);
 }
 
-/** The beginning of a text message. @param after the number of bytes that are still to be sent after this part */
+/** The beginning of a text message. @param after the number of bytes still to be sent after this part */
 export function openFrame(part: Buffer, after: number): Buffer {
   return framed([part], part.length, part.length + after);
 }

@@ -1,22 +1,19 @@
-/**
- * Encodes messages for a single client, as a WebSocket frame or as an event of a stream. Pure. Not here: messages that
- * clients share (shared-message.ts).
- */
+/** Encodes messages for a single client, as a WebSocket frame or as an event of a stream. */
 import { socketFrame, streamChunk } from './frames.ts';
 
 /**
- * @param id the subscription's name; null on a stream, undefined for a message about no subscription
+ * @param id the subscription's id; null on a stream, undefined for a message about no subscription
  * @param position the position that a stream's client remembers (its event id); null for none
  */
 export function toBytes(
   id: string | null | undefined,
   type: string,
-  members: Readonly<Record<string, unknown>>,
+  fields: Readonly<Record<string, unknown>>,
   position: string | null = null,
 ): Buffer {
-  if (id === null) return streamChunk(type, [Buffer.from(JSON.stringify(members))], position);
+  if (id === null) return streamChunk(type, [Buffer.from(JSON.stringify(fields))], position);
   const named = id === undefined ? { type } : { type, id };
-  return socketFrame([Buffer.from(JSON.stringify({ ...named, ...members }))]);
+  return socketFrame([Buffer.from(JSON.stringify({ ...named, ...fields }))]);
 }
 
 /** One part of a snapshot. @param documents JSON of each, @param keys JSON of their sort keys or null */
@@ -35,7 +32,7 @@ export function snapshotPart(
 
 const COMMA = Buffer.from(',');
 
-/** The elements with a comma between any two. */
+/** The elements, separated by commas. */
 function listed(elements: readonly Buffer[]): readonly Buffer[] {
   return elements.flatMap((one, index) => (index === 0 ? [one] : [COMMA, one]));
 }

@@ -1,17 +1,18 @@
-/**
- * The protocol `millrace.v1` as types, and the parser for messages of clients. Pure. docs/protocol.md says what the
- * messages mean. Not here: how messages of the server become bytes (frames.ts), what they cause (socket-client.ts).
- */
-import { parseWhom, WHOM_FORMS, type Whom } from '../../auth/identity/whom.ts';
+/** Types of the protocol `millrace.v1`, and the parser for client messages. docs/protocol.md describes the messages. */
+import {
+  type ImpersonationTarget,
+  parseImpersonationTarget,
+  TARGET_FORMS,
+} from '../../auth/identity/impersonation-target.ts';
 import { parseJson } from '../../database/json/json.ts';
-import { requireTypes } from '../../events/read/wanted-types.ts';
+import { requireTypes } from '../../events/read/type-patterns.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { parseExactJson } from '../../kernel/exact-json.ts';
-import { isPlain } from '../../kernel/objects.ts';
+import { isPlain } from '../../kernel/plain-object.ts';
 
 export const SUBPROTOCOL = 'millrace.v1';
 
-/** After a code below 4500 a client must not come back unchanged; from 4500 on it may. */
+/** After a code below 4500 a client must not reconnect unchanged; from 4500 on it may. */
 export const CLOSE = {
   badFrame: 4400,
   notAuthenticated: 4401,
@@ -30,10 +31,10 @@ export const CLOSE = {
 
 export type CloseCode = (typeof CLOSE)[keyof typeof CLOSE];
 
-/** The position that a reset gives to a stream: its client comes back with it, and begins anew. */
+/** The position that a reset gives to a stream: its client reconnects with it, and restarts. */
 export const NOWHERE = '0-0';
 
-/** Why the answer that a client has of a subscription is void. */
+/** Why the result that a client has of a subscription is invalid. */
 export type ResetReason =
   | 'position-expired'
   | 'position-unknown'
@@ -50,24 +51,24 @@ export interface DocumentWish {
   readonly kind: 'documents';
   readonly id: string;
   readonly collection: string;
-  /** As `parseQueryJson` takes it. */
+  /** The input of `parseQueryJson`. */
   readonly query: unknown;
   readonly since: string | null;
-  /** As whom an owner subscribes; null as itself. */
-  readonly as: Whom | null;
+  /** The principal that an administrator impersonates; null for none. */
+  readonly as: ImpersonationTarget | null;
 }
 
 /** A request for a subscription to events. */
 export interface EventWish {
   readonly kind: 'events';
   readonly id: string;
-  /** Event types, `*` for anything. */
+  /** Event types; `*` is a wildcard. */
   readonly types: readonly string[];
-  /** As `parseFilterJson` takes it. */
+  /** The input of `parseFilterJson`. */
   readonly filter: unknown;
   readonly since: string | null;
-  /** As whom an owner subscribes; null as itself. */
-  readonly as: Whom | null;
+  /** The principal that an administrator impersonates; null for none. */
+  readonly as: ImpersonationTarget | null;
 }
 
 export type Wish = DocumentWish | EventWish;
@@ -84,17 +85,17 @@ export class BadFrame extends Error {
   override readonly name = 'BadFrame';
 }
 
-/** A message that cannot be carried out. It is answered with an error, under the id that it named. */
+/** A message that cannot be executed. The response is an error with the id of the message. */
 export class BadMessage extends Error {
   override readonly name = 'BadMessage';
   readonly id: string | null;
-  /** Whether it asked for a subscription. */
+  /** Whether it requested a subscription. */
   readonly subscribes: boolean;
-  readonly fault: MillraceError;
+  readonly issue: MillraceError;
 
-  constructor(fault: MillraceError, id: string | null, subscribes = false) {
-    super(fault.message);
-    this.fault = fault;
+  constructor(issue: MillraceError, id: string | null, subscribes = false) {
+    super(issue.message);
+    this.issue = issue;
     this.id = id;
     this.subscribes = subscribes;
   }
@@ -108,7 +109,7 @@ const MAX_COLLECTION = 100;
 
 /**
  * Reads one text frame.
- * @throws BadFrame when it is not a JSON object with a `type`, BadMessage when that message cannot be carried out
+ * @throws BadFrame if it is not a JSON object with a `type`, BadMessage if that message cannot be executed
  */
 export function parseMessage(bytes: Buffer): ClientMessage {
   const message = parseObject(bytes);
@@ -146,8 +147,8 @@ function parseObject(bytes: Buffer): Record<string, unknown> {
   return value;
 }
 
-/** The refusal of a frame that holds something that no document can hold, such as 2^53 + 1. Its id is read all the same. */
-function refusal(bytes: Buffer, fault: MillraceError): BadFrame | BadMessage {
+/** Rejects a frame with a value that no document can contain, such as 2^53 + 1. Its id is read all the same. */
+function refusal(bytes: Buffer, issue: MillraceError): BadFrame | BadMessage {
   let message: unknown;
   try {
     message = parseExactJson(bytes.toString());
@@ -155,10 +156,10 @@ function refusal(bytes: Buffer, fault: MillraceError): BadFrame | BadMessage {
     return new BadFrame('The frame is not JSON');
   }
   if (!isPlain(message)) return new BadFrame('The frame is not a JSON object');
-  return new BadMessage(fault, nameOf(message), message['type'] === 'subscribe');
+  return new BadMessage(issue, nameOf(message), message['type'] === 'subscribe');
 }
 
-/** The id that a message names, if it can be one. */
+/** The id of a message, if valid. */
 function nameOf({ id }: Record<string, unknown>): string | null {
   return typeof id === 'string' && id !== '' && id.length <= MAX_ID && id.isWellFormed() ? id : null;
 }
@@ -173,8 +174,8 @@ function token({ token }: Record<string, unknown>, id: string | null): string {
   throw new BadMessage(invalid("'token' must be a string"), id);
 }
 
-const DOCUMENT_MEMBERS = ['type', 'id', 'collection', 'query', 'since', 'as'];
-const EVENT_MEMBERS = ['type', 'id', 'events', 'filter', 'since', 'as'];
+const DOCUMENT_FIELDS = ['type', 'id', 'collection', 'query', 'since', 'as'];
+const EVENT_FIELDS = ['type', 'id', 'events', 'filter', 'since', 'as'];
 
 function readWish(message: Record<string, unknown>, id: string): Wish {
   try {
@@ -185,17 +186,17 @@ function readWish(message: Record<string, unknown>, id: string): Wish {
 }
 
 function documentWish(message: Record<string, unknown>, id: string): DocumentWish {
-  only(message, DOCUMENT_MEMBERS);
+  only(message, DOCUMENT_FIELDS);
   const { collection, query } = message;
   if (typeof collection !== 'string' || collection.length > MAX_COLLECTION) {
-    throw invalid("A subscription must name a 'collection', or a list of 'events'");
+    throw invalid("A subscription must have a 'collection', or a list of 'events'");
   }
-  const read = { since: since(message), as: whom(message) };
+  const read = { since: since(message), as: target(message) };
   return { kind: 'documents', id, collection, query: query === undefined ? {} : query, ...read };
 }
 
 function eventWish(message: Record<string, unknown>, id: string): EventWish {
-  only(message, EVENT_MEMBERS);
+  only(message, EVENT_FIELDS);
   const { events, filter } = message;
   const fits = (type: unknown): type is string => typeof type === 'string' && type !== '' && type.length <= MAX_TYPE;
   if (!Array.isArray(events) || events.length === 0 || events.length > MAX_TYPES || !events.every(fits)) {
@@ -204,14 +205,14 @@ function eventWish(message: Record<string, unknown>, id: string): EventWish {
     );
   }
   requireTypes(events);
-  const read = { since: since(message), as: whom(message) };
+  const read = { since: since(message), as: target(message) };
   return { kind: 'events', id, types: events, filter: filter === undefined ? {} : filter, ...read };
 }
 
 function only(message: Record<string, unknown>, known: readonly string[]): void {
   const other = Object.keys(message).find((name) => !known.includes(name));
   if (other === undefined) return;
-  throw new MillraceError('unknown-parameter', `'${other.slice(0, 40)}' is not known in a subscription`, {
+  throw new MillraceError('unknown-parameter', `'${other.slice(0, 40)}' is not a field of a subscription`, {
     hint: `Known: ${known.slice(1).join(', ')}`,
   });
 }
@@ -219,13 +220,13 @@ function only(message: Record<string, unknown>, known: readonly string[]): void 
 function since({ since }: Record<string, unknown>): string | null {
   if (since === undefined || since === null) return null;
   if (typeof since === 'string' && since !== '') return since;
-  throw invalid("'since' must be a position, or be left out");
+  throw invalid("'since' must be a position, or be omitted");
 }
 
-function whom({ as }: Record<string, unknown>): Whom | null {
+function target({ as }: Record<string, unknown>): ImpersonationTarget | null {
   if (as === undefined || as === null) return null;
-  const found = typeof as === 'string' ? parseWhom(as) : null;
-  if (found === null) throw invalid(`'as' must be ${WHOM_FORMS}`);
+  const found = typeof as === 'string' ? parseImpersonationTarget(as) : null;
+  if (found === null) throw invalid(`'as' must be ${TARGET_FORMS}`);
   return found;
 }
 

@@ -1,18 +1,18 @@
 /**
- * A response whose events carry the pass of the stream in their ids (kernel/answers/stream-ids.ts). The pass is written after each
- * event, because the bytes of an event are shared with other clients.
+ * A response whose event ids contain the pass of the stream (kernel/answers/stream-ids.ts). The pass is written after
+ * each event, because the bytes of an event are shared with other clients.
  */
 import { idWithPass } from '../../kernel/answers/stream-ids.ts';
 import type { Writable } from './send-queue.ts';
 
 const ID = '\nid: ';
-/** Where the id of an event is looked for: ids stand at its end. */
+/** Where to search for the id of an event: ids are at its end. */
 const END_BYTES = 64;
 const BREAK = 2;
 
 export class ResumableLine implements Writable {
   readonly #to: Writable;
-  /** What follows a position, with the end of the event. */
+  /** The text after a position, with the end of the event. */
   readonly #end: Buffer;
 
   constructor(to: Writable, pass: string) {
@@ -20,12 +20,12 @@ export class ResumableLine implements Writable {
     this.#end = Buffer.from(`${idWithPass('', pass)}\n\n`);
   }
 
-  /** Writes an event without content, so that the client has the pass with the head of the response. */
+  /** Writes an event without content, so that the client receives the pass with the response head. */
   begin(): void {
     this.#to.write(Buffer.concat([Buffer.from('id: '), this.#end]));
   }
 
-  /** @param event a whole one */
+  /** @param event a complete event */
   write(event: Buffer): boolean {
     if (!event.subarray(-END_BYTES).includes(ID)) return this.#to.write(event);
     this.#to.write(event.subarray(0, -BREAK));

@@ -1,13 +1,12 @@
 /**
- * The bytes that wait to be written to one client. Chunks of one turn of the event loop leave in one write. When too
- * much waits because the client reads too slowly (more than 1 MiB), `onFull` is called and the client's subscriptions stop
- * pushing; when all is written, `onDrained` is called. The waiting bytes count on the client's account. Not here: what is
- * sent, and the end of a client that stays too slow (client/client.ts, subscription/subscription.ts).
+ * The bytes that wait to be written to one client. Chunks of one turn of the event loop are sent in one write. When
+ * more than 1 MiB waits because the client reads too slowly, `onFull` is called and its subscriptions stop pushing;
+ * when all is written, `onDrained` is called. The waiting bytes count against the client's memory budget.
  */
 import { Semaphore } from '../../kernel/concurrency/semaphore.ts';
 import type { Account } from '../../kernel/memory/byte-budget.ts';
 
-/** The part of a socket or of a response that is needed here. */
+/** The part of a socket or of a response that is used here. */
 export interface Writable {
   readonly writableLength: number;
   readonly writable: boolean;
@@ -19,26 +18,28 @@ export interface Writable {
 
 /** When more bytes than this wait, nothing more is pushed to the client. */
 const FULL_BYTES = 1024 * 1024;
-/** When one turn adds more bytes than this, nothing more is pushed in that turn, even if the line would take it. */
+/**
+ * When one turn adds more bytes than this, nothing more is pushed in that turn, even if the connection could take it.
+ */
 const TURN_BYTES = 8 * FULL_BYTES;
-/** Bytes that may wait while a client is sent a snapshot, or changes that it missed. */
+/** Bytes that may wait during a snapshot, or while missed changes are sent. */
 const PACED_BYTES = 256 * 1024;
-/** Answers of one client that are read and sent at one time: each holds a batch of the database in memory. */
+/** Results of one client that are read and sent concurrently: each holds a batch of the database in memory. */
 const PACED_AT_ONCE = 2;
 
 export class SendQueue {
   readonly #to: Writable;
   readonly #turns: FlushScheduler;
-  /** Pays for everything that is held for this client. */
+  /** The memory budget of this client. */
   readonly account: Account;
   readonly #paced = new Semaphore(PACED_AT_ONCE, Number.POSITIVE_INFINITY);
   readonly #waiting: Buffer[] = [];
   #waitingBytes = 0;
   /** Bytes of these that were encoded for this client alone. */
   #own = 0;
-  /** Bytes in the buffer of the line that count on the account. */
+  /** Bytes in the connection's buffer that count against the budget. */
   #counted = 0;
-  /** Whether this turn has brought the account above its limits. */
+  /** Whether this turn has exceeded the limits of the budget. */
   #strained = false;
   #isFull = false;
   readonly #ready = new Set<() => void>();
@@ -56,7 +57,7 @@ export class SendQueue {
     to.on('drain', () => this.#drained());
   }
 
-  /** Bytes that have not left yet. */
+  /** Unsent bytes. */
   get queuedBytes(): number {
     return this.#waitingBytes + this.#to.writableLength;
   }
@@ -70,7 +71,7 @@ export class SendQueue {
     return this.#waitingBytes <= TURN_BYTES && !this.#strained;
   }
 
-  /** Whether so many bytes, encoded for this client alone, can be pushed in this turn. */
+  /** Whether this many bytes, encoded for this client alone, can be pushed in this turn. */
   takes(bytes: number): boolean {
     return this.#waitingBytes + bytes <= TURN_BYTES && this.account.hasRoom(bytes);
   }
@@ -79,7 +80,7 @@ export class SendQueue {
     return this.#closed;
   }
 
-  /** @param own bytes of the chunk that were encoded for this client, and not for another one before */
+  /** @param own bytes of the chunk that were encoded for this client, and not earlier for another one */
   push(chunk: Buffer, own = chunk.length): void {
     if (this.#closed) return;
     if (this.#waiting.length === 0) this.#turns.add(this);
@@ -100,7 +101,7 @@ export class SendQueue {
     this.#strained = false;
   }
 
-  /** Writes what waits; called once a turn. @param now monotonic milliseconds, asked once for many */
+  /** Writes the waiting bytes; called once a turn. @param now monotonic milliseconds, read once for many queues */
   flush(now = performance.now()): void {
     if (this.#waiting.length === 0) return;
     this.#waitingBytes = 0;
@@ -114,25 +115,25 @@ export class SendQueue {
     if (this.#write()) return;
     const queued = this.#to.writableLength;
     this.#count(queued);
-    // Also full when other connections of the same principal hold all the memory that it may have.
+    // Also full if other connections of the same principal use all of its memory.
     if (this.#isFull || (queued <= FULL_BYTES && this.account.hasRoom(0))) return;
     this.#isFull = true;
     this.onFull();
   }
 
-  /** Runs a task that reads and sends an answer or a part of it; few such tasks of this client run at one time. */
+  /** Runs a task that reads and sends a result or a part of it; few such tasks of this client run concurrently. */
   paced<T>(task: () => Promise<T>): Promise<T> {
     return this.#paced.run(task);
   }
 
   /**
    * Resolves when there is room for a snapshot or missed changes, or when `wanted` is aborted.
-   * @throws MillraceError `too-much-held`, `overloaded` when the client's account is at its limit
+   * @throws MillraceError `client-memory-exceeded`, `overloaded` when the client's budget is at its limit
    */
-  async ready(wanted: AbortSignal): Promise<void> {
-    // Checked again after each wait: other tasks that waited, too, may have filled the room.
-    while (!this.isReady && !wanted.aborted) await this.#drainedOr(wanted);
-    if (!wanted.aborted && !this.#closed) this.account.require(0);
+  async ready(requested: AbortSignal): Promise<void> {
+    // Checked again after each wait: other waiting tasks may have filled the room.
+    while (!this.isReady && !requested.aborted) await this.#drainedOr(requested);
+    if (!requested.aborted && !this.#closed) this.account.require(0);
   }
 
   /** Whether there is room for a snapshot or missed changes. */
@@ -140,14 +141,14 @@ export class SendQueue {
     return this.#closed || (!this.#isFull && this.queuedBytes < PACED_BYTES);
   }
 
-  #drainedOr(wanted: AbortSignal): Promise<void> {
+  #drainedOr(requested: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const go = () => {
-        wanted.removeEventListener('abort', go);
+        requested.removeEventListener('abort', go);
         this.#ready.delete(go);
         resolve();
       };
-      wanted.addEventListener('abort', go);
+      requested.addEventListener('abort', go);
       this.#ready.add(go);
     });
   }

@@ -1,12 +1,12 @@
 /**
- * One message that several subscriptions share, and its bytes. It is encoded once, and framed once for each name that
- * clients gave their subscriptions. The bytes of a large message are not copied for each name.
+ * One message that several subscriptions share, and its bytes. It is encoded once, and framed once for each
+ * subscription id. The bytes of a large message are not copied for each id.
  */
 import { CHANGE_EVENT, openFrame, socketFrame, streamChunk } from './frames.ts';
 
 export type LeaveReason = 'deleted' | 'filter' | 'window' | 'gone';
 
-export interface ChangeParts {
+export interface ChangeDeps {
   readonly op: 'enter' | 'update' | 'leave';
   readonly documentId: string;
   readonly reason?: LeaveReason;
@@ -19,14 +19,14 @@ export interface ChangeParts {
   readonly at: string;
 }
 
-/** A message to subscriptions: it can be a frame of its own, or a part of the message of a transaction. */
-export interface Told {
-  /** A frame for sockets, for a subscription with that name; without its end when there is a `tail`. */
+/** A message to subscriptions: a frame of its own, or a part of the message of a transaction. */
+export interface Reported {
+  /** A frame for sockets, for a subscription with that id; without its end if there is a `tail`. */
   frame(id: string): Buffer;
-  /** The end of a large message, sent after each of its frames and the same for all. Known once a frame was made. */
+  /** The end of a large message, sent after each of its frames and the same for all. Known after the first frame. */
   readonly tail: Buffer | null;
   /** Bytes that have been encoded so far. */
-  readonly made: number;
+  readonly created: number;
   /** Approximate bytes of the message. */
   readonly bytes: number;
   /** The same as one event of a stream. */
@@ -36,24 +36,24 @@ export interface Told {
 }
 
 const END = Buffer.from('}');
-/** From this size on, two writes cost less than a copy for each name. */
+/** From this size on, two writes cost less than a copy for each id. */
 const LARGE_BYTES = 16 * 1024;
 
-/** A message. Its first members are its type and the subscription's name; the others are the same for all clients. */
-export class SharedMessage implements Told {
+/** A message. Its first fields are its type and the subscription's id; the others are the same for all clients. */
+export class SharedMessage implements Reported {
   readonly #type: string;
   readonly #event: string;
   readonly #make: () => Buffer;
-  #made: Buffer | undefined;
+  #created: Buffer | undefined;
   readonly #frames = new Map<string, Buffer>();
   #chunk: Buffer | undefined;
   tail: Buffer | null = null;
-  made = 0;
+  created = 0;
 
   /**
-   * @param type the message's type; a change inside a transaction does not say it
+   * @param type the message's type; a change inside a transaction omits it
    * @param event its position
-   * @param rest makes the JSON of its other members, without braces; called at most once
+   * @param rest returns the JSON of its other fields, without braces; called at most once
    */
   constructor(type: string, event: string, rest: () => Buffer) {
     this.#type = type;
@@ -62,11 +62,11 @@ export class SharedMessage implements Told {
   }
 
   get #rest(): Buffer {
-    if (this.#made === undefined) {
-      this.#made = this.#make();
-      this.made += this.#made.length;
+    if (this.#created === undefined) {
+      this.#created = this.#make();
+      this.created += this.#created.length;
     }
-    return this.#made;
+    return this.#created;
   }
 
   get bytes(): number {
@@ -83,21 +83,21 @@ export class SharedMessage implements Told {
         this.tail ??= this.#tailOf(rest);
         frame = openFrame(head, this.tail.length);
       }
-      this.made += frame.length;
+      this.created += frame.length;
       this.#frames.set(id, frame);
     }
     return frame;
   }
 
   #tailOf(rest: Buffer): Buffer {
-    this.made += rest.length;
+    this.created += rest.length;
     return Buffer.concat([rest, END]);
   }
 
   chunk(): Buffer {
     if (this.#chunk === undefined) {
       this.#chunk = streamChunk(this.#type, [Buffer.from('{'), this.#rest, END], this.#event);
-      this.made += this.#chunk.length;
+      this.created += this.#chunk.length;
     }
     return this.#chunk;
   }
@@ -109,12 +109,12 @@ export class SharedMessage implements Told {
   }
 }
 
-/** A change as a message. @param change makes its parts; called when they are first needed */
-export function toMessage(event: string, change: () => ChangeParts): SharedMessage {
-  return new SharedMessage(CHANGE_EVENT, event, () => membersOf(event, change()));
+/** A change as a message. @param change returns its parts; called on first use */
+export function toMessage(event: string, change: () => ChangeDeps): SharedMessage {
+  return new SharedMessage(CHANGE_EVENT, event, () => fieldsOf(event, change()));
 }
 
-function membersOf(event: string, change: ChangeParts): Buffer {
+function fieldsOf(event: string, change: ChangeDeps): Buffer {
   const { op, documentId, reason, document, changed, sortKey, at } = change;
   const head = `"op":"${op}","documentId":${JSON.stringify(documentId)}`;
   const tail =

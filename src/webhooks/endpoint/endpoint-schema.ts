@@ -1,6 +1,5 @@
 /**
- * The shape of a webhook endpoint as it is written, and as answers show it. Rules that a schema cannot express are checked in
- * endpoint-rules.ts.
+ * The schema of a webhook endpoint in requests and responses. endpoint-rules.ts checks what a schema cannot express.
  */
 import Type, { type Static } from 'typebox';
 import { nullable } from '../../contract/schema.ts';
@@ -8,7 +7,10 @@ import { ORDERINGS, type Ordering, SCHEDULES, type ScheduleName } from './endpoi
 
 const closed = { additionalProperties: false } as const;
 
-/** Takes the place of the value of an own header, which is never shown. A PATCH may send it back to keep the value. */
+/**
+ * Placeholder for the value of a custom header, which responses never contain. A PATCH may send it back to keep the
+ * value.
+ */
 export const BLANK = '•••';
 
 export const MAX_HEADERS = 20;
@@ -18,10 +20,10 @@ export const TYPES = Type.Array(Type.String({ minLength: 1, maxLength: 256 }), {
   minItems: 1,
   maxItems: MAX_TYPES,
   uniqueItems: true,
-  description: 'Event types, in which `*` stands for anything.',
+  description: 'Event types; `*` is a wildcard.',
 });
 
-export const URL = Type.String({ minLength: 8, maxLength: 2_048, description: 'Where events are sent.' });
+export const URL = Type.String({ minLength: 8, maxLength: 2_048, description: 'The URL that receives events.' });
 
 export const FILTER = Type.Optional(
   nullable(
@@ -29,53 +31,59 @@ export const FILTER = Type.Optional(
       {},
       {
         additionalProperties: true,
-        description: 'Which documents: a filter of the query language. It is asked of both states of a change.',
+        description: 'Which documents: a filter of the query language. It is tested against both states of a change.',
       },
     ),
   ),
 );
 
-/** What is written of an endpoint and may be changed later. */
-const MEMBERS = {
+/** The fields that can be changed later. */
+const FIELDS = {
   url: URL,
   types: TYPES,
   name: Type.Optional(nullable(Type.String({ minLength: 1, maxLength: 200, description: 'A name, for people.' }))),
   filter: FILTER,
   headers: Type.Optional(
-    // Not a record: its pattern of names would let one with a line break have any value.
+    // Not a record: its pattern would let a name with a line break have any value.
     Type.Unsafe<Record<string, string>>({
       type: 'object',
       additionalProperties: { type: 'string', minLength: 1, maxLength: 2_048 },
       maxProperties: MAX_HEADERS,
-      description: `Header fields that each call carries. Their values are kept encrypted and shown as \`${BLANK}\`.`,
+      description: `Header fields of each request. Their values are stored encrypted and shown as \`${BLANK}\`.`,
     }),
   ),
   ratePerSecond: Type.Optional(
-    nullable(Type.Number({ minimum: 0.001, maximum: 1_000, description: 'Calls a second at most. Null: no limit.' })),
+    nullable(
+      Type.Number({
+        minimum: 0.001,
+        maximum: 1_000,
+        description: 'Maximum number of requests per second. Null: no limit.',
+      }),
+    ),
   ),
   ordering: Type.Optional(
     Type.Unsafe<Ordering>({
       type: 'string',
       enum: [...ORDERINGS],
       default: 'none',
-      description: '`document`: a delivery waits until the earlier one of the same document is delivered or dead.',
+      description: '`document`: a delivery waits until the earlier one of the same document is delivered or failed.',
     }),
   ),
-  schedule: Type.Optional(
+  retrySchedule: Type.Optional(
     Type.Unsafe<ScheduleName>({
       type: 'string',
       enum: [...SCHEDULES],
       default: 'standard',
-      description: 'When a failed delivery is tried again.',
+      description: 'When a failed delivery is retried.',
     }),
   ),
-  enabled: Type.Optional(Type.Boolean({ default: true, description: 'Whether events are sent.' })),
+  enabled: Type.Optional(Type.Boolean({ default: true, description: 'Whether the endpoint receives events.' })),
 };
 
-/** An endpoint without its secret: what a merge patch is applied to. */
-export const ENDPOINT = Type.Object(MEMBERS, { ...closed, description: 'A webhook endpoint.' });
+/** An endpoint without its secret: the target of a merge patch. */
+export const ENDPOINT = Type.Object(FIELDS, { ...closed, description: 'A webhook endpoint.' });
 
-/** A merge patch of it, as the contract describes it. */
+/** A merge patch of an endpoint, as in the OpenAPI document. */
 export const ENDPOINT_PATCH = Type.Object(
   {
     ...Type.Partial(ENDPOINT).properties,
@@ -83,7 +91,7 @@ export const ENDPOINT_PATCH = Type.Object(
       Type.Unsafe<Record<string, string | null> | null>({
         type: ['object', 'null'],
         additionalProperties: { type: ['string', 'null'], maxLength: 2_048 },
-        description: `A value replaces the one before, \`${BLANK}\` keeps it, and null removes the header.`,
+        description: `A value replaces the current one, \`${BLANK}\` keeps it, and null removes the header.`,
       }),
     ),
   },
@@ -93,16 +101,16 @@ export const ENDPOINT_PATCH = Type.Object(
 /** The body of `POST`. */
 export const NEW_ENDPOINT = Type.Object(
   {
-    ...MEMBERS,
+    ...FIELDS,
     secret: Type.Optional(
       Type.String({
         maxLength: 256,
-        description: 'The secret that signs: `whsec_` and the base64 of 24 to 64 bytes. One is made if there is none.',
+        description: 'The signing secret: `whsec_` and the base64 of 24 to 64 bytes. Generated if absent.',
       }),
     ),
   },
   { ...closed, description: 'A new webhook endpoint.' },
 );
 
-/** An endpoint as it is written. */
+/** An endpoint in a request. */
 export type EndpointBody = Static<typeof ENDPOINT>;

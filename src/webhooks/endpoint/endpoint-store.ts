@@ -1,6 +1,6 @@
 /**
- * Where endpoints are kept: `_endpoints` in `<db>`, whose changes are events, and in `<db>_log` the secrets of each and the
- * values of its headers, sealed. Both are written in one transaction. Only this folder calls this file.
+ * Stores endpoints: `_endpoints` in `<db>`, whose changes are events, and in `<db>_log` their secrets and header
+ * values, encrypted. Both are written in one transaction. Only this folder uses this store.
  */
 import { hash } from 'node:crypto';
 import type { ClientSession, Collection } from 'mongodb';
@@ -15,40 +15,40 @@ import {
   stamped,
   stampedForDeletion,
 } from '../../database/system-collection.ts';
-import type { Sealer } from '../../kernel/sealer.ts';
-import type { DisabledReason, LiveSecret, Maker, Via } from './endpoint.ts';
-import type { OwnHeaders, WrittenEndpoint } from './endpoint-rules.ts';
+import type { Encryption } from '../../kernel/encryption.ts';
+import type { Creator, DisabledReason, LiveSecret, Via } from './endpoint.ts';
+import type { EndpointRow, OwnHeaders } from './endpoint-rules.ts';
 import { ENDPOINTS_COLLECTION, type StoredEndpoint } from './stored-endpoint.ts';
 
 const SECRETS = 'webhook_secrets';
 const COUNTED = 'webhook_counts';
 
-/** What is secret of an endpoint, in clear. It must not be logged, or stored as it is. */
+/** The plaintext secrets of an endpoint. They must not be logged or stored as they are. */
 export interface EndpointSecrets {
-  /** The newest first. */
+  /** Newest first. */
   readonly secrets: readonly LiveSecret[];
   readonly headers: OwnHeaders;
 }
 
-/** An endpoint as it is kept. */
-export interface KeptEndpoint {
+/** A stored endpoint. */
+export interface EndpointRecord {
   readonly id: string;
-  readonly written: WrittenEndpoint;
+  readonly written: EndpointRow;
   readonly headerNames: readonly string[];
   readonly disabledReason: DisabledReason | null;
-  /** Undefined where another program wrote the document. */
-  readonly principal: Maker | undefined;
+  /** Undefined if another program wrote the document. */
+  readonly principal: Creator | undefined;
   readonly meta: OwnMeta | undefined;
-  /** Another one after each change, also of a secret and also by another program. */
+  /** Changes with each write, also of a secret and also by another program. */
   readonly version: string;
   readonly stored: StoredEndpoint;
-  /** @throws SealBroken without the master key that sealed them */
+  /** @throws DecryptionError without the master key that encrypted them */
   readonly open: () => EndpointSecrets;
 }
 
-/** Who made an endpoint, and by which route. */
-export interface MadeBy {
-  readonly principal: Maker;
+/** Which principal created an endpoint, and by which route. */
+export interface CreatedBy {
+  readonly principal: Creator;
   /** Undefined for `POST /webhooks/endpoints`. */
   readonly via?: Via | undefined;
 }
@@ -56,30 +56,30 @@ export interface MadeBy {
 interface SecretsRow {
   /** Id of the endpoint. */
   _id: string;
-  /** Made anew with each change. */
+  /** A new value with each change. */
   change: string;
-  /** Each sealed with the newest master key of its time; the newest secret first. */
-  secrets: readonly { readonly sealed: string; readonly until: number | null }[];
-  /** A list, because names may hold dots and dollars. */
-  headers: readonly { readonly name: string; readonly sealed: string }[];
+  /** Each encrypted with the master key that was newest at the time; newest secret first. */
+  secrets: readonly { readonly encrypted: string; readonly until: number | null }[];
+  /** A list, because names may contain dots and dollar signs. */
+  headers: readonly { readonly name: string; readonly encrypted: string }[];
 }
 
 export class EndpointStore {
   readonly #mongo: Mongo;
-  readonly #sealer: Sealer;
+  readonly #encryption: Encryption;
   readonly #endpoints: Collection<StoredEndpoint>;
   readonly #secrets: Collection<SecretsRow>;
   readonly #counted: Collection<{ _id: string; times: number }>;
 
-  constructor(mongo: Mongo, sealer: Sealer) {
+  constructor(mongo: Mongo, encryption: Encryption) {
     this.#mongo = mongo;
-    this.#sealer = sealer;
+    this.#encryption = encryption;
     this.#endpoints = mongo.data.collection<StoredEndpoint>(ENDPOINTS_COLLECTION);
     this.#secrets = mongo.log.collection<SecretsRow>(SECRETS);
     this.#counted = mongo.log.collection(COUNTED);
   }
 
-  /** Makes sure that the collections exist, and seals with the newest master key what is sealed otherwise. */
+  /** Creates missing collections, and re-encrypts secrets with the newest master key. */
   async start(): Promise<void> {
     await makeOwnCollection(this.#mongo, ENDPOINTS_COLLECTION);
     await translated(async () => {
@@ -89,39 +89,39 @@ export class EndpointStore {
         });
       }
       for (const row of await this.#secrets.find().toArray()) {
-        if (![...row.secrets, ...row.headers].some(({ sealed }) => this.#sealer.isStale(sealed))) continue;
+        if (![...row.secrets, ...row.headers].some(({ encrypted }) => this.#encryption.isStale(encrypted))) continue;
         const { _id, change } = row;
-        await this.#secrets.updateOne({ _id, change }, { $set: this.#sealed(_id, this.#opened(row)) });
+        await this.#secrets.updateOne({ _id, change }, { $set: this.#encrypted(_id, this.#opened(row)) });
       }
     });
   }
 
-  /** All endpoints, the oldest first; those of one maker where it is given. */
-  async all(session: ClientSession, maker?: Maker): Promise<readonly KeptEndpoint[]> {
-    const wanted = maker === undefined ? {} : { 'principal.kind': maker.kind, 'principal.id': maker.id };
-    const rows = await this.#endpoints.find(wanted, { sort: { _id: 1 }, session }).toArray();
-    const of = maker === undefined ? {} : { _id: { $in: rows.map(({ _id }) => _id) } };
+  /** All endpoints, or those of one principal; oldest first. */
+  async all(session: ClientSession, creator?: Creator): Promise<readonly EndpointRecord[]> {
+    const requested = creator === undefined ? {} : { 'principal.kind': creator.kind, 'principal.id': creator.id };
+    const rows = await this.#endpoints.find(requested, { sort: { _id: 1 }, session }).toArray();
+    const of = creator === undefined ? {} : { _id: { $in: rows.map(({ _id }) => _id) } };
     const secrets = await this.#secrets.find(of, { session }).toArray();
     const byId = new Map(secrets.map((row) => [row._id, row]));
     return rows.map((row) => this.#kept(row, byId.get(row._id)));
   }
 
-  async find(id: string, session: ClientSession): Promise<KeptEndpoint | null> {
+  async find(id: string, session: ClientSession): Promise<EndpointRecord | null> {
     const row = await this.#endpoints.findOne({ _id: id }, { session });
     if (row === null) return null;
     return this.#kept(row, (await this.#secrets.findOne({ _id: id }, { session })) ?? undefined);
   }
 
-  /** Ids of the endpoints of one maker. */
-  async idsOf({ kind, id }: Maker): Promise<readonly string[]> {
-    const wanted = { 'principal.kind': kind, 'principal.id': id };
-    const rows = await translated(() => this.#endpoints.find(wanted, { projection: { _id: 1 } }).toArray());
+  /** Ids of the endpoints that one principal created. */
+  async idsOf({ kind, id }: Creator): Promise<readonly string[]> {
+    const requested = { 'principal.kind': kind, 'principal.id': id };
+    const rows = await translated(() => this.#endpoints.find(requested, { projection: { _id: 1 } }).toArray());
     return rows.map(({ _id }) => _id);
   }
 
   /**
-   * How many there are. Transactions that ask for it meet at one row, so that of two which make an endpoint the second counts
-   * the first one's too.
+   * The number of endpoints. Transactions that count write one common row, so that of two concurrent creations the
+   * second counts the first one's endpoint too.
    */
   async countAlone(session: ClientSession): Promise<number> {
     await this.#counted.updateOne({ _id: ENDPOINTS_COLLECTION }, { $inc: { times: 1 } }, { upsert: true, session });
@@ -130,14 +130,14 @@ export class EndpointStore {
 
   /** @returns its id */
   async insert(
-    written: WrittenEndpoint,
+    written: EndpointRow,
     secrets: EndpointSecrets,
-    { principal, via }: MadeBy,
+    { principal, via }: CreatedBy,
     stamp: Stamp,
     session: ClientSession,
   ): Promise<string> {
     const _id = newId().toHexString();
-    const disabledReason = written.enabled ? null : ('owner' as const);
+    const disabledReason = written.enabled ? null : ('manual' as const);
     const headers = Object.keys(secrets.headers);
     const _meta = newMeta(stamp, new Date());
     const row = { _id, ...written, headers, disabledReason, principal, ...marked(via), _meta };
@@ -146,10 +146,10 @@ export class EndpointStore {
     return _id;
   }
 
-  /** Replaces an endpoint and its secrets; the reason for which it is disabled is cleared when it is enabled. */
+  /** Replaces an endpoint and its secrets. Enabling it clears the reason why it was disabled. */
   async save(
-    before: KeptEndpoint,
-    written: WrittenEndpoint,
+    before: EndpointRecord,
+    written: EndpointRow,
     secrets: EndpointSecrets,
     stamp: Stamp,
     session: ClientSession,
@@ -157,7 +157,7 @@ export class EndpointStore {
     const { _id, principal, via } = before.stored;
     const fresh = newMeta(stamp, new Date());
     const { revision = 0, createdAt = fresh.createdAt, createdBy = fresh.createdBy } = before.meta ?? {};
-    const disabledReason = written.enabled ? null : (before.disabledReason ?? 'owner');
+    const disabledReason = written.enabled ? null : (before.disabledReason ?? 'manual');
     const headers = Object.keys(secrets.headers);
     const _meta = { ...fresh, revision: revision + 1, createdAt, createdBy };
     const row = { ...written, headers, disabledReason, principal, ...marked(via), _meta };
@@ -165,10 +165,7 @@ export class EndpointStore {
     await this.#saveSecrets(_id, secrets, session);
   }
 
-  /**
-   * Disables an endpoint.
-   * @returns false when it is disabled already, or gone
-   */
+  /** Disables an endpoint. @returns false if it is already disabled or deleted */
   async disable(id: string, disabledReason: DisabledReason, stamp: Stamp, session: ClientSession): Promise<boolean> {
     const { modifiedCount } = await this.#endpoints.updateOne(
       { _id: id, enabled: true },
@@ -185,10 +182,10 @@ export class EndpointStore {
   }
 
   async #saveSecrets(_id: string, secrets: EndpointSecrets, session: ClientSession): Promise<void> {
-    await this.#secrets.replaceOne({ _id }, this.#sealed(_id, secrets), { upsert: true, session });
+    await this.#secrets.replaceOne({ _id }, this.#encrypted(_id, secrets), { upsert: true, session });
   }
 
-  #kept(stored: StoredEndpoint, secrets: SecretsRow | undefined): KeptEndpoint {
+  #kept(stored: StoredEndpoint, secrets: SecretsRow | undefined): EndpointRecord {
     const { _id: id, headers: headerNames, disabledReason, principal, via: _, _meta: meta, ...written } = stored;
     return {
       id,
@@ -203,22 +200,28 @@ export class EndpointStore {
     };
   }
 
-  #sealed(id: string, { secrets, headers }: EndpointSecrets): Omit<SecretsRow, '_id'> {
+  #encrypted(id: string, { secrets, headers }: EndpointSecrets): Omit<SecretsRow, '_id'> {
     return {
       change: newId().toHexString(),
-      secrets: secrets.map(({ secret, until }) => ({ sealed: this.#sealer.seal(secret, secretOf(id)), until })),
+      secrets: secrets.map(({ secret, until }) => ({
+        encrypted: this.#encryption.encrypt(secret, secretOf(id)),
+        until,
+      })),
       headers: Object.entries(headers).map(([name, value]) => ({
         name,
-        sealed: this.#sealer.seal(value, headerOf(id, name)),
+        encrypted: this.#encryption.encrypt(value, headerOf(id, name)),
       })),
     };
   }
 
   #opened({ _id: id, secrets, headers }: SecretsRow): EndpointSecrets {
     return {
-      secrets: secrets.map(({ sealed, until }) => ({ secret: this.#sealer.open(sealed, secretOf(id)), until })),
+      secrets: secrets.map(({ encrypted, until }) => ({
+        secret: this.#encryption.open(encrypted, secretOf(id)),
+        until,
+      })),
       headers: Object.fromEntries(
-        headers.map(({ name, sealed }) => [name, this.#sealer.open(sealed, headerOf(id, name))]),
+        headers.map(({ name, encrypted }) => [name, this.#encryption.open(encrypted, headerOf(id, name))]),
       ),
     };
   }
@@ -226,6 +229,6 @@ export class EndpointStore {
 
 const marked = (via: Via | undefined) => (via === undefined ? {} : { via });
 
-/** What a secret is sealed for: it opens as no other. */
+/** The encryption context of a secret: a value stored for one endpoint does not decrypt as another's. */
 const secretOf = (endpoint: string): string => `endpoint ${endpoint} secret`;
 const headerOf = (endpoint: string, name: string): string => `endpoint ${endpoint} header ${name}`;

@@ -1,28 +1,25 @@
-/**
- * The endpoints of an installation: written by requests, and in force in every process within a second, where the sender is
- * told of each. Not here: HTTP (http/), and which events an endpoint gets (planning/).
- */
+/** The endpoints of an instance. Within a second each process applies a change and passes it to its sender. */
 import type { ClientSession } from 'mongodb';
-import type { Activity } from '../../database/activity.ts';
+import type { Activity } from '../../database/audit-events.ts';
 import { ITSELF, type Stamp } from '../../database/system-collection.ts';
 import type { Transactions } from '../../database/transactions.ts';
 import type { Egress } from '../../egress/egress.ts';
 import { Reloader } from '../../kernel/concurrency/reloader.ts';
 import { MillraceError } from '../../kernel/errors.ts';
-import { type DisabledReason, type EndpointTarget, MAX_ENDPOINTS, type Maker, type Via } from './endpoint.ts';
+import { type Creator, type DisabledReason, type EndpointTarget, MAX_ENDPOINTS, type Via } from './endpoint.ts';
 import { blanked, checkKept, type EndpointRules, parseChange, parseNewEndpoint } from './endpoint-rules.ts';
-import type { EndpointStore, KeptEndpoint } from './endpoint-store.ts';
+import type { EndpointRecord, EndpointStore } from './endpoint-store.ts';
 import { newSecret, rotated } from './signing-secrets.ts';
 import { ENDPOINTS_COLLECTION, type StoredEndpoint } from './stored-endpoint.ts';
 
-/** What the sender is told of endpoints; it is in a folder above. */
+/** What this needs of the sender, which is in a higher folder. */
 export interface EndpointListener {
   ensureEndpoint(target: EndpointTarget): Promise<void>;
   removeEndpoint(id: string): Promise<void>;
-  headerFault(name: string): string | null;
+  headerIssue(name: string): string | null;
 }
 
-export interface EndpointsParts {
+export interface EndpointsDeps {
   readonly store: EndpointStore;
   readonly transactions: Pick<Transactions, 'run'>;
   readonly activity: Pick<Activity, 'record'>;
@@ -34,8 +31,8 @@ export interface EndpointsParts {
   readonly now?: () => number;
 }
 
-/** An endpoint as answers show it, without its health, and its version. */
-export interface ShownEndpoint {
+/** An endpoint for responses, without its health, and its version. */
+export interface EndpointView {
   readonly endpoint: {
     readonly id: string;
     readonly headers: Readonly<Record<string, string>>;
@@ -46,86 +43,86 @@ export interface ShownEndpoint {
   readonly version: string;
 }
 
-/** Asked of the version that a change would replace. It throws to refuse the change. */
+/** Called with the version that a change would replace. It throws to reject the change. */
 export type EndpointCondition = (version: string) => void;
 
 /** A change by a request. */
 export interface EndpointChange {
   readonly id: string;
-  /** The one maker whose endpoints may be changed; null for those of all. */
-  readonly of: Maker | null;
+  /** The only principal whose endpoints may be changed; null for all. */
+  readonly of: Creator | null;
   readonly condition?: EndpointCondition;
   readonly stamp: Stamp;
 }
 
 export class Endpoints {
-  readonly #parts: EndpointsParts;
-  /** Puts changes of every process in force in this one, and tells the sender of them. */
+  readonly #deps: EndpointsDeps;
+  /** Applies changes of every process in this one, and passes them to the sender. */
   readonly reloader: Reloader;
   readonly #now: () => number;
   readonly #rules: EndpointRules;
-  #inForce: ReadonlyMap<string, { readonly version: string; readonly target: EndpointTarget | null }> = new Map();
+  #activeNow: ReadonlyMap<string, { readonly version: string; readonly target: EndpointTarget | null }> = new Map();
 
-  constructor(parts: EndpointsParts) {
-    this.#parts = parts;
-    this.#now = parts.now ?? Date.now;
-    const { checkUrl, sender } = parts;
-    this.#rules = { checkUrl, headerFault: (name) => sender.headerFault(name) };
+  constructor(deps: EndpointsDeps) {
+    this.#deps = deps;
+    this.#now = deps.now ?? Date.now;
+    const { checkUrl, sender } = deps;
+    this.#rules = { checkUrl, headerIssue: (name) => sender.headerIssue(name) };
     this.reloader = new Reloader({
       read: () => this.#read(),
       concerns: (collection) => collection === ENDPOINTS_COLLECTION,
-      onError: parts.onError,
+      onError: deps.onError,
     });
   }
 
-  /** The endpoints that are in force in this process, as the sender was told of them. */
-  inForce(): readonly EndpointTarget[] {
-    return [...this.#inForce.values()].flatMap(({ target }) => target ?? []);
+  /** The endpoints that are active in this process, as passed to the sender. */
+  activeNow(): readonly EndpointTarget[] {
+    return [...this.#activeNow.values()].flatMap(({ target }) => target ?? []);
   }
 
   /** Ids of all endpoints in the database. */
   async storedIds(): Promise<readonly string[]> {
-    const { store, transactions } = this.#parts;
+    const { store, transactions } = this.#deps;
     return (await transactions.run((session) => store.all(session))).map(({ id }) => id);
   }
 
-  /** An endpoint as it is in the database; null when it is gone or cannot be used. */
+  /** An endpoint as stored; null if it was deleted or is invalid. */
   async stored(id: string): Promise<EndpointTarget | null> {
-    const { store, transactions } = this.#parts;
+    const { store, transactions } = this.#deps;
     const found = await transactions.run((session) => store.find(id, session));
     return found === null ? null : this.#target(found);
   }
 
-  /** The oldest first. @param of the one maker of them; null for those of all */
-  async list(of: Maker | null): Promise<readonly ShownEndpoint[]> {
-    const { store, transactions } = this.#parts;
+  /** Oldest first. @param of the principal that created them; null for all */
+  async list(of: Creator | null): Promise<readonly EndpointView[]> {
+    const { store, transactions } = this.#deps;
     const kept = await transactions.run((session) => store.all(session, of ?? undefined));
     return kept.map(toShown);
   }
 
-  /** @throws MillraceError `endpoint-not-found`, also for one of another maker */
-  async show(id: string, of: Maker | null): Promise<ShownEndpoint> {
-    return toShown(await this.#parts.transactions.run((session) => this.#existing(id, of, session)));
+  /** @throws MillraceError `endpoint-not-found`, also for one of another principal */
+  async show(id: string, of: Creator | null): Promise<EndpointView> {
+    return toShown(await this.#deps.transactions.run((session) => this.#existing(id, of, session)));
   }
 
-  /** Ids of the endpoints of one maker. */
-  idsOf(maker: Maker): Promise<readonly string[]> {
-    return this.#parts.store.idsOf(maker);
+  /** Ids of the endpoints that one principal created. */
+  idsOf(creator: Creator): Promise<readonly string[]> {
+    return this.#deps.store.idsOf(creator);
   }
 
   /**
-   * Makes an endpoint. It is in force here when this resolves; other processes hear of it from the event log.
-   * @param via for one that an automation service makes
-   * @returns the endpoint, and its secret, which no later answer shows
+   * Creates an endpoint. It is active in this process when this resolves; other processes read it from the event log.
+   * @param via for one that an automation service creates
+   * @returns the endpoint, and its secret, which no later response contains
    * @throws MillraceError `body-required`, `invalid-body`, `invalid-endpoint`, `too-many-endpoints`
    */
   async create(
     body: unknown,
-    maker: Maker,
+    creator: Creator,
     stamp: Stamp,
     via?: Via,
-  ): Promise<{ readonly shown: ShownEndpoint; readonly secret: string }> {
-    const { store } = this.#parts;
+  ): Promise<{ readonly shown: EndpointView; readonly secret: string }> {
+    const { store } = this.#deps;
     const { written, headers, secret } = parseNewEndpoint(body, this.#rules);
     const shown = await this.#change(async (session) => {
       if ((await store.countAlone(session)) >= MAX_ENDPOINTS) {
@@ -134,7 +131,7 @@ export class Endpoints {
       return store.insert(
         written,
         { secrets: [{ secret, until: null }], headers },
-        { principal: maker, via },
+        { principal: creator, via },
         stamp,
         session,
       );
@@ -144,25 +141,25 @@ export class Endpoints {
 
   /**
    * Applies a merge patch (RFC 7396).
-   * @throws MillraceError `endpoint-not-found`, `body-type`, `invalid-body`, `invalid-endpoint`, what the condition throws
+   * @throws MillraceError `endpoint-not-found`, `invalid-body-type`, `invalid-body`, `invalid-endpoint`, what the condition throws
    */
-  change(patch: unknown, { stamp, ...change }: EndpointChange): Promise<ShownEndpoint> {
-    const { store, activity } = this.#parts;
+  change(patch: unknown, { stamp, ...change }: EndpointChange): Promise<EndpointView> {
+    const { store, activity } = this.#deps;
     return this.#change(async (session) => {
       const before = await this.#changed(change, session);
       const { secrets, headers: kept } = before.open();
       const { written, headers } = parseChange(patch, { written: before.written, headers: kept }, this.#rules);
       await store.save(before, written, { secrets, headers }, stamp, session);
       if (before.written.enabled && !written.enabled) {
-        await activity.record('system.endpoint.disabled', { endpoint: before.id, reason: 'owner' }, stamp, session);
+        await activity.record('system.endpoint.disabled', { endpoint: before.id, reason: 'manual' }, stamp, session);
       }
       return before.id;
     });
   }
 
-  /** @throws MillraceError `endpoint-not-found`, what the condition throws */
+  /** @throws MillraceError `endpoint-not-found`, errors of the condition */
   async remove({ stamp, ...change }: EndpointChange): Promise<void> {
-    const { store, transactions } = this.#parts;
+    const { store, transactions } = this.#deps;
     await transactions.run(async (session) => {
       const { id } = await this.#changed(change, session);
       await store.remove(id, stamp, session);
@@ -170,10 +167,10 @@ export class Endpoints {
     await this.reloader.reload();
   }
 
-  /** Removes the endpoints of one maker. @returns how many there were */
-  async removeOf(maker: Maker, stamp: Stamp): Promise<number> {
-    const { store, transactions } = this.#parts;
-    const ids = await store.idsOf(maker);
+  /** Deletes the endpoints of one principal. @returns how many there were */
+  async removeOf(creator: Creator, stamp: Stamp): Promise<number> {
+    const { store, transactions } = this.#deps;
+    const ids = await store.idsOf(creator);
     if (ids.length === 0) return 0;
     await transactions.run(async (session) => {
       for (const id of ids) await store.remove(id, stamp, session);
@@ -183,16 +180,16 @@ export class Endpoints {
   }
 
   /**
-   * Gives an endpoint a new secret. Those that it had still sign for the grace time.
+   * Gives an endpoint a new secret. Its current secrets still sign for the grace period.
    * @param graceMs milliseconds
-   * @returns the new secret, which no later answer shows, and when each of the others ceases to sign, the newest first
+   * @returns the new secret, which no later response contains, and when each of the others stops signing, newest first
    * @throws MillraceError `endpoint-not-found`
    */
   async rotate(
     graceMs: number,
     { stamp, ...change }: EndpointChange,
   ): Promise<{ readonly secret: string; readonly expires: readonly Date[] }> {
-    const { store } = this.#parts;
+    const { store } = this.#deps;
     const secret = newSecret();
     let expires: readonly Date[] = [];
     await this.#change(async (session) => {
@@ -207,11 +204,11 @@ export class Endpoints {
   }
 
   /**
-   * Disables an endpoint by what the program found out itself, and records that. One that is disabled keeps its reason.
-   * @returns false when it was disabled already, or is gone
+   * Disables an endpoint for a reason that the server detected, and records that. A disabled endpoint keeps its reason.
+   * @returns false if it was already disabled or deleted
    */
   async disable(id: string, reason: DisabledReason): Promise<boolean> {
-    const { store, transactions, activity } = this.#parts;
+    const { store, transactions, activity } = this.#deps;
     const disabled = await transactions.run(async (session) => {
       if (!(await store.disable(id, reason, ITSELF, session))) return false;
       await activity.record('system.endpoint.disabled', { endpoint: id, reason }, ITSELF, session);
@@ -221,68 +218,73 @@ export class Endpoints {
     return disabled;
   }
 
-  async #change(change: (session: ClientSession) => Promise<string>): Promise<ShownEndpoint> {
-    const changed = await this.#parts.transactions.run(async (session) =>
+  async #change(change: (session: ClientSession) => Promise<string>): Promise<EndpointView> {
+    const changed = await this.#deps.transactions.run(async (session) =>
       this.#existing(await change(session), null, session),
     );
     await this.reloader.reload();
     return toShown(changed);
   }
 
-  async #changed({ id, of, condition }: Omit<EndpointChange, 'stamp'>, session: ClientSession): Promise<KeptEndpoint> {
+  async #changed(
+    { id, of, condition }: Omit<EndpointChange, 'stamp'>,
+    session: ClientSession,
+  ): Promise<EndpointRecord> {
     const found = await this.#existing(id, of, session);
     condition?.(found.version);
     return found;
   }
 
-  async #existing(id: string, of: Maker | null, session: ClientSession): Promise<KeptEndpoint> {
-    const found = await this.#parts.store.find(id, session);
-    const maker = found?.principal;
-    if (found !== null && (of === null || (maker?.kind === of.kind && maker.id === of.id))) return found;
+  async #existing(id: string, of: Creator | null, session: ClientSession): Promise<EndpointRecord> {
+    const found = await this.#deps.store.find(id, session);
+    const creator = found?.principal;
+    if (found !== null && (of === null || (creator?.kind === of.kind && creator.id === of.id))) return found;
     throw new MillraceError('endpoint-not-found', `There is no endpoint '${id.slice(0, 80)}'`);
   }
 
-  /** What the sender was told stays known only once it took it, so that a failed telling is repeated. */
+  /** A version counts as passed only when the sender has accepted it, so that a failed call is repeated. */
   async #read(): Promise<void> {
-    const { store, transactions, sender } = this.#parts;
+    const { store, transactions, sender } = this.#deps;
     const kept = await transactions.run((session) => store.all(session));
-    const inForce = new Map(this.#inForce);
+    const activeNow = new Map(this.#activeNow);
     const keep = () => {
-      this.#inForce = new Map(inForce);
+      this.#activeNow = new Map(activeNow);
     };
     const ids = new Set(kept.map(({ id }) => id));
-    for (const id of inForce.keys()) {
+    for (const id of activeNow.keys()) {
       if (ids.has(id)) continue;
       await sender.removeEndpoint(id);
-      inForce.delete(id);
+      activeNow.delete(id);
       keep();
     }
     for (const one of kept) {
-      const known = inForce.get(one.id);
+      const known = activeNow.get(one.id);
       if (known?.version === one.version) continue;
       const target = this.#target(one);
-      // One that cannot be used stays as the sender knows it: its deliveries must not be discarded.
+      // One that cannot be used stays as the sender knows it: its deliveries must not be canceled.
       if (target !== null) await sender.ensureEndpoint(target);
-      inForce.set(one.id, { version: one.version, target: target ?? known?.target ?? null });
+      activeNow.set(one.id, { version: one.version, target: target ?? known?.target ?? null });
       keep();
     }
   }
 
-  #target({ id, written, version: _, open }: KeptEndpoint): EndpointTarget | null {
-    const { checkUrl, onError } = this.#parts;
+  #target({ id, written, version: _, open }: EndpointRecord): EndpointTarget | null {
+    const { checkUrl, onError } = this.#deps;
     try {
       const { secrets, headers } = open();
-      // Another program may have written what a request may not, or another mode may have allowed it.
-      const { url, ratePerSecond, ordering, schedule, enabled } = checkKept(written, headers, { checkUrl }).written;
-      return Object.freeze({ id, url, secrets, headers, ratePerSecond, ordering, schedule, enabled });
+      // Another program may have written what a request cannot, or another mode may have allowed it.
+      const { url, ratePerSecond, ordering, retrySchedule, enabled } = checkKept(written, headers, {
+        checkUrl,
+      }).written;
+      return Object.freeze({ id, url, secrets, headers, ratePerSecond, ordering, retrySchedule, enabled });
     } catch (error) {
-      onError(new Error(`The endpoint '${id}' cannot be used`, { cause: error }));
+      onError(new Error(`The endpoint '${id}' is invalid`, { cause: error }));
       return null;
     }
   }
 }
 
-function toShown({ stored, headerNames, version }: KeptEndpoint): ShownEndpoint {
+function toShown({ stored, headerNames, version }: EndpointRecord): EndpointView {
   const { _id: id, headers: _, via = null, _meta, ...rest } = stored;
   const times = { createdAt: _meta?.createdAt ?? null, updatedAt: _meta?.updatedAt ?? null };
   return { endpoint: { id, ...rest, headers: blanked(headerNames), via, ...times }, version };

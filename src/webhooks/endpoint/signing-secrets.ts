@@ -1,7 +1,6 @@
 /**
- * The secrets that sign deliveries (Standard Webhooks 1.0): how one is made and read, and how one takes the place of another
- * without a moment in which receivers know none of them. Pure but for the random bytes. Not here: signing (sending/), and
- * where secrets are kept (endpoint-store.ts).
+ * Secrets that sign deliveries (Standard Webhooks 1.0): generation, validation, and rotation without a moment in which
+ * receivers know none of them. Pure, except for random bytes.
  */
 import { randomBytes } from 'node:crypto';
 import type { LiveSecret } from './endpoint.ts';
@@ -17,22 +16,22 @@ export function newSecret(): string {
 }
 
 /**
- * What is wrong with a secret that was sent, as a sentence without its subject; null for nothing. The sentence does not show
- * the secret.
+ * What is wrong with a secret from a request, as a sentence without its subject; null if valid. The sentence does not
+ * contain the secret.
  */
-export function secretFault(secret: string): string | null {
+export function secretIssue(secret: string): string | null {
   const text = secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : null;
   const bytes = text === null ? null : Buffer.from(text, 'base64');
-  // The decoder passes over characters that are not base64.
+  // The decoder skips characters that are not base64.
   if (bytes === null || bytes.toString('base64') !== text) return `must be ${PREFIX} and base64`;
   if (bytes.length >= MIN_BYTES && bytes.length <= MAX_BYTES) return null;
-  return `must hold ${MIN_BYTES} to ${MAX_BYTES} bytes, and holds ${bytes.length}`;
+  return `must have ${MIN_BYTES} to ${MAX_BYTES} bytes, and has ${bytes.length}`;
 }
 
 /**
- * The secrets after a rotation, the newest first. Those that have signed until now sign for the grace time besides, but no
- * longer than they would have without it; the oldest go when there would be too many.
- * @param graceMs how long the secret before still signs, in milliseconds
+ * The secrets after a rotation, newest first. The previous ones still sign for the grace period, but no longer than
+ * they would have without the rotation; the oldest are dropped when there are too many.
+ * @param graceMs how long the previous secret still signs, in milliseconds
  * @param now milliseconds since 1970
  */
 export function rotated(

@@ -1,37 +1,34 @@
-/**
- * Deliveries over HTTP: what was sent, how each try went, and sending one again. Not here: how they are sent (sending/), and
- * endpoints (endpoint-routes.ts).
- */
+/** Routes of deliveries: list, read, attempts, resend. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { requireTypes } from '../../events/read/wanted-types.ts';
+import { requireTypes } from '../../events/read/type-patterns.ts';
 import { MillraceError } from '../../kernel/errors.ts';
 import { parameters } from '../../kernel/request.ts';
 import { pageLinks } from '../../query/page/page-links.ts';
-import type { Maker } from '../endpoint/endpoint.ts';
+import type { Creator } from '../endpoint/endpoint.ts';
 import { DELIVERY_STATES, type Delivery, type DeliveryQuery } from '../sending/sender.ts';
-import { accountsForbidden, isOfAccounts, mayReadAccounts, withoutResponses } from './account-events.ts';
-import { askingFor } from './asking.ts';
-import { DELIVERY_OPERATIONS as OPERATIONS } from './delivery-operations.ts';
+import { DELIVERY_OPERATIONS as OPERATIONS } from './delivery-openapi.ts';
 import { type OnId, requireEnabled, type WebhookRoutesOptions } from './endpoint-routes.ts';
 import { TEST_TYPE } from './test-delivery.ts';
-import { DEFAULT_PAGE, MAX_PAGE } from './webhook-shapes.ts';
+import { isUserEvent, mayReadUsers, usersForbidden, withoutResponses } from './user-events.ts';
+import { requestingFor } from './webhook-access.ts';
+import { DEFAULT_PAGE, MAX_PAGE } from './webhook-schemas.ts';
 
 const URL = '/webhooks/deliveries';
-const PARAMETERS = ['endpoint', 'state', 'type', 'event', 'limit', 'cursor'];
+const PARAMETERS = ['endpoint', 'state', 'eventType', 'eventId', 'limit', 'cursor'];
 
 export async function deliveryRoutes(app: FastifyInstance, options: WebhookRoutesOptions): Promise<void> {
   const { policies, mode } = options;
   const { endpoints, sender } = options.webhooks;
 
-  /** Refuses a delivery that is not there, or belongs to an endpoint of somebody else. */
-  const requireReach = async (id: string, of: Maker | null) => {
+  /** Rejects a delivery that does not exist or belongs to another principal's endpoint. */
+  const requireScopeFilter = async (id: string, of: Creator | null) => {
     const found = await sender.delivery(id);
     if (found !== null && (of === null || (await endpoints.idsOf(of)).includes(found.delivery.endpoint))) return found;
     throw missing(id);
   };
 
   app.get(URL, { config: OPERATIONS.list }, async (request, reply) => {
-    const { of } = askingFor(policies, mode, request, 'read');
+    const { of } = requestingFor(policies, mode, request, 'read');
     const query = parseDeliveryQuery(request);
     const reached = of === null ? {} : { endpoints: await endpoints.idsOf(of) };
     if (query.endpoint !== undefined && reached.endpoints?.includes(query.endpoint) === false) {
@@ -44,33 +41,33 @@ export async function deliveryRoutes(app: FastifyInstance, options: WebhookRoute
     return deliveries;
   });
 
-  /** Whether somebody may see what was sent with a delivery, and send it again. */
+  /** Whether the client may read what a delivery sent, and resend it. */
   const maySee = ({ principal }: FastifyRequest, { type }: Delivery) =>
-    !isOfAccounts(type) || mayReadAccounts(policies, principal);
+    !isUserEvent(type) || mayReadUsers(policies, principal);
 
   app.get<OnId>(`${URL}/:id`, { config: OPERATIONS.get }, async (request, reply) => {
     parameters(request, []);
-    const { of } = askingFor(policies, mode, request, 'read');
-    const { delivery, body } = await requireReach(request.params.id, of);
+    const { of } = requestingFor(policies, mode, request, 'read');
+    const { delivery, body } = await requireScopeFilter(request.params.id, of);
     if (maySee(request, delivery)) return { ...delivery, body };
-    reply.header('millrace-hint', 'The body tells of accounts, which you may not read');
+    reply.header('millrace-hint', 'The body contains data of users, which you have no permission to read');
     return { ...delivery, body: null };
   });
 
   app.get<OnId>(`${URL}/:id/attempts`, { config: OPERATIONS.attempts }, async (request) => {
     parameters(request, []);
-    const { of } = askingFor(policies, mode, request, 'read');
-    const { delivery } = await requireReach(request.params.id, of);
+    const { of } = requestingFor(policies, mode, request, 'read');
+    const { delivery } = await requireScopeFilter(request.params.id, of);
     const attempts = await sender.attempts(delivery.id);
     return maySee(request, delivery) ? attempts : withoutResponses(attempts);
   });
 
   app.post<OnId>(`${URL}/:id/resend`, { config: OPERATIONS.resend }, async (request, reply) => {
     parameters(request, []);
-    const { of } = askingFor(policies, mode, request, 'update');
-    const { delivery } = await requireReach(request.params.id, of);
+    const { of } = requestingFor(policies, mode, request, 'update');
+    const { delivery } = await requireScopeFilter(request.params.id, of);
     if (!maySee(request, delivery))
-      throw accountsForbidden('The delivery tells of accounts, so you must not send it again');
+      throw usersForbidden('The delivery contains data of users, which you have no permission to read');
     requireEnabled((await endpoints.show(delivery.endpoint, of)).endpoint);
     const again = await sender.resend(delivery.id);
     if (again === null) throw missing(delivery.id);
@@ -93,7 +90,7 @@ function parseDeliveryQuery(request: FastifyRequest): DeliveryQuery {
   const limitText = text('limit') ?? String(DEFAULT_PAGE);
   const limit = /^\d{1,4}$/.test(limitText) ? Number(limitText) : 0;
   if (limit < 1 || limit > MAX_PAGE) throw invalid('limit', `must be a number from 1 to ${MAX_PAGE}`);
-  const [endpoint, event, type, after] = ['endpoint', 'event', 'type', 'cursor'].map(text);
+  const [endpoint, event, type, after] = ['endpoint', 'eventId', 'eventType', 'cursor'].map(text);
   const stateText = text('state');
   const state = DELIVERY_STATES.find((one) => one === stateText);
   if (stateText !== undefined && state === undefined) {

@@ -1,37 +1,34 @@
-/**
- * Webhook endpoints over HTTP: made, changed, tried out, and given what they have missed. Not here: what an endpoint is
- * (endpoint/), and single deliveries (delivery-routes.ts).
- */
+/** Routes of webhook endpoints: CRUD, secret rotation, test, recover, replay. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Authenticator } from '../../auth/authenticator.ts';
 import type { Action } from '../../auth/identity/principal.ts';
 import { versionCondition, versionTag } from '../../collections/store/preconditions.ts';
 import { type LogPosition, parsePosition } from '../../events/log/position.ts';
-import { requireTypes } from '../../events/read/wanted-types.ts';
+import { requireTypes } from '../../events/read/type-patterns.ts';
 import type { Mode } from '../../kernel/config/config.ts';
 import { MillraceError } from '../../kernel/errors.ts';
-import { ACCOUNT_TYPES } from '../../kernel/event-types.ts';
+import { USER_TYPES } from '../../kernel/event-types.ts';
 import { checked } from '../../kernel/parse-body.ts';
 import { parameters, requireMediaType } from '../../kernel/request.ts';
 import type { Policies } from '../../policies/policies.ts';
-import type { Maker } from '../endpoint/endpoint.ts';
-import type { EndpointChange, Endpoints, ShownEndpoint } from '../endpoint/endpoints.ts';
+import type { Creator } from '../endpoint/endpoint.ts';
+import type { EndpointChange, Endpoints, EndpointView } from '../endpoint/endpoints.ts';
 import type { LogReplays } from '../planning/replays.ts';
 import type { LogSamples } from '../planning/samples.ts';
 import type { Health, Sender } from '../sending/sender.ts';
-import { accountsForbidden, isRouting, mayReadAccounts } from './account-events.ts';
-import { askingFor, confirmStanding } from './asking.ts';
-import { ENDPOINT_OPERATIONS as OPERATIONS } from './endpoint-operations.ts';
+import { ENDPOINT_OPERATIONS as OPERATIONS } from './endpoint-openapi.ts';
 import { TEST_TYPE, testDelivery } from './test-delivery.ts';
-import { RECOVER, REPLAY, ROTATE, TEST } from './webhook-shapes.ts';
+import { isRouting, mayReadUsers, usersForbidden } from './user-events.ts';
+import { confirmPrincipal, requestingFor } from './webhook-access.ts';
+import { RECOVER, REPLAY, ROTATE, TEST } from './webhook-schemas.ts';
 
 export interface Webhooks {
   readonly endpoints: Endpoints;
   readonly sender: Sender;
   readonly samples: Pick<LogSamples, 'newest' | 'newestOf'>;
   readonly replays: Pick<LogReplays, 'begin' | 'find'>;
-  /** Whether endpoints of a maker may have been sent events of accounts. */
-  readonly mayTellOfAccounts: (maker: Maker) => Promise<boolean>;
+  /** Whether endpoints of a principal may have received user events. */
+  readonly maySendUserEvents: (creator: Creator) => Promise<boolean>;
 }
 
 export interface WebhookRoutesOptions {
@@ -39,7 +36,7 @@ export interface WebhookRoutesOptions {
   readonly policies: Policies;
   readonly webhooks: Webhooks;
   readonly mode: Mode;
-  /** Where the log ends, as `<epoch>-<number>`. */
+  /** The end of the log, as `<epoch>-<number>`. */
   readonly position: () => string;
 }
 
@@ -49,47 +46,50 @@ export interface OnId {
 
 const URL = '/webhooks/endpoints';
 const DAY_SECONDS = 24 * 3_600;
-/** Of an endpoint that the sender knows nothing of yet. */
+/** Health of an endpoint that the sender does not know yet. */
 const UNTRIED: Health = {
   breaker: 'closed',
   pending: 0,
   lastSuccessAt: null,
   lastFailureAt: null,
   failingSince: null,
-  fault: null,
+  error: null,
 };
 
 export async function endpointRoutes(app: FastifyInstance, options: WebhookRoutesOptions): Promise<void> {
   const { authenticator, policies, mode, position } = options;
-  const { endpoints, sender, samples, replays, mayTellOfAccounts } = options.webhooks;
+  const { endpoints, sender, samples, replays, maySendUserEvents } = options.webhooks;
   const enter = (request: FastifyRequest, action: Action) => {
     parameters(request, []);
-    return askingFor(policies, mode, request, action);
+    return requestingFor(policies, mode, request, action);
   };
-  const withHealth = async (shown: readonly ShownEndpoint[]) => {
+  const withHealth = async (shown: readonly EndpointView[]) => {
     const health = await sender.health(shown.map(({ endpoint }) => endpoint.id));
     return shown.map(({ endpoint }) => ({ ...endpoint, health: health.get(endpoint.id) ?? UNTRIED }));
   };
-  const send = async (reply: FastifyReply, shown: ShownEndpoint, more: object = {}) => {
+  const send = async (reply: FastifyReply, shown: EndpointView, more: object = {}) => {
     const [endpoint] = await withHealth([shown]);
     return reply.header('etag', versionTag(shown.version)).send({ ...endpoint, ...more });
   };
-  /** What a request to change one endpoint may do. */
+  /** Rights of a request that changes one endpoint. */
   const changeOf = (request: FastifyRequest<OnId>, action: Action): EndpointChange => ({
     ...enter(request, action),
     id: request.params.id,
     condition: versionCondition(request.headers),
   });
 
-  /** Events go to an endpoint by the rights of its maker. So who may read less must not choose which, and where they go. */
+  /**
+   * An endpoint receives events by the rights of its creator. A client with fewer rights must not choose which events,
+   * and where they go.
+   */
   const requireRouting = async ({ principal, params }: FastifyRequest<OnId>, { of }: EndpointChange) => {
-    if (of !== null || mayReadAccounts(policies, principal)) return;
+    if (of !== null || mayReadUsers(policies, principal)) return;
     const { endpoint } = await endpoints.show(params.id, of);
     const { kind, id } = endpoint.principal;
     const isOwn = principal.kind !== 'anonymous' && principal.kind === kind && principal.id === id;
-    if (isOwn || !(await mayTellOfAccounts(endpoint.principal))) return;
-    throw accountsForbidden(
-      'What made this endpoint may read accounts, so you must not change its URL, headers or events',
+    if (isOwn || !(await maySendUserEvents(endpoint.principal))) return;
+    throw usersForbidden(
+      'The creator of this endpoint has permission to read users and you do not, so you must not change its URL, headers or events',
     );
   };
 
@@ -99,10 +99,10 @@ export async function endpointRoutes(app: FastifyInstance, options: WebhookRoute
   });
 
   app.post(URL, { config: OPERATIONS.create }, async (request, reply) => {
-    const { maker, stamp } = enter(request, 'create');
-    const { shown, secret } = await endpoints.create(request.body, maker, stamp);
+    const { creator, stamp } = enter(request, 'create');
+    const { shown, secret } = await endpoints.create(request.body, creator, stamp);
     const { id } = shown.endpoint;
-    await confirmStanding(authenticator, request, () => endpoints.remove({ id, of: null, stamp }));
+    await confirmPrincipal(authenticator, request, () => endpoints.remove({ id, of: null, stamp }));
     return send(reply.code(201).header('location', `${URL}/${shown.endpoint.id}`), shown, { secret });
   });
 
@@ -132,40 +132,41 @@ export async function endpointRoutes(app: FastifyInstance, options: WebhookRoute
   app.post<OnId>(`${URL}/:id/test`, { config: OPERATIONS.test }, async (request, reply) => {
     const { of } = enter(request, 'update');
     const { type = TEST_TYPE } = checked(TEST, request.body ?? {});
-    if (type !== TEST_TYPE) wanted('/type', [type]);
+    if (type !== TEST_TYPE) requested('/type', [type]);
     const { endpoint } = await endpoints.show(request.params.id, of);
     requireEnabled(endpoint);
     const sample = type === TEST_TYPE ? null : await samples.newest(endpoint, type);
     if (type !== TEST_TYPE && sample === null) {
       throw new MillraceError(
         'sample-not-found',
-        `No recent event of the type '${type}' is one that this endpoint may see`,
+        `This endpoint has no permission to read any recent event of the type '${type}'`,
         {
-          hint: 'Make such an event, or leave the type out',
+          hint: 'Create such an event, or omit the type',
         },
       );
     }
     const delivery = testDelivery(endpoint.id, sample, positionOf('/position', position()));
     await sender.submit([delivery]);
-    const made = await sender.delivery(`${endpoint.id}:${delivery.event}`);
-    if (made === null) throw new MillraceError('delivery-not-found', 'The delivery was made and is gone already');
-    return reply.code(202).header('location', `/webhooks/deliveries/${made.delivery.id}`).send(made.delivery);
+    const created = await sender.delivery(`${endpoint.id}:${delivery.event}`);
+    if (created === null)
+      throw new MillraceError('delivery-not-found', 'The delivery was created and has already been deleted');
+    return reply.code(202).header('location', `/webhooks/deliveries/${created.delivery.id}`).send(created.delivery);
   });
 
   app.post<OnId>(`${URL}/:id/recover`, { config: OPERATIONS.recover }, async (request, reply) => {
     const { of } = enter(request, 'update');
     const since = new Date(checked(RECOVER, request.body).since);
-    if (Number.isNaN(since.getTime())) throw invalid('/since', 'must be a moment that exists');
+    if (Number.isNaN(since.getTime())) throw invalid('/since', 'must be an existing point in time');
     const { endpoint } = await endpoints.show(request.params.id, of);
     requireEnabled(endpoint);
-    const but = mayReadAccounts(policies, request.principal) ? [] : ACCOUNT_TYPES;
+    const but = mayReadUsers(policies, request.principal) ? [] : USER_TYPES;
     return reply.code(202).send({ count: await sender.recover(endpoint.id, since, but) });
   });
 
   app.post<OnId>(`${URL}/:id/replay`, { config: OPERATIONS.replay }, async (request, reply) => {
     const { of, stamp } = enter(request, 'update');
     const { since, until, types = null } = checked(REPLAY, request.body);
-    if (types !== null) wanted('/types', types);
+    if (types !== null) requested('/types', types);
     const range = {
       since: positionOf('/since', since),
       until: until === undefined ? null : positionOf('/until', until),
@@ -185,15 +186,15 @@ export async function endpointRoutes(app: FastifyInstance, options: WebhookRoute
 }
 
 /**
- * Deliveries of a disabled endpoint are discarded, so nothing can be made due for it.
+ * Deliveries of a disabled endpoint are canceled, so nothing can be made due for it.
  * @throws MillraceError `endpoint-disabled`
  */
-export function requireEnabled({ enabled }: ShownEndpoint['endpoint']): void {
+export function requireEnabled({ enabled }: EndpointView['endpoint']): void {
   if (enabled) return;
   throw new MillraceError('endpoint-disabled', 'The endpoint is disabled', { hint: 'PATCH {"enabled":true} first' });
 }
 
-function wanted(pointer: string, types: readonly string[]): void {
+function requested(pointer: string, types: readonly string[]): void {
   try {
     requireTypes(types);
   } catch (error) {
@@ -210,6 +211,6 @@ function positionOf(pointer: string, text: string): LogPosition {
 }
 
 function invalid(pointer: string, detail: string): MillraceError {
-  const message = `The body is not as expected: ${pointer} ${detail}`;
-  return new MillraceError('invalid-body', message, { faults: [{ pointer, code: 'invalid-body', detail }] });
+  const message = `The body is invalid: ${pointer} ${detail}`;
+  return new MillraceError('invalid-body', message, { issues: [{ pointer, code: 'invalid-body', detail }] });
 }

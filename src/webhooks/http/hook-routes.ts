@@ -1,13 +1,12 @@
 /**
- * REST hooks: how automation services subscribe to events and unsubscribe again. A hook is an endpoint in the words that these
- * services use, owned by the client that made it. Not here: what an endpoint is (endpoint/), and everything else that can be
- * done with one (endpoint-routes.ts).
+ * REST hooks: automation services subscribe to events and unsubscribe. A hook is an endpoint in the terms of these
+ * services, and belongs to the client that created it.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import type { Authenticator } from '../../auth/authenticator.ts';
 import type { Action } from '../../auth/identity/principal.ts';
-import { ASKED_ERRORS, answer, CHECKED_ERRORS, DONE, jsonBody, operation } from '../../contract/operation.ts';
+import { CHECKED_ERRORS, DONE, jsonBody, operation, REQUEST_ERRORS, response } from '../../contract/operation.ts';
 import { idParameter, queryParameter } from '../../contract/parameters.ts';
 import { listOf, nullable, shape, TIME } from '../../contract/schema.ts';
 import type { Mode } from '../../kernel/config/config.ts';
@@ -15,23 +14,23 @@ import { MillraceError } from '../../kernel/errors.ts';
 import { checked } from '../../kernel/parse-body.ts';
 import { parameters } from '../../kernel/request.ts';
 import type { Policies } from '../../policies/policies.ts';
-import { DISABLED_REASONS, HOOKS, type Maker } from '../endpoint/endpoint.ts';
+import { type Creator, DISABLED_REASONS, HOOKS } from '../endpoint/endpoint.ts';
 import { FILTER, URL as TARGET_URL } from '../endpoint/endpoint-schema.ts';
-import type { Endpoints, ShownEndpoint } from '../endpoint/endpoints.ts';
-import { askingFor, confirmStanding } from './asking.ts';
+import type { Endpoints, EndpointView } from '../endpoint/endpoints.ts';
 import type { OnId } from './endpoint-routes.ts';
+import { confirmPrincipal, requestingFor } from './webhook-access.ts';
 
-const tag = 'Webhooks';
+const tag = 'webhooks';
 const PATH = '/hooks';
 
-/** What Zapier takes of one subscription, in calls a second. */
+/** Maximum rate that Zapier accepts for one subscription, in requests per second. */
 const ZAPIER_RATE = 25;
 const ZAPIER = /\bzapier\b/i;
 
 const EVENT = Type.String({
   minLength: 1,
   maxLength: 256,
-  description: 'An event type, such as `todos.created`, in which `*` stands for anything.',
+  description: 'An event type, such as `todos.created`; `*` is a wildcard.',
 });
 
 const NEW_HOOK = Type.Object(
@@ -39,7 +38,7 @@ const NEW_HOOK = Type.Object(
   { additionalProperties: false, description: 'A new hook.' },
 );
 
-/** Members of an endpoint by the name that they have in a hook. */
+/** Fields of an endpoint by their name in a hook. */
 const IN_HOOKS = [
   ['/url', '/targetUrl'],
   ['/types/0', '/event'],
@@ -55,48 +54,48 @@ const SHOWN = {
   disabledReason: nullable(Type.Unsafe<string>({ type: 'string', enum: [...DISABLED_REASONS] })),
   createdAt: nullable(TIME),
 };
-const HOOK_SHAPE = shape('Hook', Type.Object(SHOWN));
+const HOOK_SHAPE = shape('RestHook', Type.Object(SHOWN));
 const NEW_HOOK_SHAPE = shape(
-  'NewHook',
-  Type.Object({ ...SHOWN, secret: Type.String({ description: 'The secret that signs. It is not shown again.' }) }),
+  'RestHookWithSecret',
+  Type.Object({ ...SHOWN, secret: Type.String({ description: 'The signing secret. It is not shown again.' }) }),
 );
-const ONE = idParameter('id', 'the hook');
+const ONE = idParameter('id', 'the hook', 'hookId');
 
 const OPERATIONS = {
   list: operation({
-    id: 'hooks.list',
+    id: 'listHooks',
     tag,
     summary: 'List hooks',
-    parameters: [queryParameter('targetUrl', 'Only those with this target, which must be the same text.')],
-    answers: answer('All that the client reaches, the oldest first.', listOf(HOOK_SHAPE)),
-    errors: [...ASKED_ERRORS, 'invalid-parameter'],
+    parameters: [queryParameter('targetUrl', 'Only hooks with exactly this target URL.')],
+    responses: response('All hooks that the client may read, oldest first.', listOf(HOOK_SHAPE)),
+    errors: [...REQUEST_ERRORS, 'invalid-parameter'],
   }),
   create: operation({
-    id: 'hooks.create',
+    id: 'createHook',
     tag,
     summary: 'Subscribe a URL to events',
     description:
-      'Makes a webhook endpoint. It gets the events that come after it was made, as far as the client that made it may read ' +
+      'Creates a webhook endpoint. It receives events from its creation on, as far as the client that created it may read ' +
       'them.',
     body: jsonBody(NEW_HOOK),
-    answers: answer('The hook, with its secret.', NEW_HOOK_SHAPE, 201, ['Location']),
-    errors: [...CHECKED_ERRORS, 'invalid-endpoint', 'too-many-endpoints', 'contention'],
+    responses: response('The hook, with its secret.', NEW_HOOK_SHAPE, 201, ['Location']),
+    errors: [...CHECKED_ERRORS, 'invalid-endpoint', 'too-many-endpoints', 'write-conflict'],
   }),
   get: operation({
-    id: 'hooks.get',
+    id: 'getHook',
     tag,
     summary: 'Get a hook',
     parameters: [ONE],
-    answers: answer('The hook.', HOOK_SHAPE),
-    errors: [...ASKED_ERRORS, 'endpoint-not-found'],
+    responses: response('The hook.', HOOK_SHAPE),
+    errors: [...REQUEST_ERRORS, 'endpoint-not-found'],
   }),
   remove: operation({
-    id: 'hooks.remove',
+    id: 'deleteHook',
     tag,
-    summary: 'Unsubscribe: remove a hook, and what was still to be sent to it',
+    summary: 'Unsubscribe: delete a hook and its pending deliveries',
     parameters: [ONE],
-    answers: DONE,
-    errors: [...ASKED_ERRORS, 'endpoint-not-found', 'contention'],
+    responses: DONE,
+    errors: [...REQUEST_ERRORS, 'endpoint-not-found', 'write-conflict'],
   }),
 };
 
@@ -112,9 +111,9 @@ export async function hookRoutes(app: FastifyInstance, options: HookRoutesOption
   const { endpoints } = options.webhooks;
   const enter = (request: FastifyRequest, action: Action) => {
     parameters(request, []);
-    return askingFor(policies, mode, request, action);
+    return requestingFor(policies, mode, request, action);
   };
-  const hook = async (id: string, of: Maker | null) => {
+  const hook = async (id: string, of: Creator | null) => {
     const shown = await endpoints.show(id, of).catch((error: unknown) => {
       throw error instanceof MillraceError && error.code === 'endpoint-not-found' ? missing(id) : error;
     });
@@ -125,21 +124,21 @@ export async function hookRoutes(app: FastifyInstance, options: HookRoutesOption
   app.get(PATH, { config: OPERATIONS.list }, async (request) => {
     const targetUrl = parameters(request, ['targetUrl']).get('targetUrl');
     if (targetUrl === '') throw new MillraceError('invalid-parameter', "The parameter 'targetUrl' must not be empty");
-    const { of } = askingFor(policies, mode, request, 'read');
+    const { of } = requestingFor(policies, mode, request, 'read');
     const hooks = (await endpoints.list(of)).filter(({ endpoint }) => endpoint.via === HOOKS);
     return hooks.filter(({ endpoint }) => targetUrl === null || endpoint.url === targetUrl).map(toHook);
   });
 
   app.post(PATH, { config: OPERATIONS.create }, async (request, reply) => {
-    const { maker, stamp } = enter(request, 'create');
+    const { creator, stamp } = enter(request, 'create');
     const { targetUrl: url, event, filter = null } = checked(NEW_HOOK, request.body);
     const isZapier = ZAPIER.test(request.headers['user-agent'] ?? '');
     const body = { url, types: [event], filter, ...(isZapier ? { ratePerSecond: ZAPIER_RATE } : {}) };
-    const { shown, secret } = await endpoints.create(body, maker, stamp, HOOKS).catch((error: unknown) => {
+    const { shown, secret } = await endpoints.create(body, creator, stamp, HOOKS).catch((error: unknown) => {
       throw asHookError(error);
     });
     const { id } = shown.endpoint;
-    await confirmStanding(authenticator, request, () => endpoints.remove({ id, of: null, stamp }));
+    await confirmPrincipal(authenticator, request, () => endpoints.remove({ id, of: null, stamp }));
     return reply
       .code(201)
       .header('location', `${PATH}/${shown.endpoint.id}`)
@@ -159,22 +158,22 @@ export async function hookRoutes(app: FastifyInstance, options: HookRoutesOption
   });
 }
 
-/** An endpoint as a hook. One that was given more types since shows them all. */
-function toHook({ endpoint }: ShownEndpoint) {
+/** An endpoint as a hook. If its types were changed later, the hook shows all of them. */
+function toHook({ endpoint }: EndpointView) {
   const { id, url: targetUrl, types, filter, enabled, disabledReason, createdAt } = endpoint;
   return { id, targetUrl, event: types.join(','), filter, enabled, disabledReason, createdAt };
 }
 
-/** A refusal of the endpoint in the words of the hook. */
+/** Translates an error of the endpoint into the terms of the hook. */
 function asHookError(error: unknown): unknown {
   if (!(error instanceof MillraceError) || error.code !== 'invalid-endpoint') return error;
-  const faults = error.faults.map((fault) => {
-    const [, pointer] = IN_HOOKS.find(([one]) => one === fault.pointer) ?? [null, fault.pointer];
-    return { ...fault, pointer };
+  const issues = error.issues.map((issue) => {
+    const [, pointer] = IN_HOOKS.find(([one]) => one === issue.pointer) ?? [null, issue.pointer];
+    return { ...issue, pointer };
   });
-  const [first] = faults;
-  const message = `The hook is not as expected: ${first?.pointer || '/'} ${first?.detail}`;
-  return error.with({ message, faults });
+  const [first] = issues;
+  const message = `The hook is invalid: ${first?.pointer || '/'} ${first?.detail}`;
+  return error.with({ message, issues });
 }
 
 function missing(id: string): MillraceError {

@@ -1,18 +1,18 @@
 /**
- * The delivery that tries an endpoint out: a sample of a real event, or an event that says that it is a test. Each has an id of
- * its own, so that a receiver never takes it for the event that it looks like. Pure but for the id and the time.
+ * A delivery that tests an endpoint: a sample of a real event, or a test event. It has an id of its own, so that a
+ * receiver does not take it for the original event. Pure, except for the id and the time.
  */
 import { newId } from '../../database/json/ids.ts';
 import type { Event } from '../../events/log/event.ts';
 import type { LogPosition } from '../../events/log/position.ts';
 import type { NewDelivery } from '../sending/sender.ts';
 
-/** The type of an event that stands in no log: it is made for a test alone. */
+/** The type of the test event, which is not in the log. */
 export const TEST_TYPE = 'system.webhook.test';
 
 /**
- * @param sample the event to send; null for one that says that it is a test
- * @param position where the log ends
+ * @param sample the event to send; null for the test event
+ * @param position the end of the log
  */
 export function testDelivery(endpoint: string, sample: Event | null, position: LogPosition): NewDelivery {
   const id = `test_${newId().toHexString()}`;

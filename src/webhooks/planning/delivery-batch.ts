@@ -1,10 +1,7 @@
-/**
- * Deliveries on their way to the sender: a bounded number at a time, in the order of their rows. Not here: making them
- * (row-deliveries.ts).
- */
+/** Passes deliveries to the sender in batches of bounded size, in the order of their rows. */
 import type { NewDelivery, Sender } from '../sending/sender.ts';
 
-/** Deliveries, and bytes of their bodies, that are given to the sender at a time. */
+/** Maximum deliveries, and bytes of their bodies, in one batch. */
 const MOST_DELIVERIES = 1_000;
 const MOST_BYTES = 8 * 1024 * 1024;
 
@@ -14,7 +11,7 @@ export class DeliveryBatch {
   #deliveries: NewDelivery[] = [];
   #bytes = 0;
 
-  /** @param allowed whether this process may still do this work; asked right before each call */
+  /** @param allowed whether this process still holds the lease for this work; called right before each batch */
   constructor(sender: Pick<Sender, 'submit'>, allowed: () => boolean) {
     this.#sender = sender;
     this.#allowed = allowed;
@@ -28,7 +25,7 @@ export class DeliveryBatch {
 
   async flush(): Promise<void> {
     if (this.#deliveries.length === 0) return;
-    if (!this.#allowed()) throw new Error('Another process does this work now');
+    if (!this.#allowed()) throw new Error('Another process now holds the lease');
     await this.#sender.submit(this.#deliveries);
     this.#deliveries = [];
     this.#bytes = 0;

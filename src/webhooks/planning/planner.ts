@@ -1,55 +1,55 @@
 /**
- * The planner: a consumer of the event log, in one process at a time. For each row it makes the deliveries of the endpoints
- * that count at that place of the log, and gives them to the sender before its cursor moves. A delivery has the same id on
- * every try, so nothing is lost and nothing is made twice, whatever ends in between. It also disables the endpoints whose
- * principal is gone. Not here: what an endpoint may see (row-deliveries.ts), and sending (sending/).
+ * The planner: a consumer of the event log that runs in one process at a time. For each row it creates the deliveries
+ * of the endpoints active at that position, and submits them before its cursor moves. A delivery keeps its id on every
+ * attempt, so a crash neither loses nor duplicates deliveries. It also disables endpoints whose principal no longer
+ * exists.
  */
 import { systemType } from '../../events/log/event.ts';
 import type { LogPosition } from '../../events/log/position.ts';
 import type { LogRow } from '../../events/log/row.ts';
-import type { EventParts } from '../../events/open-events.ts';
+import type { EventServices } from '../../events/open-events.ts';
 import type { Consumer } from '../../events/read/consumer.ts';
-import { type Lane, Turnstile } from '../../query/evaluate/turnstile.ts';
+import { FairYield, type Lane } from '../../query/evaluate/fair-yield.ts';
 import type { DisabledReason, EndpointInterest } from '../endpoint/endpoint.ts';
 import type { Sender } from '../sending/sender.ts';
+import { EndpointFilters, type PlannedEndpoint, toPlanned } from './compiled-endpoint.ts';
+import type { RowDeliveries } from './deliveries-for-event.ts';
 import { DeliveryBatch } from './delivery-batch.ts';
+import type { Creators } from './endpoint-principals.ts';
 import { documentIdOf, type EndpointStates, isAboutEndpoint, losesEndpoints, withRow } from './endpoint-states.ts';
-import type { Makers } from './makers.ts';
-import { type PlannedEndpoint, toPlanned, WantedRows } from './planned-endpoint.ts';
-import type { RowDeliveries } from './row-deliveries.ts';
 
-export interface PlannerParts {
-  readonly consumer: EventParts['consumer'];
+export interface PlannerDeps {
+  readonly consumer: EventServices['consumer'];
   /** True if this process records events: only that one plans. */
   readonly records: () => boolean;
-  /** The endpoints after the row at a place of the log (endpoints-at.ts). */
-  readonly endpointsAt: (place: LogPosition) => Promise<EndpointStates>;
-  readonly makers: Pick<Makers, 'find'>;
+  /** The endpoints after the row at a log position (endpoints-at-position.ts). */
+  readonly endpointsAt: (position: LogPosition) => Promise<EndpointStates>;
+  readonly creators: Pick<Creators, 'find'>;
   readonly rows: RowDeliveries;
   readonly sender: Pick<Sender, 'submit' | 'wake' | 'removeEndpoint'>;
-  /** Disables an endpoint, if it is enabled. */
+  /** Disables an endpoint, if enabled. */
   readonly disable: (endpoint: string, reason: DisabledReason) => Promise<void>;
-  /** Called when replays may have to be made here: when this process begins to plan, and when one was asked for. */
+  /** Called when replays may be due here: when this process starts to plan, and when a replay was requested. */
   readonly onReplays: () => void;
-  /** Called with errors of what nothing waits for. */
+  /** Called with errors of background work. */
   readonly onError: (error: unknown) => void;
 }
 
 export class Planner {
-  readonly #parts: PlannerParts;
+  readonly #deps: PlannerDeps;
   readonly #consumer: Consumer;
-  readonly #turnstile = new Turnstile();
-  #wanted = new WantedRows(new Map());
-  /** True while a row that changes endpoints waits to be handled: then it is not known which rows are wanted. */
+  readonly #fairYield = new FairYield();
+  #requested = new EndpointFilters(new Map());
+  /** True while a row that changes endpoints waits to be handled: until then the subscribed types are unknown. */
   #isUnsettled = false;
   #hasBegun = false;
   readonly #disabled = new WeakSet<EndpointInterest>();
   #looking: Promise<void> = Promise.resolve();
   #handling: Promise<void> = Promise.resolve();
 
-  constructor(parts: PlannerParts) {
-    this.#parts = parts;
-    this.#consumer = parts.consumer({
+  constructor(deps: PlannerDeps) {
+    this.#deps = deps;
+    this.#consumer = deps.consumer({
       name: 'webhooks',
       begin: (cursor) => this.#begin(cursor),
       concerns: (row) => this.#concerns(row),
@@ -70,103 +70,103 @@ export class Planner {
     await this.#looking;
   }
 
-  /** How far the log is planned, wherever that is done; null before the first start. */
+  /** The last planned log position, in any process; null before the first start. */
   cursor(): Promise<LogPosition | null> {
     return this.#consumer.cursor();
   }
 
-  /** True while this process plans, as far as it knows: it may not have heard yet that another one does now. */
+  /** True while this process plans, as far as it knows: another one may have taken over. */
   get plans(): boolean {
-    return this.#hasBegun && this.#parts.records();
+    return this.#hasBegun && this.#deps.records();
   }
 
-  /** An endpoint as it counts now, in the process that plans. */
+  /** The current version of an endpoint, in the process that plans. */
   endpoint(id: string): PlannedEndpoint | null {
-    const interest = this.#wanted.states.get(id);
+    const interest = this.#requested.states.get(id);
     return interest === undefined ? null : toPlanned(interest);
   }
 
-  /** Resolves when no rows are being planned: work that can wait goes on then. */
+  /** Resolves when no rows are being planned, so that background work continues then. */
   quiet(): Promise<void> {
     return this.#handling;
   }
 
-  /** Looks for endpoints whose principal is gone, and disables them. */
+  /** Finds endpoints whose principal no longer exists, and disables them. */
   lookForGone(): void {
     if (!this.plans) return;
     this.#looking = this.#looking
-      .then(() => this.#disableGone([...this.#wanted.states.values()]))
-      .catch(this.#parts.onError);
+      .then(() => this.#disableGone([...this.#requested.states.values()]))
+      .catch(this.#deps.onError);
   }
 
   async #begin(cursor: LogPosition): Promise<void> {
-    const states = await this.#parts.endpointsAt(cursor);
-    this.#wanted = new WantedRows(states);
+    const states = await this.#deps.endpointsAt(cursor);
+    this.#requested = new EndpointFilters(states);
     this.#isUnsettled = false;
     this.#hasBegun = true;
     await this.#disableGone([...states.values()]);
-    // The process that planned before may have ended, and left deliveries that it was making.
-    this.#parts.sender.wake();
-    this.#parts.onReplays();
+    // The previous planning process may have ended while creating deliveries.
+    this.#deps.sender.wake();
+    this.#deps.onReplays();
   }
 
   #concerns(row: LogRow): boolean {
     this.#isUnsettled ||= isAboutEndpoint(row) || losesEndpoints(row);
-    return this.#isUnsettled || isReplay(row) || this.#wanted.by(row).length > 0;
+    return this.#isUnsettled || isReplay(row) || this.#requested.by(row).length > 0;
   }
 
   async #handle(rows: readonly LogRow[], allowed: () => boolean): Promise<void> {
-    const batch = new DeliveryBatch(this.#parts.sender, allowed);
-    const lane = this.#turnstile.lane(this);
+    const batch = new DeliveryBatch(this.#deps.sender, allowed);
+    const lane = this.#fairYield.lane(this);
     const gone = new Set<EndpointInterest>();
-    let wanted = this.#wanted;
+    let requested = this.#requested;
     for (const row of rows) {
       if (lane.isOver) await lane.pass();
-      for (const endpoint of await this.#planRow(row, wanted, batch, lane)) gone.add(endpoint.interest);
-      wanted = await this.#after(row, wanted);
+      for (const endpoint of await this.#planRow(row, requested, batch, lane)) gone.add(endpoint.interest);
+      requested = await this.#after(row, requested);
     }
     await batch.flush();
-    await this.#removeDeleted(rows, wanted.states);
-    await this.#disableGone(wanted === this.#wanted ? [...gone] : [...wanted.states.values()]);
-    // Only now: when something fails, the rows are handled again from the same endpoints on.
-    this.#wanted = wanted;
+    await this.#removeDeleted(rows, requested.states);
+    await this.#disableGone(requested === this.#requested ? [...gone] : [...requested.states.values()]);
+    // Last: if something fails, the rows are handled again with the same endpoints.
+    this.#requested = requested;
     this.#isUnsettled = false;
-    if (rows.some(isReplay)) this.#parts.onReplays();
+    if (rows.some(isReplay)) this.#deps.onReplays();
   }
 
-  /** Plans one row. @returns the endpoints whose principal is gone */
+  /** Plans one row. @returns the endpoints whose principal no longer exists */
   async #planRow(
     row: LogRow,
-    wanted: WantedRows,
+    requested: EndpointFilters,
     batch: DeliveryBatch,
     lane: Lane,
   ): Promise<readonly PlannedEndpoint[]> {
-    const endpoints = wanted.by(row);
+    const endpoints = requested.by(row);
     if (endpoints.length === 0) return [];
-    const { deliveries, gone } = await this.#parts.rows.of(row, endpoints, 'schedule', lane);
+    const { deliveries, gone } = await this.#deps.rows.of(row, endpoints, 'schedule', lane);
     await batch.add(deliveries);
     return gone;
   }
 
   /** The endpoints after a row. */
-  async #after(row: LogRow, wanted: WantedRows): Promise<WantedRows> {
-    if (losesEndpoints(row)) return new WantedRows(await this.#parts.endpointsAt(row));
-    return isAboutEndpoint(row) ? new WantedRows(withRow(wanted.states, row)) : wanted;
+  async #after(row: LogRow, requested: EndpointFilters): Promise<EndpointFilters> {
+    if (losesEndpoints(row)) return new EndpointFilters(await this.#deps.endpointsAt(row));
+    return isAboutEndpoint(row) ? new EndpointFilters(withRow(requested.states, row)) : requested;
   }
 
-  /** The process that deleted an endpoint may have ended before it told its sender. */
+  /** The process that deleted an endpoint may have ended before it notified its sender. */
   async #removeDeleted(rows: readonly LogRow[], states: EndpointStates): Promise<void> {
     for (const row of rows) {
       const isDeleted = isAboutEndpoint(row) && row.operation === 'delete' && !states.has(documentIdOf(row));
-      if (isDeleted) await this.#parts.sender.removeEndpoint(documentIdOf(row));
+      if (isDeleted) await this.#deps.sender.removeEndpoint(documentIdOf(row));
     }
   }
 
   async #disableGone(endpoints: readonly EndpointInterest[]): Promise<void> {
     for (const interest of endpoints) {
       if (!interest.enabled || this.#disabled.has(interest)) continue;
-      if ((await this.#parts.makers.find(interest.principal)) !== null) continue;
-      await this.#parts.disable(interest.id, 'principal');
+      if ((await this.#deps.creators.find(interest.principal)) !== null) continue;
+      await this.#deps.disable(interest.id, 'principal');
       this.#disabled.add(interest);
     }
   }

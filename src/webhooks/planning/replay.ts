@@ -1,32 +1,29 @@
-/**
- * A replay: a range of the event log that is sent to one endpoint once more. Types and words only. Not here: making its
- * deliveries (replays.ts), and how far it is done (replay-store.ts).
- */
+/** Types of a replay: a range of the event log that is sent to one endpoint again. */
 import type { LogPosition } from '../../events/log/position.ts';
 
-export const REPLAY_STATES = ['running', 'done', 'cancelled'] as const;
+export const REPLAY_STATES = ['running', 'succeeded', 'canceled'] as const;
 
-/** `cancelled`: its endpoint was disabled or deleted, or its principal ended, before the replay was done. */
+/** `canceled`: its endpoint was disabled or deleted, or its principal ended, before the replay was done. */
 export type ReplayState = (typeof REPLAY_STATES)[number];
 
-/** What a request asks for. */
-export interface AskedReplay {
+/** The parameters of a request. */
+export interface ReplayRequest {
   readonly endpoint: string;
-  /** Events after this position are sent… */
+  /** Later events are sent… */
   readonly since: LogPosition;
-  /** … up to and with this one; null for the end of the log as it is now. */
+  /** … up to and including this one; null for the current end of the log. */
   readonly until: LogPosition | null;
-  /** Event types besides those of the endpoint, in which `*` stands for anything; null for all. */
+  /** Additional filter by event types; `*` is a wildcard; null for all. */
   readonly types: readonly string[] | null;
 }
 
-/** A replay as answers show it. */
-export interface ToldReplay {
+/** A replay in responses. */
+export interface ReplayView {
   readonly id: string;
   readonly endpoint: string;
   readonly state: ReplayState;
-  /** Deliveries that were made so far. */
+  /** Deliveries created so far. */
   readonly sent: number;
-  /** How far the log was read, as `<epoch>-<number>`. */
+  /** The log position reached, as `<epoch>-<number>`. */
   readonly position: string;
 }

@@ -1,31 +1,31 @@
 /**
- * Replays: a range of the event log is sent to one endpoint once more. A request notes a replay; the process that plans
- * reads the log page by page and submits the deliveries, under the same ids as before. After each page it notes its place,
- * so that another process goes on after it. New events go first. Not here: what an endpoint may see (row-deliveries.ts).
+ * Replays: a request stores a replay, and the planning process reads the log page by page and submits the deliveries
+ * under their original ids. Progress is stored after each page, so that another process can continue. New events have
+ * priority.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Activity } from '../../database/activity.ts';
+import type { Activity } from '../../database/audit-events.ts';
 import type { Stamp } from '../../database/system-collection.ts';
 import { formatPosition } from '../../events/log/position.ts';
 import type { LogRow } from '../../events/log/row.ts';
-import type { EventParts } from '../../events/open-events.ts';
-import { wanting, wantsRow } from '../../events/read/wanted-types.ts';
-import { Turnstile } from '../../query/evaluate/turnstile.ts';
+import type { EventServices } from '../../events/open-events.ts';
+import { wanting, wantsRow } from '../../events/read/type-patterns.ts';
+import { FairYield } from '../../query/evaluate/fair-yield.ts';
 import type { Sender } from '../sending/sender.ts';
+import type { RowDeliveries } from './deliveries-for-event.ts';
 import { DeliveryBatch } from './delivery-batch.ts';
 import type { Planner } from './planner.ts';
-import type { AskedReplay, ToldReplay } from './replay.ts';
-import type { KeptReplay, ReplayStore } from './replay-store.ts';
-import type { RowDeliveries } from './row-deliveries.ts';
+import type { ReplayRequest, ReplayView } from './replay.ts';
+import type { ReplayRecord, ReplayStore } from './replay-store.ts';
 
 /** Rows of a page. */
 const PAGE = 200;
-/** After a failure, such as of the database, it goes on after so many milliseconds. */
+/** Pause after a failure, such as of the database, in milliseconds. */
 const RETRY_MS = 1_000;
 
-export interface ReplaysParts {
+export interface ReplaysDeps {
   readonly store: ReplayStore;
-  readonly events: Pick<EventParts, 'log' | 'tail' | 'feed'>;
+  readonly events: Pick<EventServices, 'log' | 'tail' | 'feed'>;
   readonly activity: Pick<Activity, 'record'>;
   readonly rows: RowDeliveries;
   readonly sender: Pick<Sender, 'submit'>;
@@ -34,41 +34,41 @@ export interface ReplaysParts {
 }
 
 export class LogReplays {
-  readonly #parts: ReplaysParts;
+  readonly #deps: ReplaysDeps;
   readonly #end = new AbortController();
-  readonly #turnstile = new Turnstile();
+  readonly #fairYield = new FairYield();
   #running: Promise<void> | null = null;
   #again = false;
 
-  constructor(parts: ReplaysParts) {
-    this.#parts = parts;
+  constructor(deps: ReplaysDeps) {
+    this.#deps = deps;
   }
 
-  /** Ends after the page that is under way. */
+  /** Ends after the current page. */
   async stop(): Promise<void> {
     this.#end.abort();
     await this.#running;
   }
 
   /**
-   * Notes a replay and records `system.endpoint.replayed`, by which the process that plans learns of it.
+   * Stores a replay and records `system.endpoint.replayed`, which notifies the planning process.
    * @throws MillraceError `position-expired`, `position-unknown`, `epoch-changed`
    */
-  async begin({ endpoint, since, until, types }: AskedReplay, stamp: Stamp): Promise<ToldReplay> {
-    const { store, events, activity } = this.#parts;
-    const place = await events.feed.usable(formatPosition(since));
+  async begin({ endpoint, since, until, types }: ReplayRequest, stamp: Stamp): Promise<ReplayView> {
+    const { store, events, activity } = this.#deps;
+    const position = await events.feed.usable(formatPosition(since));
     const last = until === null ? events.tail.position : await events.feed.usable(formatPosition(until));
-    const kept = await store.insert({ endpoint, types, place, until: last });
+    const kept = await store.insert({ endpoint, types, position, until: last });
     await activity.record('system.endpoint.replayed', { endpoint, replay: kept._id }, stamp);
-    return toTold(kept);
+    return toReported(kept);
   }
 
-  async find(id: string): Promise<ToldReplay | null> {
-    const kept = await this.#parts.store.find(id);
-    return kept && toTold(kept);
+  async find(id: string): Promise<ReplayView | null> {
+    const kept = await this.#deps.store.find(id);
+    return kept && toReported(kept);
   }
 
-  /** Makes the deliveries of all replays that are not done, if this process plans. Nothing waits for it. */
+  /** Creates the deliveries of all unfinished replays, if this process plans. Runs in the background. */
   run(): void {
     this.#again = true;
     this.#running ??= this.#runAll();
@@ -78,10 +78,10 @@ export class LogReplays {
     while (this.#again && this.#allowed()) {
       this.#again = false;
       try {
-        const running = await this.#parts.store.running();
+        const running = await this.#deps.store.running();
         await Promise.all(running.map((one) => this.#replay(one)));
       } catch (error) {
-        this.#parts.onError(error);
+        this.#deps.onError(error);
         this.#again = true;
         await pause(RETRY_MS, undefined, { signal: this.#end.signal }).catch(() => {});
       }
@@ -91,47 +91,47 @@ export class LogReplays {
   }
 
   #allowed(): boolean {
-    return !this.#end.signal.aborted && this.#parts.planner().plans;
+    return !this.#end.signal.aborted && this.#deps.planner().plans;
   }
 
-  async #replay(first: KeptReplay): Promise<void> {
-    let replay: KeptReplay | null = first;
+  async #replay(first: ReplayRecord): Promise<void> {
+    let replay: ReplayRecord | null = first;
     while (replay !== null && replay.state === 'running' && this.#allowed()) {
-      await this.#parts.planner().quiet();
+      await this.#deps.planner().quiet();
       replay = await this.#page(replay);
     }
   }
 
-  /** One page. @returns the replay as it is then; null when another process goes on with it */
-  async #page(replay: KeptReplay): Promise<KeptReplay | null> {
-    const { events, planner, rows: rowDeliveries, sender, store } = this.#parts;
-    const rows = await events.log.read(replay.place.number, PAGE);
+  /** One page. @returns the replay after it; null if another process continues it */
+  async #page(replay: ReplayRecord): Promise<ReplayRecord | null> {
+    const { events, planner, rows: rowDeliveries, sender, store } = this.#deps;
+    const rows = await events.log.read(replay.position.number, PAGE);
     const endpoint = planner().endpoint(replay.endpoint);
-    if (endpoint === null || !endpoint.interest.enabled) return store.move(replay, { ...replay, state: 'cancelled' });
+    if (endpoint === null || !endpoint.interest.enabled) return store.move(replay, { ...replay, state: 'canceled' });
     const wants = replay.types === null ? () => true : wanting(replay.types);
     const batch = new DeliveryBatch(sender, () => this.#allowed());
-    const lane = this.#turnstile.lane(replay._id);
-    let { sent, place } = replay;
+    const lane = this.#fairYield.lane(replay._id);
+    let { sent, position } = replay;
     for (const row of rows.filter(({ number }) => number <= replay.until.number)) {
-      place = row;
+      position = row;
       if (lane.isOver) await lane.pass();
       if (!endpoint.wantsRow(row) || !wantsRow(wants, row)) continue;
       const { deliveries, gone } = await rowDeliveries.of(row, [endpoint], 'replay', lane);
-      if (gone.length > 0) return store.move(replay, { ...replay, state: 'cancelled' });
+      if (gone.length > 0) return store.move(replay, { ...replay, state: 'canceled' });
       await batch.add(deliveries);
       sent += deliveries.length;
     }
     await batch.flush();
-    const state = isDone(rows, replay) ? 'done' : 'running';
-    return store.move(replay, { place, sent, state });
+    const state = isDone(rows, replay) ? 'succeeded' : 'running';
+    return store.move(replay, { position, sent, state });
   }
 }
 
-function isDone(rows: readonly LogRow[], { until }: KeptReplay): boolean {
+function isDone(rows: readonly LogRow[], { until }: ReplayRecord): boolean {
   const last = rows.at(-1);
   return last === undefined || last.number >= until.number;
 }
 
-function toTold({ _id: id, endpoint, state, sent, place }: KeptReplay): ToldReplay {
-  return { id, endpoint, state, sent, position: formatPosition(place) };
+function toReported({ _id: id, endpoint, state, sent, position }: ReplayRecord): ReplayView {
+  return { id, endpoint, state, sent, position: formatPosition(position) };
 }

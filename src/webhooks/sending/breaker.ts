@@ -1,11 +1,10 @@
 /**
- * The circuit breaker of one endpoint: after many failures its deliveries wait, so that a server that is down is not
- * called in vain and their tries are not used up. A state machine without a clock of its own. Not here: where the state is
- * kept for other processes (queue/health-store.ts).
+ * The circuit breaker of one endpoint: after many failures its deliveries wait, so that a server that is down does not
+ * use up their attempts. A state machine without a clock.
  */
 
 const MAX_IN_ROW = 10;
-/** Opens too when this part of the newest tries failed, of at least `MIN_COUNT`. */
+/** Also opens when this share of the newest attempts failed, of at least `MIN_COUNT`. */
 const MAX_PART = 0.7;
 const MIN_COUNT = 10;
 const WINDOW_MS = 5 * 60_000;
@@ -13,11 +12,11 @@ const BUCKET_MS = 30_000;
 const FIRST_PAUSE_MS = 30_000;
 const MAX_PAUSE_MS = 5 * 60_000;
 
-/** What outlives the process. */
+/** The stored state. */
 export interface OpenState {
-  /** When the next probe may go, in milliseconds since 1970. */
+  /** When the next probe may be sent, in milliseconds since 1970. */
   readonly openUntil: number;
-  /** How long it was opened for the last time, in milliseconds. */
+  /** How long it was last open, in milliseconds. */
   readonly pauseMs: number;
 }
 
@@ -33,18 +32,18 @@ export class Breaker {
   #inRow = 0;
   #buckets: Bucket[] = [];
 
-  /** Null while it is closed. */
+  /** Null while closed. */
   get open(): OpenState | null {
     return this.#open;
   }
 
-  /** Whether deliveries may go. `half-open`: one probe may, when this process gets the right to make it. */
+  /** Whether deliveries may be sent. `half-open`: one probe may, if this process gets the right to send it. */
   state(now: number): 'closed' | 'open' | 'half-open' {
     if (this.#open === null) return 'closed';
     return now < this.#open.openUntil ? 'open' : 'half-open';
   }
 
-  /** Takes over what another process, or an earlier one, has found. */
+  /** Applies the state found by another or an earlier process. */
   adopt(open: OpenState | null): void {
     if (open === null && this.#open !== null) this.close();
     else this.#open = open;
@@ -56,7 +55,7 @@ export class Breaker {
     this.#buckets = [];
   }
 
-  /** A try that began while it was closed has ended. Tries that end after it has opened change nothing. */
+  /** Ends an attempt that began while closed. Attempts that end after it has opened change nothing. */
   count(succeeded: boolean, now: number): void {
     if (this.#open !== null) return;
     this.#inRow = succeeded ? 0 : this.#inRow + 1;
@@ -66,7 +65,7 @@ export class Breaker {
     }
   }
 
-  /** The probe has ended: the breaker closes, or opens again for twice as long, up to five minutes. */
+  /** Ends the probe: the breaker closes, or opens again for twice as long, up to five minutes. */
   probed(succeeded: boolean, now: number): void {
     if (succeeded) {
       this.close();

@@ -1,6 +1,5 @@
 /**
- * Signs deliveries as Standard Webhooks 1.0 says: an HMAC-SHA256 over id, timestamp and body, one for each live secret.
- * Not here: how secrets are made, stored and rotated (endpoint/).
+ * Signs deliveries by Standard Webhooks 1.0: an HMAC-SHA256 over id, timestamp and body, one for each active secret.
  */
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import type { LiveSecret } from '../endpoint/endpoint.ts';
@@ -21,9 +20,9 @@ export class Signer {
   }
 
   /**
-   * The header fields that sign a try. During a rotation there is a signature for the new secret and for each older one that
-   * is still valid, so a receiver may change its secret at any moment of it.
-   * @param id of the event: the same for every try
+   * The header fields that sign an attempt. During a rotation the new secret and each older one that is still valid
+   * sign, so a receiver may change its secret at any moment.
+   * @param id of the event: the same for every attempt
    * @param now milliseconds since 1970
    */
   headers(id: string, body: string, now: number): Record<string, string> {

@@ -1,7 +1,7 @@
-/** `POST /admin/providers/{name}/check`: a verdict in words for everything that a provider names. */
+/** `POST /admin/providers/{name}/check`: a result in words for all settings of a provider. */
 import { generateKeyPairSync } from 'node:crypto';
 import t from 'tap';
-import { checkProvider } from '../../../src/auth/providers/provider-check.ts';
+import { checkProvider } from '../../../src/auth/providers/provider-diagnostics.ts';
 import { Egress } from '../../../src/egress/egress.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { owner, speakingAs } from '../../helpers/principals.ts';
@@ -10,17 +10,17 @@ import { type Lies, startLyingProvider } from '../../helpers/providers/lying-pro
 import { startOpenIdProvider } from '../../helpers/providers/openid-provider.ts';
 
 const PUBLIC = 'https://api.example.org';
-const { app, parts } = await buildTestApp(t, { MILLRACE_PUBLIC_URL: PUBLIC });
-const headers = speakingAs(parts)(owner());
+const { app, services } = await buildTestApp(t, { MILLRACE_PUBLIC_URL: PUBLIC });
+const headers = speakingAs(services)(owner());
 
-interface Answer {
+interface ApiResponse {
   readonly passed: boolean;
-  readonly redirect: string;
-  readonly checks: readonly { readonly check: string; readonly passed: boolean; readonly verdict: string }[];
+  readonly redirectUrl: string;
+  readonly checks: readonly { readonly name: string; readonly passed: boolean; readonly message: string }[];
 }
 
 /** Saves a provider and has it checked. */
-async function check(provider: { readonly name: string; readonly [member: string]: unknown }): Promise<Answer> {
+async function check(provider: { readonly name: string; readonly [field: string]: unknown }): Promise<ApiResponse> {
   const known = await app.inject({
     method: 'PUT',
     url: `/admin/providers/${provider.name}`,
@@ -28,45 +28,45 @@ async function check(provider: { readonly name: string; readonly [member: string
     payload: provider,
   });
   if (known.statusCode === 404) {
-    const made = await app.inject({ method: 'POST', url: '/admin/providers', headers, payload: provider });
-    if (made.statusCode !== 201) throw new Error(made.body);
+    const created = await app.inject({ method: 'POST', url: '/admin/providers', headers, payload: provider });
+    if (created.statusCode !== 201) throw new Error(created.body);
   }
-  const answer = await app.inject({ method: 'POST', url: `/admin/providers/${provider.name}/check`, headers });
-  if (answer.statusCode !== 200) throw new Error(answer.body);
-  return answer.json();
+  const response = await app.inject({ method: 'POST', url: `/admin/providers/${provider.name}/check`, headers });
+  if (response.statusCode !== 200) throw new Error(response.body);
+  return response.json();
 }
 
-const failed = ({ checks }: Answer) => checks.flatMap(({ check, passed }) => (passed ? [] : [check]));
-const verdictOf = ({ checks }: Answer, name: string) => checks.find((one) => one.check === name)?.verdict ?? '';
+const failed = ({ checks }: ApiResponse) => checks.flatMap(({ name, passed }) => (passed ? [] : [name]));
+const verdictOf = ({ checks }: ApiResponse, name: string) => checks.find((one) => one.name === name)?.message ?? '';
 
-t.test('an honest OpenID provider passes, and the redirect address is told', async (t) => {
+t.test('an honest OpenID provider passes the check, which shows the redirect URL', async (t) => {
   const { issuer, clientId, clientSecret } = await startOpenIdProvider(t, {
-    redirectUris: [`${PUBLIC}/auth/honest/callback`],
+    redirectUris: [`${PUBLIC}/auth/providers/honest/callback`],
   });
-  const answer = await check({ name: 'honest', kind: 'oidc', issuer, clientId, clientSecret });
-  t.strictSame(failed(answer), [], JSON.stringify(answer.checks));
-  t.ok(answer.passed);
-  t.equal(answer.redirect, `${PUBLIC}/auth/honest/callback`);
+  const response = await check({ name: 'honest', kind: 'oidc', issuer, clientId, clientSecret });
+  t.strictSame(failed(response), [], JSON.stringify(response.checks));
+  t.ok(response.passed);
+  t.equal(response.redirectUrl, `${PUBLIC}/auth/providers/honest/callback`);
   t.strictSame(
-    answer.checks.map((one) => one.check),
+    response.checks.map((one) => one.name),
     ['discovery', 'keys', 'clock', 'secret', 'redirect'],
   );
-  t.match(verdictOf(answer, 'redirect'), answer.redirect);
-  t.notMatch(JSON.stringify(answer), clientSecret);
+  t.match(verdictOf(response, 'redirect'), response.redirectUrl);
+  t.notMatch(JSON.stringify(response), clientSecret);
 });
 
-t.test('a provider without id tokens is reached, and its clock compared', async (t) => {
+t.test('the check reaches a provider without id tokens, and compares its clock', async (t) => {
   const hub = await startGitHub(t);
   const endpoints = { authorization: `${hub.origin}/a`, token: `${hub.origin}/t`, userinfo: `${hub.origin}/user` };
-  const answer = await check({ name: 'hub', kind: 'github', clientId: 'c', clientSecret: 's', endpoints });
-  t.strictSame(failed(answer), [], JSON.stringify(answer.checks));
+  const response = await check({ name: 'hub', kind: 'github', clientId: 'c', clientSecret: 's', endpoints });
+  t.strictSame(failed(response), [], JSON.stringify(response.checks));
   t.strictSame(
-    answer.checks.map((one) => one.check),
+    response.checks.map((one) => one.name),
     ['reached', 'clock', 'secret', 'redirect'],
   );
 });
 
-t.test('what is wrong is told in words', async (t) => {
+t.test('the check reports errors of a provider in words', async (t) => {
   const liar = await startLyingProvider(t);
   const { issuer, clientId, clientSecret } = liar;
   const provider = { name: 'liar', kind: 'oidc', issuer, clientId, clientSecret };
@@ -75,19 +75,23 @@ t.test('what is wrong is told in words', async (t) => {
     [
       { discovery: { issuer: 'https://other.example.org' } },
       'discovery',
-      /names the issuer https:\/\/other\.example\.org/,
+      /has the issuer https:\/\/other\.example\.org/,
     ],
     [{ discovery: { token_endpoint: undefined } }, 'discovery', /has no token_endpoint/],
-    [{ discovery: { token_endpoint: 'https://10.0.0.1/t' } }, 'discovery', /token_endpoint .* leads into a network/],
+    [
+      { discovery: { token_endpoint: 'https://10.0.0.1/t' } },
+      'discovery',
+      /token_endpoint .* points to a network that is not public/,
+    ],
     [{ discovery: { code_challenge_methods_supported: ['plain'] } }, 'discovery', /S256/],
-    [{ discovery: { jwks_uri: undefined } }, 'keys', /no address of keys/],
+    [{ discovery: { jwks_uri: undefined } }, 'keys', /no URL of keys/],
     [{ at: { discovery: 'error' } }, 'discovery', /status 500/],
     [{ at: { discovery: 'redirect' } }, 'discovery', /status 302/],
-    [{ at: { discovery: 'html' } }, 'discovery', /not a JSON/],
-    [{ at: { discovery: 'garbage' } }, 'discovery', /not a JSON/],
-    [{ at: { discovery: 'huge' } }, 'discovery', /more than is read/],
+    [{ at: { discovery: 'html' } }, 'discovery', /other than a JSON object/],
+    [{ at: { discovery: 'garbage' } }, 'discovery', /other than a JSON object/],
+    [{ at: { discovery: 'huge' } }, 'discovery', /too many bytes/],
     [{ at: { discovery: 'never' } }, 'discovery', /in time/],
-    [{ at: { jwks: 'garbage' } }, 'keys', /not a JSON/],
+    [{ at: { jwks: 'garbage' } }, 'keys', /other than a JSON object/],
     [
       { at: { jwks: () => ({ body: { keys: [{ kty: 'oct', k: 'AA' }, { kty: 'RSA' }, 7] } }) } },
       'keys',
@@ -97,18 +101,18 @@ t.test('what is wrong is told in words', async (t) => {
   ];
   for (const [lie, name, verdict] of lies) {
     liar.lies = lie;
-    const answer = await check(provider);
-    t.notOk(answer.passed);
-    t.match(verdictOf(answer, name), verdict, JSON.stringify(Object.keys(lie.at ?? lie.discovery ?? {})));
-    t.ok(failed(answer).includes(name));
+    const response = await check(provider);
+    t.notOk(response.passed);
+    t.match(verdictOf(response, name), verdict, JSON.stringify(Object.keys(lie.at ?? lie.discovery ?? {})));
+    t.ok(failed(response).includes(name));
   }
   liar.lies = {};
   const copied = await check({ ...provider, clientSecret: `${clientSecret}\n` });
-  t.match(verdictOf(copied, 'secret'), /copied with too much/);
+  t.match(verdictOf(copied, 'secret'), /too much was copied/);
   t.notMatch(JSON.stringify(copied), clientSecret);
 });
 
-t.test('clocks that differ, addresses that Apple does not take, keys that are given', async (t) => {
+t.test('the check reports clocks that differ, URLs that Apple rejects, and given keys', async (t) => {
   const liar = await startLyingProvider(t);
   const egress = new Egress({ mode: 'development', allow: [] });
   t.teardown(() => egress.close());
@@ -124,12 +128,12 @@ t.test('clocks that differ, addresses that Apple does not take, keys that are gi
     issuer: liar.issuer,
     endpoints: { authorization: `${liar.origin}/a`, token: `${liar.origin}/t`, jwks: `${liar.origin}/jwks` },
   });
-  const apple = await parts.providers.latest('apple');
+  const apple = await services.providers.latest('apple');
   const at = (base: string, driftMs: number) => checkProvider(apple, { egress, base, now: () => Date.now() + driftMs });
   const fine = await at(PUBLIC, 0);
   t.strictSame(failed(fine), [], JSON.stringify(fine.checks));
   t.strictSame(
-    fine.checks.map((one) => one.check),
+    fine.checks.map((one) => one.name),
     ['keys', 'clock', 'secret', 'redirect'],
     'nothing is discovered',
   );
@@ -137,10 +141,10 @@ t.test('clocks that differ, addresses that Apple does not take, keys that are gi
   t.match(verdictOf(await at(PUBLIC, 90_000), 'clock'), /(89|90|91) s ahead of .* expired/);
   t.match(verdictOf(await at(PUBLIC, -90_000), 'clock'), /(89|90|91) s behind/);
   t.strictSame(failed(await at(PUBLIC, 90_000)), ['clock']);
-  const fetch: Egress['fetch'] = async (...asked) => {
-    const answer = await egress.fetch(...asked);
-    answer.headers.delete('date');
-    return answer;
+  const fetch: Egress['fetch'] = async (...requested) => {
+    const response = await egress.fetch(...requested);
+    response.headers.delete('date');
+    return response;
   };
   const undated = { fetch, checkUrl: egress.checkUrl.bind(egress) };
   const silent = await checkProvider(apple, { egress: undated, base: PUBLIC });

@@ -1,4 +1,4 @@
-/** What is taken from a provider's claims: members of the profile, claims of the account, roles. */
+/** What the mapping takes from a provider's claims: fields of the profile, claims of the user, roles. */
 import t from 'tap';
 import { mapClaims, rolesAfter } from '../../../src/auth/providers/claims.ts';
 import { parseProvider, toProvider } from '../../../src/auth/providers/provider.ts';
@@ -14,7 +14,7 @@ const provider = (mapping: object) =>
     'v',
   );
 
-t.test('members are taken by the name of a claim or by a pointer', async (t) => {
+t.test('a mapping takes fields by the name of a claim or by a JSON Pointer', async (t) => {
   const mapping = { profile: { name: 'name', picture: '/picture/data/url' }, claims: { tenant: 'https://x.org/tid' } };
   const claims = { name: 'Ann', picture: { data: { url: 'https://p.example.org/1' } }, 'https://x.org/tid': 't1' };
   t.match(mapClaims(provider(mapping), claims), {
@@ -24,7 +24,7 @@ t.test('members are taken by the name of a claim or by a pointer', async (t) => 
   });
 });
 
-t.test('objects, what is missing and what is too large are left out', async (t) => {
+t.test('a mapping drops objects, and values that are missing or too large', async (t) => {
   const mapping = { profile: { a: 'a', b: 'b', c: 'c', d: 'd', e: 'e', f: 'toString' } };
   const claims = { a: { x: 1 }, b: null, c: 'x'.repeat(5_000), d: ['x', 1, true], e: [{}] };
   t.strictSame(mapClaims(provider(mapping), claims).profile, { d: ['x', 1, true] });
@@ -33,7 +33,7 @@ t.test('objects, what is missing and what is too large are left out', async (t) 
   t.strictSame(Object.keys(sum), ['a', 'b']);
 });
 
-t.test('roles come from listed values only, and those given by hand stay', async (t) => {
+t.test('mapped roles come only from listed values, and those granted by hand stay', async (t) => {
   const roles = { claim: 'groups', values: { eng: ['author', 'editor'], ops: ['editor', 'admin'] } };
   const mapped = mapClaims(provider({ roles }), { groups: ['eng', 'owner', 'constructor'] });
   t.strictSame(mapped.roles, ['author', 'editor']);

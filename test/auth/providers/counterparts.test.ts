@@ -1,6 +1,6 @@
 /**
- * The stand-ins for identity providers are what they claim to be: each is asked here without Millrace, by a browser with
- * cookies and a plain client. What Millrace does with them is tested with the flows.
+ * The stand-ins for identity providers behave as they should: each is tested here without Millrace, by a browser with
+ * cookies and a plain client. Sign-in with them has its own tests.
  */
 import { createHash, createPrivateKey } from 'node:crypto';
 import { createRemoteJWKSet, decodeJwt, jwtVerify, SignJWT } from 'jose';
@@ -23,22 +23,22 @@ const PKCE = {
   code_challenge_method: 'S256',
 };
 
-t.test('the real OpenID provider signs in, tells its claims, and changes its keys', async (t) => {
+t.test('the real OpenID provider signs in, returns its claims, and changes its keys', async (t) => {
   const provider = await startOpenIdProvider(t, { redirectUris: [BACK] });
   provider.people.set('ada', { email: 'ada@example.org', email_verified: true, name: 'Ada', hd: 'example.org' });
   const { issuer, clientId } = provider;
-  const ask = { ...PKCE, client_id: clientId, redirect_uri: BACK, response_type: 'code', state: 's', nonce: 'n' };
-  const places = await json(`${issuer}/.well-known/openid-configuration`);
-  const keys = createRemoteJWKSet(new URL(String(places['jwks_uri'])));
+  const request = { ...PKCE, client_id: clientId, redirect_uri: BACK, response_type: 'code', state: 's', nonce: 'n' };
+  const spots = await json(`${issuer}/.well-known/openid-configuration`);
+  const keys = createRemoteJWKSet(new URL(String(spots['jwks_uri'])));
 
   const signedIn = async () => {
     const browser = new CookieBrowser({ apps: [APP] });
     const first = await browser.goto(
-      withQuery(places['authorization_endpoint'], { ...ask, scope: 'openid email profile' }),
+      withQuery(spots['authorization_endpoint'], { ...request, scope: 'openid email profile' }),
     );
     const back = await provider.signIn(browser, first, 'ada');
     t.equal(back.url.searchParams.get('state'), 's', back.html);
-    const tokens = await exchange(places['token_endpoint'], back, {
+    const tokens = await exchange(spots['token_endpoint'], back, {
       client_id: clientId,
       client_secret: provider.clientSecret,
     });
@@ -54,25 +54,25 @@ t.test('the real OpenID provider signs in, tells its claims, and changes its key
     hd: 'example.org',
   });
   await provider.rotateKeys();
-  const next = await jwtVerify(await signedIn(), createRemoteJWKSet(new URL(String(places['jwks_uri']))));
+  const next = await jwtVerify(await signedIn(), createRemoteJWKSet(new URL(String(spots['jwks_uri']))));
   t.not(next.protectedHeader.kid, protectedHeader.kid, 'another key');
   await t.rejects(signedInAs('nobody'), /no form|Error/i, 'an unknown user stays outside');
 
   async function signedInAs(login: string) {
     const browser = new CookieBrowser({ apps: [APP] });
-    const page = await browser.goto(withQuery(places['authorization_endpoint'], { ...ask, scope: 'openid' }));
+    const page = await browser.goto(withQuery(spots['authorization_endpoint'], { ...request, scope: 'openid' }));
     const back = await provider.signIn(browser, page, login);
     if (back.url.searchParams.has('error')) throw new Error(`Error ${back.url}`);
   }
 });
 
-t.test('the lying provider is honest until it is told to lie, and then every token is another one', async (t) => {
+t.test('the forging provider is honest by default, and then forges every token in another way', async (t) => {
   const provider = await startLyingProvider(t);
   const { issuer, clientId } = provider;
   const signedIn = async () => {
     const browser = new CookieBrowser({ apps: [APP] });
-    const ask = { ...PKCE, client_id: clientId, redirect_uri: BACK, state: 's', nonce: 'n' };
-    const back = await browser.goto(withQuery(`${issuer}/authorization`, ask));
+    const request = { ...PKCE, client_id: clientId, redirect_uri: BACK, state: 's', nonce: 'n' };
+    const back = await browser.goto(withQuery(`${issuer}/authorization`, request));
     return exchange(`${issuer}/token`, back, { client_id: clientId, client_secret: provider.clientSecret });
   };
   const verified = async (token: unknown) => {
@@ -86,7 +86,7 @@ t.test('the lying provider is honest until it is told to lie, and then every tok
   const user = await fetch(`${issuer}/userinfo`, { headers: { authorization: `Bearer ${honest['access_token']}` } });
   t.match(await user.json(), { sub: 'subject-1', email: 'ada@provider.example' });
 
-  // A library that verifies signatures and these claims takes tokens whose lie is in what it was not told to expect.
+  // A library that verifies signatures and these claims accepts tokens whose forgery is outside its expectations.
   const beyondIt = new Set([
     'several audiences without azp',
     'wrong azp',
@@ -110,14 +110,20 @@ t.test('the lying provider is honest until it is told to lie, and then every tok
   t.ok(await verified((await signedIn())['id_token']), 'honest again, with a new key');
 });
 
-t.test('the stand-in for GitHub has its habits', async (t) => {
+t.test('the stand-in for GitHub behaves like GitHub', async (t) => {
   const github = await startGitHub(t);
   const emails = [{ email: 'ada@example.org', primary: true, verified: true }];
   github.users.set('ada', { id: 7, login: 'ada', name: 'Ada', avatar_url: 'https://x.example/7', emails });
   const client = { client_id: github.clientId, client_secret: github.clientSecret };
   const browser = new CookieBrowser({ apps: [APP] });
-  const ask = { ...PKCE, client_id: github.clientId, redirect_uri: BACK, state: 's', scope: 'read:user user:email' };
-  const page = await browser.goto(withQuery(github.endpoints.authorization, ask));
+  const request = {
+    ...PKCE,
+    client_id: github.clientId,
+    redirect_uri: BACK,
+    state: 's',
+    scope: 'read:user user:email',
+  };
+  const page = await browser.goto(withQuery(github.endpoints.authorization, request));
   const denied = await browser.submit(page, { deny: 'Cancel' });
   t.match(Object.fromEntries(denied.url.searchParams), { error: 'access_denied', state: 's' });
   const back = await browser.submit(page, { login: 'ada' });
@@ -128,9 +134,9 @@ t.test('the stand-in for GitHub has its habits', async (t) => {
     redirect_uri: BACK,
     code_verifier: VERIFIER,
   };
-  const answer = await fetch(github.endpoints.token, { method: 'POST', body: new URLSearchParams(form) });
-  t.match(answer.headers.get('content-type'), /x-www-form-urlencoded/);
-  const token = new URLSearchParams(await answer.text()).get('access_token');
+  const response = await fetch(github.endpoints.token, { method: 'POST', body: new URLSearchParams(form) });
+  t.match(response.headers.get('content-type'), /x-www-form-urlencoded/);
+  const token = new URLSearchParams(await response.text()).get('access_token');
   const again = await fetch(github.endpoints.token, {
     method: 'POST',
     body: new URLSearchParams(form),
@@ -143,12 +149,12 @@ t.test('the stand-in for GitHub has its habits', async (t) => {
   t.match(await json(github.endpoints.emails, { headers }), [{ email: 'ada@example.org', verified: true }]);
 });
 
-t.test('the stand-in for Facebook has its habits', async (t) => {
+t.test('the stand-in for Facebook behaves like Facebook', async (t) => {
   const facebook = await startFacebook(t);
   facebook.users.set('ada', { id: '10001', name: 'Ada', email: 'ada@example.org' });
   const browser = new CookieBrowser({ apps: [APP] });
-  const ask = { client_id: facebook.clientId, redirect_uri: BACK, state: 's', scope: 'public_profile,email' };
-  const page = await browser.goto(withQuery(facebook.endpoints.authorization, ask));
+  const request = { client_id: facebook.clientId, redirect_uri: BACK, state: 's', scope: 'public_profile,email' };
+  const page = await browser.goto(withQuery(facebook.endpoints.authorization, request));
   const back = await browser.submit(page, { login: 'ada' });
   t.equal(back.url.hash, '#_=_');
   const client = { client_id: facebook.clientId, client_secret: facebook.clientSecret };
@@ -161,7 +167,7 @@ t.test('the stand-in for Facebook has its habits', async (t) => {
   t.match(await json(fields, { headers }), { error: { type: 'OAuthException', code: 100 } });
 });
 
-t.test('the stand-in for Apple insists on its secret, posts a form and tells the name once', async (t) => {
+t.test('the stand-in for Apple requires its secret, posts a form and sends the name once', async (t) => {
   const apple = await startApple(t);
   const name = { firstName: 'Ada', lastName: 'Lovelace' };
   apple.users.set('ada', { sub: '001.abc', email: 'x@privaterelay.appleid.com', isPrivateEmail: true, name });
@@ -170,7 +176,7 @@ t.test('the stand-in for Apple insists on its secret, posts a form and tells the
     received.push(form);
     return { body: 'done' };
   });
-  const ask = {
+  const request = {
     client_id: apple.clientId,
     redirect_uri: `${site.origin}/back`,
     state: 's',
@@ -178,10 +184,10 @@ t.test('the stand-in for Apple insists on its secret, posts a form and tells the
     scope: 'name email',
   };
   const browser = new CookieBrowser();
-  t.match(await browser.goto(withQuery(`${apple.issuer}/auth/authorize`, ask)), { status: 400 });
+  t.match(await browser.goto(withQuery(`${apple.issuer}/auth/authorize`, request)), { status: 400 });
   for (const first of [true, false]) {
     const page = await browser.goto(
-      withQuery(`${apple.issuer}/auth/authorize`, { ...ask, response_mode: 'form_post' }),
+      withQuery(`${apple.issuer}/auth/authorize`, { ...request, response_mode: 'form_post' }),
     );
     t.equal((await browser.submit(page, { login: 'ada' })).html, 'done');
     t.equal(received.at(-1)?.has('user'), first, 'the name');
@@ -211,9 +217,9 @@ t.test('the stand-in for Apple insists on its secret, posts a form and tells the
   });
 });
 
-t.test('the browser sends cookies as browsers do', async (t) => {
+t.test('the test browser sends cookies as browsers do', async (t) => {
   const jar = new CookieJar();
-  const url = new URL('https://api.example/auth/x/callback');
+  const url = new URL('https://api.example/auth/providers/x/callback');
   const refused = jar.keep(url, [
     '__Host-lax=1; Path=/; Secure; HttpOnly; SameSite=Lax',
     '__Host-none=1; Path=/; Secure; SameSite=None',
@@ -251,7 +257,7 @@ async function json(url: string | URL, init?: RequestInit): Promise<Record<strin
   return JSON.parse(await (await fetch(url, init)).text());
 }
 
-/** Exchanges the code that a browser came back with. @param more replaces members; null removes one */
+/** Exchanges the code that a browser came back with. @param more replaces fields; null removes one */
 function exchange(url: unknown, { url: back }: Page, more: Record<string, string | null>) {
   const form = new URLSearchParams({
     grant_type: 'authorization_code',

@@ -1,26 +1,26 @@
-/** Signing in and out by SAML in a real browser, with its own rules for cookies, forms and policies of pages. */
+/** Sign-in and logout by SAML in a real browser, with its own rules for cookies, forms and policies of pages. */
 import t from 'tap';
-import { ask } from '../../helpers/accounts.ts';
 import { owner, speakingAs } from '../../helpers/principals.ts';
 import { testBrowser, whyNoBrowser } from '../../helpers/programs/browser.ts';
 import { formPage, redirectTo } from '../../helpers/providers/site.ts';
 import { samlKeys } from '../../helpers/saml/certificate.ts';
 import { byRedirect, logOutResponse, unpacked } from '../../helpers/saml/log-out-messages.ts';
+import { ENTITY, samlFixture } from '../../helpers/saml/saml-fixture.ts';
 import { AES_GCM } from '../../helpers/saml/saml-provider.ts';
-import { ENTITY, samlWorld } from '../../helpers/saml/saml-world.ts';
+import { ask } from '../../helpers/users.ts';
 
-t.test('in a browser', { skip: whyNoBrowser() ?? false }, async (t) => {
-  const world = await samlWorld(t);
-  const { provider, app, url } = world;
+t.test('SAML in a browser', { skip: whyNoBrowser() ?? false }, async (t) => {
+  const fixture = await samlFixture(t);
+  const { provider, app, url } = fixture;
   const own = samlKeys();
   const key = { privateKey: own.privateKey };
-  const boss = { headers: { authorization: '', ...speakingAs(world.parts)(owner()) } };
+  const boss = { headers: { authorization: '', ...speakingAs(fixture.services)(owner()) } };
   const here = `${url}/auth/saml/acme/slo`;
-  t.equal((await ask(app, 'PUT /admin/settings', { redirects: [`${url}/signin`] }, boss)).statusCode, 200);
-  provider.logOut = ({ url: asked }) => {
-    const id = / ID="([^"]*)"/.exec(unpacked(asked, 'SAMLRequest'))?.[1] ?? '';
+  t.equal((await ask(app, 'PATCH /admin/settings', { redirectUrls: [`${url}/signin`] }, boss)).statusCode, 200);
+  provider.logOut = ({ url: requested }) => {
+    const id = / ID="([^"]*)"/.exec(unpacked(requested, 'SAMLRequest'))?.[1] ?? '';
     const xml = logOutResponse({ issuer: provider.issuer, destination: here, inResponseTo: id });
-    const relayState = asked.searchParams.get('RelayState') ?? '';
+    const relayState = requested.searchParams.get('RelayState') ?? '';
     return redirectTo(`${here}?${byRedirect('SAMLResponse', xml, { keys: provider.keys, relayState })}`);
   };
 
@@ -32,16 +32,16 @@ t.test('in a browser', { skip: whyNoBrowser() ?? false }, async (t) => {
   });
   page.on('pageerror', (error) => complaints.push(error.message));
 
-  /** Goes through a sign-in, and out again at the provider. @returns the account */
+  /** Signs in, and out again at the provider. @returns the user */
   async function inAndOut(begin: () => Promise<unknown>): Promise<string> {
-    const exchanged = page.waitForResponse((answer) => answer.url().endsWith('/auth/exchange'));
+    const exchanged = page.waitForResponse((response) => response.url().endsWith('/auth/exchange'));
     await begin();
     const { user, accessToken } = await (await exchanged).json();
     await page.getByText('You are signed in as ada@provider.example.').waitFor();
     const session = { headers: { authorization: `Bearer ${accessToken}` } };
     const out = await ask(app, 'POST /auth/logout/provider', { redirect: `${url}/signin`, state: 'x' }, session);
     t.equal(out.statusCode, 200, out.body);
-    await page.goto(out.json().address);
+    await page.goto(out.json().url);
     t.equal(page.url(), `${url}/signin?state=x#`);
     t.equal((await ask(app, 'GET /auth/me', undefined, session)).statusCode, 401, 'signed out');
     return user.id;
@@ -60,18 +60,18 @@ t.test('in a browser', { skip: whyNoBrowser() ?? false }, async (t) => {
     { name: 'encrypted', signs: ['assertion'], encrypts, binding: 'post' },
   ] as const;
   for (const { name, binding, ...how } of ways) {
-    await t.test(`${name}, by ${binding}`, async () => {
+    await t.test(`SAML in a browser: ${name}, by ${binding}`, async () => {
       Object.assign(provider, how);
-      await world.provideSaml({ certificate: own.certificate, binding, allowIdpInitiated: true }, key);
+      await fixture.provideSaml({ certificate: own.certificate, binding, allowIdpInitiated: true }, key);
       accounts.add(await inAndOut(press));
       accounts.add(await inAndOut(press));
     });
   }
 
-  await t.test('begun at the provider', async () => {
-    const asked = { recipient: `${url}/auth/saml/acme/acs`, audience: ENTITY, inResponseTo: null };
-    const fields = { SAMLResponse: await provider.respond(asked), RelayState: '' };
-    const portal = formPage('Portal', asked.recipient, fields, { submits: true });
+  await t.test('a SAML sign-in started at the provider, in a browser', async () => {
+    const requested = { recipient: `${url}/auth/saml/acme/acs`, audience: ENTITY, inResponseTo: null };
+    const fields = { SAMLResponse: await provider.respond(requested), RelayState: '' };
+    const portal = formPage('Portal', requested.recipient, fields, { submits: true });
     await page.route(`${provider.origin}/portal`, (route) =>
       route.fulfill({ contentType: 'text/html', body: String(portal.body) }),
     );

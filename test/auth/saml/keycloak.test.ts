@@ -1,15 +1,15 @@
 /**
- * Signing in and out at a real Keycloak in a real browser, set up as docs/saml.md and docs/providers.md say. It runs where
- * MILLRACE_TEST_KEYCLOAK names the folder of a Keycloak (tried with 26.7.3), which takes a minute to start.
+ * Sign-in and logout with a real Keycloak in a real browser, set up by docs/saml.md and docs/providers.md. It runs
+ * where MILLRACE_TEST_KEYCLOAK is the folder of a Keycloak (tested with 26.7.3), which takes a minute to start.
  */
 import t from 'tap';
 import { freePort } from '../../../src/database/embedded/port.ts';
-import { ask } from '../../helpers/accounts.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { owner, speakingAs } from '../../helpers/principals.ts';
 import { testBrowser, whyNoBrowser } from '../../helpers/programs/browser.ts';
 import { samlKeys } from '../../helpers/saml/certificate.ts';
 import { startKeycloak, whyNoKeycloak } from '../../helpers/saml/keycloak.ts';
+import { ask } from '../../helpers/users.ts';
 
 const PASSWORD = 'six green lamps glow';
 const skip = whyNoBrowser() ?? whyNoKeycloak() ?? false;
@@ -18,9 +18,12 @@ t.test('Keycloak', { skip, timeout: 600_000 }, async (t) => {
   const keycloak = await startKeycloak(t);
   const port = await freePort();
   const url = `http://localhost:${port}`;
-  const { app, parts } = await buildTestApp(t, { MILLRACE_PUBLIC_URL: url, MILLRACE_REDIRECTS: `${url}/signin` });
+  const { app, services } = await buildTestApp(t, {
+    MILLRACE_PUBLIC_URL: url,
+    MILLRACE_REDIRECT_URLS: `${url}/signin`,
+  });
   await app.listen({ host: '127.0.0.1', port });
-  const boss = { headers: { authorization: '', ...speakingAs(parts)(owner()) } };
+  const boss = { headers: { authorization: '', ...speakingAs(services)(owner()) } };
   const entity = `${url}/auth/saml/staff/metadata`;
   const own = samlKeys();
 
@@ -85,7 +88,7 @@ t.test('Keycloak', { skip, timeout: 600_000 }, async (t) => {
     secret: PASSWORD,
     standardFlowEnabled: true,
     directAccessGrantsEnabled: false,
-    redirectUris: [`${url}/auth/keycloak/callback`],
+    redirectUris: [`${url}/auth/providers/keycloak/callback`],
     attributes: { 'pkce.code.challenge.method': 'S256' },
     protocolMappers: [
       {
@@ -129,8 +132,8 @@ t.test('Keycloak', { skip, timeout: 600_000 }, async (t) => {
     },
   ];
   for (const provider of providers) {
-    const made = await ask(app, 'POST /admin/providers', provider, boss);
-    t.equal(made.statusCode, 201, made.body);
+    const created = await ask(app, 'POST /admin/providers', provider, boss);
+    t.equal(created.statusCode, 201, created.body);
     const check = await ask(app, `POST /admin/providers/${provider.name}/check`, undefined, boss);
     t.equal(check.json().passed, true, check.body);
   }
@@ -146,8 +149,11 @@ t.test('Keycloak', { skip, timeout: 600_000 }, async (t) => {
   };
   /** Waits for the end of a sign-in. */
   const entered = async (begin: () => Promise<unknown>) => {
-    const [answer] = await Promise.all([page.waitForResponse((one) => one.url().endsWith('/auth/exchange')), begin()]);
-    const { user, accessToken } = await answer.json();
+    const [response] = await Promise.all([
+      page.waitForResponse((one) => one.url().endsWith('/auth/exchange')),
+      begin(),
+    ]);
+    const { user, accessToken } = await response.json();
     await page.getByText(`You are signed in as ${user.email}.`).waitFor();
     return { user, session: { headers: { authorization: `Bearer ${accessToken}` } } };
   };
@@ -157,19 +163,19 @@ t.test('Keycloak', { skip, timeout: 600_000 }, async (t) => {
   };
   let id = '';
 
-  await t.test('in and out by SAML, begun here', async (t) => {
+  await t.test('sign-in and logout with Keycloak by SAML, started here', async (t) => {
     const { user, session } = await entered(() => press('staff').then(() => giveName()));
     t.match(user, { email: 'ada@example.org', emailVerified: false, roles: ['editor'] });
     id = user.id;
     const out = await ask(app, 'POST /auth/logout/provider', { redirect: `${url}/signin` }, session);
-    await page.goto(out.json().address);
+    await page.goto(out.json().url);
     t.equal(page.url(), `${url}/signin#`);
     t.equal((await ask(app, 'GET /auth/me', undefined, session)).statusCode, 401);
     await press('staff');
     await page.locator('#username').waitFor();
   });
 
-  await t.test('begun at Keycloak, and ended there', async (t) => {
+  await t.test('sign-in and logout with Keycloak by SAML, started at Keycloak', async (t) => {
     const portal = `${keycloak.origin}/realms/staff/protocol/saml/clients/millrace`;
     const { user, session } = await entered(() => page.goto(portal).then(() => giveName()));
     t.equal(user.id, id, 'the same account, and no further click');
@@ -179,7 +185,7 @@ t.test('Keycloak', { skip, timeout: 600_000 }, async (t) => {
     t.equal((await ask(app, 'GET /auth/me', undefined, session)).statusCode, 401);
   });
 
-  await t.test('by OpenID Connect', async (t) => {
+  await t.test('sign-in with Keycloak by OpenID Connect', async (t) => {
     const { user } = await entered(() => press('keycloak').then(() => giveName('grace')));
     t.match(user, { email: 'grace@example.org', emailVerified: true, roles: ['editor'] });
   });

@@ -1,17 +1,17 @@
-/** Large responses of SAML: about users in many groups, and made to keep the server busy. */
+/** Large SAML responses: about users in many groups, and those that would keep the server busy. */
 import t from 'tap';
 import { samlKeys } from '../../helpers/saml/certificate.ts';
+import { samlFixture } from '../../helpers/saml/saml-fixture.ts';
 import { AES_GCM } from '../../helpers/saml/saml-provider.ts';
-import { samlWorld } from '../../helpers/saml/saml-world.ts';
 
-const REFUSED = 'provider-answer-refused';
-const world = await samlWorld(t);
-const { app, provider, parts } = world;
+const REFUSED = 'provider-response-invalid';
+const fixture = await samlFixture(t);
+const { app, provider, services } = fixture;
 const own = samlKeys();
 const withKey = { privateKey: own.privateKey };
 
-t.test('a response of several hundred kilobytes, about a user in many groups, signs in', async (t) => {
-  await world.provideSaml(
+t.test('a SAML response of several hundred kilobytes, about a user in many groups, signs in', async (t) => {
+  await fixture.provideSaml(
     { certificate: own.certificate },
     { ...withKey, mapping: { roles: { claim: 'groups', values: { last: ['late'] } } } },
   );
@@ -20,9 +20,9 @@ t.test('a response of several hundred kilobytes, about a user in many groups, si
   provider.user = { ...user, nameId: 'in-many-groups', attributes: { groups: [...groups, 'last'] } };
   for (const encrypts of [null, { certificate: own.certificate, cipher: AES_GCM }]) {
     Object.assign(provider, { signs: ['assertion'], encrypts });
-    const answer = await world.enter('acme');
-    t.equal(answer.statusCode, 200, await world.reason());
-    t.match(answer.json().user, { roles: ['late'] });
+    const response = await fixture.enter('acme');
+    t.equal(response.statusCode, 200, await fixture.reason());
+    t.match(response.json().user, { roles: ['late'] });
     t.ok(provider.last.response.length > 300_000, `${provider.last.response.length} characters`);
   }
   Object.assign(provider, { user, encrypts: null });
@@ -35,14 +35,14 @@ t.test('a response of several hundred kilobytes, about a user in many groups, si
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
     });
   };
-  t.match((await post('/auth/saml/acme/acs', 1_048_576)).json(), { code: 'flow-unusable' }, 'one MiB is read');
+  t.match((await post('/auth/saml/acme/acs', 1_048_576)).json(), { code: 'sign-in-expired' }, 'one MiB is read');
   t.match((await post('/auth/saml/acme/acs', 1_048_577)).json(), { status: 413, code: 'body-too-large' });
   t.match((await post('/auth/saml/acme/slo', 65_537)).json(), { status: 413 }, 'this route alone takes so much');
-  t.match((await post('/auth/acme/callback', 65_537)).json(), { status: 413 });
+  t.match((await post('/auth/providers/acme/callback', 65_537)).json(), { status: 413 });
 });
 
-t.test('a large response that would keep the server busy is refused before it is parsed', async (t) => {
-  await world.provideSaml();
+t.test('a large SAML response that would keep the server busy is rejected before it is parsed', async (t) => {
+  await fixture.provideSaml();
   const many = (count: number, write: (n: number) => string) =>
     Array.from({ length: count }, (_, n) => write(n)).join('');
   const inside = (text: string) => (xml: string) => xml.replace('<saml:Assertion', (begin) => `${text}${begin}`);
@@ -60,10 +60,10 @@ t.test('a large response that would keep the server busy is refused before it is
   ];
   for (const [name, sent, reason] of lies) {
     provider.lie = { sent };
-    await parts.mongo.log.collection('delays').deleteMany({});
+    await services.mongo.log.collection('login_throttle').deleteMany({});
     const begun = performance.now();
-    t.equal((await world.outcome('acme')).error, REFUSED, name);
-    t.match(await world.reason(), reason, name);
+    t.equal((await fixture.outcome('acme')).error, REFUSED, name);
+    t.match(await fixture.reason(), reason, name);
     t.comment(`${name}: ${Math.round(performance.now() - begun)} ms`);
   }
   provider.lie = {};

@@ -1,10 +1,13 @@
-/** API keys: shown once, known by their prefix, ended by time and by owners; one that may only read changes nothing. */
+/**
+ * API keys: shown once, identified by their prefix, ended by expiry and by administrators; a read-only one changes
+ * nothing.
+ */
 import t from 'tap';
 import { makeKey, parseKey } from '../../../src/auth/tokens/api-key.ts';
-import { ask, PASSWORD, signInOwner } from '../../helpers/accounts.ts';
 import { buildTestApp } from '../../helpers/app.ts';
+import { ask, PASSWORD, signInAdmin } from '../../helpers/users.ts';
 
-t.test('the form of a key', async (t) => {
+t.test('the form of an API key', async (t) => {
   const { id, secret, text } = makeKey();
   t.strictSame(parseKey(text), { id, secret });
   for (const other of [text.slice(0, -1), `${text}A`, text.replace('mr_', 'mr-'), ` ${text}`, '']) {
@@ -12,27 +15,27 @@ t.test('the form of a key', async (t) => {
   }
 });
 
-t.test('keys', async (t) => {
-  const { app, parts } = await buildTestApp(t);
-  const owner = await signInOwner(app, parts);
+t.test('API keys', async (t) => {
+  const { app, services } = await buildTestApp(t);
+  const owner = await signInAdmin(app, services);
   const make = async (body: object) => {
-    const answer = await ask(app, 'POST /admin/keys', body, owner);
-    t.equal(answer.statusCode, 201, answer.body);
-    const { key, ...shown } = answer.json();
+    const response = await ask(app, 'POST /admin/keys', body, owner);
+    t.equal(response.statusCode, 201, response.body);
+    const { key, ...shown } = response.json();
     return { id: String(shown.id), shown, text: String(key), headers: { authorization: `Bearer ${key}` } };
   };
 
-  await t.test('are shown once', async (t) => {
+  await t.test('API keys are shown once', async (t) => {
     const { id, shown, text } = await make({ name: 'import', roles: ['robot'] });
     t.match(text, /^mr_[A-Za-z]{12}_[\w-]{43}$/);
     t.ok(text.startsWith(String(shown.prefix)));
     const again = (await ask(app, `GET /admin/keys/${id}`, undefined, owner)).json();
     t.strictSame(again, shown);
-    t.match(again, { name: 'import', roles: ['robot'], collections: null, actions: null, lastUsedAt: null });
+    t.match(again, { name: 'import', roles: ['robot'], resources: null, actions: null, lastUsedAt: null });
     t.strictSame((await ask(app, 'GET /admin/keys', undefined, owner)).json(), [again]);
     for (const [db, name] of [
-      [parts.mongo.log, 'api_keys'],
-      [parts.mongo.data, '_keys'],
+      [services.mongo.log, 'api_keys'],
+      [services.mongo.data, '_keys'],
     ] as const) {
       const kept = await db.collection<{ _id: string }>(name).findOne({ _id: id });
       t.ok(kept, `it is kept in ${name}`);
@@ -40,13 +43,13 @@ t.test('keys', async (t) => {
     }
   });
 
-  await t.test('say who it is, and when they were used last', async (t) => {
+  await t.test('identify themselves, and record their last use', async (t) => {
     const key = await make({ name: 'used', roles: ['robot'] });
-    t.match(await parts.auth.authenticator.authenticate(key.headers.authorization), {
+    t.match(await services.auth.authenticator.authenticate(key.headers.authorization), {
       kind: 'key',
       id: key.id,
       roles: ['robot'],
-      collections: null,
+      resources: null,
       expiresAt: null,
     });
     t.strictSame((await ask(app, 'GET /auth/me', undefined, key)).json(), {
@@ -54,7 +57,7 @@ t.test('keys', async (t) => {
       id: key.id,
       name: 'used',
       roles: ['robot'],
-      collections: null,
+      resources: null,
       actions: null,
       expiresAt: null,
     });
@@ -65,26 +68,29 @@ t.test('keys', async (t) => {
     t.equal((await ask(app, 'GET /api/todos', undefined, { headers: { authorization: wrong } })).statusCode, 401);
   });
 
-  await t.test('are no owners, whatever their roles and names', async (t) => {
-    const key = await make({ name: 'owner@example.org', roles: ['owner', 'admin'] });
+  await t.test('API keys are no administrators, whatever their roles and names', async (t) => {
+    const key = await make({ name: 'owner@example.org', roles: ['owner', 'manager'] });
     const { authorization } = key.headers;
-    t.match(await parts.auth.authenticator.authenticate(authorization), { kind: 'key', roles: ['owner', 'admin'] });
-    const wanted = { kind: 'owner', email: 'new@example.org', password: PASSWORD, roles: ['owner'] };
-    t.equal((await ask(app, 'POST /admin/users', wanted, key)).statusCode, 403);
+    t.match(await services.auth.authenticator.authenticate(authorization), {
+      kind: 'key',
+      roles: ['owner', 'manager'],
+    });
+    const requested = { kind: 'admin', email: 'new@example.org', password: PASSWORD, roles: ['owner'] };
+    t.equal((await ask(app, 'POST /admin/users', requested, key)).statusCode, 403);
     t.equal((await ask(app, `DELETE /admin/users/${owner.id}`, undefined, key)).statusCode, 403);
   });
 
-  await t.test('are not bound to what there cannot be', async (t) => {
+  await t.test('API keys cannot be limited to impossible collections', async (t) => {
     for (const name of ['*', '_users', 'a.b']) {
-      const answer = await ask(app, 'POST /admin/keys', { name: 'k', collections: ['todos', name] }, owner);
-      t.match(answer.json(), { code: 'invalid-body', errors: [{ pointer: '/collections/1' }] }, name);
+      const response = await ask(app, 'POST /admin/keys', { name: 'k', resources: ['todos', name] }, owner);
+      t.match(response.json(), { code: 'invalid-body', errors: [{ pointer: '/resources/1' }] }, name);
     }
-    await make({ name: 'k', collections: ['todos', 'files'] });
+    await make({ name: 'k', resources: ['todos', '_files'] });
   });
 
-  await t.test('end with their time', async (t) => {
+  await t.test('end at their expiry', async (t) => {
     const key = await make({ name: 'short', expiresAt: new Date(Date.now() + 60_000).toISOString() });
-    t.match(await parts.auth.authenticator.authenticate(key.headers.authorization), { kind: 'key' });
+    t.match(await services.auth.authenticator.authenticate(key.headers.authorization), { kind: 'key' });
     const late = await ask(app, 'POST /admin/keys', { name: 'late', expiresAt: '2020-01-01T00:00:00Z' }, owner);
     t.match(late.json(), { code: 'invalid-body', errors: [{ pointer: '/expiresAt' }] });
     const never = await ask(app, 'POST /admin/keys', { name: 'never', expiresAt: '2099-02-31T00:00:00Z' }, owner);
@@ -93,8 +99,8 @@ t.test('keys', async (t) => {
       { code: 'invalid-body', errors: [{ pointer: '/expiresAt' }] },
       'no other day is put in its place',
     );
-    const over = await parts.auth.keys.create(
-      { name: 'over', roles: [], collections: null, actions: null, expiresAt: new Date(Date.now() - 1) },
+    const over = await services.auth.keys.create(
+      { name: 'over', roles: [], resources: null, actions: null, expiresAt: new Date(Date.now() - 1) },
       { by: null, request: null },
     );
     t.equal(
@@ -103,7 +109,7 @@ t.test('keys', async (t) => {
     );
   });
 
-  await t.test('that may only read reach no route that could do more', async (t) => {
+  await t.test('read-only keys reach no route that could do more', async (t) => {
     const key = await make({ name: 'reader', actions: ['read'] });
     await ask(app, 'POST /api/todos', { id: 'milk' });
     t.equal((await ask(app, 'GET /api/todos/milk', undefined, key)).statusCode, 200);
@@ -124,13 +130,13 @@ t.test('keys', async (t) => {
       ['POST /admin/users', { username: 'x' }],
       ['PUT /admin/collections/todos/indexes', []],
     ] as const) {
-      const answer = await ask(app, request, body, key);
-      t.match(answer.json(), { status: 403, code: 'forbidden' }, `${request}: ${answer.body}`);
+      const response = await ask(app, request, body, key);
+      t.match(response.json(), { status: 403, code: 'forbidden' }, `${request}: ${response.body}`);
     }
     t.equal((await ask(app, 'GET /api/todos/milk', undefined, key)).statusCode, 200, 'it is still there');
   });
 
-  await t.test('are ended by owners', async (t) => {
+  await t.test('administrators revoke API keys', async (t) => {
     const key = await make({ name: 'gone' });
     t.equal((await ask(app, 'GET /api/todos', undefined, key)).statusCode, 200);
     t.equal((await ask(app, `DELETE /admin/keys/${key.id}`, undefined, owner)).statusCode, 204);

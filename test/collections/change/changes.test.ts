@@ -1,21 +1,21 @@
-/** PUT, PATCH and DELETE, row by row, with the events they make. */
+/** PUT, PATCH and DELETE, row by row, with their events. */
 import t from 'tap';
 import { buildTestApp } from '../../helpers/app.ts';
 import { watchEvents } from '../../helpers/events/event-watch.ts';
 import { runScenarios } from '../../helpers/scenario.ts';
 
-t.test('changes', async (t) => {
-  const { app, parts } = await buildTestApp(t);
-  const watch = await watchEvents(t, parts);
+t.test('changes of documents', async (t) => {
+  const { app, services } = await buildTestApp(t);
+  const watch = await watchEvents(t, services);
 
   const MERGE = { 'content-type': 'application/merge-patch+json' };
 
-  async function create(id: string, members: object): Promise<string> {
-    const answer = await app.inject({ method: 'POST', url: '/api/things', payload: { id, ...members } });
-    return String(answer.headers['etag']);
+  async function create(id: string, fields: object): Promise<string> {
+    const response = await app.inject({ method: 'POST', url: '/api/things', payload: { id, ...fields } });
+    return String(response.headers['etag']);
   }
 
-  await t.test('PUT replaces', async (t) => {
+  await t.test('PUT replaces a document', async (t) => {
     await create('put', { a: 1, b: { c: 2 } });
     await runScenarios(
       t,
@@ -56,7 +56,7 @@ t.test('changes', async (t) => {
           events: ['upserted.created'],
         },
         {
-          name: 'upsert creates under an id like those that are made here',
+          name: 'upsert creates with an id like generated ones',
           request: 'PUT /api/things/6b021d6715e9e04fb9dd38b0?upsert=true',
           send: { n: 1 },
           status: 201,
@@ -113,7 +113,7 @@ t.test('changes', async (t) => {
           code: 'precondition-failed',
           expectHeaders: { etag: /^"1-/ },
         },
-        { name: 'an array', request: 'PUT /api/things/put', send: [], status: 400, code: 'body-type' },
+        { name: 'an array', request: 'PUT /api/things/put', send: [], status: 400, code: 'invalid-body-type' },
         {
           name: 'a patch type',
           request: 'PUT /api/things/put',
@@ -137,7 +137,7 @@ t.test('changes', async (t) => {
     );
   });
 
-  await t.test('PATCH merges (RFC 7396)', async (t) => {
+  await t.test('PATCH merges a document (RFC 7396)', async (t) => {
     await create('patch', { a: 'b', c: { d: 'e', f: 'g' }, list: [1, 2] });
     await runScenarios(
       t,
@@ -153,7 +153,7 @@ t.test('changes', async (t) => {
           events: [{ type: 'things.updated', documentId: 'patch', changed: ['a', 'c'] }],
         },
         {
-          name: 'arrays are replaced, objects made',
+          name: 'arrays are replaced, objects created',
           request: 'PATCH /api/things/patch',
           headers: MERGE,
           send: { list: [null], n: { m: { x: null, y: 1 } } },
@@ -171,7 +171,13 @@ t.test('changes', async (t) => {
           code: 'unsupported-media-type',
           expectHeaders: { 'accept-patch': /merge-patch/ },
         },
-        { name: '_id', request: 'PATCH /api/things/patch', send: { _id: 1 }, status: 400, code: 'unsupported-key' },
+        {
+          name: '_id',
+          request: 'PATCH /api/things/patch',
+          send: { _id: 1 },
+          status: 400,
+          code: 'unsupported-field-name',
+        },
       ],
       watch,
     );
@@ -191,21 +197,21 @@ t.test('changes', async (t) => {
     [{}, { a: { bb: { ccc: null } } }, { a: { bb: {} } }],
   ];
 
-  await t.test('the vectors of RFC 7396', async (t) => {
+  await t.test('PATCH passes the test vectors of RFC 7396', async (t) => {
     for (const [index, [before, patch, after]] of VECTORS.entries()) {
       await create(`rfc${index}`, before);
-      const answer = await app.inject({
+      const response = await app.inject({
         method: 'PATCH',
         url: `/api/things/rfc${index}`,
         headers: MERGE,
         payload: JSON.stringify(patch),
       });
-      const { id, _meta, ...members } = answer.json();
-      t.strictSame(members, after, JSON.stringify(patch));
+      const { id, _meta, ...fields } = response.json();
+      t.strictSame(fields, after, JSON.stringify(patch));
     }
   });
 
-  await t.test('DELETE', async (t) => {
+  await t.test('DELETE removes a document', async (t) => {
     await create('del', { n: 1 });
     await create('del2', { n: 2 });
     await runScenarios(
@@ -213,7 +219,7 @@ t.test('changes', async (t) => {
       app,
       [
         {
-          name: 'answers nothing',
+          name: 'returns no body',
           request: 'DELETE /api/things/del',
           status: 204,
           text: '',

@@ -1,13 +1,15 @@
-/** Changes of documents that others wrote: what of them keeps its type wherever it stands, and those of any size. */
+/**
+ * Changes of documents that other programs wrote: which values keep their type at any path, and documents of any size.
+ */
 import { Decimal128, type Document, ObjectId } from 'mongodb';
 import t from 'tap';
 import { buildTestApp } from '../../helpers/app.ts';
 
-t.test('changes of foreign documents', async (t) => {
-  const { app, parts } = await buildTestApp(t);
+t.test('changes of documents of other programs', async (t) => {
+  const { app, services } = await buildTestApp(t);
 
-  await t.test('elements keep their types at another place of their array', async (t) => {
-    const elements = parts.mongo.data.collection<{ _id: string; [member: string]: unknown }>('elements');
+  await t.test('array elements keep their types at another position', async (t) => {
+    const elements = services.mongo.data.collection<{ _id: string; [field: string]: unknown }>('elements');
     const day = (n: number) => new Date(Date.UTC(2026, 0, n));
     const item = (n: number) => ({
       product: new ObjectId(`${n}`.repeat(24)),
@@ -19,7 +21,7 @@ t.test('changes of foreign documents', async (t) => {
       JSON.stringify(stored, (_name, value: unknown) => (isDecimal(value) ? value.$numberDecimal : value)),
     );
     const [first, second, third, fourth] = shown.items;
-    // What is sent, and which of the stored elements it is made of.
+    // The sent elements, and which of the stored elements they come from.
     const cases: readonly [name: string, sent: object, members: object][] = [
       ['removed', { dates: shown.dates.slice(1) }, { dates: stored.dates.slice(1) }],
       ['put before', { dates: ['x', ...shown.dates] }, { dates: ['x', ...stored.dates] }],
@@ -30,39 +32,39 @@ t.test('changes of foreign documents', async (t) => {
         { items: [{ ...second, note: 'new' }, third, fourth] },
         { items: [{ ...item(2), note: 'new' }, item(3), item(4)] },
       ],
-      ['changed in its place', { items: [{ ...first, n: 9 }, second] }, { items: [{ ...item(1), n: 9 }, item(2)] }],
+      ['changed at its position', { items: [{ ...first, n: 9 }, second] }, { items: [{ ...item(1), n: 9 }, item(2)] }],
       ['arrays in arrays', { rows: [shown.rows[0], shown.rows[1].slice(1)] }, { rows: [[day(1)], [day(3)]] }],
     ];
     const types = { put: 'application/json', merge: 'application/json', json: 'application/json-patch+json' };
     const update = 'application/vnd.millrace.update+json';
-    for (const [name, sent, members] of cases) {
-      const [[member, value] = ['']] = Object.entries(sent);
+    for (const [name, sent, fields] of cases) {
+      const [[field, value] = ['']] = Object.entries(sent);
       const ways = [
         ['PUT', types.put, { ...shown, ...sent }],
         ['PATCH', types.merge, sent],
-        ['PATCH', types.json, [{ op: 'replace', path: `/${member}`, value }]],
-        ['PATCH', types.json, [{ op: 'add', path: `/${member}`, value }]],
+        ['PATCH', types.json, [{ op: 'replace', path: `/${field}`, value }]],
+        ['PATCH', types.json, [{ op: 'add', path: `/${field}`, value }]],
         ['PATCH', update, { $set: sent }],
       ] as const;
       for (const [method, type, payload] of ways) {
         await elements.deleteOne({ _id: 'one' });
         await elements.insertOne({ _id: 'one', ...stored });
         const headers = { 'content-type': type };
-        const answer = await app.inject({
+        const response = await app.inject({
           method,
           url: '/api/elements/one',
           headers,
           payload: JSON.stringify(payload),
         });
-        t.equal(answer.statusCode, 200, answer.body);
+        t.equal(response.statusCode, 200, response.body);
         const { _id, _meta, ...after }: Document = (await elements.findOne({ _id: 'one' })) ?? {};
-        t.same(after, { ...stored, ...members }, `${name}: ${method} ${type}`);
+        t.same(after, { ...stored, ...fields }, `${name}: ${method} ${type}`);
       }
     }
   });
 
-  await t.test('a document that is too large to be compared in one command is changed all the same', async (t) => {
-    const large = parts.mongo.data.collection<{ _id: string; n: number; filling: string }>('large');
+  await t.test('a document that is too large to be compared in one command is still changed', async (t) => {
+    const large = services.mongo.data.collection<{ _id: string; n: number; filling: string }>('large');
     await large.insertOne({ _id: 'a', n: 0, filling: 'x'.repeat(9_000_000) });
     const minimal = { prefer: 'return=minimal' };
     const update = 'application/vnd.millrace.update+json';
@@ -73,13 +75,13 @@ t.test('changes of foreign documents', async (t) => {
     ];
     for (const headers of ways) {
       const payload = '{"$inc":{"n":1}}';
-      const answer = await app.inject({
+      const response = await app.inject({
         method: 'PATCH',
         url: '/api/large/a',
         headers: { ...minimal, ...headers },
         payload,
       });
-      t.equal(answer.statusCode, 204, answer.body);
+      t.equal(response.statusCode, 204, response.body);
     }
     const counts = Array.from({ length: 3 }, () =>
       app.inject({

@@ -1,6 +1,6 @@
 /**
- * Documents that could not be written back as they are: they are shown, they can be deleted and replaced by a new one,
- * and every other change is refused in words, never with a fault of ours.
+ * Documents that could not be written back unchanged: they are readable, they can be deleted and replaced by a new one,
+ * and every other change is rejected with a clear error, never with an internal one.
  */
 import type { CollectionInfo } from 'mongodb';
 import t from 'tap';
@@ -42,31 +42,31 @@ function scoped(code: Buffer, scope: Buffer): Buffer {
 }
 
 t.test('documents that cannot be written back', async (t) => {
-  const place = await testMongo(t);
-  const { app, parts } = await buildTestApp(t, {}, place);
+  const testDatabase = await testMongo(t);
+  const { app, services } = await buildTestApp(t, {}, testDatabase);
   const names = Object.keys(ODD);
   const put = (collection: string, documents = ODD) =>
     insertBytes(
-      place.url,
-      `${place.database}.${collection}`,
+      testDatabase.url,
+      `${testDatabase.database}.${collection}`,
       Object.entries(documents).map(([name, odd]) =>
         frame([element(0x02, '_id', string(Buffer.from(name))), ...odd, element(NULL, 'a', Buffer.alloc(0))]),
       ),
     );
 
-  /** So many events of one kind, by their document. */
-  const tell = async (collection: string, verb: string, count: number) => {
-    const told = new Map<string, { readonly data: unknown }>();
-    for (let since = '1-1'; told.size < count; ) {
+  /** Number of events of one kind, by document. */
+  const report = async (collection: string, verb: string, count: number) => {
+    const reported = new Map<string, { readonly data: unknown }>();
+    for (let since = '1-1'; reported.size < count; ) {
       const { changes, position } = (await app.inject(`/api/${collection}/_changes?since=${since}&wait=10`)).json();
-      for (const event of changes) if (event.type === `${collection}.${verb}`) told.set(event.documentId, event);
+      for (const event of changes) if (event.type === `${collection}.${verb}`) reported.set(event.documentId, event);
       if (position === since) break;
       since = position;
     }
-    return told;
+    return reported;
   };
 
-  await t.test('are shown, and refuse to be changed', async (t) => {
+  await t.test('a document that cannot be written back is readable, and its change is rejected', async (t) => {
     await put('shown');
     t.equal((await app.inject('/api/shown')).json().length, names.length);
     for (const name of names) {
@@ -76,74 +76,80 @@ t.test('documents that cannot be written back', async (t) => {
         ['PATCH', { a: 1 }],
         ['PUT', { a: 1 }],
       ] as const) {
-        const answer = await app.inject({ method, url, payload });
-        t.equal(answer.statusCode, 400, `${method} ${name}: ${answer.body}`);
-        t.match(answer.json(), { code: 'unsupported-value' });
+        const response = await app.inject({ method, url, payload });
+        t.equal(response.statusCode, 400, `${method} ${name}: ${response.body}`);
+        t.match(response.json(), { code: 'unsupported-value' });
       }
     }
     const many = { method: 'PATCH', url: '/api/shown?filter={}', payload: { a: 1 } } as const;
-    const answer = await app.inject({ ...many, headers: { prefer: 'max-affected=100' } });
-    t.match(answer.json(), { status: 400, code: 'unsupported-value' });
+    const result = await app.inject({ ...many, headers: { prefer: 'max-affected=100' } });
+    t.match(result.json(), { status: 400, code: 'unsupported-value' });
   });
 
-  await t.test('look the same whole, in part and in the feed', async (t) => {
+  await t.test('a document that cannot be written back looks the same whole, in part and in the feed', async (t) => {
     const documents = { ...ODD, ...CHANGEABLE };
     await put('parts', documents);
-    const told = await tell('parts', 'created', Object.keys(documents).length);
+    const reported = await report('parts', 'created', Object.keys(documents).length);
     for (const name of Object.keys(documents)) {
       const whole = (await app.inject(`/api/parts/${name}`)).json();
       const { a: _a, _meta, ...rest } = whole;
       const url = `/api/parts/${name}?fields=-a,-_meta`;
       t.strictSame((await app.inject(url)).json(), rest, url);
-      t.strictSame(told.get(name)?.data, whole, `the event of ${name}`);
+      t.strictSame(reported.get(name)?.data, whole, `the event of ${name}`);
     }
     const listed = await app.inject('/api/parts?expand=a:parts&sort=odd&limit=100');
     t.equal(listed.json().length, Object.keys(documents).length, listed.body.slice(0, 300));
   });
 
-  await t.test('can be changed where the driver writes them after all', async (t) => {
+  await t.test('a document can be changed where the driver can write it after all', async (t) => {
     await put('changed', CHANGEABLE);
     for (const name of Object.keys(CHANGEABLE)) {
       const url = `/api/changed/${name}`;
       const { odd } = (await app.inject(url)).json();
-      const answer = await app.inject({ method: 'PATCH', url, payload: { a: 1 } });
-      t.match(answer.json(), { odd, a: 1 }, `${name}: ${answer.body}`);
+      const response = await app.inject({ method: 'PATCH', url, payload: { a: 1 } });
+      t.match(response.json(), { odd, a: 1 }, `${name}: ${response.body}`);
     }
   });
 
-  await t.test('can be deleted, one by one and by filter, and told', async (t) => {
-    await put('gone');
-    await put('all');
-    const switched = async () => {
-      const [gone] = await parts.mongo.data.listCollections<CollectionInfo>({ name: 'gone' }).toArray();
-      return gone?.options?.['changeStreamPreAndPostImages']?.enabled === true;
-    };
-    // Without its state nobody could say who may see that a document has gone.
-    await until(switched, 'a collection made by others keeps images');
-    for (const name of names) {
-      const answer = await app.inject({ method: 'DELETE', url: `/api/gone/${name}` });
-      t.equal(answer.statusCode, 204, `${name}: ${answer.body}`);
-      t.equal((await app.inject(`/api/gone/${name}`)).statusCode, 404, name);
-    }
-    const headers = { prefer: 'max-affected=100' };
-    const answer = await app.inject({ method: 'DELETE', url: '/api/all?filter={}', headers });
-    t.match(answer.json(), { matched: names.length });
-    t.strictSame(await parts.mongo.data.collection('all').countDocuments(), 0);
-    const told = await tell('gone', 'deleted', names.length);
-    t.strictSame([...told.keys()].sort(), [...names].sort(), 'each deletion is an event');
-  });
+  await t.test(
+    'a document that cannot be written back can be deleted, alone and by filter, with an event',
+    async (t) => {
+      await put('gone');
+      await put('all');
+      const switched = async () => {
+        const [gone] = await services.mongo.data.listCollections<CollectionInfo>({ name: 'gone' }).toArray();
+        return gone?.options?.['changeStreamPreAndPostImages']?.enabled === true;
+      };
+      // Without its state it would be unknown which readers may see that a document was deleted.
+      await until(switched, 'a collection of another program gets images');
+      for (const name of names) {
+        const response = await app.inject({ method: 'DELETE', url: `/api/gone/${name}` });
+        t.equal(response.statusCode, 204, `${name}: ${response.body}`);
+        t.equal((await app.inject(`/api/gone/${name}`)).statusCode, 404, name);
+      }
+      const headers = { prefer: 'max-affected=100' };
+      const result = await app.inject({ method: 'DELETE', url: '/api/all?filter={}', headers });
+      t.match(result.json(), { matched: names.length });
+      t.strictSame(await services.mongo.data.collection('all').countDocuments(), 0);
+      const reported = await report('gone', 'deleted', names.length);
+      t.strictSame([...reported.keys()].sort(), [...names].sort(), 'each deletion is an event');
+    },
+  );
 
-  await t.test('only under a condition that has to be compared exactly they stay', async (t) => {
-    await put('kept');
-    const { etag } = (await app.inject('/api/kept/undefined')).headers;
-    const headers = { 'if-match': String(etag) };
-    const answer = await app.inject({ method: 'DELETE', url: '/api/kept/undefined', headers });
-    t.match(answer.json(), { status: 400, code: 'unsupported-value' });
-  });
+  await t.test(
+    'a document that cannot be written back stays only under a condition that needs an exact comparison',
+    async (t) => {
+      await put('kept');
+      const { etag } = (await app.inject('/api/kept/undefined')).headers;
+      const headers = { 'if-match': String(etag) };
+      const response = await app.inject({ method: 'DELETE', url: '/api/kept/undefined', headers });
+      t.match(response.json(), { status: 400, code: 'unsupported-value' });
+    },
+  );
 
-  await t.test('the deepest document that the database takes is read and changed', async (t) => {
+  await t.test('the deepest document that the database accepts can be read and changed', async (t) => {
     const deep = (depth: number): Buffer => (depth === 0 ? frame([]) : frame([element(0x03, 'a', deep(depth - 1))]));
-    await insertBytes(place.url, `${place.database}.deep`, [
+    await insertBytes(testDatabase.url, `${testDatabase.database}.deep`, [
       frame([element(0x02, '_id', string(Buffer.from('d'))), element(0x03, 'a', deep(150))]),
     ]);
     for (const [method, url] of [
@@ -151,12 +157,12 @@ t.test('documents that cannot be written back', async (t) => {
       ['PATCH', '/api/deep/d'],
       ['DELETE', '/api/deep/d'],
     ] as const) {
-      const answer = await app.inject({ method, url, ...(method === 'PATCH' ? { payload: { b: 1 } } : {}) });
-      t.ok(answer.statusCode < 300, `${method}: ${answer.body.slice(0, 200)}`);
+      const response = await app.inject({ method, url, ...(method === 'PATCH' ? { payload: { b: 1 } } : {}) });
+      t.ok(response.statusCode < 300, `${method}: ${response.body.slice(0, 200)}`);
     }
   });
 
-  await t.test('by filter documents are met whatever their ids look like', async (t) => {
+  await t.test('writes by filter match documents with ids of any form', async (t) => {
     const id = (inside: readonly Buffer[]) => element(0x03, '_id', frame(inside));
     const one = element(0x10, '1', int32(1));
     const text = (name: string) => element(0x02, name, string(Buffer.from('x')));
@@ -166,12 +172,12 @@ t.test('documents that cannot be written back', async (t) => {
       id([element(0x02, '_bsontype', string(Buffer.from('Long'))), one]),
     ];
     await insertBytes(
-      place.url,
-      `${place.database}.met`,
+      testDatabase.url,
+      `${testDatabase.database}.met`,
       taken.map((bytes) => frame([bytes])),
     );
     const headers = { prefer: 'max-affected=10' };
-    const met = parts.mongo.data.collection('met');
+    const met = services.mongo.data.collection('met');
     const url = '/api/met?filter={}';
     const changed = await app.inject({ method: 'PATCH', url, headers, payload: { a: 1 } });
     t.strictSame(changed.json(), { matched: taken.length, modified: taken.length });
@@ -181,12 +187,12 @@ t.test('documents that cannot be written back', async (t) => {
     t.equal(await met.countDocuments(), 0);
   });
 
-  await t.test('an id that cannot be said back exactly', async (t) => {
+  await t.test('an id without an exact form in JSON', async (t) => {
     const id = element(0x03, '_id', frame([element(0x06, 'odd', Buffer.alloc(0))]));
-    await insertBytes(place.url, `${place.database}.ids`, [frame([id])]);
+    await insertBytes(testDatabase.url, `${testDatabase.database}.ids`, [frame([id])]);
     const [document] = (await app.inject('/api/ids')).json();
     const url = `/api/ids/${encodeURIComponent(document.id)}`;
-    const answer = await app.inject({ method: 'DELETE', url });
-    t.ok(answer.statusCode < 500, answer.body);
+    const response = await app.inject({ method: 'DELETE', url });
+    t.ok(response.statusCode < 500, response.body);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Writes that change nothing: every way of writing leaves the document, its revision, its entity tag and the log of events
- * as they are, and is checked like any other write.
+ * Writes without effect: every way of writing leaves the document, its revision, its entity tag and the event log
+ * unchanged, and is checked like any other write.
  */
 import { Decimal128, Double, Long } from 'mongodb';
 import t from 'tap';
@@ -8,17 +8,17 @@ import { buildTestApp } from '../../helpers/app.ts';
 import { watchEvents } from '../../helpers/events/event-watch.ts';
 import { hang, hookOf } from '../../helpers/functions/write-hooks.ts';
 import { withPolicies } from '../../helpers/policies.ts';
-import { MERGE, MINE, PATCH, postsWorld, UPDATE } from '../../helpers/posts.ts';
+import { MERGE, MINE, PATCH, postsFixture, UPDATE } from '../../helpers/posts.ts';
 
 const STORED = { n: 1, s: 'x', list: [1, 'b', { c: 1 }], o: { z: 1, a: { b: null } }, empty: null };
 const CHANGING = { 'content-type': UPDATE };
 
 t.test('a write that changes nothing leaves no trace', async (t) => {
-  const { app, parts } = await buildTestApp(t);
-  const watch = await watchEvents(t, parts);
+  const { app, services } = await buildTestApp(t);
+  const watch = await watchEvents(t, services);
   const bytes = async (name = 'things') =>
     (
-      await parts.mongo.data
+      await services.mongo.data
         .collection(name)
         .find({}, { raw: true, sort: { _id: 1 } })
         .toArray()
@@ -36,7 +36,7 @@ t.test('a write that changes nothing leaves no trace', async (t) => {
   });
   const read = await app.inject(one);
   const [before, etag] = [await bytes(), String(read.headers['etag'])];
-  await watch.made();
+  await watch.created();
 
   const writes: [what: string, method: 'PUT' | 'PATCH', body: unknown, headers?: object][] = [
     ['PUT as read', 'PUT', read.json()],
@@ -45,7 +45,7 @@ t.test('a write that changes nothing leaves no trace', async (t) => {
     ['PUT with an idempotency key', 'PUT', STORED, { 'idempotency-key': 'k' }],
     ['an empty merge patch', 'PATCH', {}],
     ['the same value', 'PATCH', { n: 1, o: { z: 1, a: {} } }, { 'content-type': MERGE }],
-    ['null for an absent member', 'PATCH', { absent: null, o: { absent: null } }],
+    ['null for an absent field', 'PATCH', { absent: null, o: { absent: null } }],
     ['an empty JSON Patch', 'PATCH', [], { 'content-type': PATCH }],
     ['a test alone', 'PATCH', [{ op: 'test', path: '/n', value: 1 }], { 'content-type': PATCH }],
     ['a replacement by the same', 'PATCH', [{ op: 'replace', path: '/n', value: 1 }], { 'content-type': PATCH }],
@@ -70,27 +70,27 @@ t.test('a write that changes nothing leaves no trace', async (t) => {
   for (const [what, method, payload, headers] of writes) {
     await t.test(what, async (t) => {
       const json = { 'content-type': 'application/json', ...headers };
-      const answer = await app.inject({ method, url: one, headers: json, payload: JSON.stringify(payload) });
-      t.equal(answer.statusCode, 200, answer.body);
-      t.equal(answer.body, read.body);
-      t.equal(answer.headers['etag'], etag);
+      const response = await app.inject({ method, url: one, headers: json, payload: JSON.stringify(payload) });
+      t.equal(response.statusCode, 200, response.body);
+      t.equal(response.body, read.body);
+      t.equal(response.headers['etag'], etag);
       t.strictSame(await bytes(), before);
-      t.strictSame(await watch.made(), []);
+      t.strictSame(await watch.created(), []);
     });
   }
 
-  await t.test('an idempotency key records it', async (t) => {
+  await t.test('a write without effect is recorded with its idempotency key', async (t) => {
     const headers = { 'idempotency-key': 'k' };
     const again = await app.inject({ method: 'PUT', url: one, headers, payload: STORED });
     t.match(again, { statusCode: 200, body: read.body, headers: { etag, 'idempotency-replayed': 'true' } });
   });
 
-  await t.test('many of them at once, beside one that changes', async (t) => {
+  await t.test('many writes without effect leave no trace beside one that changes', async (t) => {
     const patches = Array.from({ length: 20 }, () => app.inject({ method: 'PATCH', url: one, payload: { n: 1 } }));
     const other = app.inject({ method: 'PATCH', url: '/api/things/b', payload: { n: 3 } });
-    for (const answer of await Promise.all(patches)) t.equal(answer.headers['etag'], etag);
+    for (const response of await Promise.all(patches)) t.equal(response.headers['etag'], etag);
     t.match((await other).json(), { n: 3, _meta: { revision: 2 } });
-    t.match(await watch.made(), [{ documentId: 'b', revision: 2 }]);
+    t.match(await watch.created(), [{ documentId: 'b', revision: 2 }]);
   });
 
   await t.test('a write by filter counts what it changed', async (t) => {
@@ -98,15 +98,15 @@ t.test('a write that changes nothing leaves no trace', async (t) => {
     const by = async (payload: object) =>
       (await app.inject({ method: 'PATCH', url: '/api/things?n[gt]=0', headers, payload })).json();
     t.strictSame(await by({ n: 3 }), { matched: 2, modified: 1 });
-    t.match(await watch.made(), [{ documentId: 'a', revision: 2 }]);
+    t.match(await watch.created(), [{ documentId: 'a', revision: 2 }]);
     const now = await bytes();
     t.strictSame(await by({ n: 3 }), { matched: 2, modified: 0 });
     t.strictSame(await by({}), { matched: 2, modified: 0 });
     t.strictSame(await bytes(), now);
-    t.strictSame(await watch.made(), []);
+    t.strictSame(await watch.created(), []);
   });
 
-  await t.test('in a batch, with conditions too', async (t) => {
+  await t.test('writes without effect in a batch leave no trace, with conditions too', async (t) => {
     const now = await bytes();
     const tag = String((await app.inject(one)).headers['etag']);
     const payload = operations(
@@ -115,17 +115,17 @@ t.test('a write that changes nothing leaves no trace', async (t) => {
       { method: 'POST', path: '/api/others', body: { id: 'new' } },
       { method: 'PUT', path: one, body: { ...STORED, n: 3 } },
     );
-    const answer = await app.inject({ method: 'POST', url: '/batch', payload });
-    t.equal(answer.statusCode, 200, answer.body);
-    const tags = answer.json().results.map(({ headers }: { headers: Record<string, string> }) => headers['etag']);
+    const response = await app.inject({ method: 'POST', url: '/batch', payload });
+    t.equal(response.statusCode, 200, response.body);
+    const tags = response.json().results.map(({ headers }: { headers: Record<string, string> }) => headers['etag']);
     t.strictSame([tags[0], tags[1], tags[3]], [tag, tag, tag]);
     t.strictSame(await bytes(), now);
-    t.match(await watch.made(), [{ type: 'others.created', documentId: 'new' }]);
+    t.match(await watch.created(), [{ type: 'others.created', documentId: 'new' }]);
     const stale = operations({ method: 'PATCH', path: one, body: {}, headers: { 'if-match': '"1-x"' } });
     t.equal((await app.inject({ method: 'POST', url: '/batch', payload: stale })).statusCode, 412);
   });
 
-  await t.test('conditions, ids and bodies are checked as before', async (t) => {
+  await t.test('a write without effect checks conditions, ids and bodies', async (t) => {
     const refused = async (method: 'PUT' | 'PATCH', url: string, headers: object, payload: unknown = {}) => {
       const json = { 'content-type': 'application/json', ...headers };
       return (await app.inject({ method, url, headers: json, payload: JSON.stringify(payload) })).statusCode;
@@ -135,14 +135,14 @@ t.test('a write that changes nothing leaves no trace', async (t) => {
     t.equal(await refused('PATCH', '/api/things/none', {}), 404);
     t.equal(await refused('PATCH', one, { 'content-type': UPDATE }, { $inc: { s: 0 } }), 400);
     t.equal(await refused('PATCH', one, { 'content-type': PATCH }, [{ op: 'test', path: '/n', value: 9 }]), 409);
-    t.strictSame(await watch.made(), []);
+    t.strictSame(await watch.created(), []);
   });
 });
 
-t.test('what other programs stored stays as it is when it comes back as it was read', async (t) => {
-  const { app, parts } = await buildTestApp(t);
-  const watch = await watchEvents(t, parts);
-  const foreign = parts.mongo.data.collection<{ _id: string } & Record<string, unknown>>('foreign');
+t.test('values of other programs stay unchanged when they are sent back as read', async (t) => {
+  const { app, services } = await buildTestApp(t);
+  const watch = await watchEvents(t, services);
+  const foreign = services.mongo.data.collection<{ _id: string } & Record<string, unknown>>('foreign');
   const values = { at: new Date(5), d: Decimal128.fromString('1.50'), f: new Double(5), l: Long.fromNumber(5), z: -0 };
   await foreign.insertOne({ _id: 'types', ...values, list: [new Date(1), { d: new Double(2) }] });
   const numbers = new Map<string, unknown>([
@@ -155,7 +155,7 @@ t.test('what other programs stored stays as it is when it comes back as it was r
   await foreign.insertOne(numbers as never);
   await foreign.insertOne({ _id: 'bare' });
   const bytes = async () => (await foreign.find({}, { raw: true, sort: { _id: 1 } }).toArray()).map(String);
-  await watch.made();
+  await watch.created();
   const before = await bytes();
   for (const id of ['types', 'numbers', 'bare']) {
     const read = await app.inject(`/api/foreign/${id}`);
@@ -165,29 +165,29 @@ t.test('what other programs stored stays as it is when it comes back as it was r
       ['PATCH', {}],
     ] as const) {
       const headers = { 'if-match': String(read.headers['etag']) };
-      const answer = await app.inject({ method, url: `/api/foreign/${id}`, payload });
-      t.match(answer, { statusCode: 200, body: read.body, headers: { etag: read.headers['etag'] } }, id);
+      const response = await app.inject({ method, url: `/api/foreign/${id}`, payload });
+      t.match(response, { statusCode: 200, body: read.body, headers: { etag: read.headers['etag'] } }, id);
       const body = { operations: [{ method, path: `/api/foreign/${id}`, body: payload, headers }] };
       t.match(await app.inject({ method: 'POST', url: '/batch', payload: body }), { statusCode: 200 });
     }
   }
   t.strictSame(await bytes(), before);
-  t.strictSame(await watch.made(), []);
+  t.strictSame(await watch.created(), []);
   const typed = await app.inject({ method: 'PATCH', url: '/api/foreign/types', payload: { at: 5 } });
   t.match(typed.json(), { at: 5, _meta: { revision: 1 } }, 'another type is a change');
-  t.match(await watch.made(), [{ documentId: 'types', changed: ['at'] }]);
+  t.match(await watch.created(), [{ documentId: 'types', changed: ['at'] }]);
 });
 
-t.test('an unchanged document with a condition stays as it is until its batch is committed', async (t) => {
-  const { app, parts } = await buildTestApp(t);
+t.test('an unchanged document with a condition stays unchanged until its batch is committed', async (t) => {
+  const { app, services } = await buildTestApp(t);
   await app.inject({ method: 'POST', url: '/api/things', payload: [{ id: 'open' }, { id: 'free' }] });
   const etag = String((await app.inject('/api/things/open')).headers['etag']);
   const outcomes: unknown[] = [];
-  /** Another transaction learns at once of a conflict that a plain write would wait for. */
+  /** A transaction fails at once on a conflict that a plain write would wait for. */
   const write = (_id: string) =>
-    parts.mongo.data.client.withSession(async (session) => {
+    services.mongo.data.client.withSession(async (session) => {
       session.startTransaction();
-      const things = parts.mongo.data.collection<{ _id: string }>('things');
+      const things = services.mongo.data.collection<{ _id: string }>('things');
       const update = things.updateOne({ _id }, { $set: { n: 2 } }, { session });
       outcomes.push(
         await update.then(
@@ -203,57 +203,57 @@ t.test('an unchanged document with a condition stays as it is until its batch is
     await write('free');
     return hook.see(writes, showing);
   };
-  hang(parts, 'booked', { see });
+  hang(services, 'booked', { see });
   const operations = [
     { method: 'PATCH', path: '/api/things/open', body: {}, headers: { 'if-match': etag } },
     { method: 'PATCH', path: '/api/things/free', body: {} },
     { method: 'POST', path: '/api/booked', body: { id: 'x' } },
   ];
-  const answer = await app.inject({ method: 'POST', url: '/batch', payload: { operations } });
-  t.equal(answer.statusCode, 200, answer.body);
+  const response = await app.inject({ method: 'POST', url: '/batch', payload: { operations } });
+  t.equal(response.statusCode, 200, response.body);
   t.strictSame(outcomes, ['WriteConflict', 1]);
   t.equal((await app.inject('/api/things/open')).headers['etag'], etag);
 });
 
-t.test('a reader who sees a part of a document sends that part back, and nothing moves', async (t) => {
-  const { parts, ann, bob, ask, patch, stored, fresh } = await postsWorld(t);
-  const watch = await watchEvents(t, parts);
+t.test('a reader of a part of a document sends that part back, and nothing moves', async (t) => {
+  const { parts: services, ann, bob, request, patch, stored, fresh } = await postsFixture(t);
+  const watch = await watchEvents(t, services);
   await fresh();
-  const posts = parts.mongo.data.collection('posts');
+  const posts = services.mongo.data.collection('posts');
   const bytes = async () => (await posts.find({}, { raw: true, sort: { _id: 1 } }).toArray()).map(String);
   const fields = { read: ['*', '-secret', '-address.street', '-title'] };
   const policy = { ...MINE, actions: ['read', 'update'], fields, set: { authorId: '$user.id' } };
-  withPolicies(parts, [policy]);
-  await watch.made();
-  const [before, read] = [await bytes(), await ask(ann, 'GET', '/api/posts/a')];
+  withPolicies(services, [policy]);
+  await watch.created();
+  const [before, read] = [await bytes(), await request(ann, 'GET', '/api/posts/a')];
   const same = [
-    await ask(ann, 'PUT', '/api/posts/a', read.json),
-    await ask(ann, 'PUT', '/api/posts/a', { ...read.json, authorId: 'bob' }),
+    await request(ann, 'PUT', '/api/posts/a', read.json),
+    await request(ann, 'PUT', '/api/posts/a', { ...read.json, authorId: 'bob' }),
     await patch(ann, '/api/posts/a', MERGE, {}),
     await patch(ann, '/api/posts/a', PATCH, []),
     await patch(ann, '/api/posts/a', UPDATE, { $unset: { absent: '' } }),
   ];
-  for (const answer of same) {
-    t.match(answer, { status: 200, headers: { etag: read.headers.etag } });
-    t.strictSame(answer.json, read.json);
+  for (const response of same) {
+    t.match(response, { status: 200, headers: { etag: read.headers.etag } });
+    t.strictSame(response.json, read.json);
   }
-  t.equal((await ask(bob, 'PUT', '/api/posts/a', read.json)).status, 404, 'rights are checked as before');
+  t.equal((await request(bob, 'PUT', '/api/posts/a', read.json)).status, 404, 'rights are checked as before');
   t.strictSame(await bytes(), before);
-  t.strictSame(await watch.made(), []);
+  t.strictSame(await watch.created(), []);
 
-  withPolicies(parts, [{ ...policy, set: { seenAt: '$now' } }]);
+  withPolicies(services, [{ ...policy, set: { seenAt: '$now' } }]);
   t.equal((await patch(ann, '/api/posts/a', MERGE, {})).status, 200);
   t.match((await stored('/api/posts/a'))._meta, { revision: 2 }, 'a value that a policy sets is a change');
-  t.match(await watch.made(), [{ type: 'posts.updated', changed: ['seenAt'] }]);
+  t.match(await watch.created(), [{ type: 'posts.updated', changed: ['seenAt'] }]);
 });
 
-t.test('a hook that returns the document as it is stored changes nothing', async (t) => {
-  const { app, parts } = await buildTestApp(t);
-  const watch = await watchEvents(t, parts);
+t.test('a hook that returns the stored document changes nothing', async (t) => {
+  const { app, services } = await buildTestApp(t);
+  const watch = await watchEvents(t, services);
   await app.inject({ method: 'POST', url: '/api/hooked', payload: { id: 'a', ...STORED } });
-  await watch.made();
+  await watch.created();
   hang(
-    parts,
+    services,
     'hooked',
     hookOf(({ document }) => document),
     hookOf(() => STORED),
@@ -264,11 +264,11 @@ t.test('a hook that returns the document as it is stored changes nothing', async
     ['PATCH', {}],
     ['PATCH', { n: 7, more: 1 }],
   ] as const) {
-    const answer = await app.inject({ method, url: '/api/hooked/a', payload });
-    t.match(answer, { statusCode: 200, body: read.body, headers: { etag: read.headers['etag'] } });
+    const response = await app.inject({ method, url: '/api/hooked/a', payload });
+    t.match(response, { statusCode: 200, body: read.body, headers: { etag: read.headers['etag'] } });
   }
   const headers = { prefer: 'max-affected=2' };
   const many = await app.inject({ method: 'PATCH', url: '/api/hooked?n=1', headers, payload: { n: 8 } });
   t.strictSame(many.json(), { matched: 1, modified: 0 });
-  t.strictSame(await watch.made(), []);
+  t.strictSame(await watch.created(), []);
 });

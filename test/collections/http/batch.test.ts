@@ -1,4 +1,6 @@
-/** Batches: all or none, in order, with references; every refusal names its operation and leaves nothing behind. */
+/**
+ * Batches: all or none, in order, with references; every error has the index of its operation, and nothing is written.
+ */
 import t from 'tap';
 import { buildTestApp } from '../../helpers/app.ts';
 import { runScenarios, type Scenario } from '../../helpers/scenario.ts';
@@ -12,12 +14,12 @@ const post = (name: string, operations: unknown, more: Partial<Scenario>): Scena
 });
 
 t.test('batches', async (t) => {
-  const { app, parts } = await buildTestApp(t);
+  const { app, services } = await buildTestApp(t);
   const batch = (operations: unknown) => app.inject({ method: 'POST', url: '/batch', payload: { operations } });
   const get = async (path: string) => (await app.inject(path)).json();
 
-  await t.test('every kind of write, in order, in new collections', async (t) => {
-    const answer = await batch([
+  await t.test('a batch runs every kind of write, in order, in new collections', async (t) => {
+    const response = await batch([
       { method: 'POST', path: '/api/authors', body: { name: 'Ann' }, ref: 'ann' },
       {
         method: 'POST',
@@ -47,8 +49,8 @@ t.test('batches', async (t) => {
       { method: 'DELETE', path: '/api/books/b4' },
       { method: 'DELETE', path: '/api/books/b5', headers: { prefer: 'return=representation' } },
     ]);
-    t.equal(answer.statusCode, 200, answer.body);
-    const { results } = answer.json();
+    t.equal(response.statusCode, 200, response.body);
+    const { results } = response.json();
     t.strictSame(
       results.map((result: { status: number }) => result.status),
       [201, 201, 200, 204, 200, 201, 201, 201, 204, 200],
@@ -69,16 +71,16 @@ t.test('batches', async (t) => {
       _meta: { revision: 3 },
     });
     t.strictSame(
-      (await get('/api/books')).map((book: { id: string }) => book.id),
+      (await get('/api/books')).map((registry: { id: string }) => registry.id),
       ['b1', 'b2', 'b3'],
     );
     const tag = (await app.inject('/api/books/b1')).headers['etag'];
     t.equal(results[4].headers.etag, tag, 'the tag in a result is the tag of the next read');
-    const [info] = await parts.mongo.data.listCollections({ name: 'authors' }).toArray();
+    const [info] = await services.mongo.data.listCollections({ name: 'authors' }).toArray();
     t.match(info, { options: { changeStreamPreAndPostImages: { enabled: true } } });
   });
 
-  await t.test('a failure at any place rolls everything back, new collections too', async (t) => {
+  await t.test('a failing operation at any position rolls everything back, including new collections', async (t) => {
     const LENGTH = 6;
     const good = (n: number) => ({ method: 'POST', path: `/api/fresh${n % 2}`, body: { n } });
     await app.inject({ method: 'POST', url: '/api/old', payload: { id: 'kept', n: 1 } });
@@ -86,9 +88,9 @@ t.test('batches', async (t) => {
       const operations: unknown[] = Array.from({ length: LENGTH }, (_, n) => good(n));
       operations[bad] = { method: 'POST', path: '/api/old', body: { id: 'kept' } };
       if (bad > 0) operations[bad - 1] = { method: 'PATCH', path: '/api/old/kept', body: { n: 2 } };
-      const answer = await batch(operations);
-      t.equal(answer.statusCode, 409, `at ${bad}`);
-      t.match(answer.json(), {
+      const response = await batch(operations);
+      t.equal(response.statusCode, 409, `at ${bad}`);
+      t.match(response.json(), {
         code: 'id-exists',
         status: 409,
         failedOperation: bad,
@@ -99,8 +101,8 @@ t.test('batches', async (t) => {
     }
   });
 
-  await t.test('50 racing batches on new collections all succeed', async (t) => {
-    const answers = await Promise.all(
+  await t.test('50 concurrent batches on new collections all succeed', async (t) => {
+    const responses = await Promise.all(
       Array.from({ length: 50 }, (_, n) =>
         batch([
           { method: 'POST', path: '/api/raceA', body: { n }, ref: 'a' },
@@ -108,14 +110,17 @@ t.test('batches', async (t) => {
         ]),
       ),
     );
-    t.strictSame(new Set(answers.map((answer) => answer.statusCode)), new Set([200]));
-    const made = await get('/api/raceA');
+    t.strictSame(new Set(responses.map((response) => response.statusCode)), new Set([200]));
+    const created = await get('/api/raceA');
     const of = await get('/api/raceB');
-    t.equal(made.length, 50);
-    t.strictSame(new Set(of.map((row: { of: string }) => row.of)), new Set(made.map((row: { id: string }) => row.id)));
+    t.equal(created.length, 50);
+    t.strictSame(
+      new Set(of.map((row: { of: string }) => row.of)),
+      new Set(created.map((row: { id: string }) => row.id)),
+    );
   });
 
-  await t.test('20 racing batches on the same two documents lose no increment', async (t) => {
+  await t.test('20 concurrent batches on the same two documents lose no increment', async (t) => {
     await batch(['x', 'y'].map((id) => ({ method: 'POST', path: '/api/sums', body: { id, n: 0 } })));
     const headers = { 'content-type': 'application/vnd.millrace.update+json' };
     const add = (id: string, n: number) => ({
@@ -129,9 +134,9 @@ t.test('batches', async (t) => {
       Array.from({ length: 20 }, async (_, n) => {
         const order = n % 2 === 0 ? [add('x', 1), add('y', -1)] : [add('y', -1), add('x', 1)];
         for (;;) {
-          const answer = await batch(order);
-          if (answer.json().code === 'contention') continue;
-          t.equal(answer.statusCode, 200, answer.body);
+          const response = await batch(order);
+          if (response.json().code === 'write-conflict') continue;
+          t.equal(response.statusCode, 200, response.body);
           done++;
           return;
         }
@@ -143,7 +148,7 @@ t.test('batches', async (t) => {
     ]);
   });
 
-  await t.test('preconditions', async (t) => {
+  await t.test('preconditions apply to operations of a batch', async (t) => {
     await app.inject({ method: 'POST', url: '/api/cond', payload: { id: 'a', n: 1 } });
     const etag = String((await app.inject('/api/cond/a')).headers['etag']);
     const put = (match: string) => ({
@@ -177,13 +182,13 @@ t.test('batches', async (t) => {
     ]);
   });
 
-  await t.test('100 operations', async (t) => {
-    const answer = await batch(
+  await t.test('a batch runs 100 operations', async (t) => {
+    const response = await batch(
       Array.from({ length: 100 }, (_, n) => ({ method: 'POST', path: '/api/hundred', body: { n } })),
     );
-    t.equal(answer.statusCode, 200);
+    t.equal(response.statusCode, 200);
     t.strictSame(
-      answer.json().results.map((result: { body: { n: number } }) => result.body.n),
+      response.json().results.map((result: { body: { n: number } }) => result.body.n),
       [...Array(100).keys()],
     );
   });

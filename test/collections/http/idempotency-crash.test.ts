@@ -1,6 +1,7 @@
 /**
- * Keyed writes while the program is killed again and again: whoever sends a write with its key until it is answered has
- * made it exactly once. Three kills; with MILLRACE_LONG=1 thirty. MILLRACE_SEED repeats what happens between them.
+ * Writes with idempotency keys while the program is killed repeatedly: a client that repeats a write with its key until
+ * it gets a response has executed it exactly once. Three kills; with MILLRACE_LONG=1 thirty. MILLRACE_SEED repeats the
+ * random choices.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { MongoClient } from 'mongodb';
@@ -11,43 +12,43 @@ import { Random, runSeed } from '../../helpers/random.ts';
 
 const KILLS = process.env['MILLRACE_LONG'] === '1' ? 30 : 3;
 const WRITERS = 6;
-/** A server that is not there has not got the request. */
+/** A server that is down has not received the request. */
 function isRefusal(error: unknown): boolean {
   return error instanceof Error && JSON.stringify(error.cause ?? '').includes('ECONNREFUSED');
 }
 
-/** What a killed transaction holds is free after its lease, some seconds later. */
-const ANSWER_MS = 60_000;
+/** Locks of a killed transaction are released after its lease, some seconds later. */
+const RESPONSE_MS = 60_000;
 
-t.test('every write that was sent until it was answered has one effect', { timeout: 900_000 }, async (t) => {
+t.test('every write repeated until its response has one effect', { timeout: 900_000 }, async (t) => {
   const random = new Random(runSeed());
   t.comment(`MILLRACE_SEED=${random.seed}`);
   const { url, database } = await testMongo(t);
   const start = () => startProgram(t, { MONGODB_URL: url, MILLRACE_DB: database });
   let program: Program = await start();
   let ending = false;
-  let answered = 0;
+  let response = 0;
   let unknown = 0;
   let replayed = 0;
 
-  /** Sends one write until it is answered for good. */
-  async function sendUntilAnswered(key: string, path: string, method: string, type: string, body: unknown) {
-    const deadline = performance.now() + ANSWER_MS;
+  /** Sends one write until it gets a final response. */
+  async function sendUntilResponse(key: string, path: string, method: string, type: string, body: unknown) {
+    const deadline = performance.now() + RESPONSE_MS;
     while (performance.now() < deadline) {
       try {
-        const answer = await fetch(`${program.url}${path}`, {
+        const result = await fetch(`${program.url}${path}`, {
           method,
           headers: { 'content-type': type, 'idempotency-key': key },
           body: JSON.stringify(body),
         });
-        const text = await answer.text();
-        if (answer.ok) {
-          answered++;
-          if (answer.headers.get('idempotency-replayed') === 'true') replayed++;
+        const text = await result.text();
+        if (result.ok) {
+          response++;
+          if (result.headers.get('idempotency-replayed') === 'true') replayed++;
           return;
         }
         const { code } = JSON.parse(text);
-        if (answer.status < 500 && code !== 'key-in-use' && code !== 'contention') {
+        if (result.status < 500 && code !== 'idempotency-key-in-use' && code !== 'write-conflict') {
           throw new TypeError(`${method} ${path}: ${text}`);
         }
       } catch (error) {
@@ -57,22 +58,22 @@ t.test('every write that was sent until it was answered has one effect', { timeo
       }
       await pause(100);
     }
-    throw new Error(`${method} ${path} was not answered`);
+    throw new Error(`${method} ${path} got no response`);
   }
 
   async function write(writer: number): Promise<number> {
     const own = `/api/sums/w${writer}`;
-    await sendUntilAnswered(`c${writer}`, '/api/sums', 'POST', 'application/json', { id: `w${writer}`, n: 0 });
+    await sendUntilResponse(`c${writer}`, '/api/sums', 'POST', 'application/json', { id: `w${writer}`, n: 0 });
     for (let n = 1; ; n++) {
       if (ending) return n - 1;
       const mark = `${writer}-${n}`;
-      await sendUntilAnswered(`a${mark}`, '/api/marks', 'POST', 'application/json', { mark });
-      await sendUntilAnswered(`i${mark}`, own, 'PATCH', 'application/vnd.millrace.update+json', { $inc: { n: 1 } });
+      await sendUntilResponse(`a${mark}`, '/api/marks', 'POST', 'application/json', { mark });
+      await sendUntilResponse(`i${mark}`, own, 'PATCH', 'application/vnd.millrace.update+json', { $inc: { n: 1 } });
       const operations = [
         { method: 'POST', path: '/api/pairs', body: { mark }, ref: 'p' },
         { method: 'POST', path: '/api/pairs', body: { mark, of: '$p.id' } },
       ];
-      await sendUntilAnswered(`b${mark}`, '/batch', 'POST', 'application/json', { operations });
+      await sendUntilResponse(`b${mark}`, '/batch', 'POST', 'application/json', { operations });
     }
   }
 
@@ -82,8 +83,8 @@ t.test('every write that was sent until it was answered has one effect', { timeo
     ending = true;
   });
   for (let kill = 0; kill < KILLS; kill++) {
-    const enough = answered + 5 + random.below(40);
-    while (answered < enough && !ending) await pause(5);
+    const enough = response + 5 + random.below(40);
+    while (response < enough && !ending) await pause(5);
     await program.kill();
     program = await start();
   }

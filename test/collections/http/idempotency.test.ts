@@ -1,12 +1,14 @@
-/** `Idempotency-Key`: one effect and one answer however often a write is sent; what is kept, and what is refused. */
+/**
+ * `Idempotency-Key`: one effect and one response, however often a write is sent; what is stored, and what is rejected.
+ */
 import type { ClientSession } from 'mongodb';
 import t from 'tap';
 import { buildTestApp } from '../../helpers/app.ts';
 import { runScenarios } from '../../helpers/scenario.ts';
 
-t.test('keyed writes', async (t) => {
-  const { app, parts } = await buildTestApp(t);
-  const keys = parts.mongo.log.collection<{ _id: string }>('idempotency');
+t.test('writes with idempotency keys', async (t) => {
+  const { app, services } = await buildTestApp(t);
+  const keys = services.mongo.log.collection<{ _id: string }>('idempotency');
   const send = (key: string, method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', url: string, payload?: unknown) =>
     app.inject({
       method,
@@ -15,7 +17,7 @@ t.test('keyed writes', async (t) => {
       ...(payload === undefined ? {} : { payload: typeof payload === 'string' ? payload : JSON.stringify(payload) }),
     });
 
-  await t.test('every write gives the same answer again, with one effect', async (t) => {
+  await t.test('every repeated write returns the same response, with one effect', async (t) => {
     const WRITES = [
       ['POST', '/api/a', { id: 'one', n: 1 }, 201],
       ['POST', '/api/a', [{ n: 2 }, { n: 3 }], 201],
@@ -40,7 +42,7 @@ t.test('keyed writes', async (t) => {
     t.match((await app.inject('/api/a/one')).json(), { m: 1, _meta: { revision: 3 } });
   });
 
-  await t.test('refusals that are final are kept, passing ones and those before the write are not', async (t) => {
+  await t.test('final rejections are stored, temporary ones and those before the write are not', async (t) => {
     t.equal((await send('f1', 'PATCH', '/api/a/none', {})).statusCode, 404);
     await app.inject({ method: 'POST', url: '/api/a', payload: { id: 'none' } });
     const again = await send('f1', 'PATCH', '/api/a/none', {});
@@ -58,18 +60,25 @@ t.test('keyed writes', async (t) => {
     }
   });
 
-  await t.test('what belongs to a key', async (t) => {
+  await t.test('an idempotency key is bound to its request', async (t) => {
     const key = { 'idempotency-key': 'same' };
     await runScenarios(t, app, [
       { name: 'the first', request: 'POST /api/b', headers: key, send: { n: 1 }, status: 201 },
-      { name: 'another body', request: 'POST /api/b', headers: key, send: { n: 2 }, status: 422, code: 'key-reused' },
+      {
+        name: 'another body',
+        request: 'POST /api/b',
+        headers: key,
+        send: { n: 2 },
+        status: 422,
+        code: 'idempotency-key-reused',
+      },
       {
         name: 'other bytes of the same JSON',
         request: 'POST /api/b',
         headers: key,
         send: '{"n": 1}',
         status: 422,
-        code: 'key-reused',
+        code: 'idempotency-key-reused',
       },
       {
         name: 'another path is another key',
@@ -86,7 +95,7 @@ t.test('keyed writes', async (t) => {
         headers: key,
         send: { n: 1 },
         status: 422,
-        code: 'key-reused',
+        code: 'idempotency-key-reused',
       },
       { name: 'a read does not mind', request: 'GET /api/c', headers: key, status: 200 },
       {
@@ -107,41 +116,46 @@ t.test('keyed writes', async (t) => {
     ]);
   });
 
-  await t.test('a key whose write is still running is in use; its end frees it', async (t) => {
+  await t.test('a key whose write is still running is in use until the write ends', async (t) => {
     const first = await send('running', 'POST', '/api/d', { n: 1 });
     const [row] = await keys.find({}, { sort: { at: -1 }, limit: 1 }).toArray();
     t.equal(first.statusCode, 201);
-    if (row === undefined) throw new Error('The key was not kept');
+    if (row === undefined) throw new Error('The key was not stored');
     await keys.deleteOne({ _id: row._id });
-    const session: ClientSession = parts.mongo.client.startSession();
+    const session: ClientSession = services.mongo.client.startSession();
     session.startTransaction();
     await keys.insertOne({ ...row }, { session });
     const during = await send('running', 'POST', '/api/d', { n: 1 });
     t.equal(during.statusCode, 409);
-    t.match(during.json(), { code: 'key-in-use' });
+    t.match(during.json(), { code: 'idempotency-key-in-use' });
     t.match(during.headers['retry-after'], /^\d+$/);
     await session.abortTransaction();
     await session.endSession();
     t.equal((await send('running', 'POST', '/api/d', { n: 1 })).statusCode, 201, 'it was never committed');
   });
 
-  await t.test('20 side by side with one key have one effect', async (t) => {
+  await t.test('20 concurrent writes with one key have one effect', async (t) => {
     for (const [name, payload] of Object.entries({ e: { n: 1 }, f: [{ n: 1 }] })) {
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 20 }, () => send('many', 'POST', `/api/${name}`, payload)),
       );
-      const made = answers.filter((answer) => answer.statusCode === 201 && !('idempotency-replayed' in answer.headers));
-      t.equal(made.length, 1);
-      for (const answer of answers) {
-        t.ok(answer.statusCode === 201 || answer.json().code === 'key-in-use', answer.body.slice(0, 80));
-        if (answer.statusCode === 201) t.equal(answer.body, made[0]?.body);
+      const created = responses.filter(
+        (response) => response.statusCode === 201 && !('idempotency-replayed' in response.headers),
+      );
+      t.equal(created.length, 1);
+      for (const response of responses) {
+        t.ok(
+          response.statusCode === 201 || response.json().code === 'idempotency-key-in-use',
+          response.body.slice(0, 80),
+        );
+        if (response.statusCode === 201) t.equal(response.body, created[0]?.body);
       }
       t.equal((await app.inject(`/api/${name}`)).json().length, 1);
     }
   });
 
-  await t.test('a write that fails leaves neither effect nor answer of success', async (t) => {
-    const { collections } = parts;
+  await t.test('a failed write leaves no effect and no successful response', async (t) => {
+    const { collections } = services;
     const create = collections.create.bind(collections);
     collections.create = async (...sent) => {
       await create(...sent);
@@ -152,10 +166,10 @@ t.test('keyed writes', async (t) => {
     t.equal((await app.inject('/api/g')).statusCode, 404, 'rolled back');
     const after = await send('broken', 'POST', '/api/g', { n: 1 });
     t.equal(after.statusCode, 201);
-    t.notOk('idempotency-replayed' in after.headers, 'a 5xx is not kept');
+    t.notOk('idempotency-replayed' in after.headers, 'a 5xx is not stored');
   });
 
-  await t.test('keys expire after 24 hours', async (t) => {
+  await t.test('idempotency keys expire after 24 hours', async (t) => {
     const indexes = await keys.indexes();
     t.match(
       indexes.find((index) => index.key['at'] === 1),

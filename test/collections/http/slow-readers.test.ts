@@ -1,4 +1,4 @@
-/** Readers of a list that take less than the least rate are cut off with all that waits for them; others are waited for. */
+/** Readers of a list below the minimum rate are cut off with all buffered data; the server waits for others. */
 import http, { type IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { BSON } from 'bson';
@@ -6,10 +6,10 @@ import Fastify from 'fastify';
 import t from 'tap';
 import { ANONYMOUS } from '../../../src/auth/identity/principal.ts';
 import { sendList } from '../../../src/collections/http/list-response.ts';
-import { OpenAnswers } from '../../../src/kernel/answers/open-answers.ts';
+import { OpenResponses } from '../../../src/kernel/answers/open-responses.ts';
 import { ByteBudget } from '../../../src/kernel/memory/byte-budget.ts';
 import { Policies } from '../../../src/policies/policies.ts';
-import { LongAnswers } from '../../../src/policies/standing/long-answers.ts';
+import { StreamedResponses } from '../../../src/policies/revalidation/streamed-responses.ts';
 import { until } from '../../helpers/until.ts';
 
 const ROOM = { each: 1e9, all: 1e9 };
@@ -21,7 +21,7 @@ t.test('stalled readers', async (t) => {
   let open = 0;
   const app = Fastify();
   t.teardown(() => app.close());
-  /** Lists of so many batches, each of which comes after a while, for readers who may pause for so long. */
+  /** Lists of many batches with a delay before each, for readers that may pause for a given time. */
   app.get<{ Params: { count: string; waitMs: string; stalledMs: string } }>(
     '/:count/:waitMs/:stalledMs',
     (request, reply) => {
@@ -38,11 +38,14 @@ t.test('stalled readers', async (t) => {
       }
       const list = { documents: batches(), next: null, prev: null, count: null, unsorted: [], hints: [] };
       const windowMs = Number(request.params.stalledMs);
-      const openAnswers = new OpenAnswers({ budget: new ByteBudget(ROOM), pace: { windowMs, windowBytes: 10_240 } });
+      const openResponses = new OpenResponses({
+        budget: new ByteBudget(ROOM),
+        pace: { windowMs, windowBytes: 10_240 },
+      });
       const policies = new Policies('development');
-      const answers = new LongAnswers({ authenticator: NOBODY, policies, lookingAs: ALONE, openAnswers });
-      const asked = { asker: ANONYMOUS, ip: '127.0.0.1' };
-      const begin = (bytes: number) => answers.begin(asked, reply.raw, null, bytes);
+      const responses = new StreamedResponses({ authenticator: NOBODY, policies, impersonation: ALONE, openResponses });
+      const requested = { asker: ANONYMOUS, ip: '127.0.0.1' };
+      const begin = (bytes: number) => responses.begin(requested, reply.raw, null, bytes);
       return sendList(reply, list, { meta: true, most: 1e12, begin });
     },
   );
@@ -52,36 +55,36 @@ t.test('stalled readers', async (t) => {
       http.get(`${url}${path}`, { agent }, resolve).once('error', reject);
     });
 
-  await t.test('one that takes nothing is cut off', async (t) => {
-    const answer = await begin('/1000000/0/300');
-    answer.once('error', () => {});
+  await t.test('a reader that accepts nothing is cut off', async (t) => {
+    const response = await begin('/1000000/0/300');
+    response.once('error', () => {});
     await until(() => open === 1, 'the list is under way');
     await until(() => open === 0, 'it is given up', 15_000);
-    answer.resume();
-    await new Promise((resolve) => answer.once('close', resolve));
-    t.equal(answer.complete, false, 'never closed as if it were complete');
+    response.resume();
+    await new Promise((resolve) => response.once('close', resolve));
+    t.equal(response.complete, false, 'never closed as if it were complete');
   });
 
-  await t.test('one that takes a little now and then gets everything', async (t) => {
-    const answer = await begin('/60/0/1500');
+  await t.test('a reader that reads a little now and then gets everything', async (t) => {
+    const response = await begin('/60/0/1500');
     let bytes = 0;
-    for await (const chunk of answer) {
+    for await (const chunk of response) {
       bytes += chunk.length;
       if (bytes < 5_000_000) await pause(30);
     }
-    t.ok(answer.complete);
+    t.ok(response.complete);
     t.ok(bytes > 60_000_000);
   });
 
-  await t.test('a pause of the server does not count, nor one between two questions', async (t) => {
+  await t.test('a pause of the server does not count, nor one between two queries', async (t) => {
     const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
     t.teardown(() => agent.destroy());
     for (let n = 0; n < 2; n++) {
-      const answer = await begin('/2/1000/400', agent);
-      const { socket } = answer;
-      answer.resume();
-      await new Promise((resolve) => answer.once('close', resolve));
-      t.ok(answer.complete);
+      const response = await begin('/2/1000/400', agent);
+      const { socket } = response;
+      response.resume();
+      await new Promise((resolve) => response.once('close', resolve));
+      t.ok(response.complete);
       await pause(1_000);
       t.equal(socket.destroyed, false, 'the connection stays');
     }

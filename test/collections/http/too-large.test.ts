@@ -1,9 +1,11 @@
-/** Documents that no database holds: JSON of numbers is several times as large as BSON, so that a small body is enough. */
+/**
+ * Documents that no database can store: JSON of numbers is several times as large as BSON, so a small body is enough.
+ */
 import t from 'tap';
 import { buildTestApp } from '../../helpers/app.ts';
 
-t.test('documents beyond 16 MB are refused as such, however they are written', async (t) => {
-  const { app } = await buildTestApp(t, { MILLRACE_BODY_BYTES: '8000000' });
+t.test('documents beyond 16 MB are rejected with their code, in every way of writing', async (t) => {
+  const { app } = await buildTestApp(t, { MILLRACE_MAX_BODY_BYTES: '8000000' });
   const numbers = (count: number): string => `[${'1,'.repeat(count)}1]`;
   const huge = `{"l":${numbers(1_450_000)}}`;
   const write = async (method: 'POST' | 'PUT' | 'PATCH', url: string, payload: string, type = 'application/json') => {
@@ -20,7 +22,7 @@ t.test('documents beyond 16 MB are refused as such, however they are written', a
   t.strictSame(await write('PATCH', '/api/things/a', huge), refused);
   const operations = `{"operations":[{"method":"PUT","path":"/api/things/a","body":${huge}}]}`;
   t.strictSame(await write('POST', '/batch', operations), refused);
-  // What fits by itself does not when there is as much already.
+  // A value that fits alone does not when the document is almost full.
   for (const [name, outcome] of Object.entries({ x: [204, null], y: [204, null], z: refused })) {
     t.strictSame(await write('PATCH', '/api/things/a', `{"${name}":${numbers(500_000)}}`), outcome, name);
   }

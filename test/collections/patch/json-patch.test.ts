@@ -19,7 +19,7 @@ interface Vector {
   readonly disabled?: boolean;
 }
 
-/** From npm json-patch-test-suite, the suite that the authors of RFC 6902 point to. */
+/** From npm json-patch-test-suite, the suite that the authors of RFC 6902 refer to. */
 const require = createRequire(import.meta.url);
 const SUITES: readonly (readonly [string, readonly Vector[]])[] = [
   ['spec_tests', require('json-patch-test-suite/spec_tests.json')],
@@ -47,7 +47,7 @@ for (const [name, vectors] of SUITES) {
   });
 }
 
-t.test('stored values', async (t) => {
+t.test('JSON Patch on stored values', async (t) => {
   const when = new Date('2026-01-02T03:04:05.678Z');
   const price = Decimal128.fromString('19.90');
   const document = {
@@ -59,7 +59,7 @@ t.test('stored values', async (t) => {
     o: { a: null },
   };
 
-  await t.test('move and copy as what they are', async (t) => {
+  await t.test('stored values keep their type when moved and copied', async (t) => {
     const result = patched(document, [
       { op: 'move', from: '/when', path: '/since' },
       { op: 'copy', from: '/list', path: '/copy' },
@@ -69,7 +69,7 @@ t.test('stored values', async (t) => {
     t.notOk(Object.hasOwn(Object(result), 'when'));
   });
 
-  await t.test('are tested by what clients see', async (t) => {
+  await t.test('stored values are tested by what clients see', async (t) => {
     t.ok(
       patched(document, [
         { op: 'test', path: '/when', value: '2026-01-02T03:04:05.678Z' },
@@ -85,23 +85,23 @@ t.test('stored values', async (t) => {
     );
   });
 
-  await t.test('keep their type when replaced by their own text', async (t) => {
+  await t.test('stored values keep their type when replaced by their own text', async (t) => {
     const result = Object(patched(document, [{ op: 'replace', path: '/list', value: [when.toISOString(), '1'] }]));
     t.strictSame(result.list, [when, '1']);
   });
 
-  await t.test('are leaves: nothing inside them can be named', async (t) => {
+  await t.test('stored values are leaves: nothing inside them can be addressed', async (t) => {
     for (const path of ['/d/value', '/price/bytes', '/when/getTime', '/n/_bsontype', '/list/length', '/o/toString']) {
       t.match(
         codeOf(() => patched(document, [{ op: 'remove', path }])),
-        /invalid-patch|unsupported-key/,
+        /invalid-patch|unsupported-field-name/,
         path,
       );
     }
   });
 });
 
-t.test('what is refused', async (t) => {
+t.test('invalid JSON Patches are rejected', async (t) => {
   const REFUSED: readonly (readonly [string, unknown, string])[] = [
     ['no array', {}, 'invalid-patch'],
     ['no object in it', [1], 'invalid-patch'],
@@ -110,8 +110,8 @@ t.test('what is refused', async (t) => {
     ['a bad escape', [{ op: 'remove', path: '/a~2' }], 'invalid-patch'],
     ['no value', [{ op: 'add', path: '/a' }], 'invalid-patch'],
     ['no from', [{ op: 'copy', path: '/a' }], 'invalid-patch'],
-    ['a missing place', [{ op: 'remove', path: '/none' }], 'invalid-patch'],
-    ['a place in a scalar', [{ op: 'add', path: '/a/b', value: 1 }], 'invalid-patch'],
+    ['a missing path', [{ op: 'remove', path: '/none' }], 'invalid-patch'],
+    ['a path in a scalar', [{ op: 'add', path: '/a/b', value: 1 }], 'invalid-patch'],
     ['the whole', [{ op: 'remove', path: '' }], 'invalid-patch'],
     ['a value into itself', [{ op: 'move', from: '/o', path: '/o/x' }], 'invalid-patch'],
     ['id', [{ op: 'replace', path: '/id', value: 'x' }], 'invalid-patch'],
@@ -119,14 +119,22 @@ t.test('what is refused', async (t) => {
     ['_meta', [{ op: 'remove', path: '/_meta' }], 'invalid-patch'],
     ['inside _meta', [{ op: 'add', path: '/_meta/revision', value: 9 }], 'invalid-patch'],
     ['id moved away', [{ op: 'move', from: '/id', path: '/a' }], 'invalid-patch'],
-    ['__proto__', [{ op: 'add', path: '/__proto__', value: { polluted: true } }], 'unsupported-key'],
-    ['inside __proto__', [{ op: 'add', path: '/__proto__/polluted', value: true }], 'unsupported-key'],
-    ['constructor.prototype', [{ op: 'add', path: '/constructor/prototype/polluted', value: 1 }], 'unsupported-key'],
-    ['a prototype into constructor', [{ op: 'add', path: '/constructor', value: { prototype: 1 } }], 'unsupported-key'],
-    ['_bsontype', [{ op: 'add', path: '/o/_bsontype', value: 'Long' }], 'unsupported-key'],
-    ['NUL', [{ op: 'add', path: '/a\0b', value: 1 }], 'unsupported-key'],
+    ['__proto__', [{ op: 'add', path: '/__proto__', value: { polluted: true } }], 'unsupported-field-name'],
+    ['inside __proto__', [{ op: 'add', path: '/__proto__/polluted', value: true }], 'unsupported-field-name'],
+    [
+      'constructor.prototype',
+      [{ op: 'add', path: '/constructor/prototype/polluted', value: 1 }],
+      'unsupported-field-name',
+    ],
+    [
+      'a prototype into constructor',
+      [{ op: 'add', path: '/constructor', value: { prototype: 1 } }],
+      'unsupported-field-name',
+    ],
+    ['_bsontype', [{ op: 'add', path: '/o/_bsontype', value: 'Long' }], 'unsupported-field-name'],
+    ['NUL', [{ op: 'add', path: '/a\0b', value: 1 }], 'unsupported-field-name'],
     ['1,001 operations', Array(1001).fill({ op: 'test', path: '/a', value: 1 }), 'invalid-patch'],
-    ['too deep', [{ op: 'add', path: '/o/x', value: nested(99) }], 'too-deep'],
+    ['too deep', [{ op: 'add', path: '/o/x', value: nested(99) }], 'json-too-deep'],
     [
       'copies of copies',
       Array.from({ length: 40 }, (_, n) => ({ op: 'copy', from: '/o', path: `/o/c${n}` })),
@@ -144,7 +152,7 @@ t.test('what is refused', async (t) => {
   t.ok(patched({ o: {} }, [{ op: 'add', path: '/o/x', value: nested(98) }]), 'depth 100 passes');
 });
 
-t.test('id and _meta may be tested and copied', async (t) => {
+t.test('id and _meta can be tested and copied', async (t) => {
   const document = { id: 'x', _meta: { revision: 3 } };
   const patch = [
     { op: 'test', path: '/_meta/revision', value: 3 },
@@ -153,7 +161,7 @@ t.test('id and _meta may be tested and copied', async (t) => {
   t.match(patched(document, patch), { was: 'x' });
 });
 
-t.test('an error names its operation', async (t) => {
+t.test('an error of a JSON Patch has the index of its operation', async (t) => {
   try {
     patched({ a: 1 }, [
       { op: 'test', path: '/a', value: 1 },
@@ -162,8 +170,8 @@ t.test('an error names its operation', async (t) => {
     t.fail('it must throw');
   } catch (error) {
     t.match(error, {
-      message: "Operation 1: the place '/b' does not exist in the document",
-      faults: [{ pointer: '/1' }],
+      message: "Operation 1: the path '/b' does not exist in the document",
+      issues: [{ pointer: '/1' }],
     });
   }
 });

@@ -1,4 +1,4 @@
-/** PATCH by JSON Patch over HTTP: what is applied, what is refused, and that a refusal changes nothing. */
+/** PATCH by JSON Patch over HTTP: what is applied, what is rejected, and that a rejection changes nothing. */
 import t from 'tap';
 import { buildTestApp } from '../../helpers/app.ts';
 import { watchEvents } from '../../helpers/events/event-watch.ts';
@@ -6,12 +6,12 @@ import { runScenarios } from '../../helpers/scenario.ts';
 
 const PATCH = { 'content-type': 'application/json-patch+json' };
 
-t.test('patches', async (t) => {
-  const { app, parts } = await buildTestApp(t);
-  const watch = await watchEvents(t, parts);
+t.test('JSON Patch over HTTP', async (t) => {
+  const { app, services } = await buildTestApp(t);
+  const watch = await watchEvents(t, services);
   const create = (payload: object) => app.inject({ method: 'POST', url: '/api/things', payload });
 
-  await t.test('JSON Patch', async (t) => {
+  await t.test('JSON Patch changes a document', async (t) => {
     await create({ id: 'p', title: 'a', tags: ['x', 'y'], nested: { n: 1 } });
     await runScenarios(
       t,
@@ -61,7 +61,7 @@ t.test('patches', async (t) => {
           expect: { title: 'b', _meta: { revision: 2 } },
         },
         {
-          name: 'a place that does not exist',
+          name: 'a path that does not exist',
           request: 'PATCH /api/things/p',
           headers: PATCH,
           send: [{ op: 'remove', path: '/none' }],
@@ -70,7 +70,7 @@ t.test('patches', async (t) => {
           expect: { errors: [{ pointer: '/0' }] },
         },
         ...['/id', '/_id', '/_meta', '/_meta/revision', '/_meta/createdBy'].map((path) => ({
-          name: `${path} may not be changed`,
+          name: `${path} cannot be changed`,
           request: 'PATCH /api/things/p',
           headers: PATCH,
           send: [{ op: 'add', path, value: 'x' }],
@@ -83,7 +83,7 @@ t.test('patches', async (t) => {
           headers: PATCH,
           send: [{ op: 'add', path: '/__proto__/x', value: 1 }],
           status: 400,
-          code: 'unsupported-key',
+          code: 'unsupported-field-name',
         },
         {
           name: 'the whole document, as in a PUT',
@@ -136,7 +136,7 @@ t.test('patches', async (t) => {
           code: 'precondition-failed',
         },
         {
-          name: 'without a body in the answer',
+          name: 'without a body in the response',
           request: 'PATCH /api/things/p',
           headers: { ...PATCH, prefer: 'return=minimal' },
           send: [],
@@ -168,17 +168,17 @@ t.test('patches', async (t) => {
     );
   });
 
-  await t.test('copies of copies end in 413, not in a full memory', async (t) => {
+  await t.test('copies of copies end in 413, not in exhausted memory', async (t) => {
     await create({ id: 'large', text: 'x'.repeat(500_000) });
     const send = Array.from({ length: 40 }, (_, n) => ({ op: 'copy', from: '/text', path: `/t${n}` }));
-    const answer = await app.inject({
+    const response = await app.inject({
       method: 'PATCH',
       url: '/api/things/large',
       headers: PATCH,
       payload: JSON.stringify(send),
     });
-    t.equal(answer.statusCode, 413);
-    t.equal(answer.json().code, 'document-too-large');
+    t.equal(response.statusCode, 413);
+    t.equal(response.json().code, 'document-too-large');
     const fewer = async (count: number) => {
       const headers = { ...PATCH, prefer: 'return=minimal' };
       const payload = JSON.stringify(send.slice(0, count));

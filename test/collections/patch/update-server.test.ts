@@ -1,6 +1,6 @@
 /**
- * Update operators against the server's own: random documents of all number types and nestings, random updates, the
- * same bytes afterwards, and refusals where the server refuses. A seed repeats a run.
+ * Update operators against the database's own: random documents of all number types and nestings, random updates, the
+ * same bytes afterwards, and rejections where the database rejects. A seed repeats a run.
  */
 import { BSON, Decimal128, Double, Int32, Long, MongoBulkWriteError, MongoClient, ObjectId } from 'mongodb';
 import t from 'tap';
@@ -12,7 +12,7 @@ import { Random, runSeed } from '../../helpers/random.ts';
 
 const ROUNDS = process.env['MILLRACE_LONG'] === '1' ? 100 : 8;
 const PER_ROUND = 1_000;
-/** What is refused here and allowed there: none of these reach the comparison. */
+/** What is rejected here and allowed there is left out of the comparison. */
 const NAMES = ['a', 'b', 'c', '0', '1', '2'];
 
 const random = new Random(runSeed());
@@ -57,16 +57,18 @@ function value(depth: number): unknown {
   const kind = random.below(depth > 2 ? 4 : 10);
   if (kind < 5) return scalar();
   if (kind < 8) return Array.from({ length: random.below(5) }, () => value(depth + 1));
-  return members(depth + 1, 3);
+  return fields(depth + 1, 3);
 }
 
-function members(depth: number, most: number): Record<string, unknown> {
+function fields(depth: number, most: number): Record<string, unknown> {
   return Object.fromEntries(
     Array.from({ length: random.below(most + 1) }, () => [random.pick(NAMES.slice(0, 3)), value(depth)] as const),
   );
 }
 
-/** What JSON can say. Sets use numbers of their own: ours keeps the stored type of a number that is set to itself. */
+/**
+ * What JSON can express. Sets use numbers of their own: ours keeps the stored type of a number that is set to itself.
+ */
 function json(depth: number, numbers: readonly number[]): unknown {
   const kind = random.below(depth > 1 ? 6 : 9);
   if (kind < 3) return random.pick(numbers);
@@ -105,7 +107,7 @@ function pushModifiers(): Record<string, unknown> {
   return modifiers;
 }
 
-/** A value, or a condition on an element or on its members. */
+/** A value, or a condition on an element or on its fields. */
 function pullOperand(): unknown {
   const operand = json(0, NUMBERS);
   const plain = typeof operand === 'object' && operand !== null && !Array.isArray(operand) ? 'a' : operand;
@@ -133,7 +135,7 @@ function update(): Record<string, Record<string, unknown>> {
   return result;
 }
 
-/** Ours: the bytes after, or null when refused. */
+/** Ours: the bytes after, or null when rejected. */
 function ours(raw: Uint8Array, change: unknown): Uint8Array | null {
   try {
     const next = applyUpdate(decodeStored(raw), parseUpdate(change), new Date(0));
@@ -144,7 +146,7 @@ function ours(raw: Uint8Array, change: unknown): Uint8Array | null {
   }
 }
 
-t.test(`as the server does (MILLRACE_SEED=${random.seed})`, async (t) => {
+t.test(`update operators do what the database does (MILLRACE_SEED=${random.seed})`, async (t) => {
   const { url, database } = await testMongo(t);
   const client = new MongoClient(url);
   t.teardown(() => client.close());
@@ -152,7 +154,7 @@ t.test(`as the server does (MILLRACE_SEED=${random.seed})`, async (t) => {
 
   const applied = new Map<string, number>();
   for (let round = 0; round < ROUNDS; round++) {
-    const documents = Array.from({ length: PER_ROUND }, (_, n) => ({ _id: n, ...members(0, 3) }));
+    const documents = Array.from({ length: PER_ROUND }, (_, n) => ({ _id: n, ...fields(0, 3) }));
     const updates = documents.map(update);
     await collection.deleteMany({});
     await collection.insertMany(documents);
@@ -165,7 +167,7 @@ t.test(`as the server does (MILLRACE_SEED=${random.seed})`, async (t) => {
       );
     } catch (error) {
       if (!(error instanceof MongoBulkWriteError)) throw error;
-      for (const fault of [error.writeErrors].flat()) failed.set(fault.index, fault.errmsg ?? 'refused');
+      for (const issue of [error.writeErrors].flat()) failed.set(issue.index, issue.errmsg ?? 'refused');
     }
     const after = await collection.find({}, { raw: true, sort: { _id: 1 } }).toArray();
     for (const [n, change] of updates.entries()) {

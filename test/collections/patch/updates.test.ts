@@ -1,4 +1,4 @@
-/** PATCH by update operators over HTTP: what is applied, what is refused, and that a refusal changes nothing. */
+/** PATCH by update operators over HTTP: what is applied, what is rejected, and that a rejection changes nothing. */
 import { Binary, Decimal128, Long } from 'mongodb';
 import t from 'tap';
 import { buildTestApp } from '../../helpers/app.ts';
@@ -7,12 +7,12 @@ import { runScenarios } from '../../helpers/scenario.ts';
 
 const UPDATE = { 'content-type': 'application/vnd.millrace.update+json' };
 
-t.test('updates', async (t) => {
-  const { app, parts } = await buildTestApp(t);
-  const watch = await watchEvents(t, parts);
+t.test('update operators over HTTP', async (t) => {
+  const { app, services } = await buildTestApp(t);
+  const watch = await watchEvents(t, services);
   const create = (payload: object) => app.inject({ method: 'POST', url: '/api/things', payload });
 
-  await t.test('update operators', async (t) => {
+  await t.test('update operators change a document', async (t) => {
     await create({ id: 'u', n: 1, list: [1, 2], text: 'x' });
     await runScenarios(
       t,
@@ -66,7 +66,7 @@ t.test('updates', async (t) => {
           events: ['things.updated'],
         },
         {
-          name: 'on members and on elements',
+          name: 'on fields and on elements',
           request: 'PATCH /api/things/u',
           headers: UPDATE,
           send: { $pull: { rows: { id: 2, n: { $gte: 6 } }, list: { $gte: 8 } } },
@@ -104,12 +104,12 @@ t.test('updates', async (t) => {
             ['$push to no array', { $push: { n: 1 } }],
             ['$slice without $each', { $push: { list: { $slice: 1 } } }],
             ['$each of no array', { $push: { list: { $each: 1 } } }],
-            ['a sort by members', { $push: { list: { $each: [], $sort: { a: 1 } } } }],
+            ['a sort by fields', { $push: { list: { $each: [], $sort: { a: 1 } } } }],
             ['$addToSet to no array', { $addToSet: { n: 1 } }],
             ['a timestamp', { $currentDate: { seen: { $type: 'timestamp' } } }],
           ] as const
         ).map(([name, send]) => ({
-          name: `refused: ${name}`,
+          name: `rejected: ${name}`,
           request: 'PATCH /api/things/u',
           headers: UPDATE,
           send,
@@ -117,23 +117,23 @@ t.test('updates', async (t) => {
           code: 'invalid-patch',
         })),
         ...['__proto__.x', 'a.__proto__', 'constructor.prototype.x', 'a\0b', 'a._bsontype'].map((path) => ({
-          name: `refused: the name ${JSON.stringify(path)}`,
+          name: `rejected: the name ${JSON.stringify(path)}`,
           request: 'PATCH /api/things/u',
           headers: UPDATE,
           send: `{"$set":{${JSON.stringify(path)}:1}}`,
           status: 400,
-          code: 'unsupported-key',
+          code: 'unsupported-field-name',
         })),
         {
-          name: 'refused: too deep',
+          name: 'rejected: too deep',
           request: 'PATCH /api/things/u',
           headers: UPDATE,
           send: { $set: { [Array(101).fill('a').join('.')]: 1 } },
           status: 400,
-          code: 'too-deep',
+          code: 'json-too-deep',
         },
         {
-          name: 'the place is named',
+          name: 'the error has the position',
           request: 'PATCH /api/things/u',
           headers: UPDATE,
           send: { $inc: { 'a.b': 1 } },
@@ -147,7 +147,7 @@ t.test('updates', async (t) => {
           headers: UPDATE,
           send: [],
           status: 400,
-          code: 'body-type',
+          code: 'invalid-body-type',
         },
         {
           name: 'nothing of that was applied',
@@ -160,8 +160,8 @@ t.test('updates', async (t) => {
     );
   });
 
-  await t.test('foreign numbers keep exact arithmetic, other values their types', async (t) => {
-    const foreign = parts.mongo.data.collection<{ _id: string; [name: string]: unknown }>('things');
+  await t.test('numbers of other programs keep exact arithmetic, other values their types', async (t) => {
+    const foreign = services.mongo.data.collection<{ _id: string; [name: string]: unknown }>('things');
     const when = new Date('2026-01-02T03:04:05.678Z');
     await foreign.insertOne({
       _id: 'f',
@@ -207,14 +207,14 @@ t.test('updates', async (t) => {
     t.match(stored?.['bytes'], { _bsontype: 'Binary' });
   });
 
-  await t.test('32 increments of one member side by side are 32', async (t) => {
+  await t.test('32 concurrent increments of one field are 32', async (t) => {
     await create({ id: 'count', n: 0 });
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 32 }, () =>
         app.inject({ method: 'PATCH', url: '/api/things/count', headers: UPDATE, payload: '{"$inc":{"n":1}}' }),
       ),
     );
-    t.strictSame(new Set(answers.map((answer) => answer.statusCode)), new Set([200]));
+    t.strictSame(new Set(responses.map((response) => response.statusCode)), new Set([200]));
     t.match((await app.inject('/api/things/count')).json(), { n: 32, _meta: { revision: 33 } });
   });
 });

@@ -1,9 +1,10 @@
 /**
- * Members whose names have a dot, begin with `$` or are empty: `['…']` names them wherever a path is written, and hints
- * name only what works.
+ * Fields whose names have a dot, a leading `$` or no characters: `['…']` names them in every path, and hints suggest
+ * only what works.
  */
 import t, { type Test } from 'tap';
 import { buildTestApp } from '../../helpers/app.ts';
+import { fieldsOfSchema } from '../../helpers/schema-fields.ts';
 
 const PACKAGES = [
   { id: 'a', dependencies: { 'socket.io': 4, express: '5' }, $ref: '#/a', '': 1, 'x.y': [{ $z: 1 }, { $z: 5 }] },
@@ -12,17 +13,17 @@ const PACKAGES = [
 ];
 
 async function withPackages(t: Test) {
-  const { app, parts } = await buildTestApp(t);
+  const { app, services } = await buildTestApp(t);
   t.equal((await app.inject({ method: 'POST', url: '/api/packages', payload: PACKAGES })).statusCode, 201);
   const ids = async (query: string) => {
-    const answer = await app.inject(`/api/packages?${encodeURI(query)}`);
-    t.equal(answer.statusCode, 200, `${query} ${answer.body}`);
-    return answer.json<{ id: string }[]>().map(({ id }) => id);
+    const response = await app.inject(`/api/packages?${encodeURI(query)}`);
+    t.equal(response.statusCode, 200, `${query} ${response.body}`);
+    return response.json<{ id: string }[]>().map(({ id }) => id);
   };
-  return { app, parts, ids };
+  return { app, parts: services, ids };
 }
 
-t.test('filters in both forms, sorts and fields name such members', { timeout: 60_000 }, async (t) => {
+t.test('filters in both forms, sorts and fields accept escaped names', { timeout: 60_000 }, async (t) => {
   const { app, ids } = await withPackages(t);
   for (const [query, found] of [
     [`dependencies['socket.io']=4`, ['a']],
@@ -76,7 +77,7 @@ t.test('filters in both forms, sorts and fields name such members', { timeout: 6
   t.match((await app.inject(prev)).json(), [{ id: 'b' }]);
 });
 
-t.test('writes, expansions and shapes name such members', { timeout: 60_000 }, async (t) => {
+t.test('writes, expansions and schemas name such members', { timeout: 60_000 }, async (t) => {
   const { app, ids } = await withPackages(t);
   const set = { $set: { "dependencies['socket.io']": 7, "['$new']": true }, $inc: { "['']": 1 } };
   const type = { 'content-type': 'application/vnd.millrace.update+json', prefer: 'max-affected=5' };
@@ -88,38 +89,40 @@ t.test('writes, expansions and shapes name such members', { timeout: 60_000 }, a
   await app.inject({ method: 'POST', url: '/api/packages', payload: { id: 'd', 'owner.id': 'u' } });
   const expanded = await app.inject(`/api/packages?id=d&expand=${encodeURIComponent("['owner.id']:users")}`);
   t.match(expanded.json(), [{ _expanded: { "['owner.id']": { id: 'u' } } }]);
-  const { members } = (await app.inject('/admin/collections/packages/shape')).json();
-  const paths: string[] = members.map(({ path }: { path: string }) => path);
+  const paths = fieldsOfSchema((await app.inject('/api/packages/_schema')).json()).map(({ path }) => path);
   for (const path of ["dependencies['socket.io']", "['$ref']", "['']", "['x.y'][]['$z']", "['a[gte]']", "it's"])
     t.ok(paths.includes(path), path);
   for (const path of paths.filter((one) => !one.includes('[]')))
     t.not((await ids(`${path}[exists]=true&sort=${path}&fields=${path}`)).length, 0, path);
 });
 
-t.test('hints name such members as they are written', { timeout: 60_000 }, async (t) => {
+t.test('hints write escaped names as clients do', { timeout: 60_000 }, async (t) => {
   const { app } = await withPackages(t);
   for (const [query, expected] of [
-    ['dependencies.socket.io=4', "did you mean the member 'dependencies['socket.io']'?"],
-    ['Dependencies.Socket.io=4', "did you mean the member 'dependencies['socket.io']'?"],
-    ['socket.io=4', "did you mean the member 'dependencies['socket.io']'?"],
-    ["dependencies['socket.oi']=4", "did you mean the member 'dependencies['socket.io']'?"],
-    ['x.y=1', "did you mean the member '['x.y']'?"],
-    ["['x.y']=1", "'['x.y']' holds"],
-    ["dependencies['socket.io']=x", "'dependencies['socket.io']' holds numbers and is compared with the text 'x'."],
+    ['dependencies.socket.io=4', "did you mean the field 'dependencies['socket.io']'?"],
+    ['Dependencies.Socket.io=4', "did you mean the field 'dependencies['socket.io']'?"],
+    ['socket.io=4', "did you mean the field 'dependencies['socket.io']'?"],
+    ["dependencies['socket.oi']=4", "did you mean the field 'dependencies['socket.io']'?"],
+    ['x.y=1', "did you mean the field '['x.y']'?"],
+    ["['x.y']=1", "'['x.y']' contains"],
+    [
+      "dependencies['socket.io']=x",
+      "'dependencies['socket.io']' contains numbers and is compared with the string 'x'.",
+    ],
     ['dependencies[\'socket.io\'][gte]="5"', "as a number it is written dependencies['socket.io'][gte]=5"],
-    ['fields=x.y', "did you mean the member '['x.y']'?"],
-    ['sort=x.y', "did you mean the member '['x.y']'?"],
+    ['fields=x.y', "did you mean the field '['x.y']'?"],
+    ['sort=x.y', "did you mean the field '['x.y']'?"],
   ] as const) {
-    const answer = await app.inject(`/api/packages?${encodeURI(query)}`);
-    t.equal(answer.statusCode, 200, query);
-    const hint = decodeURI(String(answer.headers['millrace-hint']));
+    const response = await app.inject(`/api/packages?${encodeURI(query)}`);
+    t.equal(response.statusCode, 200, query);
+    const hint = decodeURI(String(response.headers['millrace-hint']));
     t.ok(hint.includes(expected), `${query}: ${hint}`);
   }
   for (const [query, hint] of [
-    ['$ref=x', "A member with this name is written as ['$ref']."],
+    ['$ref=x', "A field with this name is written as ['$ref']."],
     ['fields=a.$ref', "Such a name is written as a['$ref']."],
     ['sort=$ref', "Such a name is written as ['$ref']."],
-    ['a..b=1', "A name with a dot, one that begins with $ and an empty one are written as dependencies['socket.io']."],
+    ['a..b=1', "A name with a dot, one that starts with $ and an empty one are written as dependencies['socket.io']."],
     ["a['b=1", /./],
     ["a['b']c=1", /./],
     [`${"['x.y']".repeat(11)}=1`, /./],
@@ -129,9 +132,9 @@ t.test('hints name such members as they are written', { timeout: 60_000 }, async
       /fewer/,
     ],
   ] as const) {
-    const answer = await app.inject(`/api/packages?${query}`);
-    t.equal(answer.statusCode, 400, `${query} ${answer.body}`);
-    t.match(answer.json().hint, hint, query.slice(0, 80));
+    const response = await app.inject(`/api/packages?${query}`);
+    t.equal(response.statusCode, 400, `${query} ${response.body}`);
+    t.match(response.json().hint, hint, query.slice(0, 80));
   }
   const body = [{ fields: ["dependencies['socket.io']"] }];
   const refused = await app.inject({ method: 'PUT', url: '/admin/collections/packages/indexes', payload: body });
@@ -139,7 +142,7 @@ t.test('hints name such members as they are written', { timeout: 60_000 }, async
   t.match(refused.json().detail, /cannot be indexed: .* a name that has a dot, begins with \$ or is empty/);
 });
 
-t.test('pages sorted by the deepest path go both ways', { timeout: 60_000 }, async (t) => {
+t.test('pages sorted by the deepest path work in both directions', { timeout: 60_000 }, async (t) => {
   const { app } = await buildTestApp(t);
   for (const name of ['a', 'x.y']) {
     const deep = (value: unknown) =>

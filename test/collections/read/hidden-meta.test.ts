@@ -1,6 +1,6 @@
 /**
- * `_meta` keeps who made the last change in which request, and shows five other members. What is not shown cannot be found
- * out by filtering, sorting, paging, indexing, writing by filter or live questions either.
+ * `_meta` keeps the actor and request of the last change, and shows five other fields. Filtering, sorting, paging,
+ * indexing, writing by filter and live queries cannot reveal the hidden ones either.
  */
 import t from 'tap';
 import { buildTestApp } from '../../helpers/app.ts';
@@ -8,21 +8,21 @@ import { openSocket } from '../../helpers/live/socket.ts';
 
 const HIDDEN = ['_meta.by', '_meta.request', '_meta.store', '_meta.createdBy.x', '_meta.0.by', '_meta'];
 
-t.test('the hidden members of _meta', async (t) => {
+t.test('the hidden fields of _meta', async (t) => {
   const { app } = await buildTestApp(t);
   const post = await app.inject({ method: 'POST', url: '/api/things', payload: { id: 'a', n: 1 } });
   t.equal(post.statusCode, 201);
   const refused = async (method: 'GET' | 'PATCH' | 'DELETE' | 'PUT', url: string, payload?: object) => {
     const headers = { 'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json' };
     const prefer = { prefer: 'max-affected=9' };
-    const answer = await app.inject({
+    const response = await app.inject({
       method,
       url,
       headers: { ...prefer, ...(payload && headers) },
       ...(payload && { payload }),
     });
-    t.match(answer.json(), { status: 400, code: /invalid-(filter|parameter)/ }, `${method} ${url}`);
-    return answer.json();
+    t.match(response.json(), { status: 400, code: /invalid-(filter|parameter)/ }, `${method} ${url}`);
+    return response.json();
   };
   for (const path of HIDDEN) {
     const filter = encodeURIComponent(JSON.stringify({ $or: [{ n: 2 }, { [path]: { $gt: null } }] }));
@@ -45,18 +45,24 @@ t.test('the hidden members of _meta', async (t) => {
     t.match(await socket.frame({ id }), { type: 'unsubscribed', problem: { status: 400 } });
   }
 
-  const policy = (where: object) => ({ name: 'p', collections: ['things'], actions: ['read'], effect: 'allow', where });
+  const policy = (where: object) => ({
+    name: 'p',
+    resources: ['things'],
+    actions: ['read'],
+    effect: 'allow',
+    filter: where,
+  });
   const save = (where: object) => app.inject({ method: 'POST', url: '/admin/policies', payload: policy(where) });
   for (const path of HIDDEN)
     t.match((await save({ [path]: 'x' })).json(), { code: 'invalid-policy' }, `a policy with ${path}`);
 
-  for (const member of ['revision', 'createdAt', 'updatedAt', 'createdBy', 'updatedBy']) {
-    const answer = await app.inject(`/api/things?sort=_meta.${member}&_meta.${member}[exists]=true&limit=1`);
-    t.match(answer.json(), [{ id: 'a' }], `${member} can be asked for`);
+  for (const field of ['revision', 'createdAt', 'updatedAt', 'createdBy', 'updatedBy']) {
+    const response = await app.inject(`/api/things?sort=_meta.${field}&_meta.${field}[exists]=true&limit=1`);
+    t.match(response.json(), [{ id: 'a' }], `${field} can be requested`);
   }
   t.match(
     (await app.inject('/api/things?fields=_meta')).json(),
     [{ _meta: { revision: 1 } }],
-    'all of it can be shown',
+    'all of it can be requested',
   );
 });

@@ -1,6 +1,6 @@
 /**
- * `Millrace-Hint`: an answer that is empty or not sorted because of a name that no document has says so, and what was
- * probably meant. It names nothing that the one who asks may not read, and costs the database nothing for other answers.
+ * `Millrace-Hint`: a result that is empty or unsorted because of a name that no document has states that, and what was
+ * probably intended. It names nothing that the client may not read, and costs the database nothing for other results.
  */
 import pino from 'pino';
 import t, { type Test } from 'tap';
@@ -22,52 +22,52 @@ async function withBooks(t: Test) {
   const { app } = test;
   t.equal((await app.inject({ method: 'POST', url: '/api/books', payload: BOOKS })).statusCode, 201);
   const hint = async (query: string, headers: Record<string, string> = {}) => {
-    const answer = await app.inject({ url: `/api/books?${query}`, headers });
-    t.equal(answer.statusCode, 200, query);
-    const told = answer.headers['millrace-hint'];
-    return { told: told === undefined ? null : String(told), shown: answer.json<{ id: string }[]>() };
+    const response = await app.inject({ url: `/api/books?${query}`, headers });
+    t.equal(response.statusCode, 200, query);
+    const reported = response.headers['millrace-hint'];
+    return { reported: reported === undefined ? null : String(reported), shown: response.json<{ id: string }[]>() };
   };
   return { ...test, hint };
 }
 
-t.test('an answer that a name has spoilt', { timeout: 60_000 }, async (t) => {
+t.test('a result spoilt by an unknown name has a hint', { timeout: 60_000 }, async (t) => {
   const { app, hint } = await withBooks(t);
 
-  for (const [query, told] of [
-    ['titel=Dune', "No document has the member 'titel'; did you mean the member 'title'?"],
-    ['Title=Dune', "No document has the member 'Title'; did you mean the member 'title'?"],
-    ['titel[contains]=D', "No document has the member 'titel'; did you mean the member 'title'?"],
-    ['year[gt]=1800&titel=x', "No document has the member 'titel'; did you mean the member 'title'?"],
-    ['name=Herbert', "No document has the member 'name'; did you mean the member 'author.name'?"],
-    ['autor.name=Dick', "No document has the member 'autor.name'; did you mean the member 'author.name'?"],
-    ['tags.lable=sf', "No document has the member 'tags.lable'; did you mean the member 'tags.label'?"],
-    ['limt=1', "No document has the member 'limt'; did you mean the parameter 'limit'?"],
-    ['feilds=title', "No document has the member 'feilds'; did you mean the parameter 'fields'?"],
-    ['order=title', /^No document has the member 'order'\. An order is sort=/],
-    ['offset=20', /^No document has the member 'offset'\. .*skip=40/],
-    ['page=2', /^No document has the member 'page'\. Pages are limit=20/],
+  for (const [query, reported] of [
+    ['titel=Dune', "No document has the field 'titel'; did you mean the field 'title'?"],
+    ['Title=Dune', "No document has the field 'Title'; did you mean the field 'title'?"],
+    ['titel[contains]=D', "No document has the field 'titel'; did you mean the field 'title'?"],
+    ['year[gt]=1800&titel=x', "No document has the field 'titel'; did you mean the field 'title'?"],
+    ['name=Herbert', "No document has the field 'name'; did you mean the field 'author.name'?"],
+    ['autor.name=Dick', "No document has the field 'autor.name'; did you mean the field 'author.name'?"],
+    ['tags.lable=sf', "No document has the field 'tags.lable'; did you mean the field 'tags.label'?"],
+    ['limt=1', "No document has the field 'limt'; did you mean the parameter 'limit'?"],
+    ['feilds=title', "No document has the field 'feilds'; did you mean the parameter 'fields'?"],
+    ['order=title', /^No document has the field 'order'\. Sorting is sort=/],
+    ['offset=20', /^No document has the field 'offset'\. .*skip=40/],
+    ['page=2', /^No document has the field 'page'\. Pages are limit=20/],
     ['q=dune', /title\[icontains\]=word/],
     ['select=title', /fields=title,author/],
     ['include=author', /expand=authorId:users/],
     ['where=x', /field\[operator\]=value/],
-    ['zzzzzzzzzz=1', "No document has the member 'zzzzzzzzzz'."],
-    ['d%C3%BCne=1&limit=5', /^No document has the member 'd\\u00fcne'/],
-    ['sort=scroe', /^No document has the member 'scroe'/],
-    ['sort=-titel&limit=2', "No document has the member 'titel'; did you mean the member 'title'?"],
-    ['sort=titel,seq&limit=2&fields=seq', "No document has the member 'titel'; did you mean the member 'title'?"],
-    ['sort=seq,desc', /^No document has the member 'desc'\. An order is sort=/],
-    ['filter={"seq":{"gte":0}}', /^'seq' is compared with an object that has the member 'gte'.*\{"\$gte":5\}/],
+    ['zzzzzzzzzz=1', "No document has the field 'zzzzzzzzzz'."],
+    ['d%C3%BCne=1&limit=5', /^No document has the field 'd\\u00fcne'/],
+    ['sort=scroe', /^No document has the field 'scroe'/],
+    ['sort=-titel&limit=2', "No document has the field 'titel'; did you mean the field 'title'?"],
+    ['sort=titel,seq&limit=2&fields=seq', "No document has the field 'titel'; did you mean the field 'title'?"],
+    ['sort=seq,desc', /^No document has the field 'desc'\. Sorting is sort=/],
+    ['filter={"seq":{"gte":0}}', /^'seq' is compared with an object that has the field 'gte'.*\{"\$gte":5\}/],
     ['filter={"$or":[{"seq":{"in":[1]}}]}&limit=3', /^'seq' is compared .* 'in'/],
   ] as const) {
     await t.test(query, async (t) => {
-      const answer = await hint(query);
-      if (!query.startsWith('sort=')) t.strictSame(answer.shown, []);
-      if (typeof told === 'string') t.equal(answer.told, told);
-      else t.match(answer.told, told);
+      const response = await hint(query);
+      if (!query.startsWith('sort=')) t.strictSame(response.shown, []);
+      if (typeof reported === 'string') t.equal(response.reported, reported);
+      else t.match(response.reported, reported);
     });
   }
 
-  await t.test('an answer that is as it was meant has no hint', async (t) => {
+  await t.test('an intended result has no hint', async (t) => {
     for (const query of [
       '',
       'title=Dune',
@@ -87,104 +87,105 @@ t.test('an answer that a name has spoilt', { timeout: 60_000 }, async (t) => {
       'id=nobody',
       '_meta.revision[gt]=9',
     ]) {
-      t.equal((await hint(query)).told, null, query);
+      t.equal((await hint(query)).reported, null, query);
     }
   });
 
-  await t.test('a list that lacks a member that was wanted says so', async (t) => {
-    for (const [query, told] of [
-      ['fields=Titel', "No document has the member 'Titel'; did you mean the member 'title'?"],
-      ['fields=title,yaer&limit=1', "No document has the member 'yaer'; did you mean the member 'year'?"],
-      ['fields=autor.name', "No document has the member 'autor.name'; did you mean the member 'author.name'?"],
-      ['fields=createdAt', "No document has the member 'createdAt'; did you mean the member '_meta.createdAt'?"],
-      ['fields=title&expand=autor:authors', "No document has the member 'autor'; did you mean the member 'author'?"],
-      ['sort=createdAt', "No document has the member 'createdAt'; did you mean the member '_meta.createdAt'?"],
-      [
-        'sort=-updated_at&limit=2',
-        "No document has the member 'updated_at'; did you mean the member '_meta.updatedAt'?",
-      ],
-      ['sort=title.desc', /^No document has the member 'title.desc'/],
+  await t.test('a list that lacks a requested field has a hint', async (t) => {
+    for (const [query, reported] of [
+      ['fields=Titel', "No document has the field 'Titel'; did you mean the field 'title'?"],
+      ['fields=title,yaer&limit=1', "No document has the field 'yaer'; did you mean the field 'year'?"],
+      ['fields=autor.name', "No document has the field 'autor.name'; did you mean the field 'author.name'?"],
+      ['fields=createdAt', "No document has the field 'createdAt'; did you mean the field '_meta.createdAt'?"],
+      ['fields=title&expand=autor:authors', "No document has the field 'autor'; did you mean the field 'author'?"],
+      ['sort=createdAt', "No document has the field 'createdAt'; did you mean the field '_meta.createdAt'?"],
+      ['sort=-updated_at&limit=2', "No document has the field 'updated_at'; did you mean the field '_meta.updatedAt'?"],
+      ['sort=title.desc', /^No document has the field 'title.desc'/],
       ['fields=title,author.name', null],
       ['fields=tags.label', null],
       ['fields=-titel', null],
     ] as const) {
       for (const again of [false, true]) {
-        const answer = await hint(query);
-        t.equal(answer.shown.length, query.includes('limit=') ? Number(query.at(-1)) : 3, query);
-        if (told === null || typeof told === 'string') t.equal(answer.told, told, `${query} ${again}`);
-        else t.match(answer.told, told);
+        const response = await hint(query);
+        t.equal(response.shown.length, query.includes('limit=') ? Number(query.at(-1)) : 3, query);
+        if (reported === null || typeof reported === 'string')
+          t.equal(response.reported, reported, `${query} ${again}`);
+        else t.match(response.reported, reported);
       }
     }
   });
 
-  await t.test('_query and HEAD say the same', async (t) => {
+  await t.test('_query and HEAD have the same hint', async (t) => {
     const payload = { filter: { titel: 'Dune' } };
-    const asked = await app.inject({ method: 'POST', url: '/api/books/_query', payload });
-    t.match(asked.headers['millrace-hint'], /did you mean the member 'title'/);
+    const requested = await app.inject({ method: 'POST', url: '/api/books/_query', payload });
+    t.match(requested.headers['millrace-hint'], /did you mean the field 'title'/);
     const head = await app.inject({ method: 'HEAD', url: '/api/books?titel=Dune' });
-    t.equal(head.headers['millrace-hint'], asked.headers['millrace-hint']);
+    t.equal(head.headers['millrace-hint'], requested.headers['millrace-hint']);
   });
 
-  await t.test('a collection without documents has nothing to say', async (t) => {
+  await t.test('a collection without documents has no hint', async (t) => {
     await app.inject({ method: 'DELETE', url: '/api/books?filter={}', headers: { prefer: 'max-affected=10' } });
-    t.equal((await hint('titel=Dune')).told, null);
+    t.equal((await hint('titel=Dune')).reported, null);
     t.notOk((await app.inject('/api/nothing?titel=Dune')).headers['millrace-hint'], 'nor one that does not exist');
   });
 });
 
-t.test('a hint tells nothing that policies hide', { timeout: 60_000 }, async (t) => {
-  const { parts, hint } = await withBooks(t);
-  const as = speakingAs(parts);
-  const [member, guest] = [as(user('m')), as(user('g'))];
+t.test('a hint reveals nothing that policies hide', { timeout: 60_000 }, async (t) => {
+  const { services, hint } = await withBooks(t);
+  const as = speakingAs(services);
+  const [field, guest] = [as(user('m')), as(user('g'))];
   const hidden = { _id: 'h', secretive: 1, title: 'Hidden' };
-  await parts.mongo.data.collection<typeof hidden>('books').insertOne(hidden);
-  withPolicies(parts, [
+  await services.mongo.data.collection<typeof hidden>('books').insertOne(hidden);
+  withPolicies(services, [
     {
-      collections: ['books'],
+      resources: ['books'],
       actions: ['read'],
       principals: { users: ['m'] },
-      where: { title: { $ne: 'Hidden' } },
+      filter: { title: { $ne: 'Hidden' } },
       fields: { read: ['*', '-year', '-author.name'] },
     },
-    { collections: ['books'], actions: ['read'], principals: { users: ['g'] }, where: { title: 'Nowhere' } },
+    { resources: ['books'], actions: ['read'], principals: { users: ['g'] }, filter: { title: 'Nowhere' } },
   ]);
-  t.equal((await hint('titel=x', member)).told, "No document has the member 'titel'; did you mean the member 'title'?");
-  t.equal((await hint('yaer=1', member)).told, "No document has the member 'yaer'.", 'a hidden member is not named');
-  t.notMatch((await hint('autor.name=x', member)).told, /author\.name/);
   t.equal(
-    (await hint('secretive=2', member)).told,
-    "No document has the member 'secretive'.",
+    (await hint('titel=x', field)).reported,
+    "No document has the field 'titel'; did you mean the field 'title'?",
+  );
+  t.equal((await hint('yaer=1', field)).reported, "No document has the field 'yaer'.", 'a hidden field is not named');
+  t.notMatch((await hint('autor.name=x', field)).reported, /author\.name/);
+  t.equal(
+    (await hint('secretive=2', field)).reported,
+    "No document has the field 'secretive'.",
     'what a document out of reach has is as if it were not there',
   );
-  t.equal((await hint('sort=secretive', member)).told, "No document has the member 'secretive'.");
-  t.equal((await hint('titel=x', guest)).told, null, 'to one that reaches nothing, nothing is said');
+  t.equal((await hint('sort=secretive', field)).reported, "No document has the field 'secretive'.");
+  t.equal((await hint('titel=x', guest)).reported, null, 'to one that reaches nothing, nothing is said');
 });
 
-t.test('a rare member is said to be lacking in the newest documents only', { timeout: 60_000 }, async (t) => {
+t.test('a rare field is reported as lacking in the newest documents only', { timeout: 60_000 }, async (t) => {
   const { app, hint } = await withBooks(t);
   const payload = Array.from({ length: 60 }, (_, n) => ({ id: `x${100 + n}`, n }));
   await app.inject({ method: 'POST', url: '/api/books', payload });
-  t.match((await hint('titel=x')).told, /^None of the newest 50 documents has the member 'titel'/);
+  t.match((await hint('titel=x')).reported, /^None of the newest 50 documents has the field 'titel'/);
 });
 
-t.test('what it costs', { timeout: 60_000 }, async (t) => {
-  const { parts, hint } = await withBooks(t);
-  const { data } = parts.mongo;
-  const finds = async (ask: () => Promise<unknown>) => {
+t.test('the cost of hints', { timeout: 60_000 }, async (t) => {
+  const { services, hint } = await withBooks(t);
+  const { data } = services.mongo;
+  const finds = async (request: () => Promise<unknown>) => {
     await data.command({ profile: 2 });
-    await ask();
+    await request();
     await data.command({ profile: 0 });
     const count = await data.collection('system.profile').countDocuments({ 'command.find': 'books' });
     await data.collection('system.profile').drop();
     return count;
   };
-  t.equal(await finds(() => hint('title=Dune&sort=seq&limit=5')), 1, 'an answer with documents costs one read');
+  t.equal(await finds(() => hint('title=Dune&sort=seq&limit=5')), 1, 'a result with documents costs one read');
   t.equal(await finds(() => hint('title=Nowhere')), 2, 'an empty one a second read');
-  t.equal(await finds(() => hint('title=Elsewhere')), 1, 'but only for the first one about that member');
+  t.equal(await finds(() => hint('title=Elsewhere')), 1, 'but only for the first one about that field');
 });
 
-t.test('the log of development mode prints it', { timeout: 60_000 }, async (t) => {
-  const { parts } = await withBooks(t);
+t.test('the log of development mode contains the hint', { timeout: 60_000 }, async (t) => {
+  const { services } = await withBooks(t);
   let text = '';
   const out = {
     write: (line: string) => {
@@ -192,19 +193,26 @@ t.test('the log of development mode prints it', { timeout: 60_000 }, async (t) =
       return true;
     },
   };
-  const app = await buildApp(parts, pino({}, consoleLog(out)));
+  const app = await buildApp(services, pino({}, consoleLog(out)));
   t.teardown(() => app.close());
   await app.inject('/api/books?titel=Dune');
   await until(() => text.includes('titel=Dune'), 'the line is written');
-  t.match(text, /^200 {2}GET {4}\/api\/books\?titel=Dune .*\n {5}No document has the member 'titel'; did you mean/);
+  t.match(text, /^200 {2}GET {4}\/api\/books\?titel=Dune .*\n {5}No document has the field 'titel'; did you mean/);
 });
 
-t.test('pages of other origins can read it, and the contract names it', { timeout: 60_000 }, async (t) => {
-  const { app } = await withBooks(t);
-  const answer = await app.inject({ url: '/api/books?titel=1', headers: { origin: 'http://localhost:5173' } });
-  t.match(answer.headers['access-control-expose-headers'], /Millrace-Hint/);
-  const contract = (await app.inject('/openapi.json')).json();
-  for (const place of [contract.paths['/api/{collection}'].get, contract.paths['/api/{collection}/_query'].post]) {
-    t.ok(JSON.stringify(place.responses['200']).includes('Millrace-Hint'));
-  }
-});
+t.test(
+  'pages of other origins can read the hint, and the OpenAPI document lists it',
+  { timeout: 60_000 },
+  async (t) => {
+    const { app } = await withBooks(t);
+    const response = await app.inject({ url: '/api/books?titel=1', headers: { origin: 'http://localhost:5173' } });
+    t.match(response.headers['access-control-expose-headers'], /Millrace-Hint/);
+    const openApi = (await app.inject('/openapi.json')).json();
+    for (const testDatabase of [
+      openApi.paths['/api/{collection}'].get,
+      openApi.paths['/api/{collection}/_query'].post,
+    ]) {
+      t.ok(JSON.stringify(testDatabase.responses['200']).includes('Millrace-Hint'));
+    }
+  },
+);

@@ -1,4 +1,4 @@
-/** Who cuts a list: the database, where every document shows the same members, and otherwise the program. */
+/** Where lists are cut: in the database if every document shows the same fields, and otherwise in the program. */
 import { BSON } from 'mongodb';
 import t from 'tap';
 import { cutStored } from '../../../src/collections/read/field-selection.ts';
@@ -9,7 +9,7 @@ import { toPolicySet } from '../../../src/policies/policy-set.ts';
 import { parseFields } from '../../../src/query/evaluate/fields.ts';
 import { user } from '../../helpers/principals.ts';
 
-function showing(fields: readonly (readonly string[])[], asked: readonly string[] | null) {
+function showing(fields: readonly (readonly string[])[], requested: readonly string[] | null) {
   const policies = new Policies('production');
   policies.use(
     toPolicySet(
@@ -18,20 +18,20 @@ function showing(fields: readonly (readonly string[])[], asked: readonly string[
         policy: {
           name: `p${index}`,
           effect: 'allow',
-          collections: ['*'],
+          resources: ['*'],
           actions: ['read'],
-          where: { n: index },
+          filter: { n: index },
           fields: { read },
         },
       })),
     ),
   );
   const scope = policies.scope(user('ann'), 'read', parseCollectionName('posts'));
-  return projectionOf(scope, asked === null ? null : parseFields(asked));
+  return projectionOf(scope, requested === null ? null : parseFields(requested));
 }
 
-t.test('one rule for all documents is a projection, and the bytes stay as they come', async (t) => {
-  for (const [rules, asked, fields] of [
+t.test('one rule for all documents is a projection, and the bytes stay as received', async (t) => {
+  for (const [rules, requested, fields] of [
     [['*'], null, null],
     [['*', '-a', '-b.c'], null, { mode: 'exclude', paths: ['a', 'b.c'] }],
     [['a', 'b.c'], null, { mode: 'include', paths: ['a', 'b.c', '_meta'] }],
@@ -40,34 +40,34 @@ t.test('one rule for all documents is a projection, and the bytes stay as they c
     [['a', 'b'], ['-a', '-_meta'], { mode: 'include', paths: ['b'] }],
     [['a.b'], ['a'], { mode: 'include', paths: ['a.b'] }],
   ] as const) {
-    t.strictSame(showing([rules, rules], asked), { fields, cut: null }, JSON.stringify([rules, asked]));
+    t.strictSame(showing([rules, rules], requested), { fields, cut: null }, JSON.stringify([rules, requested]));
   }
 });
 
-t.test('what a projection cannot say is cut here', async (t) => {
-  for (const [rules, asked] of [
+t.test('what a projection cannot express is cut here', async (t) => {
+  for (const [rules, requested] of [
     [[['*'], ['a']], null],
     [[['*', '-a.b']], ['a']],
   ] as const) {
-    const found = showing(rules, asked);
+    const found = showing(rules, requested);
     t.equal(found.fields, null);
     t.type(found.cut, 'function');
   }
 });
 
-t.test('a member that nobody may see is not asked for by name', async (t) => {
+t.test('a field that the principal cannot read cannot be requested by name', async (t) => {
   t.throws(() => showing([['*', '-a'], ['b']], ['a']), { code: 'field-hidden' });
   t.ok(showing([['*', '-a'], ['a']], ['a']));
   t.ok(showing([['*', '-a'], ['b']], ['-a']));
 });
 
-t.test('what a thousand fields show is worked out once for all documents of a list', async (t) => {
-  let asked = 0;
+t.test('the result for a thousand fields is computed once for all documents of a list', async (t) => {
+  let requested = 0;
   const { mode, paths } = parseFields(Array.from({ length: 1_000 }, (_, n) => `a.m${n}`));
   const fields = {
     mode,
     get paths() {
-      asked++;
+      requested++;
       return paths;
     },
   };
@@ -75,5 +75,5 @@ t.test('what a thousand fields show is worked out once for all documents of a li
     const cut = cutStored(BSON.serialize({ _id: n, a: { m7: 1, other: 1 }, b: 1 }), fields);
     t.strictSame(BSON.deserialize(cut), { _id: n, a: { m7: 1 } });
   }
-  t.equal(asked, 1);
+  t.equal(requested, 1);
 });

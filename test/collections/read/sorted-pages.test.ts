@@ -1,6 +1,7 @@
 /**
- * Pages sorted by an index that others made, which does not end in the id: the server reads little more than the page, and
- * the pages are those of the sort with the id, both ways, under a policy that hides a member. Told by its profiler.
+ * Pages sorted by an index of another program, which does not end in the id: the database reads little more than the
+ * page, and the pages are those of the sort with the id, both ways, under a policy that hides a field. Measured by its
+ * profiler.
  */
 import t, { type Test } from 'tap';
 import { buildTestApp } from '../../helpers/app.ts';
@@ -14,12 +15,12 @@ interface Shown {
 }
 
 t.test('an index without the id serves sorted pages', { timeout: 120_000 }, async (t) => {
-  const { app, parts } = await buildTestApp(t);
-  const { data } = parts.mongo;
+  const { app, services } = await buildTestApp(t);
+  const { data } = services.mongo;
   await app.inject({ method: 'PUT', url: '/admin/collections/items/indexes', payload: [] });
   const items = data.collection<{ _id: string }>('items');
   // Ids in another order than that of insertion, three documents for each score, and one score that a quarter has.
-  const made = Array.from({ length: DOCUMENTS }, (_, n) => ({
+  const created = Array.from({ length: DOCUMENTS }, (_, n) => ({
     _id: `${(n * 7_919) % DOCUMENTS}`.padStart(5, '0'),
     seq: n,
     category: n % 2,
@@ -27,19 +28,21 @@ t.test('an index without the id serves sorted pages', { timeout: 120_000 }, asyn
     single: n,
     secret: 'hidden',
   }));
-  await items.insertMany(made);
+  await items.insertMany(created);
   await items.createIndexes([{ key: { category: 1, score: -1 } }, { key: { single: 1 }, unique: true }]);
   const get = async (query: string, cursor: string | null = null) => {
-    const answer = await app.inject(`/api/items?${query}&limit=${LIMIT}${cursor === null ? '' : `&cursor=${cursor}`}`);
-    t.equal(answer.statusCode, 200, query);
-    const prev = /cursor=([^>]*)>; rel="prev"/.exec(String(answer.headers['link']))?.[1] ?? null;
-    return { shown: answer.json<Shown[]>(), next: answer.headers['millrace-next'] ?? null, prev };
+    const response = await app.inject(
+      `/api/items?${query}&limit=${LIMIT}${cursor === null ? '' : `&cursor=${cursor}`}`,
+    );
+    t.equal(response.statusCode, 200, query);
+    const prev = /cursor=([^>]*)>; rel="prev"/.exec(String(response.headers['link']))?.[1] ?? null;
+    return { shown: response.json<Shown[]>(), next: response.headers['millrace-next'] ?? null, prev };
   };
   /** Documents that the server read for the pages that `ask` gets. */
-  const read = async (t: Test, ask: () => Promise<void>): Promise<{ documents: number; sorted: number }> => {
+  const read = async (t: Test, request: () => Promise<void>): Promise<{ documents: number; sorted: number }> => {
     await data.command({ profile: 2 });
     try {
-      await ask();
+      await request();
     } finally {
       await data.command({ profile: 0 });
     }
@@ -66,7 +69,7 @@ t.test('an index without the id serves sorted pages', { timeout: 120_000 }, asyn
     'category=0&sort=-score,-id',
     'sort=-single',
   ]) {
-    await t.test(`${query} gives every document once, in order`, async (t) => {
+    await t.test(`${query} returns every document once, in order`, async (t) => {
       const whole = (await app.inject(`/api/items?${query}`)).json<Shown[]>().map(({ id }) => id);
       const there: string[] = [];
       let cursor: string | null = null;
@@ -87,7 +90,7 @@ t.test('an index without the id serves sorted pages', { timeout: 120_000 }, asyn
     });
   }
 
-  await t.test('a collation that takes texts for equal leaves the order to the server', async (t) => {
+  await t.test('with a collation that treats texts as equal, the database decides the order', async (t) => {
     await app.inject({ method: 'PUT', url: '/admin/collections/names/indexes', payload: [] });
     await data.collection('names').drop();
     const names = await data.createCollection<{ _id: string; name: string }>('names', {

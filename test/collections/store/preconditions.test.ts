@@ -1,19 +1,19 @@
-/** Entity tags: which writes they let through, and that the tag of a write is that of the next read. */
+/** Entity tags: which writes they allow, and that the tag of a write is that of the next read. */
 import t from 'tap';
 import { buildTestApp } from '../../helpers/app.ts';
 import { watchEvents } from '../../helpers/events/event-watch.ts';
 import { runScenarios } from '../../helpers/scenario.ts';
 
 t.test('preconditions and tags', async (t) => {
-  const { app, parts } = await buildTestApp(t);
-  const watch = await watchEvents(t, parts);
+  const { app, services } = await buildTestApp(t);
+  const watch = await watchEvents(t, services);
 
-  async function create(id: string, members: object): Promise<string> {
-    const answer = await app.inject({ method: 'POST', url: '/api/things', payload: { id, ...members } });
-    return String(answer.headers['etag']);
+  async function create(id: string, fields: object): Promise<string> {
+    const response = await app.inject({ method: 'POST', url: '/api/things', payload: { id, ...fields } });
+    return String(response.headers['etag']);
   }
 
-  await t.test('preconditions', async (t) => {
+  await t.test('preconditions allow and reject writes', async (t) => {
     const etag = await create('cond', { n: 1 });
     await runScenarios(
       t,
@@ -77,7 +77,7 @@ t.test('preconditions and tags', async (t) => {
           code: 'precondition-failed',
         },
         {
-          name: 'conditions that never hold together',
+          name: 'conditions that cannot be combined',
           request: 'PUT /api/things/none',
           headers: { 'if-match': '"1-x"', 'if-none-match': '*' },
           send: {},
@@ -135,7 +135,7 @@ t.test('preconditions and tags', async (t) => {
     );
   });
 
-  await t.test('a tag that a compressing proxy changed still names its version, until it is stale', async (t) => {
+  await t.test('a tag that a compressing proxy changed still matches its version, until it is stale', async (t) => {
     const forms: readonly ((tag: string) => string)[] = [
       (tag) => `W/${tag}`,
       ...['-gzip', '-br', '-zstd', '-deflate', '--gzip'].map((end) => (tag: string) => tag.replace(/"$/, `${end}"`)),

@@ -1,9 +1,11 @@
-/** Documents that an index of the database cannot hold: refused with the index and its members, and nothing is written. */
+/**
+ * Documents that an index of the database cannot hold: rejected with the index and its fields, and nothing is written.
+ */
 import type { CreateIndexesOptions, IndexSpecification } from 'mongodb';
 import t from 'tap';
 import { buildTestApp } from '../../helpers/app.ts';
 import { withPolicies } from '../../helpers/policies.ts';
-import { postsWorld } from '../../helpers/posts.ts';
+import { postsFixture } from '../../helpers/posts.ts';
 
 const POINT = { type: 'Point', coordinates: [1, 2] };
 
@@ -37,23 +39,16 @@ const CASES: readonly Case[] = [
     ],
     '/t',
   ],
-  [
-    'text, of all members',
-    { '$**': 'text' },
-    { language_override: 'lang' },
-    { a: 'b' },
-    [{ a: 'b', lang: 'xx' }],
-    null,
-  ],
+  ['text, of all fields', { '$**': 'text' }, { language_override: 'lang' }, { a: 'b' }, [{ a: 'b', lang: 'xx' }], null],
   ['hashed', { h: 'hashed' }, {}, { h: 1 }, [{ h: [1] }], '/h'],
 ];
 
-t.test('what an index cannot hold is refused in every way of writing', async (t) => {
-  const { app, parts } = await buildTestApp(t);
+t.test('a document that an index cannot hold is rejected in every way of writing', async (t) => {
+  const { app, services } = await buildTestApp(t);
   for (const [at, [kind, index, options, good, bad, pointer]] of CASES.entries()) {
     await t.test(kind, async (t) => {
       const name = `c${at}`;
-      const collection = parts.mongo.data.collection(name);
+      const collection = services.mongo.data.collection(name);
       await app.inject({ method: 'POST', url: `/api/${name}`, payload: { id: 'a', ...good } });
       const indexName = await collection.createIndex(index, options);
       const before = await collection.find().toArray();
@@ -77,11 +72,11 @@ t.test('what an index cannot hold is refused in every way of writing', async (t)
           },
         ] as const;
         for (const write of writes) {
-          const answer = await app.inject(write);
+          const response = await app.inject(write);
           const what = `${write.method} ${write.url} ${JSON.stringify(document)}`;
-          t.match(answer.json(), { status: 400, code: 'unsupported-value' }, what);
-          t.match(answer.json().detail, indexName, what);
-          if (pointer !== null) t.match(answer.json().errors[0].pointer, new RegExp(`${pointer}$`), what);
+          t.match(response.json(), { status: 400, code: 'unsupported-value' }, what);
+          t.match(response.json().detail, indexName, what);
+          if (pointer !== null) t.match(response.json().errors[0].pointer, new RegExp(`${pointer}$`), what);
         }
       }
       t.strictSame(await collection.find().toArray(), before);
@@ -99,14 +94,14 @@ t.test('what an index cannot hold is refused in every way of writing', async (t)
   }
 });
 
-t.test('an index on hidden members is not named', async (t) => {
-  const { parts, ann, ask } = await postsWorld(t);
-  await parts.mongo.data
+t.test('the error does not name an index on hidden fields', async (t) => {
+  const { parts: services, ann, request } = await postsFixture(t);
+  await services.mongo.data
     .collection('posts')
     .createIndex({ secret: '2dsphere' })
     .catch(() => {});
-  withPolicies(parts, [{ collections: ['posts'], actions: ['create', 'read'], fields: { read: ['*', '-secret'] } }]);
-  const refused = await ask(ann, 'POST', '/api/posts', { secret: 'x' });
+  withPolicies(services, [{ resources: ['posts'], actions: ['create', 'read'], fields: { read: ['*', '-secret'] } }]);
+  const refused = await request(ann, 'POST', '/api/posts', { secret: 'x' });
   t.match(refused, { status: 400, code: 'unsupported-value' });
   t.notMatch(JSON.stringify(refused.json), /secret/);
 });

@@ -1,6 +1,6 @@
 /**
- * Changes of many documents that share their calls to the database: each has its own outcome, whatever foreign writers
- * do to the documents in the same moment, and a document that vanished stays gone.
+ * Changes of many documents that share database calls: each has its own outcome, whatever other programs do to the
+ * documents at the same time, and a removed document stays removed.
  */
 import { ObjectId } from 'mongodb';
 import t from 'tap';
@@ -13,9 +13,9 @@ import { buildTestApp } from '../../helpers/app.ts';
 
 const COUNT = 120;
 
-t.test('each change has its own outcome', async (t) => {
-  const { app, parts } = await buildTestApp(t);
-  const things = parts.mongo.data.collection('things');
+t.test('each change in a shared call has its own outcome', async (t) => {
+  const { app, services } = await buildTestApp(t);
+  const things = services.mongo.data.collection('things');
   const ids = Array.from({ length: COUNT }, () => new ObjectId());
   await app.inject({
     method: 'POST',
@@ -35,12 +35,12 @@ t.test('each change has its own outcome', async (t) => {
     if (index % 3 === 0) return things.updateOne({ _id }, { $inc: { foreign: 1 } });
     return index % 3 === 1 ? things.deleteOne({ _id }) : null;
   });
-  const answers = await Promise.all(patches);
+  const responses = await Promise.all(patches);
   await Promise.all(foreign);
 
   const stored = new Map((await things.find().toArray()).map((found) => [String(found._id), found]));
   for (const [index, id] of ids.entries()) {
-    const status = answers[index]?.statusCode;
+    const status = responses[index]?.statusCode;
     const found = stored.get(String(id));
     if (index % 3 === 1) {
       t.ok(status === 200 || status === 404, `document ${index} was changed before it vanished, or was not found`);
@@ -56,26 +56,26 @@ t.test('each change has its own outcome', async (t) => {
   }
 });
 
-t.test('a unique index refuses one change and lets the others pass', async (t) => {
-  const { app, parts } = await buildTestApp(t);
+t.test('a unique index rejects one change and accepts the others', async (t) => {
+  const { app, services } = await buildTestApp(t);
   const ids = Array.from({ length: 40 }, (_, index) => `d${index}`);
   await app.inject({ method: 'POST', url: '/api/things', payload: ids.map((id, index) => ({ id, slot: index })) });
-  await parts.mongo.data.collection('things').createIndex({ slot: 1 }, { unique: true });
-  const answers = await Promise.all(
+  await services.mongo.data.collection('things').createIndex({ slot: 1 }, { unique: true });
+  const responses = await Promise.all(
     ids.map((id, index) =>
       app.inject({ method: 'PUT', url: `/api/things/${id}`, payload: { slot: index === 7 ? 8 : index, moved: true } }),
     ),
   );
   t.strictSame(
-    answers.map(({ statusCode }) => statusCode),
+    responses.map(({ statusCode }) => statusCode),
     ids.map((_id, index) => (index === 7 ? 409 : 200)),
   );
-  t.equal(answers[7]?.json().code, 'unique-violation');
+  t.equal(responses[7]?.json().code, 'unique-violation');
 });
 
-t.test('a document that vanished after it was read stays gone', async (t) => {
-  const { parts } = await buildTestApp(t);
-  const store = new DocumentStore(parts.mongo, 5_000);
+t.test('a document that was removed after it was read stays removed', async (t) => {
+  const { services } = await buildTestApp(t);
+  const store = new DocumentStore(services.mongo, 5_000);
   const name = parseCollectionName('things');
   const states = [new Map(Object.entries({ _id: 'a', n: 1 })), new Map([['_id', 'b']])];
   const outcomes = states.flatMap((old) => {
@@ -84,5 +84,5 @@ t.test('a document that vanished after it was read stays gone', async (t) => {
     return changes.map((change) => store.change(name, change, UNCONDITIONAL));
   });
   t.strictSame(await Promise.all(outcomes), [false, false, false, false]);
-  t.equal(await parts.mongo.data.collection('things').countDocuments(), 0);
+  t.equal(await services.mongo.data.collection('things').countDocuments(), 0);
 });

@@ -1,7 +1,4 @@
-/**
- * Pages that share their calls to the database: only those of the very same question do, and nobody is answered from
- * before it asked.
- */
+/** Pages that share database calls: only equal queries do, and no response is older than its request. */
 import type { Document } from 'mongodb';
 import t from 'tap';
 import { type CoalescedCalls, CoalescedOperations } from '../../../src/collections/store/coalesced-operations.ts';
@@ -12,18 +9,18 @@ import { buildTestApp } from '../../helpers/app.ts';
 
 const THINGS = parseCollectionName('things');
 
-t.test('pages of the very same question share calls', async (t) => {
-  const { parts } = await buildTestApp(t);
-  const things = parts.mongo.data.collection<Document & { _id: string }>('things');
+t.test('pages of equal queries share calls', async (t) => {
+  const { services } = await buildTestApp(t);
+  const things = services.mongo.data.collection<Document & { _id: string }>('things');
   await things.insertMany(['a', 'b', 'c'].map((_id, n) => ({ _id, n, kind: n % 2 })));
-  const asked: Document[] = [];
-  let fault: Error | null = null;
-  /** The calls of the store; only the one of pages is made here. */
+  const requested: Document[] = [];
+  let issue: Error | null = null;
+  /** The calls of the store; only the one of pages is implemented. */
   const calls = {
     findFirst: async (name, find) => {
-      asked.push(find.filter);
-      if (fault !== null) throw fault;
-      return findFirst(parts.mongo.data, name, find);
+      requested.push(find.filter);
+      if (issue !== null) throw issue;
+      return findFirst(services.mongo.data, name, find);
     },
   } as Partial<CoalescedCalls> as CoalescedCalls;
   const shared = new CoalescedOperations(calls);
@@ -33,17 +30,17 @@ t.test('pages of the very same question share calls', async (t) => {
   };
   const idsIn = ({ documents }: FirstFound) => documents.map((raw) => String(readStored(raw)['_id'])).join();
 
-  await t.test('fifty at once are two calls', async (t) => {
+  await t.test('fifty equal pages at once are two calls', async (t) => {
     const found = await Promise.all(Array.from({ length: 50 }, () => page({})));
     t.strictSame(new Set(found.map(idsIn)), new Set(['a,b,c']));
-    t.equal(asked.splice(0).length, 2);
+    t.equal(requested.splice(0).length, 2);
   });
 
-  await t.test('what differs in anything goes by itself', async (t) => {
+  await t.test('pages that differ in anything use calls of their own', async (t) => {
     const filters = [{ kind: 0 }, { kind: 1 }, { kind: '0' }, { kind: 0.5 }];
     const found = await Promise.all([...filters, ...filters].map((filter) => page(filter)));
     t.strictSame(found.map(idsIn), ['a,c', 'b', '', '', 'a,c', 'b', '', '']);
-    t.equal(asked.splice(0).length, 8);
+    t.equal(requested.splice(0).length, 8);
     const [whole, cut] = await Promise.all([page({ kind: 1 }), page({ kind: 1 }, new Map([['n', 1]]))]);
     t.strictSame(
       [whole, cut].map((one) => Object.keys(readStored(one?.documents[0] ?? Buffer.alloc(0)))),
@@ -52,21 +49,21 @@ t.test('pages of the very same question share calls', async (t) => {
         ['_id', 'n'],
       ],
     );
-    asked.length = 0;
+    requested.length = 0;
   });
 
-  await t.test('who asks after a write sees it, though the question is under way', async (t) => {
+  await t.test('a read after a write sees it, though the query is already running', async (t) => {
     const before = page({});
     await things.insertOne({ _id: 'd', n: 3 });
     t.equal(idsIn(await page({})), 'a,b,c,d');
     await before;
   });
 
-  await t.test('a failure is told to those who shared it, and to nobody after them', async (t) => {
-    fault = new Error('away');
+  await t.test('an error goes to the requests that shared the call, and to no later one', async (t) => {
+    issue = new Error('away');
     const failed = [page({}), page({}), page({})];
     for (const one of failed) await t.rejects(one, { message: 'away' });
-    fault = null;
+    issue = null;
     t.equal(idsIn(await page({})), 'a,b,c,d');
   });
 });

@@ -6,9 +6,9 @@ import t, { type Test } from 'tap';
 import { pull } from '../../../src/commands/functions/pull.ts';
 import { push } from '../../../src/commands/functions/push.ts';
 import { Remote } from '../../../src/commands/remote/remote.ts';
-import { ask } from '../../helpers/accounts.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { until } from '../../helpers/until.ts';
+import { ask } from '../../helpers/users.ts';
 
 const MANIFEST = {
   name: 'shop',
@@ -18,10 +18,10 @@ const MANIFEST = {
 const TOTAL = "import { one } from './lib/one.ts';\n\nexport default async (): Promise<number> => one + 1;\n";
 const FILES = { 'total.ts': TOTAL, 'lib/one.ts': 'export const one: number = 1;\n' };
 
-async function world(t: Test) {
+async function fixture(t: Test) {
   const cwd = mkdtempSync(join(tmpdir(), 'millrace-push-'));
   t.teardown(() => rmSync(cwd, { recursive: true, force: true }));
-  const { app } = await buildTestApp(t, { MILLRACE_PLUGINS: join(cwd, 'served'), MILLRACE_FUNCTIONS: 'off' });
+  const { app } = await buildTestApp(t, { MILLRACE_PLUGINS_DIR: join(cwd, 'served'), MILLRACE_FUNCTIONS: 'off' });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   const write = (path: string, text: string | object) => {
     mkdirSync(dirname(join(cwd, path)), { recursive: true });
@@ -30,7 +30,7 @@ async function world(t: Test) {
   const remote = new Remote(url, undefined);
   t.teardown(() => remote.close());
   const printed = t.capture(console, 'log');
-  /** What a command printed, or what it failed with; paths without the folder in which all this is. */
+  /** The output of a command, or its error; paths relative to the test folder. */
   const saidBy = async (command: Promise<true>) => {
     const failed = await command.then(
       () => null,
@@ -44,20 +44,20 @@ async function world(t: Test) {
     app,
     cwd,
     write,
-    push: (note?: string) => saidBy(push({ place: join(cwd, 'plugins/shop'), name: 'shop' }, note, remote)),
+    push: (note?: string) => saidBy(push({ path: join(cwd, 'plugins/shop'), name: 'shop' }, note, remote)),
     pull: (name: string, folder: string, force = false) =>
       saidBy(pull({ name, folder: join(cwd, folder), force }, remote)),
   };
 }
 
-t.test('a folder becomes versions in the database, and comes back', async (t) => {
-  const { app, cwd, write, push, pull } = await world(t);
+t.test('A folder is stored as versions in the database, and can be pulled.', async (t) => {
+  const { app, cwd, write, push, pull } = await fixture(t);
   write('plugins/shop/plugin.json', MANIFEST);
   for (const [path, text] of Object.entries(FILES)) write(`plugins/shop/${path}`, text);
   write('plugins/shop/unused.ts', 'export {};\n');
   t.match(
     await push('The first'),
-    /^shop is version 1 at http:.*, in force within a second\nIts secret KEY is not set: PUT /,
+    /^shop is version 1 at http:.*, active within a second\nIts secret KEY is not set: PUT /,
   );
   t.match(await push(), /^shop is version 2 /);
   const stored = (await ask(app, 'GET /admin/plugins/shop')).json();
@@ -74,32 +74,32 @@ t.test('a folder becomes versions in the database, and comes back', async (t) =>
   t.strictSame(JSON.parse(readFileSync(join(cwd, 'other/shop/plugin.json'), 'utf8')), MANIFEST);
 
   write('plugins/shop/total.ts', 'mine');
-  t.match(await pull('shop', 'plugins'), /^plugins\/shop exists already\. --force /);
+  t.match(await pull('shop', 'plugins'), /^plugins\/shop already exists\. --force /);
   t.equal(readFileSync(join(cwd, 'plugins/shop/total.ts'), 'utf8'), 'mine');
-  t.match(await pull('shop', 'plugins', true), /Not in that version, and still there: unused\.ts\n$/);
+  t.match(await pull('shop', 'plugins', true), /Not in that version, left unchanged: unused\.ts\n$/);
   t.equal(readFileSync(join(cwd, 'plugins/shop/total.ts'), 'utf8'), TOTAL);
-  t.match(await pull('nothing', 'plugins'), /answered with 404/);
+  t.match(await pull('nothing', 'plugins'), /failed with 404/);
 });
 
-t.test('faults are told with file, line and column, and nothing is stored', async (t) => {
-  const { app, write, push } = await world(t);
+t.test('Errors are reported with file, line and column, and nothing is stored.', async (t) => {
+  const { app, write, push } = await fixture(t);
   write('plugins/shop/plugin.json', MANIFEST);
   write('plugins/shop/total.ts', 'export default () => {\n  return 1 +;\n};\n');
   t.match(await push(), /^plugins\/shop\/total\.ts:2:\d+: .+$/);
   write('plugins/shop/plugin.json', { ...MANIFEST, functions: [{ name: 'total', file: 'total.ts', cron: 'x' }] });
   t.match(await push(), /^plugins\/shop\/plugin\.json \/functions\/0\/cron: .+$/);
   write('plugins/shop/plugin.json', '{"name": "shop",\n}');
-  t.match(await push(), /^plugins\/shop\/plugin\.json.*: is not JSON$/);
+  t.match(await push(), /^plugins\/shop\/plugin\.json.*: is not valid JSON$/);
   t.equal((await ask(app, 'GET /admin/plugins/shop')).statusCode, 404);
 });
 
-t.test('a plugin that the server has in a folder is not pushed', async (t) => {
-  const { app, write, push } = await world(t);
+t.test('A plugin that the server has in a folder is not pushed.', async (t) => {
+  const { app, write, push } = await fixture(t);
   for (const folder of ['served', 'plugins']) {
     write(`${folder}/shop/total.ts`, 'export default () => 1;\n');
     write(`${folder}/shop/plugin.json`, MANIFEST);
   }
   const isLoaded = async () => (await ask(app, 'GET /admin/plugins/shop')).statusCode === 200;
   await until(isLoaded, 'the folder is loaded');
-  t.match(await push(), /^The server has shop in a folder of its own, /);
+  t.match(await push(), /^The server loads shop from its own plugins folder: /);
 });

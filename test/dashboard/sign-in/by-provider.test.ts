@@ -1,27 +1,27 @@
 /** Sign-in to the dashboard by a provider, in Chromium, with a real OpenID provider: back where one was, and nothing left behind. */
 import t from 'tap';
-import { ask, signInOwner } from '../../helpers/accounts.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { dashboardPage } from '../../helpers/dashboard/dashboard-page.ts';
 import { testBrowser, whyNoBrowser } from '../../helpers/programs/browser.ts';
 import { startOpenIdProvider } from '../../helpers/providers/openid-provider.ts';
-import { leadingTo } from '../../helpers/providers/sign-in-world.ts';
+import { leadingTo } from '../../helpers/providers/sign-in-fixture.ts';
+import { ask, signInAdmin } from '../../helpers/users.ts';
 
 const options = { skip: whyNoBrowser() ?? false, timeout: 120_000 };
 
 t.test('a person signs in by a provider', options, async (t) => {
   const settings = { MILLRACE_MODE: 'production', MILLRACE_EGRESS_ALLOW: '127.0.0.0/8,::1' };
-  const { app, parts } = await buildTestApp(t, settings);
+  const { app, services } = await buildTestApp(t, settings);
   const origin = await app.listen({ host: '127.0.0.1', port: 0 });
-  const owner = await signInOwner(app, parts);
-  const acme = await startOpenIdProvider(t, { redirectUris: [`${origin}/auth/acme/callback`] });
+  const owner = await signInAdmin(app, services);
+  const acme = await startOpenIdProvider(t, { redirectUris: [`${origin}/auth/providers/acme/callback`] });
   acme.people.set('grace', { email: 'grace@example.org', email_verified: true, name: 'Grace' });
   const provider = leadingTo('acme', acme, { register: true });
   t.equal((await ask(app, 'POST /admin/providers', provider, owner)).statusCode, 201);
   const { page, complaints, open, violations } = await dashboardPage(t, await testBrowser(t), origin);
-  const asked: string[] = [];
+  const requested: string[] = [];
   await page.route('https://fonts.googleapis.com/**', (route) => route.abort());
-  page.on('request', (request) => asked.push(`${request.method()} ${request.url()}`));
+  page.on('request', (request) => requested.push(`${request.method()} ${request.url()}`));
   const button = page.getByRole('button', { name: 'Sign in with acme' });
   const kept = () => page.evaluate<string>('JSON.stringify([localStorage, sessionStorage, location.href])');
 
@@ -38,14 +38,14 @@ t.test('a person signs in by a provider', options, async (t) => {
   t.equal(page.url(), `${origin}/dashboard/api?from=here`, 'where the person was');
   t.strictSame(JSON.parse(await kept()).slice(0, 2), [{}, {}], 'the verifier is gone');
   t.match(
-    asked.filter((one) => one.startsWith(`POST ${origin}`)).map((one) => one.replace(origin, '')),
+    requested.filter((one) => one.startsWith(`POST ${origin}`)).map((one) => one.replace(origin, '')),
     ['POST /dashboard/session'],
     'the code is exchanged for the cookie',
   );
   await page.reload();
   await page.getByRole('heading', { name: 'API', level: 1 }).waitFor();
 
-  await t.test('and is told why not', async (t) => {
+  await t.test('and is notified why not', async (t) => {
     await ask(
       app,
       'PUT /admin/providers/acme',
@@ -56,7 +56,7 @@ t.test('a person signs in by a provider', options, async (t) => {
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
     await button.click();
     await page.getByRole('alert').waitFor();
-    t.match(await page.getByRole('alert').textContent(), /sign-in failed.*is not admitted here/);
+    t.match(await page.getByRole('alert').textContent(), /sign-in failed.*is not allowed to sign in here/);
     t.equal(page.url(), `${origin}/dashboard/api?from=here`);
     await page.reload();
     await button.waitFor();
@@ -78,12 +78,12 @@ t.test('a person signs in by a provider', options, async (t) => {
 });
 
 t.test('at another address than the public one, the sign-in leads there', options, async (t) => {
-  const { app, parts } = await buildTestApp(t, {
+  const { app, services } = await buildTestApp(t, {
     MILLRACE_MODE: 'production',
     MILLRACE_PUBLIC_URL: 'https://api.example.org',
   });
   const origin = await app.listen({ host: '127.0.0.1', port: 0 });
-  const owner = await signInOwner(app, parts);
+  const owner = await signInAdmin(app, services);
   await ask(app, 'POST /admin/providers', { name: 'hub', kind: 'github', clientId: 'c', clientSecret: 's' }, owner);
   const { page, complaints, open } = await dashboardPage(t, await testBrowser(t), origin);
   await open('/');

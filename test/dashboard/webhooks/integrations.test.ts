@@ -1,18 +1,18 @@
 /** The page Integrations in Chromium: a service gets a key and its policies there, and its hooks come and go by themselves. */
 import t from 'tap';
-import { ask, signInOwner } from '../../helpers/accounts.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { dashboardPage } from '../../helpers/dashboard/dashboard-page.ts';
 import { signInAt } from '../../helpers/dashboard/sign-in.ts';
 import { testBrowser, whyNoBrowser } from '../../helpers/programs/browser.ts';
+import { ask, signInAdmin } from '../../helpers/users.ts';
 
 const options = { skip: whyNoBrowser() ?? false, timeout: 120_000 };
 
 t.test('a service is let in, and its hooks are seen and removed', options, async (t) => {
-  const { app, parts } = await buildTestApp(t, { MILLRACE_MODE: 'production' });
+  const { app, services } = await buildTestApp(t, { MILLRACE_MODE: 'production' });
   const origin = await app.listen({ host: '127.0.0.1', port: 0 });
-  const owner = await signInOwner(app, parts);
-  await signInOwner(app, parts, ['viewer']);
+  const owner = await signInAdmin(app, services);
+  await signInAdmin(app, services, ['viewer']);
   await ask(app, 'POST /api/orders', { title: 'Tea' }, owner);
   const { id, key } = (await ask(app, 'POST /admin/keys', { name: 'zapier' }, owner)).json();
   const service = { headers: { authorization: `Bearer ${key}` } };
@@ -23,13 +23,13 @@ t.test('a service is let in, and its hooks are seen and removed', options, async
   await open('/integrations');
   await signInAt(page, 'owner@example.org');
   await page.getByText('None yet.').waitFor();
-  await page.getByText('The service cannot reach this address').waitFor();
-  t.equal(await page.getByLabel('the address', { exact: true }).textContent(), origin);
-  t.match(await page.getByLabel('the command', { exact: true }).textContent(), `${origin}/collections/orders/schema`);
+  await page.getByText('The service cannot reach this URL').waitFor();
+  t.equal(await page.getByLabel('the URL', { exact: true }).textContent(), origin);
+  t.match(await page.getByLabel('the command', { exact: true }).textContent(), `${origin}/api/orders/_schema`);
 
   // The policies are shown before they are made.
   t.equal((await ask(app, 'POST /hooks', hook, service)).statusCode, 403, 'without policies it may do nothing');
-  t.ok(await page.getByRole('button', { name: 'Make both policies' }).isDisabled(), 'for which key?');
+  t.ok(await page.getByRole('button', { name: 'Create both policies' }).isDisabled(), 'for which key?');
   await page.getByRole('combobox', { name: 'Key' }).click();
   await page.getByRole('option', { name: 'zapier' }).click();
   await page.getByRole('combobox', { name: 'Collections' }).fill('orders');
@@ -38,41 +38,41 @@ t.test('a service is let in, and its hooks are seen and removed', options, async
   t.strictSame(shown, [
     {
       name: 'zapier: webhooks',
-      collections: ['webhooks'],
+      resources: ['_webhooks'],
       actions: ['read', 'create', 'delete'],
       principals: { keys: [id] },
       effect: 'allow',
     },
     {
       name: 'zapier: documents',
-      collections: ['orders'],
+      resources: ['orders'],
       actions: ['read'],
       principals: { keys: [id] },
       effect: 'allow',
     },
   ]);
   // The connection breaks between the two. The next try makes only what is missing, and one more try nothing.
-  let asked = 0;
+  let requested = 0;
   await page.route('**/admin/policies', (route) => {
     if (route.request().method() !== 'POST') return route.continue();
-    asked += 1;
-    return asked === 2 ? route.abort() : route.continue();
+    requested += 1;
+    return requested === 2 ? route.abort() : route.continue();
   });
-  const makeBoth = page.getByRole('button', { name: 'Make both policies' });
+  const makeBoth = page.getByRole('button', { name: 'Create both policies' });
   await makeBoth.click();
   await page.getByRole('alert').waitFor();
   await makeBoth.click();
-  await page.getByText('Both policies are in force').waitFor();
-  t.equal(asked, 3);
+  await page.getByText('Created both policies').waitFor();
+  t.equal(requested, 3);
   await page.getByRole('button', { name: 'Close' }).click();
   await makeBoth.click();
-  await page.getByText('Both policies are in force').waitFor();
-  t.equal(asked, 3);
+  await page.getByText('Created both policies').waitFor();
+  t.equal(requested, 3);
   t.equal((await ask(app, 'GET /admin/policies', undefined, owner)).json().policies.length, 2);
 
   // The service subscribes, and the page shows it by itself.
-  const made = await ask(app, 'POST /hooks', hook, service);
-  t.equal(made.statusCode, 201, made.body);
+  const created = await ask(app, 'POST /hooks', hook, service);
+  t.equal(created.statusCode, 201, created.body);
   const row = page.getByRole('row').filter({ hasText: hook.targetUrl });
   await row.getByText('orders.created').waitFor();
   await row.getByText('{"total":1}').waitFor();
@@ -109,7 +109,7 @@ t.test('a service is let in, and its hooks are seen and removed', options, async
   await phone.page.getByRole('button', remove).waitFor();
   t.ok(await phone.page.getByRole('button', remove).isDisabled());
   await phone.page.getByLabel('Id of the key').fill('k1');
-  t.ok(await phone.page.getByRole('button', { name: 'Make both policies' }).isDisabled());
+  t.ok(await phone.page.getByRole('button', { name: 'Create both policies' }).isDisabled());
   t.equal(await phone.page.evaluate('document.documentElement.scrollWidth'), 390, 'nothing is wider than a phone');
   t.strictSame(await phone.sideways(), [], 'nothing has to be scrolled sideways');
   t.strictSame(await phone.violations(), []);

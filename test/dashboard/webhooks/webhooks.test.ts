@@ -1,21 +1,21 @@
 /** The page Webhooks in Chromium, with a receiver at this machine that really gets what is sent. */
 import t from 'tap';
-import { ask, PASSWORD, signInOwner } from '../../helpers/accounts.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { dashboardPage } from '../../helpers/dashboard/dashboard-page.ts';
 import { testBrowser, whyNoBrowser } from '../../helpers/programs/browser.ts';
+import { ask, PASSWORD, signInAdmin } from '../../helpers/users.ts';
 import { startReceiver } from '../../helpers/webhooks/receiver.ts';
 
 const options = { skip: whyNoBrowser() ?? false, timeout: 120_000 };
 
 t.test('endpoints are made, tried, changed and looked at, live', options, async (t) => {
-  const { app, parts } = await buildTestApp(t, {
+  const { app, services } = await buildTestApp(t, {
     MILLRACE_MODE: 'production',
     MILLRACE_EGRESS_ALLOW: '127.0.0.1/32',
   });
   const origin = await app.listen({ host: '127.0.0.1', port: 0 });
-  const owner = await signInOwner(app, parts);
-  const viewer = await signInOwner(app, parts, ['viewer']);
+  const owner = await signInAdmin(app, services);
+  const viewer = await signInAdmin(app, services, ['viewer']);
   const receiver = await startReceiver(t);
   const browser = await testBrowser(t);
   const { page, complaints, open, picture, violations } = await dashboardPage(t, browser, origin);
@@ -27,35 +27,35 @@ t.test('endpoints are made, tried, changed and looked at, live', options, async 
 
   await open('/webhooks');
   await signIn('owner@example.org');
-  await page.getByText('No endpoint yet').waitFor();
+  await page.getByText('No endpoints yet').waitFor();
 
   // Made in the page; its secret is shown once.
   await page.getByRole('button', { name: 'New endpoint' }).click();
   await page.getByRole('textbox', { name: 'URL' }).fill('ftp://example.org/');
-  await page.getByRole('combobox', { name: 'Types of events' }).fill('orders.*');
+  await page.getByRole('combobox', { name: 'Event types' }).fill('orders.*');
   await page.keyboard.press('Enter');
   await page.keyboard.press('Tab');
-  await page.getByRole('button', { name: 'Make the endpoint' }).click();
+  await page.getByRole('button', { name: 'Create endpoint' }).click();
   await page.getByRole('alert').filter({ hasText: '/url' }).waitFor();
   await page.getByRole('textbox', { name: 'URL' }).fill(receiver.url);
   await page.getByRole('textbox', { name: 'Description' }).fill('The shop');
-  await page.getByRole('button', { name: 'Filter, headers, schedule, rate' }).click();
-  await page.getByRole('button', { name: 'Add a header' }).click();
-  await page.getByRole('textbox', { name: 'Name of the header' }).fill('x-shop');
-  await page.getByRole('textbox', { name: 'Value of the header' }).fill('north');
+  await page.getByRole('button', { name: 'Filter, headers, retries, rate' }).click();
+  await page.getByRole('button', { name: 'Add header' }).click();
+  await page.getByRole('textbox', { name: 'Header name' }).fill('x-shop');
+  await page.getByRole('textbox', { name: 'Header value' }).fill('north');
   t.strictSame(await violations(), [], 'the form');
-  await page.getByRole('button', { name: 'Make the endpoint' }).click();
-  const secret = page.getByRole('dialog', { name: 'The secret of the endpoint' });
+  await page.getByRole('button', { name: 'Create endpoint' }).click();
+  const secret = page.getByRole('dialog', { name: 'Endpoint secret' });
   t.match(await secret.getByLabel('the secret', { exact: true }).textContent(), /^whsec_/);
-  await secret.getByRole('button', { name: 'I have kept it' }).click();
+  await secret.getByRole('button', { name: 'I have saved it' }).click();
   await page.getByRole('heading', { name: 'The shop', level: 2 }).waitFor();
 
   // A test, whose answer is shown.
-  await page.getByRole('button', { name: 'Send a test' }).click();
+  await page.getByRole('button', { name: 'Send test event' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Send' }).click();
   const delivery = page.getByRole('dialog', { name: 'Delivery of system.webhook.test' });
-  await delivery.getByRole('heading', { name: 'Try 1' }).waitFor();
-  await delivery.getByText('Request and answer').click();
+  await delivery.getByRole('heading', { name: 'Attempt 1' }).waitFor();
+  await delivery.getByText('Request and response').click();
   await delivery.getByText('webhook-signature: v1,').waitFor();
   t.equal(receiver.received[0]?.headers['x-shop'], 'north', 'the header of its own came');
   await picture('webhook-delivery');
@@ -63,18 +63,18 @@ t.test('endpoints are made, tried, changed and looked at, live', options, async 
   await page.keyboard.press('Escape');
 
   // Live: a document that another client writes becomes a delivery, and fails.
-  receiver.answer = () => 500;
+  receiver.response = () => 500;
   await ask(app, 'POST /api/orders', { id: 'soup', title: 'Soup' }, owner);
   const failed = page.getByRole('row').filter({ hasText: 'orders.created' });
   await failed.getByText('500').waitFor();
   await page.getByText('failing', { exact: true }).waitFor();
-  receiver.answer = () => 204;
+  receiver.response = () => 204;
   await failed.getByRole('link').click();
   await page.getByRole('button', { name: 'Send again' }).click();
-  await page.getByRole('heading', { name: 'Try 2' }).waitFor();
+  await page.getByRole('heading', { name: 'Attempt 2' }).waitFor();
   const opened = page.url();
   await page.keyboard.press('Escape');
-  await failed.getByText('delivered').waitFor();
+  await failed.getByText('succeeded').waitFor();
   await page.goBack();
   await page.getByRole('dialog', { name: 'Delivery of orders.created' }).waitFor();
   await open(opened.slice(`${origin}/dashboard`.length));
@@ -82,11 +82,11 @@ t.test('endpoints are made, tried, changed and looked at, live', options, async 
   await page.keyboard.press('Escape');
 
   // Filters are in the address.
-  await page.getByRole('textbox', { name: 'Type of event' }).fill('orders.*');
+  await page.getByRole('textbox', { name: 'Event type' }).fill('orders.*');
   await page.keyboard.press('Enter');
   await page.waitForURL(/type=orders/);
   await page.getByRole('row').filter({ hasText: 'system.webhook.test' }).waitFor({ state: 'detached' });
-  await page.getByRole('textbox', { name: 'Type of event' }).fill('');
+  await page.getByRole('textbox', { name: 'Event type' }).fill('');
   await page.keyboard.press('Enter');
 
   await picture('webhook');
@@ -104,16 +104,16 @@ t.test('endpoints are made, tried, changed and looked at, live', options, async 
   await page.getByRole('button', { name: 'Replay' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Replay' }).click();
   await page.getByText('The replay is done').waitFor();
-  t.match(await page.getByRole('status').textContent(), /31 deliveries made/);
-  await page.getByRole('button', { name: 'Close the replay' }).click();
+  t.match(await page.getByRole('status').textContent(), /31 deliveries created/);
+  await page.getByRole('button', { name: 'Close', exact: true }).click();
   await page.getByRole('button', { name: 'Recover' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Recover' }).click();
-  await page.getByText('0 deliveries are due again').waitFor();
+  await page.getByText('0 deliveries queued again').waitFor();
 
   // Another secret, and a change of one member.
-  await page.getByRole('button', { name: 'Rotate the secret' }).click();
+  await page.getByRole('button', { name: 'Rotate secret' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
-  await secret.getByRole('button', { name: 'I have kept it' }).click();
+  await secret.getByRole('button', { name: 'I have saved it' }).click();
   await page.getByRole('button', { name: 'Edit' }).click();
   await page.getByRole('textbox', { name: 'Description' }).fill('The big shop');
   await page.getByRole('button', { name: 'Save' }).click();
@@ -125,7 +125,7 @@ t.test('endpoints are made, tried, changed and looked at, live', options, async 
   // A change from outside, seen at once.
   await ask(app, `PATCH /webhooks/endpoints/${endpoint.id}`, { enabled: false }, owner);
   await page.getByText('disabled', { exact: true }).waitFor();
-  t.ok(await page.getByRole('button', { name: 'Send a test' }).isDisabled());
+  t.ok(await page.getByRole('button', { name: 'Send test event' }).isDisabled());
   await page.getByRole('switch', { name: 'Enabled' }).click();
   await page.getByText('disabled', { exact: true }).waitFor({ state: 'detached' });
   await page.getByRole('link', { name: 'All endpoints' }).click();
@@ -140,7 +140,7 @@ t.test('endpoints are made, tried, changed and looked at, live', options, async 
   await phone.open(`/webhooks?endpoint=${endpoint.id}`);
   await signIn('viewer@example.org', phone.page);
   await phone.page.getByRole('row').filter({ hasText: 'orders.created' }).first().waitFor();
-  for (const name of ['New endpoint', 'Edit', 'Rotate the secret', 'Delete']) {
+  for (const name of ['New endpoint', 'Edit', 'Rotate secret', 'Delete']) {
     t.ok(await phone.page.getByRole('button', { name }).isDisabled(), name);
   }
   t.equal(await phone.page.evaluate('document.documentElement.scrollWidth'), 390, 'nothing is wider than a phone');
@@ -152,6 +152,6 @@ t.test('endpoints are made, tried, changed and looked at, live', options, async 
   await page.getByRole('link', { name: 'The big shop' }).click();
   await page.getByRole('button', { name: 'Delete' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
-  await page.getByText('No endpoint yet').waitFor();
+  await page.getByText('No endpoints yet').waitFor();
   t.strictSame([...complaints, ...phone.complaints], []);
 });

@@ -1,22 +1,22 @@
-/** Which top-level members differ between two documents: whatever their order is, and wherever it pauses. */
+/** The top-level fields that differ between two documents, in any order and with yields anywhere. */
 import { BSON } from 'bson';
 import t from 'tap';
-import { rawDifference } from '../../../src/database/bson/raw.ts';
+import { rawDifference } from '../../../src/database/bson/raw-bson.ts';
 import { readStored } from '../../../src/database/bson/stored.ts';
 import { toWire } from '../../../src/database/json/json.ts';
 import { sameAsJson } from '../../../src/database/json/transcode-document.ts';
-import { inTurns } from '../../../src/kernel/concurrency/pauses.ts';
+import { inTurns } from '../../../src/kernel/concurrency/cooperative-yield.ts';
 import { seeded } from '../../query/random.ts';
-import { documentMembers, value } from '../../query/random-documents.ts';
+import { documentFields, value } from '../../query/random-documents.ts';
 
-t.test('members of random documents, in any order', async (t) => {
+t.test('fields of random documents are compared in any order', async (t) => {
   const random = seeded(t);
   let pauses = 0;
   const turn = async () => {
     pauses += 1;
   };
   for (let n = 0; n < 300; n++) {
-    const one = { ...documentMembers(random), ...many(n % 3 === 0 ? 200 : 3, () => value(random, 1)) };
+    const one = { ...documentFields(random), ...many(n % 3 === 0 ? 200 : 3, () => value(random, 1)) };
     const kept = Object.entries(one).flatMap(([name, was]): [string, unknown][] => {
       if (random.chance(0.05)) return [];
       return [[name, random.chance(0.1) ? value(random, 1) : was]];
@@ -43,9 +43,9 @@ function many<T>(count: number, make: () => T): Record<string, T> {
   return Object.fromEntries(Array.from({ length: count }, (_, n) => [`m${n}`, make()]));
 }
 
-t.test('documents whose members have all moved are compared quickly', async (t) => {
-  const members = Array.from({ length: 60_000 }, (_, n): [string, number] => [`m${n * 7}`, n]);
-  const [one, other] = [members, [...members].reverse()].map((all) =>
+t.test('documents whose fields have all moved are compared quickly', async (t) => {
+  const fields = Array.from({ length: 60_000 }, (_, n): [string, number] => [`m${n * 7}`, n]);
+  const [one, other] = [fields, [...fields].reverse()].map((all) =>
     Buffer.from(BSON.serialize(Object.fromEntries(all))),
   );
   if (one === undefined || other === undefined) throw new Error('Two documents are needed');

@@ -1,4 +1,4 @@
-/** Reading stored documents for rewriting: exact for every type, in order, and refused where it could not be. */
+/** Reading stored documents for rewriting: exact for every type, in order, and rejected if impossible. */
 import { Binary, BSON, DBRef, Decimal128, type Document, Double, Int32, Long, ObjectId, Timestamp } from 'mongodb';
 import t from 'tap';
 import {
@@ -20,11 +20,11 @@ t.comment(`seed ${seed}`);
 
 const asJavaScript = (text: string): string => JSON.stringify(JSON.parse(text));
 const raw = (document: Document): Buffer => Buffer.from(BSON.serialize(document, { ignoreUndefined: false }));
-/** A document with one member, given by its type, its name and the hex of its value. */
-const member = (type: number, name: string, value: string): Buffer =>
+/** A document with one field, given by its type, its name and the hex of its value. */
+const field = (type: number, name: string, value: string): Buffer =>
   frame([element(type, name, Buffer.from(value, 'hex'))]);
 
-t.test('values keep their types', async (t) => {
+t.test('stored values keep their types', async (t) => {
   const document = {
     _id: new ObjectId(),
     int: new Int32(1),
@@ -53,7 +53,7 @@ t.test('documents that look like references stay documents', async (t) => {
   t.ok(Buffer.from(encodeStored(decodeStored(reference))).equals(reference));
 });
 
-t.test('number-like names keep their place when read in order', async (t) => {
+t.test('number-like names keep their position when read in order', async (t) => {
   const stored = raw(
     new Map<string, unknown>([
       ['_id', 1],
@@ -70,7 +70,7 @@ t.test('number-like names keep their place when read in order', async (t) => {
   t.same([...inOrderOf(changed, ordered).keys()], ['_id', 'b', '2024', '10', 'a', 'new']);
 });
 
-t.test('a changed document keeps the order inside of it, lists included', async (t) => {
+t.test('a changed document keeps its inner order, arrays included', async (t) => {
   const inner = (): Map<string, unknown> =>
     new Map<string, unknown>([
       ['x', 1],
@@ -92,15 +92,15 @@ t.test('a changed document keeps the order inside of it, lists included', async 
   });
 });
 
-t.test('what could not be written back unchanged is refused', async (t) => {
+t.test('a value that could not be written back unchanged is rejected', async (t) => {
   const cases: [what: string, raw: Buffer][] = [
-    ['text that is not UTF-8', member(0x02, 'a', '02000000ff00')],
+    ['text that is not UTF-8', field(0x02, 'a', '02000000ff00')],
     ['a name that is not UTF-8', frame([Buffer.from('0aff00', 'hex')])],
-    ['a date out of range', member(0x09, 'a', 'ffffffffffffff7f')],
-    ['undefined', member(0x06, 'a', '')],
-    ['a DBPointer', member(0x0c, 'a', '0200000078000102030405060708090a0b0c')],
+    ['a date out of range', field(0x09, 'a', 'ffffffffffffff7f')],
+    ['undefined', field(0x06, 'a', '')],
+    ['a DBPointer', field(0x0c, 'a', '0200000078000102030405060708090a0b0c')],
     ['a repeated name', frame([Buffer.from('0a61000a6100', 'hex')])],
-    ['unsorted options', member(0x0b, 'a', '7800736900')],
+    ['unsorted options', field(0x0b, 'a', '7800736900')],
   ];
   for (const [what, bytes] of cases) {
     t.throws(() => decodeStored(bytes), { code: 'unsupported-value' }, what);
@@ -108,16 +108,16 @@ t.test('what could not be written back unchanged is refused', async (t) => {
     t.doesNotThrow(() => JSON.parse(encodeDocument(bytes).toString()), `${what} is still shown`);
   }
   t.equal(decodeStoredId(Buffer.from(raw({ _id: 'x' }))), 'x');
-  t.throws(() => decodeStoredId(member(0x06, '_id', '')), { code: 'unsupported-value' });
+  t.throws(() => decodeStoredId(field(0x06, '_id', '')), { code: 'unsupported-value' });
   t.same(decodeStored(raw({ a: '\ufffd' })), { a: '\ufffd' }, 'a stored replacement character is no damage');
 });
 
-t.test('names inside arrays become their places', async (t) => {
+t.test('names inside arrays become their indexes', async (t) => {
   const list = frame([Buffer.from('0a3500', 'hex'), Buffer.from('0a3500', 'hex')]);
-  t.same(decodeStored(member(0x04, 'a', list.toString('hex'))), { a: [null, null] });
+  t.same(decodeStored(field(0x04, 'a', list.toString('hex'))), { a: [null, null] });
 });
 
-t.test('a document read for rewriting is written back byte by byte, or refused', async (t) => {
+t.test('a document read for rewriting is written back byte by byte, or rejected', async (t) => {
   const random = new Random(seed);
   let exact = 0;
   let refused = 0;

@@ -1,6 +1,6 @@
 /**
- * Reading in one round trip: what one reply cannot hold is read all the same and leaves no cursor behind, what passes is
- * asked again, and what does not is thrown at once. On a server that lets errors be caused.
+ * Reading in one round trip: a result larger than one reply is complete and leaves no cursor behind, transient errors
+ * are retried, and others are thrown at once. On a server with failpoints.
  */
 import { BSON, MongoClient } from 'mongodb';
 import t from 'tap';
@@ -16,7 +16,7 @@ t.test('reading documents as raw BSON', async (t) => {
   const idsOf = (found: readonly Buffer[]) => found.map((raw) => BSON.deserialize(raw)['_id']);
   const openCursors = async () => (await db.command({ serverStatus: 1 }))['metrics'].cursor.open.total;
 
-  await t.test('a page above 16 MB comes whole', async (t) => {
+  await t.test('a page above 16 MB is complete', async (t) => {
     const large = 'x'.repeat(4 * 1024 * 1024);
     const documents = Array.from({ length: 7 }, (_, index) => ({ _id: index, large }));
     for (const document of documents) await db.collection<{ _id: number }>('large').insertOne(document);
@@ -32,7 +32,7 @@ t.test('reading documents as raw BSON', async (t) => {
     t.equal(await openCursors(), before, 'no cursor stays open');
   });
 
-  await t.test('filter, order, projection, skip and limit', async (t) => {
+  await t.test('filter, order, projection, skip and limit apply to raw reads', async (t) => {
     await db
       .collection<{ _id: number }>('small')
       .insertMany([1, 2, 3, 4, 5].map((n) => ({ _id: n, even: n % 2 === 0, n })));
@@ -54,22 +54,22 @@ t.test('reading documents as raw BSON', async (t) => {
     t.strictSame(await findRaw(db, 'nothing', find), []);
   });
 
-  const batchesOf = async (collection: string, question: object) => {
+  const batchesOf = async (collection: string, query: object) => {
     const batches: unknown[][] = [];
-    for await (const batch of findAll(db, collection, { ...find, ...question })) batches.push(idsOf(batch));
+    for await (const batch of findAll(db, collection, { ...find, ...query })) batches.push(idsOf(batch));
     return batches;
   };
 
-  await t.test('all there is comes in batches, in its order, and none is empty', async (t) => {
+  await t.test('all documents come in batches, in order, and none is empty', async (t) => {
     t.strictSame(await batchesOf('small', { batchSize: 2, sort: new Map([['n', -1]]) }), [[5, 4], [3, 2], [1]]);
     t.strictSame(await batchesOf('small', { batchSize: 5 }), [[1, 2, 3, 4, 5]], 'nor the last one');
     t.strictSame(await batchesOf('small', { batchSize: 2, filter: { even: true } }), [[2, 4]]);
     t.strictSame(await batchesOf('nothing', {}), []);
     const large = await batchesOf('large', { sort: new Map([['_id', -1]]) });
-    t.strictSame(large, [[6, 5, 4], [3], [2], [1], [0]], 'of which the first tells how large the others are');
+    t.strictSame(large, [[6, 5, 4], [3], [2], [1], [0]], 'the first of which shows the size of the others');
   });
 
-  await t.test('batches are of about 1 MB, however large the documents are', async (t) => {
+  await t.test('batches have about 1 MB, however large the documents are', async (t) => {
     const filling = 'x'.repeat(8_000);
     await db
       .collection<{ _id: number }>('middling')
@@ -79,11 +79,11 @@ t.test('reading documents as raw BSON', async (t) => {
       sizes.push(batch.reduce((sum, { length }) => sum + length, 0));
     }
     t.ok(sizes.length > 5, `${sizes.length} batches`);
-    // Where documents become larger all at once, one batch is of as many as the small ones were.
+    // Where documents suddenly become larger, one batch has as many as when they were small.
     t.equal(sizes.filter((bytes) => bytes > 1_048_576).length <= 1, true, String(sizes));
   });
 
-  await t.test('whoever stops reading leaves no cursor behind', async (t) => {
+  await t.test('a reader that stops leaves no cursor behind', async (t) => {
     const before = await openCursors();
     const all = findAll(db, 'small', { ...find, batchSize: 2 });
     t.strictSame(idsOf((await all.next()).value ?? []), [1, 2]);
@@ -97,7 +97,7 @@ t.test('reading documents as raw BSON', async (t) => {
     await client.db('admin').command(failCommand);
   };
 
-  await t.test('a primary that stepped down and a broken connection are asked again', async (t) => {
+  await t.test('a read is retried after a primary stepped down and after a broken connection', async (t) => {
     const versions: string[] = [];
     client.on('serverDescriptionChanged', ({ newDescription: { topologyVersion: version } }) => {
       versions.push(version === null ? 'none' : String(version.processId?.constructor.name));
@@ -116,10 +116,10 @@ t.test('reading documents as raw BSON', async (t) => {
     ]);
   });
 
-  await t.test('a refusal is told at once', async (t) => {
+  await t.test('a rejection is thrown at once', async (t) => {
     await failing({ errorCode: 13, failCommands: ['find'] }, 1);
     await t.rejects(findRaw(db, 'small', find), { code: 13 });
-    t.equal((await findRaw(db, 'small', find)).length, 5, 'it was asked once');
+    t.equal((await findRaw(db, 'small', find)).length, 5, 'it was called once');
     await failing({ errorCode: 13, failCommands: ['find'] }, 1);
     await t.rejects(batchesOf('small', {}), { code: 13 });
     const before = await openCursors();

@@ -19,7 +19,7 @@ import { idCandidates, idFromText, idText, parseNewId } from '../../../src/datab
 const HEX = '65f0a1b2c3d4e5f60718293a';
 const UUID_TEXT = '0b5c1d9e-6f2a-4c3b-8d7e-1a2b3c4d5e6f';
 
-t.test('every form has a text, and is the canonical form or a candidate of it', async (t) => {
+t.test('every id has a text, and is its canonical form or a candidate of it', async (t) => {
   const forms: [id: unknown, text: string][] = [
     ['abc', 'abc'],
     [HEX, HEX],
@@ -62,7 +62,7 @@ t.test('every form has a text, and is the canonical form or a candidate of it', 
   }
 });
 
-/** Whether MongoDB would say that two ids are equal: numbers by value, the rest by their bytes. */
+/** Whether two ids are equal for MongoDB: numbers by value, the rest by their bytes. */
 function sameForm(a: unknown, b: unknown): boolean {
   const bytes = (id: unknown): string => BSON.serialize({ id: plain(id) }).toString();
   return bytes(a) === bytes(b);
@@ -73,20 +73,20 @@ function plain(id: unknown): unknown {
   if (value instanceof Int32 || value instanceof Double) return plain(value.value);
   if (typeof value === 'number' && Number.isSafeInteger(value)) return Decimal128.fromString(String(value + 0));
   if (Array.isArray(value)) return value.map(plain);
-  if (value instanceof Map) return new Map([...value].map(([key, member]) => [key, plain(member)]));
+  if (value instanceof Map) return new Map([...value].map(([key, field]) => [key, plain(field)]));
   if (typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype) {
-    return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, plain(member)]));
+    return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, plain(field)]));
   }
   return value;
 }
 
-t.test('the canonical form is an ObjectId for 24 lower-case hex digits only', async (t) => {
+t.test('the canonical form of an id is an ObjectId for 24 lower-case hex digits only', async (t) => {
   t.same(idFromText(HEX), new ObjectId(HEX));
   t.equal(idFromText(HEX.toUpperCase()), HEX.toUpperCase());
   t.equal(idFromText('abc'), 'abc');
 });
 
-t.test('further forms come in the agreed order, and most texts have none', async (t) => {
+t.test('further candidates come in the documented order, and most texts have none', async (t) => {
   t.same(idCandidates(HEX), [HEX, new Binary(Buffer.from(HEX, 'base64'))]);
   t.same(idCandidates(HEX.toUpperCase())[0], new ObjectId(HEX));
   t.same(idCandidates('5'), [5]);
@@ -126,12 +126,12 @@ t.test('a text cannot smuggle in an operator or a pattern', async (t) => {
   t.equal(idText(new BSONRegExp('a')), '{"$regularExpression":{"pattern":"a","options":""}}');
 });
 
-/** A document within a document, so many levels deep. */
+/** A document nested this many levels deep. */
 function nested(levels: number): string {
   return `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
 }
 
-t.test('a client chooses plain ids only, and none that has the form of a route', async (t) => {
+t.test('a client can choose plain ids only, and none in the form of a route', async (t) => {
   for (const id of ['a', 'A-1.b_~', '-', '.', '0'.repeat(128)]) t.equal(parseNewId(id), id);
   const underscored = ['_', '__', '_A', '_a1', '_a-', '_a_b', '_V1StGXR8_Z5jdHi6B-myT', `_${'a'.repeat(21)}`];
   for (const id of underscored) t.equal(parseNewId(id), id);

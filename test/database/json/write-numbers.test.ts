@@ -1,4 +1,7 @@
-/** Numbers and dates by hand print exactly as JavaScript prints them. The seed is printed; MILLRACE_SEED repeats a run. */
+/**
+ * Our own writers of numbers and dates print exactly what JavaScript prints. The seed is printed; MILLRACE_SEED repeats
+ * a run.
+ */
 import t, { type Test } from 'tap';
 import { writeDate, writeDouble, writeInt64, writeInteger } from '../../../src/database/json/write-numbers.ts';
 import { Random, runSeed } from '../../helpers/random.ts';
@@ -19,16 +22,16 @@ function sameForAll<T>(t: Test, cases: Iterable<T>, print: (value: T) => string,
   let count = 0;
   for (const value of cases) {
     count++;
-    const [got, wanted] = [print(value), expected(value)];
-    if (got !== wanted) {
-      t.fail(`${value} printed as ${got}, not ${wanted}`);
+    const [got, requested] = [print(value), expected(value)];
+    if (got !== requested) {
+      t.fail(`${value} printed as ${got}, not ${requested}`);
       return;
     }
   }
   t.pass(`${count} agree`);
 }
 
-t.test('integers of every length', async (t) => {
+t.test('integers of every length print as in JavaScript', async (t) => {
   const sizes = Array.from({ length: 54 }, (_, bits) => 2 ** bits).concat(
     Array.from({ length: 16 }, (_, n) => 10 ** n),
   );
@@ -41,11 +44,11 @@ t.test('integers of every length', async (t) => {
   );
 });
 
-t.test('doubles: short decimals, long ones, and any bits', async (t) => {
+t.test('short, long and random doubles print as in JavaScript', async (t) => {
   function* doubles(): Generator<number> {
     for (let n = 0; n < 100_000; n++) {
-      const places = random.below(9);
-      const decimal = Number(`${random.below(10 ** random.below(10))}.${random.below(10 ** places)}`);
+      const spots = random.below(9);
+      const decimal = Number(`${random.below(10 ** random.below(10))}.${random.below(10 ** spots)}`);
       yield* [
         decimal,
         -decimal,
@@ -75,9 +78,9 @@ t.test('64-bit integers are numbers up to 2^53 and strings beyond', async (t) =>
   );
 });
 
-t.test('dates: days of all four-digit years, every day of some, and the edges of time', async (t) => {
+t.test('dates of all four-digit years and at the limits print as in JavaScript', async (t) => {
   function* dates(): Generator<bigint> {
-    // Every day of 1895 to 1905 and of 1995 to 2025 has each rule of leap years in it; elsewhere every 17th will do.
+    // The days of 1895 to 1905 and of 1995 to 2025 cover all rules of leap years; elsewhere every 17th is enough.
     const every = (day: number): boolean => (day > -27_400 && day < -23_400) || (day > 9_130 && day < 20_500);
     for (let day = -719_540; day < 2_932_910; day += every(day) ? 1 : 17) {
       yield BigInt(day) * 86_400_000n + BigInt(random.below(86_400_000));

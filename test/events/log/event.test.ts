@@ -1,12 +1,12 @@
-/** Envelopes: types, authors, what changed, and that the system's events say `system`. */
+/** Envelopes: types, authors, changed fields, and system events. */
 import { BSON, Timestamp } from 'mongodb';
 import t from 'tap';
 import { encodeEvent, eventType, toEvent } from '../../../src/events/log/event.ts';
+import { resourcesOfRow } from '../../../src/events/log/event-visibility.ts';
 import { formatPosition, parsePosition } from '../../../src/events/log/position.ts';
 import { EMPTY_ROW, type LogRow } from '../../../src/events/log/row.ts';
-import { placesOfRow } from '../../../src/events/log/row-audience.ts';
 import { seeded } from '../../query/random.ts';
-import { documentMembers } from '../../query/random-documents.ts';
+import { documentFields } from '../../query/random-documents.ts';
 
 const bytes = (document: object) => Buffer.from(BSON.serialize(document));
 const row = (more: Partial<LogRow>): LogRow => ({
@@ -23,7 +23,7 @@ const row = (more: Partial<LogRow>): LogRow => ({
 });
 const meta = (revision: number) => ({ revision, by: 'user:u1', request: 'req_1', createdBy: 'u1' });
 
-t.test('the envelope of an update has both states in the form of the wire', async (t) => {
+t.test('the envelope of an update has both states in wire form', async (t) => {
   const event = toEvent(
     row({
       operation: 'update',
@@ -51,7 +51,7 @@ t.test('the envelope of an update has both states in the form of the wire', asyn
   t.notMatch(JSON.stringify(event), 'user:u1', 'stored stamps stay inside');
 });
 
-t.test('created and deleted have one state and no list of changes', async (t) => {
+t.test('created and deleted events have one state and no list of changes', async (t) => {
   const after = bytes({ _id: 'a', title: 'x' });
   t.match(toEvent(row({ after })), { type: 'todos.created', changed: null, before: null, revision: 0, actor: null });
   t.match(toEvent(row({ operation: 'delete', before: bytes({ _id: 'a', _meta: meta(4) }) })), {
@@ -62,7 +62,7 @@ t.test('created and deleted have one state and no list of changes', async (t) =>
   });
 });
 
-t.test('without a state before, the update says what changed', async (t) => {
+t.test('without a state before, an update has the changed fields', async (t) => {
   const update = bytes({
     updatedFields: { 'a.b': 1, '_meta.revision': 2 },
     removedFields: ['c'],
@@ -71,7 +71,7 @@ t.test('without a state before, the update says what changed', async (t) => {
   t.same(toEvent(row({ operation: 'update', update, after: bytes({ _id: 'a' }) }))?.changed, ['a', 'c', 'd']);
 });
 
-t.test('every row has the type its operation and collection ask for', async (t) => {
+t.test('every row has the type of its operation and collection', async (t) => {
   const types = (cases: readonly (readonly [Partial<LogRow>, string | null])[]) => {
     for (const [more, type] of cases)
       t.equal(eventType(row(more)), type, JSON.stringify([more.operation, more.collection]));
@@ -97,36 +97,36 @@ t.test('every row has the type its operation and collection ask for', async (t) 
   t.equal(toEvent(row({ collection: '_files', after: bytes({ _id: 'f' }) }))?.collection, null);
 });
 
-t.test('the table of types says who may see a row', async (t) => {
-  const places = (more: Partial<LogRow>) => placesOfRow(row(more));
-  const occurrence = (type: string) => places({ collection: '_activity', after: bytes({ type }) });
-  t.strictSame(occurrence('system.auth.failed'), ['admin:accounts']);
-  t.strictSame(occurrence('system.log.refused'), ['events'], 'an occurrence that is not about accounts');
-  t.strictSame(occurrence('system.nothing.such'), ['admin:accounts'], 'what is not known is secret');
-  t.strictSame(places({ collection: '_activity', after: null }), ['admin:accounts']);
-  t.strictSame(places({ collection: '_other' }), ['admin:accounts']);
-  t.strictSame(places({ collection: '_policies' }), ['events']);
-  t.strictSame(places({ collection: '_files' }), ['files'], 'as policies name files');
-  t.strictSame(places({ operation: 'gap', collection: null }), ['events']);
-  t.strictSame(places({ operation: 'rename', to: '_users' }), ['todos', 'admin:accounts']);
+t.test('the table of event types decides who may see a row', async (t) => {
+  const spots = (more: Partial<LogRow>) => resourcesOfRow(row(more));
+  const occurrence = (type: string) => spots({ collection: '_activity', after: bytes({ type }) });
+  t.strictSame(occurrence('system.auth.failed'), ['_admin:accounts']);
+  t.strictSame(occurrence('system.recorder.stopped'), ['_events'], 'an occurrence that is not about users');
+  t.strictSame(occurrence('system.nothing.such'), ['_admin:accounts'], 'what is not known is secret');
+  t.strictSame(spots({ collection: '_activity', after: null }), ['_admin:accounts']);
+  t.strictSame(spots({ collection: '_other' }), ['_admin:accounts']);
+  t.strictSame(spots({ collection: '_policies' }), ['_events']);
+  t.strictSame(spots({ collection: '_files' }), ['_files'], 'as policies name files');
+  t.strictSame(spots({ operation: 'gap', collection: null }), ['_events']);
+  t.strictSame(spots({ operation: 'rename', to: '_users' }), ['todos', '_admin:accounts']);
 });
 
-t.test('positions are read as they are written, and nothing else is one', async (t) => {
+t.test('positions are parsed in exactly one form', async (t) => {
   t.same(parsePosition(formatPosition({ epoch: 3, number: 1042 })), { epoch: 3, number: 1042 });
   for (const text of ['', '3', '3-', '-1', '0-1', '3-01', '3-1e3', ' 3-1', '3-1 ', `1-${'9'.repeat(17)}`])
     t.equal(parsePosition(text), null, text);
 });
 
-t.test('a document that could not be written back exactly is still told', async (t) => {
+t.test('a document that could not be written back exactly still has an event', async (t) => {
   const after = bytes({ _id: 'a', odd: null });
   // The deprecated BSON type undefined, which the driver does not write but other writers did.
   after[after.indexOf('odd') - 1] = 0x06;
   t.match(toEvent(row({ after })), { data: { id: 'a', odd: null } });
 });
 
-t.test('an event is the same JSON, made of bytes or of objects', async (t) => {
+t.test('an event is the same JSON, built from bytes or from objects', async (t) => {
   const random = seeded(t);
-  const state = () => (random.chance(0.2) ? null : bytes({ _id: 'a', ...documentMembers(random), _meta: meta(2) }));
+  const state = () => (random.chance(0.2) ? null : bytes({ _id: 'a', ...documentFields(random), _meta: meta(2) }));
   const rows = Array.from({ length: 300 }, () =>
     row({ operation: random.pick(['insert', 'update', 'replace', 'delete']), before: state(), after: state() }),
   );
@@ -134,7 +134,7 @@ t.test('an event is the same JSON, made of bytes or of objects', async (t) => {
   for (const one of [...rows, ...others, row({ operation: 'create', key: null })]) {
     const event = toEvent(one);
     const json = encodeEvent(one);
-    // Parsed, because an object moves members with number-like names to the front, and bytes keep their order.
+    // Parsed, because an object moves fields with number-like names to the front, and bytes keep their order.
     t.strictSame(json && JSON.parse(json.toString()), event && JSON.parse(JSON.stringify(event)));
   }
 });

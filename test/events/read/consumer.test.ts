@@ -1,10 +1,10 @@
-/** A consumer's effects happen once, whatever dies; what keeps failing is parked; a broken history is not misread. */
+/** A consumer's effects happen once, whatever dies; what keeps failing becomes a dead letter; a broken history is not misread. */
 import { Timestamp } from 'mongodb';
 import t from 'tap';
 import { EMPTY_ROW, encodeRow } from '../../../src/events/log/row.ts';
 import { Consumer, type ConsumerOptions, outputId } from '../../../src/events/read/consumer.ts';
 import { MillraceError } from '../../../src/kernel/errors.ts';
-import { eventWorld, type Node } from '../../helpers/events/event-world.ts';
+import { eventFixture, type Node } from '../../helpers/events/event-fixture.ts';
 import { testMongo } from '../../helpers/mongo.ts';
 import { until } from '../../helpers/until.ts';
 import { tortureConsumer } from '../../torture/consumer-run.ts';
@@ -12,7 +12,7 @@ import { randomOf } from '../../torture/run.ts';
 
 const { url } = await testMongo(t);
 
-/** Notes the inserts it is told. Told from now on; stopped with the test. */
+/** Records its inserts. Follows from now on; stopped with the test. */
 async function consumer(
   t: import('tap').Test,
   node: Node,
@@ -22,25 +22,25 @@ async function consumer(
   const one = new Consumer({ name: 'test', log: node.log, tail: node.tail, allowed: () => true, handle, ...more });
   one.start();
   t.teardown(() => one.stop());
-  await until(async () => (await one.cursor()) !== null, 'the cursor stands');
+  await until(async () => (await one.cursor()) !== null, 'the cursor is stored');
   return one;
 }
 
-t.test('processes are killed while they work, and every effect is there once', async (t) => {
+t.test('processes are killed during their work, and every effect happens once', async (t) => {
   const kills = Number(process.env['MILLRACE_KILLS'] ?? 3);
   const seed = Number(process.env['MILLRACE_SEED'] ?? Date.now() % 1_000_000);
   t.comment(`MILLRACE_SEED=${seed} MILLRACE_KILLS=${kills}`);
-  const world = await eventWorld(t, url);
-  await world.node();
-  const verdict = await tortureConsumer(world, kills, randomOf(seed));
+  const fixture = await eventFixture(t, url);
+  await fixture.node();
+  const verdict = await tortureConsumer(fixture, kills, randomOf(seed));
   t.comment(JSON.stringify(verdict));
   t.match(verdict, { kills, missing: 0 });
   t.equal(verdict.outputs, verdict.events);
 });
 
-t.test('an event that keeps failing is parked, the others go on, and it can be replayed', async (t) => {
-  const world = await eventWorld(t, url);
-  const node = await world.node();
+t.test('an event that keeps failing becomes a dead letter, the others go on, and it can be replayed', async (t) => {
+  const fixture = await eventFixture(t, url);
+  const node = await fixture.node();
   const done: number[] = [];
   let broken = true;
   const one = await consumer(
@@ -51,25 +51,25 @@ t.test('an event that keeps failing is parked, the others go on, and it can be r
         if (row.operation === 'insert' && broken && row.after?.includes('bad')) throw new Error('It is bad');
       done.push(...rows.filter((row) => row.operation === 'insert').map((row) => row.number));
     },
-    { tries: 2 },
+    { attempts: 2 },
   );
-  await world.mongo.data.collection<{ _id: string }>('x').insertMany([{ _id: 'a' }, { _id: 'bad' }, { _id: 'c' }]);
-  await until(async () => (await one.parked()).length === 1, 'it is parked');
+  await fixture.mongo.data.collection<{ _id: string }>('x').insertMany([{ _id: 'a' }, { _id: 'bad' }, { _id: 'c' }]);
+  await until(async () => (await one.deadEmails()).length === 1, 'it is a dead letter');
   await until(() => done.length === 2, 'the others are done');
-  const [parked] = await one.parked();
-  t.match(parked, { consumer: 'test', fault: /It is bad/ });
-  await t.rejects(one.replay(parked?._id ?? ''), /It is bad/);
+  const [email] = await one.deadEmails();
+  t.match(email, { consumer: 'test', error: /It is bad/ });
+  await t.rejects(one.replay(email?._id ?? ''), /It is bad/);
   broken = false;
-  t.equal(await one.replay(parked?._id ?? ''), true);
-  t.same(await one.parked(), []);
-  t.equal(await one.replay(parked?._id ?? ''), false);
-  t.ok(done.includes(parked?.number ?? 0));
-  t.equal(parked?._id, outputId('test', { epoch: 1, number: parked?.number ?? 0 }));
+  t.equal(await one.replay(email?._id ?? ''), true);
+  t.same(await one.deadEmails(), []);
+  t.equal(await one.replay(email?._id ?? ''), false);
+  t.ok(done.includes(email?.number ?? 0));
+  t.equal(email?._id, outputId('test', { epoch: 1, number: email?.number ?? 0 }));
 });
 
-t.test('of two processes one consumes, and the other goes on when it may no more', async (t) => {
-  const world = await eventWorld(t, url);
-  const node = await world.node();
+t.test('of two processes one consumes, and the other continues when it must stop', async (t) => {
+  const fixture = await eventFixture(t, url);
+  const node = await fixture.node();
   const by: string[] = [];
   const make = (name: string) =>
     consumer(
@@ -81,20 +81,20 @@ t.test('of two processes one consumes, and the other goes on when it may no more
   let allowed = 'one';
   await make('one');
   await make('two');
-  await world.mongo.data.collection('x').insertOne({});
+  await fixture.mongo.data.collection('x').insertOne({});
   await until(() => by.length === 1, 'consumed');
   allowed = 'two';
-  await world.mongo.data.collection('x').insertOne({});
+  await fixture.mongo.data.collection('x').insertOne({});
   await until(() => by.length === 2, 'consumed by the other');
   t.same(by, ['one', 'two']);
 });
 
-t.test('it begins again where another process has moved the cursor on', async (t) => {
-  const world = await eventWorld(t, url);
-  const node = await world.node();
+t.test('a consumer continues where another process has moved the cursor', async (t) => {
+  const fixture = await eventFixture(t, url);
+  const node = await fixture.node();
   const begun: number[] = [];
   const seen: number[] = [];
-  const cursors = world.mongo.log.collection<{ _id: string; epoch: number; number: number }>('consumers');
+  const cursors = fixture.mongo.log.collection<{ _id: string; epoch: number; number: number }>('consumers');
   let ahead = 0;
   await consumer(
     t,
@@ -106,21 +106,21 @@ t.test('it begins again where another process has moved the cursor on', async (t
     },
     { begin: async ({ number }) => void begun.push(number), concerns: (row) => row.operation === 'insert' },
   );
-  const things = world.mongo.data.collection('x');
+  const things = fixture.mongo.data.collection('x');
   await things.insertOne({});
   await until(() => ahead > 0, 'the other has moved it');
   while (node.tail.position.number <= ahead) await things.insertOne({});
-  await until(() => seen.some((number) => number > ahead), 'it goes on');
-  t.ok(begun.includes(ahead), `begun at ${begun}, moved to ${ahead}`);
+  await until(() => seen.some((number) => number > ahead), 'it continues');
+  t.ok(begun.includes(ahead), `started at ${begun}, moved to ${ahead}`);
   t.notOk(
     seen.some((number) => number > ahead - 2 && number <= ahead),
     'what the other did is not done again',
   );
 });
 
-t.test('what fails because the database or the policies are away is not parked', async (t) => {
-  const world = await eventWorld(t, url);
-  const node = await world.node();
+t.test('what fails because the database or the policies are away is no dead letter', async (t) => {
+  const fixture = await eventFixture(t, url);
+  const node = await fixture.node();
   const codes: ('database-unavailable' | 'policies-unavailable')[] = [];
   for (let count = 0; count < 3; count += 1) codes.push('database-unavailable', 'policies-unavailable');
   const seen: number[] = [];
@@ -132,16 +132,16 @@ t.test('what fails because the database or the policies are away is not parked',
       if (code !== undefined) throw new MillraceError(code, 'Not at the moment');
       seen.push(...rows.flatMap((row) => (row.operation === 'insert' ? [row.number] : [])));
     },
-    { tries: 1 },
+    { attempts: 1 },
   );
-  await world.mongo.data.collection('x').insertOne({});
+  await fixture.mongo.data.collection('x').insertOne({});
   await until(() => seen.length === 1, 'it is handled in the end');
-  t.same(await one.parked(), []);
+  t.same(await one.deadEmails(), []);
 });
 
-t.test('a cursor ahead of a log that was turned back goes on from the gap', async (t) => {
-  const world = await eventWorld(t, url);
-  await world.log.open();
+t.test('a cursor ahead of a log that was restored continues from the gap', async (t) => {
+  const fixture = await eventFixture(t, url);
+  await fixture.log.open();
   const put = async (number: number, epoch: number, operation: 'insert' | 'gap' = 'insert') => {
     const row = {
       ...EMPTY_ROW,
@@ -153,35 +153,35 @@ t.test('a cursor ahead of a log that was turned back goes on from the gap', asyn
       time: new Timestamp({ t: 1, i: 1 }),
       wall: new Date(),
     };
-    await world.mongo.log.command({ insert: 'log', documents: [encodeRow(row)], writeConcern: { w: 'majority' } });
+    await fixture.mongo.log.command({ insert: 'log', documents: [encodeRow(row)], writeConcern: { w: 'majority' } });
   };
   for (let number = 1; number <= 5; number += 1) await put(number, 1);
   await put(6, 2, 'gap');
   await put(7, 2);
-  await world.mongo.log
+  await fixture.mongo.log
     .collection<{ _id: string; epoch: number; number: number }>('consumers')
     .insertOne({ _id: 'test', epoch: 1, number: 5000 });
-  const node = await world.node({ records: false });
+  const node = await fixture.node({ records: false });
   const seen: number[] = [];
   await consumer(t, node, async (rows) => void seen.push(...rows.map((row) => row.number)));
   await until(() => seen.length === 2, 'told');
   t.same(seen, [6, 7]);
 });
 
-t.test('who is overtaken by retention goes on behind it, and the hole is on record', async (t) => {
-  const world = await eventWorld(t, url);
-  const node = await world.node();
-  await world.mongo.data.collection('x').insertMany(Array.from({ length: 50 }, () => ({})));
+t.test('a consumer that was overtaken by retention continues behind it, and the gap is recorded', async (t) => {
+  const fixture = await eventFixture(t, url);
+  const node = await fixture.node();
+  await fixture.mongo.data.collection('x').insertMany(Array.from({ length: 50 }, () => ({})));
   await until(() => node.tail.position.number >= 50, 'told');
-  await world.mongo.log
+  await fixture.mongo.log
     .collection<{ _id: string; epoch: number; number: number }>('consumers')
     .insertOne({ _id: 'test', epoch: 1, number: 3 });
-  await world.log.raiseFloor(40);
-  await world.log.deleteBelow(40, 1000);
-  const late = await world.node({ records: false });
+  await fixture.log.raiseFloor(40);
+  await fixture.log.deleteBelow(40, 1000);
+  const late = await fixture.node({ records: false });
   const seen: number[] = [];
   const one = await consumer(t, late, async (rows) => void seen.push(...rows.map((row) => row.number)));
   await until(() => seen.includes(50), 'told');
   t.equal(seen[0], 40);
-  t.match(await one.parked(), [{ number: 4, fault: /Rows 4 to 39 were deleted/ }]);
+  t.match(await one.deadEmails(), [{ number: 4, error: /Rows 4 to 39 were deleted/ }]);
 });

@@ -1,10 +1,10 @@
-/** Every change once, in order, whoever wrote it; one recorder at a time, one stream however many processes. */
+/** Every change once, in order, by any writer; one recorder at a time, one stream for any number of processes. */
 import { BSON, MongoClient, Timestamp } from 'mongodb';
 import t from 'tap';
 import { changeStream } from '../../../src/database/cursors/change-stream.ts';
 import { EventLog } from '../../../src/events/log/event-log.ts';
 import type { LogRow } from '../../../src/events/log/row.ts';
-import { eventWorld } from '../../helpers/events/event-world.ts';
+import { eventFixture } from '../../helpers/events/event-fixture.ts';
 import { testMongo } from '../../helpers/mongo.ts';
 import { until } from '../../helpers/until.ts';
 
@@ -13,9 +13,9 @@ const line = (row: LogRow) =>
   `${row.operation} ${row.collection ?? '-'} ${row.key ? BSON.deserialize(row.key)['_id'] : '-'}`;
 
 t.test('changes of every kind become rows with states and gapless numbers', async (t) => {
-  const world = await eventWorld(t, url);
-  const node = await world.node();
-  const db = world.mongo.data;
+  const fixture = await eventFixture(t, url);
+  const node = await fixture.node();
+  const db = fixture.mongo.data;
   await db.createCollection('a', { changeStreamPreAndPostImages: { enabled: true } });
   await db.collection<{ _id: number }>('a').insertOne({ _id: 1 });
   await db.collection<{ _id: number }>('a').updateOne({ _id: 1 }, { $set: { 'x.y': 2 } });
@@ -24,7 +24,7 @@ t.test('changes of every kind become rows with states and gapless numbers', asyn
   await db.collection('a').createIndex({ z: 1 });
   await db.renameCollection('a', 'b');
   await db.dropCollection('b');
-  await until(() => node.rows.some((row) => row.operation === 'drop'), 'the drop is told');
+  await until(() => node.rows.some((row) => row.operation === 'drop'), 'the drop is recorded');
   t.same(node.rows.map(line), [
     'start - -',
     'create a -',
@@ -50,11 +50,11 @@ t.test('changes of every kind become rows with states and gapless numbers', asyn
   t.equal(rename?.to, 'b');
 });
 
-t.test('what is stored is what a fresh stream gives, token for token', async (t) => {
-  const world = await eventWorld(t, url);
-  const node = await world.node();
-  const db = world.mongo.data;
-  const session = world.mongo.client.startSession();
+t.test('the stored rows equal those of a fresh stream, token for token', async (t) => {
+  const fixture = await eventFixture(t, url);
+  const node = await fixture.node();
+  const db = fixture.mongo.data;
+  const session = fixture.mongo.client.startSession();
   for (let round = 0; round < 5; round += 1) {
     await db.collection(`c${round}`).insertMany(Array.from({ length: 700 }, (_, n) => ({ n, round })));
     await db.collection(`c${round}`).updateMany({ n: { $lt: 50 } }, { $inc: { n: 1000 } });
@@ -67,7 +67,7 @@ t.test('what is stored is what a fresh stream gives, token for token', async (t)
   await db.collection('end').insertOne({});
   const isEnd = (one: { collection: string | null; operation: string }) =>
     one.collection === 'end' && one.operation === 'insert';
-  await until(() => node.rows.some(isEnd), 'the end is told');
+  await until(() => node.rows.some(isEnd), 'the end is recorded');
   const start = node.rows[0]?.token ?? '';
   const fresh: string[] = [];
   const end = new AbortController();
@@ -75,8 +75,8 @@ t.test('what is stored is what a fresh stream gives, token for token', async (t)
     fresh.push(...reply.changes.map((change) => change.token));
     if (reply.changes.some(isEnd)) break;
   }
-  // Images are switched on next to the recording: a fresh stream may give a row of that which is not recorded yet.
-  await until(() => node.rows.length > fresh.length, 'all that the fresh stream gave is told');
+  // Images are enabled concurrently with recording: a fresh stream may return a row of that which is not recorded yet.
+  await until(() => node.rows.length > fresh.length, 'all that the fresh stream returned is recorded');
   const stored = await node.log.read(0, 100_000);
   t.same(
     stored.slice(1, fresh.length + 1).map((row) => row.token),
@@ -90,12 +90,12 @@ t.test('what is stored is what a fresh stream gives, token for token', async (t)
   t.equal(transactions.filter((row) => row.transaction?.last).length, 5);
 });
 
-t.test('when the recorder stops another one goes on at once, and nothing is missing or twice', async (t) => {
-  const world = await eventWorld(t, url);
-  const first = await world.node();
-  const second = await world.node();
-  t.equal(second.recorder.state.status, 'waiting');
-  const things = world.mongo.data.collection<{ _id: number }>('things');
+t.test('when the recorder stops another one continues at once, and nothing is missing or duplicated', async (t) => {
+  const fixture = await eventFixture(t, url);
+  const first = await fixture.node();
+  const second = await fixture.node();
+  t.equal(second.recorder.state.status, 'standby');
+  const things = fixture.mongo.data.collection<{ _id: number }>('things');
   for (let n = 0; n < 20; n += 1) await things.insertOne({ _id: n });
   const stopped = performance.now();
   await first.stop();
@@ -103,7 +103,7 @@ t.test('when the recorder stops another one goes on at once, and nothing is miss
   await until(() => second.rows.some((row) => line(row) === 'insert things 20'), 'the second one records');
   const tookMs = performance.now() - stopped;
   t.comment(`hand-over took ${tookMs.toFixed(0)} ms`);
-  // Else it would wait for the end of the lease: of its 5 s, it renews 3.5 at least before they end.
+  // Otherwise it would wait for the end of the lease: it renews at least 3.5 of the 5 s before they end.
   t.ok(tookMs < 3_500);
   const ids = second.rows.map(line).filter((one) => one.startsWith('insert things'));
   t.same(
@@ -113,92 +113,97 @@ t.test('when the recorder stops another one goes on at once, and nothing is miss
 });
 
 t.test('there is one stream on the data and one on the log for each other process', async (t) => {
-  const world = await eventWorld(t, url);
-  const nodes = [await world.node(), await world.node(), await world.node()];
-  await world.mongo.data.collection('x').insertOne({});
-  for (const node of nodes) await until(() => node.rows.some((row) => row.collection === 'x'), 'told everywhere');
+  const fixture = await eventFixture(t, url);
+  const nodes = [await fixture.node(), await fixture.node(), await fixture.node()];
+  await fixture.mongo.data.collection('x').insertOne({});
+  for (const node of nodes)
+    await until(() => node.rows.some((row) => row.collection === 'x'), 'it arrives in every process');
   const streams = async () => {
-    const operations = await world.mongo.client
+    const operations = await fixture.mongo.client
       .db('admin')
       .aggregate([
         { $currentOp: { allUsers: true, idleCursors: true } },
         { $match: { 'cursor.originatingCommand.pipeline.0.$changeStream': { $exists: true } } },
       ])
       .toArray();
-    const names = operations.map((one) => String(one['ns'])).filter((name) => name.startsWith(world.database));
+    const names = operations.map((one) => String(one['ns'])).filter((name) => name.startsWith(fixture.database));
     return names
-      .map((name) => (name.startsWith(`${world.database}_log`) ? 'log' : 'data'))
+      .map((name) => (name.startsWith(`${fixture.database}_log`) ? 'log' : 'data'))
       .sort()
       .join();
   };
   await until(async () => (await streams()) === 'data,log,log', 'one and two');
 });
 
-t.test('after a quiet time the place is noted, and recording goes on from there', async (t) => {
-  const world = await eventWorld(t, url);
-  const node = await world.node({ markMs: 1 });
-  // Otherwise images are switched on next to the recording, and the row of that may come at any time.
-  await world.mongo.data.createCollection('x', { changeStreamPreAndPostImages: { enabled: true } });
-  await world.mongo.data.collection('x').insertOne({ n: 1 });
-  await until(() => node.rows.some((row) => row.operation === 'insert'), 'the row is told');
+t.test('after an idle time the resume token is stored, and recording continues from there', async (t) => {
+  const fixture = await eventFixture(t, url);
+  const node = await fixture.node({ markMs: 1 });
+  // Otherwise images are enabled concurrently with recording, and the row of that may come at any time.
+  await fixture.mongo.data.createCollection('x', { changeStreamPreAndPostImages: { enabled: true } });
+  await fixture.mongo.data.collection('x').insertOne({ n: 1 });
+  await until(() => node.rows.some((row) => row.operation === 'insert'), 'the row is recorded');
   const noted = async () => {
     const newest = await node.log.newest();
     return newest !== null && (await node.log.mark(newest)) > newest.token;
   };
-  await until(noted, 'the place is noted');
+  await until(noted, 'the token is stored');
   const newest = await node.log.newest();
   await node.stop();
-  const next = await world.node();
-  await world.mongo.data.collection('x').insertOne({ n: 2 });
-  await until(() => next.rows.some((row) => row.operation === 'insert'), 'the next row is told');
+  const next = await fixture.node();
+  await fixture.mongo.data.collection('x').insertOne({ n: 2 });
+  await until(() => next.rows.some((row) => row.operation === 'insert'), 'the next row is recorded');
   t.equal(next.rows.at(-1)?.number, (newest?.number ?? 0) + 1);
 });
 
-t.test('the log of another database is refused', async (t) => {
-  const world = await eventWorld(t, url);
-  await world.node();
+t.test('the log of another database is rejected', async (t) => {
+  const fixture = await eventFixture(t, url);
+  await fixture.node();
   const client = new MongoClient(url);
   t.teardown(() => client.close());
-  const log = new EventLog(client.db(`${world.database}_log`), 'somebody_else');
+  const log = new EventLog(client.db(`${fixture.database}_log`), 'somebody_else');
   await t.rejects(log.open(), { message: /belongs to the database 'test_/ });
 });
 
-t.test('it tells whether all changes up to a cluster time have been given to readers', async (t) => {
-  const world = await eventWorld(t, url);
-  const node = await world.node();
-  const other = await world.node();
+t.test('the recorder reports whether readers have all changes up to a cluster time', async (t) => {
+  const fixture = await eventFixture(t, url);
+  const node = await fixture.node();
+  const other = await fixture.node();
   t.equal(node.recorder.hasPassed(new Timestamp({ t: 0xffffffff, i: 1 })), false, 'not the time to come');
   for (let count = 0; count < 20; count += 1) {
-    const things = world.mongo.data.collection<{ _id: number }>('x');
+    const things = fixture.mongo.data.collection<{ _id: number }>('x');
     await things.insertOne({ _id: count });
-    const reply = await world.mongo.data.command({ find: 'x', limit: 1, readConcern: { level: 'snapshot' } });
+    const reply = await fixture.mongo.data.command({ find: 'x', limit: 1, readConcern: { level: 'snapshot' } });
     const time = reply['cursor'].atClusterTime;
     await until(() => node.recorder.hasPassed(time), 'it has passed the time');
     t.ok(
       node.rows.some(({ key }) => key !== null && BSON.deserialize(key)['_id'] === count),
-      'and every change before it was told',
+      'and every change before it has arrived',
     );
   }
-  t.equal(other.recorder.hasPassed(new Timestamp({ t: 1, i: 1 })), false, 'what does not record does not know');
+  t.equal(
+    other.recorder.hasPassed(new Timestamp({ t: 1, i: 1 })),
+    false,
+    'a process that does not record does not know',
+  );
 });
 
-t.test('recording begins and goes on without an error on a server that names no time yet', async (t) => {
-  const world = await eventWorld(t, url);
-  let asked = 0;
-  const data = new Proxy(world.mongo.data, {
+t.test('recording starts and continues without an error on a server that returns no time yet', async (t) => {
+  const fixture = await eventFixture(t, url);
+  let requested = 0;
+  const data = new Proxy(fixture.mongo.data, {
     get: (db, name) => {
       if (name !== 'command') return Reflect.get(db, name);
       return async (...given: Parameters<typeof db.command>) => {
         const { operationTime, ...reply } = await db.command(...given);
-        asked += 1;
-        return asked < 6 ? reply : { ...reply, operationTime };
+        requested += 1;
+        return requested < 6 ? reply : { ...reply, operationTime };
       };
     },
   });
-  const node = await world.node({ data });
-  await world.mongo.data.collection('a').insertOne({});
-  await until(() => node.rows.some((row) => row.operation === 'insert'), 'the insert is told');
-  t.ok(asked > 5, 'replies without a time were seen');
+  const node = await fixture.node({ data });
+  await fixture.mongo.data.collection('a').insertOne({});
+  await until(() => node.rows.some((row) => row.operation === 'insert'), 'the insert is recorded');
+  t.ok(requested > 5, 'replies without a time were seen');
   t.same(
     node.notes.filter(({ level }) => level !== 'info'),
     [],

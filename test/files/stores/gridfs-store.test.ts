@@ -1,4 +1,4 @@
-/** The GridFS store against a real MongoDB, read by the driver's own GridFS reader too. */
+/** The GridFS store against a real MongoDB, also read with the driver's own GridFS reader. */
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
@@ -10,7 +10,7 @@ import { fileStoreSuite, newKey } from '../../suites/file-store.ts';
 
 const NEVER = new AbortController().signal;
 
-t.test('on a real MongoDB', async (t) => {
+t.test('The GridFS store passes the suite on a real MongoDB.', async (t) => {
   const { url, database } = await testMongo(t);
   const client = await new MongoClient(url, { writeConcern: { w: 'majority' } }).connect();
   t.teardown(() => client.close());
@@ -20,7 +20,7 @@ t.test('on a real MongoDB', async (t) => {
     (await db.collection('files.files').countDocuments()) + (await db.collection('files.chunks').countDocuments());
   fileStoreSuite(t, { store, count });
 
-  t.test('what it writes is GridFS to every other reader', async (t) => {
+  t.test('Other GridFS readers can read its files.', async (t) => {
     const key = newKey();
     const bytes = randomBytes(2_500_000);
     await store.write(key, Readable.from([bytes]), NEVER);
@@ -29,7 +29,7 @@ t.test('on a real MongoDB', async (t) => {
     await store.remove(key);
   });
 
-  t.test('and it reads what another wrote in chunks of another size', async (t) => {
+  t.test('It reads files of other writers with another chunk size.', async (t) => {
     const key = newKey();
     const bytes = randomBytes(700_000);
     const other = new GridFSBucket(db, { bucketName: 'files', chunkSizeBytes: 100_000 });
@@ -41,7 +41,7 @@ t.test('on a real MongoDB', async (t) => {
     await store.remove(key);
   });
 
-  t.test('a chunk that is missing or short breaks the stream: it never ends as if complete', async (t) => {
+  t.test('A missing or short chunk fails the stream: it never ends as if complete.', async (t) => {
     for (const harm of ['missing', 'short'] as const) {
       const key = newKey();
       const size = 3_000_000;
@@ -55,7 +55,7 @@ t.test('on a real MongoDB', async (t) => {
     }
   });
 
-  t.test('a database that is away is named as the store', async (t) => {
+  t.test('An unavailable database is reported as an unavailable store.', async (t) => {
     const away = new MongoClient('mongodb://127.0.0.1:9/', { serverSelectionTimeoutMS: 100 });
     const unreachable = openGridfsStore(away.db('x'));
     await t.rejects(unreachable.check(), { code: 'file-store-unavailable' });

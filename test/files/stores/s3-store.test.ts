@@ -1,4 +1,4 @@
-/** The S3 store on every S3 server that is installed here, and what an unreachable one looks like. */
+/** The S3 store on every installed S3 server, and the errors of an unreachable one. */
 import { ListMultipartUploadsCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import t from 'tap';
 import { openS3Store } from '../../../src/files/stores/s3-store.ts';
@@ -10,9 +10,9 @@ import { fileStoreSuite } from '../../suites/file-store.ts';
 
 for (const kind of S3_KINDS) {
   const why = whyNoS3(kind);
-  t.test(`on ${kind}`, why === undefined ? {} : { skip: why }, async (t) => {
+  t.test(`The S3 store passes the suite on ${kind}.`, why === undefined ? {} : { skip: why }, async (t) => {
     const settings = await testS3(t, kind);
-    // Fewer connections than the suite opens readers: one that does not free its own stops the rest.
+    // Fewer connections than the readers of the suite: one that does not release its own blocks the rest.
     const store = openS3Store({ ...settings, maxSockets: 16 });
     const behind = s3Client(settings);
     t.teardown(async () => {
@@ -28,10 +28,10 @@ for (const kind of S3_KINDS) {
   });
 }
 
-t.test('files are kept below the path of an endpoint', async (t) => {
+t.test('Files are stored below the path of an endpoint.', async (t) => {
   const s3 = await startPathS3(t);
   t.teardown(setCredentials());
-  const { app } = await buildTestApp(t, { MILLRACE_FILES: `s3://pictures/mine?endpoint=${s3.endpoint}/` });
+  const { app } = await buildTestApp(t, { MILLRACE_FILE_STORAGE: `s3://pictures/mine?endpoint=${s3.endpoint}/` });
   const file = await uploadOne(app, { bytes: 'hello' });
   t.match([...s3.objects.keys()], [/^\/pictures\/mine\/[^/]+$/]);
   t.equal((await app.inject(new URL(file.url).pathname)).body, 'hello');
@@ -39,7 +39,7 @@ t.test('files are kept below the path of an endpoint', async (t) => {
   t.strictSame([...s3.objects.keys(), ...s3.misdirected], []);
 });
 
-/** @returns a function that takes them back */
+/** @returns a function that reverts them */
 function setCredentials(): () => void {
   const names = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'] as const;
   const before = names.map((name) => process.env[name]);

@@ -1,4 +1,4 @@
-/** Hostile names, and how names are written into headers and addresses. */
+/** Hostile names, and names in headers and URLs. */
 import t from 'tap';
 import { cleanName, contentDisposition, nameInPath } from '../../../src/files/upload/file-name.ts';
 
@@ -30,21 +30,21 @@ for (const [name, given, expected] of NAMES) {
   });
 }
 
-t.test('a long name is cut at a character and keeps its extension', async (t) => {
+t.test('A long name is truncated at a character and keeps its extension.', async (t) => {
   const name = cleanName(`${'é'.repeat(400)}.jpeg`);
   t.ok(Buffer.byteLength(name) <= 255);
   t.match(name, /^é+\.jpeg$/);
   t.equal(Buffer.byteLength(cleanName('😀'.repeat(200))), 252);
 });
 
-t.test('a cleaned name is the same when cleaned again', async (t) => {
+t.test('Cleaning a name is idempotent.', async (t) => {
   const more = ['e\u202e\u0301.txt', `${'a'.repeat(254)} b`, `${'a'.repeat(250)} ${'b'.repeat(9)}.png`];
   for (const given of [...NAMES.map(([, name]) => name), ...more]) {
     t.equal(cleanName(cleanName(given)), cleanName(given), String(given));
   }
 });
 
-t.test('in a path every sign with a meaning is escaped', async (t) => {
+t.test('Every reserved character is escaped in a path.', async (t) => {
   t.equal(nameInPath('a b/c?d#e%f&g.png'), 'a%20b%2Fc%3Fd%23e%25f%26g.png');
   t.equal(nameInPath("(it's)!*"), '%28it%27s%29%21%2A');
   t.equal(new URL(`http://x/files/1/${nameInPath('é\\世 "')}`).pathname, '/files/1/%C3%A9%5C%E4%B8%96%20%22');
@@ -69,6 +69,6 @@ for (const [name, expected] of DISPOSITIONS) {
   });
 }
 
-t.test('shown in place it says so', async (t) => {
+t.test('An inline response says so.', async (t) => {
   t.equal(contentDisposition('inline', 'a.png'), 'inline; filename="a.png"');
 });

@@ -1,12 +1,12 @@
-/** Uploads by forms of pages and by libraries for uploads, and the names that clients write into them. */
+/** Uploads by HTML forms and upload libraries, and the file names that clients send. */
 import t from 'tap';
 import { buildTestApp } from '../../helpers/app.ts';
 import { countAll, type FilePart, handmade, multipart, NO_FILE } from '../../helpers/files/upload.ts';
 import { runScenarios } from '../../helpers/scenario.ts';
 
-const { app, parts } = await buildTestApp(t);
+const { app, services } = await buildTestApp(t);
 
-t.test('an empty file input is skipped beside a chosen file, in each order', async (t) => {
+t.test('An empty file input is skipped beside a chosen file, in either order.', async (t) => {
   const files = { field: 'files' };
   await runScenarios(t, app, [
     {
@@ -26,9 +26,9 @@ t.test('an empty file input is skipped beside a chosen file, in each order', asy
     {
       name: 'in bulk',
       request: 'POST /files/bulk',
-      ...(await multipart({ ...NO_FILE, ...files }, files, { ...NO_FILE, ...files }, ['custom', '7'])),
+      ...(await multipart({ ...NO_FILE, ...files }, files, { ...NO_FILE, ...files }, ['metadata', '7'])),
       status: 200,
-      expect: [{ name: 'a.txt', custom: 7 }],
+      expect: [{ name: 'a.txt', metadata: 7 }],
     },
     {
       name: 'without a name and a file name, as the FormData of Node sends it',
@@ -54,7 +54,7 @@ t.test('an empty file input is skipped beside a chosen file, in each order', asy
   t.equal((await app.inject('/files')).json().length, 7, 'no others were stored');
 });
 
-t.test('the forms of common upload libraries are taken, and their text fields ignored', async (t) => {
+t.test('Forms of common upload libraries are accepted, and their text fields ignored.', async (t) => {
   const rows: readonly (readonly [string, string, Awaited<ReturnType<typeof multipart>>])[] = [
     ['FilePond: a text field of the same name first', '/files', await multipart(['file', '{}'], {})],
     ['FilePond with several', '/files/bulk', await multipart(['files', '{}'], { field: 'files' })],
@@ -82,12 +82,12 @@ t.test('the forms of common upload libraries are taken, and their text fields ig
   for (const [name, url, { send, headers }] of rows) {
     const response = await app.inject({ method: 'POST', url, payload: send, headers });
     t.equal(response.statusCode, 200, `${name}: ${response.body.slice(0, 200)}`);
-    t.match(JSON.stringify(response.json()), /"custom":null/, 'nothing of them is kept');
+    t.match(JSON.stringify(response.json()), /"metadata":null/, 'nothing of them is stored');
   }
 });
 
-t.test('one chunk of a file is refused with how to switch chunking off, and nothing is kept', async (t) => {
-  const before = await countAll(parts);
+t.test('One chunk of a file is rejected with advice to disable chunking, and nothing is stored.', async (t) => {
+  const before = await countAll(services);
   const rows: readonly (readonly [string, Awaited<ReturnType<typeof multipart>>, Record<string, string>?])[] = [
     ['Dropzone', await multipart(['dzchunkindex', '0'], ['dztotalchunkcount', '3'], {})],
     ['Dropzone, by its size', await multipart(['dztotalfilesize', '500'], {})],
@@ -109,10 +109,10 @@ t.test('one chunk of a file is refused with how to switch chunking off, and noth
     const expected = { status: 400, code: 'malformed-request', detail: /chunk/, hint: /`chunking: false`/ };
     t.match(response.json(), expected, name);
   }
-  t.same(await countAll(parts), before);
+  t.same(await countAll(services), before);
 });
 
-t.test('the name of a file is read as browsers and RFC 8187 write it', async (t) => {
+t.test('File names are decoded as browsers and RFC 8187 encode them.', async (t) => {
   const rows: readonly (readonly [string, string])[] = [
     [`filename="a.txt"; filename*=UTF-8''%C3%A4%20b.txt`, 'ä b.txt'],
     [`filename*=UTF-8''%C3%A4.txt; filename="a.txt"`, 'ä.txt'],
@@ -141,7 +141,7 @@ t.test('the name of a file is read as browsers and RFC 8187 write it', async (t)
   }
 });
 
-t.test('a picture without a declared type is shown in place, and text in its own encoding', async (t) => {
+t.test('An image without a declared type is shown inline, and text in its own encoding.', async (t) => {
   const png = Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR', 'latin1');
   const rows: readonly (readonly [FilePart, string, string])[] = [
     [{ name: 'a.png', type: 'application/octet-stream', bytes: png }, 'image/png', 'inline'],

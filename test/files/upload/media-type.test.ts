@@ -1,4 +1,4 @@
-/** Which type a file is kept under, for honest, careless and hostile uploads. */
+/** The stored type of a file, for honest, careless and hostile uploads. */
 import t from 'tap';
 import { agreedType, isInline, servedType } from '../../../src/files/upload/media-type.ts';
 import { SNIFF_BYTES } from '../../../src/files/upload/signatures.ts';
@@ -62,7 +62,7 @@ for (const [name, declared, head, expected] of ROWS) {
 const box = (brand: string) => Buffer.from(`\0\0\0\x18ftyp${brand}\0\0\0\0${brand}isom`, 'latin1');
 const bytes = (text: string) => Buffer.from(text, 'latin1');
 
-t.test('a declared type that says nothing is replaced by the type that the bytes show', async (t) => {
+t.test('An unspecific declared type is replaced by the detected one.', async (t) => {
   const saysNothing = [undefined, '', 'application/octet-stream', 'Binary/Octet-Stream', '*/*', 'unknown/unknown'];
   for (const declared of [...saysNothing, 'image/*', 'image', 'application/x-binary']) {
     t.equal((await agreedType(declared, PNG)).type, 'image/png', String(declared));
@@ -82,7 +82,7 @@ t.test('a declared type that says nothing is replaced by the type that the bytes
   t.equal((await agreedType('application/octet-stream', Buffer.from([1, 2, 3]))).type, UNKNOWN);
 });
 
-t.test('a real type is kept: containers, old films, sound without tags, raw photographs, other names', async (t) => {
+t.test('A correct type is kept: containers, old video, audio without tags, raw photographs, aliases.', async (t) => {
   const frame = (second: number, third: number) => Buffer.from([0xff, second, third, 0xc4, 0, 0]);
   const tiff = bytes('II*\0\x08\0\0\0\0\0');
   const gzip = bytes('\x1f\x8b\x08\0\0\0\0\0\0\x03');
@@ -125,7 +125,7 @@ t.test('a real type is kept: containers, old films, sound without tags, raw phot
   }
 });
 
-t.test('text keeps its type in UTF-16 and in older encodings, and its encoding is known', async (t) => {
+t.test('Text in UTF-16 and in older encodings keeps its type, and its encoding is detected.', async (t) => {
   const table = 'Größe;Preis\n1;2 €\n';
   const utf16be = Buffer.from(table, 'utf16le').swap16();
   const rows: readonly (readonly [string, Buffer, string | null])[] = [
@@ -149,13 +149,13 @@ t.test('text keeps its type in UTF-16 and in older encodings, and its encoding i
   }
 });
 
-t.test('a polyglot of gif and script is a gif, and as script only a download', async (t) => {
+t.test('A polyglot of GIF and script is a GIF, and as a script only a download.', async (t) => {
   const polyglot = Buffer.from('GIF89a/*\0\0*/=1;alert(1)', 'latin1');
   t.equal((await agreedType('image/gif', polyglot)).type, 'image/gif');
   t.equal((await agreedType('text/javascript', polyglot)).type, UNKNOWN);
 });
 
-t.test('browsers show ten types in place, and none in which scripts run', async (t) => {
+t.test('Browsers show ten types inline, and none in which scripts run.', async (t) => {
   for (const type of ['png', 'jpeg', 'gif', 'webp', 'avif']) t.ok(isInline(`image/${type}`));
   for (const type of ['application/pdf', 'video/mp4', 'video/webm', 'audio/mpeg', 'text/plain']) t.ok(isInline(type));
   for (const type of ['text/html', 'image/svg+xml', 'text/xml', 'application/xhtml+xml', 'text/css', UNKNOWN]) {
@@ -163,7 +163,7 @@ t.test('browsers show ten types in place, and none in which scripts run', async 
   }
 });
 
-t.test('text is served with its encoding, others as they are', async (t) => {
+t.test('Text is served with its encoding, other types unchanged.', async (t) => {
   const served = (type: string, charset: string | null = null) => servedType({ type, charset });
   t.equal(served('text/plain'), 'text/plain; charset=utf-8');
   t.equal(served('text/csv', 'windows-1252'), 'text/csv; charset=windows-1252');

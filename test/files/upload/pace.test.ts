@@ -1,14 +1,14 @@
-/** Slow uploads are cut, patient servers are not blamed on the client, and a refused client hears why. */
+/** Slow uploads are aborted, slow servers are not blamed on the client, and a rejected client receives the response. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
-import { holdToPace } from '../../../src/files/upload/pace.ts';
+import { holdToPace } from '../../../src/files/upload/min-rate.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { streamUpload } from '../../helpers/files/stream-upload.ts';
 import { countAll } from '../../helpers/files/upload.ts';
 
-t.test('a body that brings nothing is broken within two windows', async (t) => {
+t.test('a stalled body is cut off within two windows', async (t) => {
   const { body, client } = await halfRequest(t);
   body.resume();
   client.write('x');
@@ -18,7 +18,7 @@ t.test('a body that brings nothing is broken within two windows', async (t) => {
   await closed(client);
 });
 
-t.test('a body that brings enough lives, and so does one that the server does not read', async (t) => {
+t.test('A body that is fast enough survives, and so does one that the server does not read.', async (t) => {
   const { body, client } = await halfRequest(t);
   const stop = holdToPace(body, 50, 1_000);
   body.on('error', () => undefined);
@@ -30,19 +30,19 @@ t.test('a body that brings enough lives, and so does one that the server does no
   client.destroy();
 });
 
-t.test('a client that still sends hears why it was refused', async (t) => {
-  const { app, parts } = await buildTestApp(t, { MILLRACE_FILE_BYTES: '1000' });
+t.test('A client that is still sending receives the error response.', async (t) => {
+  const { app, services } = await buildTestApp(t, { MILLRACE_MAX_FILE_BYTES: '1000' });
   const base = await app.listen({ port: 0, host: '127.0.0.1' });
   for (const size of [1_001, 1_000_000, 20_000_000]) {
-    const answer = await streamUpload(base, { seed: 1, size });
-    t.equal(answer?.status, 413, `${size} bytes`);
-    t.match(answer?.body, /file-too-large/);
+    const response = await streamUpload(base, { seed: 1, size });
+    t.equal(response?.status, 413, `${size} bytes`);
+    t.match(response?.body, /file-too-large/);
   }
-  t.same(await countAll(parts), { documents: 0, heads: 0, chunks: 0, marks: 0 });
+  t.same(await countAll(services), { documents: 0, heads: 0, chunks: 0, marks: 0 });
 });
 
-t.test('a client that never stops after a refusal is cut', async (t) => {
-  const { app } = await buildTestApp(t, { MILLRACE_FILE_BYTES: '1000' });
+t.test('a client that keeps sending after a rejection is cut off', async (t) => {
+  const { app } = await buildTestApp(t, { MILLRACE_MAX_FILE_BYTES: '1000' });
   const base = await app.listen({ port: 0, host: '127.0.0.1' });
   const client = connect(Number(new URL(base).port), '127.0.0.1');
   client.on('error', () => undefined).resume();
@@ -60,7 +60,7 @@ t.test('a client that never stops after a refusal is cut', async (t) => {
   t.ok(client.bytesWritten < 400_000_000, `after ${client.bytesWritten} bytes`);
 });
 
-/** A request whose body has begun and has not ended. */
+/** A request whose body has started and not ended. */
 async function halfRequest(t: Test): Promise<{ readonly body: IncomingMessage; readonly client: Socket }> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

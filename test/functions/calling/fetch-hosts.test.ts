@@ -1,4 +1,4 @@
-/** Which URLs the hosts of a manifest let through. */
+/** URLs that the hosts of a manifest allow. */
 import t from 'tap';
 import { fetchRule } from '../../../src/functions/calling/host/fetch-hosts.ts';
 
@@ -14,7 +14,7 @@ const NO = [
   ...['ftp://api.example.com:443', 'https://evil.net/api.example.com', 'https://evil.net?api.example.com'],
 ];
 
-t.test('hosts of a manifest', async (t) => {
+t.test('The hosts of a manifest decide which URLs a function may fetch.', async (t) => {
   const may = fetchRule(HOSTS);
   for (const url of YES) t.ok(may(new URL(url)), url);
   for (const url of NO.filter((one) => URL.canParse(one))) t.notOk(may(new URL(url)), url);

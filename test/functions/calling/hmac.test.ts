@@ -1,11 +1,11 @@
-/** `ctx.hmac`: the key is a secret in the encoding that the sender of a webhook writes it in. */
+/** `ctx.hmac`: the key is a secret in the encoding that the sender of a webhook uses. */
 import { createHmac } from 'node:crypto';
 import t from 'tap';
-import type { HostArguments } from '../../../src/functions/sandbox/host-shapes.ts';
-import { callsWorld, returned } from '../../helpers/functions/calls.ts';
+import type { HostArguments } from '../../../src/functions/sandbox/host-schemas.ts';
+import { callsFixture, returned } from '../../helpers/functions/calls.ts';
 
 t.test('A secret is a key in UTF-8, base64 or hexadecimal, as the function says.', async (t) => {
-  const { call } = await callsWorld(t);
+  const { call } = await callsFixture(t);
   const key = Buffer.from('fb ef be 00 80 ff 41'.replaceAll(' ', ''), 'hex');
   const secrets = {
     UTF8: 'whsec_ä',
@@ -22,7 +22,7 @@ t.test('A secret is a key in UTF-8, base64 or hexadecimal, as the function says.
   const hmac = async (argument: Omit<HostArguments['hmac'], 'text'>) =>
     returned(
       await call(
-        ({ ask }) => ask('hmac', { text: 'a text', ...argument }).catch(({ code, message }) => [code, message]),
+        ({ request }) => request('hmac', { text: 'a text', ...argument }).catch(({ code, message }) => [code, message]),
         {
           plugin: { secrets },
         },
@@ -30,7 +30,7 @@ t.test('A secret is a key in UTF-8, base64 or hexadecimal, as the function says.
     );
   const mac = (using: string | Buffer, encoding: 'hex' | 'base64' = 'hex') =>
     createHmac('sha256', using).update('a text').digest(encoding);
-  t.equal(await hmac({ secret: 'UTF8' }), mac('whsec_ä'), 'as it is, as Stripe wants it');
+  t.equal(await hmac({ secret: 'UTF8' }), mac('whsec_ä'), 'verbatim, as Stripe uses it');
   t.equal(await hmac({ secret: 'UTF8', key: 'utf8' }), mac('whsec_ä'));
   for (const secret of ['BASE64', 'WHSEC', 'URL', 'LINE']) {
     t.equal(await hmac({ secret, key: 'base64', encoding: 'base64' }), mac(key, 'base64'), secret);
@@ -43,7 +43,7 @@ t.test('A secret is a key in UTF-8, base64 or hexadecimal, as the function says.
     ['ODD', 'hex'],
     ['WHSEC', 'hex'],
   ] as const) {
-    const refused = ['invalid-parameter', `The secret is not written in ${encoding}`];
+    const refused = ['invalid-parameter', `The secret is not valid ${encoding}`];
     t.strictSame(await hmac({ secret, key: encoding }), refused, secret);
   }
   const unknown = { secret: 'HEX', key: 'base32' } as unknown as HostArguments['hmac'];

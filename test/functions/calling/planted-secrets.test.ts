@@ -1,11 +1,11 @@
 /**
- * Functions of every kind that handle the secrets of their plugin carelessly, in the real sandbox: they log them, throw them, return
- * them and send them away, in many forms. Then everything is looked through that the server keeps and tells. Not looked at, because
- * it is the author's own will: what an endpoint answers to its caller, what is fetched, and the input of a job.
+ * Functions of every kind that leak the secrets of their plugin, in the real sandbox: they log, throw, return and send them, in
+ * many forms. Then everything that the server stores and returns is searched. Not searched, because it is the author's intention:
+ * responses of HTTP functions to their caller, fetches, and inputs of jobs.
  */
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
-import { pluginWorld } from '../../helpers/functions/plugin-world.ts';
+import { createPluginFixture } from '../../helpers/functions/plugin-fixture.ts';
 import { openStream } from '../../helpers/live/event-stream.ts';
 import { Planted } from '../../helpers/planted.ts';
 import { owner, speakingAs } from '../../helpers/principals.ts';
@@ -15,7 +15,7 @@ const CORE = randomBytes(24).toString('hex');
 const TOKEN = `Tk${randomBytes(36).toString('base64url')}Q`;
 const SECRETS = { TOKEN, ODD: `p/a+s "w\u00f6rd"\n& ${CORE} ~ end` };
 
-/** How code can be careless. Each throws in the end, unless it says what it returns. */
+/** Ways to leak. Each throws at the end, unless it returns a value. */
 const WAYS = `
   const utf8 = (text) => String.fromCharCode(...new TextEncoder().encode(text));
   const hex = (text) => [...new TextEncoder().encode(text)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
@@ -101,16 +101,16 @@ const MANIFEST = {
     { name: 'follow', file: 'follow.ts', on: ['spills.created'] },
     { name: 'nightly', file: 'work.ts', cron: '0 3 1 1 *' },
     { name: 'later', file: 'work.ts', job: true },
-    { name: 'look', file: 'look.ts', before: { collections: ['orders'], actions: ['create'] } },
+    { name: 'look', file: 'look.ts', beforeWrite: { collections: ['orders'], actions: ['create'] } },
   ],
   fetch: ['127.0.0.1:1'],
   secrets: ['TOKEN', 'ODD'],
 };
 const FAULTY = ['throw', 'stack', 'named', 'object', 'text', 'cut', 'details', 'fetch', 'target'];
 
-t.test('careless functions give away no secret of their plugin', async (t) => {
+t.test('Functions that leak their secrets in any form expose none of them.', async (t) => {
   const settings = { MILLRACE_FUNCTIONS: 'on', MILLRACE_EGRESS_ALLOW: '127.0.0.1/32' };
-  const { app, boss, parts, lines } = await pluginWorld(t, { settings });
+  const { app, boss, services, lines } = await createPluginFixture(t, { settings });
   const address = await app.listen({ port: 0, host: '127.0.0.1' });
   const planted = new Planted();
   const middle = (text: string, encoding: BufferEncoding = 'utf8') =>
@@ -124,33 +124,33 @@ t.test('careless functions give away no secret of their plugin', async (t) => {
   planted.plant('the beginning of the token', TOKEN.slice(0, 24));
   planted.plant('the token in small letters', TOKEN.toLowerCase());
   planted.plant('its base64 in a longer text', middle(`user:${TOKEN}`).slice(8));
-  const looked = async (where: string, asked: ReturnType<typeof boss>) => {
-    const answer = await asked;
-    planted.look(where, `${answer.body}${JSON.stringify(answer.headers)}`);
-    return answer;
+  const checked = async (where: string, requested: ReturnType<typeof boss>) => {
+    const response = await requested;
+    planted.look(where, `${response.body}${JSON.stringify(response.headers)}`);
+    return response;
   };
 
   t.equal((await boss('PUT /admin/plugins/careless', { manifest: MANIFEST, files: FILES })).statusCode, 201);
   for (const [name, value] of Object.entries(SECRETS)) {
-    const answer = await looked('a set', boss(`PUT /admin/plugins/careless/secrets/${name}`, { value }));
-    t.equal(answer.statusCode, 204);
+    const response = await checked('a set', boss(`PUT /admin/plugins/careless/secrets/${name}`, { value }));
+    t.equal(response.statusCode, 204);
   }
-  const live = await openStream(t, `${address}/admin/runs/live`, speakingAs(parts)(owner()));
-  await until(() => parts.functions.runs.live.isWatched, 'somebody watches');
+  const live = await openStream(t, `${address}/admin/runs/live`, speakingAs(services)(owner()));
+  await until(() => services.functions.runs.live.isWatched, 'a watcher is connected');
 
   for (const way of [...FAULTY, 'header', 'value']) {
-    const answer = await looked(`the answer of an endpoint: ${way}`, boss(`POST /fn/spill/${way}`));
-    t.match(answer.json(), { status: 500, code: 'function-failed' }, way);
+    const response = await checked(`the answer of an endpoint: ${way}`, boss(`POST /fn/spill/${way}`));
+    t.match(response.json(), { status: 500, code: 'function-failed' }, way);
   }
   t.equal((await boss('POST /fn/spill/log')).statusCode, 204);
   t.match((await boss('POST /fn/spill/kept')).body, TOKEN, 'the caller gets what the author gives');
-  t.equal((await looked('the answer to a schedule', boss('POST /fn/spill/later'))).statusCode, 200);
+  t.equal((await checked('the answer to a schedule', boss('POST /fn/spill/later'))).statusCode, 200);
 
   for (const way of [...FAULTY, 'log', 'unusable', 'refuse', 'long']) {
-    const answer = await looked(`the answer to a write: ${way}`, boss('POST /api/orders', { way }));
+    const response = await checked(`the answer to a write: ${way}`, boss('POST /api/orders', { way }));
     const status = way === 'log' ? 201 : way === 'refuse' || way === 'long' ? 422 : 500;
-    t.equal(answer.statusCode, status, `${way}: ${answer.body}`);
-    await looked(
+    t.equal(response.statusCode, status, `${way}: ${response.body}`);
+    await checked(
       'a batch',
       boss('POST /batch', { operations: [{ method: 'POST', path: '/api/orders', body: { way } }] }),
     );
@@ -162,36 +162,47 @@ t.test('careless functions give away no secret of their plugin', async (t) => {
   );
 
   for (const fn of ['spill', 'follow', 'nightly', 'later', 'look']) {
-    // What a kind does with an outcome, or its input, is one thing; the forms are the same for all.
+    // The handling of results and inputs differs by kind; the forms are the same for all.
     for (const way of fn === 'follow' ? [...FAULTY, 'log', 'kept'] : ['throw', 'kept']) {
       const input = { way, params: { way }, data: { way }, document: { way } };
-      const answer = await looked(
+      const response = await checked(
         `a try of ${fn}: ${way}`,
-        boss('POST /admin/plugins/careless/try', { function: fn, input }),
+        boss('POST /admin/plugins/careless/dry-run', { function: fn, input }),
       );
-      t.match(answer.json(), FAULTY.includes(way) ? { error: { code: 'function-failed' } } : { error: undefined }, way);
+      t.match(
+        response.json(),
+        FAULTY.includes(way) ? { error: { code: 'function-failed' } } : { error: undefined },
+        way,
+      );
     }
   }
   const draft = { manifest: MANIFEST, files: { ...FILES, 'work.ts': FILES['look.ts'] } };
   const input = { document: { way: 'throw' } };
-  await looked('a try of a draft', boss('POST /admin/plugins/careless/try', { ...draft, function: 'look', input }));
+  await checked(
+    'a try of a draft',
+    boss('POST /admin/plugins/careless/dry-run', { ...draft, function: 'look', input }),
+  );
 
   const runs = async (query: string) =>
-    (await looked('the list of runs', boss(`GET /admin/runs?limit=1000&${query}`))).json();
-  const waiting = async () => (await runs('function=follow')).filter((run: { error: unknown }) => run.error !== null);
+    (await checked('the list of runs', boss(`GET /admin/runs?limit=1000&${query}`))).json();
+  const waiting = async () =>
+    (await runs('functionName=follow')).filter((run: { error: unknown }) => run.error !== null);
   await until(async () => (await waiting()).length === FAULTY.length, 'each trigger has failed');
-  await until(async () => (await runs('function=follow&state=ok')).length === 2, 'the others have ended well');
-  await until(async () => (await runs('function=later'))[0]?.error, 'the job has failed');
-  const [again] = await runs('function=follow&state=ok');
-  t.equal((await looked('a repetition', boss(`POST /admin/runs/${again.id}/repeat`))).statusCode, 202);
-  await until(async () => (await runs('function=follow&state=ok')).length === 3, 'the repetition has ended');
+  await until(
+    async () => (await runs('functionName=follow&state=succeeded')).length === 2,
+    'the others have ended well',
+  );
+  await until(async () => (await runs('functionName=later'))[0]?.error, 'the job has failed');
+  const [again] = await runs('functionName=follow&state=succeeded');
+  t.equal((await checked('a repetition', boss(`POST /admin/runs/${again.id}/rerun`))).statusCode, 202);
+  await until(async () => (await runs('functionName=follow&state=succeeded')).length === 3, 'the repetition has ended');
   const kept = async () =>
-    (await runs('function=spill')).length >= FAULTY.length + 4 && (await runs('function=look')).length > 12;
+    (await runs('functionName=spill')).length >= FAULTY.length + 4 && (await runs('functionName=look')).length > 12;
   await until(kept, 'the runs are stored');
-  for (const { id } of await runs('')) await looked('a run', boss(`GET /admin/runs/${id}`));
+  for (const { id } of await runs('')) await checked('a run', boss(`GET /admin/runs/${id}`));
 
-  const told = async () => (await boss('GET /admin/audit?limit=1000')).body.includes('system.function.failed');
-  await until(told, 'the audit');
+  const reported = async () => (await boss('GET /admin/audit?limit=1000')).body.includes('system.run.attempt-failed');
+  await until(reported, 'the audit');
   for (const path of [
     'plugins',
     'plugins/careless',
@@ -199,7 +210,7 @@ t.test('careless functions give away no secret of their plugin', async (t) => {
     'plugins/careless/versions/1',
     'jobs',
   ]) {
-    await looked(`/admin/${path}`, boss(`GET /admin/${path}`));
+    await checked(`/admin/${path}`, boss(`GET /admin/${path}`));
   }
   for (const path of [
     'admin/state',
@@ -208,13 +219,13 @@ t.test('careless functions give away no secret of their plugin', async (t) => {
     'openapi.json',
     'readyz',
   ] as const) {
-    await looked(`/${path}`, boss(`GET /${path}`));
+    await checked(`/${path}`, boss(`GET /${path}`));
   }
-  await planted.lookThrough(parts);
+  await planted.lookThrough(services);
   for (const line of lines) planted.look('the log', line);
-  t.ok(live.events.length > 100, `${live.events.length} told live`);
+  t.ok(live.events.length > 100, `${live.events.length} reported live`);
   for (const event of live.events) planted.look('the live stream', JSON.stringify(event));
   live.close();
-  t.ok(planted.looked > 500, `${planted.looked} places`);
+  t.ok(planted.checked > 500, `${planted.checked} places`);
   t.strictSame([...new Set(planted.found)], []);
 });

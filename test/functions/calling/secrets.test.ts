@@ -1,8 +1,8 @@
-/** Secrets of a plugin are in no line, message, stack, note or kept result, in the forms that text usually gets. */
+/** Secrets of a plugin are redacted in lines, messages, stacks, operations and stored results, in the usual encodings. */
 import t from 'tap';
-import { blanking } from '../../../src/functions/plugins/blanking.ts';
-import { endedRow } from '../../../src/functions/runs/ended-run.ts';
-import { callsWorld, RUN, returned } from '../../helpers/functions/calls.ts';
+import { redaction } from '../../../src/functions/plugins/redaction.ts';
+import { endedRow } from '../../../src/functions/runs/run-result.ts';
+import { callsFixture, RUN, returned } from '../../helpers/functions/calls.ts';
 import { pluginOf } from '../../helpers/functions/plugins.ts';
 
 const SECRETS = { KEY: 'p/a+s "w\u00f6rd"\n& more=1', TOKEN: 'sk_live_4eC39HqLyjWDarjtT1zdP7dc', PIN: '7q' };
@@ -24,15 +24,15 @@ const FORMS: Readonly<Record<string, (value: string) => string>> = {
   'base64 of another longer text': (value) => Buffer.from(`users:${value}!`).toString('base64'),
 };
 
-/** What would let somebody read the secret. */
+/** Texts that would reveal the secret. */
 function isIn(text: string, value: string): boolean {
   const decoded = [...text.matchAll(/[\w+/-]{6,}={0,2}/g)].map(([run]) => Buffer.from(run, 'base64').toString());
   const hex = [...text.matchAll(/[0-9a-f]{12,}/gi)].map(([run]) => Buffer.from(run, 'hex').toString());
   return [text, ...decoded, ...hex].some((one) => one.includes(value));
 }
 
-t.test('every form is blanked', async (t) => {
-  const blank = blanking({ secrets: SECRETS });
+t.test('every form of a secret is redacted', async (t) => {
+  const blank = redaction({ secrets: SECRETS });
   for (const [form, make] of Object.entries(FORMS)) {
     for (const value of [SECRETS.KEY, SECRETS.TOKEN]) {
       const text = `before ${make(value)} after`;
@@ -44,24 +44,24 @@ t.test('every form is blanked', async (t) => {
   }
   t.notMatch(blank(SHORT), SECRETS.PIN, 'short ones too');
   t.equal(blank('nothing of it'), 'nothing of it');
-  t.equal(blanking({ secrets: {} })('text'), 'text');
-  t.equal(blanking({ secrets: { A: '' } })('text'), 'text', 'an empty one is none');
+  t.equal(redaction({ secrets: {} })('text'), 'text');
+  t.equal(redaction({ secrets: { A: '' } })('text'), 'text', 'an empty one is none');
 });
 
-t.test('in everything that a call leaves behind', async (t) => {
-  const { parts, call } = await callsWorld(t);
+t.test('secrets are redacted in everything that a call leaves behind', async (t) => {
+  const { parts: services, call } = await callsFixture(t);
   const live: string[] = [];
   const plugin = { secrets: SECRETS, fetchHosts: [] };
   const failed = await call(
-    async ({ ask, log, call: { facts } }) => {
+    async ({ request, log, call: { facts } }) => {
       for (const make of Object.values(FORMS)) log(make(facts.secrets['KEY'] ?? ''));
-      await ask('documents.get', { collection: 'x', id: SECRETS.TOKEN });
-      await ask('fetch', { url: `https://${SECRETS.TOKEN.toLowerCase()}.example.com/` }).catch(() => undefined);
+      await request('documents.get', { collection: 'x', id: SECRETS.TOKEN });
+      await request('fetch', { url: `https://${SECRETS.TOKEN.toLowerCase()}.example.com/` }).catch(() => undefined);
       throw new Error(`It failed with ${SECRETS.TOKEN}`);
     },
     { plugin, onLog: ({ text }) => live.push(text) },
   );
-  t.equal(failed.outcome.kind, 'fault');
+  t.equal(failed.outcome.kind, 'error');
   t.equal(failed.logs.length, Object.keys(FORMS).length);
   t.strictSame(
     live,
@@ -79,14 +79,14 @@ t.test('in everything that a call leaves behind', async (t) => {
     t.notOk(isIn(JSON.stringify([failed, live]), secret), 'the report');
     t.notOk(isIn(JSON.stringify(kept), secret), 'the run');
   }
-  t.ok(parts);
+  t.ok(services);
 });
 
-t.test('logs are bounded', async (t) => {
-  const { call } = await callsWorld(t);
+t.test('logs are limited', async (t) => {
+  const { call } = await callsFixture(t);
   const lines = await call(({ log }) => Array.from({ length: 500 }, (_, n) => log(`line ${n}`)).length);
   t.equal(lines.logs.length, 200);
-  t.match(lines.logs.at(-1), { level: 'warn', text: /^More was logged/ });
+  t.match(lines.logs.at(-1), { level: 'warn', text: /^The log was truncated/ });
   const long = await call(({ log }) => {
     log('x'.repeat(40_000));
     log('\u00e9'.repeat(40_000));
@@ -94,6 +94,6 @@ t.test('logs are bounded', async (t) => {
   });
   t.strictSame(
     long.logs.map(({ text }) => text.slice(0, 8)),
-    ['xxxxxxxx', 'More was'],
+    ['xxxxxxxx', 'The log '],
   );
 });

@@ -1,30 +1,33 @@
-/** Functions inside an open transaction: what they see of it, and what ends it whatever their code catches. */
+/** Functions inside an open transaction: what they read, and what ends it even if their code catches it. */
 import t from 'tap';
 import { requestOfRun } from '../../../src/functions/runs/run.ts';
-import { callsWorld, RUN, refusal, returned } from '../../helpers/functions/calls.ts';
+import { callsFixture, RUN, refusal, returned } from '../../helpers/functions/calls.ts';
 
-t.test('inside a transaction', async (t) => {
-  const { parts, call, errors, jobs } = await callsWorld(t, {});
-  const { atomic, mongo } = parts;
+t.test('A function runs inside a transaction.', async (t) => {
+  const { parts: services, call, errors, jobs } = await callsFixture(t, {});
+  const { atomic, mongo } = services;
   const counters = mongo.data.collection<{ _id: string; n: number }>('counters');
   const at = { collection: 'counters', id: 'c' };
   const STOP = new Error('rolled back');
   await call(
-    async ({ ask }) => void (await ask('documents.create', { collection: 'counters', document: { id: 'c', n: 0 } })),
+    async ({ request }) =>
+      void (await request('documents.create', { collection: 'counters', document: { id: 'c', n: 0 } })),
   );
 
   await t.test(
-    'a run sees its own writes, also those it did not wait for, and nobody else does before the end',
+    'A run sees its own writes, including unawaited ones, and no other client sees them before the commit.',
     async (t) => {
       await atomic.run(async (within) => {
         const report = await call(
-          async ({ ask }) => {
-            await Promise.all([1, 2, 3].map(() => ask('documents.update', { ...at, operators: { $inc: { n: 1 } } })));
-            t.match(await ask('documents.get', at), { n: 3 });
-            t.match(await ask('documents.list', { collection: 'counters', filter: { n: 3 } }), {
+          async ({ request }) => {
+            await Promise.all(
+              [1, 2, 3].map(() => request('documents.update', { ...at, operators: { $inc: { n: 1 } } })),
+            );
+            t.match(await request('documents.get', at), { n: 3 });
+            t.match(await request('documents.list', { collection: 'counters', filter: { n: 3 } }), {
               items: [{ id: 'c' }],
             });
-            t.equal(await ask('documents.count', { collection: 'counters', filter: { n: 3 } }), 1);
+            t.equal(await request('documents.count', { collection: 'counters', filter: { n: 3 } }), 1);
             t.match(await counters.findOne({ _id: 'c' }), { n: 0 });
           },
           { within },
@@ -35,12 +38,15 @@ t.test('inside a transaction', async (t) => {
     },
   );
 
-  await t.test('and nothing stays when it is rolled back', async (t) => {
+  await t.test('A rolled back run leaves nothing.', async (t) => {
     await t.rejects(
       atomic.run(async (within) => {
-        await call(async ({ ask }) => void (await ask('documents.update', { ...at, operators: { $inc: { n: 1 } } })), {
-          within,
-        });
+        await call(
+          async ({ request }) => void (await request('documents.update', { ...at, operators: { $inc: { n: 1 } } })),
+          {
+            within,
+          },
+        );
         throw STOP;
       }),
       STOP,
@@ -48,17 +54,17 @@ t.test('inside a transaction', async (t) => {
     t.match(await counters.findOne({ _id: 'c' }), { n: 3 });
   });
 
-  await t.test('a conflict runs all of it again, though the code catches it', async (t) => {
+  await t.test('A conflict restarts the whole run, even if the code catches it.', async (t) => {
     let times = 0;
     const outcome = await atomic.run(async (within) => {
       times += 1;
       const first = times === 1;
       const report = await call(
-        async ({ ask }) => {
-          await ask('documents.get', at);
+        async ({ request }) => {
+          await request('documents.get', at);
           if (first) await counters.updateOne({ _id: 'c' }, { $set: { n: 10 } });
-          await ask('documents.update', { ...at, operators: { $inc: { n: 1 } } }).catch(() => undefined);
-          await ask('documents.create', { collection: 'logs', document: { first } }).catch(() => undefined);
+          await request('documents.update', { ...at, operators: { $inc: { n: 1 } } }).catch(() => undefined);
+          await request('documents.create', { collection: 'logs', document: { first } }).catch(() => undefined);
           return 'caught';
         },
         { within },
@@ -73,26 +79,26 @@ t.test('inside a transaction', async (t) => {
     );
   });
 
-  await t.test('what the database refuses ends it, though the code catches it', async (t) => {
+  await t.test('An error of the database ends the transaction, even if the code catches it.', async (t) => {
     await counters.createIndex({ key: 1 }, { unique: true, sparse: true });
     await call(
-      async ({ ask }) => void (await ask('documents.create', { collection: 'counters', document: { key: 1 } })),
+      async ({ request }) => void (await request('documents.create', { collection: 'counters', document: { key: 1 } })),
     );
     for (const document of [{ id: 'c' }, { key: 1 }]) {
       const expected = 'id' in document ? 'id-exists' : 'unique-violation';
       await t.rejects(
         atomic.run(async (within) => {
           const report = await call(
-            async ({ ask }) => {
-              await ask('documents.update', { ...at, operators: { $set: { n: 99 } } });
-              t.equal(await refusal(ask('documents.create', { collection: 'counters', document })), expected);
-              t.equal(await refusal(ask('documents.get', at)), expected, 'nothing more is done in it');
-              t.equal(await refusal(ask('documents.create', { collection: 'logs', document: {} })), expected);
+            async ({ request }) => {
+              await request('documents.update', { ...at, operators: { $set: { n: 99 } } });
+              t.equal(await refusal(request('documents.create', { collection: 'counters', document })), expected);
+              t.equal(await refusal(request('documents.get', at)), expected, 'nothing more is done in it');
+              t.equal(await refusal(request('documents.create', { collection: 'logs', document: {} })), expected);
               return 'caught';
             },
             { within },
           );
-          t.match(report.outcome, { kind: 'fault', code: 'function-failed', message: new RegExp(`^${expected}: `) });
+          t.match(report.outcome, { kind: 'error', code: 'function-failed', message: new RegExp(`^${expected}: `) });
           throw STOP;
         }),
         STOP,
@@ -101,17 +107,20 @@ t.test('inside a transaction', async (t) => {
     t.match(await counters.findOne({ _id: 'c' }), { n: 11 });
   });
 
-  await t.test('what is refused before the database is asked may be caught', async (t) => {
+  await t.test('The code can catch errors that occur before the database is called.', async (t) => {
     await atomic.run(async (within) => {
       const report = await call(
-        async ({ ask }) => {
-          t.equal(await refusal(ask('documents.remove', { ...at, id: 'nobody' })), 'document-not-found');
+        async ({ request }) => {
+          t.equal(await refusal(request('documents.remove', { ...at, id: 'nobody' })), 'document-not-found');
           t.equal(
-            await refusal(ask('documents.replace', { ...at, document: {}, ifMatch: '"x"' })),
+            await refusal(request('documents.replace', { ...at, document: {}, ifMatch: '"x"' })),
             'precondition-failed',
           );
-          t.equal(await refusal(ask('documents.create', { collection: '_x', document: {} })), 'invalid-name');
-          await ask('documents.update', { ...at, operators: { $set: { n: 12 } } });
+          t.equal(
+            await refusal(request('documents.create', { collection: '_x', document: {} })),
+            'invalid-collection-name',
+          );
+          await request('documents.update', { ...at, operators: { $set: { n: 12 } } });
         },
         { within },
       );
@@ -120,21 +129,21 @@ t.test('inside a transaction', async (t) => {
     t.match(await counters.findOne({ _id: 'c' }), { n: 12 });
   });
 
-  await t.test('a batch that failed after its first writes ends it', async (t) => {
+  await t.test('A batch that failed after its first writes ends the transaction.', async (t) => {
     await t.rejects(
       atomic.run(async (within) => {
         const report = await call(
-          async ({ ask }) => {
+          async ({ request }) => {
             const operations = [
               { method: 'POST', path: '/api/logs', body: { half: true } },
               { method: 'DELETE', path: '/api/logs/nobody' },
             ];
-            t.equal(await refusal(ask('batch', { operations })), 'document-not-found');
+            t.equal(await refusal(request('batch', { operations })), 'document-not-found');
             return 'caught';
           },
           { within },
         );
-        t.match(report.outcome, { kind: 'fault', message: /^document-not-found: / });
+        t.match(report.outcome, { kind: 'error', message: /^document-not-found: / });
         throw STOP;
       }),
       STOP,
@@ -142,27 +151,27 @@ t.test('inside a transaction', async (t) => {
     t.equal(await mongo.data.collection('logs').countDocuments({ half: true }), 0);
   });
 
-  await t.test('a job is scheduled with it', async (t) => {
+  await t.test('A job is stored in the transaction of its run.', async (t) => {
     await atomic.run(async (within) => {
       const more = { later: { use: { kind: 'job' } as const, as: 'function' as const } };
       const begun = Date.now();
       const report = await call(
-        async ({ ask }) => {
-          t.equal(await refusal(ask('schedule', { name: 'run', input: 1 })), 'function-not-found', 'no job');
-          t.equal(await refusal(ask('schedule', { name: 'later', input: 1, at: 'soon' })), 'invalid-parameter');
-          t.equal(await refusal(ask('schedule', { name: 'later', input: 1, after: -1 })), 'invalid-parameter');
-          t.equal(await refusal(ask('schedule', { name: 'later', input: 1, after: 1e12 })), 'invalid-parameter');
+        async ({ request }) => {
+          t.equal(await refusal(request('schedule', { name: 'run', input: 1 })), 'function-not-found', 'no job');
+          t.equal(await refusal(request('schedule', { name: 'later', input: 1, at: 'soon' })), 'invalid-parameter');
+          t.equal(await refusal(request('schedule', { name: 'later', input: 1, after: -1 })), 'invalid-parameter');
+          t.equal(await refusal(request('schedule', { name: 'later', input: 1, after: 1e12 })), 'invalid-parameter');
           t.equal(
-            await refusal(ask('schedule', { name: 'later', input: 1, after: 1, at: '2026-01-01' })),
+            await refusal(request('schedule', { name: 'later', input: 1, after: 1, at: '2026-01-01' })),
             'invalid-parameter',
           );
-          return ask('schedule', { name: 'later', input: { n: [1] }, after: 60_000 });
+          return request('schedule', { name: 'later', input: { n: [1] }, after: 60_000 });
         },
         { within, more, restricted: true },
       );
       t.match(returned(report), { id: 'job_1', at: String });
       t.match(jobs, [{ fn: { id: 'shop/later' }, input: '{"n":[1]}', depth: 1, request: requestOfRun(RUN.id, 1) }]);
-      t.equal(jobs[0]?.restricted, true, 'what it was given of accounts may be in the input of the job');
+      t.equal(jobs[0]?.restricted, true, 'the input of the job may contain user data of the run');
       const [{ at = new Date(0) } = {}] = jobs;
       t.ok(at.getTime() >= begun + 60_000 && at.getTime() <= Date.now() + 60_000);
     });

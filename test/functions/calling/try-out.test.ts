@@ -1,23 +1,23 @@
-/** Trying functions over HTTP, in the sandbox that runs them: every kind, rolled back, with everything that it did listed. */
+/** Dry runs over HTTP, in the sandbox: every kind, rolled back, with all operations listed. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { ask, signInOwner } from '../../helpers/accounts.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { nextRow } from '../../helpers/events/log-rows.ts';
-import { emptyFolder } from '../../helpers/functions/plugin-world.ts';
+import { emptyFolder } from '../../helpers/functions/plugin-fixture.ts';
+import { ask, signInAdmin } from '../../helpers/users.ts';
 
 const SECRET = 'sk_live_4eC39HqLyjWDarjtT1zdP7dc';
 
 const FILES = {
   'endpoint.js': `export default async (input, ctx) => {
     const orders = ctx.documents('orders');
-    const made = await orders.create({ id: 'new', who: ctx.principal.kind });
+    const created = await orders.create({ id: 'new', who: ctx.principal.kind });
     await orders.patch('old', { n: 2 });
     await ctx.files.create({ name: 'a.txt', type: 'text/plain', body: 'text' });
     await ctx.schedule('job', { n: 1 }, { after: 1000 });
     console.log('key ' + ctx.secrets.KEY);
-    return { input, read: await orders.get('new'), made, key: ctx.secrets.KEY };
+    return { input, read: await orders.get('new'), created, key: ctx.secrets.KEY };
   }`,
   'respond.js': `export default () => Response.json({ ok: true }, { status: 202 })`,
   'trigger.js': `export default async (event, ctx) => {
@@ -40,39 +40,43 @@ const MANIFEST = {
     { name: 'respond', file: 'respond.js', http: { method: 'GET', path: '/tried' } },
     { name: 'trigger', file: 'trigger.js', on: ['orders.created'], roles: ['clerk'] },
     { name: 'cron', file: 'cron.js', cron: '0 3 * * *' },
-    { name: 'before', file: 'before.js', before: { collections: ['others'] } },
+    { name: 'before', file: 'before.js', beforeWrite: { collections: ['others'] } },
     { name: 'job', file: 'job.js', job: true },
   ],
 };
 
-t.test('functions are tried', async (t) => {
-  const { app, parts } = await buildTestApp(t, { MILLRACE_PLUGINS: '' });
-  const boss = await signInOwner(app, parts);
-  // A trigger counts from a place of the log: what is written before must have passed it.
+t.test('Dry runs roll back their writes and list their operations.', async (t) => {
+  const { app, services } = await buildTestApp(t, { MILLRACE_PLUGINS_DIR: '' });
+  const boss = await signInAdmin(app, services);
+  // A trigger has a start position: earlier events must have been passed.
   const passed = nextRow(
-    parts.events.tail,
+    services.events.tail,
     ({ collection, operation }) => collection === 'orders' && operation === 'insert',
   );
   await ask(app, 'POST /api/orders', { id: 'old', n: 1 }, boss);
   await passed;
-  const orders = parts.mongo.data.collection<{ _id: string }>('orders');
+  const orders = services.mongo.data.collection<{ _id: string }>('orders');
   const draft = { manifest: MANIFEST, files: FILES };
   const tried = async (fn: string, input: unknown = null, more: object = {}) => {
-    const answer = await ask(app, 'POST /admin/plugins/tried/try', { function: fn, input, ...more }, boss);
-    return { status: answer.statusCode, ...answer.json() };
+    const response = await ask(app, 'POST /admin/plugins/tried/dry-run', { function: fn, input, ...more }, boss);
+    return { status: response.statusCode, ...response.json() };
   };
 
   t.match(await tried('endpoint'), { status: 404, code: 'plugin-not-found' });
 
-  await t.test('a draft that is not stored', async (t) => {
-    const { operations, ...told } = await tried(
+  await t.test('An unsaved plugin can be dry-run.', async (t) => {
+    const { operations, ...reported } = await tried(
       'endpoint',
       { a: [1] },
       { ...draft, principal: { kind: 'user', id: 'u1' } },
     );
-    t.match(told, {
+    t.match(reported, {
       status: 200,
-      result: { input: { a: [1] }, made: { id: 'new', who: 'user', _meta: { createdBy: 'u1' } }, read: { id: 'new' } },
+      result: {
+        input: { a: [1] },
+        created: { id: 'new', who: 'user', _meta: { createdBy: 'u1' } },
+        read: { id: 'new' },
+      },
       durationMs: Number,
     });
     t.match(operations, [
@@ -83,17 +87,17 @@ t.test('functions are tried', async (t) => {
       { operation: 'documents.get', target: 'orders/new', written: null },
     ]);
     t.match(await orders.find().toArray(), [{ _id: 'old', n: 1 }]);
-    t.equal(await parts.mongo.data.collection('_files').countDocuments(), 0);
+    t.equal(await services.mongo.data.collection('_files').countDocuments(), 0);
     t.match(await ask(app, 'GET /admin/plugins/tried', undefined, boss), { statusCode: 404 });
   });
 
   await ask(app, 'PUT /admin/plugins/tried', draft, boss);
   await ask(app, 'PUT /admin/plugins/tried/secrets/KEY', { value: SECRET }, boss);
 
-  await t.test('the stored version, of every kind', async (t) => {
+  await t.test('The stored version can be dry-run, for every kind of function.', async (t) => {
     const endpoint = await tried('endpoint');
     t.match(endpoint, {
-      result: { key: '[secret]', made: { who: 'owner' } },
+      result: { key: '[secret]', created: { who: 'admin' } },
       logs: [{ level: 'info', text: 'key [secret]' }],
     });
     t.notMatch(JSON.stringify(endpoint), SECRET);
@@ -114,7 +118,7 @@ t.test('functions are tried', async (t) => {
     t.match(await orders.find().toArray(), [{ _id: 'old', n: 1 }]);
   });
 
-  await t.test('new scripts of a stored plugin', async (t) => {
+  await t.test('Unsaved scripts of a stored plugin can be dry-run.', async (t) => {
     const files = { ...FILES, 'respond.js': 'export default () => 7' };
     t.match(await tried('respond', null, { files }), { result: 7 });
     t.match(await tried('respond'), { result: { status: 202 } }, 'nothing is stored');
@@ -124,28 +128,28 @@ t.test('functions are tried', async (t) => {
     t.match(await tried('respond', null, { other: 1 }), { status: 400, code: 'invalid-body' });
   });
 
-  await t.test('by owners who build alone', async (t) => {
+  await t.test('Administrators with only the right to build can start dry runs.', async (t) => {
     const body = { function: 'respond', input: null };
-    const viewer = await signInOwner(app, parts, ['viewer']);
-    t.match(await ask(app, 'POST /admin/plugins/tried/try', body, viewer), { statusCode: 403 });
-    const developer = await signInOwner(app, parts, ['developer']);
-    t.match(await ask(app, 'POST /admin/plugins/tried/try', body, developer), { statusCode: 200 });
+    const viewer = await signInAdmin(app, services, ['viewer']);
+    t.match(await ask(app, 'POST /admin/plugins/tried/dry-run', body, viewer), { statusCode: 403 });
+    const developer = await signInAdmin(app, services, ['developer']);
+    t.match(await ask(app, 'POST /admin/plugins/tried/dry-run', body, developer), { statusCode: 200 });
   });
 
-  await t.test('a write that the database refuses ends a try as it ends a run', async (t) => {
+  await t.test('A write that the database rejects ends a dry run as it ends a run.', async (t) => {
     const code = `export default async (_, ctx) => {
       await ctx.documents('orders').create({ id: 'old' }).catch(() => undefined);
       return 'caught';
     }`;
-    const told = await tried('respond', null, { files: { ...FILES, 'respond.js': code } });
-    t.match(told, {
+    const reported = await tried('respond', null, { files: { ...FILES, 'respond.js': code } });
+    t.match(reported, {
       error: { code: 'function-failed', message: /^id-exists: / },
       operations: [{ error: 'id-exists' }],
     });
   });
 });
 
-t.test('A draft that differs from a plugin in a folder does not get the secrets of that plugin.', async (t) => {
+t.test('An unsaved plugin that differs from the one in a folder does not get its secrets.', async (t) => {
   const folder = await emptyFolder(t);
   const http = { method: 'GET', path: '/spelled' };
   const manifest = { name: 'spelled', secrets: ['KEY'], functions: [{ name: 'spell', file: 'spell.js', http }] };
@@ -153,12 +157,12 @@ t.test('A draft that differs from a plugin in a folder does not get the secrets 
   await mkdir(join(folder, 'spelled'));
   await writeFile(join(folder, 'spelled', 'spell.js'), script);
   await writeFile(join(folder, 'spelled', 'plugin.json'), JSON.stringify(manifest));
-  const { app, parts } = await buildTestApp(t, { MILLRACE_PLUGINS: folder });
-  const [boss, developer] = [await signInOwner(app, parts), await signInOwner(app, parts, ['developer'])];
+  const { app, services } = await buildTestApp(t, { MILLRACE_PLUGINS_DIR: folder });
+  const [boss, developer] = [await signInAdmin(app, services), await signInAdmin(app, services, ['developer'])];
   t.equal((await ask(app, 'PUT /admin/plugins/spelled/secrets/KEY', { value: SECRET }, boss)).statusCode, 204);
   const key = async (draft: object) => {
     const body = { function: 'spell', input: null, ...draft };
-    return (await ask(app, 'POST /admin/plugins/spelled/try', body, developer)).json().result?.key ?? null;
+    return (await ask(app, 'POST /admin/plugins/spelled/dry-run', body, developer)).json().result?.key ?? null;
   };
   const all = [...SECRET];
   t.strictSame(await key({}), all, 'what lies in the folder has them');

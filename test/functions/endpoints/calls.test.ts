@@ -1,24 +1,24 @@
-/** What an endpoint is given of a request, and what its result becomes as an answer. */
+/** The input of an HTTP function, and the response for its result. */
 import t from 'tap';
-import { signInOwner } from '../../helpers/accounts.ts';
-import { endpointWorld, reportOf, response, value } from '../../helpers/functions/endpoint-world.ts';
+import { endpointFixture, reportOf, response, value } from '../../helpers/functions/endpoint-fixture.ts';
 import { endpoint, pluginOf } from '../../helpers/functions/plugins.ts';
 import { until } from '../../helpers/until.ts';
+import { signInAdmin } from '../../helpers/users.ts';
 
-const world = await endpointWorld(t, { MILLRACE_CORS_ORIGINS: 'https://shop.example' });
-const { app, book, calls, parts } = world;
-book.use([
+const fixture = await endpointFixture(t, { MILLRACE_CORS_ORIGINS: 'https://shop.example' });
+const { app, registry, calls, parts } = fixture;
+registry.use([
   pluginOf('shop', {
     total: { use: endpoint('POST,PUT,GET,DELETE /invoice/:id/total') },
     page: { use: endpoint('GET /page') },
-    large: { use: { ...endpoint('POST /large'), largeNumbers: 'text' } },
+    large: { use: { ...endpoint('POST /large'), largeNumbers: 'string' } },
     own: { use: { ...endpoint('POST /own'), authorization: 'own' } },
   }),
 ]);
 const input = () => JSON.parse(calls.at(-1)?.input ?? 'null');
 
-t.test('the input is the request, without credentials', async (t) => {
-  const answer = await app.inject({
+t.test('The input is the request without credentials.', async (t) => {
+  const result = await app.inject({
     method: 'POST',
     url: '/fn/invoice/a%20b%2Fc/total?x=1&y=2&y=3&__proto__=z&e=',
     headers: {
@@ -30,7 +30,7 @@ t.test('the input is the request, without credentials', async (t) => {
     },
     payload: '{ "lines": [1, 2], "__proto__": {"a": 1} }',
   });
-  t.equal(answer.statusCode, 200, answer.body);
+  t.equal(result.statusCode, 200, result.body);
   const seen = input();
   t.match(seen, {
     method: 'POST',
@@ -48,7 +48,7 @@ t.test('the input is the request, without credentials', async (t) => {
   t.match(calls.at(-1)?.run.id, /^run_[\w-]{22}$/);
 });
 
-t.test('bodies', async (t) => {
+t.test('Bodies are parsed by their media type.', async (t) => {
   const send = (type: string | null, payload: string | Buffer, method: 'POST' | 'PUT' | 'DELETE' = 'POST') =>
     app.inject({
       method,
@@ -75,7 +75,7 @@ t.test('bodies', async (t) => {
   const before = calls.length;
   const refused: readonly (readonly [string | null, string | Buffer, number, string])[] = [
     ['application/json', '{', 400, 'malformed-json'],
-    ['application/json', '['.repeat(200_000) + ']'.repeat(200_000), 400, 'too-deep'],
+    ['application/json', '['.repeat(200_000) + ']'.repeat(200_000), 400, 'json-too-deep'],
     ['text/plain', Buffer.from([0xff, 0xfe]), 400, 'malformed-request'],
     ['multipart/form-data; boundary=x', '--x--', 415, 'unsupported-media-type'],
     ['application/octet-stream', 'x', 415, 'unsupported-media-type'],
@@ -84,8 +84,8 @@ t.test('bodies', async (t) => {
     [null, 'x', 415, 'unsupported-media-type'],
   ];
   for (const [type, payload, status, code] of refused) {
-    const answer = await send(type, payload);
-    t.match(answer.json(), { status, code }, `${type} ${code}`);
+    const result = await send(type, payload);
+    t.match(result.json(), { status, code }, `${type} ${code}`);
   }
   t.match((await send('text/plain', 'x'.repeat(1024 * 1024 + 1))).json().detail, /1048576/);
   t.equal(calls.length, before, 'nothing was called');
@@ -93,7 +93,7 @@ t.test('bodies', async (t) => {
 });
 
 t.test(
-  'A number that JavaScript cannot hold exactly is refused, or given as text where the manifest says so.',
+  'A number that JavaScript cannot represent exactly is rejected, or passed as text if the manifest says so.',
   async (t) => {
     const send = (url: string, payload: string) =>
       app.inject({ method: 'POST', url, payload, headers: { 'content-type': 'application/json' } });
@@ -120,7 +120,7 @@ t.test(
   },
 );
 
-t.test('A byte order mark stays in the text that signatures count, and is no part of the content.', async (t) => {
+t.test('A byte order mark stays in the text that signatures cover, and is not part of the content.', async (t) => {
   for (const [type, text, body] of [
     ['application/json', '{"a":1}', { a: 1 }],
     ['text/csv', 'a,b', 'a,b'],
@@ -134,11 +134,11 @@ t.test('A byte order mark stays in the text that signatures count, and is no par
 });
 
 t.test(
-  'An endpoint whose manifest says so gets the header Authorization itself, and its callers are anonymous.',
+  'An HTTP function with the option receives the header Authorization itself, and its callers are anonymous.',
   async (t) => {
     const send = (authorization: string) => app.inject({ method: 'POST', url: '/fn/own', headers: { authorization } });
     const logs = [{ at: new Date(), level: 'info', text: 'A run that logs is kept' }] as const;
-    world.answer(async () => reportOf(value('Basic dXNlcjpwYXNzd29yZC0x and password-1'), { logs }));
+    fixture.response(async () => reportOf(value('Basic dXNlcjpwYXNzd29yZC0x and password-1'), { logs }));
     for (const foreign of [
       'Basic dXNlcjpwYXNzd29yZC0x',
       'Bearer eyJ.of.google',
@@ -146,26 +146,26 @@ t.test(
       'SharedAccess sig=x',
       'x',
     ]) {
-      const answer = await send(foreign);
-      t.equal(answer.statusCode, 200, `${foreign}: ${answer.body}`);
+      const result = await send(foreign);
+      t.equal(result.statusCode, 200, `${foreign}: ${result.body}`);
       t.equal(input().headers.authorization, foreign);
       t.match(calls.at(-1)?.caller, { kind: 'anonymous' });
     }
-    const boss = await signInOwner(app, parts);
+    const boss = await signInAdmin(app, parts);
     t.equal((await send(boss.headers.authorization ?? '')).statusCode, 200);
     t.notOk('authorization' in input().headers, 'a credential of this server is given to no code');
     t.match(calls.at(-1)?.caller, { kind: 'anonymous' }, 'nor does it sign in');
     t.match((await app.inject({ url: '/fn/page', headers: { authorization: 'Basic eA==' } })).json(), { status: 401 });
-    // Runs keep no credential, in no form in which code may have it.
+    // Runs contain no credential, in no form that the code may use.
     const run = String((await send('Basic dXNlcjpwYXNzd29yZC0x')).headers['millrace-run']);
-    await until(async () => (await world.store.find(run)) !== null, 'the run is stored');
-    const kept = await world.store.find(run);
+    await until(async () => (await fixture.store.find(run)) !== null, 'the run is stored');
+    const kept = await fixture.store.find(run);
     t.notMatch(JSON.stringify(kept), /dXNlcjpwYXNzd29yZC0x|password-1/);
     t.match(kept?.input, /"authorization":"\[secret\]"/);
   },
 );
 
-t.test('methods, paths and OPTIONS', async (t) => {
+t.test('HTTP functions match methods, paths and OPTIONS.', async (t) => {
   const missing = await app.inject('/fn/nothing');
   t.match(missing.json(), { status: 404, code: 'route-not-found' });
   t.match((await app.inject('/fn')).json(), { code: 'route-not-found' });
@@ -176,25 +176,25 @@ t.test('methods, paths and OPTIONS', async (t) => {
   const options = await app.inject({ method: 'OPTIONS', url: '/fn/page' });
   t.strictSame([options.statusCode, options.headers.allow, options.body], [204, 'GET, HEAD, OPTIONS', '']);
   t.match((await app.inject({ method: 'OPTIONS', url: '/fn/nothing' })).json(), { code: 'route-not-found' });
-  world.answer(async () => value({ a: 1 }));
+  fixture.response(async () => value({ a: 1 }));
   const head = await app.inject({ method: 'HEAD', url: '/fn/page' });
   t.strictSame([head.statusCode, head.body, head.headers['content-length']], [200, '', '7']);
   t.equal(input().method, 'GET');
   t.match((await app.inject('/fn/%E0%A4%A')).json(), { status: 400, code: 'malformed-request' });
 });
 
-t.test('results', async (t) => {
-  world.answer(async () => value({ sum: 3 }));
+t.test('Results of HTTP functions become responses.', async (t) => {
+  fixture.response(async () => value({ sum: 3 }));
   const plain = await app.inject('/fn/page');
   t.equal(plain.headers['content-type'], 'application/json; charset=utf-8');
   t.strictSame(plain.json(), { sum: 3 });
   t.match(plain.headers['x-request-id'], /^req_/);
 
-  world.answer(async () => response(204));
+  fixture.response(async () => response(204));
   const empty = await app.inject('/fn/page');
   t.strictSame([empty.statusCode, empty.body, empty.headers['content-type']], [204, '', undefined]);
 
-  world.answer(async () =>
+  fixture.response(async () =>
     response(418, { 'X-Tea': 'yes', 'cache-control': 'public, max-age=60', Vary: 'x-tea' }, 'short'),
   );
   const tea = await app.inject('/fn/page');
@@ -203,11 +203,11 @@ t.test('results', async (t) => {
   t.equal(tea.headers['cache-control'], 'public, max-age=60');
   t.equal(tea.headers.vary, 'Authorization, Accept, Origin, Millrace-As, x-tea');
 
-  world.answer(async () => response(302, { location: 'https://example.org/' }));
+  fixture.response(async () => response(302, { location: 'https://example.org/' }));
   t.match(await app.inject('/fn/page'), { statusCode: 302, headers: { location: 'https://example.org/' } });
 });
 
-t.test('what would weaken the protection of the server is not sent', async (t) => {
+t.test('headers that would weaken the protection of the server are not sent', async (t) => {
   const own = (await app.inject('/healthz')).headers;
   const bad: Record<string, string> = {};
   for (const name of [
@@ -239,7 +239,7 @@ t.test('what would weaken the protection of the server is not sent', async (t) =
   ]) {
     bad[name] = 'planted';
   }
-  world.answer(async () =>
+  fixture.response(async () =>
     response(200, { ...bad, 'content-type': 'text/html', 'x-kept': 'yes' }, '<script>alert(1)</script>'),
   );
   const { headers } = await app.inject('/fn/page');
@@ -253,7 +253,7 @@ t.test('what would weaken the protection of the server is not sent', async (t) =
   t.notMatch(headers['content-security-policy'], /allow-scripts|script-src/);
 });
 
-t.test('what cannot be an answer is a failure of the function', async (t) => {
+t.test('An invalid response is a failure of the function.', async (t) => {
   const cases = [
     response(99),
     response(101),
@@ -266,21 +266,21 @@ t.test('what cannot be an answer is a failure of the function', async (t) => {
     response(200, { a: 'x'.repeat(9_000) }),
   ];
   for (const one of cases) {
-    world.answer(async () => one);
-    const answer = await app.inject('/fn/page');
-    t.match(answer.json(), { status: 500, code: 'function-failed' }, JSON.stringify(one).slice(0, 90));
-    t.match(answer.headers['millrace-run'], /^run_/, 'its run is kept');
+    fixture.response(async () => one);
+    const result = await app.inject('/fn/page');
+    t.match(result.json(), { status: 500, code: 'function-failed' }, JSON.stringify(one).slice(0, 90));
+    t.match(result.headers['millrace-run'], /^run_/, 'its run is stored');
   }
 });
 
-t.test('pages of other origins may call as they may call the API', async (t) => {
-  world.answer(async () => value(1));
-  const asked = {
+t.test('Pages of other origins can call HTTP functions as they can call the API.', async (t) => {
+  fixture.response(async () => value(1));
+  const requested = {
     origin: 'https://shop.example',
     'access-control-request-method': 'POST',
     'access-control-request-headers': 'x-a',
   };
-  const preflight = await app.inject({ method: 'OPTIONS', url: '/fn/page', headers: asked });
+  const preflight = await app.inject({ method: 'OPTIONS', url: '/fn/page', headers: requested });
   t.equal(preflight.statusCode, 204);
   t.equal(preflight.headers['access-control-allow-origin'], 'https://shop.example');
   const got = await app.inject({ url: '/fn/page', headers: { origin: 'https://shop.example' } });

@@ -1,4 +1,4 @@
-/** Which endpoint answers: written segments before parameters, the closest pattern alone, HEAD as GET. */
+/** Routing of HTTP functions: literal segments before parameters, the most specific pattern alone, HEAD as GET. */
 import t from 'tap';
 import { type Endpoint, EndpointTable, segmentsOf } from '../../../src/functions/kinds/endpoints/endpoint-table.ts';
 import { endpoint, pluginOf } from '../../helpers/functions/plugins.ts';
@@ -20,7 +20,7 @@ const plugin = pluginOf(
 );
 const table = new EndpointTable(plugin.functions as readonly Endpoint[]);
 
-t.test('what is found', async (t) => {
+t.test('A request matches the most specific HTTP function.', async (t) => {
   const cases: readonly (readonly [string, string, Record<string, string>?])[] = [
     ['GET /', 'root'],
     ['GET /users', 'list'],
@@ -35,15 +35,15 @@ t.test('what is found', async (t) => {
     ['GET /users/me/notes', 'file', { file: 'notes' }],
     ['GET /users/__proto__', 'one', { id: '__proto__' }],
   ];
-  for (const [asked, name, params = {}] of cases) {
-    const [method = '', path = ''] = asked.split(' ');
+  for (const [requested, name, params = {}] of cases) {
+    const [method = '', path = ''] = requested.split(' ');
     const match = table.find(method, segmentsOf(path));
-    t.equal(match.kind, 'found', asked);
-    if (match.kind === 'found') t.strictSame([match.fn.name, match.params], [name, params], asked);
+    t.equal(match.kind, 'found', requested);
+    if (match.kind === 'found') t.strictSame([match.fn.name, match.params], [name, params], requested);
   }
 });
 
-t.test('what is not', async (t) => {
+t.test('A request without a matching HTTP function is not found.', async (t) => {
   for (const path of [
     '/nothing',
     '/users/',

@@ -1,32 +1,33 @@
-/** Who may call which endpoint: policies on `functions` with `where` over plugin, name and method; limits of keys; faults. */
+/** Rights to call HTTP functions: policies on `_functions` with filters over plugin, name and method; limits of keys; errors. */
 import t from 'tap';
 import { ANONYMOUS } from '../../../src/auth/identity/principal.ts';
 import type { CallOutcome } from '../../../src/functions/sandbox/sandbox.ts';
 import { MillraceError } from '../../../src/kernel/errors.ts';
-import { endpointWorld, value } from '../../helpers/functions/endpoint-world.ts';
+import { endpointFixture, value } from '../../helpers/functions/endpoint-fixture.ts';
 import { endpoint, pluginOf } from '../../helpers/functions/plugins.ts';
 import { beOwned, withPolicies } from '../../helpers/policies.ts';
 import { key, owner, user } from '../../helpers/principals.ts';
 import { until } from '../../helpers/until.ts';
 
-const world = await endpointWorld(t, { MILLRACE_MODE: 'production' });
-const { app, book, calls, parts, as, store } = world;
+const fixture = await endpointFixture(t, { MILLRACE_MODE: 'production' });
+const { app, registry, calls, parts, as, store } = fixture;
 await beOwned(parts);
-book.use([
+registry.use([
   pluginOf('shop', { total: { use: endpoint('GET,POST /total') }, list: { use: endpoint('GET /list') } }),
   pluginOf('office', { close: { use: endpoint('POST /close') } }),
 ]);
-const ask = (route: string, headers: Record<string, string> = {}, extra: Record<string, string> = {}) => {
+const request = (route: string, headers: Record<string, string> = {}, extra: Record<string, string> = {}) => {
   const [method = '', url = ''] = route.split(' ');
   return app.inject({ method: method as 'GET', url, headers: { ...headers, ...extra } });
 };
-const statusOf = async (route: string, headers: Record<string, string> = {}) => (await ask(route, headers)).statusCode;
+const statusOf = async (route: string, headers: Record<string, string> = {}) =>
+  (await request(route, headers)).statusCode;
 
-t.test('without a policy nobody but owners may call, and nobody learns what there is', async (t) => {
+t.test('without a policy only administrators can call, and others learn nothing about what exists', async (t) => {
   withPolicies(parts, []);
   for (const route of ['GET /fn/total', 'GET /fn/nothing', 'DELETE /fn/total']) {
-    t.match((await ask(route)).json(), { status: 401, code: 'not-authenticated' }, route);
-    t.match((await ask(route, as(user('u')))).json(), { status: 403, code: 'forbidden' }, route);
+    t.match((await request(route)).json(), { status: 401, code: 'not-authenticated' }, route);
+    t.match((await request(route, as(user('u')))).json(), { status: 403, code: 'forbidden' }, route);
   }
   t.equal(await statusOf('GET /fn/total', as(owner())), 200);
   t.equal(await statusOf('GET /fn/total', as(owner('developer'))), 200);
@@ -34,15 +35,15 @@ t.test('without a policy nobody but owners may call, and nobody learns what ther
   t.equal(calls.length, 2);
 });
 
-t.test('where names plugin, name and method', async (t) => {
+t.test('A policy filters functions by plugin, name and method.', async (t) => {
   withPolicies(parts, [
-    { collections: ['functions'], actions: ['call'], where: { plugin: 'shop', method: 'GET' } },
-    { collections: ['functions'], actions: ['call'], principals: { roles: ['clerk'] }, where: { plugin: 'office' } },
+    { resources: ['_functions'], actions: ['call'], filter: { plugin: 'shop', method: 'GET' } },
+    { resources: ['_functions'], actions: ['call'], principals: { roles: ['clerk'] }, filter: { plugin: 'office' } },
     {
-      collections: ['functions'],
+      resources: ['_functions'],
       actions: ['call'],
       effect: 'deny',
-      where: { name: 'list' },
+      filter: { name: 'list' },
       principals: { users: ['bad'] },
     },
   ]);
@@ -60,49 +61,55 @@ t.test('where names plugin, name and method', async (t) => {
     ['GET /fn/nothing', {}, 404],
   ];
   for (const [route, headers, status] of table) t.equal(await statusOf(route, headers), status, `${route} ${status}`);
-  t.match((await ask('POST /fn/total', {})).headers['www-authenticate'], /Bearer/);
+  t.match((await request('POST /fn/total', {})).headers['www-authenticate'], /Bearer/);
 });
 
-t.test('a key calls within its own limits', async (t) => {
-  withPolicies(parts, [{ collections: ['functions'], actions: ['call'] }]);
+t.test('A key calls functions within its own limits.', async (t) => {
+  withPolicies(parts, [{ resources: ['_functions'], actions: ['call'] }]);
   t.equal(await statusOf('GET /fn/total', as(key('all'))), 200);
   t.equal(await statusOf('GET /fn/total', as(key('reads', { actions: ['read'] }))), 403);
   t.equal(await statusOf('POST /fn/total', as(key('reads2', { actions: ['read'] }))), 403);
-  t.equal(await statusOf('GET /fn/total', as(key('calls', { actions: ['call'], collections: ['functions'] }))), 200);
-  t.equal(await statusOf('GET /fn/total', as(key('posts', { collections: ['posts'] }))), 403);
+  t.equal(await statusOf('GET /fn/total', as(key('calls', { actions: ['call'], resources: ['_functions'] }))), 200);
+  t.equal(await statusOf('GET /fn/total', as(key('posts', { resources: ['posts'] }))), 403);
 });
 
-t.test('the owner tries policies for functions before they count', async (t) => {
-  withPolicies(parts, [{ collections: ['functions'], actions: ['call'], where: { plugin: 'shop' } }]);
+t.test('An administrator simulates policies for functions before storing them.', async (t) => {
+  withPolicies(parts, [{ resources: ['_functions'], actions: ['call'], filter: { plugin: 'shop' } }]);
   const tried = async (document?: object) => {
-    const question = { principal: { kind: 'anonymous' }, action: 'call', collection: 'functions', document };
-    const answer = await app.inject({
+    const query = { principal: { kind: 'anonymous' }, action: 'call', resource: '_functions', document };
+    const response = await app.inject({
       method: 'POST',
       url: '/admin/policies/test',
       headers: as(owner()),
-      payload: question,
+      payload: query,
     });
-    return answer.json().verdict;
+    return response.json().decision;
   };
   t.equal(await tried(), 'allow');
   t.equal(await tried({ plugin: 'shop', name: 'total', method: 'GET' }), 'allow');
   t.equal(await tried({ plugin: 'office', name: 'close', method: 'POST' }), 'deny');
-  const explained = await ask('GET /fn/total', as(owner()), { 'millrace-explain': '1' });
-  t.match(explained.headers['millrace-explain'], /"action":"call","place":"functions"/);
+  const explained = await request('GET /fn/total', as(owner()), { 'millrace-explain': '1' });
+  t.match(explained.headers['millrace-explain'], /"action":"call","resource":"_functions"/);
 });
 
-t.test('a policy whose where names what a function does not have is saved with a warning', async (t) => {
-  const save = async (where: object, collections = ['functions'], actions = ['call']) => {
-    const payload = { name: JSON.stringify([where, collections]), collections, actions, effect: 'allow', where };
+t.test('A policy whose filter names a field that functions do not have is stored with a warning.', async (t) => {
+  const save = async (where: object, resources = ['_functions'], actions = ['call']) => {
+    const payload = {
+      name: JSON.stringify([where, resources]),
+      resources,
+      actions,
+      effect: 'allow',
+      filter: where,
+    };
     return (await app.inject({ method: 'POST', url: '/admin/policies', headers: as(owner()), payload })).json();
   };
   t.match((await save({ colour: 'red', plugin: 'shop' })).warnings, [/'colour'.*plugin, name, method/]);
   t.equal((await save({ plugin: 'shop', name: 'total', method: { $in: ['GET'] } })).warnings, undefined);
-  t.equal((await save({ owner: '$user.id' }, ['functions', 'posts'], ['call', 'read'])).warnings, undefined);
+  t.equal((await save({ owner: '$user.id' }, ['_functions', 'posts'], ['call', 'read'])).warnings, undefined);
 });
 
-t.test('faults: strangers get a code and the request id, owners what the code said', async (t) => {
-  withPolicies(parts, [{ collections: ['functions'], actions: ['call'] }]);
+t.test('errors: clients get a code and the request id, administrators the error of the code', async (t) => {
+  withPolicies(parts, [{ resources: ['_functions'], actions: ['call'] }]);
   const codes = [
     ['function-failed', 500],
     ['function-timeout', 504],
@@ -110,31 +117,31 @@ t.test('faults: strangers get a code and the request id, owners what the code sa
     ['function-runtime-restarted', 503],
   ] as const;
   for (const [code, status] of codes) {
-    const fault: CallOutcome = { kind: 'fault', code, message: 'secret detail', stack: 'at total.ts:3:1', cpuMs: 1 };
-    world.answer(async () => fault);
-    const stranger = await ask('GET /fn/total');
-    t.match(stranger.json(), { status, code, request: stranger.headers['x-request-id'] });
-    t.notMatch(stranger.body, /secret detail|total\.ts/);
-    const told = await ask('GET /fn/total', as(owner()));
-    t.match(told.json(), { status, code, detail: 'secret detail' });
-    const run = String(told.headers['millrace-run']);
-    await until(async () => (await store.find(run)) !== null, 'the run is kept');
-    t.match(await store.find(run), { state: 'failed', error: { code, stack: 'at total.ts:3:1' }, kind: 'endpoint' });
+    const issue: CallOutcome = { kind: 'error', code, message: 'secret detail', stack: 'at total.ts:3:1', cpuMs: 1 };
+    fixture.response(async () => issue);
+    const anonymous = await request('GET /fn/total');
+    t.match(anonymous.json(), { status, code, request: anonymous.headers['x-request-id'] });
+    t.notMatch(anonymous.body, /secret detail|total\.ts/);
+    const reported = await request('GET /fn/total', as(owner()));
+    t.match(reported.json(), { status, code, detail: 'secret detail' });
+    const run = String(reported.headers['millrace-run']);
+    await until(async () => (await store.find(run)) !== null, 'the run is stored');
+    t.match(await store.find(run), { state: 'failed', error: { code, stack: 'at total.ts:3:1' }, kind: 'http' });
   }
-  for (const code of ['function-quarantined', 'functions-off'] as const) {
-    world.answer(async () => {
+  for (const code of ['function-quarantined', 'functions-disabled'] as const) {
+    fixture.response(async () => {
       throw new MillraceError(code, 'not now');
     });
-    t.match((await ask('GET /fn/total')).json(), { status: 503, code });
+    t.match((await request('GET /fn/total')).json(), { status: 503, code });
   }
-  world.answer(async () => value(1));
+  fixture.response(async () => value(1));
 });
 
-t.test('a caller is passed on as it is', async (t) => {
-  withPolicies(parts, [{ collections: ['functions'], actions: ['call'] }]);
+t.test('A function receives its caller unchanged.', async (t) => {
+  withPolicies(parts, [{ resources: ['_functions'], actions: ['call'] }]);
   const ann = user('ann', ['clerk']);
-  await ask('GET /fn/total', as(ann));
+  await request('GET /fn/total', as(ann));
   t.equal(calls.at(-1)?.caller, ann);
-  await ask('GET /fn/total');
+  await request('GET /fn/total');
   t.equal(calls.at(-1)?.caller, ANONYMOUS);
 });

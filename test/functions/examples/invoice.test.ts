@@ -1,10 +1,10 @@
 /** The example `invoice`: totals in cents, stored in the invoice, with the rights of the caller. */
 import t from 'tap';
-import { exampleWorld } from '../../helpers/functions/examples-world.ts';
+import { exampleFixture } from '../../helpers/functions/examples-fixture.ts';
 import { until } from '../../helpers/until.ts';
 
-t.test('an invoice is added up', async (t) => {
-  const { send, runs } = await exampleWorld(t, 'invoice');
+t.test('The example invoice adds up an invoice.', async (t) => {
+  const { send, runs } = await exampleFixture(t, 'invoice');
   const lines = [
     { price: 19.99, quantity: 3 },
     { price: 0.1, quantity: 3 },
@@ -15,7 +15,7 @@ t.test('an invoice is added up', async (t) => {
     json: { invoice: '1', net: 60.27, tax: 11.45, total: 71.72 },
   });
   t.match(await send('GET /api/invoices/1'), { json: { total: 71.72, lines, _meta: { revision: 2 } } });
-  await until(async () => (await runs('ok')).length === 1, 'it logs, so its run is kept');
+  await until(async () => (await runs('succeeded')).length === 1, 'it logs, so its run is stored');
 
   await send('POST /api/invoices', { id: '2' });
   t.match(await send('POST /fn/invoice/2/total'), { status: 200, json: { total: 0 } }, 'without lines');

@@ -1,10 +1,10 @@
-/** The example `nightly-report`: the orders of the day before as a file, and a document that names it. */
+/** The example `nightly-report`: the previous day's orders as a file, and a document that names it. */
 import t from 'tap';
-import { ask } from '../../helpers/accounts.ts';
-import { exampleWorld } from '../../helpers/functions/examples-world.ts';
+import { exampleFixture } from '../../helpers/functions/examples-fixture.ts';
+import { ask } from '../../helpers/users.ts';
 
-t.test('a night is reported', async (t) => {
-  const { app, send, call } = await exampleWorld(t, 'nightly-report');
+t.test('The example nightly-report reports a night.', async (t) => {
+  const { app, send, call } = await exampleFixture(t, 'nightly-report');
   const orders = [
     { id: '1', date: '2026-11-23', customer: 'Ada', total: 5 },
     { id: '2', date: '2026-11-23', customer: 'Bob "B", Ltd.', total: 2.5 },
@@ -13,7 +13,7 @@ t.test('a night is reported', async (t) => {
   await send('POST /api/orders', orders);
   const { outcome, logs } = await call('report', { scheduledAt: '2026-11-24T02:00:00.000Z' });
   t.equal(outcome.kind, 'value', JSON.stringify(outcome));
-  t.match(logs, [{ text: '2 orders of 2026-11-23, in all 7.5' }]);
+  t.match(logs, [{ text: '2 orders of 2026-11-23, in total 7.5' }]);
   const [report] = (await ask(app, 'GET /api/reports')).json();
   t.match(report, { day: '2026-11-23', orders: 2, total: 7.5, _meta: { createdBy: 'nightly-report/report' } });
   const file = await app.inject(`/files/${report.file}/orders-2026-11-23.csv`);
@@ -21,8 +21,8 @@ t.test('a night is reported', async (t) => {
   t.match(file.headers['content-type'], 'text/csv');
 });
 
-t.test('a night without orders is reported, too, also before there were any', async (t) => {
-  const { send, call } = await exampleWorld(t, 'nightly-report');
+t.test('The example nightly-report also reports a night without orders, even before the first order.', async (t) => {
+  const { send, call } = await exampleFixture(t, 'nightly-report');
   await call('report', { scheduledAt: '2026-11-24T02:00:00.000Z' });
   t.match(await send('GET /api/reports'), { json: [{ day: '2026-11-23', orders: 0, total: 0 }] });
 });

@@ -1,9 +1,9 @@
-/** Bodies of plugins that are refused: each with its place, and the version in force stays. */
+/** Invalid plugin bodies: each error has a pointer, and the active version is unchanged. */
 import t from 'tap';
-import { onePlugin, pluginWorld } from '../../helpers/functions/plugin-world.ts';
+import { createPluginFixture, onePlugin } from '../../helpers/functions/plugin-fixture.ts';
 
-t.test('wrong bodies are refused and change nothing', async (t) => {
-  const { boss, parts } = await pluginWorld(t);
+t.test('Invalid plugin bodies are rejected and change nothing.', async (t) => {
+  const { boss, services } = await createPluginFixture(t);
   await boss('PUT /admin/plugins/a', onePlugin('a'));
   const { manifest, files } = onePlugin('a');
   const of = (more: object) => ({ manifest, files, ...more });
@@ -30,7 +30,7 @@ t.test('wrong bodies are refused and change nothing', async (t) => {
       of({ manifest: { ...manifest, functions: [fn, { ...fn, name: 'again' }] } }),
       'invalid-plugin',
       {
-        errors: [{ pointer: '/manifest/functions/1/http', detail: /'again' and 'total' both answer POST/ }],
+        errors: [{ pointer: '/manifest/functions/1/http', detail: /'again' and 'total' both serve POST/ }],
       },
     ],
     [of({ files: { ...files, '../x.ts': '' } }), 'invalid-plugin', { errors: [{ pointer: '/files/..~1x.ts' }] }],
@@ -54,8 +54,12 @@ t.test('wrong bodies are refused and change nothing', async (t) => {
   ];
   const before = await boss('GET /admin/plugins/a');
   for (const [body, code, error] of rows) {
-    const answer = await boss('PUT /admin/plugins/a', body as object);
-    t.match(answer.json(), { code, ...error }, `${JSON.stringify(body)?.slice(0, 100)}: ${answer.body.slice(0, 300)}`);
+    const response = await boss('PUT /admin/plugins/a', body as object);
+    t.match(
+      response.json(),
+      { code, ...error },
+      `${JSON.stringify(body)?.slice(0, 100)}: ${response.body.slice(0, 300)}`,
+    );
   }
   for (const body of [undefined, {}, { enabled: 1 }, { enabled: true, name: 'b' }, []]) {
     t.ok((await boss('PATCH /admin/plugins/a', body)).statusCode >= 400, JSON.stringify(body));
@@ -67,7 +71,7 @@ t.test('wrong bodies are refused and change nothing', async (t) => {
   t.strictSame(after.json(), before.json());
   t.equal(after.headers.etag, before.headers.etag);
   t.equal((await boss('GET /admin/plugins/a/versions')).json().length, 1);
-  t.equal(parts.functions.active.find('a/total')?.plugin.version, '1');
+  t.equal(services.functions.active.find('a/total')?.plugin.version, '1');
   const large = of({ files: { ...files, 'x.js': '"'.repeat(1_040_000) } });
   t.equal((await boss('PUT /admin/plugins/a', large)).statusCode, 200, 'a megabyte is longer as JSON');
 });

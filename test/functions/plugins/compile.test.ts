@@ -1,24 +1,24 @@
-/** Scripts become JavaScript at the same places, and every fault has its own. */
+/** Scripts compile to JavaScript with unchanged positions, and every error has a location. */
 import t from 'tap';
 import { compile, compileChecked } from '../../../src/functions/plugins/compile/compile.ts';
-import { MAX_BYTES } from '../../../src/functions/plugins/manifest/source.ts';
+import { MAX_BYTES } from '../../../src/functions/plugins/manifest/script-limits.ts';
 
 const compiled = (files: Record<string, string>) => compile(new Map(Object.entries(files)));
 
-async function faultsOf(files: Record<string, string>) {
-  const made = await compiled(files);
-  return 'faults' in made ? made.faults : [];
+async function issuesOf(files: Record<string, string>) {
+  const created = await compiled(files);
+  return 'diagnostics' in created ? created.diagnostics : [];
 }
 
-t.test('types are taken out and nothing moves', async (t) => {
+t.test('Types are stripped and no position moves.', async (t) => {
   const files = {
     'a.ts': 'import type { X } from "./b.ts";\nexport default (async (x: X) => x!) satisfies unknown;',
     'lib/b.js': 'export const b = a < b > (c);',
     'c.mjs': 'export {}',
   };
-  const made = await compiled(files);
-  if ('faults' in made) throw new Error(JSON.stringify(made.faults));
-  const { bundle } = made;
+  const created = await compiled(files);
+  if ('diagnostics' in created) throw new Error(JSON.stringify(created.diagnostics));
+  const { bundle } = created;
   t.equal(bundle.files.get('a.ts')?.split('\n')[1], 'export default (async (x   ) => x )                  ;');
   t.equal(bundle.files.get('a.ts')?.length, files['a.ts'].length);
   t.equal(bundle.files.get('lib/b.js'), files['lib/b.js'], 'JavaScript stays as it is');
@@ -27,29 +27,32 @@ t.test('types are taken out and nothing moves', async (t) => {
   const other = await compiled({ ...files, 'c.mjs': 'export { }' });
   t.not('bundle' in other && other.bundle.id, bundle.id);
   const moved = await compiled({ 'a.js': '1', 'b.js': '' });
-  t.not('bundle' in moved && moved.bundle.id, ((await compiled({ 'a.js': '', 'b.js': '1' })) as typeof made).bundle.id);
+  t.not(
+    'bundle' in moved && moved.bundle.id,
+    ((await compiled({ 'a.js': '', 'b.js': '1' })) as typeof created).bundle.id,
+  );
 });
 
-t.test('faults have their places', async (t) => {
-  t.match(await faultsOf({ 'a.ts': 'const a = 1;\n  const b: number = ;' }), [
+t.test('Errors have locations.', async (t) => {
+  t.match(await issuesOf({ 'a.ts': 'const a = 1;\n  const b: number = ;' }), [
     { file: 'a.ts', line: 2, column: 21, message: 'Expression expected' },
   ]);
-  t.match(await faultsOf({ 'lib/a.ts': '\n\nenum A { B }', 'b.ts': 'class C { constructor(private x) {} }' }), [
+  t.match(await issuesOf({ 'lib/a.ts': '\n\nenum A { B }', 'b.ts': 'class C { constructor(private x) {} }' }), [
     { file: 'lib/a.ts', line: 3, column: 1, message: /enum is not supported/ },
     { file: 'b.ts', line: 1, column: 31, message: /parameter property/ },
   ]);
-  t.match(await faultsOf({ 'a.ts': 'export default async (x: string => 1' }), [{ file: 'a.ts', line: 1 }]);
+  t.match(await issuesOf({ 'a.ts': 'export default async (x: string => 1' }), [{ file: 'a.ts', line: 1 }]);
 });
 
-t.test('a source that exhausts the parser is a fault, and harms no other plugin', async (t) => {
+t.test('A source that exhausts the parser is an error, and harms no other plugin.', async (t) => {
   for (const deep of ['('.repeat(200_000), `${'['.repeat(5_000)}${']'.repeat(5_000)}`, 'a<b<'.repeat(2_000)]) {
-    const [fault] = await faultsOf({ 'deep.ts': deep });
-    t.match(fault, { file: 'deep.ts', message: /cannot be parsed/ });
+    const [issue] = await issuesOf({ 'deep.ts': deep });
+    t.match(issue, { file: 'deep.ts', message: /cannot be parsed/ });
   }
-  t.strictSame(await faultsOf({ 'a.ts': 'export default (a: number) => a' }), []);
+  t.strictSame(await issuesOf({ 'a.ts': 'export default (a: number) => a' }), []);
 });
 
-t.test('paths and sizes', async (t) => {
+t.test('Paths and sizes of scripts are limited.', async (t) => {
   const wrong = [
     '../a.ts',
     '/a.ts',
@@ -65,29 +68,31 @@ t.test('paths and sizes', async (t) => {
     'a.d.ts',
   ];
   for (const path of [...wrong, `${'a/'.repeat(8)}a.ts`, `${'a'.repeat(126)}.ts`, '__proto__', 'a.ts\n']) {
-    t.match(await faultsOf({ [path]: '' }), [{ line: null, message: /no path of a script/ }], JSON.stringify(path));
+    t.match(
+      await issuesOf({ [path]: '' }),
+      [{ line: null, message: /is not a path of a script/ }],
+      JSON.stringify(path),
+    );
   }
-  t.match(await faultsOf({ 'Total.ts': '', 'total.ts': '' }), [
-    { file: 'total.ts', message: /only by capital letters/ },
-  ]);
+  t.match(await issuesOf({ 'Total.ts': '', 'total.ts': '' }), [{ file: 'total.ts', message: /only in letter case/ }]);
   const many = Object.fromEntries(Array.from({ length: 51 }, (_, n) => [`f${n}.js`, '']));
-  t.match(await faultsOf(many), [{ message: /51 files/ }]);
-  t.match(await faultsOf({ 'a.js': 'ä'.repeat(MAX_BYTES / 2 + 1) }), [{ message: /1048578 bytes/ }]);
-  t.strictSame(await faultsOf({ 'a.js': 'ä'.repeat(MAX_BYTES / 2) }), []);
+  t.match(await issuesOf(many), [{ message: /51 files/ }]);
+  t.match(await issuesOf({ 'a.js': 'ä'.repeat(MAX_BYTES / 2 + 1) }), [{ message: /1048578 bytes/ }]);
+  t.strictSame(await issuesOf({ 'a.js': 'ä'.repeat(MAX_BYTES / 2) }), []);
 });
 
-t.test('the sandbox is asked about what was compiled', async (t) => {
-  const asked: unknown[] = [];
-  const fault = { file: 'a.ts', line: 1, column: 1, message: 'There is no default export' };
+t.test('The sandbox checks the compiled scripts.', async (t) => {
+  const requested: unknown[] = [];
+  const issue = { file: 'a.ts', line: 1, column: 1, message: 'There is no default export' };
   const sandbox = {
     check: async (...one: unknown[]) => {
-      asked.push(one);
-      return [fault];
+      requested.push(one);
+      return [issue];
     },
   };
   const files = new Map([['a.ts', 'const a: 1 = 1;']]);
-  t.strictSame(await compileChecked(files, ['a.ts'], sandbox), { faults: [fault] });
-  t.match(asked, [[{ files: new Map([['a.ts', 'const a    = 1;']]) }, ['a.ts']]]);
+  t.strictSame(await compileChecked(files, ['a.ts'], sandbox), { diagnostics: [issue] });
+  t.match(requested, [[{ files: new Map([['a.ts', 'const a    = 1;']]) }, ['a.ts']]]);
   await compileChecked(new Map([['a.ts', 'enum A {}']]), ['a.ts'], sandbox);
-  t.equal(asked.length, 1, 'not about what has faults already');
+  t.equal(requested.length, 1, 'not called for scripts that already have errors');
 });

@@ -1,13 +1,13 @@
-/** What a person at the terminal is told of plugins: which came into force, changed and went. */
+/** Terminal output about plugins: activated, changed and removed ones. */
 import t from 'tap';
-import { faultLine } from '../../../src/functions/plugins/manifest/plugin-fault.ts';
+import { PluginRegistry } from '../../../src/functions/plugins/active-plugins.ts';
+import { issueLine } from '../../../src/functions/plugins/manifest/plugin-error.ts';
 import type { FunctionUse, Plugin, PluginFunction } from '../../../src/functions/plugins/plugin.ts';
-import { PluginBook } from '../../../src/functions/plugins/plugin-book.ts';
-import { tellNews } from '../../../src/functions/plugins/plugin-news.ts';
+import { reportNews } from '../../../src/functions/plugins/plugin-log.ts';
 
 function plugin(name: string, uses: readonly FunctionUse[], enabled = true): Plugin {
   const functions: PluginFunction[] = [];
-  const made: Plugin = {
+  const created: Plugin = {
     name,
     from: 'folder',
     version: 'a',
@@ -16,14 +16,14 @@ function plugin(name: string, uses: readonly FunctionUse[], enabled = true): Plu
     bundle: { id: 'a', files: new Map() },
     fetchHosts: [],
     secrets: {},
-    readsAccounts: true,
+    readsUsers: true,
     functions,
   };
   for (const [index, use] of uses.entries()) {
     const own = {
       id: `${name}/f${index}`,
       name: `f${index}`,
-      plugin: made,
+      plugin: created,
       file: 'f.ts',
       use,
       roles: [],
@@ -31,38 +31,38 @@ function plugin(name: string, uses: readonly FunctionUse[], enabled = true): Plu
     };
     functions.push({ ...own, as: 'function', isQuarantined: false });
   }
-  return made;
+  return created;
 }
 
-t.test('plugins that come, change and go', async (t) => {
-  const book = new PluginBook((error) => t.fail(String(error)));
+t.test('Activated, changed and removed plugins are logged.', async (t) => {
+  const registry = new PluginRegistry((error) => t.fail(String(error)));
   const one = plugin('one', [
-    { kind: 'endpoint', methods: ['GET', 'POST'], path: '/one/:id' },
+    { kind: 'http', methods: ['GET', 'POST'], path: '/one/:id' },
     { kind: 'trigger', on: ['todos.created'], filter: null },
     { kind: 'cron', schedule: '0 3 * * *', timeZone: 'UTC' },
-    { kind: 'before', collections: ['todos'], actions: ['create'] },
+    { kind: 'beforeWrite', collections: ['todos'], actions: ['create'] },
     { kind: 'job' },
   ]);
-  book.use([one]);
-  const told: string[] = [];
-  const end = tellNews(book, (text) => told.push(text));
-  t.strictSame(told.splice(0), [
-    "The plugin 'one' is in force: GET|POST /fn/one/:id, f1 on todos.created, f2 at 0 3 * * * (UTC), " +
+  registry.use([one]);
+  const reported: string[] = [];
+  const end = reportNews(registry, (text) => reported.push(text));
+  t.strictSame(reported.splice(0), [
+    "The plugin 'one' is active: GET|POST /fn/one/:id, f1 on todos.created, f2 at 0 3 * * * (UTC), " +
       'f3 before writes to todos, f4 as a job',
   ]);
   const two = plugin('two', [{ kind: 'job' }]);
-  book.use([one, two]);
-  t.strictSame(told.splice(0), ["The plugin 'two' is in force: f0 as a job"]);
-  book.use([plugin('two', [{ kind: 'job' }], false)]);
-  t.strictSame(told.splice(0), ["The plugin 'one' is gone", "The plugin 'two' is switched off"]);
+  registry.use([one, two]);
+  t.strictSame(reported.splice(0), ["The plugin 'two' is active: f0 as a job"]);
+  registry.use([plugin('two', [{ kind: 'job' }], false)]);
+  t.strictSame(reported.splice(0), ["The plugin 'one' was removed", "The plugin 'two' is disabled"]);
   end();
-  book.use([]);
-  t.strictSame(told, []);
+  registry.use([]);
+  t.strictSame(reported, []);
 });
 
-t.test('a fault has a path that a terminal opens', async (t) => {
-  const fault = { file: 'lib/a.ts', line: 3, column: 7, message: 'Expression expected' };
-  t.equal(faultLine(fault), 'lib/a.ts:3:7: Expression expected');
-  t.equal(faultLine(fault, 'plugins/x'), 'plugins/x/lib/a.ts:3:7: Expression expected');
-  t.equal(faultLine({ pointer: '/name', message: 'wrong' }, 'plugins/x'), 'plugins/x/plugin.json /name: wrong');
+t.test('An error has a path that terminals open.', async (t) => {
+  const issue = { file: 'lib/a.ts', line: 3, column: 7, message: 'Expression expected' };
+  t.equal(issueLine(issue), 'lib/a.ts:3:7: Expression expected');
+  t.equal(issueLine(issue, 'plugins/x'), 'plugins/x/lib/a.ts:3:7: Expression expected');
+  t.equal(issueLine({ pointer: '/name', message: 'wrong' }, 'plugins/x'), 'plugins/x/plugin.json /name: wrong');
 });

@@ -1,6 +1,6 @@
 /**
- * An installation without plugins loads and starts nothing for them; with the first one that changes. What is loaded is seen by
- * a hook of Node, set before anything else is imported.
+ * An instance without plugins loads and starts nothing for them; the first plugin changes that. A hook of Node, set before any
+ * other import, records loaded modules.
  */
 import { registerHooks } from 'node:module';
 import t from 'tap';
@@ -12,36 +12,36 @@ registerHooks({
     return next(url, context);
   },
 });
-const { onePlugin, pluginWorld } = await import('../../helpers/functions/plugin-world.ts');
+const { onePlugin, createPluginFixture: pluginFixture } = await import('../../helpers/functions/plugin-fixture.ts');
 const { testMongo } = await import('../../helpers/mongo.ts');
 
 const FOR_FUNCTIONS = /node_modules\/(?:isolated-vm|amaro|croner)\/|isolate-sandbox|strip-thread/;
 const forFunctions = () => [...loaded].filter((url) => FOR_FUNCTIONS.test(url));
 const programs = () => process.getActiveResourcesInfo().filter((one) => one === 'ProcessWrap').length;
 
-t.test('without plugins nothing is loaded and no program runs', async (t) => {
-  const place = await testMongo(t, { isNew: true });
-  const { boss, parts } = await pluginWorld(t, { settings: { MILLRACE_FUNCTIONS: 'on' }, place });
+t.test('Without plugins nothing is loaded and no process is started.', async (t) => {
+  const testDatabase = await testMongo(t, { isNew: true });
+  const { boss, services } = await pluginFixture(t, { settings: { MILLRACE_FUNCTIONS: 'on' }, testDatabase });
   await boss('POST /api/todos', { title: 'tea' });
   t.strictSame((await boss('GET /admin/plugins')).json(), []);
   t.ok(loaded.size > 200, `${loaded.size} modules`);
   t.strictSame(forFunctions(), []);
   t.equal(programs(), 0);
-  const names = (await parts.mongo.log.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name);
+  const names = (await services.mongo.log.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name);
   t.strictSame(
     names.filter((name) => /plugin|^runs/.test(name)),
     [],
-    'nothing is made for them in the database',
+    'nothing is created for them in the database',
   );
 });
 
-t.test('a plugin starts what checks it, and tells what V8 says of it', async (t) => {
-  const { boss, parts } = await pluginWorld(t, { settings: { MILLRACE_FUNCTIONS: 'on' } });
+t.test('The first plugin starts the sandbox, which reports V8 errors.', async (t) => {
+  const { boss, services } = await pluginFixture(t, { settings: { MILLRACE_FUNCTIONS: 'on' } });
   const cron = { name: 'nightly', file: 'total.ts', cron: '0 3 * * *' };
   const { manifest, files } = onePlugin('a');
   const body = { manifest: { ...manifest, functions: [...manifest.functions, cron] }, files };
-  const made = await boss('PUT /admin/plugins/a', body);
-  t.equal(made.statusCode, 201, made.body);
+  const created = await boss('PUT /admin/plugins/a', body);
+  t.equal(created.statusCode, 201, created.body);
   t.ok(forFunctions().some((url) => url.includes('isolate-sandbox')));
   t.ok(forFunctions().some((url) => url.includes('croner')));
   t.equal(programs(), 1);
@@ -64,8 +64,8 @@ t.test('a plugin starts what checks it, and tells what V8 says of it', async (t)
     [{ 'total.ts': 'export default 1; export default 2;' }, { file: 'total.ts', line: 1 }],
   ];
   for (const [more, error] of rows) {
-    const answer = await js(more);
-    t.match(answer.json(), { status: 400, code: 'invalid-plugin', errors: [error] }, answer.body);
+    const response = await js(more);
+    t.match(response.json(), { status: 400, code: 'invalid-plugin', errors: [error] }, response.body);
   }
-  t.equal(parts.functions.active.find('a/total')?.plugin.version, '1', 'the version before stays');
+  t.equal(services.functions.active.find('a/total')?.plugin.version, '1', 'the previous version stays');
 });

@@ -1,6 +1,6 @@
 /**
- * The queue in a server, on the real sandbox: a plugin that is stored over HTTP, its trigger, its job, a repetition and a replay
- * of a range, jobs over HTTP, and what an installation with triggers that nobody uses asks the database.
+ * The queue in a server, on the real sandbox: a plugin stored over HTTP, its trigger, job, rerun and replay, jobs over HTTP, and
+ * the queries of an instance with idle triggers.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import t from 'tap';
@@ -20,7 +20,7 @@ const MANIFEST = {
 };
 const FILES = {
   'note.ts': `export default async (event, ctx) => {
-    await ctx.documents('notes').create({ of: event.documentId, attempt: ctx.run.attempt });
+    await ctx.documents('notes').create({ of: event.documentId, attempts: ctx.run.attempt });
     const { id } = await ctx.schedule('later', { of: event.documentId }, { after: event.data.after });
     console.log('scheduled ' + id);
     return { id };
@@ -36,78 +36,92 @@ const SHIP_FILES = {
   };`,
 };
 const IDLE_MS = 4_000;
-/** Something else may have been under way: counted again then, at most so often in all. */
-const TRIES = 3;
+/** Other activity may have interfered: the count is repeated up to this many times. */
+const ATTEMPTS = 3;
 
 t.setTimeout(180_000);
-t.test('a plugin over HTTP, its runs and its jobs', async (t) => {
-  const { app, parts } = await buildTestApp(t);
-  const ask = async (method: 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE', url: string, payload?: object) => {
-    const answer = await app.inject({ method, url, ...(payload === undefined ? {} : { payload }) });
-    return { status: answer.statusCode, headers: answer.headers, body: answer.body === '' ? null : answer.json() };
+t.test('A plugin stored over HTTP runs its triggers and jobs.', async (t) => {
+  const { app, services } = await buildTestApp(t);
+  const request = async (method: 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE', url: string, payload?: object) => {
+    const response = await app.inject({ method, url, ...(payload === undefined ? {} : { payload }) });
+    return {
+      status: response.statusCode,
+      headers: response.headers,
+      body: response.body === '' ? null : response.json(),
+    };
   };
-  const runs = async (query: string) => (await ask('GET', `/admin/runs?${query}`)).body;
+  const runs = async (query: string) => (await request('GET', `/admin/runs?${query}`)).body;
   const reaches = (query: string, count: number) =>
     until(async () => (await runs(query)).length >= count, `${count} runs ${query}`);
 
-  // A trigger that comes later does not begin where another plugin was changed.
+  // A later trigger does not start at the position where another plugin was changed.
   const hello = { name: 'hello', functions: [{ name: 'hi', file: 'hi.ts', http: { method: 'GET', path: '/hi' } }] };
-  await ask('PUT', '/admin/plugins/hello', { manifest: hello, files: { 'hi.ts': 'export default () => 1;' } });
-  await ask('POST', '/api/todos', { id: 'earlier', after: 0 });
-  await markLog(app, parts.events.tail);
+  await request('PUT', '/admin/plugins/hello', { manifest: hello, files: { 'hi.ts': 'export default () => 1;' } });
+  await request('POST', '/api/todos', { id: 'earlier', after: 0 });
+  await markLog(app, services.events.tail);
 
-  const stored = await ask('PUT', '/admin/plugins/notes', { manifest: { name: 'notes', ...MANIFEST }, files: FILES });
+  const stored = await request('PUT', '/admin/plugins/notes', {
+    manifest: { name: 'notes', ...MANIFEST },
+    files: FILES,
+  });
   t.equal(stored.status, 201, JSON.stringify(stored.body));
-  await ask('POST', '/api/todos', { id: 'a', after: 0 });
-  await reaches('function=later&state=ok', 1);
+  await request('POST', '/api/todos', { id: 'a', after: 0 });
+  await reaches('functionName=later&state=succeeded', 1);
   t.match(
-    (await ask('GET', '/api/laters')).body,
+    (await request('GET', '/api/laters')).body,
     [{ of: 'a' }],
     'a client that stores a plugin and then writes gets its run',
   );
-  t.equal((await runs('function=note')).length, 1, 'and none for what was written before the plugin');
-  t.match((await ask('GET', '/api/notes')).body, [{ of: 'a', attempt: 1 }]);
-  const [run] = await runs('function=note');
-  const whole = (await ask('GET', `/admin/runs/${run.id}`)).body;
-  t.match(whole, { state: 'ok', kind: 'trigger', logs: [{ text: /^scheduled run_/ }], operations: { length: 2 } });
+  t.equal((await runs('functionName=note')).length, 1, 'and none for writes before the plugin');
+  t.match((await request('GET', '/api/notes')).body, [{ of: 'a', attempts: 1 }]);
+  const [run] = await runs('functionName=note');
+  const whole = (await request('GET', `/admin/runs/${run.id}`)).body;
+  t.match(whole, {
+    state: 'succeeded',
+    kind: 'trigger',
+    logs: [{ text: /^scheduled run_/ }],
+    operations: { length: 2 },
+  });
   t.equal(JSON.parse(whole.input).documentId, 'a');
 
-  const again = await ask('POST', `/admin/runs/${run.id}/repeat`);
-  t.match(again, { status: 202, body: { state: 'waiting', function: 'note', event: run.event } });
-  await reaches('function=later&state=ok', 2);
-  t.match(await runs('function=note'), [{ id: again.body.id, state: 'ok' }, { id: run.id }]);
+  const again = await request('POST', `/admin/runs/${run.id}/rerun`);
+  t.match(again, { status: 202, body: { state: 'pending', function: 'note', event: run.event } });
+  await reaches('functionName=later&state=succeeded', 2);
+  t.match(await runs('functionName=note'), [{ id: again.body.id, state: 'succeeded' }, { id: run.id }]);
 
-  await t.test('a range of the log goes to the trigger once more, in order, bounded, and is told', async (t) => {
+  await t.test('A range of the log is replayed to a trigger in order, bounded, and with an event.', async (t) => {
     const url = '/admin/plugins/shipping/functions/ship/replay';
     const manifest = { name: 'shipping', functions: [{ name: 'ship', file: 'ship.ts', roles: ['notes'], ...SHIP }] };
-    const since = String((await ask('GET', '/events')).body.position);
-    await ask('POST', '/api/orders', [
+    const since = String((await request('GET', '/events')).body.position);
+    await request('POST', '/api/orders', [
       { id: 'x', paid: true, n: 0 },
       { id: 'y', paid: false, n: 0 },
     ]);
-    for (const n of [1, 2, 3]) await ask('PATCH', '/api/orders/x', { n });
+    for (const n of [1, 2, 3]) await request('PATCH', '/api/orders/x', { n });
     await until(
-      async () => (await ask('GET', `/events?since=${since}&types=orders.*`)).body.events.length === 5,
+      async () => (await request('GET', `/events?since=${since}&types=orders.*`)).body.events.length === 5,
       'all are in the log',
     );
-    t.equal((await ask('PUT', '/admin/plugins/shipping', { manifest, files: SHIP_FILES })).status, 201);
-    t.strictSame(await runs('function=ship'), [], 'a trigger counts from when it is there');
+    t.equal((await request('PUT', '/admin/plugins/shipping', { manifest, files: SHIP_FILES })).status, 201);
+    t.strictSame(await runs('functionName=ship'), [], 'a trigger counts from when it is there');
 
-    const told = await ask('POST', url, { since });
-    t.match(told, { status: 202, body: { count: 4, done: true } });
-    await reaches('function=ship&state=ok', 4);
-    const shipped = async () => (await ask('GET', '/api/ships?sort=_meta.createdAt,id')).body;
+    const reported = await request('POST', url, { since });
+    t.match(reported, { status: 202, body: { count: 4, done: true } });
+    await reaches('functionName=ship&state=succeeded', 4);
+    const shipped = async () => (await request('GET', '/api/ships?sort=_meta.createdAt,id')).body;
     t.strictSame(
       (await shipped()).map(({ n }: { n: number }) => n),
       [0, 1, 2, 3],
       'what matches its filter, in the order of the log',
     );
-    const events = (await ask('GET', `/events?since=${since}&types=system.function.replayed`)).body.events;
-    t.match(events, [{ data: { details: { function: 'shipping/ship', runs: '4', since, until: told.body.until } } }]);
+    const events = (await request('GET', `/events?since=${since}&types=system.function.replayed`)).body.events;
+    t.match(events, [
+      { data: { details: { function: 'shipping/ship', runs: '4', since, until: reported.body.until } } },
+    ]);
 
-    const some = await ask('POST', url, { since, until: told.body.until, types: ['orders.created'] });
-    t.match(some, { status: 202, body: { count: 1, done: true, position: told.body.until } });
-    await reaches('function=ship&state=ok', 5);
+    const some = await request('POST', url, { since, until: reported.body.until, types: ['orders.created'] });
+    t.match(some, { status: 202, body: { count: 1, done: true, position: reported.body.until } });
+    await reaches('functionName=ship&state=succeeded', 5);
     for (const [path, body, status, code] of [
       [url, { since: 'x' }, 400, 'invalid-body'],
       [url, {}, 400, 'invalid-body'],
@@ -116,61 +130,61 @@ t.test('a plugin over HTTP, its runs and its jobs', async (t) => {
       [url.replace('ship/', 'none/'), { since }, 404, 'function-not-found'],
       ['/admin/plugins/notes/functions/later/replay', { since }, 404, 'function-not-found'],
     ] as const) {
-      t.match(await ask('POST', path, body), { status, body: { code } }, `${path} ${JSON.stringify(body)}`);
+      t.match(await request('POST', path, body), { status, body: { code } }, `${path} ${JSON.stringify(body)}`);
     }
-    t.equal((await runs('function=ship')).length, 5, 'what is refused makes no run');
+    t.equal((await runs('functionName=ship')).length, 5, 'a rejected request creates no run');
 
-    const fn = parts.functions.active.find('shipping/ship');
-    if (fn?.use.kind !== 'trigger') throw new Error('The trigger is not in force');
+    const fn = services.functions.active.find('shipping/ship');
+    if (fn?.use.kind !== 'trigger') throw new Error('The trigger is not active');
     const replays = new TriggerReplays({
-      store: new QueueStore(parts.mongo),
-      events: parts.events,
-      activity: parts.auth.activity,
+      store: new QueueStore(services.mongo),
+      events: services.events,
+      activity: services.auth.activity,
       publicUrl: undefined,
       most: 2,
     });
     const trigger = fn as PluginFunction<'trigger'>;
-    const range = { since, until: told.body.until, types: null };
+    const range = { since, until: reported.body.until, types: null };
     const first = await replays.replay(trigger, range, ITSELF);
-    t.match(first, { done: false, until: told.body.until }, 'a call is bounded');
+    t.match(first, { done: false, until: reported.body.until }, 'a call is bounded');
     const rest = await replays.replay(trigger, { ...range, since: first.position }, ITSELF);
-    t.equal(Number(rest.position.split('-')[1]), Number(since.split('-')[1]) + 4, 'and the next goes on after it');
-    await reaches('function=ship&state=ok', 5 + first.count + rest.count);
+    t.equal(Number(rest.position.split('-')[1]), Number(since.split('-')[1]) + 4, 'and the next continues after it');
+    await reaches('functionName=ship&state=succeeded', 5 + first.count + rest.count);
   });
 
-  for (const after of [3_600_000, 7_200_000]) await ask('POST', '/api/todos', { after });
-  await reaches('function=later&state=waiting', 2);
-  const first = await ask('GET', '/admin/jobs?limit=1');
-  t.match(first.body, [{ plugin: 'notes', function: 'later', state: 'waiting', attempt: 0 }]);
+  for (const after of [3_600_000, 7_200_000]) await request('POST', '/api/todos', { after });
+  await reaches('functionName=later&state=pending', 2);
+  const first = await request('GET', '/admin/jobs?limit=1');
+  t.match(first.body, [{ plugin: 'notes', function: 'later', state: 'pending', attempts: 0 }]);
   t.equal(first.headers['millrace-next'], first.body[0].id);
-  const second = await ask('GET', `/admin/jobs?limit=1&cursor=${first.body[0].id}`);
+  const second = await request('GET', `/admin/jobs?limit=1&cursor=${first.body[0].id}`);
   t.equal(second.headers['millrace-next'], undefined);
   t.ok(second.body[0].scheduledAt > first.body[0].scheduledAt);
-  t.equal((await ask('DELETE', `/admin/jobs/${first.body[0].id}`)).status, 204);
-  t.match(await ask('DELETE', `/admin/jobs/${first.body[0].id}`), { status: 404, body: { code: 'job-not-found' } });
-  t.match((await ask('GET', '/admin/jobs')).body, [{ id: second.body[0].id }]);
+  t.equal((await request('DELETE', `/admin/jobs/${first.body[0].id}`)).status, 204);
+  t.match(await request('DELETE', `/admin/jobs/${first.body[0].id}`), { status: 404, body: { code: 'job-not-found' } });
+  t.match((await request('GET', '/admin/jobs')).body, [{ id: second.body[0].id }]);
   for (const [query, code] of [
     ['limit=0', 'invalid-parameter'],
     ['x=1', 'unknown-parameter'],
     ['cursor=nothing', 'cursor-mismatch'],
   ] as const) {
-    t.match((await ask('GET', `/admin/jobs?${query}`)).body, { code }, query);
+    t.match((await request('GET', `/admin/jobs?${query}`)).body, { code }, query);
   }
 
-  const { log } = parts.mongo;
-  const asked = async (since: Date) => {
-    const own = { ns: /\.(runs|function_standing|consumers)$/, ts: { $gte: since } };
+  const { log } = services.mongo;
+  const requested = async (since: Date) => {
+    const own = { ns: /\.(runs|function_positions|consumers)$/, ts: { $gte: since } };
     const found = await log.collection('system.profile').find(own).toArray();
     return found.map(({ op, ns, command }) => `${op} ${ns} ${JSON.stringify(command).slice(0, 200)}`);
   };
   await log.command({ profile: 2 });
   let commands: readonly string[] = ['not counted yet'];
-  for (let tries = 0; tries < TRIES && commands.length > 0; tries += 1) {
+  for (let attempts = 0; attempts < ATTEMPTS && commands.length > 0; attempts += 1) {
     await pause(1_500);
     const since = new Date();
     await pause(IDLE_MS);
-    commands = await asked(since);
+    commands = await requested(since);
   }
   await log.command({ profile: 0 });
-  t.strictSame(commands, [], 'while nothing happens the queue asks nothing');
+  t.strictSame(commands, [], 'an idle queue sends no queries');
 });

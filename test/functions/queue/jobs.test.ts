@@ -1,15 +1,19 @@
-/** Jobs: scheduled with what a run writes, run once at their time, listed and cancelled, bounded. */
+/** Jobs: scheduled in the transaction of a run, run once at their time, listed and canceled, limited. */
 import t from 'tap';
 import { Jobs } from '../../../src/functions/kinds/queue/jobs.ts';
 import { JobStore } from '../../../src/functions/kinds/queue/running/job-store.ts';
 import { requestOfRun } from '../../../src/functions/runs/run.ts';
 import { jobOf } from '../../helpers/functions/plugins.ts';
-import { count, type Given, onEvents, queueWorld } from '../../helpers/functions/queue-world.ts';
+import { count, type Given, onEvents, queueFixture } from '../../helpers/functions/queue-fixture.ts';
 
 t.setTimeout(120_000);
-const world = await queueWorld(t);
-const { app, parts } = world;
-const jobs = new Jobs({ store: new JobStore(parts.mongo), activity: parts.auth.activity, now: () => world.clock.now });
+const fixture = await queueFixture(t);
+const { app, services } = fixture;
+const jobs = new Jobs({
+  store: new JobStore(services.mongo),
+  activity: services.auth.activity,
+  now: () => fixture.clock.now,
+});
 const post = (n: number) => app.inject({ method: 'POST', url: '/api/todos', payload: { n } });
 
 /** Schedules the job of the plugin, as `ctx.schedule` does. */
@@ -21,7 +25,7 @@ async function schedule({ call }: Given, input: unknown, at: number) {
   return await jobs.schedule({ ...job, depth, restricted, request: requestOfRun(id, depth) }, call.within);
 }
 
-/** The code that something is refused with. */
+/** The error code of a rejection. */
 function refusal(what: Promise<unknown>): Promise<unknown> {
   return what.then(
     () => null,
@@ -30,16 +34,16 @@ function refusal(what: Promise<unknown>): Promise<unknown> {
 }
 
 t.afterEach(async () => {
-  await parts.mongo.log.collection('runs').deleteMany({});
-  await parts.mongo.data.collection('counts').deleteMany({});
+  await services.mongo.log.collection('runs').deleteMany({});
+  await services.mongo.data.collection('counts').deleteMany({});
 });
 
-t.test('a job runs once, when its time has come, as deep in the chain as what scheduled it', async (t) => {
+t.test('A job runs once when it is due, with the chain depth of the run that scheduled it.', async (t) => {
   const ran: unknown[] = [];
   let fails = 1;
-  const node = await world.node({
+  const node = await fixture.node({
     schedules: onEvents(['todos.created'], async (given) => {
-      await schedule(given, { n: given.input.data.n }, world.clock.now + 5_000);
+      await schedule(given, { n: given.input.data.n }, fixture.clock.now + 5_000);
       fails -= 1;
       if (fails >= 0) throw new Error('after it has scheduled');
     }),
@@ -52,86 +56,86 @@ t.test('a job runs once, when its time has come, as deep in the chain as what sc
     },
   });
   await post(7);
-  await world.reaches({ function: 'schedules', state: 'waiting', attempt: 1 });
-  t.equal((await world.runs({ kind: 'job' })).length, 0, 'what failed has scheduled nothing');
-  await world.pass(node, 1_000);
-  await world.reaches({ kind: 'job', state: 'waiting' });
+  await fixture.reaches({ function: 'schedules', state: 'pending', attempts: 1 });
+  t.equal((await fixture.runs({ kind: 'job' })).length, 0, 'what failed has scheduled nothing');
+  await fixture.pass(node, 1_000);
+  await fixture.reaches({ kind: 'job', state: 'pending' });
   const [job] = await jobs.list(10);
-  t.match(job, { plugin: 'p', function: 'later', state: 'waiting', attempt: 0, nextAttemptAt: job?.scheduledAt });
-  await world.pass(node, 4_999);
+  t.match(job, { plugin: 'p', function: 'later', state: 'pending', attempts: 0, nextAttemptAt: job?.scheduledAt });
+  await fixture.pass(node, 4_999);
   await node.queue.quiet();
   t.strictSame(ran, []);
-  await world.pass(node, 1);
-  await world.reaches({ kind: 'job', state: 'ok' });
+  await fixture.pass(node, 1);
+  await fixture.reaches({ kind: 'job', state: 'succeeded' });
   t.strictSame(ran, [[{ n: 7 }, 1]]);
   t.strictSame(await jobs.list(10), []);
-  await world.pass(node, 60_000);
+  await fixture.pass(node, 60_000);
   await node.queue.quiet();
   t.equal(ran.length, 1);
   t.strictSame(node.errors, []);
   await node.stop();
 });
 
-t.test('a job that another process has scheduled runs without being looked for', async (t) => {
-  const node = await world.node({ later: { use: { kind: 'job' }, code: (given) => count(given, 'jobs') } });
+t.test('A job that another process has scheduled runs without polling.', async (t) => {
+  const node = await fixture.node({ later: { use: { kind: 'job' }, code: (given) => count(given, 'jobs') } });
   await node.queue.quiet();
-  const other = await world.node({ later: { use: { kind: 'job' }, code: () => {} } }, () => false);
-  await parts.atomic.run(async (within) => {
-    const job = { fn: jobOf('p'), input: 'null', at: new Date(world.clock.now), depth: 0, restricted: false };
+  const other = await fixture.node({ later: { use: { kind: 'job' }, code: () => {} } }, () => false);
+  await services.atomic.run(async (within) => {
+    const job = { fn: jobOf('p'), input: 'null', at: new Date(fixture.clock.now), depth: 0, restricted: false };
     await jobs.schedule({ ...job, request: requestOfRun('run_x', 0) }, within);
   });
-  await world.reaches({ kind: 'job', state: 'ok' });
-  t.equal(await parts.mongo.data.collection('_activity').countDocuments({ type: 'system.function.scheduled' }), 2);
+  await fixture.reaches({ kind: 'job', state: 'succeeded' });
+  t.equal(await services.mongo.data.collection('_activity').countDocuments({ type: 'system.function.scheduled' }), 2);
   await other.stop();
   await node.stop();
 });
 
-t.test('jobs are listed by their time and can be cancelled', async (t) => {
-  const node = await world.node({
+t.test('Jobs are listed by time and can be canceled.', async (t) => {
+  const node = await fixture.node({
     schedules: onEvents(['todos.created'], async (given) => {
       const { n } = given.input.data;
-      await schedule(given, { n }, world.clock.now + n * 1_000);
+      await schedule(given, { n }, fixture.clock.now + n * 1_000);
     }),
     later: { use: { kind: 'job' }, code: (given) => count(given, 'jobs') },
   });
   for (const n of [30, 10, 20]) await post(n);
-  await world.reaches({ kind: 'job' }, 3);
+  await fixture.reaches({ kind: 'job' }, 3);
   const all = await jobs.list(10);
-  const inOrder = all.map(({ scheduledAt }) => (scheduledAt.getTime() - world.clock.now) / 1_000);
+  const inOrder = all.map(({ scheduledAt }) => (scheduledAt.getTime() - fixture.clock.now) / 1_000);
   t.strictSame(inOrder, [10, 20, 30]);
   const [first, second] = all;
   t.strictSame(await jobs.list(1), [first]);
   t.strictSame(await jobs.list(1, first?.id), [second]);
   await t.rejects(jobs.list(1, 'run_unknown'), { code: 'cursor-mismatch' });
-  await jobs.cancel(second?.id ?? '', { by: 'owner:o1', request: 'r' });
+  await jobs.cancel(second?.id ?? '', { by: 'admin:o1', request: 'r' });
   await t.rejects(jobs.cancel(second?.id ?? '', { by: null, request: null }), { code: 'job-not-found' });
-  await world.pass(node, 30_000);
-  await world.reaches({ kind: 'job', state: 'ok' }, 2);
+  await fixture.pass(node, 30_000);
+  await fixture.reaches({ kind: 'job', state: 'succeeded' }, 2);
   await node.queue.quiet();
-  const [cancelled] = await world.runs({ _id: second?.id });
-  t.match(cancelled, { state: 'refused', attempt: 0, error: { code: 'job-cancelled', message: /owner:o1/ } });
+  const [cancelled] = await fixture.runs({ _id: second?.id });
+  t.match(cancelled, { state: 'canceled', attempts: 0, error: { code: 'job-canceled', message: /admin:o1/ } });
   await t.rejects(jobs.cancel(first?.id ?? '', { by: null, request: null }), { code: 'job-not-found' }, 'it has run');
   await node.stop();
 });
 
-t.test('the input of a job is bounded, and so is their number', async (t) => {
+t.test('The input and the number of jobs are limited.', async (t) => {
   const codes: unknown[] = [];
-  const node = await world.node({
+  const node = await fixture.node({
     schedules: onEvents(['todos.created'], async (given) => {
       codes.push(await refusal(schedule(given, 'x'.repeat(262_144), 0)));
       const rows = Array.from({ length: 10_000 }, (_, n) => ({
         _id: `j${n}`,
         plugin: 'p',
         kind: 'job',
-        state: 'waiting',
+        state: 'pending',
       }));
-      await parts.mongo.log.collection<{ _id: string }>('runs').insertMany(rows);
+      await services.mongo.log.collection<{ _id: string }>('runs').insertMany(rows);
       codes.push(await refusal(schedule(given, 'x', 0)));
     }),
     later: { use: { kind: 'job' }, code: () => {} },
   });
   await post(1);
-  await world.reaches({ function: 'schedules', state: 'ok' });
-  t.strictSame(codes, ['function-limit', 'function-limit']);
+  await fixture.reaches({ function: 'schedules', state: 'succeeded' });
+  t.strictSame(codes, ['function-limit-exceeded', 'function-limit-exceeded']);
   await node.stop();
 });

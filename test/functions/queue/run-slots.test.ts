@@ -1,15 +1,15 @@
-/** How many runs of which function may be under way. */
+/** Concurrency limits of runs per function. */
 import t from 'tap';
 import { RunSlots, SLOTS } from '../../../src/functions/kinds/queue/running/run-slots.ts';
 
-/** Begins runs of a function until it may begin no more. */
+/** Starts runs of a function up to its limit. */
 function fill(slots: RunSlots, fn: string): number {
   let begun = 0;
   for (; slots.mayBegin(fn); begun += 1) slots.begin(fn);
   return begun;
 }
 
-t.test('a function leaves as many places as it takes', async (t) => {
+t.test('A function leaves as many slots as it takes.', async (t) => {
   const slots = new RunSlots();
   t.strictSame(
     ['a', 'b', 'c', 'd', 'e'].map((fn) => fill(slots, fn)),
@@ -18,7 +18,7 @@ t.test('a function leaves as many places as it takes', async (t) => {
   t.equal(slots.free, 0);
 });
 
-t.test('a function whose runs ran out of time gets one place, until its runs succeed', async (t) => {
+t.test('A function whose runs timed out gets one slot, until its runs succeed.', async (t) => {
   const slots = new RunSlots();
   slots.begin('a');
   slots.end('a', 'timeout');
@@ -34,7 +34,7 @@ t.test('a function whose runs ran out of time gets one place, until its runs suc
   t.equal(fill(slots, 'a'), 2);
 });
 
-t.test('a function whose runs meet each other in the database gets fewer places', async (t) => {
+t.test('A function whose runs conflict in the database gets fewer slots.', async (t) => {
   const slots = new RunSlots();
   for (const bound of [2, 1, 1]) {
     slots.begin('a');

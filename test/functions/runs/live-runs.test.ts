@@ -1,4 +1,4 @@
-/** Those who watch are told of runs of this process at once, of others by the database, of each once. */
+/** Watchers receive runs of this process immediately and others from the database, each once. */
 import t from 'tap';
 import { openMongo } from '../../../src/database/mongo.ts';
 import { openRuns } from '../../../src/functions/runs/open-runs.ts';
@@ -13,12 +13,12 @@ t.teardown(() => mongo.close());
 
 const line = { at: new Date(), level: 'info', text: 'hello' } as const;
 
-t.test('each run and each line is told once, wherever it happened', async (t) => {
+t.test('Each run and each line is reported once, from any process.', async (t) => {
   const { live, store, close } = openRuns({ mongo, records: () => false, onError: (error) => t.fail(String(error)) });
-  const told: string[] = [];
+  const reported: string[] = [];
   const watcher = {
-    onRun: ({ id, state }: { id: string; state: string }) => void told.push(`${id} ${state}`),
-    onLine: ({ id }: { id: string }, { text }: { text: string }) => void told.push(`${id}: ${text}`),
+    onRun: ({ id, state }: { id: string; state: string }) => void reported.push(`${id} ${state}`),
+    onLine: ({ id }: { id: string }, { text }: { text: string }) => void reported.push(`${id}: ${text}`),
   };
   live.run(toRun(runRow(1)));
   const end = live.watch(watcher);
@@ -26,40 +26,44 @@ t.test('each run and each line is told once, wherever it happened', async (t) =>
   second();
   t.equal(live.watchers, 1);
 
-  // The stream begins a moment after the watching: something is stored until it comes back.
+  // The stream starts slightly after the watch: runs are stored until one comes back.
   let probe = 100;
   await until(async () => {
     await store.insert([runRow(probe++, { logs: [line] })]);
-    return told.length > 0;
-  }, 'a run of another process is told');
-  const [first = ''] = told;
+    return reported.length > 0;
+  }, 'a run of another process is reported');
+  const [first = ''] = reported;
   t.match(first, /^run_01\d\d: hello$/, 'its lines come first');
-  t.equal(told[1], first.replace(': hello', ' ok'));
+  t.equal(reported[1], first.replace(': hello', ' succeeded'));
 
-  await until(() => told.includes(`run_${String(probe - 1).padStart(4, '0')} ok`), 'all are told');
-  told.length = 0;
+  await until(() => reported.includes(`run_${String(probe - 1).padStart(4, '0')} succeeded`), 'all are reported');
+  reported.length = 0;
   const own = runRow(2, { logs: [line] });
   live.line(toRun(own), line);
   live.run(toRun(own));
-  t.strictSame(told, ['run_0002: hello', 'run_0002 ok'], 'at once');
+  t.strictSame(reported, ['run_0002: hello', 'run_0002 succeeded'], 'at once');
   await store.insert([own]);
-  // Its end may come back before it was told here.
+  // Its end may come back before it was reported here.
   const late = runRow(3, { logs: [line] });
   live.line(toRun(late), line);
   await store.insert([late]);
-  await until(() => told.includes('run_0003 ok'), 'the next is told');
+  await until(() => reported.includes('run_0003 succeeded'), 'the next is reported');
   live.run(toRun(late));
-  t.strictSame(told, ['run_0002: hello', 'run_0002 ok', 'run_0003: hello', 'run_0003 ok'], 'each once');
+  t.strictSame(
+    reported,
+    ['run_0002: hello', 'run_0002 succeeded', 'run_0003: hello', 'run_0003 succeeded'],
+    'each once',
+  );
 
   await mongo.log
     .collection<{ _id: string; state: string }>('runs')
     .updateOne({ _id: 'run_0003' }, { $set: { state: 'failed' } });
-  await until(() => told.includes('run_0003 failed'), 'a change of state is told');
+  await until(() => reported.includes('run_0003 failed'), 'a change of state is reported');
   end();
   end();
   t.notOk(live.isWatched);
   await store.insert([runRow(4)]);
   live.run(toRun(runRow(5)));
-  t.equal(told.length, 5, 'nobody is told any more');
+  t.equal(reported.length, 5, 'nothing is reported any more');
   await close();
 });

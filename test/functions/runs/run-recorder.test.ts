@@ -1,13 +1,13 @@
-/** Which runs are kept and counted, that nobody waits for it, and that a database that is away costs a bounded memory. */
+/** Which runs are stored and counted, without delaying the caller, and with bounded memory while the database is unavailable. */
 import t from 'tap';
 import { openMongo } from '../../../src/database/mongo.ts';
-import type { RunReport, RunSubject } from '../../../src/functions/runs/ended-run.ts';
 import { openRuns } from '../../../src/functions/runs/open-runs.ts';
 import { RunBatches } from '../../../src/functions/runs/run-batches.ts';
 import { RunBudget } from '../../../src/functions/runs/run-budget.ts';
 import { RunCountStore } from '../../../src/functions/runs/run-count-store.ts';
 import { RunCounts } from '../../../src/functions/runs/run-counts.ts';
 import { RunRecorder } from '../../../src/functions/runs/run-recorder.ts';
+import type { RunReport, RunSubject } from '../../../src/functions/runs/run-result.ts';
 import type { RunRow } from '../../../src/functions/runs/run-row.ts';
 import type { CallOutcome } from '../../../src/functions/sandbox/sandbox.ts';
 import { MillraceError } from '../../../src/kernel/errors.ts';
@@ -29,19 +29,19 @@ const subject = (id: string, input = '{}', client = 'ada'): RunSubject => ({
   client,
 });
 const FINE: CallOutcome = { kind: 'value', value: '{"sum":3}', cpuMs: 1 };
-const FAULT: CallOutcome = { kind: 'fault', code: 'function-failed', message: 'no', stack: 'at total.ts:1', cpuMs: 2 };
+const ISSUE: CallOutcome = { kind: 'error', code: 'function-failed', message: 'no', stack: 'at total.ts:1', cpuMs: 2 };
 const REFUSAL: CallOutcome = { kind: 'refusal', message: 'not so', code: null, pointer: null, index: 0, cpuMs: 1 };
 const line = { at: new Date(), level: 'info', text: 'hello' } as const;
-const report = (outcome: CallOutcome, members: Partial<RunReport> = {}): RunReport => ({
+const report = (outcome: CallOutcome, fields: Partial<RunReport> = {}): RunReport => ({
   outcome,
   startedAt: new Date(),
   durationMs: 5,
   logs: [],
   operations: [],
-  ...members,
+  ...fields,
 });
 
-t.test('failed, refused and logging runs are kept, of the others one in a hundred', async (t) => {
+t.test('Failed, rejected and logging runs are stored, and one in a hundred of the others.', async (t) => {
   const kept: RunRow[] = [];
   let number = 0.5;
   const recorder = new RunRecorder({
@@ -53,7 +53,7 @@ t.test('failed, refused and logging runs are kept, of the others one in a hundre
     random: () => number,
   });
   t.equal(recorder.ended(subject('run_fine'), report(FINE)), false);
-  t.equal(recorder.ended(subject('run_fault'), report(FAULT)), true);
+  t.equal(recorder.ended(subject('run_fault'), report(ISSUE)), true);
   t.equal(recorder.ended(subject('run_refused'), report(REFUSAL)), true);
   t.equal(recorder.ended(subject('run_logs'), report(FINE, { logs: [line] })), true);
   t.equal(recorder.ended(subject('run_always'), report(FINE), true), true);
@@ -61,14 +61,14 @@ t.test('failed, refused and logging runs are kept, of the others one in a hundre
   t.equal(recorder.ended(subject('run_lucky'), report(FINE)), true);
   t.match(kept, [
     { _id: 'run_fault', state: 'failed', error: { code: 'function-failed', message: 'no', stack: 'at total.ts:1' } },
-    { _id: 'run_refused', state: 'refused', error: { code: 'refused-by-function', message: 'not so' } },
-    { _id: 'run_logs', state: 'ok', result: '{"sum":3}', resultBytes: 9, logs: [line] },
+    { _id: 'run_refused', state: 'rejected', error: { code: 'rejected-by-function', message: 'not so' } },
+    { _id: 'run_logs', state: 'succeeded', result: '{"sum":3}', resultBytes: 9, logs: [line] },
     { _id: 'run_always' },
     { _id: 'run_lucky' },
   ]);
 });
 
-t.test('a caller can have no more runs kept than a budget allows, whatever it sends', async (t) => {
+t.test('A caller cannot have more runs stored than its budget, whatever it sends.', async (t) => {
   const kept: RunRow[] = [];
   let now = 0;
   const recorder = new RunRecorder({
@@ -87,13 +87,13 @@ t.test('a caller can have no more runs kept than a budget allows, whatever it se
     const rows = kept.slice(from);
     return { runs: rows.length, bytes: rows.reduce((sum, { input }) => sum + (input?.length ?? 0), 0) };
   };
-  const reports = [report(REFUSAL), report(FAULT), report(FINE, { logs: [line] })];
+  const reports = [report(REFUSAL), report(ISSUE), report(FINE, { logs: [line] })];
   const { runs, bytes } = flood('ada', large, reports);
   t.equal(runs, 30);
   t.ok(bytes > 1_500_000 && bytes <= 2 * 1024 ** 2, `${bytes}`);
   t.match(kept.at(-1), { input: null, inputBytes: 200_002 }, 'then without their input');
   t.equal(flood('bob', '{}', reports).runs, 30, 'another caller has a budget of its own');
-  t.equal(recorder.ended(subject('run_again', large), report(FINE), true), true, 'a repetition is always kept');
+  t.equal(recorder.ended(subject('run_again', large), report(FINE), true), true, 'a rerun is always stored');
   now += 60_000;
   t.equal(flood('ada', '{}', reports).runs, 6, 'a minute later there is room again');
   let all = 0;
@@ -101,36 +101,36 @@ t.test('a caller can have no more runs kept than a budget allows, whatever it se
   t.ok(all <= 16 * 1024 ** 2, `many callers together: ${all}`);
 });
 
-t.test('what is kept can be found, and what is too long is told by its size', async (t) => {
+t.test('Stored runs can be found, and values that are too long are stored as their size.', async (t) => {
   const { recorder, store, close } = openRuns({ mongo, records: () => false, onError: fail });
   const long = JSON.stringify('é'.repeat(200_000));
-  recorder.ended(subject('run_long', long), report(FAULT));
+  recorder.ended(subject('run_long', long), report(ISSUE));
   await until(async () => (await store.find('run_long')) !== null, 'the run is stored');
   t.match(await store.find('run_long'), { input: null, inputBytes: 400_002, result: null, resultBytes: 0, depth: 0 });
   const stored = await store.find('run_long');
   t.ok((stored?.expireAt?.getTime() ?? 0) - Date.now() > 29 * 24 * 3_600_000);
-  recorder.ended(subject('run_last'), report(FAULT));
+  recorder.ended(subject('run_last'), report(ISSUE));
   await close();
   t.match(await store.find('run_last'), { state: 'failed' }, 'a stop stores what waits');
 });
 
-t.test('while the database is away, runs wait up to a bound and are stored afterwards', async (t) => {
+t.test('While the database is unavailable, runs are buffered up to a limit and stored later.', async (t) => {
   const stored: string[] = [];
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   let isAway = true;
-  let tries = 0;
+  let attempts = 0;
   const batches = new RunBatches({
     insert: async (rows) => {
-      tries += 1;
+      attempts += 1;
       if (isAway) throw new MillraceError('database-unavailable', 'away');
       stored.push(...rows.map(({ _id }) => _id));
     },
-    onError: (error) => told.push(error),
+    onError: (error) => reported.push(error),
   });
   for (let n = 0; n < 6_000; n++) batches.add(runRow(n));
   t.equal(batches.dropped, 1_000, 'the newest are dropped');
-  await until(() => tries >= 2, 'it was tried again');
-  t.equal(told.length, 1, 'an outage is told once');
+  await until(() => attempts >= 2, 'it was retried');
+  t.equal(reported.length, 1, 'an outage is reported once');
   isAway = false;
   await until(() => stored.length === 5_000, 'all are stored');
   t.equal(new Set(stored).size, 5_000);
@@ -142,7 +142,7 @@ t.test('while the database is away, runs wait up to a bound and are stored after
   t.equal(batches.dropped, 1_002);
 });
 
-t.test('a run that the database refuses does not hold up the others', async () => {
+t.test('A run that the database rejects does not block the others.', async () => {
   const stored: string[] = [];
   const batches = new RunBatches({
     insert: async (rows) => {
@@ -158,7 +158,7 @@ t.test('a run that the database refuses does not hold up the others', async () =
   await batches.stop();
 });
 
-t.test('every attempt is counted, by all processes, over seven days', async (t) => {
+t.test('Every attempt is counted, by all processes, over seven days.', async (t) => {
   let now = new Date(Date.UTC(2097, 4, 1, 23));
   const store = new RunCountStore(mongo);
   await store.prepare();
@@ -170,33 +170,33 @@ t.test('every attempt is counted, by all processes, over seven days', async (t) 
   t.strictSame(await here.of([]), new Map());
   await there.stop();
   const counts = (await here.of(['shop/total', 'shop/never'])).get('shop/total');
-  t.match(counts, { ok: 95, failed: 5, lastRunAt: now });
+  t.match(counts, { succeeded: 95, failed: 5, lastRunAt: now });
   t.ok((counts?.p95Ms ?? 0) >= 10 && (counts?.p95Ms ?? 0) <= 12, `${counts?.p95Ms}`);
   here.note('shop/total', false, 900);
   const more = (await here.of(['shop/total'])).get('shop/total');
   t.ok((more?.p95Ms ?? 0) >= 900 && (more?.p95Ms ?? 0) <= 1_080, `${more?.p95Ms}`);
   now = new Date(Date.UTC(2097, 4, 7, 1));
   here.note('shop/total', true, 10);
-  t.match((await here.of(['shop/total'])).get('shop/total'), { ok: 96, failed: 6, lastRunAt: now });
+  t.match((await here.of(['shop/total'])).get('shop/total'), { succeeded: 96, failed: 6, lastRunAt: now });
   now = new Date(Date.UTC(2097, 4, 8, 1));
-  t.match((await here.of(['shop/total'])).get('shop/total'), { ok: 1, failed: 0 }, 'the first day is over');
+  t.match((await here.of(['shop/total'])).get('shop/total'), { succeeded: 1, failed: 0 }, 'the first day is over');
   await Promise.all([here.stop(), there.stop()]);
 });
 
-t.test('counts that could not be stored are counted once, later', async (t) => {
+t.test('Counts that could not be stored are stored once, later.', async (t) => {
   let isAway = true;
   const store = new RunCountStore(mongo);
   const add = store.add.bind(store);
   Object.assign(store, {
     add: async (...given: Parameters<typeof add>) => (isAway ? Promise.reject(new Error('away')) : add(...given)),
   });
-  const told: unknown[] = [];
-  const counts = new RunCounts({ store, onError: (error) => told.push(error) });
+  const reported: unknown[] = [];
+  const counts = new RunCounts({ store, onError: (error) => reported.push(error) });
   counts.note('away/x', true, 1);
   t.strictSame(await counts.of(['away/x']), new Map());
   counts.note('away/x', false, 1);
   isAway = false;
-  t.match((await counts.of(['away/x'])).get('away/x'), { ok: 1, failed: 1 });
-  t.equal(told.length, 1);
+  t.match((await counts.of(['away/x'])).get('away/x'), { succeeded: 1, failed: 1 });
+  t.equal(reported.length, 1);
   await counts.stop();
 });

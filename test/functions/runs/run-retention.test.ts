@@ -1,4 +1,4 @@
-/** Stored runs stay below a size: the oldest that have ended go first, and only one process deletes. */
+/** Stored runs stay below a size limit: the oldest ended ones are deleted first, and only by one process. */
 import t from 'tap';
 import { openMongo } from '../../../src/database/mongo.ts';
 import { RunRetention } from '../../../src/functions/runs/run-retention.ts';
@@ -12,7 +12,7 @@ const { url, database } = await testMongo(t);
 const mongo = await openMongo({ url, database });
 t.teardown(() => mongo.close());
 
-t.test('the oldest go first, and what waits stays', async (t) => {
+t.test('The oldest runs are deleted first, and pending ones are kept.', async (t) => {
   const store = new RunStore(mongo);
   const sizes = new RunSizeStore(mongo);
   t.equal(await sizes.deleteOldest(10), 0);
@@ -20,7 +20,7 @@ t.test('the oldest go first, and what waits stays', async (t) => {
   const input = 'x'.repeat(10_000);
   const expireAt = runExpiry(new Date());
   const rows = Array.from({ length: 3_000 }, (_, n) =>
-    runRow(n, { input, ...(n < 5 ? { state: 'waiting' } : { expireAt }) }),
+    runRow(n, { input, ...(n < 5 ? { state: 'pending' } : { expireAt }) }),
   );
   for (let at = 0; at < rows.length; at += 1_000) await store.insert(rows.slice(at, at + 1_000));
   const { runs, bytes } = await sizes.size();
@@ -31,7 +31,7 @@ t.test('the oldest go first, and what waits stays', async (t) => {
   const parts = { store: sizes, onError: (error: unknown) => failed.push(error), maxBytes: 15_000_000 };
   const retention = new RunRetention({ ...parts, allowed: () => true });
   retention.start();
-  await retention.sweep();
+  await retention.orphanCleanup();
   const after = await sizes.size();
   t.ok(after.bytes <= 15_000_000 && after.bytes >= 12_000_000, `${after.bytes}`);
   const { runs: newest } = await store.list({ limit: 1 });
@@ -40,13 +40,13 @@ t.test('the oldest go first, and what waits stays', async (t) => {
     (await store.findAll(['run_0001', 'run_0006'])).map(({ _id }) => _id),
     ['run_0001'],
   );
-  await retention.sweep();
+  await retention.orphanCleanup();
   t.equal((await sizes.size()).runs, after.runs, 'then there is room');
   await retention.stop();
   t.strictSame(failed, []);
 });
 
-t.test('the size is kept while runs are written, by every process', async (t) => {
+t.test('The size limit holds while every process writes runs.', async (t) => {
   const store = new RunStore(mongo);
   const sizes = new RunSizeStore(mongo);
   await sizes.deleteOldest(10_000);

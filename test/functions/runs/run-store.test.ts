@@ -1,4 +1,4 @@
-/** Runs in the database: pages of lists, what they are chosen by, and that nothing is made before it is needed. */
+/** Runs in the database: pages and filters of lists, and no collections before they are needed. */
 import t from 'tap';
 import { openMongo } from '../../../src/database/mongo.ts';
 import { RunStore } from '../../../src/functions/runs/run-store.ts';
@@ -12,7 +12,7 @@ t.teardown(() => mongo.close());
 const ids = (page: { readonly runs: readonly { readonly id: string }[] }) =>
   page.runs.map(({ id }) => Number(id.slice(4)));
 
-t.test('nothing is there until a plugin needs it', async (t) => {
+t.test('Nothing is created until a plugin needs it.', async (t) => {
   const store = new RunStore(mongo);
   t.strictSame(await store.list({ limit: 10 }), { runs: [], next: null });
   t.equal(await store.find('run_1'), null);
@@ -21,7 +21,7 @@ t.test('nothing is there until a plugin needs it', async (t) => {
   t.ok((await mongo.log.collection('runs').indexes()).some(({ expireAfterSeconds }) => expireAfterSeconds === 0));
 });
 
-t.test('a run is inserted once, and found with all it has', async (t) => {
+t.test('A run is inserted once, and found with all fields.', async (t) => {
   const store = new RunStore(mongo);
   await store.insert([]);
   await store.insert([runRow(1), runRow(2)]);
@@ -31,7 +31,7 @@ t.test('a run is inserted once, and found with all it has', async (t) => {
   t.notOk('input' in ((await store.list({ limit: 1 })).runs[0] ?? {}), 'lists have no details');
 });
 
-t.test('pages go on where the one before ended, also among runs of one moment', async (t) => {
+t.test('Pages continue where the previous one ended, also among runs of one moment.', async (t) => {
   const store = new RunStore(mongo);
   const createdAt = new Date(Date.UTC(2025, 0, 1));
   await store.insert([11, 12, 13, 14].map((n) => runRow(n, { createdAt, plugin: 'paged' })));
@@ -49,7 +49,7 @@ t.test('pages go on where the one before ended, also among runs of one moment', 
   }
 });
 
-t.test('lists are chosen by plugin, function, state and event', async (t) => {
+t.test('Lists are filtered by plugin, function, state and event.', async (t) => {
   const store = new RunStore(mongo);
   const plugin = 'chosen';
   await store.insert([

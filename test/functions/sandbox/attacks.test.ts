@@ -1,24 +1,24 @@
 /**
- * Plugins that attack a real server over HTTP, called by strangers: the attempts to escape tell nothing of the server, each hostile
- * program ends with its error in its time, each call of an endpoint begins from nothing, another plugin is answered meanwhile and
- * afterwards, `/healthz` stays quick, and the server never ends. Not here: the sandbox alone (escapes.test.ts, hostile.test.ts).
+ * Plugins that attack a real server over HTTP, called by unauthenticated clients: escape attempts reveal nothing of the server,
+ * each hostile program ends with its error in time, each call starts with a clean state, another plugin responds meanwhile and
+ * afterwards, `/healthz` stays fast, and the server never ends.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { PASSWORD } from '../../helpers/accounts.ts';
 import { until } from '../../helpers/until.ts';
+import { PASSWORD } from '../../helpers/users.ts';
 import { BREATH_MS, startAttackedServer, TIMEOUT_MS } from './attacked-server.ts';
 import { ESCAPES } from './escape-attempts.ts';
-import { IN_ENVIRONMENT, SECRET, tellsNothing } from './escape-checks.ts';
+import { IN_ENVIRONMENT, reportsNothing, SECRET } from './escape-checks.ts';
 import { HOSTILE } from './hostile-programs.ts';
 
-/** What the server may add to the time that an endpoint may take. */
+/** What the server may add to the time limit of an HTTP function. */
 const ADDED_MS = 1_000;
-/** A program that only the clock ends gets less time: nothing is learned in the rest. */
+/** A program that only the timeout ends gets less time: the rest would show nothing new. */
 const SHORT_MS = 200;
 const NEIGHBOUR_MS = 1_000;
 const MAX_HEALTH_MS = 100;
-/** Codes of the problems with which a program may end that does not return. */
+/** Error codes with which a program that does not return may end. */
 const TYPED = /^function-(failed|timeout|out-of-memory)$/;
 
 const NEIGHBOUR = `export default async ({ body }, ctx) => {
@@ -26,7 +26,7 @@ const NEIGHBOUR = `export default async ({ body }, ctx) => {
   return [body, await ctx.documents('a').get('1')];
 };`;
 
-/** What an earlier call left is found, and much is left for the next. */
+/** Searches for traces of an earlier call, and leaves many for the next. */
 const REMEMBERS = `
   let calls = 0;
   const kept = [];
@@ -45,17 +45,17 @@ const REMEMBERS = `
 const FRESH = [1, 0, null, null, null, '', 'undefined', null];
 
 t.setTimeout(180_000);
-t.test('attacks over HTTP', async (t) => {
+t.test('Attacks over HTTP fail.', async (t) => {
   const server = await startAttackedServer(t, { TEST_OF_ESCAPES: IN_ENVIRONMENT });
-  const { ask, owner, store, program } = server;
+  const { request, owner, store, program } = server;
   await store('good', [NEIGHBOUR], { secrets: ['OTHER'] });
-  await ask('PUT /admin/plugins/good/secrets/OTHER', { value: SECRET }, owner);
+  await request('PUT /admin/plugins/good/secrets/OTHER', { value: SECRET }, owner);
   await store('escapes', Object.values(ESCAPES), { secrets: ['OWN'] });
-  await ask('PUT /admin/plugins/escapes/secrets/OWN', { value: 'mine' }, owner);
+  await request('PUT /admin/plugins/escapes/secrets/OWN', { value: 'mine' }, owner);
   await store('remembers', [REMEMBERS]);
   const neighbour = async (t: Test, when: string) => {
-    const { status, text, ms } = await ask('POST /fn/good/0', { n: 7 });
-    t.match([status, JSON.parse(text)], [200, [{ n: 7 }, { id: '1' }]], `the neighbour is answered ${when}`);
+    const { status, text, ms } = await request('POST /fn/good/0', { n: 7 });
+    t.match([status, JSON.parse(text)], [200, [{ n: 7 }, { id: '1' }]], `the neighbor responds ${when}`);
     t.ok(ms < NEIGHBOUR_MS, `${when} within ${Math.round(ms)} ms`);
   };
   const healthy = (t: Test, when: string) => {
@@ -71,12 +71,12 @@ t.test('attacks over HTTP', async (t) => {
   const kept: string[] = [];
   for (const [index, name] of Object.keys(ESCAPES).entries()) {
     await t.test(name, async (t) => {
-      const [answer] = await Promise.all([ask(`POST /fn/escapes/${index}`, {}), neighbour(t, 'during')]);
+      const [response] = await Promise.all([request(`POST /fn/escapes/${index}`, {}), neighbour(t, 'during')]);
       await neighbour(t, 'afterwards');
-      t.ok(answer.ms < TIMEOUT_MS + ADDED_MS, `it ends after ${Math.round(answer.ms)} ms`);
-      if (answer.status >= 400) t.match(JSON.parse(answer.text).code, TYPED, answer.text.slice(0, 300));
-      tellsNothing(t, JSON.stringify([...answer.headers]) + answer.text);
-      kept.push(...(answer.headers.get('millrace-run')?.split(',') ?? []));
+      t.ok(response.ms < TIMEOUT_MS + ADDED_MS, `it ends after ${Math.round(response.ms)} ms`);
+      if (response.status >= 400) t.match(JSON.parse(response.text).code, TYPED, response.text.slice(0, 300));
+      reportsNothing(t, JSON.stringify([...response.headers]) + response.text);
+      kept.push(...(response.headers.get('millrace-run')?.split(',') ?? []));
     });
   }
 
@@ -87,61 +87,61 @@ t.test('attacks over HTTP', async (t) => {
     return { name, code, ends, timeoutMs: isTimed(ends) ? SHORT_MS : TIMEOUT_MS };
   });
   for (const [index, { name, code, ends, timeoutMs }] of hostile.entries()) {
-    // Each in a plugin of its own: what one leaves behind is not told of another.
+    // Each in its own plugin: effects of one are not attributed to another.
     await store(`hostile${index}`, [{ code, timeoutMs }]);
     await t.test(name, async (t) => {
       let hasEnded = false;
-      const attacking = ask(`POST /fn/hostile${index}/0`, {}).finally(() => {
+      const attacking = request(`POST /fn/hostile${index}/0`, {}).finally(() => {
         hasEnded = true;
       });
       let slowest = 0;
       while (!hasEnded) {
-        const { status, text, ms } = await ask('POST /fn/good/0', { n: 7 });
+        const { status, text, ms } = await request('POST /fn/good/0', { n: 7 });
         slowest = Math.max(slowest, ms);
-        // It says so when the process that runs both was ended under it.
+        // This error is correct if the shared process was ended.
         if (status !== 200) t.match(JSON.parse(text), { code: 'function-runtime-restarted' }, text.slice(0, 300));
         await pause(BREATH_MS);
       }
       const { status, text, ms } = await attacking;
       const ended = performance.now();
-      let after = await ask('POST /fn/good/0', { n: 7 });
-      // What the program left behind may end its process under the first call that follows.
+      let after = await request('POST /fn/good/0', { n: 7 });
+      // Leftovers of the program may end its process during the first following call.
       while (after.status === 503 && performance.now() - ended < NEIGHBOUR_MS)
-        after = await ask('POST /fn/good/0', { n: 7 });
+        after = await request('POST /fn/good/0', { n: 7 });
       const back = performance.now() - ended;
       t.equal(after.status, 200, after.text);
-      t.ok(back < NEIGHBOUR_MS, `the neighbour is answered afterwards within ${Math.round(back)} ms`);
+      t.ok(back < NEIGHBOUR_MS, `the neighbor responds afterwards within ${Math.round(back)} ms`);
       const end = status === 200 ? 'value' : String(JSON.parse(text).code);
       t.ok(ends.includes(end), `ends with ${end}: ${text.slice(0, 300)}`);
       t.ok(ms < timeoutMs + ADDED_MS, `ends after ${Math.round(ms)} ms`);
-      t.ok(slowest < NEIGHBOUR_MS, `the neighbour is answered within ${Math.round(slowest)} ms`);
+      t.ok(slowest < NEIGHBOUR_MS, `the neighbor responds within ${Math.round(slowest)} ms`);
     });
   }
   healthy(t, 'beside the hostile programs');
 
-  await t.test('what the owner is told of the attempts', async (t) => {
-    t.ok(kept.length > 5, `${kept.length} runs are kept: those that failed or logged something`);
+  await t.test('The stored runs of the attempts reveal nothing of the server.', async (t) => {
+    t.ok(kept.length > 5, `${kept.length} runs are stored: those that failed or logged something`);
     for (const id of kept) {
-      const run = () => ask(`GET /admin/runs/${id}`, undefined, owner);
-      await until(async () => (await run()).status === 200, 'the run is kept');
+      const run = () => request(`GET /admin/runs/${id}`, undefined, owner);
+      await until(async () => (await run()).status === 200, 'the run is stored');
       const { error, logs } = JSON.parse((await run()).text);
-      tellsNothing(t, JSON.stringify([error, logs]));
+      reportsNothing(t, JSON.stringify([error, logs]));
     }
   });
 
-  await t.test('nothing of a call is there for the next one, nor for another principal', async (t) => {
+  await t.test('A call leaves nothing for the next one, nor for another principal.', async (t) => {
     const credentials: (string | undefined)[] = [undefined];
     for (const username of ['ann', 'ben']) {
-      await ask('POST /admin/users', { username, password: PASSWORD }, owner);
-      const signedIn = await ask('POST /auth/login', { username, password: PASSWORD });
+      await request('POST /admin/users', { username, password: PASSWORD }, owner);
+      const signedIn = await request('POST /auth/login', { username, password: PASSWORD });
       credentials.push(JSON.parse(signedIn.text).accessToken);
     }
-    const key = await ask('POST /admin/keys', { name: 'k' }, owner);
+    const key = await request('POST /admin/keys', { name: 'k' }, owner);
     credentials.push(JSON.parse(key.text).key);
     const kinds = ['anonymous', 'user', 'user', 'key'];
     const call = async (turn: number) => {
       const which = turn % kinds.length;
-      const { status, text } = await ask('POST /fn/remembers/0', { turn }, credentials[which]);
+      const { status, text } = await request('POST /fn/remembers/0', { turn }, credentials[which]);
       t.equal(status, 200, text);
       t.strictSame(JSON.parse(text), { found: FRESH, me: kinds[which], body: { turn } }, `turn ${turn}`);
     };
@@ -150,5 +150,5 @@ t.test('attacks over HTTP', async (t) => {
   });
 
   t.doesNotThrow(() => process.kill(program.pid, 0), 'it is the same process');
-  t.equal((await ask('GET /healthz')).status, 200);
+  t.equal((await request('GET /healthz')).status, 200);
 });

@@ -1,12 +1,12 @@
-/** Calls of short programs for tests of the sandbox. Not here: what must hold of them. */
+/** Calls of short programs for tests of the sandbox. */
 import type { Bundle, CallOutcome, Sandbox, SandboxCall } from '../../../src/functions/sandbox/sandbox.ts';
 
-/** A bundle of files by path; its id names exactly this content. */
+/** A bundle of files by path; its id identifies exactly this content. */
 export function bundleOf(files: Readonly<Record<string, string>>): Bundle {
   return { id: JSON.stringify(files), files: new Map(Object.entries(files)) };
 }
 
-/** What a test may change of a call. */
+/** Options of a call that tests override. */
 export interface CallChanges extends Partial<Omit<SandboxCall, 'facts' | 'limits'>> {
   /** `plugin/name` of the function. */
   readonly fn?: string;
@@ -23,7 +23,7 @@ export function callOf(
   return {
     bundle: bundleOf({ 'main.ts': code }),
     file: 'main.ts',
-    kind: 'endpoint',
+    kind: 'http',
     input: 'null',
     facts: {
       principal: principal ?? { kind: 'user', id: 'ada', roles: [], claims: {} },
@@ -42,7 +42,7 @@ export async function resultOf(sandbox: Sandbox, code: string, changes?: CallCha
   return parsed(await sandbox.call(callOf(code, changes)));
 }
 
-/** The value of an outcome, parsed; the outcome itself when it is another kind. */
+/** The value of an outcome, parsed; the outcome itself if it is another kind. */
 export function parsed(outcome: CallOutcome): unknown {
   return outcome.kind === 'value' ? JSON.parse(outcome.value) : outcome;
 }

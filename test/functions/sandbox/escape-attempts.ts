@@ -1,6 +1,6 @@
 /**
- * Attempts to get out of the sandbox, by name. `look(F)` runs text by a constructor of functions that was found, and says what of Node
- * is there. Each returns what it could reach. Not here: what must not be reached (escapes.test.ts).
+ * Escape attempts, by name. `look(F)` runs text with a constructor of functions that was found, and reports what of Node is
+ * reachable. Each returns what it could reach.
  */
 
 const at = (text: string): string => `

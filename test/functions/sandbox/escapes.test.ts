@@ -1,6 +1,6 @@
 /**
- * Attempts to get out of the sandbox: none reaches Node, the environment, files, another plugin's secret, or what an earlier call left.
- * Not here: programs that use too much (hostile.test.ts), and the same attempts over HTTP (attacks.test.ts).
+ * Escape attempts from the sandbox: none reaches Node, the environment, files, another plugin's secret, or remains of an earlier
+ * call.
  */
 import t from 'tap';
 import { IsolateSandbox } from '../../../src/functions/sandbox/host/isolate-sandbox.ts';
@@ -8,15 +8,15 @@ import type { HostOperation } from '../../../src/functions/sandbox/sandbox.ts';
 import { MillraceError } from '../../../src/kernel/errors.ts';
 import { callOf, parsed, resultOf } from './calls.ts';
 import { ESCAPES } from './escape-attempts.ts';
-import { IN_ENVIRONMENT, SECRET, tellsNothing } from './escape-checks.ts';
+import { IN_ENVIRONMENT, reportsNothing, SECRET } from './escape-checks.ts';
 
-t.test('attempts to escape', async (t) => {
+t.test('Attempts to escape from the sandbox fail.', async (t) => {
   process.env['MILLRACE_TEST_OF_ESCAPES'] = IN_ENVIRONMENT;
-  const sandbox = new IsolateSandbox({ onStrike: () => t.fail('strike') });
+  const sandbox = new IsolateSandbox({ onCrash: () => t.fail('strike') });
   t.teardown(() => sandbox.stop());
-  const asked: unknown[] = [];
+  const requested: unknown[] = [];
   const host = async (operation: HostOperation, argument: string) => {
-    asked.push([operation, JSON.parse(argument)]);
+    requested.push([operation, JSON.parse(argument)]);
     if (argument.includes('fail')) throw new MillraceError('forbidden', 'No');
     return '{"id":"1"}';
   };
@@ -35,19 +35,19 @@ t.test('attempts to escape', async (t) => {
     await t.test(name, async (t) => {
       const call = callOf(code, { host, limits, secrets: { OWN: 'mine' }, onLog: ({ text }) => lines.push(text) });
       const outcome = await sandbox.call(call);
-      tellsNothing(t, JSON.stringify(outcome) + lines.join('\n'));
-      t.not(outcome.kind === 'fault' ? outcome.code : '', 'function-runtime-restarted');
+      reportsNothing(t, JSON.stringify(outcome) + lines.join('\n'));
+      t.not(outcome.kind === 'error' ? outcome.code : '', 'function-runtime-restarted');
       t.equal(({} as { polluted?: string }).polluted, undefined, 'nothing is polluted here');
     });
   }
   t.ok(
-    asked.every((each) => Array.isArray(each) && /^(documents\.get|hmac)$/.test(each[0])),
-    'nothing else was asked of the host',
+    requested.every((each) => Array.isArray(each) && /^(documents\.get|hmac)$/.test(each[0])),
+    'no other host operation was called',
   );
 });
 
-t.test('nothing of a call is there for the next one', async (t) => {
-  const sandbox = new IsolateSandbox({ onStrike: () => t.fail('strike') });
+t.test('nothing of a call is visible to the next one', async (t) => {
+  const sandbox = new IsolateSandbox({ onCrash: () => t.fail('strike') });
   t.teardown(() => sandbox.stop());
   const code = `
     let calls = 0;
@@ -70,8 +70,8 @@ t.test('nothing of a call is there for the next one', async (t) => {
   for (const found of together) t.strictSame(found, [1, null, null, null, '', 'undefined']);
 });
 
-t.test('a call is answered with what its own host says', async (t) => {
-  const sandbox = new IsolateSandbox({ onStrike: () => t.fail('strike') });
+t.test('a call gets the results of its own host', async (t) => {
+  const sandbox = new IsolateSandbox({ onCrash: () => t.fail('strike') });
   t.teardown(() => sandbox.stop());
   const code = `export default async (input, ctx) => {
     const got = await Promise.all([1, 2, 3].map((n) => ctx.documents('a').get(String(n))));

@@ -1,8 +1,8 @@
-/** Programs that try to harm whoever runs them, by name, and how each may end. Not here: running them (attacks.test.ts, hostile.test.ts). */
+/** Programs that try to harm their runner, by name, and how each may end. */
 
 export interface HostileProgram {
   readonly code: string;
-  /** Codes of faults that it may end with; `ends` also for a value or a response. */
+  /** Error codes with which it may end; `ends` also for a value or a response. */
   readonly ends: readonly string[];
 }
 

@@ -1,7 +1,6 @@
 /**
- * Hostile programs at the sandbox alone, one for each way in which a program is ended: each ends with its error in its time, also with
- * small limits, another plugin is answered meanwhile and afterwards, and the program that calls notices nothing. Not here: all of
- * them over HTTP (attacks.test.ts), and attempts to get out (escapes.test.ts).
+ * Hostile programs in the sandbox alone, one for each way in which a program is ended: each ends with its error in time, also
+ * with small limits, another plugin responds meanwhile and afterwards, and the calling process is unaffected.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import t from 'tap';
@@ -10,16 +9,16 @@ import type { CallOutcome, Sandbox } from '../../../src/functions/sandbox/sandbo
 import { callOf } from './calls.ts';
 import { HOSTILE } from './hostile-programs.ts';
 
-/** What a program may take: the wall time, what the server adds to it, and as much as a busy machine needs. */
+/** Time limit of a program: the wall time, the server's overhead, and an allowance for a busy machine. */
 const LIMITS = { wallMs: 1_500, cpuMs: 250, heapMb: 32 };
 const LATEST_MS = LIMITS.wallMs + 1_000;
-/** The neighbour's answer while the program runs. */
+/** The neighbor's response while the program runs. */
 const NEIGHBOUR_MS = 1_000;
-/** Its answer when the runner may have to be started again: 150 ms alone, much longer beside other tests on two cores. */
+/** Its response time if the runner may have to be restarted: 150 ms alone, much longer beside other tests on two cores. */
 const AFTERWARDS_MS = 4_000;
 const MAX_LAG_MS = 100;
 
-/** One for each way: by CPU, by time, with the isolate, with the runner, by a bound of what is asked or answered, and by itself. */
+/** One for each way: by CPU, by time, with the isolate, with the runner, by a limit of requests or results, and by itself. */
 const CHOSEN = [
   'an endless loop',
   'a promise that never settles',
@@ -35,10 +34,10 @@ const CHOSEN = [
 
 const NEIGHBOUR = 'export default async (input, ctx) => [input, await ctx.documents("a").get("1")];';
 
-t.test('hostile programs', async (t) => {
-  const strikes: string[] = [];
+t.test('Hostile programs are ended in time.', async (t) => {
+  const crashCounter: string[] = [];
   const sandbox = new IsolateSandbox(
-    { onStrike: (call, reason) => strikes.push(`${call.facts.run.function} ${reason}`) },
+    { onCrash: (call, reason) => crashCounter.push(`${call.facts.run.function} ${reason}`) },
     { rssMb: 420, backOffMs: 1 },
   );
   t.teardown(() => sandbox.stop());
@@ -63,26 +62,26 @@ t.test('hostile programs', async (t) => {
       const took = performance.now() - started;
       t.ok(ends.includes(endOf(outcome)), `ends with ${endOf(outcome)}: ${textOf(outcome)}`);
       t.ok(took < LATEST_MS, `ends after ${Math.round(took)} ms`);
-      t.ok(slowest < NEIGHBOUR_MS, `the neighbour is answered within ${Math.round(slowest)} ms`);
-      // What the program left behind may end the runner under the first call that follows.
+      t.ok(slowest < NEIGHBOUR_MS, `the neighbor responds within ${Math.round(slowest)} ms`);
+      // Leftovers of the program may end the runner during the first following call.
       const after = performance.now();
-      let answer = await neighbour(sandbox);
-      while (!answer.isRight && performance.now() - after < AFTERWARDS_MS) answer = await neighbour(sandbox);
+      let response = await neighbour(sandbox);
+      while (!response.isRight && performance.now() - after < AFTERWARDS_MS) response = await neighbour(sandbox);
       const back = performance.now() - after;
-      t.ok(answer.isRight && back < AFTERWARDS_MS, `and afterwards within ${Math.round(back)} ms`);
+      t.ok(response.isRight && back < AFTERWARDS_MS, `and afterwards within ${Math.round(back)} ms`);
     });
   }
   lag.disable();
   const p99 = lag.percentile(99) / 1e6;
   t.ok(p99 < MAX_LAG_MS, `the event loop was late by ${p99.toFixed(1)} ms (p99)`);
   t.strictSame(
-    strikes.filter((strike) => !strike.startsWith('hostile/')),
+    crashCounter.filter((crash) => !crash.startsWith('hostile/')),
     [],
-    `${strikes.length} strikes, none of the neighbour`,
+    `${crashCounter.length} strikes, none of the neighbour`,
   );
 });
 
-/** A call of another plugin. A call may be interrupted when the runner is ended; that is an answer too. */
+/** A call of another plugin. The end of the runner may interrupt a call; that is a valid outcome too. */
 async function neighbour(sandbox: Sandbox): Promise<{ readonly ms: number; readonly isRight: boolean }> {
   const started = performance.now();
   const outcome = await sandbox.call(callOf(NEIGHBOUR, { fn: 'good/main', input: '7', host: async () => '{"b":1}' }));
@@ -93,9 +92,9 @@ async function neighbour(sandbox: Sandbox): Promise<{ readonly ms: number; reado
 }
 
 function endOf(outcome: CallOutcome): string {
-  return outcome.kind === 'fault' ? outcome.code : outcome.kind;
+  return outcome.kind === 'error' ? outcome.code : outcome.kind;
 }
 
 function textOf(outcome: CallOutcome): string {
-  return outcome.kind === 'fault' ? outcome.message.slice(0, 100) : '';
+  return outcome.kind === 'error' ? outcome.message.slice(0, 100) : '';
 }

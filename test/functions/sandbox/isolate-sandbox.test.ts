@@ -1,6 +1,6 @@
-/** The suite of the sandbox's door, on isolates in a runner. */
+/** The sandbox suite on isolates in a runner. */
 import t from 'tap';
 import { IsolateSandbox } from '../../../src/functions/sandbox/host/isolate-sandbox.ts';
 import { sandboxSuite } from './sandbox-suite.ts';
 
-t.test('a sandbox of isolates', (t) => sandboxSuite(t, (events) => new IsolateSandbox(events)));
+t.test('The sandbox of isolates passes the suite.', (t) => sandboxSuite(t, (events) => new IsolateSandbox(events)));

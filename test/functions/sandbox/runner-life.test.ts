@@ -1,6 +1,6 @@
 /**
- * The life of the runner: begun when it is needed, begun again after it was killed, ended when nothing calls, and with it the server.
- * Also what it may hold, and that a runner that lies harms nobody. Not here: what code can do in it (hostile.test.ts, escapes.test.ts).
+ * The life of the runner: started on demand, restarted after it was killed, ended when idle, and with the server. Also its memory
+ * limit, and that a compromised runner does no harm.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,7 +17,10 @@ import { bundleOf, callOf, parsed, resultOf } from './calls.ts';
 
 const MAX_RSS_MB = 400;
 
-/** A call whose code waits for its host. @returns its outcome, and the moment at which the code waits */
+/**
+ * A call whose code waits for its host.
+ * @returns its outcome, and the moment at which the code waits
+ */
 function waitingCall(
   sandbox: IsolateSandbox,
   fn: string,
@@ -31,20 +34,20 @@ function waitingCall(
   return { outcome: sandbox.call(callOf(code, { fn, host })), waits };
 }
 
-/** A sandbox that notes the functions that it strikes, and the signals that ended its runners. */
+/** A sandbox that records the functions that it blames, and the signals that ended its runners. */
 function watchedSandbox(t: Test, options: IsolateSandboxOptions = {}) {
-  const [strikes, signals]: [string[], string[]] = [[], []];
+  const [crashCounter, signals]: [string[], string[]] = [[], []];
   const events = {
-    onStrike: (call: SandboxCall, reason: string) => strikes.push(`${call.facts.run.function}: ${reason}`),
+    onCrash: (call: SandboxCall, reason: string) => crashCounter.push(`${call.facts.run.function}: ${reason}`),
     onKilled: (signal: string) => signals.push(signal),
   };
   const sandbox = new IsolateSandbox(events, { backOffMs: 1, ...options });
   t.teardown(() => sandbox.stop());
-  return { sandbox, strikes, signals };
+  return { sandbox, crashCounter, signals };
 }
 
-t.test('the system kills the runner, and no function is struck; the next calls run in a new one', async (t) => {
-  const { sandbox, strikes, signals } = watchedSandbox(t);
+t.test('the system kills the runner, and no function is blamed; the next calls run in a new one', async (t) => {
+  const { sandbox, crashCounter, signals } = watchedSandbox(t);
   t.equal(sandbox.pid, null, 'no runner before the first call');
   for (let round = 0; round < 2; round += 1) {
     const [one, other] = [waitingCall(sandbox, 'shop/one'), waitingCall(sandbox, 'mail/other')];
@@ -53,31 +56,31 @@ t.test('the system kills the runner, and no function is struck; the next calls r
     const { pid } = sandbox;
     process.kill(pid ?? 0, 'SIGKILL');
     for (const { outcome } of [one, other, { outcome: busy }]) {
-      t.match(await outcome, { kind: 'fault', code: 'function-runtime-restarted' });
+      t.match(await outcome, { kind: 'error', code: 'function-runtime-restarted' });
     }
     t.equal(await resultOf(sandbox, 'export default () => 1;'), 1);
     t.not(sandbox.pid, pid);
   }
-  t.strictSame(strikes, []);
+  t.strictSame(crashCounter, []);
   t.strictSame(signals, ['SIGKILL', 'SIGKILL']);
 });
 
-t.test('a runner that crashes by itself is the fault of the function that ran', async (t) => {
-  const { sandbox, strikes, signals } = watchedSandbox(t);
+t.test('A runner that crashes by itself is attributed to the running function.', async (t) => {
+  const { sandbox, crashCounter, signals } = watchedSandbox(t);
   for (const signal of ['SIGSEGV', 'SIGABRT'] as const) {
     const { outcome, waits } = waitingCall(sandbox, 'shop/main');
     await waits;
     process.kill(sandbox.pid ?? 0, signal);
-    t.match(await outcome, { kind: 'fault', code: 'function-failed', message: /ended the program/ }, signal);
+    t.match(await outcome, { kind: 'error', code: 'function-failed', message: /ended the process/ }, signal);
   }
-  const reason = 'shop/main: It ended the program that ran it';
-  t.strictSame(strikes, [reason, reason]);
+  const reason = 'shop/main: The function ended the process that ran it';
+  t.strictSame(crashCounter, [reason, reason]);
   t.strictSame(signals, []);
 });
 
-t.test('a function that holds more than it may is struck when the system kills the runner for it', async (t) => {
+t.test('A function that exceeds its memory is blamed when the system kills the runner for it.', async (t) => {
   if (process.platform !== 'linux') return t.comment('only Linux tells the memory of a process');
-  const { sandbox, strikes, signals } = watchedSandbox(t, { rssMb: 2_000 });
+  const { sandbox, crashCounter, signals } = watchedSandbox(t, { rssMb: 2_000 });
   const greedy = `export default async (input, ctx) => {
     const bytes = new ArrayBuffer(1, { maxByteLength: 5 * 2 ** 26 });
     bytes.resize(5 * 2 ** 26);
@@ -87,42 +90,42 @@ t.test('a function that holds more than it may is struck when the system kills t
   t.equal(await resultOf(sandbox, 'export default () => 1;', { fn: 'good/main' }), 1);
   const { outcome, waits } = waitingCall(sandbox, 'greedy/main', greedy);
   await waits;
-  // The sandbox looks at the memory every 20 ms.
+  // The sandbox checks the memory every 20 ms.
   await pause(60);
   process.kill(sandbox.pid ?? 0, 'SIGKILL');
-  t.match(await outcome, { kind: 'fault', code: 'function-out-of-memory' });
-  t.strictSame(strikes, ['greedy/main: It used too much memory']);
+  t.match(await outcome, { kind: 'error', code: 'function-out-of-memory' });
+  t.strictSame(crashCounter, ['greedy/main: The function used too much memory']);
   t.strictSame(signals, ['SIGKILL']);
 });
 
-t.test('a signal that reaches all processes does not end calls that are under way', async (t) => {
-  const { sandbox, strikes } = watchedSandbox(t);
-  const asked = Promise.withResolvers<void>();
+t.test('A signal that reaches all processes does not end running calls.', async (t) => {
+  const { sandbox, crashCounter } = watchedSandbox(t);
+  const requested = Promise.withResolvers<void>();
   const given = Promise.withResolvers<string>();
   const host = () => {
-    asked.resolve();
+    requested.resolve();
     return given.promise;
   };
   const call = resultOf(sandbox, 'export default (i, ctx) => ctx.documents("a").get("1");', { host });
-  await asked.promise;
+  await requested.promise;
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(sandbox.pid ?? 0, signal);
   given.resolve('{"n":1}');
   t.strictSame(await call, { n: 1 });
-  t.strictSame(strikes, []);
+  t.strictSame(crashCounter, []);
 });
 
-t.test('calls in a runner that was stopped from outside end late, and no function is struck', async (t) => {
+t.test('Calls in a runner that was stopped from outside end late, and no function is blamed.', async (t) => {
   if (process.platform !== 'linux') return t.comment('only Linux tells the state of a process');
-  const { sandbox, strikes } = watchedSandbox(t);
+  const { sandbox, crashCounter } = watchedSandbox(t);
   await resultOf(sandbox, 'export default () => 1;');
   process.kill(sandbox.pid ?? 0, 'SIGSTOP');
   const outcome = await sandbox.call(callOf('export default () => 1;', { limits: { wallMs: 100 } }));
-  t.match(outcome, { kind: 'fault', code: 'function-runtime-restarted' });
+  t.match(outcome, { kind: 'error', code: 'function-runtime-restarted' });
   t.equal(await resultOf(sandbox, 'export default () => 2;'), 2);
-  t.strictSame(strikes, []);
+  t.strictSame(crashCounter, []);
 });
 
-t.test('a check of a plugin that a kill interrupts is done again', async (t) => {
+t.test('A check of a plugin that a kill interrupts is repeated.', async (t) => {
   if (process.platform === 'win32') return t.comment('Windows has no signals');
   const { sandbox } = watchedSandbox(t);
   await resultOf(sandbox, 'export default () => 1;');
@@ -134,8 +137,8 @@ t.test('a check of a plugin that a kill interrupts is done again', async (t) => 
   t.not(sandbox.pid, pid);
 });
 
-t.test('a server that stands still strikes no function whose result it could not take', async (t) => {
-  const { sandbox, strikes } = watchedSandbox(t);
+t.test('A suspended server blames no function whose result it could not receive.', async (t) => {
+  const { sandbox, crashCounter } = watchedSandbox(t);
   await resultOf(sandbox, 'export default () => 1;');
   const call = sandbox.call(callOf('export default () => 1;', { limits: { wallMs: 50 } }));
   const { promise: sent, resolve } = Promise.withResolvers<void>();
@@ -144,11 +147,11 @@ t.test('a server that stands still strikes no function whose result it could not
   const end = performance.now() + 800;
   while (performance.now() < end);
   t.match(await call, { kind: 'value', value: '1' });
-  t.strictSame(strikes, []);
+  t.strictSame(crashCounter, []);
 });
 
-t.test('a runner that ends again and again is begun after a pause', async (t) => {
-  const sandbox = new IsolateSandbox({ onStrike: () => undefined }, { backOffMs: 300 });
+t.test('A runner that ends repeatedly is restarted after a pause.', async (t) => {
+  const sandbox = new IsolateSandbox({ onCrash: () => undefined }, { backOffMs: 300 });
   t.teardown(() => sandbox.stop());
   const times: number[] = [];
   for (let round = 0; round < 6; round += 1) {
@@ -162,29 +165,29 @@ t.test('a runner that ends again and again is begun after a pause', async (t) =>
   t.ok((times[5] ?? 0) >= 600, `the sixth start waits: ${times.map(Math.round)}`);
 });
 
-t.test('a runner that nobody calls ends', async (t) => {
-  const sandbox = new IsolateSandbox({ onStrike: () => t.fail('strike') }, { idleMs: 50 });
+t.test('An idle runner ends.', async (t) => {
+  const sandbox = new IsolateSandbox({ onCrash: () => t.fail('strike') }, { idleMs: 50 });
   t.teardown(() => sandbox.stop());
   t.equal(await resultOf(sandbox, 'export default () => 1;'), 1);
   const pid = sandbox.pid ?? 0;
   await until(() => sandbox.pid === null, 'the runner has ended');
-  await until(() => isGone(pid), 'its process is gone');
-  t.equal(await resultOf(sandbox, 'export default () => 2;'), 2, 'and begins again');
+  await until(() => isGone(pid), 'its process has ended');
+  t.equal(await resultOf(sandbox, 'export default () => 2;'), 2, 'and starts again');
 });
 
-t.test('the runner ends with a server that was killed', async (t) => {
+t.test('The runner ends with a killed server.', async (t) => {
   const program = fileURLToPath(new URL('doomed-server.ts', import.meta.url));
   const server = spawn(process.execPath, [program], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = await once(server.stdout, 'data');
   const pid = Number(String(line));
   t.notOk(isGone(pid), `${pid} runs`);
   server.kill('SIGKILL');
-  await until(() => isGone(pid), 'its process is gone');
+  await until(() => isGone(pid), 'its process has ended');
 });
 
-t.test('the runner has no environment, and is the first to go when memory runs out', async (t) => {
+t.test('the runner has no environment, and is the first process to be killed when memory runs out', async (t) => {
   if (process.platform !== 'linux') return t.comment('only Linux shows that');
-  const sandbox = new IsolateSandbox({ onStrike: () => t.fail('strike') });
+  const sandbox = new IsolateSandbox({ onCrash: () => t.fail('strike') });
   t.teardown(() => sandbox.stop());
   await resultOf(sandbox, 'export default () => 1;');
   t.equal(readFileSync(`/proc/${sandbox.pid}/environ`, 'utf8'), '');
@@ -192,8 +195,8 @@ t.test('the runner has no environment, and is the first to go when memory runs o
   t.match(readFileSync(`/proc/${sandbox.pid}/cmdline`, 'utf8'), /--permission/);
 });
 
-t.test('two hundred bundles fit', async (t) => {
-  const sandbox = new IsolateSandbox({ onStrike: () => t.fail('strike') });
+t.test('A runner holds two hundred bundles.', async (t) => {
+  const sandbox = new IsolateSandbox({ onCrash: () => t.fail('strike') });
   t.teardown(() => sandbox.stop());
   const calls = Array.from({ length: 200 }, (_, index) => index);
   for (const index of calls) {
@@ -205,8 +208,8 @@ t.test('two hundred bundles fit', async (t) => {
   t.ok(rss < MAX_RSS_MB, `the runner holds ${Math.round(rss)} MB`);
 });
 
-t.test('without the compiler of V8 it does the same', async (t) => {
-  const sandbox = new IsolateSandbox({ onStrike: () => t.fail('strike') }, { jitless: true });
+t.test('The sandbox works without the compiler of V8.', async (t) => {
+  const sandbox = new IsolateSandbox({ onCrash: () => t.fail('strike') }, { jitless: true });
   t.teardown(() => sandbox.stop());
   t.strictSame(parsed(await sandbox.call(callOf('export default (i) => [i, /a+/.test("aa")];', { input: '1' }))), [
     1,
@@ -214,8 +217,8 @@ t.test('without the compiler of V8 it does the same', async (t) => {
   ]);
 });
 
-t.test('frames of a runner are believed only as far as they are known', async (t) => {
-  const outcome = { kind: 'fault', code: 'function-failed', message: 'x', stack: null };
+t.test('Frames of a runner are accepted only in their known form.', async (t) => {
+  const outcome = { kind: 'error', code: 'function-failed', message: 'x', stack: null };
   t.strictSame(readRunnerMessage({ type: 'result', call: 'c', cpuMs: 1, outcome, more: 1 }), {
     ...{ type: 'result', call: 'c', cpuMs: 1, outcome },
   });
@@ -235,7 +238,7 @@ t.test('frames of a runner are believed only as far as they are known', async (t
     { type: 'host', call: 'c', number: 1, operation: 'documents.drop' },
     { type: 'host', call: 5, number: 1, operation: 'batch' },
     { type: 'log', call: 'c', level: 'fatal' },
-    { type: 'checked', check: 'c', faults: [{ file: 'a', line: 'x', column: 1, message: '' }] },
+    { type: 'checked', check: 'c', issues: [{ file: 'a', line: 'x', column: 1, message: '' }] },
     { type: 'shutdown' },
   ]) {
     t.equal(readRunnerMessage(lie), null, JSON.stringify(lie)?.slice(0, 80));

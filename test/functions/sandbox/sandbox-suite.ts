@@ -1,4 +1,4 @@
-/** What every sandbox does, whatever runs the code: the suite of the door. Not here: hostile code (hostile.test.ts, escapes.test.ts). */
+/** The suite that every sandbox implementation must pass. */
 import type t from 'tap';
 import type { HostOperation, LogLine, Sandbox, SandboxEvents } from '../../../src/functions/sandbox/sandbox.ts';
 import { MillraceError } from '../../../src/kernel/errors.ts';
@@ -6,14 +6,14 @@ import { bundleOf, callOf, parsed, resultOf } from './calls.ts';
 
 type Test = Pick<typeof t, 'test' | 'teardown' | 'fail'>;
 
-/** Runs the suite on the sandboxes that `make` makes. */
+/** Runs the suite on the sandboxes that `make` creates. */
 export async function sandboxSuite(t: Test, make: (events: SandboxEvents) => Sandbox): Promise<void> {
-  const sandbox = make({ onStrike: (call, reason) => t.fail(`strike of ${call.facts.run.function}: ${reason}`) });
+  const sandbox = make({ onCrash: (call, reason) => t.fail(`strike of ${call.facts.run.function}: ${reason}`) });
   t.teardown(() => sandbox.stop());
   const run = (code: string, changes?: Parameters<typeof callOf>[1]) => sandbox.call(callOf(code, changes));
   const value = (code: string, changes?: Parameters<typeof callOf>[1]) => resultOf(sandbox, code, changes);
 
-  await t.test('passes input and result as JSON', async (t) => {
+  await t.test('The sandbox passes input and result as JSON.', async (t) => {
     const echo = 'export default async (input) => input;';
     const input = { a: [1, 'ä€😀', null, { b: true }], __proto__: null, n: 1e21 };
     t.strictSame(await value(echo, { input: JSON.stringify(input) }), JSON.parse(JSON.stringify(input)));
@@ -24,7 +24,7 @@ export async function sandboxSuite(t: Test, make: (events: SandboxEvents) => San
     t.match(bare, { kind: 'response', response: { status: 204, body: null } });
   });
 
-  await t.test('answers with a Response of an endpoint', async (t) => {
+  await t.test('The sandbox returns the Response of an HTTP function.', async (t) => {
     const json = await run('export default () => Response.json({ a: 1 }, { status: 201, headers: { "X-Own": "b" } });');
     t.match(json, { kind: 'response', response: { status: 201, body: '{"a":1}' } });
     const headers = json.kind === 'response' ? { ...json.response.headers } : {};
@@ -35,7 +35,7 @@ export async function sandboxSuite(t: Test, make: (events: SandboxEvents) => San
     t.match(await run('export default () => new Response("x", { status: 99 });'), { code: 'function-failed' });
   });
 
-  await t.test('A Response has the bytes of its body, whatever they come in.', async (t) => {
+  await t.test('A Response has the bytes of its body, whatever their type.', async (t) => {
     const bytes = '[0, 255, 1, 128]';
     for (const body of [
       `new Uint8Array(${bytes})`,
@@ -77,7 +77,7 @@ export async function sandboxSuite(t: Test, make: (events: SandboxEvents) => San
     t.same(await value(`export default async () => { ${kept} }`), [2, 'ab', '']);
   });
 
-  await t.test('joins the files of a bundle, also in circles', async (t) => {
+  await t.test('The sandbox links the files of a bundle, including import cycles.', async (t) => {
     const bundle = bundleOf({
       'main.ts': 'import { twice } from "./lib/math.ts";\nexport default (n) => twice(n);',
       'lib/math.ts': 'import { base } from "../base.ts";\nexport const twice = (n) => 2 * n + base();',
@@ -89,10 +89,10 @@ export async function sandboxSuite(t: Test, make: (events: SandboxEvents) => San
     t.equal(parsed(await sandbox.call(callOf('', { bundle, file: 'other.ts' }))), 'other');
   });
 
-  await t.test('asks its host, in the name of the call', async (t) => {
-    const asked: [HostOperation, unknown][] = [];
+  await t.test('The sandbox calls the host of its own call.', async (t) => {
+    const requested: [HostOperation, unknown][] = [];
     const host = async (operation: HostOperation, argument: string) => {
-      asked.push([operation, JSON.parse(argument)]);
+      requested.push([operation, JSON.parse(argument)]);
       return operation === 'documents.list' ? '{"items":[{"id":"1"}],"next":null}' : '{"id":"2"}';
     };
     const code = `export default async (input, ctx) => {
@@ -105,7 +105,7 @@ export async function sandboxSuite(t: Test, make: (events: SandboxEvents) => San
       return [items.length, made.id];
     };`;
     t.strictSame(await value(code, { host }), [1, '2']);
-    t.strictSame(asked, [
+    t.strictSame(requested, [
       ['documents.list', { collection: 'orders', filter: { total: { $gt: 1 } }, sort: '-total,id', limit: 5 }],
       ['documents.create', { collection: 'orders', document: { of: '1' } }],
       ['documents.patch', { collection: 'orders', id: '2', changes: { a: null }, ifMatch: '"1"' }],
@@ -114,11 +114,11 @@ export async function sandboxSuite(t: Test, make: (events: SandboxEvents) => San
     ]);
   });
 
-  await t.test('passes bytes both ways', async (t) => {
+  await t.test('The sandbox passes bytes both ways.', async (t) => {
     const bytes = Buffer.from([0, 255, 128, 10, 65, 66]);
-    const asked: unknown[] = [];
+    const requested: unknown[] = [];
     const host = async (operation: HostOperation, argument: string) => {
-      asked.push(JSON.parse(argument));
+      requested.push(JSON.parse(argument));
       if (operation === 'files.bytes') return JSON.stringify(bytes.toString('base64'));
       const base64 = Buffer.from('{"ok":"ä"}').toString('base64');
       return operation === 'fetch' ? JSON.stringify({ status: 200, headers: { etag: 'x' }, base64 }) : '{"id":"f"}';
@@ -130,20 +130,20 @@ export async function sandboxSuite(t: Test, make: (events: SandboxEvents) => San
       return [[...bytes], answer.status, answer.headers.etag, await answer.json(), await answer.text()];
     };`;
     t.strictSame(await value(code, { host }), [[...bytes], 200, 'x', { ok: 'ä' }, '{"ok":"ä"}']);
-    t.strictSame(asked.slice(1), [
+    t.strictSame(requested.slice(1), [
       { name: 'a.bin', type: 'x/y', base64: '/4A=' },
       { url: 'https://api.example.com/', method: 'POST', headers: { a: '1' }, text: 'text' },
     ]);
   });
 
-  await t.test('shows errors of the host as MillraceError, and nothing of others', async (t) => {
+  await t.test('Errors of the host appear as MillraceError; other errors reveal nothing.', async (t) => {
     const code = `export default async (input, ctx) => {
       try { await ctx.documents('a').get('1'); } catch (error) {
         return [error instanceof MillraceError, error.name, error.code, error.status, error.message, error.details];
       }
     };`;
     const refusing = async () => {
-      throw new MillraceError('forbidden', 'Not this one', { hint: 'Ask', faults: [] });
+      throw new MillraceError('forbidden', 'Not this one', { hint: 'Ask', issues: [] });
     };
     t.strictSame(await value(code, { host: refusing }), [
       true,
@@ -165,7 +165,7 @@ export async function sandboxSuite(t: Test, make: (events: SandboxEvents) => San
     ]);
   });
 
-  await t.test('tells the call who calls, which run it is, and its secrets', async (t) => {
+  await t.test('A call knows its caller, run and secrets.', async (t) => {
     const code = 'export default (input, ctx) => [ctx.principal, ctx.run, ctx.secrets.KEY, Object.isFrozen(ctx)];';
     const principal = { kind: 'key', id: 'k1', roles: ['a'], claims: {} };
     t.strictSame(await value(code, { principal, secrets: { KEY: 's3cret' } }), [
@@ -176,7 +176,7 @@ export async function sandboxSuite(t: Test, make: (events: SandboxEvents) => San
     ]);
   });
 
-  await t.test('logs in lines, bounded', async (t) => {
+  await t.test('Logs arrive in bounded lines.', async (t) => {
     const lines: LogLine[] = [];
     const code = `export default (input, ctx) => {
       console.log('a', { b: 1 }, 2n); console.warn(new TypeError('w')); ctx.log.error('e');
@@ -197,28 +197,28 @@ export async function sandboxSuite(t: Test, make: (events: SandboxEvents) => San
     t.equal(lines.at(-1)?.text.length, 65_536);
   });
 
-  await t.test('calls a before once for each element, in order', async (t) => {
+  await t.test('A write hook is called once for each element, in order.', async (t) => {
     const code = `let seen = 0;
     export default async (input) => {
       seen += 1;
       if (input.bad) throw new Refusal('Not so', { code: 'bad', pointer: '/bad' });
       return input.keep ? undefined : { ...input, seen };
     };`;
-    const before = (input: unknown) => run(code, { kind: 'before', input: JSON.stringify(input) });
+    const before = (input: unknown) => run(code, { kind: 'beforeWrite', input: JSON.stringify(input) });
     t.strictSame(parsed(await before([{ a: 1 }, { keep: true }, {}])), [{ a: 1, seen: 1 }, null, { seen: 3 }]);
     const refused = { kind: 'refusal', message: 'Not so', code: 'bad', pointer: '/bad', index: 1 };
     t.match(await before([{}, { bad: true }, {}]), refused);
-    t.match(await run('export default () => { throw new Refusal("x"); }'), { kind: 'fault', code: 'function-failed' });
+    t.match(await run('export default () => { throw new Refusal("x"); }'), { kind: 'error', code: 'function-failed' });
   });
 
-  await t.test('tells where code failed', async (t) => {
+  await t.test('An error has the location in the code.', async (t) => {
     const bundle = bundleOf({
       'main.ts': 'import { fail } from "./lib/fail.ts";\n\nexport default async () => {\n  fail();\n};',
       'lib/fail.ts': 'export function fail() {\n  throw new TypeError("no total");\n}',
     });
     const outcome = await sandbox.call(callOf('', { bundle }));
-    t.match(outcome, { kind: 'fault', code: 'function-failed', message: 'TypeError: no total' });
-    const stack = outcome.kind === 'fault' ? (outcome.stack ?? '') : '';
+    t.match(outcome, { kind: 'error', code: 'function-failed', message: 'TypeError: no total' });
+    const stack = outcome.kind === 'error' ? (outcome.stack ?? '') : '';
     t.match(stack, /lib\/fail\.ts:2:9[\s\S]*main\.ts:4:3/);
     t.notMatch(stack, /millrace|node:|file:|isolated/);
     const top = await run('const none = null;\nnone.member;\nexport default 1;');
@@ -232,12 +232,12 @@ export async function sandboxSuite(t: Test, make: (events: SandboxEvents) => San
         },
       },
     );
-    t.match(refused, { message: /Not this one/, stack: /main\.ts:3:\d+/ }, 'an operation that is refused has its line');
+    t.match(refused, { message: /Not this one/, stack: /main\.ts:3:\d+/ }, 'a rejected operation has its line');
     t.match(await run('export default () => { throw "text"; }'), { message: 'text', stack: null });
   });
 
-  await t.test('checks bundles without running them', async (t) => {
-    const faults = await sandbox.check(
+  await t.test('Bundles are checked without running them.', async (t) => {
+    const issues = await sandbox.check(
       bundleOf({
         'a.ts': 'export default () => {\n  let x = ;\n};',
         'b.ts': '\nimport x from "lodash";\nexport default x;',
@@ -247,7 +247,7 @@ export async function sandboxSuite(t: Test, make: (events: SandboxEvents) => San
       ['a.ts', 'b.ts', 'gone.ts'],
     );
     t.strictSame(
-      faults.map(({ file, line, column }) => [file, line, column]),
+      issues.map(({ file, line, column }) => [file, line, column]),
       [
         ['a.ts', 2, 11],
         ['b.ts', 2, 15],
@@ -268,20 +268,20 @@ export async function sandboxSuite(t: Test, make: (events: SandboxEvents) => San
     t.strictSame(await sandbox.check(exports, ['good.ts']), []);
   });
 
-  await t.test('ends calls when it is stopped', async (t) => {
-    const other = make({ onStrike: () => t.fail('strike') });
-    const asked = Promise.withResolvers<void>();
+  await t.test('Stopping the sandbox ends its calls.', async (t) => {
+    const other = make({ onCrash: () => t.fail('strike') });
+    const requested = Promise.withResolvers<void>();
     const waiting = other.call(
       callOf('export default async (input, ctx) => await ctx.documents("a").get("1");', {
         host: () => {
-          asked.resolve();
+          requested.resolve();
           return new Promise(() => undefined);
         },
       }),
     );
-    await asked.promise;
+    await requested.promise;
     await other.stop();
-    t.match(await waiting, { kind: 'fault', code: 'function-runtime-restarted' });
+    t.match(await waiting, { kind: 'error', code: 'function-runtime-restarted' });
     t.match(await other.call(callOf('export default () => 1;')), { code: 'function-runtime-restarted' });
   });
 }

@@ -1,7 +1,4 @@
-/**
- * Contexts that are made before they are needed: what a call may count on although its context waited. Not here: what code can do to
- * others (escapes.test.ts, hostile.test.ts).
- */
+/** Prepared contexts: guarantees of a call whose context was created in advance. */
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { IsolateSandbox } from '../../../src/functions/sandbox/host/isolate-sandbox.ts';
@@ -10,10 +7,10 @@ import { bundleOf, callOf, parsed, resultOf } from './calls.ts';
 
 /** More than the contexts of one isolate, so that another one takes over meanwhile. */
 const MANY = 120;
-/** What a runner may hold while many plugins leave much behind: it is ended at 768. */
+/** Memory of a runner while many plugins leave much behind: it is ended at 768. */
 const MOST_MB = 600;
 
-/** Says what it found of other calls, and leaves marks in every place that it knows. */
+/** Reports traces of other calls, and leaves marks everywhere it can. */
 const MARKS = `const found = [globalThis.mark, [].mark, (() => 1).mark, ({}).mark, Response.mark, console.mark, typeof Map.prototype.get];
 globalThis.mark = Array.prototype.mark = Function.prototype.mark = Object.prototype.mark = 'mine';
 let calls = 0;
@@ -23,17 +20,17 @@ export default () => {
   return [...found.map((each) => each ?? null), calls];
 };`;
 
-t.test('contexts that wait', async (t) => {
-  const sandbox = new IsolateSandbox({ onStrike: (call, reason) => t.fail(`${call.facts.run.function}: ${reason}`) });
+t.test('Prepared contexts are clean and within limits.', async (t) => {
+  const sandbox = new IsolateSandbox({ onCrash: (call, reason) => t.fail(`${call.facts.run.function}: ${reason}`) });
   t.teardown(() => sandbox.stop());
 
-  await t.test('a call sees nothing of those before it, whenever its context was made', async (t) => {
+  await t.test('a call sees nothing of earlier calls, whenever its context was created', async (t) => {
     const fresh = [null, null, null, null, null, null, 'function', 1];
     for (let n = 0; n < MANY; n += 1) t.strictSame(await resultOf(sandbox, MARKS), fresh);
     t.strictSame(await Promise.all(Array.from({ length: 10 }, () => resultOf(sandbox, MARKS))), Array(10).fill(fresh));
   });
 
-  await t.test('no code runs before its call, and what it logs is that call’s own', async (t) => {
+  await t.test('No code runs before its call, and its log belongs to the call.', async (t) => {
     const code = 'console.log("evaluated"); export default (n) => { console.log(n); };';
     for (let n = 0; n < 6; n += 1) {
       const lines: string[] = [];
@@ -42,7 +39,7 @@ t.test('contexts that wait', async (t) => {
     }
   });
 
-  await t.test('principal, secrets and version are those of the call', async (t) => {
+  await t.test('Principal, secrets and version are those of the call.', async (t) => {
     const code = 'export default (n, ctx) => [ctx.principal.id, ctx.secrets.KEY ?? null];';
     for (const [id, secrets] of [
       ['ada', { KEY: 'old' }],
@@ -58,13 +55,13 @@ t.test('contexts that wait', async (t) => {
     }
   });
 
-  await t.test('random values of two calls differ', async (t) => {
-    const made = new Set<unknown>();
-    for (let n = 0; n < 20; n += 1) made.add(await resultOf(sandbox, 'export default () => crypto.randomUUID();'));
-    t.equal(made.size, 20);
+  await t.test('Random values of two calls differ.', async (t) => {
+    const created = new Set<unknown>();
+    for (let n = 0; n < 20; n += 1) created.add(await resultOf(sandbox, 'export default () => crypto.randomUUID();'));
+    t.equal(created.size, 20);
   });
 
-  await t.test('limits count from the call, not from the making', async (t) => {
+  await t.test('Limits count from the call, not from the creation of its context.', async (t) => {
     const code = 'export default (n) => new Promise((done) => setTimeout(() => done(n), 10));';
     const limits = { wallMs: 1_000, cpuMs: 100 };
     t.equal(await resultOf(sandbox, code, { input: '1', limits }), 1);
@@ -75,14 +72,14 @@ t.test('contexts that wait', async (t) => {
     t.ok(outcome.cpuMs < limits.cpuMs, `${outcome.cpuMs} ms of CPU`);
   });
 
-  await t.test('they leave a call the memory that it may use', async (t) => {
+  await t.test('Prepared contexts leave a call its whole memory limit.', async (t) => {
     const code =
       'export default (mb) => { globalThis.held = Array.from({ length: mb }, () => Array(131_072).fill(1.5)); return held.length; };';
     for (let n = 0; n < 40; n += 1) t.equal(await resultOf(sandbox, code, { input: '0' }), 0);
     for (let n = 0; n < 8; n += 1) t.equal(await resultOf(sandbox, code, { input: '20' }), 20, '20 MB of 64');
   });
 
-  await t.test('what many plugins leave behind does not add up', async (t) => {
+  await t.test('the remains of many plugins do not add up', async (t) => {
     if (process.platform !== 'linux') return t.comment('only Linux shows how much a runner holds');
     let most = 0;
     for (let plugin = 0; plugin < 50; plugin += 1) {

@@ -1,4 +1,4 @@
-/** Functions verify the signatures of webhooks that they receive: Standard Webhooks, of this server, of Svix, and of others. */
+/** Functions verify the signatures of received webhooks: Standard Webhooks, of this server, of Svix, and of others. */
 
 import { Webhook } from 'svix';
 import t from 'tap';
@@ -6,7 +6,7 @@ import { IsolateSandbox } from '../../../src/functions/sandbox/host/isolate-sand
 import { Signer } from '../../../src/webhooks/sending/signature.ts';
 import { resultOf } from './calls.ts';
 
-const sandbox = new IsolateSandbox({ onStrike: () => t.fail('strike') });
+const sandbox = new IsolateSandbox({ onCrash: () => t.fail('strike') });
 t.teardown(() => sandbox.stop());
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
@@ -25,7 +25,7 @@ function asSvix(headers: Readonly<Record<string, string>>) {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.replace('webhook', 'svix'), value]));
 }
 
-/** What `verify` returns, or the code, status and message of its error. */
+/** The result of `verify`, or the code, status and message of its error. */
 async function verify(headers: unknown, text: unknown = TEXT, secret: unknown = 'WEBHOOK'): Promise<unknown> {
   const code = `export default async (input, ctx) => {
     try { return await ctx.webhooks.verify(...input); }
@@ -34,10 +34,10 @@ async function verify(headers: unknown, text: unknown = TEXT, secret: unknown = 
   return resultOf(sandbox, code, { input: JSON.stringify([headers, text, secret]), secrets });
 }
 
-const refused = (message: RegExp) => ({ name: 'MillraceError', code: 'invalid-credential', status: 401, message });
+const refused = (message: RegExp) => ({ name: 'MillraceError', code: 'invalid-token', status: 401, message });
 const misused = (message: RegExp) => ({ name: 'MillraceError', code: 'invalid-parameter', status: 400, message });
 
-t.test('a genuine webhook is accepted, by the names of its headers and of the secret that senders use', async (t) => {
+t.test('A genuine webhook is accepted, with the header names and secret forms that senders use.', async (t) => {
   const at = Math.floor(Date.now() / 1_000) * 1_000;
   const right = { id: 'evt_1', sentAt: new Date(at).toISOString() };
   const headers = signed(TEXT, at);
@@ -65,9 +65,9 @@ t.test('a genuine webhook is accepted, by the names of its headers and of the se
   t.match(await verify(theirs), { id: 'msg_1' }, 'signed by the library of Svix');
 });
 
-t.test('any other request is refused, with the reason', async (t) => {
+t.test('Any other request is rejected with the reason.', async (t) => {
   const headers = signed();
-  const wrong = refused(/No signature of the webhook is right/);
+  const wrong = refused(/No signature of the webhook is valid/);
   t.match(await verify(headers, `${TEXT} `), wrong);
   t.match(await verify(headers, TEXT, 'OTHER'), wrong);
   t.match(await verify(headers, TEXT, OTHER), wrong);
@@ -76,29 +76,33 @@ t.test('any other request is refused, with the reason', async (t) => {
   for (const other of [signature.slice(0, -4), `${signature.slice(0, 10)}A${signature.slice(11)}`, 'v1,', 'v1,=']) {
     t.match(await verify({ ...headers, 'webhook-signature': other }), wrong, other);
   }
-  t.match(await verify({ ...headers, 'webhook-signature': 'v1a,AAAA' }), refused(/no signature of the version v1/));
+  t.match(await verify({ ...headers, 'webhook-signature': 'v1a,AAAA' }), refused(/no signature of version v1/));
   const now = Date.now();
   t.match(await verify(signed(TEXT, now - 302_000)), refused(/more than 5 minutes ago/));
   t.match(await verify(signed(TEXT, now + 310_000)), refused(/more than 5 minutes in the future/));
   t.match(await verify(signed(TEXT, now - 290_000)), { id: 'evt_1' });
   t.match(await verify(signed(TEXT, now + 290_000)), { id: 'evt_1' });
   for (const timestamp of ['x', '-1', '1e3', ' 1', '9'.repeat(20)]) {
-    t.match(await verify({ ...headers, 'webhook-timestamp': timestamp }), refused(/no number of seconds/), timestamp);
+    t.match(
+      await verify({ ...headers, 'webhook-timestamp': timestamp }),
+      refused(/not a number of seconds/),
+      timestamp,
+    );
   }
-  t.match(await verify({}), refused(/no header webhook-id/));
-  t.match(await verify({ ...headers, 'webhook-signature': '' }), refused(/no header webhook-signature/));
-  t.match(await verify({ ...asSvix(headers), 'svix-timestamp': '' }), refused(/no header svix-timestamp/));
-  t.match(await verify({ 'stripe-signature': 't=1,v1=ab' }), refused(/no header webhook-id/));
+  t.match(await verify({}), refused(/the header webhook-id is missing/));
+  t.match(await verify({ ...headers, 'webhook-signature': '' }), refused(/the header webhook-signature is missing/));
+  t.match(await verify({ ...asSvix(headers), 'svix-timestamp': '' }), refused(/the header svix-timestamp is missing/));
+  t.match(await verify({ 'stripe-signature': 't=1,v1=ab' }), refused(/the header webhook-id is missing/));
 });
 
-t.test('a wrong use of it is an error that says so, and repeats no secret', async (t) => {
+t.test('Wrong arguments are an error that explains them without repeating a secret.', async (t) => {
   const headers = signed();
-  t.match(await verify(headers, null), misused(/Give the text of the request/));
-  t.match(await verify(headers, JSON.parse(TEXT)), misused(/not what was parsed from it/));
-  t.match(await verify(null), misused(/Give the headers/));
+  t.match(await verify(headers, null), misused(/Pass the text of the request/));
+  t.match(await verify(headers, JSON.parse(TEXT)), misused(/not the value parsed from it/));
+  t.match(await verify(null), misused(/Pass the headers/));
   t.match(await verify(headers, TEXT, 'UNKNOWN'), misused(/^The plugin has no secret of this name, or it is not set$/));
   t.match(await verify(headers, TEXT, 'constructor'), misused(/no secret of this name/));
-  t.match(await verify(headers, TEXT, null), misused(/Give the name of a secret/));
+  t.match(await verify(headers, TEXT, null), misused(/Use the name of a secret/));
   for (const secret of ['WORDS', 'EMPTY', 'whsec_']) {
     t.match(await verify(headers, TEXT, secret), misused(/^The secret is not base64, with or without whsec_/), secret);
   }

@@ -1,6 +1,6 @@
 /**
- * The dashboard in a real Chromium, on the app inside the test's own process. Whatever a page must never do is noted while it
- * is used: errors in the console, reports of the content security policy, requests to other hosts.
+ * The dashboard in a real Chromium, on the app inside the test's own process. Everything that a page must never do is
+ * recorded while it is used: errors in the console, reports of the content security policy, requests to other hosts.
  */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -12,22 +12,25 @@ import { inPage } from '../programs/browser.ts';
 
 const SCREENSHOTS = fileURLToPath(new URL('../../../dashboard/screenshots/', import.meta.url));
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-/** Rules of WCAG 2.2 up to AA, and good practice. Without copies of style sheets, which the page's own policy would report. */
+/**
+ * Rules of WCAG 2.2 up to AA, and best practices. Without copies of style sheets, which the page's own policy would
+ * report.
+ */
 const AXE_RULES = ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice'];
-/** Where axe looks when dialogs are open. They cover the page, which tests look at while none is open. */
+/** Where axe looks when dialogs are open. They cover the page, which tests check while none is open. */
 const OPEN_DIALOGS = '[role=dialog][aria-modal=true]';
 /** A selector means all elements that match it: a dialog may be open above another. */
 const AXE_RUN = `(place, runOnly) => axe.run(document.querySelector(place) === null ? document : place, { runOnly, preload: false, resultTypes: ['violations'] })`;
 
-/** Only the grid of documents may be scrolled sideways. */
+/** Only the grid of documents may scroll sideways. */
 const SIDEWAYS = `[...document.querySelectorAll('body *')]
   .filter((one) => one.role !== 'grid' && /auto|scroll/.test(getComputedStyle(one).overflowX))
   .filter((one) => one.scrollWidth > one.clientWidth + 1)
   .map((one) => one.outerHTML.slice(0, 200))`;
 
 /**
- * What reaches past the right edge of the window, or past an edge that hides it. A text may end in dots where there is no room,
- * and what is only for those who hear the page, as the head of a table on a phone, is cut on purpose.
+ * Elements beyond the right edge of the window, or beyond an edge that hides them. A text may end in an ellipsis where
+ * there is no room, and text only for screen readers, such as the head of a table on a phone, is cut on purpose.
  */
 const CUT = `[...document.querySelectorAll('body *:not(svg *)')]
   .filter((one) => one.closest('[role=grid]') === null && one.checkVisibility({ visibilityProperty: true }))
@@ -41,21 +44,21 @@ const CUT = `[...document.querySelectorAll('body *:not(svg *)')]
   .map((one) => one.outerHTML.slice(0, 200))`;
 
 /**
- * Runs in each document that is loaded, and takes transitions, animations and the blinking caret away: what moves is drawn sixty times
- * a second, and axe cannot judge the contrast of a colour that is changing.
- * A constructed style sheet is not subject to the content security policy.
+ * Runs in each loaded document, and removes transitions, animations and the blinking caret: an animation is drawn sixty
+ * times a second, and axe cannot judge the contrast of a changing color. A constructed style sheet is not subject to
+ * the content security policy.
  */
 const STILL = `{
   const sheet = new CSSStyleSheet();
   sheet.replaceSync('*, ::before, ::after { transition: none !important; animation: none !important; caret-color: transparent !important }');
   document.adoptedStyleSheets = [sheet];
 }`;
-/** Goes to another place of the dashboard without loading it anew. */
+/** Goes to another route of the dashboard without a reload. */
 const GO = `(path) => {
   history.pushState(null, '', '/dashboard' + path);
   dispatchEvent(new PopStateEvent('popstate'));
 }`;
-/** Waits until the page is drawn in a colour scheme. */
+/** Waits until the page is drawn in a color scheme. */
 const DRAWN = `async (scheme) => {
   const { dataset } = document.documentElement;
   while (dataset.mantineColorScheme !== scheme) await new Promise(requestAnimationFrame);
@@ -64,34 +67,35 @@ const DRAWN = `async (scheme) => {
 
 export interface DashboardPage {
   readonly page: Page;
-  /** What has happened so far that must not: an empty list in a test that passes. */
+  /** Violations so far: an empty list in a passing test. */
   readonly complaints: readonly string[];
-  /** Opens a place of the dashboard: `/data/movies?sort=-year`. */
+  /** Opens a route of the dashboard: `/data/movies?sort=-year`. */
   open(path: string): Promise<void>;
   /**
-   * Goes to another place of the dashboard as its links do, once it is loaded and signed in to: without the scripts being loaded and
-   * compiled again. By way of nowhere: what was open is gone. What was asked for in the last ten seconds may be shown as it was then:
-   * after a change by others, `open` the place.
+   * Goes to another route of the dashboard as its links do, once it is loaded and signed in, without loading and
+   * compiling the scripts again. Via an empty route: open views are discarded. Data that was requested in the last ten
+   * seconds may come from the cache: after a change by another client, `open` the route.
    */
   go(path: string): Promise<void>;
-  /** Changes the colour scheme of the system, and waits until the page is drawn in it. */
+  /** Changes the color scheme of the system, and waits until the page is drawn in it. */
   show(colorScheme: 'light' | 'dark'): Promise<void>;
-  /** Keeps a picture of the page for people, `data.png`; only with MILLRACE_LONG=1, because each takes half a second. */
+  /** Saves a screenshot of the page, `data.png`; only with MILLRACE_LONG=1, because each takes half a second. */
   picture(name: string): Promise<void>;
   /**
-   * What axe-core finds wrong, one line for each violation.
-   * @param where only within these elements, if there are any; otherwise on the whole page. Left out, it is the dialogs that are open
-   * @param rules those that only colours can break, or all
+   * Violations that axe-core finds, one line each.
+   * @param where only within these elements, if there are any; otherwise on the whole page. By default, the open
+   * dialogs
+   * @param rules those that only colors can violate, or all
    */
   violations(where?: string, rules?: 'all' | 'colours'): Promise<readonly string[]>;
-  /** The elements that somebody would have to scroll sideways, besides the grid of documents. */
+  /** The elements that need horizontal scrolling, besides the grid of documents. */
   sideways(): Promise<readonly string[]>;
-  /** The elements that do not fit: cut at the edge of the window or of what they are in. */
+  /** The elements that do not fit: cut at the edge of the window or of their container. */
   cut(): Promise<readonly string[]>;
 }
 
 /**
- * A page in a context of its own, so with cookies of its own.
+ * A page in a context of its own, with its own cookies.
  * @param origin where the app listens
  */
 export async function dashboardPage(
@@ -100,7 +104,7 @@ export async function dashboardPage(
   origin: string,
   options: BrowserContextOptions = {},
 ): Promise<DashboardPage> {
-  // Without motion: nothing that slides in has to be waited for, and drawn while it does.
+  // Without motion: nothing that slides in has to be awaited, and drawn meanwhile.
   const context = await browser.newContext({
     viewport: { width: 1280, height: 800 },
     reducedMotion: 'reduce',
@@ -112,7 +116,7 @@ export async function dashboardPage(
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(`error: ${error.message}`));
   page.on('console', (message) => {
-    // What the server refuses is shown on the page; the browser writes a line for each as well.
+    // Errors of the server appear on the page; the browser logs a line for each as well.
     if (message.type() === 'error' && !/Failed to load resource/.test(message.text())) complaints.push(message.text());
   });
   page.on('request', (request) => {
@@ -126,7 +130,7 @@ export async function dashboardPage(
       await page.goto(`${origin}/dashboard${path}`);
     },
     go: async (path) => {
-      const nowhere = page.getByRole('heading', { name: 'Not here' });
+      const nowhere = page.getByRole('heading', { name: 'Page not found' });
       await inPage(page, GO, '/nowhere');
       await nowhere.waitFor();
       await inPage(page, GO, path);

@@ -1,25 +1,28 @@
-/** Texts that try to become scripts, put wherever the server keeps a text of a client. Not here: the texts (script-payloads.ts). */
+/** Texts that try to become scripts, in every place where the server stores a text of a client. */
 import type { FastifyInstance } from 'fastify';
-import { type Account, ask } from '../accounts.ts';
 import { multipart } from '../files/upload.ts';
 import { until } from '../until.ts';
+import { type Account, ask } from '../users.ts';
 import { SCRIPT_PAYLOADS } from './script-payloads.ts';
 
-/** Puts the payloads wherever a text of a client is kept. @returns where each is shown, and a text that must be there */
+/**
+ * Stores the payloads in every text that a client can set.
+ * @returns the page that shows each, and a text that must be on it
+ */
 export async function plantPayloads(app: FastifyInstance, owner: Account) {
-  const made = async (request: Parameters<typeof ask>[1], body: object) => {
-    const answer = await ask(app, request, body, owner);
-    if (answer.statusCode >= 300) throw new Error(`${request}: ${answer.statusCode} ${answer.body}`);
-    return answer.json();
+  const created = async (request: Parameters<typeof ask>[1], body: object) => {
+    const response = await ask(app, request, body, owner);
+    if (response.statusCode >= 300) throw new Error(`${request}: ${response.statusCode} ${response.body}`);
+    return response.json();
   };
   const documents = SCRIPT_PAYLOADS.map((text, index) => ({
     at: index,
     text,
     nested: { list: [text, { [text]: text }] },
   }));
-  await made('POST /api/notes', documents);
-  // As names of members, in documents of their own: columns of the grid.
-  for (const text of SCRIPT_PAYLOADS) await made('POST /api/named', { [text]: text });
+  await created('POST /api/notes', documents);
+  // As field names, in documents of their own: columns of the grid.
+  for (const text of SCRIPT_PAYLOADS) await created('POST /api/named', { [text]: text });
   const first = SCRIPT_PAYLOADS[12] ?? '';
   const users = [];
   for (const [index, text] of SCRIPT_PAYLOADS.entries()) {
@@ -29,19 +32,19 @@ export async function plantPayloads(app: FastifyInstance, owner: Account) {
       profile: { name: text, [text]: text },
       claims: { team: text },
     };
-    users.push(await made('POST /admin/users', user));
-    await made('POST /admin/keys', { name: text.slice(0, 100) });
+    users.push(await created('POST /admin/users', user));
+    await created('POST /admin/keys', { name: text.slice(0, 100) });
   }
   const endpoints = [];
   for (const text of SCRIPT_PAYLOADS.slice(0, 20)) {
     const targetUrl = 'https://example.invalid/x';
-    endpoints.push(await made('POST /webhooks/endpoints', { url: targetUrl, types: ['never.*'], name: text }));
-    await made('POST /hooks', { targetUrl, event: 'never.created', filter: { a: text } });
+    endpoints.push(await created('POST /webhooks/endpoints', { url: targetUrl, types: ['never.*'], name: text }));
+    await created('POST /hooks', { targetUrl, event: 'never.created', filter: { a: text } });
   }
   for (const [index, text] of SCRIPT_PAYLOADS.slice(0, 20).entries()) {
-    await made('POST /admin/policies', {
+    await created('POST /admin/policies', {
       name: `${index} ${text}`.slice(0, 100),
-      collections: ['none'],
+      resources: ['none'],
       actions: ['read'],
       effect: 'allow',
     });
@@ -56,11 +59,11 @@ export async function plantPayloads(app: FastifyInstance, owner: Account) {
     return texts;
   }`;
   const functions = [{ name: 'say', file: 'say.js', http: { method: 'POST', path: '/planted/say' } }];
-  await made('PUT /admin/plugins/planted', {
+  await created('PUT /admin/plugins/planted', {
     manifest: { name: 'planted', functions },
     files: { 'say.js': say },
   });
-  await made('POST /fn/planted/say', {});
+  await created('POST /fn/planted/say', {});
   const runs = async () => (await ask(app, 'GET /admin/runs', undefined, owner)).json() as { readonly id: string }[];
   await until(async () => (await runs()).length > 0, 'the run is stored');
   const [run] = await runs();

@@ -1,5 +1,5 @@
 /**
- * Sixty texts that run a script where a page takes text for markup, an address or a style. Each would call `alert`, or load
+ * Sixty texts that run a script where a page treats text as markup, a URL or a style. Each would call `alert`, or load
  * from a host that does not exist. From the common lists (OWASP XSS filter evasion, PortSwigger cheat sheet).
  */
 

@@ -1,8 +1,8 @@
-/** Signs in at the dashboard as a person does. */
+/** Signs in at the dashboard through its form. */
 import type { Page } from 'playwright-core';
-import { PASSWORD } from '../accounts.ts';
+import { PASSWORD } from '../users.ts';
 
-/** @param page at any address of the dashboard, where it asks for the sign-in */
+/** @param page at any URL of the dashboard, with the sign-in form */
 export async function signInAt(page: Page, name: string): Promise<void> {
   await page.getByLabel('User name or e-mail address').fill(name);
   await page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);

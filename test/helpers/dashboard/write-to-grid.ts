@@ -1,17 +1,18 @@
 /**
- * How long a write of another process takes until the open grid shows it. The process is curl, or Node.js where curl is not
- * installed. When it began and had the answer is told by the clock of the machine, as by the browser when the cell is there.
+ * How long a write of another process takes until the open grid shows it. The process is curl, or Node.js where curl is
+ * not installed. Its start and its response are timed by the system clock, as is the appearance of the cell in the
+ * browser.
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { setTimeout as rest } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
-import type { Account } from '../accounts.ts';
 import { inPage } from '../programs/browser.ts';
+import type { Account } from '../users.ts';
 
-/** The first write makes the document; each other one changes it. */
+/** The first write creates the document; each other one changes it. */
 const WRITES = 10;
-/** The grid shows writes together that follow each other within 200 ms. These come one by one, as a person makes them. */
+/** The grid groups writes that follow each other within 200 ms. These are sent one by one, as a person would. */
 const REST_MS = 300;
 
 interface Write {
@@ -24,11 +25,11 @@ interface Write {
 /** Milliseconds since 1970. */
 interface Taken {
   readonly begun: number;
-  readonly answered: number;
+  readonly response: number;
 }
 
 /**
- * Writes a document and changes its title again and again, beside a grid that shows it.
+ * Writes a document and changes its title repeatedly, beside a grid that shows it.
  * @param page where the grid of `movies` is open
  * @param origin where the program listens
  * @param film with a title that no other document of the grid has
@@ -43,24 +44,24 @@ export async function writeToGrid(
   const by = hasCurl() ? byCurl : byNode;
   const { authorization } = owner.headers;
   const fromBegin: number[] = [];
-  const fromAnswer: number[] = [];
+  const fromResponse: number[] = [];
   for (let write = 0; write < WRITES; write += 1) {
     const Title = `${film.Title} ${write}`;
     await rest(REST_MS);
     await inPage(page, WATCH, Title);
-    const { begun, answered } = await by(
+    const { begun, response } = await by(
       write === 0
         ? { method: 'POST', url: `${origin}/api/movies`, authorization, body: JSON.stringify({ ...film, Title }) }
         : { method: 'PATCH', url: `${origin}/api/movies/${film.id}`, authorization, body: JSON.stringify({ Title }) },
     );
     const shown = await inPage<number>(page, '() => globalThis.shownAt');
     fromBegin.push(shown - begun);
-    fromAnswer.push(shown - answered);
+    fromResponse.push(shown - response);
   }
-  return `${by === byCurl ? 'curl' : 'Node.js (curl is not installed)'} → grid: from its end ${inWords(fromAnswer)}; from its start ${inWords(fromBegin)}`;
+  return `${by === byCurl ? 'curl' : 'Node.js (curl is not installed)'} → grid: from its end ${inWords(fromResponse)}; from its start ${inWords(fromBegin)}`;
 }
 
-/** Notes when a cell with this text is in the document. */
+/** Records when a cell with this text is in the document. */
 const WATCH = `(text) => {
   const isThere = () => [...document.querySelectorAll('[role=gridcell]')].some((cell) => cell.textContent === text);
   globalThis.shownAt = new Promise((resolve) => {
@@ -73,16 +74,16 @@ const WATCH = `(text) => {
   });
 }`;
 
-/** The milliseconds before and after its arguments run as a program. curl's own times are right only to a second. */
+/** The milliseconds before and after its arguments run as a program. curl's own times have a resolution of a second. */
 const TIMED = 'date +%s%3N; "$@" > /dev/null; status=$?; date +%s%3N; exit $status';
 
 async function byCurl({ method, url, authorization, body }: Write): Promise<Taken> {
   const headers = ['-H', 'content-type: application/json', '-H', `authorization: ${authorization}`];
   const curl = ['curl', '-sS', '--fail', '-X', method, ...headers, '--data-binary', body, url];
   const { stdout } = await promisify(execFile)('sh', ['-c', TIMED, 'sh', ...curl]);
-  const [begun, answered] = stdout.trim().split('\n').map(Number);
-  if (begun === undefined || answered === undefined) throw new Error(`No times: ${stdout}`);
-  return { begun, answered };
+  const [begun, response] = stdout.trim().split('\n').map(Number);
+  if (begun === undefined || response === undefined) throw new Error(`No times: ${stdout}`);
+  return { begun, response };
 }
 
 const NODE_PROGRAM = `

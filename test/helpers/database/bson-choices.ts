@@ -1,6 +1,6 @@
 /**
- * Names and values that break careless code, to choose from in randomised tests of what a database can hold. Each is
- * here because some encoder, decoder or comparison gets it wrong.
+ * Names and values that break careless code, for randomized tests of what a database can contain. Each is here because
+ * some encoder, decoder or comparison handles it wrongly.
  */
 
 export const WORDS = [

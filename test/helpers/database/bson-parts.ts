@@ -1,9 +1,9 @@
 /**
  * Builds BSON documents from parts, as bytes, for tests that need documents that no driver writes. It checks nothing: a
- * test may want damaged bytes.
+ * test may need damaged bytes.
  */
 
-/** A member of a document: its type, its name, and the bytes of its value. */
+/** A field of a document: its type, its name, and the bytes of its value. */
 export function element(type: number, name: string | Buffer, value: Buffer): Buffer {
   return Buffer.concat([Buffer.from([type]), cstring(Buffer.from(name)), value]);
 }
@@ -14,7 +14,7 @@ export function frame(elements: readonly Buffer[]): Buffer {
   return Buffer.concat([int32(inside.length + 5), inside, Buffer.alloc(1)]);
 }
 
-/** Text with a terminating 0; the text itself cannot hold a 0. */
+/** Text with a terminating 0; the text itself cannot contain a 0. */
 export function cstring(text: Buffer): Buffer {
   return Buffer.concat([text.includes(0) ? text.filter((byte) => byte !== 0) : text, Buffer.alloc(1)]);
 }

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
 import { startEmbedded } from '../../../src/database/embedded/embedded.ts';
-import { hasEnded, lookUp, type RunningProgram } from '../../../src/database/embedded/running.ts';
+import { hasEnded, lookUp, type RunningProgram } from '../../../src/database/embedded/process-info.ts';
 import { MillraceError } from '../../../src/kernel/errors.ts';
 
 export interface EmbeddedProgram {
@@ -20,7 +20,7 @@ export interface EmbeddedProgram {
   readonly watchdog: RunningProgram;
 }
 
-/** A data folder with a space in its name. It is removed at teardown, when nothing runs in it any more. */
+/** A data folder with a space in its name. It is removed at teardown, when no process uses it any more. */
 export async function dataFolder(t: Test): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace test '));
   t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));

@@ -1,7 +1,7 @@
 /**
- * Random stored documents as BSON bytes, of every type the specification has, with the names and values that break
- * careless code. Written byte by byte, because the driver refuses to write many documents that a database can hold. To
- * decode them use `readStored`: the driver would turn some of them into objects of its own.
+ * Random stored documents as BSON bytes, of every type in the specification, with names and values that break careless
+ * code. Written byte by byte, because the driver refuses to write many documents that a database can contain. To decode
+ * them use `readStored`: the driver would turn some of them into objects of its own.
  */
 import * as bson from '../../../src/database/bson/bson-bytes.ts';
 import type { Random } from '../random.ts';
@@ -79,10 +79,10 @@ class RandomBson {
 
   stored(): Buffer {
     const random = this.#random;
-    const members = this.#members(1, ['_id', '_meta']);
-    if (!random.once(8)) members.push(this.#meta());
-    if (!random.once(50)) members.splice(random.once(10) ? random.below(members.length + 1) : 0, 0, this.#id());
-    return frame(members);
+    const fields = this.#fields(1, ['_id', '_meta']);
+    if (!random.once(8)) fields.push(this.#meta());
+    if (!random.once(50)) fields.splice(random.once(10) ? random.below(fields.length + 1) : 0, 0, this.#id());
+    return frame(fields);
   }
 
   #id(): Buffer {
@@ -93,23 +93,23 @@ class RandomBson {
   #meta(): Buffer {
     const random = this.#random;
     if (random.once(10)) return this.#element('_meta', 2);
-    const members = ['revision', 'createdAt', 'updatedAt', 'createdBy', 'updatedBy', 'by', 'request'].map((name) => {
+    const fields = ['revision', 'createdAt', 'updatedAt', 'createdBy', 'updatedBy', 'by', 'request'].map((name) => {
       const expected = name === 'revision' ? bson.INT32 : name.endsWith('At') ? bson.DATE : bson.STRING;
       const type = random.once(6) ? this.#type(2) : expected;
       return element(type, name, this.#value(type, 3));
     });
-    if (random.once(4)) members.splice(random.below(members.length), 1);
-    if (random.once(4)) members.reverse();
-    return element(bson.DOCUMENT, '_meta', frame(members));
+    if (random.once(4)) fields.splice(random.below(fields.length), 1);
+    if (random.once(4)) fields.reverse();
+    return element(bson.DOCUMENT, '_meta', frame(fields));
   }
 
-  #members(depth: number, taken: readonly string[]): Buffer[] {
+  #fields(depth: number, taken: readonly string[]): Buffer[] {
     const random = this.#random;
     const used = new Set(taken);
-    const members: Buffer[] = [];
+    const fields: Buffer[] = [];
     if (random.once(12)) {
       // The driver turns a document with these two members into a DBRef, wherever they are.
-      members.push(element(bson.STRING, '$ref', string(this.#text())), this.#element('$id', depth + 1));
+      fields.push(element(bson.STRING, '$ref', string(this.#text())), this.#element('$id', depth + 1));
       for (const name of ['$ref', '$id']) used.add(name);
     }
     for (let count = random.below(depth === 1 ? 9 : 4); count > 0; count--) {
@@ -117,9 +117,9 @@ class RandomBson {
       const repeated = used.has(name) && !(this.#odd && random.once(2));
       if (repeated || taken.includes(name)) continue;
       used.add(name);
-      members.push(this.#element(name, depth + 1));
+      fields.push(this.#element(name, depth + 1));
     }
-    return members;
+    return fields;
   }
 
   #name(): string {
@@ -170,7 +170,7 @@ class RandomBson {
       case bson.SYMBOL:
         return string(this.#text());
       case bson.DOCUMENT:
-        return frame(this.#members(depth, []));
+        return frame(this.#fields(depth, []));
       case bson.ARRAY:
         return frame(Array.from({ length: random.below(5) }, (_, index) => this.#element(String(index), depth + 1)));
       case bson.BINARY:
@@ -187,7 +187,7 @@ class RandomBson {
       case bson.DB_POINTER:
         return Buffer.concat([string(Buffer.from('things')), random.bytes(12)]);
       case bson.CODE_WITH_SCOPE: {
-        const inside = Buffer.concat([string(this.#text()), frame(this.#members(MAX_DEPTH, []))]);
+        const inside = Buffer.concat([string(this.#text()), frame(this.#fields(MAX_DEPTH, []))]);
         return Buffer.concat([int32(inside.length + 4), inside]);
       }
       case bson.INT32:

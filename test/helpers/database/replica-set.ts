@@ -1,6 +1,6 @@
 /**
  * Replica sets that a test may break: one or three members on free ports and in temporary folders, whose processes can
- * be killed, frozen and started again. Only processes started here are touched. Not here: the shared server (mongo.ts).
+ * be killed, frozen and started again. Only processes started here are touched.
  */
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { MongoClient } from 'mongodb';
 import type { Test } from 'tap';
-import { cacheFolder, findBinary } from '../../../src/database/embedded/binary.ts';
+import { cacheFolder, findBinary } from '../../../src/database/embedded/find-mongod.ts';
 import { type Mongod, spawnMongod } from '../../../src/database/embedded/mongod.ts';
 import { freePort } from '../../../src/database/embedded/port.ts';
 
@@ -28,7 +28,7 @@ export interface Member {
 export interface ReplicaSet {
   readonly url: string;
   readonly members: readonly Member[];
-  /** The member that is primary now; waits until there is one. */
+  /** The current primary; waits until there is one. */
   primary(): Promise<Member>;
   stop(): Promise<void>;
 }
@@ -99,7 +99,7 @@ async function startMember(program: Program, folder: string, args: readonly stri
     try {
       if (mongod) process.kill(mongod.pid, name);
     } catch {
-      // It has ended already.
+      // It has already ended.
     }
   };
   return {
@@ -120,7 +120,7 @@ async function answers(port: number): Promise<void> {
 }
 
 async function primaryOf(members: readonly Member[]): Promise<Member> {
-  for (let tries = 0; tries < 600; tries += 1) {
+  for (let attempts = 0; attempts < 600; attempts += 1) {
     for (const member of members) {
       const hello = await onMember(
         `127.0.0.1:${member.port}`,

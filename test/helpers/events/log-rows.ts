@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import type { LogRow } from '../../../src/events/log/row.ts';
 import type { Tail } from '../../../src/events/log/tail.ts';
 
-/** The first row from now on that fits, once this process has been told of it. To be called before what causes it. */
+/** The first matching row from now on, once this process has received it. Must be called before its cause. */
 export function nextRow(tail: Tail, fits: (row: LogRow) => boolean): Promise<LogRow> {
   return new Promise((resolve) => {
     const detach = tail.attach({
@@ -19,11 +19,11 @@ export function nextRow(tail: Tail, fits: (row: LogRow) => boolean): Promise<Log
   });
 }
 
-/** Writes once more, over HTTP. Returns the number of its row, which comes after the rows of all earlier writes. */
+/** Writes again, over HTTP. Returns the number of its row, which comes after the rows of all earlier writes. */
 export async function markLog(app: FastifyInstance, tail: Tail): Promise<number> {
-  const told = nextRow(tail, (row) => row.collection === 'marks' && row.operation === 'insert');
+  const reported = nextRow(tail, (row) => row.collection === 'marks' && row.operation === 'insert');
   await app.inject({ method: 'POST', url: '/api/marks', payload: {} });
-  return (await told).number;
+  return (await reported).number;
 }
 
 /** All rows after a number. */

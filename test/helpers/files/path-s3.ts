@@ -1,4 +1,7 @@
-/** An S3 server below a path, as gateways have it (Supabase: `/storage/v1/s3`), with what the store uses for small files. */
+/**
+ * An S3 server below a path, as gateways have it (Supabase: `/storage/v1/s3`), with the operations that the store uses
+ * for small files.
+ */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,6 +1,6 @@
 /**
- * Real S3 servers for tests, started on free loopback ports from what `scripts/s3-servers.ts` installed. A server that
- * is not installed is reported with the reason, so that a test can skip it by name.
+ * Real S3 servers for tests, started on free loopback ports from the installation of `scripts/s3-servers.ts`. A server
+ * that is not installed is reported with the reason, so that a test can skip it by name.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -92,8 +92,8 @@ async function startVersity(folder: string, port: number): Promise<ChildProcess>
 }
 
 /**
- * Runs a server under a small guard program that reads from a pipe of the test. When the test ends, however that
- * happens, the pipe closes and the guard ends the server.
+ * Runs a server under a small guard program that reads from a pipe of the test. When the test ends, in any way, the
+ * pipe closes and the guard ends the server.
  */
 function guarded(program: string, words: readonly string[]): ChildProcess {
   const script = 'exec 3<&0; "$0" "$@" </dev/null 3<&- & server=$!; cat <&3 >/dev/null; kill -9 $server';
@@ -101,8 +101,8 @@ function guarded(program: string, words: readonly string[]): ChildProcess {
 }
 
 /**
- * Creates the bucket as soon as the server answers. That it accepts our own credentials proves that it is the server we
- * started.
+ * Creates the bucket as soon as the server responds. That it accepts our own credentials proves that it is the server
+ * of this test.
  */
 async function bucketReady(settings: S3Settings, child: ChildProcess, errors: () => string): Promise<void> {
   const client = s3Client(settings);

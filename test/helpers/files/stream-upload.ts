@@ -1,6 +1,6 @@
 /**
- * Uploads of any size from a client that holds nothing in memory: the bytes are made while they are sent, hashed on the
- * way, and cut off at a chosen place.
+ * Uploads of any size from a client that holds nothing in memory: the bytes are generated while they are sent, hashed
+ * meanwhile, and cut off at a chosen position.
  */
 import { createCipheriv, createHash } from 'node:crypto';
 import { request } from 'node:http';
@@ -30,7 +30,7 @@ export interface Upload {
   readonly cutAfter?: number;
 }
 
-/** Sends one file. Returns the answer, or undefined when the connection broke before an answer came. */
+/** Sends one file. Returns the response, or undefined when the connection broke before. */
 export function streamUpload(
   base: string,
   { seed, size, cutAfter }: Upload,
@@ -42,14 +42,14 @@ export function streamUpload(
       headers: { 'content-type': 'multipart/form-data; boundary=boundary' },
     });
     outgoing.on('error', () => resolve(undefined));
-    outgoing.on('response', (answer) => {
+    outgoing.on('response', (response) => {
       let body = '';
-      answer.setEncoding('utf8');
-      answer.on('data', (text) => {
+      response.setEncoding('utf8');
+      response.on('data', (text) => {
         body += text;
       });
-      answer.on('error', () => resolve(undefined));
-      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, body }));
+      response.on('error', () => resolve(undefined));
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, body }));
     });
     outgoing.write(
       '--boundary\r\ncontent-disposition: form-data; name="file"; filename="large.bin"\r\n' +
@@ -79,11 +79,11 @@ export function streamUpload(
 
 /** Reads a file to its end without keeping it in memory. */
 export async function streamDownload(url: string): Promise<{ readonly sha256: string; readonly size: number }> {
-  const answer = await fetch(url);
-  if (!answer.ok || answer.body === null) throw new Error(`GET answered ${answer.status}`);
+  const response = await fetch(url);
+  if (!response.ok || response.body === null) throw new Error(`GET responded with ${response.status}`);
   const hash = createHash('sha256');
   let size = 0;
-  for await (const chunk of answer.body) {
+  for await (const chunk of response.body) {
     hash.update(chunk);
     size += chunk.length;
   }

@@ -50,16 +50,16 @@ export function handmade(lines: readonly string[], contentType = 'multipart/form
 /** Uploads one file and returns its resource. */
 export async function uploadOne(app: FastifyInstance, part: FilePart, ...fields: [string, string][]) {
   const { send, headers } = await multipart(part, ...fields);
-  const answer = await app.inject({ method: 'POST', url: '/files', payload: send, headers });
-  if (answer.statusCode !== 200) throw new Error(`Upload failed: ${answer.body}`);
-  return answer.json();
+  const response = await app.inject({ method: 'POST', url: '/files', payload: send, headers });
+  if (response.statusCode !== 200) throw new Error(`Upload failed: ${response.body}`);
+  return response.json();
 }
 
 export function sha256(bytes: Uint8Array | string): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** How many documents, chunks, heads and marks there are. */
+/** Number of documents, chunks, heads and marks. */
 export async function countAll(parts: { mongo: import('../../../src/database/mongo.ts').Mongo }) {
   const { data, files, log } = parts.mongo;
   const count = (collection: { countDocuments(): Promise<number> }) => collection.countDocuments();

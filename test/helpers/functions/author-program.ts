@@ -1,4 +1,4 @@
-/** Scripts of a plugin, compiled as an editor of their author does: with the generated types and nothing else. */
+/** Compiles the scripts of a plugin like an author's editor: with the generated types and nothing else. */
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Test } from 'tap';
-import { AUTHOR_PROJECT } from '../../../src/functions/plugins/author-types/author-project.ts';
+import { AUTHOR_PROJECT } from '../../../src/functions/plugins/typings/tsconfig-template.ts';
 
 const COMPILER = fileURLToPath(new URL('../../../node_modules/typescript/bin/tsc', import.meta.url));
 const run = promisify(execFile);
@@ -14,7 +14,7 @@ const run = promisify(execFile);
 /**
  * @param types the text of `millrace.d.ts`
  * @param scripts by path
- * @returns what the compiler says, one line for each fault; empty when there is none
+ * @returns the compiler's errors, one line each; empty when there are none
  */
 export async function compileForAuthors(
   t: Test,

@@ -1,9 +1,9 @@
-/** Calls of functions in tests: a server, a plugin whose functions are code of the test, and one word for a call of each. */
+/** Function calls in tests: a server, a plugin whose functions are code of the test, and a helper that calls each. */
 import type { Test } from 'tap';
 import type { Principal } from '../../../src/auth/identity/principal.ts';
 import type { OpenTransaction } from '../../../src/collections/open-transaction.ts';
-import type { CallReport } from '../../../src/functions/calling/calling.ts';
-import { FunctionCalls } from '../../../src/functions/calling/function-calls.ts';
+import type { CallReport } from '../../../src/functions/calling/call-types.ts';
+import { FunctionCalls } from '../../../src/functions/calling/function-runner.ts';
 import type { NewJob } from '../../../src/functions/calling/host/job-scheduler.ts';
 import type { Plugin, PluginFunction } from '../../../src/functions/plugins/plugin.ts';
 import type { LogLine } from '../../../src/functions/sandbox/sandbox.ts';
@@ -14,7 +14,7 @@ import { endpoint, type FunctionSpec, pluginOf } from './plugins.ts';
 
 export const RUN = { id: 'run_0000000000000000000000', attempt: 1, depth: 1, restricted: false };
 
-interface Asking {
+interface Requesting {
   readonly as?: Principal | 'function';
   readonly within?: OpenTransaction;
   readonly mayWrite?: boolean;
@@ -26,14 +26,14 @@ interface Asking {
   readonly more?: Readonly<Record<string, FunctionSpec>>;
 }
 
-export async function callsWorld(t: Test, settings: Record<string, string> = { MILLRACE_MODE: 'production' }) {
-  const { app, parts } = await buildTestApp(t, settings);
+export async function callsFixture(t: Test, settings: Record<string, string> = { MILLRACE_MODE: 'production' }) {
+  const { app, services } = await buildTestApp(t, settings);
   const jobs: NewJob[] = [];
   const errors: unknown[] = [];
-  const { policies, collections, byFilter, atomic, egress } = parts;
+  const { policies, collections, byFilter, atomic, egress } = services;
 
   /** Calls one function with this code. */
-  async function call(code: Code, asking: Asking = {}) {
+  async function call(code: Code, requesting: Requesting = {}) {
     const {
       as = owner(),
       within,
@@ -44,17 +44,17 @@ export async function callsWorld(t: Test, settings: Record<string, string> = { M
       isOff = false,
       restricted = false,
       onLog,
-    } = asking;
+    } = requesting;
     const calls = new FunctionCalls({
-      ...{ policies, collections, byFilter, atomic, egress, files: parts.files, publicUrl: 'https://example.org' },
+      ...{ policies, collections, byFilter, atomic, egress, files: services.files, publicUrl: 'https://example.org' },
       sandbox: isOff ? null : new DirectSandbox({ run: code }),
       jobs: { schedule: async (job) => ({ id: `job_${jobs.push(job)}` }) },
       now: () => new Date(),
       onError: (error) => errors.push(error),
     });
     const spec = { use: endpoint('POST /run'), as: as === 'function' ? 'function' : 'caller', ...fn } as const;
-    const made = pluginOf('shop', { run: spec, ...more }, {}, plugin);
-    const [first] = made.functions;
+    const created = pluginOf('shop', { run: spec, ...more }, {}, plugin);
+    const [first] = created.functions;
     if (first === undefined) throw new Error('No function');
     const caller = as === 'function' ? null : as;
     return calls.call({
@@ -68,25 +68,25 @@ export async function callsWorld(t: Test, settings: Record<string, string> = { M
     });
   }
 
-  return { app, parts, jobs, errors, call };
+  return { app, parts: services, jobs, errors, call };
 }
 
-/** What a call returned; a fault is thrown. */
+/** The result of a call; an error is thrown. */
 export function returned({ outcome }: CallReport): unknown {
   if (outcome.kind === 'value') return JSON.parse(outcome.value);
   throw new Error(outcome.kind === 'response' ? 'A response' : outcome.message);
 }
 
 /** An error as code inside a function catches it. */
-export interface Fault {
+export interface Issue {
   readonly code: string;
   readonly status: number;
 }
 
-/** The code of the error that an operation ends with, as the code of a function can catch it. */
-export function refusal(asked: Promise<unknown>): Promise<string> {
-  return asked.then(
+/** The code of the error of an operation, as the code of a function can catch it. */
+export function refusal(requested: Promise<unknown>): Promise<string> {
+  return requested.then(
     () => 'none',
-    ({ code }: Fault) => code,
+    ({ code }: Issue) => code,
   );
 }

@@ -1,15 +1,18 @@
 /**
- * A sandbox that is none: it runs functions of the test in this process, with the same host as code in the real one. For tests
- * of what the host does; what code may do is tested on the real sandbox.
+ * A sandbox without isolation: it runs functions of the test in this process, with the host API of the real one. For
+ * tests of the host; the limits of code are tested on the real sandbox.
  */
-import type { HostArguments, HostResults } from '../../../src/functions/sandbox/host-shapes.ts';
+import type { HostArguments, HostResults } from '../../../src/functions/sandbox/host-schemas.ts';
 import type { CallOutcome, Sandbox, SandboxCall } from '../../../src/functions/sandbox/sandbox.ts';
 import { MillraceError } from '../../../src/kernel/errors.ts';
 
-export type Ask = <O extends keyof HostArguments>(operation: O, argument: HostArguments[O]) => Promise<HostResults[O]>;
+export type SendRequest = <O extends keyof HostArguments>(
+  operation: O,
+  argument: HostArguments[O],
+) => Promise<HostResults[O]>;
 
 export interface Inside {
-  readonly ask: Ask;
+  readonly request: SendRequest;
   /** Sends any text as the argument. */
   readonly raw: SandboxCall['host'];
   readonly call: SandboxCall;
@@ -27,16 +30,17 @@ export class DirectSandbox implements Pick<Sandbox, 'call'> {
   }
 
   async call(call: SandboxCall): Promise<CallOutcome> {
-    const ask: Ask = async (operation, argument) => JSON.parse(await call.host(operation, JSON.stringify(argument)));
+    const request: SendRequest = async (operation, argument) =>
+      JSON.parse(await call.host(operation, JSON.stringify(argument)));
     const log = (text: string) => call.onLog({ at: new Date(), level: 'info', text });
     const code = this.#code[call.file.replace('.ts', '')];
     try {
-      const value = await code?.({ ask, raw: call.host, call, log });
+      const value = await code?.({ request, raw: call.host, call, log });
       return { kind: 'value', value: JSON.stringify(value ?? null), cpuMs: 1 };
     } catch (error) {
       const { message, stack = null } = error instanceof Error ? error : new Error(String(error));
       const code = error instanceof MillraceError ? `${error.code}: ` : '';
-      return { kind: 'fault', code: 'function-failed', message: code + message, stack, cpuMs: 1 };
+      return { kind: 'error', code: 'function-failed', message: code + message, stack, cpuMs: 1 };
     }
   }
 }

@@ -1,5 +1,5 @@
-/** Plugins in force, made by hand for tests of what is run from them. Not here: manifests and folders. */
-import { BEFORE_ACTIONS } from '../../../src/functions/plugins/manifest/manifest.ts';
+/** Enabled plugins, built by hand for tests of running their functions. */
+import { WRITE_HOOK_ACTIONS } from '../../../src/functions/plugins/manifest/manifest.ts';
 import type { FunctionUse, Plugin, PluginFunction } from '../../../src/functions/plugins/plugin.ts';
 
 type Use = FunctionUse;
@@ -13,7 +13,7 @@ export function pluginOf(
   name: string,
   specs: Readonly<Record<string, FunctionSpec>>,
   files: Readonly<Record<string, string>> = {},
-  members: Partial<Plugin> = {},
+  fields: Partial<Plugin> = {},
 ): Plugin {
   const texts = new Map(Object.entries(files).map(([file, text]) => [`${file}.ts`, text]));
   const functions: PluginFunction[] = [];
@@ -26,9 +26,9 @@ export function pluginOf(
     bundle: { id: `${name}-1-${JSON.stringify(files).length}`, files: texts },
     fetchHosts: [],
     secrets: {},
-    readsAccounts: false,
+    readsUsers: false,
     functions,
-    ...members,
+    ...fields,
   };
   for (const [short, spec] of Object.entries(specs)) {
     functions.push({
@@ -53,21 +53,21 @@ export function jobOf(plugin: string): PluginFunction<'job'> {
   return { ...fn, use: fn.use };
 }
 
-/** The use of an endpoint: `POST /invoice/:id/total`, with methods by commas. */
-export function endpoint(route: string): Extract<Use, { kind: 'endpoint' }> {
+/** The configuration of an HTTP function: `POST /invoice/:id/total`, with methods separated by commas. */
+export function endpoint(route: string): Extract<Use, { kind: 'http' }> {
   const [methods = '', path = ''] = route.split(' ');
-  return { kind: 'endpoint', methods: methods.split(','), path };
+  return { kind: 'http', methods: methods.split(','), path };
 }
 
-/** The use of a function that sees writes: `create,update notes,orders`, with collections by commas. */
+/** The configuration of a write hook: `create,update notes,orders`, with collections separated by commas. */
 export function before(writes: string): FunctionSpec {
   const [actions = '', collections = ''] = writes.split(' ');
   const named = actions.split(',');
   return {
     use: {
-      kind: 'before',
+      kind: 'beforeWrite',
       collections: collections.split(','),
-      actions: BEFORE_ACTIONS.filter((action) => named.includes(action)),
+      actions: WRITE_HOOK_ACTIONS.filter((action) => named.includes(action)),
     },
     timeoutMs: 3_000,
   };

@@ -1,8 +1,8 @@
-/** Runs as they are stored, for tests. */
+/** Stored runs for tests. */
 import type { RunRow } from '../../../src/functions/runs/run-row.ts';
 
-/** A run that has ended well; `n` gives it an id and, in seconds, its age against others. */
-export function runRow(n: number, members: Partial<RunRow> = {}): RunRow {
+/** A succeeded run; `n` gives it an id and, in seconds, its age relative to others. */
+export function runRow(n: number, fields: Partial<RunRow> = {}): RunRow {
   const createdAt = new Date(Date.UTC(2026, 0, 1) + n * 1_000);
   return {
     _id: `run_${String(n).padStart(4, '0')}`,
@@ -10,12 +10,12 @@ export function runRow(n: number, members: Partial<RunRow> = {}): RunRow {
     function: 'total',
     version: '1',
     kind: 'trigger',
-    state: 'ok',
+    state: 'succeeded',
     createdAt,
     startedAt: createdAt,
     durationMs: 1,
     cpuMs: 1,
-    attempt: 1,
+    attempts: 1,
     event: null,
     error: null,
     restricted: false,
@@ -26,6 +26,6 @@ export function runRow(n: number, members: Partial<RunRow> = {}): RunRow {
     inputBytes: 2,
     result: null,
     resultBytes: 0,
-    ...members,
+    ...fields,
   };
 }

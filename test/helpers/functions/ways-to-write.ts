@@ -1,4 +1,4 @@
-/** Every way in which a client can write documents, for tests of what sees each write: on `d1` and `d2`, which exist. */
+/** Every way in which a client can write documents, for tests of write hooks: on `d1` and `d2`, which exist. */
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify';
 
 export const SEEDED = [
@@ -9,7 +9,7 @@ export const SEEDED = [
 export interface Way {
   readonly name: string;
   readonly action: 'create' | 'update' | 'delete';
-  /** The documents that it writes to. */
+  /** The documents that are written. */
   readonly ids: readonly string[];
   readonly status: number;
   readonly request: Omit<InjectOptions, 'url'> & { readonly url: string };

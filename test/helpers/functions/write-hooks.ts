@@ -1,32 +1,32 @@
-/** Hooks made by tests: what sees writes before they are made, without functions. */
-import type { HookAnswer, Showing, ShownWrite, WriteHook } from '../../../src/collections/write-hooks.ts';
-import type { Parts } from '../../../src/parts.ts';
+/** Write hooks of tests, without functions. */
+import type { HookResponse, Showing, WriteHook, WriteView } from '../../../src/collections/write-hooks.ts';
+import type { Services } from '../../../src/services.ts';
 
-type Members = Record<string, unknown>;
+type Fields = Record<string, unknown>;
 
 interface Shown {
-  readonly document: Members | null;
-  readonly before: Members | null;
+  readonly document: Fields | null;
+  readonly before: Fields | null;
 }
 
-type Answer = (write: Shown, showing: Showing, index: number) => HookAnswer;
+type ApiResponse = (write: Shown, showing: Showing, index: number) => HookResponse;
 
-export const parsed = (text: string | null): Members | null => (text === null ? null : JSON.parse(text));
+export const parsed = (text: string | null): Fields | null => (text === null ? null : JSON.parse(text));
 
-/** A hook that answers as `answer` says, and notes what it was shown. */
-export function hookOf(answer: Answer): WriteHook & { readonly calls: Shown[][] } {
+/** A hook that returns what `answer` says, and records its input. */
+export function hookOf(response: ApiResponse): WriteHook & { readonly calls: Shown[][] } {
   const calls: Shown[][] = [];
   return {
     calls,
-    see: async (writes: readonly ShownWrite[], showing) => {
+    see: async (writes: readonly WriteView[], showing) => {
       const shown = writes.map(({ document, before }) => ({ document: parsed(document), before: parsed(before) }));
       calls.push(shown);
-      return shown.map((one, index) => answer(one, showing, index));
+      return shown.map((one, index) => response(one, showing, index));
     },
   };
 }
 
-/** Hangs hooks on the writes of one collection. */
-export function hang(parts: Parts, collection: string, ...hooks: readonly WriteHook[]): void {
-  parts.writeHooks.attach({ of: (name) => (name === collection ? hooks : null) });
+/** Registers hooks for the writes of one collection. */
+export function hang(services: Services, collection: string, ...hooks: readonly WriteHook[]): void {
+  services.writeHooks.attach({ of: (name) => (name === collection ? hooks : null) });
 }

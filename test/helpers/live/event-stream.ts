@@ -43,7 +43,7 @@ export class TestStream {
     this.events.push({ event: fields.get('event') ?? '', id: fields.get('id') ?? null, data: JSON.parse(data) });
   }
 
-  /** The first event of a type for which `fits` is true. */
+  /** The first event of a type that matches `fits`. */
   async event(type: string, fits: (event: StreamEvent) => boolean = () => true): Promise<StreamEvent> {
     const find = () => this.events.find((one) => one.event === type && fits(one));
     await until(() => find() !== undefined || this.ended, `an event ${type}`);

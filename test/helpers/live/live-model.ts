@@ -1,13 +1,12 @@
 /**
- * What clients should hold: a model that computes the answer to a query from the rows of the log up to a position. It
- * also says whether a client can know the order of an answer from its sort keys in JSON. Not here: what clients really
- * hold (live-state.ts).
+ * The expected state of clients: a model that computes the result of a query from the rows of the log up to a position.
+ * It also reports whether a client can know the order of a result from its sort keys in JSON.
  */
 import type { Document } from 'mongodb';
 import { readStored } from '../../../src/database/bson/stored.ts';
 import { toWire } from '../../../src/database/json/json.ts';
 import type { LogRow } from '../../../src/events/log/row.ts';
-import { bind } from '../../../src/query/evaluate/bind.ts';
+import { bind } from '../../../src/query/evaluate/bind-variables.ts';
 import { cutTo } from '../../../src/query/evaluate/field-tree.ts';
 import { treeOf } from '../../../src/query/evaluate/fields.ts';
 import { compileMatch, type Match } from '../../../src/query/evaluate/match.ts';
@@ -16,11 +15,11 @@ import { equalValues, KIND, kindOf } from '../../../src/query/evaluate/order.ts'
 import type { KeyValues } from '../../../src/query/page/sort.ts';
 import { compareBy, sortKeyOf } from '../../../src/query/page/sort-key.ts';
 import { parseQueryJson } from '../../../src/query/parse/parse-query.ts';
-import { identityOf } from '../../../src/realtime/answer/row-view.ts';
+import { identityOf } from '../../../src/realtime/result/row-view.ts';
 import { stateText } from './live-state.ts';
 
 /** A query as clients write it. */
-export interface LiveQuestion {
+export interface LiveQuery {
   readonly filter?: object;
   readonly sort?: string;
   readonly limit?: number;
@@ -56,28 +55,28 @@ export function passes(filter: object): Match {
   return compileMatch(bind(parseQueryJson({ filter }).filter, { now: new Date(), user: null }).filter);
 }
 
-/** The documents of an answer, as clients see them. */
-export interface Answer {
+/** The documents of a result, as clients see them. */
+export interface ApiResponse {
   readonly state: string;
   /** Ids in their order; null if clients may show another order. */
   readonly order: readonly string[] | null;
 }
 
-export function answerTo(question: LiveQuestion, documents: readonly Document[]): Answer {
-  const { sort, limit, fields } = parseQueryJson(question);
-  const found = documents.filter(passes(question.filter ?? {})).sort(compareBy(sort));
+export function responseTo(query: LiveQuery, documents: readonly Document[]): ApiResponse {
+  const { sort, limit, fields } = parseQueryJson(query);
+  const found = documents.filter(passes(query.filter ?? {})).sort(compareBy(sort));
   const page = limit === null ? found : found.slice(0, limit);
   const shown = page.map((document) =>
     fields === null ? toWire(document) : toWire(cutTo(document, treeOf(fields)), { meta: false }),
   );
-  const isDrawn = question.sort !== undefined && canBeDrawn(page.map((document) => sortKeyOf(document, sort)));
+  const isDrawn = query.sort !== undefined && canBeDrawn(page.map((document) => sortKeyOf(document, sort)));
   return { state: stateText(shown), order: isDrawn ? shown.map(({ id }) => String(id)) : null };
 }
 
 const DRAWN: ReadonlySet<unknown> = new Set([KIND.null, KIND.number, KIND.string, KIND.boolean, KIND.date]);
 
 /**
- * Whether clients can tell these sort keys apart: JSON has nulls, numbers (as doubles), texts and booleans. Dates look
+ * Whether clients can distinguish these sort keys: JSON has nulls, numbers (as doubles), texts and booleans. Dates look
  * like texts, so the two must not be mixed.
  */
 function canBeDrawn(keys: readonly KeyValues[]): boolean {

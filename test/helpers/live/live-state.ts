@@ -1,10 +1,9 @@
 /**
- * What a client holds: the state machine of docs/protocol.md for one subscription, and a record of its documents at
- * every position it was given. The order is made by our own client's code. Not here: what it should hold
- * (live-model.ts).
+ * The state of a client: the state machine of docs/protocol.md for one subscription, and a record of its documents at
+ * every position it received. The order is computed by our own client's code.
  */
 import type { Frame as Drawn } from '../../../client/followed.ts';
-import { LiveAnswer } from '../../../client/live-answer.ts';
+import { LiveResponse } from '../../../client/live-result.ts';
 import type { Frame } from './socket.ts';
 
 /** The documents of one subscription at a moment when the client knows its position. */
@@ -13,16 +12,16 @@ export interface Check {
   readonly state: string;
   /** Ids in the order in which the client shows them; null without an order. */
   readonly order: readonly string[] | null;
-  /** True if nothing has come since the snapshot. */
+  /** True if nothing has arrived since the snapshot. */
   readonly fresh: boolean;
   /**
-   * True if the client resumed right after a snapshot, before any change came. The snapshot may be newer than its
+   * True if the client resumed right after a snapshot, before any change arrived. The snapshot may be newer than its
    * position, so changes in between are sent again, as docs/protocol.md says.
    */
   readonly again: boolean;
-  /** How many snapshots had begun before. */
+  /** Number of earlier snapshots. */
   readonly snapshot: number;
-  /** When the position came, in milliseconds of the monotonic clock. */
+  /** When the position arrived, in milliseconds of the monotonic clock. */
   readonly at: number;
 }
 
@@ -31,7 +30,7 @@ export class LiveState {
   readonly id: string;
   readonly documents = new Map<string, unknown>();
   readonly checks: Check[] = [];
-  readonly faults: string[] = [];
+  readonly issues: string[] = [];
   /** Why it was reset. */
   readonly reasons: string[] = [];
   live = false;
@@ -39,7 +38,7 @@ export class LiveState {
   ended = false;
   /** The position from which it would resume. */
   position: string | null = null;
-  readonly #answer: LiveAnswer | null;
+  readonly #response: LiveResponse | null;
   #fresh = true;
   #again = false;
   #snapshot = 0;
@@ -48,7 +47,7 @@ export class LiveState {
   /** @param sort the query's sort, if the client shows an order */
   constructor(id: string, sort?: string) {
     this.id = id;
-    this.#answer = sort === undefined ? null : new LiveAnswer(sort);
+    this.#response = sort === undefined ? null : new LiveResponse(sort);
   }
 
   get resets(): number {
@@ -57,7 +56,7 @@ export class LiveState {
 
   /** True if the client knows its position, or knows that the subscription has ended. */
   get settled(): boolean {
-    return this.live || this.ended || this.faults.length > 0;
+    return this.live || this.ended || this.issues.length > 0;
   }
 
   /** The connection is lost. */
@@ -66,7 +65,7 @@ export class LiveState {
     this.#again ||= this.#fresh;
     // After resuming at an older position from a ping, changes after it come again.
     this.#last = '';
-    this.#answer?.interrupt();
+    this.#response?.interrupt();
   }
 
   /** Subscribes again, from the beginning. */
@@ -74,7 +73,7 @@ export class LiveState {
     this.interrupt();
     this.ended = false;
     this.position = null;
-    this.faults.length = 0;
+    this.issues.length = 0;
   }
 
   take(frame: Frame): void {
@@ -86,9 +85,9 @@ export class LiveState {
     }
     if (frame.type === 'ping' && this.live) this.#stand(String(frame['position']));
     if (frame['id'] !== this.id) return;
-    if (frame.type !== 'change') this.#answer?.apply(frame as Drawn);
+    if (frame.type !== 'change') this.#response?.apply(frame as Drawn);
     if (frame.type === 'unsubscribed') {
-      this.faults.push(JSON.stringify(frame));
+      this.issues.push(JSON.stringify(frame));
       this.ended = true;
       this.live = false;
     }
@@ -117,22 +116,22 @@ export class LiveState {
 
   #change(change: Frame): void {
     const event = String(change['event']);
-    // Changes that a new policy makes to a snapshot have the snapshot's position.
+    // Changes that a new policy causes in a snapshot have the snapshot's position.
     if (this.position === null || before(this.position, event)) this.#fresh = false;
-    if (before(event, this.#last)) this.faults.push(`${event} after ${this.#last}`);
+    if (before(event, this.#last)) this.issues.push(`${event} after ${this.#last}`);
     this.#last = event;
     const id = String(change['documentId']);
     if (change['op'] === 'leave') this.documents.delete(id);
     else this.documents.set(id, change['document']);
-    this.#answer?.apply({ ...(change as Drawn), type: 'change' });
+    this.#response?.apply({ ...(change as Drawn), type: 'change' });
   }
 
   #stand(position: string): void {
     this.position = position;
-    // If a subscription is slow, a ping names the position of the subscription that is furthest behind.
+    // If a subscription is slow, a ping has the position of the subscription that is furthest behind.
     if (before(position, this.#last)) return;
     const state = stateText(this.documents.values());
-    const order = this.#answer?.documents().map(({ id }) => id) ?? null;
+    const order = this.#response?.documents().map(({ id }) => id) ?? null;
     const [fresh, again, snapshot] = [this.#fresh, this.#again, this.#snapshot];
     this.checks.push({ position, state, order, fresh, again, snapshot, at: performance.now() });
   }

@@ -1,15 +1,14 @@
 /**
- * A simple client of live data for tests: it records every raw frame in order and can wait for one. Not here: what a
- * client makes of the frames (live-state.ts).
+ * A simple client of live data for tests: it records every raw frame in order and can wait for one.
  */
 import type { Test } from 'tap';
 import { WebSocket } from 'ws';
 import { until } from '../until.ts';
 
-/** A frame as it was received. */
+/** A frame as received. */
 export interface Frame {
   readonly type: string;
-  readonly [member: string]: unknown;
+  readonly [field: string]: unknown;
 }
 
 export interface Closed {
@@ -21,8 +20,8 @@ export class TestSocket {
   readonly socket: WebSocket;
   readonly frames: Frame[] = [];
   closed: Closed | null = null;
-  /** Whether pings are answered. */
-  answers = true;
+  /** Whether pings get pongs. */
+  responses = true;
   onFrame: (frame: Frame) => void = () => {};
 
   constructor(socket: WebSocket) {
@@ -30,7 +29,7 @@ export class TestSocket {
     socket.on('message', (message) => {
       const frame: Frame = JSON.parse(String(message));
       this.frames.push(frame);
-      if (frame.type === 'ping' && this.answers) this.send({ type: 'pong' });
+      if (frame.type === 'ping' && this.responses) this.send({ type: 'pong' });
       this.onFrame(frame);
     });
     socket.on('close', (code, reason) => {
@@ -48,7 +47,7 @@ export class TestSocket {
     return this.frames.filter((frame) => frame['id'] === id);
   }
 
-  /** The first frame that fits. It may have come already. */
+  /** The first matching frame. It may already have arrived. */
   async frame(fits: Partial<Record<string, unknown>> | ((frame: Frame) => boolean), from = 0): Promise<Frame> {
     const test = typeof fits === 'function' ? fits : (frame: Frame) => matches(frame, fits);
     const find = () => this.frames.slice(from).find(test);
@@ -58,7 +57,7 @@ export class TestSocket {
     return found;
   }
 
-  /** Waits for the close. Returns how it was closed. */
+  /** Waits for the close. Returns its code and reason. */
   async end(): Promise<Closed> {
     await until(() => this.closed !== null, 'the socket is closed');
     if (this.closed === null) throw new Error('Not closed');
@@ -66,8 +65,8 @@ export class TestSocket {
   }
 }
 
-function matches(frame: Frame, wanted: Partial<Record<string, unknown>>): boolean {
-  return Object.entries(wanted).every(([name, value]) => frame[name] === value);
+function matches(frame: Frame, requested: Partial<Record<string, unknown>>): boolean {
+  return Object.entries(requested).every(([name, value]) => frame[name] === value);
 }
 
 /** Opens a socket; it is cut off at the end of `t`. */

@@ -1,4 +1,4 @@
-/** A server whose frames a test sends itself, and the states that a live query of the client passes through. */
+/** A server whose frames a test sends itself, and the states of a live query of the client. */
 import { on } from 'node:events';
 import type { Test } from 'tap';
 import { WebSocketServer } from 'ws';
@@ -11,7 +11,7 @@ interface Heard {
   readonly token?: string;
 }
 
-/** Takes connections one after the other, and reads what each says in its order. */
+/** Accepts connections one after the other, and reads the messages of each in order. */
 export async function stage(t: Test) {
   const server = new WebSocketServer({ host: '127.0.0.1', port: 0, handleProtocols: () => 'millrace.v1' });
   await new Promise((resolve) => server.once('listening', resolve));
@@ -39,7 +39,7 @@ export const welcome = (id: string | null) => ({
   heartbeatMs: 25_000,
 });
 
-export function answer(id: string, position: string) {
+export function response(id: string, position: string) {
   return [
     { type: 'subscribed', id, from: 'snapshot' },
     { type: 'snapshot', id, documents: [], sortKey: [], last: true, position },
@@ -51,7 +51,7 @@ export function states() {
   const seen: LiveState<unknown>[] = [];
   let wake = () => {};
   return {
-    tell: (state: LiveState<unknown>) => {
+    report: (state: LiveState<unknown>) => {
       seen.push(state);
       wake();
     },

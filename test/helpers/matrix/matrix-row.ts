@@ -1,31 +1,31 @@
-/** The shape of a row of the table of routes, and how one is written. Not here: the rows (test/policies/matrix-rows.ts). */
+/** A row of the table of routes. */
 
 /**
- * Whom a route is for. `public`: whoever comes, whatever credential is brought; `account`: whoever is signed in;
- * `documents`: by policies; `build`: owners who build, viewers look; `accounts`: owners and admins.
+ * Who may use a route. `public`: every client, with any credential; `account`: signed-in users; `documents`: by
+ * policies; `build`: administrators who build, viewers read; `accounts`: administrators with the role owner or manager.
  */
 type Audience = 'public' | 'account' | 'documents' | 'build' | 'accounts';
 
 export interface Row {
   readonly route: string;
   readonly audience: Audience;
-  /** The address, when it is not the route with its words filled. */
+  /** The URL, when it is not the route with its parameters filled. */
   readonly url?: string;
   readonly send?: unknown;
   /** Sent as one file in a form. */
   readonly upload?: 'file' | 'files';
   readonly headers?: Readonly<Record<string, string>>;
-  /** What the allowed one is answered with. */
+  /** The status for allowed principals. */
   readonly status: number;
-  /** What its JSON must be like; documents are cut to what policies show. */
+  /** What its JSON must match; documents are cut to what policies show. */
   readonly body?: unknown;
-  /** Reads, although its method does not say so. */
+  /** Reads, although its method does not indicate that. */
   readonly reads?: true;
-  /** Owners may ask it as another principal (`Millrace-As`); every other route refuses that. */
+  /** Administrators may request it as another principal (`Millrace-As`); every other route rejects that. */
   readonly as?: true;
-  /** A route for accounts that answers API keys, too. */
+  /** A route for users that accepts API keys, too. */
   readonly keyed?: true;
-  /** Changes nothing, so that a viewer may; a read-only key may not, because its method is not safe. */
+  /** Changes nothing, so a viewer may use it; a read-only key may not, because its method is not safe. */
   readonly viewed?: true;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What the tests use of n8n-core and n8n-workflow, as types: both are installed in integrations/n8n only. Names and shapes are
- * those of n8n. Not here: what is done with them (engine.ts).
+ * The parts of n8n-core and n8n-workflow that tests use, as types: both are installed in integrations/n8n only. Names
+ * and shapes are those of n8n.
  */
 
 export interface Item {

@@ -1,7 +1,7 @@
 /**
- * A workflow in n8n's own engine (the package n8n-core): its loader loads the built package, its contexts are what the nodes see,
- * its executor runs them. What the server of n8n adds around that is done here in its order: hooks at activation, a run for each
- * delivery, credentials in requests. Not here: a whole n8n (server.ts).
+ * A workflow in n8n's own engine (the package n8n-core): its loader loads the built package, its contexts are what the
+ * nodes see, its executor runs them. What the server of n8n adds around that is done here in its order: hooks at
+ * activation, a run for each delivery, credentials in requests.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -23,7 +23,7 @@ export interface Credentials {
 export interface Engine {
   /** A workflow of nodes, each connected to the next one. */
   workflow(nodes: readonly NodeSpec[], credentials: Credentials): TestWorkflow;
-  /** The node types and credentials that the package gives, as the loader of n8n found them. */
+  /** The node types and credentials in the package, as found by n8n's loader. */
   readonly loader: Core['PackageDirectoryLoader']['prototype'];
 }
 
@@ -34,7 +34,7 @@ export interface NodeSpec {
   readonly onError?: 'continueRegularOutput';
 }
 
-/** Opens the engine with the package as it is built. */
+/** Opens the engine with the built package. */
 export async function openEngine(t: Test): Promise<Engine> {
   await built();
   const home = mkdtempSync(join(tmpdir(), 'millrace-n8n-'));
@@ -56,10 +56,10 @@ interface Open {
 }
 
 export class TestWorkflow {
-  /** What each run did, in the order of their beginnings. */
+  /** The result of each run, in the order of their starts. */
   readonly runs: Run[] = [];
-  /** The statuses that deliveries were answered with. */
-  readonly answered: number[] = [];
+  /** The statuses of the responses to deliveries. */
+  readonly response: number[] = [];
   readonly #open: Open;
   readonly #workflow: N8nWorkflow;
   readonly #first: N8nNode;
@@ -103,7 +103,10 @@ export class TestWorkflow {
     return this.#workflow.getStaticData('node', this.#first);
   }
 
-  /** Activates it as n8n does: the hook is made unless it exists. @returns whether it was made */
+  /**
+   * Activates it as n8n does: the hook is created unless it exists.
+   * @returns whether it was created
+   */
   async activate(): Promise<boolean> {
     const methods = this.#module.webhookMethods?.default;
     if (methods === undefined) throw new Error('The first node is no trigger');
@@ -123,7 +126,7 @@ export class TestWorkflow {
     return outputOf(run);
   }
 
-  /** The choices that the editor shows for collections. */
+  /** The choices that the editor offers for collections. */
   async collections(filter?: string): Promise<unknown> {
     const context = new this.#open.core.LoadOptionsContext(this.#workflow, this.#first, this.#additional(), '');
     return this.#module.methods.listSearch.searchCollections.call(context, filter);
@@ -158,7 +161,7 @@ export class TestWorkflow {
     const context = new WebhookContext(this.#workflow, this.#first, additional, 'webhook', description, [], null);
     const { workflowData, noWebhookResponse } = await this.#module.webhook.call(context);
     if (noWebhookResponse !== true) response.end(JSON.stringify({ message: 'Workflow was started' }));
-    this.answered.push(response.statusCode);
+    this.response.push(response.statusCode);
     if (workflowData !== undefined) this.runs.push(await this.#execute(workflowData, 'webhook'));
   }
 
@@ -169,7 +172,7 @@ export class TestWorkflow {
     return executor.processRunExecutionData(this.#workflow);
   }
 
-  /** What the server of n8n gives to each run. */
+  /** What the server of n8n passes to each run. */
   #additional(): object {
     const workflow = this.#workflow;
     const { loader, deliveries, core } = this.#open;
@@ -182,8 +185,8 @@ export class TestWorkflow {
       __: object,
       node: N8nNode,
     ) => {
-      for (const [part, members] of Object.entries(type?.authenticate.properties ?? {})) {
-        const filled = Object.entries(members).map(([name, text]) => [
+      for (const [part, fields] of Object.entries(type?.authenticate.properties ?? {})) {
+        const filled = Object.entries(fields).map(([name, text]) => [
           name,
           workflow.expression.getSimpleParameterValue(node, text, 'internal', { $credentials: given }, undefined, ''),
         ]);
@@ -206,7 +209,7 @@ export class TestWorkflow {
   }
 }
 
-/** The items that the last node of a run gave. */
+/** The items that the last node of a run returned. */
 export function outputOf({ data }: Run): readonly Item[] {
   const { runData, lastNodeExecuted } = data.resultData;
   return runData[lastNodeExecuted ?? '']?.at(-1)?.data?.main[0] ?? [];
@@ -218,7 +221,7 @@ interface Deliveries {
   readonly taken: Map<string, (request: IncomingMessage, response: ServerResponse) => Promise<void>>;
 }
 
-/** A server that takes deliveries for all workflows, as n8n does. */
+/** A server that receives deliveries for all workflows, as n8n does. */
 async function listen(t: Test): Promise<Deliveries> {
   const taken: Deliveries['taken'] = new Map();
   const server = createServer((request, response) => {

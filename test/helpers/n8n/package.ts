@@ -1,4 +1,4 @@
-/** The package of n8n nodes in integrations/n8n, built once in a process. Not here: running its nodes (engine.ts). */
+/** The package of n8n nodes in integrations/n8n, built once per process. */
 import { execFile } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -14,7 +14,10 @@ export const requireThere = createRequire(join(FOLDER, 'package.json'));
 const run = promisify(execFile);
 let building: Promise<void> | undefined;
 
-/** Builds it as `npm run build` does, from nothing. @throws with what the compiler says */
+/**
+ * Builds it from scratch, as `npm run build` does.
+ * @throws with the compiler's output
+ */
 export function built(): Promise<void> {
   building ??= build();
   return building;
@@ -26,7 +29,10 @@ async function build(): Promise<void> {
   await inPackage('copy-assets.mjs');
 }
 
-/** Runs a script of the package and tells what it prints. @throws with that when it fails */
+/**
+ * Runs a script of the package and returns its output.
+ * @throws with that when it fails
+ */
 export async function inPackage(script: string, ...words: string[]): Promise<string> {
   try {
     const { stdout } = await run(process.execPath, [script, ...words], { cwd: FOLDER });

@@ -1,6 +1,6 @@
 /**
- * A whole n8n as its users run it: installed elsewhere, with the package put where n8n looks for nodes, its command line and its
- * server in processes of their own. Not here: its engine alone (engine.ts).
+ * A complete n8n as its users run it: installed elsewhere, with the package where n8n looks for nodes, its command line
+ * and its server in separate processes.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,24 +14,27 @@ import { built, FOLDER } from './package.ts';
 const VARIABLE = 'MILLRACE_TEST_N8N';
 const START_MS = 240_000;
 
-/** Where n8n is; undefined when no folder with one is named. */
+/** Folder of n8n; undefined when none is configured. */
 function program(): string | undefined {
   const folder = process.env[VARIABLE];
   const path = join(folder ?? '', 'node_modules/n8n/bin/n8n');
   return folder !== undefined && existsSync(path) ? path : undefined;
 }
 
-/** Why no n8n can be run here; false when one can. */
+/** Why no n8n can run here; false when one can. */
 export const whyNoN8n: string | false =
   program() === undefined ? `${VARIABLE} names no folder in which n8n is installed` : false;
 
 export interface N8nServer {
   /** Imports credentials and a workflow, and publishes it. Before the start. */
   load(credentials: object, workflow: { readonly id: string }): Promise<void>;
-  /** Starts the server, and signs its owner in. */
+  /** Starts the server, and signs its administrator in. */
   start(): Promise<void>;
-  /** Asks a route of the editor as the owner. @returns its `data` */
-  ask(request: `${'GET' | 'POST'} /${string}`, body?: object): Promise<Record<string, unknown>>;
+  /**
+   * Requests a route of the editor as the administrator.
+   * @returns its `data`
+   */
+  request(request: `${'GET' | 'POST'} /${string}`, body?: object): Promise<Record<string, unknown>>;
 }
 
 /** A new n8n in a folder of its own; it ends with the test. */
@@ -43,7 +46,7 @@ export async function openN8n(t: Test): Promise<N8nServer> {
   t.teardown(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }));
   const there = join(home, '.n8n/nodes/node_modules/n8n-nodes-millrace');
   mkdirSync(there, { recursive: true });
-  // What is published.
+  // The published parts.
   for (const name of ['package.json', 'dist']) cpSync(join(FOLDER, name), join(there, name), { recursive: true });
 
   const [port, broker] = [await freePort(), await freePort()];
@@ -72,9 +75,9 @@ export async function openN8n(t: Test): Promise<N8nServer> {
 
   let cookie = '';
   const send = async (request: string, body?: object): Promise<Response> => {
-    const [method = '', place] = request.split(' ');
+    const [method = '', testDatabase] = request.split(' ');
     const headers = { cookie, 'browser-id': 'test', ...(body && { 'content-type': 'application/json' }) };
-    return fetch(`${url}${place}`, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+    return fetch(`${url}${testDatabase}`, { method, headers, ...(body && { body: JSON.stringify(body) }) });
   };
   const isUp = async () => (await send('GET /healthz/readiness').catch(() => null))?.ok === true;
 
@@ -101,7 +104,7 @@ export async function openN8n(t: Test): Promise<N8nServer> {
         .map((text) => text.split(';')[0])
         .join('; ');
     },
-    async ask(request, body) {
+    async request(request, body) {
       const response = await send(request, body);
       const text = await response.text();
       if (!response.ok) throw new Error(`${request} answered ${response.status}: ${text}`);
@@ -110,7 +113,7 @@ export async function openN8n(t: Test): Promise<N8nServer> {
   };
 }
 
-/** A port that is free now. n8n cannot be told to choose one itself. */
+/** A port that is free now. n8n cannot choose one itself. */
 async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -1,14 +1,14 @@
 /**
- * A proxy between a client and a server on this machine, whose connections can be cut at any moment and allowed again.
+ * A proxy between a client and a server on this machine, whose connections can be broken at any time and allowed again.
  */
 import { connect, createServer, type Socket } from 'node:net';
 import type { Test } from 'tap';
 
 export interface Line {
   readonly port: number;
-  /** Breaks every connection and refuses new ones. */
+  /** Breaks every connection and rejects new ones. */
   cut(): void;
-  mend(): void;
+  fix(): void;
 }
 
 export async function breakable(t: Pick<Test, 'teardown'>, port: number): Promise<Line> {
@@ -44,7 +44,7 @@ export async function breakable(t: Pick<Test, 'teardown'>, port: number): Promis
   return {
     port: address.port,
     cut,
-    mend: () => {
+    fix: () => {
       whole = true;
     },
   };

@@ -1,4 +1,4 @@
-/** A mail server for tests whose letters are parsed as a mail program would. It can refuse recipients. Not here: raw conversations (smtp.ts). */
+/** A mail server for tests whose e-mails are parsed as a mail program would. It can reject recipients. */
 import PostalMime, { type Email } from 'postal-mime';
 import { SMTPServer } from 'smtp-server';
 import type { Test } from 'tap';
@@ -6,18 +6,18 @@ import { until } from '../until.ts';
 
 export interface TestMailbox {
   readonly url: string;
-  /** All letters that were taken, oldest first. */
-  readonly letters: readonly Email[];
-  /** Recipients that are refused, with the code of the answer (RFC 5321 section 4.2). */
+  /** All accepted e-mails, oldest first. */
+  readonly emails: readonly Email[];
+  /** Recipients that are rejected, with the code of the reply (RFC 5321 section 4.2). */
   readonly refused: Map<string, number>;
-  /** How often a recipient was named. */
-  tries(to: string): number;
-  /** The next letter to an address, with such a subject, that was not given out yet. */
+  /** How often a recipient occurred. */
+  attempts(to: string): number;
+  /** The next e-mail to an address, with this subject, that was not returned yet. */
   next(to: string, subject?: RegExp): Promise<Email>;
 }
 
 export async function testMailbox(t: Pick<Test, 'teardown'>): Promise<TestMailbox> {
-  const letters: Email[] = [];
+  const emails: Email[] = [];
   const refused = new Map<string, number>();
   const named: string[] = [];
   const given = new Set<Email>();
@@ -34,8 +34,8 @@ export async function testMailbox(t: Pick<Test, 'teardown'>): Promise<TestMailbo
       const chunks: Buffer[] = [];
       stream.on('data', (chunk: Buffer) => chunks.push(chunk));
       stream.on('end', () => {
-        PostalMime.parse(Buffer.concat(chunks)).then((letter) => {
-          letters.push(letter);
+        PostalMime.parse(Buffer.concat(chunks)).then((email) => {
+          emails.push(email);
           done();
         }, done);
       });
@@ -48,28 +48,28 @@ export async function testMailbox(t: Pick<Test, 'teardown'>): Promise<TestMailbo
   const port = address !== null && typeof address === 'object' ? address.port : 0;
   return {
     url: `smtp://127.0.0.1:${port}`,
-    letters,
+    emails,
     refused,
-    tries: (to) => named.filter((one) => one === to).length,
+    attempts: (to) => named.filter((one) => one === to).length,
     next: async (to, subject = /./) => {
-      const isWanted = (letter: Email) => letter.to?.[0]?.address === to && subject.test(letter.subject ?? '');
-      const find = () => letters.find((letter) => !given.has(letter) && isWanted(letter));
-      await until(() => find() !== undefined, `a letter to ${to}, ${subject}`);
-      const letter = find();
-      if (letter === undefined) throw new Error('The letter is gone');
-      given.add(letter);
-      return letter;
+      const isRequested = (email: Email) => email.to?.[0]?.address === to && subject.test(email.subject ?? '');
+      const find = () => emails.find((email) => !given.has(email) && isRequested(email));
+      await until(() => find() !== undefined, `an e-mail to ${to}, ${subject}`);
+      const message = find();
+      if (message === undefined) throw new Error('The e-mail is missing');
+      given.add(message);
+      return message;
     },
   };
 }
 
-/** The link of a letter, by its text. */
+/** The link in an e-mail, by its text. */
 export function linkIn({ text = '' }: Pick<Email, 'text'>): { readonly page: string; readonly token: string } {
   const [, page = '', token = ''] = /(https?:\/\/\S+)#([\w-]{43})/.exec(text) ?? [];
   return { page, token };
 }
 
-/** The code of a letter, as it stands there. */
+/** The code in an e-mail, as written. */
 export function codeIn({ text = '' }: Pick<Email, 'text'>): string {
   return /^\d{4} \d{4}$/m.exec(text)?.[0] ?? '';
 }

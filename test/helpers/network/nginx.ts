@@ -1,4 +1,4 @@
-/** A real nginx on loopback that passes the paths below a prefix on, with or without that prefix. */
+/** A real nginx on loopback that forwards the paths below a prefix, with or without that prefix. */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -60,12 +60,12 @@ http {
     await rm(folder, { recursive: true, force: true });
   });
   const origin = `http://127.0.0.1:${port}`;
-  const answers = () =>
+  const responses = () =>
     fetch(origin).then(
       () => true,
       () => false,
     );
-  await until(answers, 'nginx listens');
+  await until(responses, 'nginx listens');
   return origin;
 }
 

@@ -1,4 +1,4 @@
-/** A mail server for tests: accepts every letter and keeps the whole conversation. */
+/** A mail server for tests: accepts every e-mail and keeps the whole conversation. */
 import { createServer, type Socket } from 'node:net';
 import type { Test } from 'tap';
 
@@ -6,7 +6,7 @@ export interface TestSmtp {
   readonly url: string;
   /** Everything that clients have sent so far. */
   received(): string;
-  /** What matches in it, each once: letters say everything twice, as text and as HTML. */
+  /** Matches in it, each once: e-mails contain everything twice, as text and as HTML. */
   found(pattern: RegExp): RegExpExecArray[];
 }
 
@@ -15,7 +15,7 @@ export async function testSmtp(t: Pick<Test, 'teardown'>): Promise<TestSmtp> {
   const open = new Set<Socket>();
   const server = createServer((socket) => {
     open.add(socket);
-    let letter = false;
+    let email = false;
     let rest = '';
     socket.setEncoding('utf8').on('close', () => open.delete(socket));
     socket.on('error', () => socket.destroy());
@@ -26,10 +26,10 @@ export async function testSmtp(t: Pick<Test, 'teardown'>): Promise<TestSmtp> {
       for (let end = rest.indexOf('\r\n'); end >= 0; end = rest.indexOf('\r\n')) {
         const line = rest.slice(0, end);
         rest = rest.slice(end + 2);
-        if (letter && line !== '.') continue;
-        if (letter) socket.write('250 taken\r\n');
+        if (email && line !== '.') continue;
+        if (email) socket.write('250 taken\r\n');
         else socket.write(line === 'DATA' ? '354 go on\r\n' : line === 'QUIT' ? '221 bye\r\n' : '250 ok\r\n');
-        letter = line === 'DATA';
+        email = line === 'DATA';
       }
     });
   });
@@ -40,7 +40,7 @@ export async function testSmtp(t: Pick<Test, 'teardown'>): Promise<TestSmtp> {
   });
   const address = server.address();
   const port = address !== null && typeof address === 'object' ? address.port : 0;
-  // Removes the soft line breaks of the quoted-printable encoding, which are not part of the letter.
+  // Removes the soft line breaks of the quoted-printable encoding, which are not part of the e-mail.
   const received = () => said.replaceAll('=\r\n', '').replaceAll('=3D', '=');
   return {
     url: `smtp://127.0.0.1:${port}`,

@@ -1,7 +1,4 @@
-/**
- * A proxy in front of the program that speaks TLS, as in production, with a certificate that it signed itself. Not here:
- * connections that break (breakable.ts).
- */
+/** A TLS proxy in front of the program, as in production, with a self-signed certificate. */
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { createServer } from 'node:https';
@@ -11,20 +8,20 @@ import type { Test } from 'tap';
 export interface TlsProxy {
   /** As browsers see it: `https://127.0.0.1:…`. */
   readonly origin: string;
-  /** Begins to pass requests on to a server, such as `http://127.0.0.1:3000`. */
+  /** Starts forwarding requests to a server, such as `http://127.0.0.1:3000`. */
   passTo(target: string): void;
 }
 
-/** Listens at once, so that the program can be told its public address, and is closed at the end of the test. */
+/** Listens at once, so that the program can get its public URL, and is closed at the end of the test. */
 export async function startTlsProxy(t: Pick<Test, 'teardown'>): Promise<TlsProxy> {
   let target = '';
   const server = createServer({ key: KEY, cert: CERTIFICATE }, (incoming, outgoing) => {
     const headers = { ...incoming.headers, 'x-forwarded-proto': 'https', 'x-forwarded-for': '203.0.113.7' };
     const passed = httpRequest(new URL(incoming.url ?? '/', target), { method: incoming.method ?? '', headers });
     passed.on('error', () => outgoing.destroy());
-    passed.on('response', (answer) => {
-      outgoing.writeHead(answer.statusCode ?? 502, answer.rawHeaders);
-      answer.pipe(outgoing);
+    passed.on('response', (response) => {
+      outgoing.writeHead(response.statusCode ?? 502, response.rawHeaders);
+      response.pipe(outgoing);
     });
     incoming.pipe(passed);
   });
@@ -43,7 +40,7 @@ export async function startTlsProxy(t: Pick<Test, 'teardown'>): Promise<TlsProxy
   };
 }
 
-/** For provider.example, signed by itself, until 2126. */
+/** For provider.example, self-signed, until 2126. */
 export const KEY = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgGGSX5SIGomdyjyeK
 6/fDUszc5GhYIWZ4hudKyJjX7bShRANCAAR+QTLt0SevURICjYavUqAmqHF4/xxY

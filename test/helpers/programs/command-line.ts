@@ -1,4 +1,4 @@
-/** A command of the program as a person runs it: a program of its own, whose output is followed. */
+/** A command of the program in a process of its own, whose output is followed. */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
@@ -11,12 +11,15 @@ export interface RunningCommand {
   output(): string;
   /** Waits until its output matches. */
   prints(what: RegExp): Promise<RegExpExecArray>;
-  /** Sends a signal, if one is named, and waits for its end. @returns its exit code, null after a kill */
+  /**
+   * Sends a signal, if given, and waits for its end.
+   * @returns its exit code, null after a kill
+   */
   ended(signal?: 'SIGINT' | 'SIGKILL'): Promise<number | null>;
 }
 
 /**
- * Starts `millrace` with these words. It is killed when the test ends.
+ * Starts `millrace` with these arguments. It is killed when the test ends.
  * @param cwd the folder in which it runs
  */
 export function runCommandLine(t: Pick<Test, 'teardown'>, words: readonly string[], cwd?: string): RunningCommand {

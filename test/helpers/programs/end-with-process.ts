@@ -1,4 +1,4 @@
-/** What tests of one process share is ended after the last of them. */
+/** Ends what tests of one process share after the last of them. */
 
 /**
  * Calls `end` when the last test file of this process has ended.

@@ -1,7 +1,7 @@
 /**
- * Loaded into a measured program with `--import`: appends a line of JSON to the file named by LOOP_HOLDS whenever the
- * program blocked its event loop for long. CPU time of the main thread is measured, so that a busy machine, other threads
- * and other processes change nothing.
+ * Loaded into a measured program with `--import`: appends a line of JSON to the file in LOOP_HOLDS whenever the program
+ * blocked its event loop for long. CPU time of the main thread is measured, so that a busy machine, other threads and
+ * other processes change nothing.
  */
 import { appendFileSync } from 'node:fs';
 

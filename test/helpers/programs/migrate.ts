@@ -1,6 +1,7 @@
 /**
- * A program with one more migration, as a next version has it: it counts each document of `people` once. Its last word
- * names it for the database; with `pause` it stops in the middle of the step, for a test that kills it there.
+ * A program with one more migration, as a next version has it: it counts each document of `people` once. Its last
+ * argument is its app name for the database; with `pause` it stops in the middle of the step, for a test that kills it
+ * there.
  */
 import { MongoClient } from 'mongodb';
 import { MIGRATIONS, type Migration, migrate } from '../../../src/database/migrations.ts';

@@ -1,14 +1,13 @@
 /**
- * The program as a user starts it, in a child process with a data folder of its own. Its address is read from its
- * summary, and the test chooses how to end it. Not here: the simpler program for measuring and killing (program.ts),
- * and the app inside the test's own process (app.ts).
+ * The program as a user starts it, in a child process with a data folder of its own. Its URL is read from its summary,
+ * and the test chooses how to end it.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
-import { findHolder, type Holder } from '../../../src/database/embedded/claim.ts';
-import { hasEnded, type RunningProgram } from '../../../src/database/embedded/running.ts';
+import { findHolder, type Holder } from '../../../src/database/embedded/data-dir-lock.ts';
+import { hasEnded, type RunningProgram } from '../../../src/database/embedded/process-info.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const START_MS = 120_000;
@@ -17,7 +16,7 @@ const END_MS = 20_000;
 export interface ProgramOptions {
   /** The folder of its embedded MongoDB. */
   readonly folder: string;
-  /** What is run: `scripts/start.mjs` as a user does, or `src/main.ts` if the test needs the program's own pid. */
+  /** The command: `scripts/start.mjs` as a user does, or `src/main.ts` if the test needs the program's own pid. */
   readonly entry?: 'scripts/start.mjs' | 'src/main.ts';
   readonly env?: Readonly<Record<string, string>>;
   /** Arguments for node before the entry. */
@@ -25,27 +24,27 @@ export interface ProgramOptions {
 }
 
 export interface Program {
-  /** Its address, without a slash at the end. */
+  /** Its URL, without a slash at the end. */
   readonly url: string;
   readonly child: ChildProcess;
   /** Time from its start to its summary. */
   readonly startMs: number;
   /** Everything that it has printed so far. */
   output(): string;
-  /** Its embedded MongoDB and its own process; null when it has no embedded MongoDB, or no longer one. */
+  /** Its embedded MongoDB and its own process; null when it has no embedded MongoDB, or none any more. */
   holder(): Promise<Holder | null>;
   /** Ends it by a signal and waits for its end. Returns its exit code, null after a kill. */
   end(signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): Promise<number | null>;
 }
 
-/** Starts the program and waits for its summary. At the end of `t`, all processes that are left of it are killed. */
+/** Starts the program and waits for its summary. At the end of `t`, all its remaining processes are killed. */
 export async function startMillrace(t: Pick<Test, 'teardown'>, options: ProgramOptions): Promise<Program> {
   const { folder, entry = 'src/main.ts', env = {}, nodeWords = [] } = options;
   const started = performance.now();
   const child = spawn(process.execPath, [...nodeWords, join(ROOT, entry)], {
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...withoutSettings(process.env), PORT: '0', MILLRACE_FOLDER: folder, MILLRACE_LOG_LEVEL: 'warn', ...env },
+    env: { ...withoutSettings(process.env), PORT: '0', MILLRACE_DATA_DIR: folder, MILLRACE_LOG_LEVEL: 'warn', ...env },
   });
   let output = '';
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
@@ -88,7 +87,7 @@ export async function startMillrace(t: Pick<Test, 'teardown'>, options: ProgramO
   };
 }
 
-/** Waits until a program has ended; false when it still runs after a while. */
+/** Waits until a program has ended; false when it still runs after a timeout. */
 export async function gone(program: RunningProgram | null): Promise<boolean> {
   return program === null || (await hasEnded(program, END_MS));
 }

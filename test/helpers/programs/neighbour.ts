@@ -1,7 +1,7 @@
 /**
- * A program in production under attack, and an honest client, the neighbour, that is signed in and keeps working
- * meanwhile. Measured: how much more memory the program takes than at rest, the longest wait of the neighbour, how long
- * the program held its event loop, and whether the neighbour holds the right documents in the end. Not here: the attacks.
+ * A program in production under attack, and an honest client, the neighbor, that is signed in and keeps working
+ * meanwhile. Measured: how much more memory the program takes than at rest, the longest wait of the neighbor, how long
+ * the program blocked its event loop, and whether the neighbor has the right documents in the end.
  */
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -11,20 +11,17 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Db, MongoClient } from 'mongodb';
 import type { Test } from 'tap';
 import { WebSocket } from 'ws';
-import { PASSWORD } from '../accounts.ts';
 import { LiveState, stateText } from '../live/live-state.ts';
 import { openSocket } from '../live/socket.ts';
 import { testMongo } from '../mongo.ts';
 import { until } from '../until.ts';
+import { PASSWORD } from '../users.ts';
 import type { Hold } from './loop-holds.ts';
 import { type Program, startProgram } from './program.ts';
 
-const OWNER = 'ada@example.org';
-/**
- * The address that attacks come from: another address of this machine, so that the neighbour is not in the same
- * network.
- */
-const STRANGER = '127.0.0.2';
+const ADMIN = 'ada@example.org';
+/** The IP address of attacks: another one of this machine, so that the neighbor is not in the same network. */
+const ANONYMOUS = '127.0.0.2';
 const PROBE_MS = 20;
 /** The heap limit of the program, as in a container of 512 MB. */
 const HEAP = '--max-old-space-size=256';
@@ -32,13 +29,13 @@ const WATCH = `--import ${new URL('./loop-holds.ts', import.meta.url).href}`;
 
 export interface Attacked {
   readonly program: Program;
-  /** Its documents, read straight from the database. */
+  /** Its documents, read directly from the database. */
   readonly data: Db;
-  /** A socket of an anonymous client, whose frames are thrown away. It is closed at the end of the test. */
+  /** A socket of an anonymous client, whose frames are discarded. It is closed at the end of the test. */
   open(): Promise<WebSocket>;
-  /** Sends a request as the owner. */
-  ask(method: string, path: string, body?: object): Promise<Response>;
-  /** Runs an attack while the neighbour works, and returns the figures. */
+  /** Sends a request as the administrator. */
+  request(method: string, path: string, body?: object): Promise<Response>;
+  /** Runs an attack while the neighbor works, and returns the figures. */
   during(attack: () => Promise<void>): Promise<Figures>;
 }
 
@@ -46,18 +43,18 @@ export interface Figures {
   /** The highest resident memory minus the memory at rest before, in bytes. */
   readonly memory: number;
   /**
-   * The longest time from a write of the neighbour to its change, minus the time that the bystander waited meanwhile;
+   * The longest time from a write of the neighbor to its change, minus the time that the bystander waited meanwhile;
    * ms.
    */
   readonly worstWaitMs: number;
-  /** The longest time that the program held its event loop, in milliseconds of CPU. */
+  /** The longest time that the program blocked its event loop, in milliseconds of CPU. */
   readonly worstHoldMs: number;
   readonly probes: number;
-  /** What the neighbour received wrongly. */
-  readonly faults: readonly string[];
+  /** What the neighbor received wrongly. */
+  readonly issues: readonly string[];
 }
 
-/** Starts the program with a policy by which strangers read everything. */
+/** Starts the program with a policy by which anonymous clients read everything. */
 export async function startAttacked(t: Test): Promise<Attacked> {
   const { url, database } = await testMongo(t);
   const client = await new MongoClient(url).connect();
@@ -70,48 +67,48 @@ export async function startAttacked(t: Test): Promise<Attacked> {
     MONGODB_URL: url,
     MILLRACE_DB: database,
     MILLRACE_MODE: 'production',
-    MILLRACE_OWNER_EMAIL: OWNER,
-    MILLRACE_OWNER_PASSWORD_FILE: secret,
-    MILLRACE_RATE_PRINCIPAL: '1000000',
+    MILLRACE_ADMIN_EMAIL: ADMIN,
+    MILLRACE_ADMIN_PASSWORD_FILE: secret,
+    MILLRACE_RATE_LIMIT_PRINCIPAL: '1000000',
     LOOP_HOLDS: holdsFile,
     NODE_OPTIONS: `${HEAP} ${WATCH}`,
   });
   let token = '';
-  const ask = async (method: string, path: string, body?: object) => {
+  const request = async (method: string, path: string, body?: object) => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
     const init =
       body === undefined
         ? { headers: { authorization: headers.authorization } }
         : { headers, body: JSON.stringify(body) };
-    const answer = await fetch(program.url + path, { method, ...init });
-    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
-    return answer;
+    const response = await fetch(program.url + path, { method, ...init });
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+    return response;
   };
   const login = await fetch(`${program.url}/auth/login`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ username: OWNER, password: PASSWORD }),
+    body: JSON.stringify({ username: ADMIN, password: PASSWORD }),
   });
   token = String(((await login.json()) as { accessToken?: string }).accessToken);
-  await ask('POST', '/admin/policies', {
+  await request('POST', '/admin/policies', {
     name: 'Everybody reads',
-    collections: ['*'],
+    resources: ['*'],
     actions: ['read'],
     effect: 'allow',
   });
   const open = async () => {
-    const socket = new WebSocket(`${program.url.replace('http', 'ws')}/realtime`, { localAddress: STRANGER });
+    const socket = new WebSocket(`${program.url.replace('http', 'ws')}/realtime`, { localAddress: ANONYMOUS });
     t.teardown(() => socket.terminate());
     socket.on('error', () => {});
     await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));
     socket.send('{"type":"hello"}');
     return socket;
   };
-  const attacked = { program, data: client.db(database), open, ask };
+  const attacked = { program, data: client.db(database), open, request };
   return { ...attacked, during: (attack) => during(t, attacked, { token, holdsFile }, attack) };
 }
 
-/** The longest hold that was noted from a moment on, in milliseconds. */
+/** The longest recorded block since a time, in milliseconds. */
 function worstHold(file: string, from: number): number {
   const lines = readFileSync(file, 'utf8').trim().split('\n').filter(Boolean);
   const holds = lines.map((line): Hold => JSON.parse(line));
@@ -120,7 +117,7 @@ function worstHold(file: string, from: number): number {
 
 async function during(
   t: Test,
-  { program, ask }: Omit<Attacked, 'during'>,
+  { program, request }: Omit<Attacked, 'during'>,
   { token, holdsFile }: { readonly token: string; readonly holdsFile: string },
   attack: () => Promise<void>,
 ): Promise<Figures> {
@@ -134,7 +131,7 @@ async function during(
   socket.send({ type: 'subscribe', id: 'calm', collection: 'calm', query: { sort, limit: 20 } });
   await until(() => state.live, 'the neighbour is live');
   const bystander = await startBystander(t);
-  for (let n = 0; n < 50; n++) await probe(ask, state, -1);
+  for (let n = 0; n < 50; n++) await probe(request, state, -1);
   const rest = program.rss();
   const from = Date.now();
   let over = false;
@@ -143,29 +140,29 @@ async function during(
   });
   let [memory, worstWaitMs, probes] = [0, 0, 0];
   while (!over) {
-    const [wait, others] = await Promise.all([probe(ask, state, probes), bystander()]);
+    const [wait, others] = await Promise.all([probe(request, state, probes), bystander()]);
     probes += 1;
     worstWaitMs = Math.max(worstWaitMs, wait - others);
     memory = Math.max(memory, program.rss() - rest);
     await pause(PROBE_MS);
   }
   await attacking;
-  const list = (await (await ask('GET', `/api/calm?sort=${sort}&limit=20`)).json()) as object[];
+  const list = (await (await request('GET', `/api/calm?sort=${sort}&limit=20`)).json()) as object[];
   const holds = () => stateText(state.documents.values()) === stateText(list);
-  await until(() => holds() || socket.closed !== null, 'the neighbour holds what is there').catch(() => {});
-  const faults = [...state.faults, ...state.reasons.map((reason) => `reset: ${reason}`)];
-  if (!holds()) faults.push('The neighbour holds something else');
-  if (socket.closed !== null) faults.push(`closed: ${JSON.stringify(socket.closed)}`);
+  await until(() => holds() || socket.closed !== null, 'the neighbor has the stored documents').catch(() => {});
+  const issues = [...state.issues, ...state.reasons.map((reason) => `reset: ${reason}`)];
+  if (!holds()) issues.push('The neighbor has something else');
+  if (socket.closed !== null) issues.push(`closed: ${JSON.stringify(socket.closed)}`);
   socket.socket.terminate();
-  return { memory, worstWaitMs, worstHoldMs: worstHold(holdsFile, from), probes, faults };
+  return { memory, worstWaitMs, worstHoldMs: worstHold(holdsFile, from), probes, issues };
 }
 
-/** Writes a document, and waits until the neighbour receives its change. */
-async function probe(ask: Attacked['ask'], state: LiveState, n: number): Promise<number> {
+/** Writes a document, and waits until the neighbor receives its change. */
+async function probe(request: Attacked['request'], state: LiveState, n: number): Promise<number> {
   const start = performance.now();
-  const answer = await ask('POST', '/api/calm', { n });
-  const { id } = (await answer.json()) as { id: string };
-  if (n >= 0) await until(() => state.documents.has(id), `the neighbour is told of ${id}`);
+  const response = await request('POST', '/api/calm', { n });
+  const { id } = (await response.json()) as { id: string };
+  if (n >= 0) await until(() => state.documents.has(id), `the neighbor receives ${id}`);
   return performance.now() - start;
 }
 

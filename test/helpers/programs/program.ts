@@ -8,7 +8,7 @@ const MAIN = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
 const START_MS = 90_000;
 
 export interface Program {
-  /** Its address, such as `http://127.0.0.1:41234`. */
+  /** Its URL, such as `http://127.0.0.1:41234`. */
   readonly url: string;
   readonly pid: number;
   /** Resident memory, in bytes. */

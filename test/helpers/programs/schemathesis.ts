@@ -1,6 +1,6 @@
 /**
- * Schemathesis, a public program that tests HTTP contracts: installed from PyPI at a fixed version, apart from the
- * dependencies, and run against a running server. Not here: the tests themselves (contract.test.ts).
+ * Schemathesis, a public program that tests HTTP APIs against their OpenAPI document: installed from PyPI at a fixed
+ * version, apart from the dependencies, and run against a running server.
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
@@ -9,8 +9,8 @@ import { fileURLToPath } from 'node:url';
 
 const VERSION = '4.32.5';
 /**
- * Its packages and nothing else. The folder's name matters: Hypothesis takes modules elsewhere for code under test, and reads all of
- * them for constants.
+ * Its packages and nothing else. The folder's name matters: Hypothesis treats modules elsewhere as code under test, and
+ * reads all of them for constants.
  */
 const FOLDER = fileURLToPath(
   new URL(`../../../node_modules/.cache/millrace/schemathesis-${VERSION}/site-packages`, import.meta.url),
@@ -44,7 +44,7 @@ export interface Run {
 
 /** Runs it with these arguments after `schemathesis run`. */
 export function schemathesis(words: readonly string[], cwd: string, timeoutMs: number): Promise<Run> {
-  // Without `no_proxy` the settings of proxies are looked for at each request.
+  // Without `no_proxy` the settings of proxies are looked up at each request.
   const env = { ...process.env, PYTHONPATH: FOLDER, NO_COLOR: '1', no_proxy: '*' };
   return new Promise((resolve) => {
     execFile(
@@ -65,7 +65,7 @@ export function failuresOf({ output }: Run): string {
   return (from < 0 ? output.slice(-6_000) : output.slice(from)).slice(0, 12_000);
 }
 
-/** A folder where it may leave its own files. */
-export function scratch(place: string): string {
-  return mkdtempSync(join(place, 'schemathesis-'));
+/** A folder for its own files. */
+export function scratch(testDatabase: string): string {
+  return mkdtempSync(join(testDatabase, 'schemathesis-'));
 }

@@ -1,7 +1,7 @@
 /**
- * A stand-in for Sign in with Apple, from its documentation: the client secret is a JWT that is checked with the public
- * key, the answer is posted by a form to the callback from another site, the name is told the first time only and in a field
- * of that form, `email_verified` is a text, and there is neither user info nor PKCE.
+ * A stand-in for Sign in with Apple, from its documentation: the client secret is a JWT that is verified with the
+ * public key, the response is posted by a form to the callback from another site, the name is sent the first time only
+ * and in a field of that form, `email_verified` is a text, and there is neither user info nor PKCE.
  */
 import { createHash, generateKeyPairSync } from 'node:crypto';
 import { exportJWK, generateKeyPair, jwtVerify, SignJWT } from 'jose';
@@ -21,7 +21,7 @@ export interface Apple extends Site {
   readonly clientId: string;
   readonly teamId: string;
   readonly keyId: string;
-  /** The file AuthKey_….p8 that Apple lets one download once. */
+  /** The file AuthKey_….p8 that can be downloaded from Apple once. */
   readonly privateKey: string;
   /** Users by their login. */
   readonly users: Map<string, AppleUser>;
@@ -37,31 +37,31 @@ export async function startApple(t: Test): Promise<Apple> {
   const kid = crypto.randomUUID();
   const codes = new Codes();
   const users = new Map<string, AppleUser>();
-  /** Who has allowed the app before; Apple tells the name no second time. */
+  /** Users that have allowed the app before; Apple sends their name only once. */
   const known = new Set<string>();
 
   const site: Site = await startSite(t, async (request) => {
-    const place = `${request.method} ${request.url.pathname}`;
-    if (place === 'GET /.well-known/openid-configuration') return { body: discovery(site.origin) };
-    if (place === 'GET /auth/keys') {
+    const testDatabase = `${request.method} ${request.url.pathname}`;
+    if (testDatabase === 'GET /.well-known/openid-configuration') return { body: discovery(site.origin) };
+    if (testDatabase === 'GET /auth/keys') {
       return { body: { keys: [{ ...(await exportJWK(signing.publicKey)), kid, alg: 'RS256', use: 'sig' }] } };
     }
-    if (place === 'GET /auth/authorize') return authorize(request.url.searchParams);
-    if (place === 'POST /auth/authorize') return decide(request.form);
-    if (place === 'POST /auth/token') return token(request);
+    if (testDatabase === 'GET /auth/authorize') return authorize(request.url.searchParams);
+    if (testDatabase === 'POST /auth/authorize') return decide(request.form);
+    if (testDatabase === 'POST /auth/token') return token(request);
     return null;
   });
 
-  function authorize(asked: URLSearchParams): Reply {
-    if (asked.get('client_id') !== clientId) return { status: 400, body: 'invalid_client' };
-    if (asked.get('scope') && asked.get('response_mode') !== 'form_post') {
+  function authorize(requested: URLSearchParams): Reply {
+    if (requested.get('client_id') !== clientId) return { status: 400, body: 'invalid_client' };
+    if (requested.get('scope') && requested.get('response_mode') !== 'form_post') {
       return {
         status: 400,
         body: 'invalid_request: response_mode must be form_post when name or email scope is requested',
       };
     }
-    return formPage('Sign in with Apple', '/auth/authorize', Object.fromEntries(asked), {
-      asked: ['login'],
+    return formPage('Sign in with Apple', '/auth/authorize', Object.fromEntries(requested), {
+      requested: ['login'],
       buttons: { deny: 'Cancel' },
     });
   }
@@ -85,7 +85,7 @@ export async function startApple(t: Test): Promise<Apple> {
   }
 
   async function token({ form }: Received): Promise<Reply> {
-    const refusal = await secretFault(form.get('client_secret') ?? '');
+    const refusal = await secretIssue(form.get('client_secret') ?? '');
     if (form.get('client_id') !== clientId || refusal !== null) {
       return { status: 400, body: { error: 'invalid_client', error_description: refusal ?? 'client_id' } };
     }
@@ -104,8 +104,8 @@ export async function startApple(t: Test): Promise<Apple> {
     };
   }
 
-  /** What is wrong with a client secret; null when it is as Apple's page "Creating a client secret" says. */
-  async function secretFault(secret: string): Promise<string | null> {
+  /** What is wrong with a client secret; null when it complies with Apple's page "Creating a client secret". */
+  async function secretIssue(secret: string): Promise<string | null> {
     try {
       const { payload, protectedHeader } = await jwtVerify(secret, owner.publicKey, {
         algorithms: ['ES256'],
@@ -145,7 +145,7 @@ export async function startApple(t: Test): Promise<Apple> {
   return { ...site, issuer: site.origin, clientId, teamId, keyId, privateKey, users };
 }
 
-/** PKCE is not looked at: whoever relies on it at Apple relies on nothing. */
+/** PKCE is ignored, as Apple does. */
 function withoutPkce(form: URLSearchParams): URLSearchParams {
   return new URLSearchParams([...form].filter(([name]) => !name.startsWith('code_')));
 }

@@ -1,6 +1,6 @@
 /**
- * Authorization codes of the stand-ins: each works once, for the client, the redirect address and the PKCE verifier that
- * it was made for (RFC 6749 section 4.1.3, RFC 7636 section 4.6).
+ * Authorization codes of the stand-ins: each works once, for the client, the redirect URL and the PKCE verifier that it
+ * was issued for (RFC 6749 section 4.1.3, RFC 7636 section 4.6).
  */
 import { createHash, randomUUID } from 'node:crypto';
 
@@ -16,28 +16,31 @@ export interface Granted {
 export class Codes {
   readonly #codes = new Map<string, Granted>();
 
-  /** Makes a code from the parameters of an authorization request. */
-  grant(asked: URLSearchParams, login: string): string {
+  /** Issues a code from the parameters of an authorization request. */
+  grant(requested: URLSearchParams, login: string): string {
     const code = randomUUID();
     this.#codes.set(code, {
-      clientId: asked.get('client_id') ?? '',
-      redirectUri: asked.get('redirect_uri') ?? '',
+      clientId: requested.get('client_id') ?? '',
+      redirectUri: requested.get('redirect_uri') ?? '',
       login,
-      scopes: (asked.get('scope') ?? '').split(/[ ,]+/).filter((scope) => scope !== ''),
-      nonce: asked.get('nonce'),
-      challenge: asked.get('code_challenge'),
+      scopes: (requested.get('scope') ?? '').split(/[ ,]+/).filter((scope) => scope !== ''),
+      nonce: requested.get('nonce'),
+      challenge: requested.get('code_challenge'),
     });
     return code;
   }
 
-  /** Uses a code up. @returns what is wrong, when it is a text */
+  /**
+   * Consumes a code.
+   * @returns what is wrong, when it is a text
+   */
   redeem(form: URLSearchParams, clientId: string | null): Granted | string {
     const code = form.get('code') ?? '';
     const granted = this.#codes.get(code);
     this.#codes.delete(code);
     if (granted === undefined) return 'The code is not known, or was used';
     if (granted.clientId !== clientId) return 'The code is for another client';
-    if (granted.redirectUri !== form.get('redirect_uri')) return 'The redirect address is another one';
+    if (granted.redirectUri !== form.get('redirect_uri')) return 'The redirect URL is another one';
     const verifier = form.get('code_verifier');
     const challenge = verifier === null ? null : createHash('sha256').update(verifier).digest('base64url');
     return challenge === granted.challenge ? granted : 'The PKCE verifier is missing or wrong';

@@ -1,7 +1,7 @@
 /**
- * A browser without a screen: follows real redirects, keeps cookies, fills in forms and sends those that a page sends by
- * itself. It shows what a server and its pages do with the rules of browsers; scripts are not run. A page in a real
- * browser: test/e2e.
+ * A browser without a screen: follows real redirects, keeps cookies, fills in forms and sends those that a page submits
+ * by itself. It shows what a server and its pages do with the rules of browsers; scripts are not run. Tests in a real
+ * browser are in test/e2e.
  */
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
@@ -14,22 +14,22 @@ export interface Form {
 }
 
 export interface Page {
-  /** With the fragment of the redirect that led here. */
+  /** With the fragment of the last redirect. */
   readonly url: URL;
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
   readonly html: string;
   readonly forms: readonly Form[];
-  /** Every address on the way, this one last. */
+  /** Every URL on the way, this one last. */
   readonly trail: readonly URL[];
 }
 
 export interface BrowserOptions {
-  /** Origins that are not asked: a page there is its address alone. Such is the app that a user comes back to. */
+  /** Origins that get no request: a page there is its URL alone, such as the app to which a user returns. */
   readonly apps?: readonly string[];
-  /** A TLS proxy: the origin that the browser sees, and the http origin that answers for it. */
+  /** A TLS proxy: the origin that the browser sees, and the http origin behind it. */
   readonly proxies?: Readonly<Record<string, string>>;
-  /** Its own address, of IPv4: all of 127.0.0.0/8 is this machine. */
+  /** Its own IPv4 address: all of 127.0.0.0/8 is this machine. */
   readonly address?: string;
 }
 
@@ -40,7 +40,7 @@ export class CookieBrowser {
   readonly #apps: readonly string[];
   readonly #proxies: Readonly<Record<string, string>>;
   readonly #address: string | undefined;
-  /** Cookies that were refused, with the reasons. */
+  /** Rejected cookies, with the reasons. */
   readonly refused: string[] = [];
 
   constructor({ apps = [], proxies = {}, address }: BrowserOptions = {}, jar: CookieJar = new CookieJar()) {
@@ -50,14 +50,14 @@ export class CookieBrowser {
     this.jar = jar;
   }
 
-  /** Goes to an address that the user entered, or that a link on `from` leads to. */
+  /** Goes to a URL that the user entered, or that is a link on `from`. */
   goto(url: string | URL, from: Page | null = null): Promise<Page> {
     return this.#follow(new URL(url), 'GET', undefined, from?.url ?? null);
   }
 
   /**
    * Sends a form of a page.
-   * @param fields replace or add to what stands in the form
+   * @param fields replace or add to the fields of the form
    * @param which the number of the form, or a part of its action
    */
   submit(page: Page, fields: Readonly<Record<string, string>> = {}, which: number | string = 0): Promise<Page> {
@@ -79,7 +79,7 @@ export class CookieBrowser {
       if (this.#apps.includes(url.origin)) {
         return { url, status: 0, headers: {}, html: '', forms: [], trail };
       }
-      const { response, html } = await this.#ask(url, verb, sent, initiator);
+      const { response, html } = await this.#request(url, verb, sent, initiator);
       const status = response.statusCode ?? 0;
       const { location } = response.headers;
       if (status < 300 || status >= 400 || location === undefined) {
@@ -100,7 +100,7 @@ export class CookieBrowser {
     return { ...next, trail: [...page.trail, ...next.trail] };
   }
 
-  async #ask(url: URL, method: string, body: string | undefined, initiator: URL | null) {
+  async #request(url: URL, method: string, body: string | undefined, initiator: URL | null) {
     const target = this.#proxies[url.origin];
     const cookie = this.jar.header({ url, method, initiator });
     const site = initiator === null ? 'none' : initiator.origin === url.origin ? 'same-origin' : 'cross-site';
@@ -125,11 +125,11 @@ export class CookieBrowser {
             }),
       },
     });
-    const answered = new Promise<IncomingMessage>((resolve, reject) =>
+    const result = new Promise<IncomingMessage>((resolve, reject) =>
       request.on('response', resolve).on('error', reject),
     );
     request.end(body);
-    const response = await answered;
+    const response = await result;
     const html = (await buffer(response)).toString();
     this.refused.push(...this.jar.keep(url, response.headers['set-cookie'] ?? []));
     return { response, html };

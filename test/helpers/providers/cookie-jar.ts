@@ -17,14 +17,17 @@ interface Cookie {
 export interface Navigation {
   readonly url: URL;
   readonly method: string;
-  /** The page that caused it; null when the user entered the address. */
+  /** The page that caused it; null when the user entered the URL. */
   readonly initiator: URL | null;
 }
 
 export class CookieJar {
   #cookies: Cookie[] = [];
 
-  /** Keeps the cookies of a response, as far as a browser would. @returns what a browser would refuse, and why */
+  /**
+   * Stores the cookies of a response like a browser.
+   * @returns the cookies that a browser would reject, and why
+   */
   keep(url: URL, lines: readonly string[]): readonly string[] {
     const refused: string[] = [];
     for (const line of lines) {
@@ -51,7 +54,7 @@ export class CookieJar {
     return sent.length === 0 ? undefined : sent.map(({ name, value }) => `${name}=${value}`).join('; ');
   }
 
-  /** What is kept for an address. */
+  /** The stored cookies for a URL. */
   of(url: URL): readonly Cookie[] {
     return this.#cookies.filter(
       ({ host, path, secure, expires }) =>
@@ -62,7 +65,7 @@ export class CookieJar {
     );
   }
 
-  /** A second browser with the same cookies, as somebody has who copied them. */
+  /** A second browser with the same cookies, as after a theft of them. */
   copy(): CookieJar {
     const jar = new CookieJar();
     jar.#cookies = [...this.#cookies];

@@ -1,7 +1,7 @@
 /**
- * An OAuth 2 server with the shapes and habits of Facebook, from its documentation: `#_=_` after the redirect, members only
- * where `fields` names them, perhaps no e-mail address and never a word on whether it is verified, errors as an object,
- * `appsecret_proof` where the app demands it, and no id token.
+ * An OAuth 2 server that behaves like Facebook, from its documentation: `#_=_` after the redirect, fields only where
+ * `fields` lists them, optionally no e-mail address and never its verification state, errors as an object,
+ * `appsecret_proof` where the app requires it, and no id token.
  */
 import { createHmac } from 'node:crypto';
 import type { Test } from 'tap';
@@ -9,7 +9,7 @@ import { Codes, clientOf, type Granted } from './codes.ts';
 import { formPage, type Received, type Reply, redirectTo, type Site, startSite } from './site.ts';
 
 export interface FacebookUser {
-  /** Another one for each app. */
+  /** Different for each app. */
   readonly id: string;
   readonly name: string;
   readonly email?: string;
@@ -19,7 +19,7 @@ export interface FacebookUser {
 export interface Facebook extends Site {
   readonly clientId: string;
   readonly clientSecret: string;
-  /** The members of a Millrace provider that lead here. */
+  /** The fields of a Millrace provider that uses this server. */
   readonly endpoints: Readonly<Record<'authorization' | 'token' | 'userinfo', string>>;
   /** Users by their login. */
   readonly users: Map<string, FacebookUser>;
@@ -36,12 +36,12 @@ export async function startFacebook(t: Test): Promise<Facebook> {
 
   const site = await startSite(t, (request) => {
     const { method, url, form } = request;
-    const place = `${method} ${url.pathname}`;
-    if (place === `GET ${VERSION}/dialog/oauth`) return dialog(url.searchParams);
-    if (place === `POST ${VERSION}/dialog/oauth`) return decide(form);
-    if (place === `GET ${VERSION}/oauth/access_token`) return token(request, url.searchParams);
-    if (place === `POST ${VERSION}/oauth/access_token`) return token(request, form);
-    if (place === `GET ${VERSION}/me`) return me(request);
+    const testDatabase = `${method} ${url.pathname}`;
+    if (testDatabase === `GET ${VERSION}/dialog/oauth`) return dialog(url.searchParams);
+    if (testDatabase === `POST ${VERSION}/dialog/oauth`) return decide(form);
+    if (testDatabase === `GET ${VERSION}/oauth/access_token`) return token(request, url.searchParams);
+    if (testDatabase === `POST ${VERSION}/oauth/access_token`) return token(request, form);
+    if (testDatabase === `GET ${VERSION}/me`) return me(request);
     return null;
   });
 
@@ -58,10 +58,10 @@ export async function startFacebook(t: Test): Promise<Facebook> {
     demandsProof: false,
   };
 
-  function dialog(asked: URLSearchParams): Reply {
-    if (asked.get('client_id') !== clientId) return { status: 400, body: 'Invalid App ID' };
-    return formPage('Log in with Facebook', `${VERSION}/dialog/oauth`, Object.fromEntries(asked), {
-      asked: ['login'],
+  function dialog(requested: URLSearchParams): Reply {
+    if (requested.get('client_id') !== clientId) return { status: 400, body: 'Invalid App ID' };
+    return formPage('Log in with Facebook', `${VERSION}/dialog/oauth`, Object.fromEntries(requested), {
+      requested: ['login'],
       buttons: { deny: 'Cancel' },
     });
   }
@@ -114,8 +114,8 @@ export async function startFacebook(t: Test): Promise<Facebook> {
       picture: { data: { height: 50, width: 50, is_silhouette: false, url: picture } },
     };
     const shown = fields.flatMap((field) => {
-      const member = field.replace(/[.(].*/, '');
-      return member in known ? [[member, known[member]] as const] : [];
+      const property = field.replace(/[.(].*/, '');
+      return property in known ? [[property, known[property]] as const] : [];
     });
     return { body: { ...Object.fromEntries(shown), id } };
   }

@@ -1,7 +1,7 @@
 /**
- * An OAuth 2 server with the shapes and habits of GitHub, from its documentation: a token answer as a form unless JSON is
- * asked for, errors with status 200, no answer without `User-Agent`, a profile without an e-mail address beside a list of
- * addresses, and no OpenID Connect.
+ * An OAuth 2 server that behaves like GitHub, from its documentation: a token response as a form unless JSON is
+ * requested, errors with status 200, no response without `User-Agent`, a profile without an e-mail address beside a
+ * list of addresses, and no OpenID Connect.
  */
 import type { Test } from 'tap';
 import { Codes, clientOf, type Granted } from './codes.ts';
@@ -18,7 +18,7 @@ export interface GitHubUser {
 export interface GitHub extends Site {
   readonly clientId: string;
   readonly clientSecret: string;
-  /** The members of a Millrace provider that lead here. */
+  /** The fields of a Millrace provider that uses this server. */
   readonly endpoints: Readonly<Record<'authorization' | 'token' | 'userinfo' | 'emails', string>>;
   /** Users by their login. */
   readonly users: Map<string, GitHubUser>;
@@ -32,13 +32,13 @@ export async function startGitHub(t: Test): Promise<GitHub> {
 
   const site = await startSite(t, (request) => {
     const { method, url } = request;
-    const place = `${method} ${url.pathname}`;
-    if (place === 'GET /login/oauth/authorize') return authorize(url.searchParams);
-    if (place === 'POST /login/oauth/authorize') return decide(request);
-    if (place === 'POST /login/oauth/access_token') return token(request);
-    if (place === 'GET /user')
+    const testDatabase = `${method} ${url.pathname}`;
+    if (testDatabase === 'GET /login/oauth/authorize') return authorize(url.searchParams);
+    if (testDatabase === 'POST /login/oauth/authorize') return decide(request);
+    if (testDatabase === 'POST /login/oauth/access_token') return token(request);
+    if (testDatabase === 'GET /user')
       return asUser(request, ({ emails, ...user }) => ({ ...user, email: null, type: 'User' }));
-    if (place === 'GET /user/emails') {
+    if (testDatabase === 'GET /user/emails') {
       return asUser(request, ({ emails }, { scopes }) => {
         const allowed = scopes.includes('user:email') || scopes.includes('user');
         return allowed ? emails.map((it) => ({ ...it, visibility: it.primary ? 'private' : null })) : null;
@@ -47,11 +47,11 @@ export async function startGitHub(t: Test): Promise<GitHub> {
     return null;
   });
 
-  function authorize(asked: URLSearchParams): Reply {
-    if (asked.get('client_id') !== clientId) return { status: 404, body: 'Not Found' };
-    const fields = Object.fromEntries(asked);
+  function authorize(requested: URLSearchParams): Reply {
+    if (requested.get('client_id') !== clientId) return { status: 404, body: 'Not Found' };
+    const fields = Object.fromEntries(requested);
     return formPage('Sign in to GitHub', '/login/oauth/authorize', fields, {
-      asked: ['login'],
+      requested: ['login'],
       buttons: { deny: 'Cancel' },
     });
   }
@@ -73,11 +73,11 @@ export async function startGitHub(t: Test): Promise<GitHub> {
 
   function token({ form, headers }: Received): Reply {
     const { id, secret } = clientOf(form, headers.authorization);
-    const answer = exchange(form, id, secret);
-    if ((headers.accept ?? '').includes('application/json')) return { body: answer };
+    const response = exchange(form, id, secret);
+    if ((headers.accept ?? '').includes('application/json')) return { body: response };
     return {
       headers: { 'content-type': 'application/x-www-form-urlencoded; charset=utf-8' },
-      body: new URLSearchParams(answer).toString(),
+      body: new URLSearchParams(response).toString(),
     };
   }
 

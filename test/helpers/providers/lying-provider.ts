@@ -1,31 +1,31 @@
 /**
- * An OpenID provider that can lie: at each endpoint, and in each id token. Without a lie it is honest, asks nobody anything
- * and signs in the user that `claims` describes. The lies about tokens: token-lies.ts.
+ * An OpenID provider that can falsify: each endpoint, and each id token. Without a falsification it is honest, needs no
+ * interaction and signs in the user that `claims` describes. Falsified tokens: token-lies.ts.
  */
 import { createHash } from 'node:crypto';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import type { Test } from 'tap';
 import { Codes, clientOf, type Granted } from './codes.ts';
 import {
-  type Answering,
   type Received,
   type Reply,
+  type Responding,
   RUDE,
   type Rudely,
   redirectTo,
   type Site,
   startSite,
 } from './site.ts';
-import type { Keys, TokenLie, TokenParts } from './token-lies.ts';
+import type { Keys, TokenDeps, TokenLie } from './token-lies.ts';
 
 type Endpoint = 'discovery' | 'jwks' | 'authorization' | 'token' | 'userinfo';
 
 export interface Lies {
-  /** Makes the id token. */
+  /** Creates the id token. */
   readonly idToken?: TokenLie;
-  /** Answers instead of an endpoint. */
-  readonly at?: Partial<Readonly<Record<Endpoint, keyof typeof RUDE | Answering>>>;
-  /** Members of the discovery document that are replaced; undefined removes one. */
+  /** Responds instead of an endpoint. */
+  readonly at?: Partial<Readonly<Record<Endpoint, keyof typeof RUDE | Responding>>>;
+  /** Fields of the discovery document that are replaced; undefined removes one. */
   readonly discovery?: Readonly<Record<string, unknown>>;
   /** Claims of user info that are replaced. */
   readonly userinfo?: Readonly<Record<string, unknown>>;
@@ -39,7 +39,7 @@ export interface LyingProvider extends Site {
   readonly clientSecret: string;
   /** Claims of the user, in the id token and in user info. */
   claims: Record<string, unknown>;
-  /** Claims that user info tells and the id token does not. */
+  /** Claims that are in user info and not in the id token. */
   thin: readonly string[];
   lies: Lies;
   /** Signs with a new key from now on, and publishes it alone. */
@@ -56,12 +56,12 @@ export async function startLyingProvider(
   let keys = await firstKeys;
 
   const site: Site = await startSite(t, async (request) => {
-    const place = placeOf(request.url.pathname);
-    if (place === null) return null;
-    const lie = provider.lies.at?.[place];
+    const testDatabase = positionOf(request.url.pathname);
+    if (testDatabase === null) return null;
+    const lie = provider.lies.at?.[testDatabase];
     if (typeof lie === 'string') return RUDE[lie];
     if (lie !== undefined) return await lie(request);
-    return await HONEST[place](request);
+    return await HONEST[testDatabase](request);
   });
 
   const provider: LyingProvider = {
@@ -80,9 +80,9 @@ export async function startLyingProvider(
   const HONEST: Readonly<Record<Endpoint, (request: Received) => Promise<Reply | Rudely> | Reply | Rudely>> = {
     discovery: () => ({ body: { ...discovery(provider.issuer), ...provider.lies.discovery } }),
     jwks: () => ({ body: { keys: [keys.publicJwk] } }),
-    authorization: ({ url: { searchParams: asked } }) => {
-      const back = new URL(asked.get('redirect_uri') ?? '');
-      const parameters = { code: codes.grant(asked, 'user'), state: asked.get('state'), iss: provider.issuer };
+    authorization: ({ url: { searchParams: requested } }) => {
+      const back = new URL(requested.get('redirect_uri') ?? '');
+      const parameters = { code: codes.grant(requested, 'user'), state: requested.get('state'), iss: provider.issuer };
       for (const [name, value] of Object.entries({ ...parameters, ...provider.lies.redirect })) {
         if (value !== null) back.searchParams.set(name, value);
       }
@@ -95,13 +95,13 @@ export async function startLyingProvider(
       if (typeof granted === 'string') return failure(400, 'invalid_grant', granted);
       const accessToken = crypto.randomUUID();
       tokens.set(accessToken, granted);
-      const parts: TokenParts = { claims: idTokenClaims(granted, accessToken), keys };
+      const deps: TokenDeps = { claims: idTokenClaims(granted, accessToken), keys };
       return {
         body: {
           access_token: accessToken,
           token_type: 'Bearer',
           expires_in: 600,
-          id_token: await (provider.lies.idToken ?? honestToken)(parts),
+          id_token: await (provider.lies.idToken ?? honestToken)(deps),
         },
       };
     },
@@ -111,9 +111,9 @@ export async function startLyingProvider(
     },
   };
 
-  function idTokenClaims({ nonce }: Granted, accessToken: string): TokenParts['claims'] {
+  function idTokenClaims({ nonce }: Granted, accessToken: string): TokenDeps['claims'] {
     const now = Math.floor(Date.now() / 1_000);
-    const told = Object.entries(provider.claims).filter(([name]) => !provider.thin.includes(name));
+    const reported = Object.entries(provider.claims).filter(([name]) => !provider.thin.includes(name));
     return {
       iss: provider.issuer,
       aud: clientId,
@@ -121,14 +121,14 @@ export async function startLyingProvider(
       exp: now + 600,
       ...(nonce === null ? {} : { nonce }),
       at_hash: createHash('sha256').update(accessToken).digest().subarray(0, 16).toString('base64url'),
-      ...Object.fromEntries(told),
+      ...Object.fromEntries(reported),
     };
   }
 
   return provider;
 }
 
-function placeOf(path: string): Endpoint | null {
+function positionOf(path: string): Endpoint | null {
   if (path === '/.well-known/openid-configuration') return 'discovery';
   const name = path.slice(1);
   return name === 'jwks' || name === 'authorization' || name === 'token' || name === 'userinfo' ? name : null;
@@ -154,7 +154,7 @@ function failure(status: number, error: string, error_description?: string): Rep
   return { status, body: { error, error_description } };
 }
 
-/** The keys that all providers of this process begin with: making a pair takes a sixth of a second of the processor. */
+/** The first keys of all providers of this process: generating a pair takes a sixth of a second of CPU. */
 let firstKeys: Promise<Keys> | undefined;
 
 async function makeKeys(): Promise<Keys> {
@@ -163,6 +163,6 @@ async function makeKeys(): Promise<Keys> {
   return { privateKey, publicKey, publicJwk: { ...(await exportJWK(publicKey)), kid, alg: 'RS256', use: 'sig' }, kid };
 }
 
-function honestToken({ claims, keys: { privateKey, kid } }: TokenParts): Promise<string> {
+function honestToken({ claims, keys: { privateKey, kid } }: TokenDeps): Promise<string> {
   return new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid }).sign(privateKey);
 }

@@ -1,6 +1,7 @@
 /**
- * A real OpenID provider (`oidc-provider`) in the process of the test, with users, keys that can be replaced, and its own
- * pages for sign-in and consent. Stands for Google, Entra, Okta, Keycloak and Auth0. It does not lie: lying-provider.ts.
+ * A real OpenID provider (`oidc-provider`) in the process of the test, with users, keys that can be replaced, and its
+ * own pages for sign-in and consent. It represents Google, Entra, Okta, Keycloak and Auth0. It falsifies nothing: see
+ * lying-provider.ts.
  */
 import { createServer, type RequestListener } from 'node:http';
 import type { JWK } from 'jose';
@@ -23,8 +24,8 @@ export interface OpenIdProvider {
   readonly clientId: string;
   readonly clientSecret: string;
   /**
-   * Users by their login, which is their subject too. Of their claims `email`, `name`, `picture`, `groups`, `hd`, `tid` are
-   * told. An unknown one cannot sign in.
+   * Users by their login, which is their subject too. Of their claims, `email`, `name`, `picture`, `groups`, `hd`,
+   * `tid` are sent. An unknown one cannot sign in.
    */
   readonly people: Map<string, Person>;
   /** Signs with a new key from now on. @param keepOld whether the old key is still published */
@@ -37,17 +38,17 @@ export async function startOpenIdProvider(t: Test, options: OpenIdOptions): Prom
   const { clientId = 'millrace', clientSecret = 'a-secret-of-the-tests-0123456789' } = options;
   const { redirectUris: redirects, postLogoutRedirectUris: afterLogOut = [] } = options;
   const people = new Map<string, Person>();
-  let answer: RequestListener = (_, response) => response.writeHead(503).end();
+  let result: RequestListener = (_, response) => response.writeHead(503).end();
   const issuer = await listenAsSite(
     t,
-    createServer((request, response) => answer(request, response)),
+    createServer((request, response) => result(request, response)),
   );
   let keys: readonly JWK[] = [];
 
   async function rotateKeys(keepOld = true): Promise<void> {
     keys = [await signingKey(), ...(keepOld ? keys : [])];
     const client = { id: clientId, secret: clientSecret, redirects, afterLogOut };
-    answer = openIdProvider({ issuer, client, keys, people, ...(options.config ? { more: options.config } : {}) });
+    result = openIdProvider({ issuer, client, keys, people, ...(options.config ? { more: options.config } : {}) });
   }
 
   await rotateKeys();
@@ -60,8 +61,8 @@ export async function pressThrough(browser: CookieBrowser, first: Page, login: s
   let page = first;
   for (let step = 0; page.url.origin === origin && step < 4; step++) {
     if (page.forms.length === 0) throw new Error(`The provider shows no form: ${page.status} ${page.html}`);
-    const asksWho = 'login' in (page.forms[0]?.fields ?? {});
-    page = await browser.submit(page, asksWho ? { login, password: 'any' } : {});
+    const requestsWho = 'login' in (page.forms[0]?.fields ?? {});
+    page = await browser.submit(page, requestsWho ? { login, password: 'any' } : {});
   }
   return page;
 }

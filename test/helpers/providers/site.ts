@@ -1,6 +1,6 @@
 /**
  * A small web server for the stand-ins of identity providers. It is reached as `localhost`, another site than the
- * `127.0.0.1` of Millrace, so that cookies see a difference. Not here: what providers answer.
+ * `127.0.0.1` of Millrace, so that cookies depend on it.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
@@ -23,18 +23,18 @@ export interface Reply {
   readonly body?: string | object;
 }
 
-/** Writes an answer that is none of the ordinary ones. */
+/** Writes a custom response. */
 export type Rudely = (response: ServerResponse) => void;
-/** Answers a request; null is 404. */
-export type Answering = (request: Received) => Promise<Reply | Rudely | null> | Reply | Rudely | null;
+/** Responds to a request; null is 404. */
+export type Responding = (request: Received) => Promise<Reply | Rudely | null> | Reply | Rudely | null;
 
 export interface Site {
   readonly origin: string;
-  /** Everything that was asked, oldest first. */
+  /** All requests, oldest first. */
   readonly requests: Received[];
 }
 
-export async function startSite(t: Test, answer: Answering): Promise<Site> {
+export async function startSite(t: Test, result: Responding): Promise<Site> {
   const requests: Received[] = [];
   const origin = await listenAsSite(
     t,
@@ -51,7 +51,7 @@ export async function startSite(t: Test, answer: Answering): Promise<Site> {
         form: new URLSearchParams(body),
       };
       requests.push(received);
-      const reply = await answer(received);
+      const reply = await result(received);
       if (typeof reply === 'function') reply(response);
       else send(response, reply ?? { status: 404, body: 'Not Found' });
     }),
@@ -59,7 +59,10 @@ export async function startSite(t: Test, answer: Answering): Promise<Site> {
   return { origin, requests };
 }
 
-/** Listens, until the test is over. @returns its origin */
+/**
+ * Listens until the test ends.
+ * @returns its origin
+ */
 export async function listenAsSite(t: Test, server: ReturnType<typeof createServer>): Promise<string> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
@@ -87,7 +90,7 @@ export function redirectTo(url: string | URL): Reply {
   return { status: 302, headers: { location: String(url) } };
 }
 
-/** Answers that a client has to survive, at any address. */
+/** Responses that a client must survive, at any URL. */
 export const RUDE: Readonly<Record<'never' | 'huge' | 'redirect' | 'garbage' | 'html' | 'error', Rudely>> = {
   never: () => undefined,
   huge: (response) => {
@@ -109,16 +112,16 @@ export const RUDE: Readonly<Record<'never' | 'huge' | 'redirect' | 'garbage' | '
   error: (response) => response.writeHead(500, { 'content-type': 'text/plain' }).end('out of order'),
 };
 
-/** A page with one form. Names and values must need no escaping but that of HTML. */
+/** A page with one form. Names and values must need no escaping except that of HTML. */
 export function formPage(
   title: string,
   action: string,
   fields: Readonly<Record<string, string>>,
-  { asked = [], buttons = {}, submits = false }: FormOptions = {},
+  { requested = [], buttons = {}, submits = false }: FormOptions = {},
 ): Reply {
   const inputs = [
     ...Object.entries(fields).map(([name, value]) => `<input type="hidden" name="${name}" value="${escaped(value)}">`),
-    ...asked.map((name) => `<label>${name} <input name="${name}" value=""></label>`),
+    ...requested.map((name) => `<label>${name} <input name="${name}" value=""></label>`),
     ...Object.entries(buttons).map(([name, value]) => `<button name="${name}" value="${value}">${value}</button>`),
   ];
   const script = submits ? '<script>document.forms[0].submit()</script>' : '';
@@ -133,7 +136,7 @@ ${inputs.join('\n')}
 
 interface FormOptions {
   /** Fields that the user fills in. */
-  readonly asked?: readonly string[];
+  readonly requested?: readonly string[];
   /** Other buttons, by name, with their value. */
   readonly buttons?: Readonly<Record<string, string>>;
   /** Whether the page sends the form by itself. */

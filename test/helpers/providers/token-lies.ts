@@ -1,6 +1,6 @@
 /**
- * Id tokens that a relying party has to refuse (OpenID Connect Core section 3.1.3.7, RFC 8725), each made from the claims
- * and keys of an honest one.
+ * Id tokens that a relying party has to reject (OpenID Connect Core section 3.1.3.7, RFC 8725), each derived from the
+ * claims and keys of an honest one.
  */
 import { createHmac } from 'node:crypto';
 import { type CryptoKey, exportJWK, exportSPKI, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose';
@@ -12,17 +12,17 @@ export interface Keys {
   readonly kid: string;
 }
 
-export interface TokenParts {
+export interface TokenDeps {
   readonly claims: JWTPayload;
   readonly keys: Keys;
 }
 
-export type TokenLie = (parts: TokenParts) => Promise<string>;
+export type TokenLie = (deps: TokenDeps) => Promise<string>;
 
 const DAY = 86_400;
 const now = () => Math.floor(Date.now() / 1_000);
 
-/** Signed as it should be, with other claims; undefined removes one. */
+/** Signed correctly, with other claims; undefined removes one. */
 function claiming(change: (claims: JWTPayload) => Record<string, unknown>): TokenLie {
   return ({ claims, keys }) =>
     new SignJWT(JSON.parse(JSON.stringify({ ...claims, ...change(claims) })))
@@ -30,13 +30,13 @@ function claiming(change: (claims: JWTPayload) => Record<string, unknown>): Toke
       .sign(keys.privateKey);
 }
 
-/** With honest claims and another header, signed by whatever `key` is; the header is not kept from lying. */
+/** With honest claims and another header, signed by `key`, whatever it is; the header may be falsified. */
 function signedBy(key: (keys: Keys) => Promise<CryptoKey>, header: (keys: Keys) => Record<string, unknown>): TokenLie {
   return async ({ claims, keys }) =>
     new SignJWT(claims).setProtectedHeader({ alg: 'RS256', ...header(keys) }).sign(await key(keys));
 }
 
-/** Made once: a pair takes a sixth of a second of the processor. */
+/** Generated once: a pair takes a sixth of a second of CPU. */
 let foreign: ReturnType<typeof generateKeyPair> | undefined;
 const foreignKey = async () => {
   foreign ??= generateKeyPair('RS256');
@@ -56,7 +56,7 @@ function hmac(secret: (keys: Keys) => Promise<string>): TokenLie {
   };
 }
 
-async function honest({ claims, keys }: TokenParts): Promise<string> {
+async function honest({ claims, keys }: TokenDeps): Promise<string> {
   return new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid: keys.kid }).sign(keys.privateKey);
 }
 
@@ -81,7 +81,7 @@ export const TOKEN_LIES: Readonly<Record<string, TokenLie>> = {
   'no subject': claiming(() => ({ sub: undefined })),
   'subject that is no text': claiming(() => ({ sub: 7 })),
   'empty subject': claiming(() => ({ sub: '' })),
-  unsigned: async (parts) => (await honest(parts)).replace(/[^.]+$/, ''),
+  unsigned: async (deps) => (await honest(deps)).replace(/[^.]+$/, ''),
   none: async ({ claims }) => `${encoded({ alg: 'none' })}.${encoded(claims)}.`,
   'None in capitals': async ({ claims }) => `${encoded({ alg: 'NONE' })}.${encoded(claims)}.`,
   'HS256 with the public key as PEM': hmac(({ publicKey }) => exportSPKI(publicKey)),
@@ -95,9 +95,9 @@ export const TOKEN_LIES: Readonly<Record<string, TokenLie>> = {
     const header = { alg: 'RS256', jwk: await exportJWK(publicKey) };
     return new SignJWT(claims).setProtectedHeader(header).sign(privateKey);
   },
-  'edited after it was signed': async (parts) => {
-    const [head = '', , signature = ''] = (await honest(parts)).split('.');
-    return `${head}.${encoded({ ...parts.claims, sub: 'somebody-else' })}.${signature}`;
+  'edited after it was signed': async (deps) => {
+    const [head = '', , signature = ''] = (await honest(deps)).split('.');
+    return `${head}.${encoded({ ...deps.claims, sub: 'somebody-else' })}.${signature}`;
   },
   'extension that is not known': ({ claims, keys: { kid, privateKey } }) =>
     new SignJWT(claims)

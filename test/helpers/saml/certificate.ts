@@ -1,4 +1,4 @@
-/** Keys of RSA, and certificates that they sign for themselves (X.509 version 3), valid when a test says. */
+/** RSA keys, and certificates that they sign for themselves (X.509 version 3), with a validity that a test sets. */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 
 export interface SamlKeys {
@@ -10,7 +10,10 @@ export interface SamlKeys {
 
 const DAY_MS = 86_400_000;
 
-/** @param from days from now when the certificate begins to be valid @param until and when it ends */
+/**
+ * @param from days from now when the certificate becomes valid
+ * @param until and when it expires
+ */
 export function samlKeys({ bits = 2_048, from = -1, until = 365 } = {}): SamlKeys {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: bits });
   return withCertificate(privateKey, from, until);

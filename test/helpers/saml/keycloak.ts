@@ -1,6 +1,6 @@
 /**
- * A Keycloak, started from the folder of its distribution where MILLRACE_TEST_KEYCLOAK names one, with a database in memory.
- * Its REST API stands for what docs/saml.md and docs/providers.md let a person click. It needs Java.
+ * A Keycloak, started from the folder of its distribution in MILLRACE_TEST_KEYCLOAK, with a database in memory. Its
+ * REST API replaces the steps that docs/saml.md and docs/providers.md describe for its console. It needs Java.
  */
 import { spawn } from 'node:child_process';
 import { join, resolve } from 'node:path';
@@ -51,7 +51,7 @@ export async function startKeycloak(t: Pick<Test, 'teardown'>): Promise<Keycloak
     child.once('close', () => failed('ended'));
     const look = (chunk: Buffer) => {
       output += chunk;
-      // Its line "Keycloak … started in …s. Listening on: …" comes when it answers.
+      // Its line "Keycloak … started in …s. Listening on: …" is printed when it responds.
       if (!/ Listening on: /.test(output)) return;
       clearTimeout(timer);
       done();
@@ -60,12 +60,12 @@ export async function startKeycloak(t: Pick<Test, 'teardown'>): Promise<Keycloak
     child.stderr.on('data', look);
   });
   const post = async (path: string, body: object) => {
-    const answer = await fetch(`${origin}/admin/realms${path}`, {
+    const response = await fetch(`${origin}/admin/realms${path}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${await adminToken(origin)}`, 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
-    if (!answer.ok) throw new Error(`Keycloak answers ${path} with ${answer.status}: ${await answer.text()}`);
+    if (!response.ok) throw new Error(`Keycloak answers ${path} with ${response.status}: ${await response.text()}`);
   };
   return { origin, post };
 }
@@ -77,9 +77,9 @@ async function adminToken(origin: string): Promise<string> {
     username: ADMIN,
     password: ADMIN,
   });
-  const answer = await fetch(`${origin}/realms/master/protocol/openid-connect/token`, { method: 'POST', body });
-  const { access_token: token }: { access_token?: unknown } = Object(await answer.json());
-  if (typeof token !== 'string') throw new Error(`Keycloak gives its administrator no token: ${answer.status}`);
+  const response = await fetch(`${origin}/realms/master/protocol/openid-connect/token`, { method: 'POST', body });
+  const { access_token: token }: { access_token?: unknown } = Object(await response.json());
+  if (typeof token !== 'string') throw new Error(`Keycloak gives its administrator no token: ${response.status}`);
   return token;
 }
 

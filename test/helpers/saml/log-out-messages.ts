@@ -1,4 +1,4 @@
-/** Messages of a SAML provider about logging out, by redirect and by form, signed or not. */
+/** Logout messages of a SAML provider, by redirect and by form, signed or not. */
 import { sign } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { SamlKeys } from './certificate.ts';
@@ -58,10 +58,10 @@ export function unpacked(address: URL, name: 'SAMLRequest' | 'SAMLResponse'): st
 function message(element: string, facts: LogOutFacts, content: string): string {
   ids += 1;
   const { issuer, destination, id = `_logout-${ids}`, at = Date.now(), inResponseTo } = facts;
-  const answered = inResponseTo === undefined ? '' : ` InResponseTo="${inResponseTo}"`;
+  const response = inResponseTo === undefined ? '' : ` InResponseTo="${inResponseTo}"`;
   return (
     `<samlp:${element} xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ` +
-    `ID="${id}" Version="2.0" IssueInstant="${instant(at)}" Destination="${destination}"${answered}>` +
+    `ID="${id}" Version="2.0" IssueInstant="${instant(at)}" Destination="${destination}"${response}>` +
     `<saml:Issuer>${issuer}</saml:Issuer>${content}</samlp:${element}>`
   );
 }

@@ -8,7 +8,7 @@ const EXCLUSIVE = 'http://www.w3.org/2001/10/xml-exc-c14n#';
 const ENVELOPED = 'http://www.w3.org/2000/09/xmldsig#enveloped-signature';
 const SHA256 = 'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256';
 
-/** What a response says. */
+/** The content of a response. */
 export interface SamlFacts {
   readonly id: string;
   readonly assertionId: string;
@@ -18,7 +18,7 @@ export interface SamlFacts {
   readonly audience: string;
   readonly recipient: string;
   readonly destination: string;
-  /** Null for an answer to nothing. */
+  /** Null for an unsolicited response. */
   readonly inResponseTo: string | null;
   /** As XML. */
   readonly nameId: string;
@@ -37,7 +37,7 @@ export interface SigningWays {
   readonly digestAlgorithm?: string;
   readonly transforms?: readonly string[];
   readonly canonical?: string;
-  /** The element that is signed, where it is another one than the signature stands in. */
+  /** The element that is signed, where the signature is in another one. */
   readonly over?: string;
 }
 
@@ -54,7 +54,7 @@ export function assertionXml(facts: SamlFacts): string {
     `IssueInstant="${instant(Date.now())}"><saml:Issuer>${facts.issuer}</saml:Issuer><saml:Subject>` +
     `<saml:NameID Format="${facts.format}">${facts.nameId}</saml:NameID>` +
     '<saml:SubjectConfirmation Method="urn:oasis:names:tc:SAML:2.0:cm:bearer"><saml:SubjectConfirmationData ' +
-    `NotOnOrAfter="${until}" Recipient="${facts.recipient}"${answering(facts)}/></saml:SubjectConfirmation>` +
+    `NotOnOrAfter="${until}" Recipient="${facts.recipient}"${responding(facts)}/></saml:SubjectConfirmation>` +
     `</saml:Subject><saml:Conditions NotBefore="${from}" NotOnOrAfter="${until}"><saml:AudienceRestriction>` +
     `<saml:Audience>${facts.audience}</saml:Audience></saml:AudienceRestriction></saml:Conditions>` +
     `<saml:AuthnStatement AuthnInstant="${instant(Date.now())}" SessionIndex="${facts.sessionIndex}"><saml:AuthnContext>` +
@@ -64,11 +64,11 @@ export function assertionXml(facts: SamlFacts): string {
   );
 }
 
-/** @param inner the assertion, as it is or encrypted */
+/** @param inner the assertion, plain or encrypted */
 export function responseXml(facts: SamlFacts, inner: string): string {
   return (
     `<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" ID="${facts.id}" Version="2.0" ` +
-    `IssueInstant="${instant(Date.now())}" Destination="${facts.destination}"${answering(facts)}>` +
+    `IssueInstant="${instant(Date.now())}" Destination="${facts.destination}"${responding(facts)}>` +
     `<saml:Issuer xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion">${facts.responseIssuer}</saml:Issuer>` +
     `<samlp:Status><samlp:StatusCode Value="${facts.status}"/></samlp:Status>${inner}</samlp:Response>`
   );
@@ -104,6 +104,6 @@ export function instant(time: number): string {
   return new Date(time).toISOString();
 }
 
-function answering({ inResponseTo }: SamlFacts): string {
+function responding({ inResponseTo }: SamlFacts): string {
   return inResponseTo === null ? '' : ` InResponseTo="${inResponseTo}"`;
 }

@@ -1,10 +1,10 @@
 /**
- * Responses that a service provider has to refuse, each made from an honest one, and the reason that owners must find: a
- * lie that is refused for another reason would show nothing.
+ * Responses that a service provider has to reject, each derived from an honest one, and the reason that administrators
+ * must find: a falsification that is rejected for another reason would show nothing.
  */
 import { certifiedAgain, type SamlKeys, samlKeys } from './certificate.ts';
 import { type SamlFacts, signed } from './messages.ts';
-import type { NamedLie } from './saml-provider.ts';
+import type { Forgery } from './saml-provider.ts';
 import { ASSERTION, evil, SIGNATURE } from './wrappings.ts';
 
 const MINUTE = 60_000;
@@ -13,10 +13,10 @@ const ENVELOPED = 'http://www.w3.org/2000/09/xmldsig#enveloped-signature';
 const ELSEWHERE = 'https://attacker.example/acs';
 const TRANSFORMS = /<ds:Transforms>.*?<\/ds:Transforms>/;
 
-const saying = (facts: (facts: SamlFacts) => Partial<SamlFacts>, reason: RegExp): NamedLie => ({ facts, reason });
+const saying = (facts: (facts: SamlFacts) => Partial<SamlFacts>, reason: RegExp): Forgery => ({ facts, reason });
 
-/** Lies about what is said; all are signed as they should be. */
-export const FACT_LIES: Readonly<Record<string, NamedLie>> = {
+/** Falsified content; all are signed correctly. */
+export const FACT_LIES: Readonly<Record<string, Forgery>> = {
   'wrong audience': saying(() => ({ audience: 'https://other.example' }), /another audience/),
   'wrong recipient': saying(() => ({ recipient: ELSEWHERE }), /another Recipient/),
   'recipient of another provider here': saying(
@@ -35,7 +35,7 @@ export const FACT_LIES: Readonly<Record<string, NamedLie>> = {
   ),
   expired: saying(() => ({ notOnOrAfter: Date.now() - 2 * MINUTE }), /has expired/),
   'too early': saying(() => ({ notBefore: Date.now() + 2 * MINUTE }), /not valid yet/),
-  'time without a zone': { written: (xml) => xml.replace(/(NotBefore="[^"]*)Z"/, '$1"'), reason: /no time in UTC/ },
+  'time without a zone': { written: (xml) => xml.replace(/(NotBefore="[^"]*)Z"/, '$1"'), reason: /not a time in UTC/ },
   'answer to another request': saying(() => ({ inResponseTo: '_another' }), /another InResponseTo/),
   'answer to nothing': saying(() => ({ inResponseTo: null }), /no InResponseTo/),
   'only the assertion answers nothing': {
@@ -48,7 +48,7 @@ export const FACT_LIES: Readonly<Record<string, NamedLie>> = {
   },
   'no audience': {
     written: (xml) => xml.replace(/<saml:AudienceRestriction>.*<\/saml:AudienceRestriction>/, ''),
-    reason: /names no audience/,
+    reason: /has no audience/,
   },
   'another version of the response': {
     sent: (xml) => xml.replace('Version="2.0"', 'Version="1.1"'),
@@ -58,14 +58,14 @@ export const FACT_LIES: Readonly<Record<string, NamedLie>> = {
     written: (xml) => xml.replace('Version="2.0"', 'Version="1.1"'),
     reason: /assertion is of another version/,
   },
-  'no sign-in that is told of': {
+  'no sign-in that is notified of': {
     written: (xml) => xml.replace(/<saml:AuthnStatement.*<\/saml:AuthnStatement>/, ''),
     reason: /does not say that the user signed in/,
   },
   'a confirmation without an end': {
     written: (xml) => xml.replace(/(<saml:SubjectConfirmationData) NotOnOrAfter="[^"]*"/, '$1'),
-    // The library sees to it as well, and first.
-    reason: /confirmation of the subject has no end|the library refuses it/,
+    // The library checks it as well, and first.
+    reason: /confirmation of the subject has no expiry|the library rejects it/,
   },
   'a confirmation that has expired': {
     written: (xml) =>
@@ -79,11 +79,11 @@ export const FACT_LIES: Readonly<Record<string, NamedLie>> = {
   },
   'two confirmations': {
     written: (xml) => xml.replace(/<saml:SubjectConfirmation .*<\/saml:SubjectConfirmation>/, (one) => one + one),
-    reason: /no one confirmation/,
+    reason: /not have exactly one confirmation/,
   },
   'no confirmation by the bearer': {
     written: (xml) => xml.replace('cm:bearer', 'cm:sender-vouches'),
-    reason: /no one confirmation/,
+    reason: /not have exactly one confirmation/,
   },
   'a condition that nobody knows': {
     written: (xml) => xml.replace('<saml:AudienceRestriction>', '<saml:OneTimeUser/><saml:AudienceRestriction>'),
@@ -97,7 +97,7 @@ export const FACT_LIES: Readonly<Record<string, NamedLie>> = {
     written: (xml) => xml.replace(/<saml:NameID .*<\/saml:NameID>/, (one) => one + one),
     reason: /more than one NameID/,
   },
-  'an element in NameID': saying(() => ({ nameId: 'ada<x xmlns="x">@evil</x>' }), /holds more than text/),
+  'an element in NameID': saying(() => ({ nameId: 'ada<x xmlns="x">@evil</x>' }), /contains more than text/),
   'a comment in NameID': saying(() => ({ nameId: 'ada-of-the-tests<!-- -->.evil.example' }), /has a comment/),
   'a comment in an attribute value': saying(() => ({ attributes: { groups: ['staff<!-- -->-not'] } }), /has a comment/),
   'a NameID that changes each time': saying(
@@ -106,8 +106,8 @@ export const FACT_LIES: Readonly<Record<string, NamedLie>> = {
   ),
 };
 
-/** Lies about the signature. */
-export function signatureLies(own: SamlKeys): Readonly<Record<string, NamedLie>> {
+/** Falsified signatures. */
+export function signatureLies(own: SamlKeys): Readonly<Record<string, Forgery>> {
   return {
     unsigned: { signs: [], reason: /neither the response nor the assertion is signed/ },
     'changed after it was signed': {
@@ -117,11 +117,11 @@ export function signatureLies(own: SamlKeys): Readonly<Record<string, NamedLie>>
     'key of a foreign certificate': { keys: samlKeys(), reason: /no known key made the signature/ },
     'SHA-1 in the signature': {
       signing: { signatureAlgorithm: 'http://www.w3.org/2000/09/xmldsig#rsa-sha1' },
-      reason: /by rsa-sha1, which is not taken/,
+      reason: /by rsa-sha1, which is not accepted/,
     },
     'SHA-1 in the digest': {
       signing: { digestAlgorithm: 'http://www.w3.org/2000/09/xmldsig#sha1' },
-      reason: /digest is by sha1, which is not taken/,
+      reason: /digest is by sha1, which is not accepted/,
     },
     'no transforms': {
       sent: (xml) => xml.replace(TRANSFORMS, '<ds:Transforms></ds:Transforms>'),
@@ -142,7 +142,7 @@ export function signatureLies(own: SamlKeys): Readonly<Record<string, NamedLie>>
     },
     'an object in the signature': {
       sent: (xml) => xml.replace('</ds:Signature>', '<ds:Object/>$&'),
-      reason: /objects of its own/,
+      reason: /its own objects/,
     },
     'a signature over another element': {
       signs: ['response'],
@@ -155,13 +155,13 @@ export function signatureLies(own: SamlKeys): Readonly<Record<string, NamedLie>>
         const [signature = ''] = SIGNATURE.exec(xml) ?? [];
         return xml.replace(signature, '').replace('</samlp:Status>', `${signature}</samlp:Status>`);
       },
-      reason: /stands at another element/,
+      reason: /is at another element/,
     },
     'two signatures of one element': {
       sent: (xml) => xml.replace(SIGNATURE, (one) => one + one.replace(/Id="[^"]*"/g, '')),
       reason: /two signatures/,
     },
-    'the response signed by a stranger, the assertion as it should be': {
+    'the response signed with an unknown key, the assertion as it should be': {
       sent: (xml) => signed(xml, 'Response', samlKeys()),
       reason: /no known key made the signature/,
     },
@@ -174,8 +174,8 @@ export function signatureLies(own: SamlKeys): Readonly<Record<string, NamedLie>>
   };
 }
 
-/** Lies of the text itself. */
-export const TEXT_LIES: Readonly<Record<string, NamedLie>> = {
+/** Falsifications of the text itself. */
+export const TEXT_LIES: Readonly<Record<string, Forgery>> = {
   'two assertions': {
     sent: (xml) => xml.replace(ASSERTION, (one) => one + evil(one)),
     reason: /there are 2 assertions/,

@@ -1,6 +1,6 @@
 /**
- * A SAML identity provider that can lie: in what it says, in how it signs, and in what it does to a signed message. Without
- * a lie it is honest, asks nobody anything and signs in the user that `facts` describes. The lies: saml-lies.ts.
+ * A SAML identity provider that can falsify: its content, its signatures, and a signed message. Without a falsification
+ * it is honest, needs no interaction and signs in the user that `facts` describes. The falsifications: saml-lies.ts.
  */
 import { inflateRawSync } from 'node:zlib';
 import type { Test } from 'tap';
@@ -12,7 +12,7 @@ import { assertionXml, encrypted, responseXml, type SamlFacts, type SigningWays,
 type SamlPart = 'assertion' | 'response';
 
 export interface SamlLie {
-  /** Says something else. */
+  /** Changes the content. */
   readonly facts?: (facts: SamlFacts) => Partial<SamlFacts>;
   /** Changes the assertion before it is signed. */
   readonly written?: (xml: string) => string;
@@ -20,12 +20,12 @@ export interface SamlLie {
   readonly sent?: (xml: string) => string;
   readonly signing?: SigningWays;
   readonly signs?: readonly SamlPart[];
-  /** Signs by another key. */
+  /** Signs with another key. */
   readonly keys?: SamlKeys;
 }
 
-/** A lie, and the reason for which it has to be refused. */
-export interface NamedLie extends SamlLie {
+/** A falsification, and the reason for its rejection. */
+export interface Forgery extends SamlLie {
   readonly reason: RegExp;
 }
 
@@ -37,21 +37,21 @@ export interface SamlProvider extends Site {
   signs: readonly SamlPart[];
   /** Encrypts for this certificate by this cipher; null for not at all. */
   encrypts: { readonly certificate: string; readonly cipher: EncryptionAlgorithm } | null;
-  /** What the provider says of its user. */
+  /** The facts about its user. */
   user: Pick<SamlFacts, 'nameId' | 'format' | 'attributes' | 'sessionIndex'>;
   lie: SamlLie;
-  /** Metadata is answered so; null for the honest one. */
-  metadataAnswer: Reply | null;
-  /** Answers a request to log out. */
+  /** The response to a metadata request; null for the honest one. */
+  metadataResponse: Reply | null;
+  /** Responds to a logout request. */
   logOut: (request: Received) => Reply;
   /** The last request and the last response, as XML. */
   last: { request: string; response: string };
   /** A response, as the form field has it. */
-  respond(asked: Asked): Promise<string>;
+  respond(requested: Requested): Promise<string>;
 }
 
-/** What a response is made for. */
-export interface Asked {
+/** The request that a response belongs to. */
+export interface Requested {
   readonly recipient: string;
   readonly audience: string;
   readonly inResponseTo: string | null;
@@ -65,7 +65,7 @@ let ids = 0;
 export async function startSamlProvider(t: Test, keys: SamlKeys = samlKeys()): Promise<SamlProvider> {
   const site: Site = await startSite(t, async (request) => {
     const { pathname } = request.url;
-    if (pathname === '/metadata') return provider.metadataAnswer ?? { body: metadata() };
+    if (pathname === '/metadata') return provider.metadataResponse ?? { body: metadata() };
     if (pathname === '/slo') return provider.logOut(request);
     return pathname === '/sso' ? signIn(request) : null;
   });
@@ -84,12 +84,12 @@ export async function startSamlProvider(t: Test, keys: SamlKeys = samlKeys()): P
       attributes: { email: ['ada@provider.example'], displayName: ['Ada Lovelace'], groups: ['staff', 'editors'] },
     },
     lie: {},
-    metadataAnswer: null,
+    metadataResponse: null,
     logOut: () => ({ body: 'Signed out.' }),
     last: { request: '', response: '' },
-    respond: async (asked) => {
+    respond: async (requested) => {
       const { lie, user, encrypts } = provider;
-      const honest = honestFacts(provider.issuer, asked, user);
+      const honest = honestFacts(provider.issuer, requested, user);
       const facts = { ...honest, ...lie.facts?.(honest) };
       const [by, signs] = [lie.keys ?? provider.keys, lie.signs ?? provider.signs];
       const plain = (lie.written ?? same)(assertionXml(facts));
@@ -103,14 +103,14 @@ export async function startSamlProvider(t: Test, keys: SamlKeys = samlKeys()): P
   };
 
   async function signIn({ method, url, form }: Received): Promise<Reply> {
-    const asked = method === 'POST' ? form : url.searchParams;
-    const bytes = Buffer.from(asked.get('SAMLRequest') ?? '', 'base64');
+    const requested = method === 'POST' ? form : url.searchParams;
+    const bytes = Buffer.from(requested.get('SAMLRequest') ?? '', 'base64');
     const xml = (method === 'POST' ? bytes : inflateRawSync(bytes)).toString();
     provider.last.request = xml;
     const [recipient, inResponseTo] = [attribute(xml, 'AssertionConsumerServiceURL'), attribute(xml, 'ID')];
     const audience = /Issuer[^>]*>([^<]*)</.exec(xml)?.[1] ?? '';
     const response = await provider.respond({ recipient, inResponseTo, audience });
-    const fields = { SAMLResponse: response, RelayState: asked.get('RelayState') ?? '' };
+    const fields = { SAMLResponse: response, RelayState: requested.get('RelayState') ?? '' };
     return formPage('Sign in', recipient, fields, { submits: true });
   }
 
@@ -121,30 +121,30 @@ export async function startSamlProvider(t: Test, keys: SamlKeys = samlKeys()): P
         `<ds:X509Certificate>${certificate.replace(/-----.*-----/g, '')}</ds:X509Certificate></ds:X509Data></ds:KeyInfo>` +
         '</md:KeyDescriptor>',
     );
-    const place = (service: string, way: string, path: string) =>
+    const testDatabase = (service: string, way: string, path: string) =>
       `<md:${service} Binding="${BINDINGS}:HTTP-${way}" Location="${provider.origin}/${path}"/>`;
     return (
       '<?xml version="1.0"?><!-- Made by hand. --><md:EntityDescriptor ' +
       `xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata" entityID="${provider.issuer}"><md:IDPSSODescriptor ` +
       `protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol">${certificates.join('')}` +
-      `${place('SingleLogoutService', 'Redirect', 'slo')}${place('SingleSignOnService', 'POST', 'sso')}` +
-      `${place('SingleSignOnService', 'Redirect', 'sso')}</md:IDPSSODescriptor></md:EntityDescriptor>`
+      `${testDatabase('SingleLogoutService', 'Redirect', 'slo')}${testDatabase('SingleSignOnService', 'POST', 'sso')}` +
+      `${testDatabase('SingleSignOnService', 'Redirect', 'sso')}</md:IDPSSODescriptor></md:EntityDescriptor>`
     );
   }
 
   return provider;
 }
 
-function honestFacts(issuer: string, asked: Asked, user: SamlProvider['user']): SamlFacts {
+function honestFacts(issuer: string, requested: Requested, user: SamlProvider['user']): SamlFacts {
   ids += 1;
   return {
     ...user,
-    ...asked,
+    ...requested,
     id: `_response-${ids}-${Date.now()}`,
     assertionId: `_assertion-${ids}-${Date.now()}`,
     issuer,
     responseIssuer: issuer,
-    destination: asked.recipient,
+    destination: requested.recipient,
     notBefore: Date.now() - 5_000,
     notOnOrAfter: Date.now() + 300_000,
     status: SUCCESS,

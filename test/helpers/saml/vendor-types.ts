@@ -1,4 +1,7 @@
-/** The types of `xml-crypto` as far as tests use them; its own bring the types of browsers (see src/auth/saml/vendor-types.ts). */
+/**
+ * The types of `xml-crypto` as far as tests use them; its own import the types of browsers (see
+ * src/auth/saml/vendor-types.ts).
+ */
 
 export declare class SignedXml {
   constructor(options: { readonly privateKey: string; readonly publicCert?: string });

@@ -1,14 +1,17 @@
-/** Responses in which a good signature is over something else than what a careless reader takes. Other lies: saml-lies.ts. */
-import type { NamedLie } from './saml-provider.ts';
+/**
+ * Responses in which a valid signature covers something else than a careless reader uses. Other falsifications:
+ * saml-lies.ts.
+ */
+import type { Forgery } from './saml-provider.ts';
 
 export const ASSERTION = /<saml:Assertion\b[\s\S]*<\/saml:Assertion>/;
 export const SIGNATURE = /<ds:Signature\b[\s\S]*<\/ds:Signature>/;
 
 /**
- * The eight ways to wrap a signed element that are known by number (Somorovsky and others, "On Breaking SAML", 2012; as SAML
- * Raider has them). In each the signature is good, and over something else than what a careless reader takes.
+ * The eight ways to wrap a signed element that are known by number (Somorovsky and others, "On Breaking SAML", 2012; as
+ * in SAML Raider). In each the signature is valid, and covers something else than a careless reader uses.
  */
-export const WRAPPINGS: Readonly<Record<string, NamedLie>> = {
+export const WRAPPINGS: Readonly<Record<string, Forgery>> = {
   'wrapping 1: the signed response within the signature of another one': {
     signs: ['response'],
     sent: (xml) => wrapped(xml, (original, signature) => signature.replace(/<\/ds:Signature>$/, `${original}$&`)),
@@ -54,7 +57,7 @@ export const WRAPPINGS: Readonly<Record<string, NamedLie>> = {
   },
   'the assertion in another place': {
     sent: (xml) => xml.replace(ASSERTION, (one) => `<samlp:Extensions>${one}</samlp:Extensions>`),
-    reason: /stands in another place/,
+    reason: /is at another position/,
   },
   'a response within the response': {
     sent: (xml) => xml.replace('<samlp:Status>', '<samlp:Extensions><samlp:Response/></samlp:Extensions>$&'),
@@ -80,16 +83,22 @@ export const WRAPPINGS: Readonly<Record<string, NamedLie>> = {
   },
 };
 
-/** Somebody else, with another id. @param keeps whether the signature stays */
+/**
+ * Another user, with another id.
+ * @param keeps whether the signature stays
+ */
 export function evil(assertion: string, keeps = false): string {
   const changed = assertion.replace('ada-of-the-tests', 'eve-of-the-tests').replace(/ ID="[^"]*"/, ' ID="_evil"');
   return keeps ? changed : changed.replace(SIGNATURE, '');
 }
 
-/** A response of somebody else around a signed one. @param place where the signed one and its signature stand */
-function wrapped(xml: string, place: (original: string, signature: string) => string): string {
+/**
+ * A response of another user around a signed one.
+ * @param testDatabase where the signed one and its signature are
+ */
+function wrapped(xml: string, testDatabase: (original: string, signature: string) => string): string {
   const [signature = ''] = SIGNATURE.exec(xml) ?? [];
   const original = xml.replace(signature, '');
   const other = evil(original).replace(/<samlp:Response([^>]*) ID="[^"]*"/, '<samlp:Response$1 ID="_evil-response"');
-  return other.replace('<samlp:Status>', () => `${place(original, signature)}<samlp:Status>`);
+  return other.replace('<samlp:Status>', () => `${testDatabase(original, signature)}<samlp:Status>`);
 }

@@ -16,7 +16,7 @@ export function newEndpoint(url: string, changes: Partial<EndpointTarget> = {}):
     headers: {},
     ratePerSecond: null,
     ordering: 'none',
-    schedule: 'standard',
+    retrySchedule: 'standard',
     enabled: true,
     ...changes,
   };
@@ -37,7 +37,7 @@ export function newDelivery(endpoint: string, number: number, changes: Partial<N
   };
 }
 
-/** Deliveries of so many events, beginning with a number. */
+/** Deliveries of this many events, starting with a number. */
 export function newDeliveries(endpoint: string, count: number, from = 1): readonly NewDelivery[] {
   return Array.from({ length: count }, (_, index) => newDelivery(endpoint, from + index));
 }

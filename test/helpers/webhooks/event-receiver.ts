@@ -1,7 +1,4 @@
-/**
- * A server that receives deliveries and notes them, one path for each endpoint. What it answers can be chosen. Not here:
- * whether a delivery should have come.
- */
+/** A server that receives deliveries and records them, one path for each endpoint. Its responses can be chosen. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Test } from 'tap';
@@ -17,10 +14,10 @@ export interface ReceivedEvent {
 export interface EventReceiver {
   readonly url: string;
   readonly received: readonly ReceivedEvent[];
-  /** What came to a path, in the order of its coming. */
+  /** What a path received, in order of arrival. */
   at(path: string): readonly ReceivedEvent[];
-  /** The status that is answered; 204 at first. */
-  answer: (received: ReceivedEvent) => number;
+  /** The status of responses; 204 at first. */
+  response: (received: ReceivedEvent) => number;
 }
 
 export async function openEventReceiver(t: Pick<Test, 'teardown'>): Promise<EventReceiver> {
@@ -33,7 +30,7 @@ export async function openEventReceiver(t: Pick<Test, 'teardown'>): Promise<Even
       const headers = request.headers as Record<string, string>;
       const one = { path: request.url ?? '', headers, text, event: JSON.parse(text) };
       received.push(one);
-      response.writeHead(receiver.answer(one)).end();
+      response.writeHead(receiver.response(one)).end();
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -46,7 +43,7 @@ export async function openEventReceiver(t: Pick<Test, 'teardown'>): Promise<Even
     url: `http://127.0.0.1:${port}`,
     received,
     at: (path) => received.filter((one) => one.path === path),
-    answer: () => 204,
+    response: () => 204,
   };
   return receiver;
 }

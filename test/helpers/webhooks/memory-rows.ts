@@ -1,4 +1,4 @@
-/** Deliveries of the sender in memory, and what is shown of them. */
+/** Deliveries of the sender in memory, and their representation in lists. */
 import type { Attempt, Delivery, DeliveryQuery, NewDelivery, Trigger } from '../../../src/webhooks/sending/sender.ts';
 
 export interface Row {
@@ -7,7 +7,7 @@ export interface Row {
   trigger: Trigger;
   state: Delivery['state'];
   due: number;
-  tries: number;
+  attempt: number;
   count: number;
   readonly createdAt: Date;
   finishedAt: Date | null;

@@ -1,7 +1,4 @@
-/**
- * A sender that keeps everything in memory: the smallest one that does what the door says. It shares the rules of schedule,
- * breaker and signature with the direct sender, and nothing else.
- */
+/** A sender that keeps everything in memory: the smallest implementation of the sender interface. */
 import { MillraceError } from '../../../src/kernel/errors.ts';
 import type { EndpointTarget } from '../../../src/webhooks/endpoint/endpoint.ts';
 import { Breaker } from '../../../src/webhooks/sending/breaker.ts';
@@ -56,7 +53,7 @@ export class MemorySender implements Sender {
 
   async start(): Promise<void> {}
 
-  headerFault = () => null;
+  headerIssue = () => null;
 
   state(): SenderState {
     return { kind: 'direct' };
@@ -97,9 +94,9 @@ export class MemorySender implements Sender {
         one,
         body: one.body,
         trigger: one.trigger,
-        state: off ? 'discarded' : 'pending',
+        state: off ? 'canceled' : 'pending',
         due: now,
-        tries: 0,
+        attempt: 0,
         count: 0,
         createdAt: new Date(now),
         finishedAt: off ? new Date(now) : null,
@@ -141,8 +138,10 @@ export class MemorySender implements Sender {
   }
 
   async recover(endpoint: string, since: Date, but: readonly string[] = []): Promise<number> {
-    const wanted = [...this.#rows.values()].filter(({ one }) => one.endpoint === endpoint && !but.includes(one.type));
-    const ended = wanted.filter(({ state }) => state === 'dead' || state === 'discarded');
+    const requested = [...this.#rows.values()].filter(
+      ({ one }) => one.endpoint === endpoint && !but.includes(one.type),
+    );
+    const ended = requested.filter(({ state }) => state === 'failed' || state === 'canceled');
     const lost = ended.filter(({ createdAt }) => createdAt >= since);
     for (const row of lost) this.#again(row, 'recover');
     this.#turn();
@@ -158,7 +157,7 @@ export class MemorySender implements Sender {
         ).length;
         const state = breaker?.state(this.#now()) ?? 'closed';
         const times = { lastSuccessAt: success, lastFailureAt: failure, failingSince: since };
-        return [id, { breaker: state, pending, ...times, fault: null }];
+        return [id, { breaker: state, pending, ...times, error: null }];
       }),
     );
   }
@@ -168,15 +167,15 @@ export class MemorySender implements Sender {
   }
 
   #again(row: Row, trigger: Trigger): void {
-    Object.assign(row, { state: 'pending', due: this.#now(), tries: 0, trigger, finishedAt: null });
+    Object.assign(row, { state: 'pending', due: this.#now(), attempt: 0, trigger, finishedAt: null });
   }
 
   #discard(endpoint: string): void {
     const lost = [...this.#rows.values()].filter((row) => row.one.endpoint === endpoint && row.state === 'pending');
-    for (const row of lost) Object.assign(row, { state: 'discarded', finishedAt: new Date(this.#now()) });
+    for (const row of lost) Object.assign(row, { state: 'canceled', finishedAt: new Date(this.#now()) });
   }
 
-  /** Sends what may go now, and sets the timer for what may go later. */
+  /** Sends what is due, and sets the timer for the rest. */
   #turn(): void {
     clearTimeout(this.#timer);
     if (this.#ended) return;
@@ -226,11 +225,11 @@ export class MemorySender implements Sender {
     row.busy = false;
     row.attempts = [...row.attempts, attempt].slice(-20);
     row.count += 1;
-    row.tries += 1;
+    row.attempt += 1;
     const now = this.#now();
     const { status, error } = attempt;
-    const place = { trigger: row.trigger, schedule: target.schedule, tries: row.tries };
-    const outcome = outcomeOf({ status, error, retryAfter }, place, 0.5, now);
+    const testDatabase = { trigger: row.trigger, schedule: target.retrySchedule, attempts: row.attempt };
+    const outcome = outcomeOf({ status, error, retryAfter }, testDatabase, 0.5, now);
     if (row.trigger !== 'test') {
       if (probe) breaker.probed(error === null, now);
       else breaker.count(error === null, now);
@@ -240,11 +239,11 @@ export class MemorySender implements Sender {
         await this.#options.events.onDisable(id, 'failing');
       }
     }
-    if (row.state === 'pending' || outcome.state === 'delivered') {
+    if (row.state === 'pending' || outcome.state === 'succeeded') {
       row.state = outcome.state;
       if (outcome.state === 'pending') row.due = now + outcome.pauseMs;
       else row.finishedAt = new Date(now);
-      if (outcome.state === 'dead') await this.#options.events.onDead([shown(row)]);
+      if (outcome.state === 'failed') await this.#options.events.onFailed([shown(row)]);
     }
     this.#turn();
   }
@@ -279,18 +278,18 @@ export class MemorySender implements Sender {
       response,
     });
     try {
-      const answer = await fetch(target.url, {
+      const response = await fetch(target.url, {
         method: 'POST',
         headers: { ...target.headers, ...ours },
         body: row.body,
         redirect: 'manual',
         signal: AbortSignal.timeout(this.#options.timeoutMs),
       });
-      const headers = Object.fromEntries([...answer.headers].map(([name, value]) => [name, hide(value)]));
+      const headers = Object.fromEntries([...response.headers].map(([name, value]) => [name, hide(value)]));
       if (headers['set-cookie'] !== undefined) headers['set-cookie'] = '•••';
-      const body = hide(await answer.text()).slice(0, KEPT_BYTES);
-      const retryAfter = answer.headers.get('retry-after') ?? undefined;
-      return { attempt: attempt(answer.status, statusError(answer.status), { headers, body }), retryAfter };
+      const body = hide(await response.text()).slice(0, KEPT_BYTES);
+      const retryAfter = response.headers.get('retry-after') ?? undefined;
+      return { attempt: attempt(response.status, statusError(response.status), { headers, body }), retryAfter };
     } catch (error) {
       const kind = error instanceof DOMException && error.name === 'TimeoutError' ? 'timeout' : 'unreachable';
       return { attempt: attempt(null, kind, null), retryAfter: undefined };

@@ -1,6 +1,6 @@
 /**
- * The package `standardwebhooks` for Python, which verifies what a receiver gets: installed from PyPI at a fixed version,
- * apart from the dependencies. Not here: the tests themselves.
+ * The package `standardwebhooks` for Python, which verifies received deliveries: installed from PyPI at a fixed
+ * version, apart from the dependencies.
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';

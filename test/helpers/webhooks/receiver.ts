@@ -1,42 +1,42 @@
-/** A server that receives deliveries, remembers them, and answers as a test wants. */
+/** A server that receives deliveries, records them, and responds as a test specifies. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Test } from 'tap';
 
 export interface Received {
-  /** `webhook-id`, or what the test takes for the id. */
+  /** `webhook-id`, or what the test uses as the id. */
   readonly id: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** When it had arrived, by the monotonic clock. */
+  /** Time of arrival, by the monotonic clock. */
   readonly at: number;
 }
 
-/** Answers a request: a status, or whatever it does with the response; nothing lets the request hang. */
-export type Answer = (received: Received, response: ServerResponse) => number | undefined;
+/** Responds to a request: a status, or any use of the response object; nothing lets the request hang. */
+export type ApiResponse = (received: Received, response: ServerResponse) => number | undefined;
 
 export interface Receiver {
   readonly url: string;
   readonly port: number;
   /** In the order of their arrival. */
   readonly received: Received[];
-  answer: Answer;
+  response: ApiResponse;
 }
 
-/** The id of what has arrived. */
+/** The ids of received deliveries. */
 export type IdOf = (received: Omit<Received, 'id'>) => string;
 
 const webhookId: IdOf = ({ headers }) => headers['webhook-id'] ?? '';
 
-/** Starts a receiver at this machine, which answers 204 until it is told otherwise. It ends with the test. */
+/** Starts a receiver at this machine, which responds with 204 until that is changed. It ends with the test. */
 export async function startReceiver(t: Pick<Test, 'teardown'>, idOf: IdOf = webhookId): Promise<Receiver> {
   const sockets = new Set<Socket>();
   const server = createServer((request, response) => {
     void take(request).then((got) => {
       const one = { ...got, id: idOf(got) };
       receiver.received.push(one);
-      const status = receiver.answer(one, response);
+      const status = receiver.response(one, response);
       if (status !== undefined) response.writeHead(status).end();
     });
   });
@@ -53,7 +53,7 @@ export async function startReceiver(t: Pick<Test, 'teardown'>, idOf: IdOf = webh
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('The receiver has no port');
   const { port } = address;
-  const receiver: Receiver = { url: `http://127.0.0.1:${port}/hook`, port, received: [], answer: () => 204 };
+  const receiver: Receiver = { url: `http://127.0.0.1:${port}/hook`, port, received: [], response: () => 204 };
   return receiver;
 }
 

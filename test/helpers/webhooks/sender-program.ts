@@ -1,6 +1,6 @@
 /**
- * A process with a direct sender, to be killed and frozen. Arguments: URL and name of the database, the endpoint as JSON, the
- * limits as JSON. Each line of its input is a number of an event to deliver; after each line it prints one.
+ * A process with a direct sender, to be killed and frozen. Arguments: URL and name of the database, the endpoint as
+ * JSON, the limits as JSON. Each line of its input is the number of an event to deliver; after each line it prints one.
  */
 import { createInterface } from 'node:readline';
 import { openMongo } from '../../../src/database/mongo.ts';
@@ -11,7 +11,7 @@ import { newDelivery } from './endpoints.ts';
 const [url = '', database = '', endpoint = '', limits = ''] = process.argv.slice(2);
 const mongo = await openMongo({ url, database });
 const egress = new Egress({ mode: 'development', allow: [] });
-const events = { onDisable: async () => undefined, onDead: async () => undefined };
+const events = { onDisable: async () => undefined, onFailed: async () => undefined };
 const sender = new DirectSender({ mongo, egress, events, version: 'test', limits: JSON.parse(limits) });
 await sender.start();
 const target = JSON.parse(endpoint);

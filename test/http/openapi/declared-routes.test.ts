@@ -1,16 +1,19 @@
-/** A server with a route that the contract does not know, or knows wrongly, does not start and says which route it is. */
+/**
+ * A server with a route that is missing in the OpenAPI document, or is declared wrongly, does not start and names the
+ * route.
+ */
 import '../../../src/fastify.ts';
 import Fastify from 'fastify';
 import t from 'tap';
-import { type Declared, operation, outsideContract } from '../../../src/contract/operation.ts';
+import { type Declared, operation, outsideOpenApi } from '../../../src/contract/operation.ts';
 import { pathParameter } from '../../../src/contract/parameters.ts';
 import { declaredRoutes } from '../../../src/http/openapi/declared-routes.ts';
 import type { DeclaredRoute } from '../../../src/http/openapi/openapi.ts';
 
 const NOTHING = {
-  tag: 'Files',
+  tag: 'files',
   summary: 'Nothing',
-  answers: { 204: { description: 'Nothing.' } },
+  responses: { 204: { description: 'Nothing.' } },
   errors: [],
 } as const;
 const ID = pathParameter('id', 'Any.', { type: 'string' });
@@ -33,25 +36,25 @@ async function start(...configs: readonly (Declared | null)[]): Promise<readonly
   return routes;
 }
 
-t.test('a route without an operation stops the start and is named', async (t) => {
+t.test('a route without an operation stops the startup and is named', async (t) => {
   await t.rejects(start(null), { message: /^GET \/v1\/things-0\/:id declares no operation/ });
 });
 
-t.test('a route that says it is outside of the contract starts, and stays out', async (t) => {
-  t.strictSame(await start(outsideContract('A page')), []);
+t.test('a route declared outside of the OpenAPI document starts, and stays out', async (t) => {
+  t.strictSame(await start(outsideOpenApi('A page')), []);
 });
 
-t.test('a declared route is gathered once, with braces, though it answers HEAD too', async (t) => {
+t.test('a declared route is collected once, with braces, though it supports HEAD too', async (t) => {
   const config = operation({ id: 'one', parameters: [ID], ...NOTHING });
-  t.match(await start(config), [{ method: 'get', path: '/v1/things-0/{id}', declaration: config.contract }]);
+  t.match(await start(config), [{ method: 'get', path: '/v1/things-0/{id}', declaration: config.openApi }]);
   t.equal((await start(config)).length, 1);
 });
 
-t.test('two operations of one id stop the start', async (t) => {
+t.test('two operations with one id stop the startup', async (t) => {
   const config = operation({ id: 'one', parameters: [ID], ...NOTHING });
   await t.rejects(start(config, config), { message: /^GET \/v1\/things-1\/:id declares the id 'one'/ });
 });
 
-t.test('path parameters that the URL does not have, or has besides, stop the start', async (t) => {
+t.test('path parameters that differ from those of the URL stop the startup', async (t) => {
   await t.rejects(start(operation({ id: 'one', ...NOTHING })), { message: /path parameters '', its URL has 'id'/ });
 });

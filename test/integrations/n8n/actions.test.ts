@@ -1,56 +1,53 @@
-/**
- * The node Millrace in n8n's engine, against a running Millrace: what each operation does, and what a refusal looks like. Not here:
- * the trigger (trigger.test.ts).
- */
+/** The Millrace node in n8n's engine, against a running Millrace: the effect of each operation, and its errors. */
 import { inspect } from 'node:util';
 import t, { type Test } from 'tap';
 import type { Item } from '../../helpers/n8n/core-types.ts';
 import { type Engine, openEngine } from '../../helpers/n8n/engine.ts';
-import { type N8nWorld, n8nWorld } from '../../helpers/n8n/world.ts';
+import { type N8nFixture, n8nFixture } from '../../helpers/n8n/fixture.ts';
 import { until } from '../../helpers/until.ts';
 
 const named = (value: string) => ({ __rl: true, mode: 'name', value });
 const TODOS = { resource: 'document', collection: named('todos') };
 
-interface Around extends N8nWorld, Engine {
+interface Around extends N8nFixture, Engine {
   /** Runs one node with items. */
   run(parameters: object, ...items: Item[]): Promise<readonly Item[]>;
 }
 
-t.test('the node Millrace', { timeout: 120_000 }, async (t) => {
-  const world = await n8nWorld(t, { plugins: true });
+t.test('The n8n node works with documents, files and functions.', { timeout: 120_000 }, async (t) => {
+  const fixture = await n8nFixture(t, { plugins: true });
   const engine = await openEngine(t);
   const run: Around['run'] = (parameters, ...items) =>
     engine
-      .workflow([{ type: 'millrace', parameters }], world.credentials)
+      .workflow([{ type: 'millrace', parameters }], fixture.credentials)
       .run(...(items.length > 0 ? items : [{ json: {} }]));
-  const around = { ...world, ...engine, run };
-  await t.test('documents are created, read, changed and deleted', (t) => documents(t, around));
-  await t.test('a list goes on until its end or the limit', (t) => lists(t, around));
-  await t.test('a file is uploaded and downloaded as it was', (t) => files(t, around));
-  await t.test('a function is called', (t) => functions(t, around));
-  await t.test('a refusal has the words of the server, and the item', (t) => refusals(t, around));
-  await t.test('the key is in no error', (t) => secrecy(t, around));
+  const around = { ...fixture, ...engine, run };
+  await t.test('The n8n node creates, reads, changes and deletes documents.', (t) => documents(t, around));
+  await t.test('The n8n node reads a list to its end or the limit.', (t) => lists(t, around));
+  await t.test('The n8n node uploads and downloads a file unchanged.', (t) => files(t, around));
+  await t.test('The n8n node calls a function.', (t) => functions(t, around));
+  await t.test('An error of the n8n node has the message of the server and the item.', (t) => refusals(t, around));
+  await t.test('Errors of the n8n node do not contain the key.', (t) => secrecy(t, around));
 });
 
 async function documents(t: Test, { run }: Around): Promise<void> {
   const create = { ...TODOS, operation: 'create' };
-  const made = await run(
+  const created = await run(
     { ...create, fieldsFrom: 'json', fields: '={{ { title: $json.title, tags: ["n8n"] } }}' },
     { json: { title: 'Soup' } },
     { json: { title: 'Bread' } },
   );
-  t.match(made, [{ json: { title: 'Soup', tags: ['n8n'] } }, { json: { title: 'Bread' } }]);
+  t.match(created, [{ json: { title: 'Soup', tags: ['n8n'] } }, { json: { title: 'Bread' } }]);
   t.strictSame(
-    made.map(({ pairedItem }) => pairedItem),
+    created.map(({ pairedItem }) => pairedItem),
     [{ item: 0 }, { item: 1 }],
   );
-  const documentId = String(made[0]?.json['id']);
+  const documentId = String(created[0]?.json['id']);
 
   const patch = { ...TODOS, operation: 'update', documentId, fieldsFrom: 'json', fields: '{"done":true,"tags":null}' };
   const [changed] = await run(patch);
   t.match(changed?.json, { id: documentId, title: 'Soup', done: true });
-  t.notOk('tags' in (changed?.json ?? {}), 'null removes a member');
+  t.notOk('tags' in (changed?.json ?? {}), 'null removes a field');
   const [whole] = await run({ ...patch, fieldsFrom: 'item' }, { json: { ...changed?.json, title: 'Broth' } });
   t.match(whole?.json, { id: documentId, title: 'Broth', done: true, _meta: { revision: 3 } });
   t.strictSame((await run({ ...TODOS, operation: 'get', documentId }))[0]?.json, whole?.json);
@@ -84,7 +81,7 @@ async function lists(t: Test, { run, app, credentials }: Around): Promise<void> 
   t.strictSame(
     two.map(({ pairedItem }) => pairedItem),
     [0, 0, 1, 1].map((item) => ({ item })),
-    'each says of which item it comes',
+    'each names its item',
   );
 }
 
@@ -92,8 +89,8 @@ async function files(t: Test, { run }: Around): Promise<void> {
   const bytes = Buffer.from([0, 255, 13, 10, 45, 45, 128, 7]);
   const binary = { data: { data: bytes.toString('base64'), mimeType: 'application/x-thing', fileName: 'a "b"é.bin' } };
   const upload = { resource: 'file', operation: 'upload', binaryPropertyName: 'data' };
-  const [file] = await run({ ...upload, options: { custom: '{"album":7}' } }, { json: {}, binary });
-  t.match(file?.json, { name: 'a "b"é.bin', type: 'application/x-thing', size: 8, custom: { album: 7 } });
+  const [file] = await run({ ...upload, options: { metadata: '{"album":7}' } }, { json: {}, binary });
+  t.match(file?.json, { name: 'a "b"é.bin', type: 'application/x-thing', size: 8, metadata: { album: 7 } });
 
   const download = { resource: 'file', operation: 'download', binaryPropertyName: 'got', fileId: '={{ $json.id }}' };
   const [got] = await run(download, { json: { id: file?.json['id'] } });
@@ -102,8 +99,8 @@ async function files(t: Test, { run }: Around): Promise<void> {
   await t.rejects(run(upload), /binary/, 'without a file');
 }
 
-async function functions(t: Test, { run, parts }: Around): Promise<void> {
-  await until(() => parts.functions.active.find('greeter/greet') !== undefined, 'the function is in force');
+async function functions(t: Test, { run, services }: Around): Promise<void> {
+  await until(() => services.functions.active.find('greeter/greet') !== undefined, 'the function is active');
   const call = { resource: 'function', operation: 'call', method: 'POST', query: '{"word":"Hi"}' };
   const [said] = await run({ ...call, path: '/fn/greet/A b', body: '{"n":1}' });
   t.strictSame(said?.json, { text: 'Hi, A b', got: { n: 1 } });
@@ -148,7 +145,7 @@ async function secrecy(t: Test, { workflow, credentials }: Around): Promise<void
   const known = [
     [wrong, /credential|key/i],
     [nowhere, /refused/],
-    [notMillrace, /There is nothing/],
+    [notMillrace, /No route matches/],
   ] as const;
   for (const [given, message] of known) {
     const error = await workflow([{ type: 'millrace', parameters }], given)

@@ -1,6 +1,6 @@
 /**
- * The package n8n-nodes-millrace: it compiles, passes the rules that n8n has for community nodes, and n8n's loader finds its nodes
- * in what is published. Not here: what the nodes do (actions.test.ts, trigger.test.ts).
+ * The package n8n-nodes-millrace: it compiles, passes the rules of n8n for community nodes, and n8n's loader finds its nodes in
+ * the published files.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,12 +8,12 @@ import t from 'tap';
 import { openEngine } from '../../helpers/n8n/engine.ts';
 import { built, FOLDER, inPackage } from '../../helpers/n8n/package.ts';
 
-t.test('it compiles, and n8n finds nothing to object to', async (t) => {
+t.test('The n8n package compiles and passes the lint rules of n8n.', async (t) => {
   await built();
   t.equal(await inPackage('node_modules/eslint/bin/eslint.js', '--max-warnings', '0', '.'), '');
 });
 
-t.test('n8n finds the nodes and the credentials', async (t) => {
+t.test('n8n finds the nodes and the credentials.', async (t) => {
   const { loader } = await openEngine(t);
   t.equal(loader.packageName, 'n8n-nodes-millrace');
   t.strictSame(Object.keys(loader.nodeTypes).sort(), ['millrace', 'millraceTrigger']);
@@ -21,7 +21,7 @@ t.test('n8n finds the nodes and the credentials', async (t) => {
   t.equal(loader.nodeTypes['millrace']?.type.description.usableAsTool, true, 'agents may use it');
 });
 
-t.test('what n8n reads in the package names files that are published', async (t) => {
+t.test('The files that n8n reads in the package are published.', async (t) => {
   const text = readFileSync(join(FOLDER, 'package.json'), 'utf8');
   const { n8n, files, keywords } = JSON.parse(text);
   t.ok(keywords.includes('n8n-community-node-package'));

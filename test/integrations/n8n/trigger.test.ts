@@ -1,37 +1,39 @@
 /**
- * The node Millrace Trigger in n8n's engine, against a running Millrace: its hook is made and removed, a write starts the workflow,
- * which writes back by the node Millrace, and nothing that is not signed starts it. Not here: a whole n8n (server.test.ts).
+ * The Millrace Trigger node in n8n's engine, against a running Millrace: its hook is created and removed, a write starts the
+ * workflow, which writes back with the Millrace node, and unsigned requests do not start it.
  */
 import { Webhook } from 'standardwebhooks';
 import t, { type Test } from 'tap';
 import { type Engine, openEngine, outputOf, type TestWorkflow } from '../../helpers/n8n/engine.ts';
-import { type N8nWorld, n8nWorld } from '../../helpers/n8n/world.ts';
+import { type N8nFixture, n8nFixture } from '../../helpers/n8n/fixture.ts';
 import { until } from '../../helpers/until.ts';
 
 const named = (value: string) => ({ __rl: true, mode: 'name', value });
 const NEW_ORDER = { resource: 'document', collection: named('orders'), event: 'created', filter: '{"status":"paid"}' };
 
-interface Around extends N8nWorld, Engine {
+interface Around extends N8nFixture, Engine {
   hooks(): Promise<{ id: string; targetUrl: string; event: string; filter: object | null }[]>;
   write(method: 'POST' | 'PATCH', path: string, payload: object): Promise<void>;
 }
 
-t.test('the node Millrace Trigger', { timeout: 120_000 }, async (t) => {
-  const world = await n8nWorld(t);
+t.test('The n8n trigger starts workflows.', { timeout: 120_000 }, async (t) => {
+  const fixture = await n8nFixture(t);
   const engine = await openEngine(t);
-  const headers = { authorization: `Bearer ${world.credentials.apiKey}` };
-  const hooks: Around['hooks'] = async () => (await world.app.inject({ url: '/hooks', headers })).json();
+  const headers = { authorization: `Bearer ${fixture.credentials.apiKey}` };
+  const hooks: Around['hooks'] = async () => (await fixture.app.inject({ url: '/hooks', headers })).json();
   const write: Around['write'] = async (method, path, payload) => {
-    const scope = { authorization: world.writer };
-    const { statusCode, body } = await world.app.inject({ method, url: `/api/${path}`, payload, headers: scope });
+    const scope = { authorization: fixture.writer };
+    const { statusCode, body } = await fixture.app.inject({ method, url: `/api/${path}`, payload, headers: scope });
     if (statusCode >= 300) throw new Error(body);
   };
-  const around = { ...world, ...engine, hooks, write };
+  const around = { ...fixture, ...engine, hooks, write };
   await write('POST', 'private', { id: 'p1' });
-  await t.test('a write starts the workflow, which writes back', (t) => roundTrip(t, around));
-  await t.test('a hook is made once, again when it is not as wanted, and removed', (t) => lifecycle(t, around));
-  await t.test('only Millrace starts the workflow', (t) => forgeries(t, around));
-  await t.test('the editor lists the collections that the key may read', (t) => choices(t, around));
+  await t.test('A write starts the n8n workflow, which writes back.', (t) => roundTrip(t, around));
+  await t.test('The n8n trigger creates its hook once, recreates an outdated one, and removes it.', (t) =>
+    lifecycle(t, around),
+  );
+  await t.test('Only Millrace can start the n8n workflow.', (t) => forgeries(t, around));
+  await t.test('The n8n editor lists the collections that the key can read.', (t) => choices(t, around));
 });
 
 async function roundTrip(t: Test, { workflow, credentials, write, app, hooks }: Around): Promise<void> {
@@ -59,16 +61,16 @@ async function roundTrip(t: Test, { workflow, credentials, write, app, hooks }: 
   t.equal(run?.status, 'success');
   const [event] = run?.data.resultData.runData['0']?.[0]?.data?.main[0] ?? [];
   t.match(event?.json, { type: 'orders.created', documentId: 'o2', data: { item: 'bread', status: 'paid' } });
-  t.notOk(JSON.stringify(event).includes('secret'), 'what the key may not see does not arrive');
-  const [made] = run === undefined ? [] : outputOf(run);
+  t.notOk(JSON.stringify(event).includes('secret'), 'fields that the key cannot see do not arrive');
+  const [created] = run === undefined ? [] : outputOf(run);
   const headers = { authorization: `Bearer ${credentials.apiKey}` };
-  const stored = (await app.inject({ url: `/api/todos/${made?.json['id']}`, headers })).json();
+  const stored = (await app.inject({ url: `/api/todos/${created?.json['id']}`, headers })).json();
   t.match(stored, { title: 'Send bread', order: 'o2', event: event?.json['id'] });
 
   await flow.deactivate();
   t.strictSame(await hooks(), []);
-  t.strictSame(flow.staticData, {}, 'nothing of the hook is kept');
-  t.strictSame(flow.answered, [200]);
+  t.strictSame(flow.staticData, {}, 'nothing of the hook remains');
+  t.strictSame(flow.response, [200]);
 }
 
 async function lifecycle(t: Test, { workflow, credentials, hooks, app }: Around): Promise<void> {
@@ -80,16 +82,16 @@ async function lifecycle(t: Test, { workflow, credentials, hooks, app }: Around)
   t.equal(await flow.activate(), false, 'it is there: n8n starts again, and nothing changes');
 
   await app.inject({ method: 'DELETE', url: `/hooks/${hook?.id}`, headers });
-  t.equal(await flow.activate(), true, 'somebody removed it');
-  for (const member of ['secret', 'hookId']) delete flow.staticData[member];
+  t.equal(await flow.activate(), true, 'the hook was removed elsewhere');
+  for (const field of ['secret', 'hookId']) delete flow.staticData[field];
   t.equal(await flow.activate(), true, 'without its secret it is of no use');
-  t.equal((await hooks()).length, 1, 'the one before is gone');
+  t.equal((await hooks()).length, 1, 'the previous one is removed');
   const [{ id } = { id: '' }] = await hooks();
   t.equal(flow.staticData['hookId'], id);
 
   await app.inject({ method: 'DELETE', url: `/hooks/${id}`, headers });
   await flow.deactivate();
-  t.strictSame(await hooks(), [], 'one that is gone already may be removed');
+  t.strictSame(await hooks(), [], 'removing a missing one succeeds');
 
   const files = workflow([{ type: 'millraceTrigger', parameters: { resource: 'file', event: '*' } }], credentials);
   await files.activate();
@@ -133,7 +135,7 @@ async function forgeries(t: Test, { workflow, credentials }: Around): Promise<vo
     t.equal(response.status, status, name);
   }
   await until(() => flow.runs.length === 3, 'the three run');
-  t.strictSame(await eventIds(flow), ['1-1', '1-1', '1-1'], 'a repeat is told by its id');
+  t.strictSame(await eventIds(flow), ['1-1', '1-1', '1-1'], 'a repeat has the same id');
   await flow.deactivate();
   const response = await fetch(flow.url, { method: 'POST', body, headers: signed() });
   t.equal(response.status, 401, 'no more after the hook was removed');
@@ -147,7 +149,7 @@ function signatureOf(text: string, at: Date, secret: string): Record<string, str
   return { 'webhook-id': id, 'webhook-timestamp': seconds, 'webhook-signature': signature };
 }
 
-/** With the names that Svix has, where an installation sends by it. */
+/** With the header names of Svix, as on instances that send through it. */
 function namedBySvix(headers: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.replace('webhook-', 'svix-'), value]));
 }
@@ -166,6 +168,6 @@ async function choices(t: Test, { workflow, credentials }: Around): Promise<void
     const { results } = (await flow.collections(filter)) as { results: { name: string; value: string }[] };
     return results.map(({ value }) => value);
   };
-  t.strictSame(await labels(), ['orders', 'todos'], 'not those that it may not read');
+  t.strictSame(await labels(), ['orders', 'todos'], 'not those that it cannot read');
   t.strictSame(await labels('ORD'), ['orders']);
 }

@@ -1,19 +1,19 @@
-/** The Zapier app without a server: its structure, the address of a connection, and how members become fields. */
+/** The Zapier app without a server: its structure, the base URL of a connection, and the conversion of document fields. */
 import t from 'tap';
 import { baseUrl } from '../../../integrations/zapier/src/api/requests.ts';
 import { isGenuine } from '../../../integrations/zapier/src/api/signature.ts';
+import { fieldsOf, labelOf } from '../../../integrations/zapier/src/fields/fields.ts';
 import { filledIn } from '../../../integrations/zapier/src/fields/input-fields.ts';
-import { labelOf, membersOf } from '../../../integrations/zapier/src/fields/members.ts';
 import { definition, hooksWithoutEnd, structuralErrors } from '../../../integrations/zapier/test/app-tester.ts';
 
-t.test('the app is valid, and every hook can be ended', async (t) => {
+t.test('The Zapier app is valid, and every hook can be removed.', async (t) => {
   t.strictSame(await structuralErrors(), []);
   const { platformVersion: _, ...broken } = definition;
   t.match(await structuralErrors(broken), [{ stack: /platformVersion/ }], 'what is wrong is found');
   t.strictSame(hooksWithoutEnd(), []);
 });
 
-t.test('the address of a connection', async (t) => {
+t.test('the URL of a connection', async (t) => {
   for (const [text, url] of [
     ['https://api.example.org', 'https://api.example.org'],
     [' https://api.example.org// ', 'https://api.example.org'],
@@ -39,7 +39,7 @@ t.test('the address of a connection', async (t) => {
   }
 });
 
-t.test('members of a schema, flattened', async (t) => {
+t.test('The fields of a schema are flattened.', async (t) => {
   const properties = {
     id: { type: 'string' },
     title: { type: ['string', 'null'] },
@@ -54,7 +54,7 @@ t.test('members of a schema, flattened', async (t) => {
     _meta: { type: 'object', readOnly: true, properties: { revision: { type: 'integer' } } },
   };
   t.strictSame(
-    membersOf({ type: 'object', properties }).map(({ path, kind, isList, isReadOnly }) =>
+    fieldsOf({ type: 'object', properties }).map(({ path, kind, isList, isReadOnly }) =>
       [path.join('.'), kind, ...(isList ? ['list'] : []), ...(isReadOnly ? ['read-only'] : [])].join(' '),
     ),
     [
@@ -76,7 +76,7 @@ t.test('members of a schema, flattened', async (t) => {
   t.equal(labelOf(['shippingAddress', 'zip_code']), 'Shipping Address Zip Code');
 });
 
-t.test('a filled-in form becomes a document', async (t) => {
+t.test('A completed Zapier form becomes a document.', async (t) => {
   const document = filledIn({
     collection: 'orders',
     id: '7',
@@ -96,11 +96,11 @@ t.test('a filled-in form becomes a document', async (t) => {
     price: null,
   });
   t.throws(() => filledIn({ document: '[1]' }), { message: /must be a JSON object/ });
-  t.throws(() => filledIn({ document: '{"a"' }), { message: /More Members.* is not JSON/ });
+  t.throws(() => filledIn({ document: '{"a"' }), { message: /More Fields.* is not JSON/ });
   t.throws(() => filledIn({ json__lines: '[' }), { message: /Lines.* is not JSON/ });
 });
 
-t.test('a delivery is genuine by one of its signatures', async (t) => {
+t.test('A delivery to Zapier is genuine if one of its signatures is valid.', async (t) => {
   // The example of Standard Webhooks 1.0.
   const headers = {
     'Http-Webhook-Id': 'msg_p5jXN8AQM9LWM0D4loKWxJek',

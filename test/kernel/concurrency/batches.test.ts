@@ -1,6 +1,8 @@
-/** Group commit: idle keys go at once, what arrives meanwhile goes together, each caller gets its own outcome. */
+/**
+ * Group commit: calls with idle keys run at once, calls during a batch run together, each caller gets its own result.
+ */
 import t from 'tap';
-import { Batches } from '../../../src/kernel/concurrency/batches.ts';
+import { Batches } from '../../../src/kernel/concurrency/coalescer.ts';
 
 interface Run {
   readonly requests: readonly number[];
@@ -8,7 +10,7 @@ interface Run {
   fail(error: Error): void;
 }
 
-/** Batches that wait until they are let go, one by one. */
+/** Batches that wait until they are released, one by one. */
 function held(limits = { count: 3, bytes: 100 }) {
   const runs: PromiseWithResolvers<Run>[] = [];
   const at = (index: number) => {
@@ -27,7 +29,7 @@ function held(limits = { count: 3, bytes: 100 }) {
   return { batches, run: (index: number) => at(index).promise, started: () => count };
 }
 
-t.test('the first call of an idle key goes at once and alone', async (t) => {
+t.test('the first call of an idle key runs at once and alone', async (t) => {
   const { batches, run, started } = held();
   const first = batches.submit('a', 1);
   t.equal(started(), 1);
@@ -36,7 +38,7 @@ t.test('the first call of an idle key goes at once and alone', async (t) => {
   t.equal(await first, 'a1');
 });
 
-t.test('calls during a batch make up the next, within the limits', async (t) => {
+t.test('calls during a batch form the next, within the limits', async (t) => {
   const { batches, run } = held();
   const calls = [1, 2, 3, 4, 5].map((n) => batches.submit('a', n));
   for (const [index, expected] of [[1], [2, 3, 4], [5]].entries()) {
@@ -58,7 +60,7 @@ t.test('a batch ends before it grows too large; one too large request goes alone
   await Promise.all(calls);
 });
 
-t.test('other keys do not wait', async (t) => {
+t.test('calls of other keys do not wait', async (t) => {
   const { batches, run } = held();
   void batches.submit('a', 1);
   const other = batches.submit('b', 2);
@@ -66,7 +68,7 @@ t.test('other keys do not wait', async (t) => {
   t.equal(await other, 'b2');
 });
 
-t.test('a request may fail alone, or with its whole batch; the key goes on', async (t) => {
+t.test('a request may fail alone, or with its whole batch; the key continues', async (t) => {
   const { batches, run } = held();
   const first = batches.submit('a', 1);
   const [bad, good] = [batches.submit('a', -2), batches.submit('a', 3)];

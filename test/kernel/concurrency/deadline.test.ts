@@ -1,4 +1,4 @@
-/** A deadline ends a task that is late, passes on what ends it from outside, and leaves nothing behind otherwise. */
+/** A deadline ends a late task, forwards an outer abort, and leaves nothing behind. */
 import { getEventListeners } from 'node:events';
 import t from 'tap';
 import { within } from '../../../src/kernel/concurrency/deadline.ts';
@@ -6,7 +6,7 @@ import { within } from '../../../src/kernel/concurrency/deadline.ts';
 const untilAborted = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
 
-t.test('a task in time gives its result and leaves no listener behind', async (t) => {
+t.test('a task in time returns its result and leaves no listener behind', async (t) => {
   const outer = new AbortController();
   t.equal(await within(1_000, async () => 7, outer.signal), 7);
   await t.rejects(
@@ -16,7 +16,7 @@ t.test('a task in time gives its result and leaves no listener behind', async (t
   t.strictSame(getEventListeners(outer.signal, 'abort'), []);
 });
 
-t.test('a late task is told so', async (t) => {
+t.test('a late task is aborted with a timeout', async (t) => {
   await t.rejects(within(1, untilAborted), { name: 'TimeoutError' });
 });
 

@@ -1,9 +1,9 @@
-/** What is held in memory is read again for each change that concerns it, one reading at a time, until reading succeeds. */
+/** Cached data is reloaded for each relevant change, one load at a time, until loading succeeds. */
 import t, { type Test } from 'tap';
-import { Reloader, type ReloaderParts } from '../../../src/kernel/concurrency/reloader.ts';
+import { Reloader, type ReloaderDeps } from '../../../src/kernel/concurrency/reloader.ts';
 
-/** A Reloader of `_things` whose readings end when the test says so. */
-function held(t: Test, parts: Partial<ReloaderParts> = {}) {
+/** A Reloader of `_things` whose loads end on request. */
+function held(t: Test, parts: Partial<ReloaderDeps> = {}) {
   const readings: PromiseWithResolvers<void>[] = [];
   const begun: PromiseWithResolvers<void>[] = [];
   const errors: unknown[] = [];
@@ -36,7 +36,7 @@ function held(t: Test, parts: Partial<ReloaderParts> = {}) {
     reloader,
     errors,
     count: () => count,
-    /** Resolves when the reading of this index has begun. */
+    /** Resolves when the load with this index has started. */
     begun: (index: number) => at(begun, index).promise,
     end: (index: number) => at(readings, index).resolve(),
     fail: (index: number, error: Error) => at(readings, index).reject(error),
@@ -46,7 +46,7 @@ function held(t: Test, parts: Partial<ReloaderParts> = {}) {
 const thing = { collection: '_things' };
 const other = { collection: 'todos' };
 
-t.test('reads again for rows that concern it, that may concern everything, and when rows were lost', async (t) => {
+t.test('reloads for relevant rows, for rows that may be relevant, and when rows were lost', async (t) => {
   for (const rows of [[other, thing], [{ collection: null }], null]) {
     const { reloader, count, end } = held(t);
     reloader.follow(rows);
@@ -59,7 +59,7 @@ t.test('reads again for rows that concern it, that may concern everything, and w
   t.equal(count(), 0, 'not for others');
 });
 
-t.test('changes during a reading are read by one more reading', async (t) => {
+t.test('changes during a load cause one more load', async (t) => {
   const { reloader, count, begun, end } = held(t);
   reloader.follow([thing]);
   reloader.follow([thing]);
@@ -73,7 +73,7 @@ t.test('changes during a reading are read by one more reading', async (t) => {
   t.equal(count(), 2);
 });
 
-t.test('a failed reading is reported and tried again by itself', async (t) => {
+t.test('a failed load is reported and retried', async (t) => {
   const { reloader, errors, begun, end, fail } = held(t);
   fail(0, new Error('unreachable'));
   await reloader.reload();
@@ -82,7 +82,7 @@ t.test('a failed reading is reported and tried again by itself', async (t) => {
   end(1);
 });
 
-t.test('what a later attempt would meet as well waits for the next change', async (t) => {
+t.test('an error that a retry would meet as well waits for the next change', async (t) => {
   const { reloader, errors, count, end, fail } = held(t, { canRetry: () => false });
   fail(0, new Error('invalid'));
   await reloader.reload();
@@ -93,17 +93,17 @@ t.test('what a later attempt would meet as well waits for the next change', asyn
   t.equal(count(), 2);
 });
 
-t.test('while the log is late it looks by itself, and reads only what is stale', async (t) => {
+t.test('while the log is late the reloader polls, and loads only stale data', async (t) => {
   const always = held(t);
   always.end(0);
   await always.reloader.start(() => false);
   await always.begun(1);
   always.end(1);
 
-  let looked = 0;
+  let checked = 0;
   const looking = Promise.withResolvers<void>();
   const isStale = async () => {
-    if (++looked === 3) looking.resolve();
+    if (++checked === 3) looking.resolve();
     return false;
   };
   const never = held(t, { isStale });
@@ -113,14 +113,14 @@ t.test('while the log is late it looks by itself, and reads only what is stale',
   t.equal(never.count(), 1, 'nothing new, nothing read');
 });
 
-t.test('a process that the log reaches in time does not look', async (t) => {
+t.test('a process that receives the log in time does not poll', async (t) => {
   const { reloader, end } = held(t, { isStale: async () => t.fail('looked') });
   end(0);
-  const asked = Promise.withResolvers<void>();
+  const requested = Promise.withResolvers<void>();
   let times = 0;
   await reloader.start(() => {
-    if (++times === 2) asked.resolve();
+    if (++times === 2) requested.resolve();
     return true;
   });
-  await asked.promise;
+  await requested.promise;
 });

@@ -1,6 +1,6 @@
 /**
- * Every setting changes the configuration, and every part of the configuration is read by some part of the program: a
- * setting that nobody reads would stand in the documentation without an effect.
+ * Every setting changes the configuration, and some part of the program reads every part of the configuration:
+ * otherwise a documented setting would have no effect.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import t from 'tap';
@@ -14,33 +14,33 @@ const TEXTS: Environment = {
   MONGODB_URL: 'mongodb://127.0.0.1/name',
   MONGOD_BINARY: '/usr/bin/mongod',
   MILLRACE_DB: 'other',
-  MILLRACE_FOLDER: 'elsewhere',
-  MILLRACE_PLUGINS: 'plugins,examples',
+  MILLRACE_DATA_DIR: 'elsewhere',
+  MILLRACE_PLUGINS_DIR: 'plugins,examples',
   MILLRACE_PUBLIC_URL: 'https://api.example.org',
   MILLRACE_BASE_PATH: '/backend',
   MILLRACE_CORS_ORIGINS: 'https://app.example.org',
   MILLRACE_TRUST_PROXY: '1',
   MILLRACE_EGRESS_ALLOW: '10.0.0.0/8',
-  MILLRACE_FILES: 's3://bucket?endpoint=http://127.0.0.1&region=eu',
-  MILLRACE_REDIRECTS: 'https://app.example.org/signed-in',
+  MILLRACE_FILE_STORAGE: 's3://bucket?endpoint=http://127.0.0.1&region=eu',
+  MILLRACE_REDIRECT_URLS: 'https://app.example.org/signed-in',
   MILLRACE_MASTER_KEY: 'file:/run/key',
   MILLRACE_SMTP_URL: 'smtp://mail.example.org',
-  MILLRACE_MAIL_FROM: 'from@example.org',
+  MILLRACE_EMAIL_FROM: 'from@example.org',
   MILLRACE_SVIX_URL: 'https://svix.example.org',
   MILLRACE_SVIX_TOKEN: 'token',
-  MILLRACE_OWNER_EMAIL: 'owner@example.org',
-  MILLRACE_OWNER_PASSWORD_FILE: '/run/password',
+  MILLRACE_ADMIN_EMAIL: 'owner@example.org',
+  MILLRACE_ADMIN_PASSWORD_FILE: '/run/password',
 };
 
-/** What must be set besides, for a setting that has a meaning only together with it. */
+/** Other settings that are required for a setting to have a meaning. */
 const BESIDES: Readonly<Record<string, Environment>> = {
-  MILLRACE_MAIL_FROM: { MILLRACE_SMTP_URL: 'smtp://mail.example.org' },
+  MILLRACE_EMAIL_FROM: { MILLRACE_SMTP_URL: 'smtp://mail.example.org' },
   MILLRACE_SVIX_URL: { MILLRACE_SVIX_URL: 'https://first.example.org', MILLRACE_SVIX_TOKEN: 'token' },
   MILLRACE_SVIX_TOKEN: { MILLRACE_SVIX_URL: 'https://svix.example.org', MILLRACE_SVIX_TOKEN: 'first' },
-  MILLRACE_OWNER_EMAIL: { MILLRACE_OWNER_EMAIL: 'first@example.org', MILLRACE_OWNER_PASSWORD_FILE: '/run/password' },
-  MILLRACE_OWNER_PASSWORD_FILE: {
-    MILLRACE_OWNER_EMAIL: 'owner@example.org',
-    MILLRACE_OWNER_PASSWORD_FILE: '/run/first',
+  MILLRACE_ADMIN_EMAIL: { MILLRACE_ADMIN_EMAIL: 'first@example.org', MILLRACE_ADMIN_PASSWORD_FILE: '/run/password' },
+  MILLRACE_ADMIN_PASSWORD_FILE: {
+    MILLRACE_ADMIN_EMAIL: 'owner@example.org',
+    MILLRACE_ADMIN_PASSWORD_FILE: '/run/first',
   },
 };
 

@@ -1,6 +1,6 @@
-/** Addresses that a sign-in may end at: exact matches only, of addresses that have one spelling only. */
+/** Redirect URLs of a sign-in: exact matches only, of URLs with one spelling only. */
 import t from 'tap';
-import { isAllowedRedirect, redirectFault } from '../../../src/kernel/config/redirects.ts';
+import { isAllowedRedirect, redirectIssue } from '../../../src/kernel/config/redirects.ts';
 
 const GOOD = [
   'https://app.example.org/done',
@@ -19,7 +19,7 @@ const GOOD = [
   'com.googleusercontent.apps.12-ab:/oauth2redirect',
 ];
 
-t.test('an address of the list is allowed, and nothing that resembles it', async (t) => {
+t.test('a listed URL is allowed, and nothing that resembles it', async (t) => {
   for (const address of GOOD) t.ok(isAllowedRedirect(address, GOOD), address);
   const others = [
     '',
@@ -67,7 +67,7 @@ t.test('an address of the list is allowed, and nothing that resembles it', async
   for (const address of others) t.notOk(isAllowedRedirect(address, GOOD), address);
 });
 
-t.test('the port of an http URL at a loopback address is free, and nothing else of it is', async (t) => {
+t.test('only the port of an http URL at a loopback address is free', async (t) => {
   const free = [
     'http://127.0.0.1/',
     'http://127.0.0.1:5174/',
@@ -98,9 +98,9 @@ t.test('the port of an http URL at a loopback address is free, and nothing else 
   for (const address of others) t.notOk(isAllowedRedirect(address, GOOD), address);
 });
 
-t.test('the list takes only addresses without doubt', async (t) => {
-  for (const address of GOOD) t.equal(redirectFault(address, 'production'), null, address);
-  t.equal(redirectFault('http://192.168.0.7:5173/', 'development'), null);
+t.test('the list accepts only unambiguous URLs', async (t) => {
+  for (const address of GOOD) t.equal(redirectIssue(address, 'production'), null, address);
+  t.equal(redirectIssue('http://192.168.0.7:5173/', 'development'), null);
   const refused: [string, RegExp][] = [
     ['http://app.example.org/done', /https:/],
     ['http://127.evil.example/', /https:/],
@@ -119,17 +119,17 @@ t.test('the list takes only addresses without doubt', async (t) => {
     ['https://app.example.org./', /dot/],
     ['https://app.example.org/a%2Fb', /encoded/],
     ['https://app.example.org/%2e%2e/', /encoded|spelled/],
-    ['//app.example.org/', /whole address/],
-    ['/done', /whole address/],
+    ['//app.example.org/', /absolute URL/],
+    ['/done', /absolute URL/],
     ['javascript:alert(1)', /not the scheme of an app/],
-    ['https://', /whole address/],
-    ['https:/app.example.org/', /whole address/],
-    ['signed-in', /whole address/],
-    ['com.example.app:signed-in', /follows a path/],
-    ['myapp:/signed-in', /follows a path/],
-    ['myapp:signed-in', /follows a path/],
+    ['https://', /absolute URL/],
+    ['https:/app.example.org/', /absolute URL/],
+    ['signed-in', /absolute URL/],
+    ['com.example.app:signed-in', /must be followed by a path/],
+    ['myapp:/signed-in', /must be followed by a path/],
+    ['myapp:signed-in', /must be followed by a path/],
     ['com.example.app:/*', /wildcard/],
-    ['*://signed-in', /whole address/],
+    ['*://signed-in', /absolute URL/],
     ['com.example.app:/signed-in?x=1', /query/],
     ['com.example.app:/signed-in#x', /fragment/],
     ['com.example.app://a@b/', /user name/],
@@ -163,9 +163,9 @@ t.test('the list takes only addresses without doubt', async (t) => {
       'urn:ietf:wg:oauth:2.0:oob',
       'chrome://settings/',
     ].map((address): [string, RegExp] => [address, /is not the scheme of an app/]),
-    [' javascript:alert(1)', /whole address/],
-    ['java\nscript:alert(1)', /whole address/],
+    [' javascript:alert(1)', /absolute URL/],
+    ['java\nscript:alert(1)', /absolute URL/],
     [`https://app.example.org/${'x'.repeat(3_000)}`, /at most/],
   ];
-  for (const [address, fault] of refused) t.match(redirectFault(address, 'production'), fault, address.slice(0, 60));
+  for (const [address, issue] of refused) t.match(redirectIssue(address, 'production'), issue, address.slice(0, 60));
 });

@@ -1,8 +1,7 @@
 /**
- * Everything that judges or shows a document says the same of it: the database, `match`, cutting as bytes and as
- * objects, rendering, and events. Random documents of every type, with names that a decoder could take for more than
- * names, under random policies. MILLRACE_LONG=1 takes 1,000,000 documents, MILLRACE_RUNS as many batches as it says,
- * MILLRACE_SEED repeats a run.
+ * Everything that tests or shows a document agrees: the database, `match`, cutting as bytes and as objects, rendering,
+ * and events. Random documents of every type, with names that a decoder could misread, under random policies.
+ * MILLRACE_LONG=1 takes 1,000,000 documents, MILLRACE_RUNS sets the number of batches, MILLRACE_SEED repeats a run.
  */
 import { BSON, type Document, Int32, Long, MongoClient, Timestamp } from 'mongodb';
 import t from 'tap';
@@ -10,25 +9,25 @@ import { readStored } from '../../../src/database/bson/stored.ts';
 import { encodeDocument, toWire } from '../../../src/database/json/json.ts';
 import { toEvent } from '../../../src/events/log/event.ts';
 import { EMPTY_ROW, type LogRow } from '../../../src/events/log/row.ts';
-import { shownRow } from '../../../src/events/read/visible-row.ts';
-import { isPlain, setMember } from '../../../src/kernel/objects.ts';
+import { shownRow } from '../../../src/events/read/redact-row.ts';
+import { isPlain, setField } from '../../../src/kernel/plain-object.ts';
 import { cutBytes } from '../../../src/policies/fields/cut-bytes.ts';
 import { parseFieldRules } from '../../../src/policies/fields/field-rules.ts';
-import { fieldsFor, reaches, shown, toDatabaseFilter } from '../../../src/policies/reach.ts';
-import { reachedOf } from '../../../src/policies/reached.ts';
+import { reachedOf } from '../../../src/policies/recheck-in-memory.ts';
 import { type Grant, type Scope, toScope } from '../../../src/policies/scope.ts';
+import { fieldsFor, reaches, shown, toDatabaseFilter } from '../../../src/policies/scope-filter.ts';
 import { everything, type Filter, field, not, nothing, or } from '../../../src/query/filter.ts';
 import { testMongo } from '../../helpers/mongo.ts';
 import { user } from '../../helpers/principals.ts';
 import { runCount } from '../../helpers/random.ts';
 import { type Random, seeded } from '../../query/random.ts';
-import { documentMembers, HOSTILE, id, scalar, TEXTS, value } from '../../query/random-documents.ts';
+import { documentFields, HOSTILE, id, scalar, TEXTS, value } from '../../query/random-documents.ts';
 import { filter, PATHS, TEST_NAMES, test } from '../../query/random-filters.ts';
 
 const DOCUMENTS = 2_000;
 const SCOPES = 6;
 const BATCHES = runCount(3, 500);
-/** From so many batches on, what is drawn reaches, hides and makes the database give up often enough to expect it. */
+/** From so many batches on, the random cases reach, hide and make the database give up often enough to require it. */
 const BATCHES_FOR_CHANCE = 50;
 t.setTimeout(120_000 + BATCHES * 20_000);
 
@@ -43,29 +42,29 @@ const RULES = [
 ];
 /** Patterns on which the database's engine gives up in these texts; it then says "no match". */
 const STUBBORN = ['(a+)+c', '^(?:(?:a|b)+ ?)*c$', '(?:a?){20}a{20}c'];
-/** The database gives up on the first pattern in the first text, always. */
+/** The database always gives up on the first pattern in the first text. */
 const STUBBORN_TEXTS = [`${'a'.repeat(40)} ac`, 'a'.repeat(40), `${'ab'.repeat(20)}c`];
 const CERTAINLY_STUBBORN: Document = { _id: 'stubborn', a: STUBBORN_TEXTS[0], n: new Int32(DOCUMENTS - 1) };
 const HOSTILE_PATHS = ['collection', 'oid', 'db', 'fields', 'fields.a', 'constructor', 'a.collection', 'a.fields.b'];
 
-/** A document with hostile names among its members, at the top and within: often such as the driver makes a DBRef of. */
+/** A document with hostile field names, at the top and within: often those of which the driver creates a DBRef. */
 function hostileDocument(random: Random, n: number): Document {
-  const document = documentMembers(random);
-  const places = [document, ...Object.values(document).flat().filter(isPlain)];
-  for (const place of places) {
+  const document = documentFields(random);
+  const spots = [document, ...Object.values(document).flat().filter(isPlain)];
+  for (const resource of spots) {
     if (random.chance(0.3)) {
-      place['$ref'] = random.pick(TEXTS);
-      place['$id'] = scalar(random);
-      if (random.chance(0.3)) place['$db'] = random.pick(TEXTS);
+      resource['$ref'] = random.pick(TEXTS);
+      resource['$id'] = scalar(random);
+      if (random.chance(0.3)) resource['$db'] = random.pick(TEXTS);
     }
-    if (random.chance(0.05)) place['a'] = random.pick(STUBBORN_TEXTS);
-    if (random.chance(0.3)) setMember(place, random.pick(HOSTILE), value(random, 1));
+    if (random.chance(0.05)) resource['a'] = random.pick(STUBBORN_TEXTS);
+    if (random.chance(0.3)) setField(resource, random.pick(HOSTILE), value(random, 1));
   }
-  const { _id: _, n: __, ...members } = document;
-  return { _id: id(random, n), ...members, n: new Int32(n) };
+  const { _id: _, n: __, ...fields } = document;
+  return { _id: id(random, n), ...fields, n: new Int32(n) };
 }
 
-/** Maps are written member by member, whatever the names of their members. */
+/** Maps are written field by field, whatever the names of their fields. */
 function asMap(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(asMap);
   return isPlain(value) ? new Map(Object.keys(value).map((name) => [name, asMap(value[name])])) : value;
@@ -76,15 +75,15 @@ function randomFilter(random: Random): Filter {
   return field(random.pick([...HOSTILE_PATHS, ...PATHS]), test(random, random.pick(TEST_NAMES)));
 }
 
-interface Asked {
+interface Requested {
   readonly scope: Scope<'read'>;
   /** Whether something is denied, or not granted, by a pattern on which the database gives up. */
   readonly isStubborn: boolean;
   readonly isRandom: boolean;
 }
 
-/** Random Scopes, and three that leave nothing to chance: over all documents, over none, and one on which the database gives up. */
-function scopesOf(random: Random): readonly Asked[] {
+/** Random Scopes, and three fixed ones: over all documents, over none, and one on which the database gives up. */
+function scopesOf(random: Random): readonly Requested[] {
   const drawnScopes = Array.from({ length: SCOPES }, (_, n) => {
     const isStubborn = n === SCOPES - 1;
     return { scope: randomScope(random, isStubborn), isStubborn, isRandom: true };
@@ -112,12 +111,12 @@ function readScope(grants: readonly Grant[], denied: Filter): Scope<'read'> {
 
 function randomScope(random: Random, isStubborn: boolean): Scope<'read'> {
   const stubborn = (): Filter => field('a', { op: 'regex', pattern: random.pick(STUBBORN) });
-  const asked = (): Filter => {
+  const requested = (): Filter => {
     const drawn = randomFilter(random);
     return isStubborn && random.chance(0.5) ? or([drawn, not(stubborn())]) : drawn;
   };
-  const grants = random.several(1, 2, () => granted(random, asked()));
-  const denied = or([...random.several(0, 1, asked), ...(isStubborn ? [stubborn()] : [])]);
+  const grants = random.several(1, 2, () => granted(random, requested()));
+  const denied = or([...random.several(0, 1, requested), ...(isStubborn ? [stubborn()] : [])]);
   return readScope(grants, denied);
 }
 
@@ -137,8 +136,8 @@ const inserted = (raw: Buffer, stored: Document): LogRow => ({
 /** JavaScript puts number-like names first; what clients read from either text is then the same. */
 const asRead = (text: string): string => JSON.stringify(JSON.parse(text));
 
-/** What is told of one document under a Scope, judged in memory; null when nothing is. */
-function told(scope: Scope<'read'>, raw: Buffer, stored: Document): string | null {
+/** What is shown of one document under a Scope, tested in memory; null for nothing. */
+function reported(scope: Scope<'read'>, raw: Buffer, stored: Document): string | null {
   const fields = fieldsFor(scope, stored);
   const object = shown(scope, stored);
   const row = shownRow(inserted(raw, stored), scope, (state) => fieldsFor(scope, readStored(state)));
@@ -153,38 +152,40 @@ function told(scope: Scope<'read'>, raw: Buffer, stored: Document): string | nul
   return first;
 }
 
-t.test(`all say the same of ${BATCHES * DOCUMENTS} documents`, async (t) => {
+t.test(`database and memory agree on ${BATCHES * DOCUMENTS} documents under policies`, async (t) => {
   const random = seeded(t);
   const { url, database } = await testMongo(t);
   const client = new MongoClient(url);
   t.teardown(() => client.close());
   const db = client.db(database);
   const documents = db.collection('documents');
-  let documentsAsked = 0;
+  let documentsRequested = 0;
   const chance = { reached: 0, hidden: 0, givenUp: 0 };
   const certain = { reached: 0, hidden: 0, givenUp: 0 };
   for (let batch = 0; batch < BATCHES; batch++) {
     const drawn = Array.from({ length: DOCUMENTS - 1 }, (_, n) => hostileDocument(random, n));
-    const made = [...drawn, CERTAINLY_STUBBORN].map(asMap);
+    const created = [...drawn, CERTAINLY_STUBBORN].map(asMap);
     await documents.deleteMany({});
-    await db.command({ insert: 'documents', documents: made });
-    const raws = made.map((map) => Buffer.from(BSON.serialize({ map }).subarray(9, -1)));
+    await db.command({ insert: 'documents', documents: created });
+    const raws = created.map((map) => Buffer.from(BSON.serialize({ map }).subarray(9, -1)));
     const stored = raws.map(readStored);
-    for (const [place, { scope, isStubborn, isRandom }] of scopesOf(random).entries()) {
+    for (const [resource, { scope, isStubborn, isRandom }] of scopesOf(random).entries()) {
       const count = isRandom ? chance : certain;
-      const asked = toDatabaseFilter(scope);
-      const answer = await documents.find(asked, { projection: { _id: 0, n: 1 } }).toArray();
-      const found = new Set(answer.map(({ n }) => n));
+      const requested = toDatabaseFilter(scope);
+      const response = await documents.find(requested, { projection: { _id: 0, n: 1 } }).toArray();
+      const found = new Set(response.map(({ n }) => n));
       for (const [n, document] of stored.entries()) {
         const raw = raws[n] ?? Buffer.of();
         const what = () => `${JSON.stringify(scope.grants)} ${JSON.stringify(scope.denied)} of ${raw.toString('hex')}`;
         try {
-          const text = place === 0 ? told(scope, raw, document) : reaches(scope, document);
+          const text = resource === 0 ? reported(scope, raw, document) : reaches(scope, document);
           const isReached = text !== null && text !== false;
           const isFound = found.has(n);
-          // Judged again, a document that came because the database gave up is not told. What it did not find is not, either.
-          const isTold = isFound && (!isStubborn || (await reachedOf(scope, [raw])).length > 0);
-          if (isStubborn ? isTold && !isReached : isTold !== isReached) throw new Error(`The database says ${isFound}`);
+          // A document that came because the database gave up is not shown after the second test. What it did not find
+          // is not, either.
+          const isReported = isFound && (!isStubborn || (await reachedOf(scope, [raw])).length > 0);
+          if (isStubborn ? isReported && !isReached : isReported !== isReached)
+            throw new Error(`The database says ${isFound}`);
           if (isFound !== isReached) count.givenUp++;
           if (isReached) count.reached++;
           else count.hidden++;
@@ -194,13 +195,13 @@ t.test(`all say the same of ${BATCHES * DOCUMENTS} documents`, async (t) => {
         }
       }
     }
-    documentsAsked += stored.length;
-    if (batch % 25 === 24) t.comment(`${documentsAsked} documents, at random ${JSON.stringify(chance)}`);
+    documentsRequested += stored.length;
+    if (batch % 25 === 24) t.comment(`${documentsRequested} documents, at random ${JSON.stringify(chance)}`);
   }
-  t.ok(certain.reached >= documentsAsked && certain.hidden >= documentsAsked, JSON.stringify(certain));
+  t.ok(certain.reached >= documentsRequested && certain.hidden >= documentsRequested, JSON.stringify(certain));
   t.ok(certain.givenUp >= BATCHES, `the database gave up on ${certain.givenUp}, and no more was told for it`);
   if (BATCHES >= BATCHES_FOR_CHANCE) {
-    t.ok(chance.reached > documentsAsked / 4 && chance.hidden > documentsAsked / 4, JSON.stringify(chance));
+    t.ok(chance.reached > documentsRequested / 4 && chance.hidden > documentsRequested / 4, JSON.stringify(chance));
     t.ok(chance.givenUp > 0, `the database gave up on ${chance.givenUp} at random, and no more was told for it`);
   }
 });

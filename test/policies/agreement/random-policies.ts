@@ -1,4 +1,4 @@
-/** Policies, documents, principals and questions made by chance, in a world small enough that they often meet. */
+/** Random policies, documents, principals and requests, over a domain small enough that they often match. */
 import { ANONYMOUS, type Principal } from '../../../src/auth/identity/principal.ts';
 import { acting, key, user } from '../../helpers/principals.ts';
 import type { Random } from '../../helpers/random.ts';
@@ -6,11 +6,11 @@ import type { Random } from '../../helpers/random.ts';
 export type Json = Record<string, unknown>;
 
 export interface PolicyLike {
-  readonly collections: readonly string[];
+  readonly resources: readonly string[];
   readonly actions: readonly string[];
   readonly effect: 'allow' | 'deny';
   readonly principals?: Json;
-  readonly where?: Json;
+  readonly filter?: Json;
   readonly fields?: { readonly read?: readonly string[]; readonly write?: readonly string[] };
   readonly set?: Json;
 }
@@ -39,7 +39,7 @@ export function withStoredNames<T>(json: T): T {
   return JSON.parse(JSON.stringify(json).replaceAll('"flag":', '"f.lag":').replaceAll('"b":', '"$b":'));
 }
 
-/** What the program gives, with the names of the referee. */
+/** The program's result, with the names of the referee. */
 export function withPlainNames<T>(json: T): T {
   return JSON.parse(JSON.stringify(json).replaceAll('"f.lag":', '"flag":').replaceAll('"$b":', '"b":'));
 }
@@ -57,23 +57,23 @@ export function randomPrincipals(): readonly Principal[] {
 
 export function randomDocument(random: Random, id: string): Json {
   const maybe = (name: string, value: unknown): Json => (random.once(4) ? {} : { [name]: value });
-  return { id, ...randomMembers(random), ...maybe('owner', random.pick(['u1', 'u2', 'u3'])) };
+  return { id, ...randomProperties(random), ...maybe('owner', random.pick(['u1', 'u2', 'u3'])) };
 }
 
-/** Some members, each with a value that a policy may ask for. */
-export function randomMembers(random: Random): Json {
-  const members: Json = {};
-  if (!random.once(3)) members['team'] = random.pick(['red', 'blue']);
-  if (!random.once(3)) members['n'] = random.below(4);
-  if (!random.once(3)) members['tags'] = random.pick([[], ['x'], ['x', 'y'], ['y']]);
-  if (!random.once(3)) members['flag'] = random.pick([true, false, null]);
-  if (!random.once(3)) members['box'] = { a: random.below(3), b: random.pick(['p', 'q']) };
-  return members;
+/** Some fields, each with a value that a policy may test. */
+export function randomProperties(random: Random): Json {
+  const fields: Json = {};
+  if (!random.once(3)) fields['team'] = random.pick(['red', 'blue']);
+  if (!random.once(3)) fields['n'] = random.below(4);
+  if (!random.once(3)) fields['tags'] = random.pick([[], ['x'], ['x', 'y'], ['y']]);
+  if (!random.once(3)) fields['flag'] = random.pick([true, false, null]);
+  if (!random.once(3)) fields['box'] = { a: random.below(3), b: random.pick(['p', 'q']) };
+  return fields;
 }
 
-/** Members that a write sends, now and then the owner among them. */
+/** Fields that a write sends, sometimes `owner` among them. */
 export function randomBody(random: Random): Json {
-  const body = randomMembers(random);
+  const body = randomProperties(random);
   return random.once(3) ? { ...body, owner: random.pick(['u1', 'u2']) } : body;
 }
 
@@ -94,7 +94,7 @@ export function randomFilter(random: Random): Json {
   ])();
 }
 
-/** The paths that a filter names. */
+/** The paths that a filter uses. */
 export function pathsIn(filter: Json): string[] {
   return Object.entries(filter).flatMap(([name, value]) =>
     name.startsWith('$') && Array.isArray(value) ? value.flatMap((one: Json) => pathsIn(one)) : [name],
@@ -115,7 +115,7 @@ function randomWhere(random: Random): Json {
 
 export function randomPolicies(random: Random): PolicyLike[] {
   const policies = Array.from({ length: 2 + random.below(4) }, () => randomPolicy(random));
-  // One that speaks of reading, so that there is something to see.
+  // One that grants reading, so that something is visible.
   return [
     ...policies,
     { ...randomPolicy(random), actions: ['read', 'update'], effect: 'allow', ...randomFields(random) },
@@ -127,11 +127,11 @@ function randomPolicy(random: Random): PolicyLike {
   const all = ['read', 'create', 'update', 'delete'];
   const actions = random.once(2) ? all : all.filter(() => random.once(2));
   const about = {
-    collections: [random.once(4) ? '*' : 'things'],
+    resources: [random.once(4) ? '*' : 'things'],
     actions: actions.length === 0 ? ['read'] : actions,
     effect: deny ? 'deny' : 'allow',
     ...(random.once(2) ? {} : { principals: randomWho(random) }),
-    ...(!deny && random.once(3) ? {} : { where: randomWhere(random) }),
+    ...(!deny && random.once(3) ? {} : { filter: randomWhere(random) }),
   } as const;
   if (deny) return about;
   const set = random.once(6) ? { set: { owner: random.pick(['$user.id', 'u1']) } } : {};
@@ -161,9 +161,9 @@ function randomWho(random: Random): Json {
   ]);
 }
 
-/** The paths of all values that are no objects, or empty ones. */
-export function leavesOf(members: Json, path: readonly string[] = []): string[][] {
-  return Object.entries(members).flatMap(([name, value]) => {
+/** The paths of all values that are not objects, or empty ones. */
+export function leavesOf(fields: Json, path: readonly string[] = []): string[][] {
+  return Object.entries(fields).flatMap(([name, value]) => {
     const here = [...path, name];
     return isJson(value) && Object.keys(value).length > 0 ? leavesOf(value, here) : [here];
   });

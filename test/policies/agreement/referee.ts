@@ -1,7 +1,6 @@
 /**
- * A second opinion on policies, slow and straight from their description: every policy is asked of every document by
- * `mingo`, a query engine that others wrote, and members are judged one path at a time. It shares no code with the
- * program.
+ * A second implementation of policies, slow and straight from their description: `mingo`, a query engine of others,
+ * tests every policy on every document, and fields are decided one path at a time. It shares no code with the program.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { Query } from 'mingo';
@@ -12,10 +11,10 @@ type Rules = readonly string[] | undefined;
 
 const MISSING = Symbol('a variable without a value');
 
-/** Every path that a document of the test can have a value at, and one that none names. */
+/** Every path at which a document of the test can have a value, and one that none has. */
 const LEAVES = ['owner', 'team', 'n', 'tags', 'flag', 'box.a', 'box.b', 'box.other', 'other'];
 
-/** What policies say to one principal about one action in the collection `things`. */
+/** What policies decide for one principal and one action in the collection `things`. */
 export class Referee {
   readonly #grants: readonly { readonly where: Json; readonly policy: PolicyLike; readonly set: Json }[];
   readonly #denies: readonly (Json | typeof MISSING)[];
@@ -24,14 +23,14 @@ export class Referee {
     const about = policies.filter((policy) => policy.actions.includes(action) && isAbout(policy, principal));
     this.#denies = about
       .filter(({ effect }) => effect === 'deny')
-      .map(({ where = {} }) => {
-        const bound = fill(where, principal);
+      .map(({ filter = {} }) => {
+        const bound = fill(filter, principal);
         return isJson(bound) ? bound : MISSING;
       });
     this.#grants = about
       .filter(({ effect }) => effect === 'allow')
       .flatMap((policy) => {
-        const [where, set] = [fill(policy.where ?? {}, principal), fill(policy.set ?? {}, principal)];
+        const [where, set] = [fill(policy.filter ?? {}, principal), fill(policy.set ?? {}, principal)];
         return isJson(where) && isJson(set) ? [{ where, policy, set }] : [];
       });
   }
@@ -47,7 +46,7 @@ export class Referee {
     return this.#grants.filter(({ where }) => holds(where, document)).map(({ policy }) => policy);
   }
 
-  /** The document as it is seen; null when it is not. */
+  /** The visible part of the document; null when it is invisible. */
   seen(document: Json): Json | null {
     const grants = this.grantsOf(document);
     if (grants.length === 0) return null;
@@ -55,8 +54,11 @@ export class Referee {
     return { id: document['id'], ...cut(without(document), [], rules) };
   }
 
-  /** Whether a path may be asked for: every grant shows it, but for those that a wider one of all documents makes idle. */
-  asks(path: string): boolean {
+  /**
+   * Whether a path may be used in a query: every grant shows it, except those that a wider grant of all documents makes
+   * redundant.
+   */
+  requests(path: string): boolean {
     if (path === 'id') return true;
     const shows = ({ policy }: { readonly policy: PolicyLike }, one: string) =>
       states(one.split('.'), policy.fields?.read) === 'in';
@@ -79,7 +81,7 @@ export class Referee {
     return values;
   }
 
-  /** Whether the change of a document (null: there was none) is allowed, the given values aside. */
+  /** Whether the change of a document (null: there was none) is allowed, apart from the given values. */
   allows(before: Json | null, after: Json, given: Json): boolean {
     const old = before === null ? null : this.grantsOf(before);
     const grants = this.grantsOf(after).filter((policy) => old === null || old.includes(policy));
@@ -91,21 +93,21 @@ export class Referee {
   }
 
   /**
-   * The document after a replacement, in which hidden and locked members stay.
+   * The document after a replacement, in which hidden and locked fields stay.
    * @param reader what the same principal may read
-   * @returns null when a member is sent that may not be
+   * @returns null when a field is sent that must not be
    */
   replaced(old: Json, sent: Json, reader: Referee): Json | null {
     const given = this.given(old);
-    const free = ({ id: _id, ...members }: Json): Json =>
-      Object.fromEntries(Object.entries(members).filter(([name]) => !(name in given)));
+    const free = ({ id: _id, ...fields }: Json): Json =>
+      Object.fromEntries(Object.entries(fields).filter(([name]) => !(name in given)));
     const read = reader.open ? reader.grantsOf(old).map(({ fields }) => fields?.read) : [];
     const write = this.grantsOf(old).map(({ fields }) => fields?.write);
     const next = replaceIn(free(old), free(sent), [], read, write);
     return next === null ? null : { id: old['id'], ...next, ...given };
   }
 
-  /** Whether the policies of a document let each of these paths be set. */
+  /** Whether the policies of a document allow each of these paths to be set. */
   lets(before: Json, paths: readonly (readonly string[])[]): boolean {
     const rules = this.grantsOf(before).map(({ fields }) => fields?.write);
     return paths.every((path) => rules.some((one) => states(path, one) === 'in'));
@@ -136,13 +138,13 @@ function fill(value: unknown, principal: Principal): unknown {
     return items.includes(MISSING) ? MISSING : items;
   }
   if (!isJson(value)) return value;
-  const filled = Object.entries(value).map(([name, member]) => [name, fill(member, principal)] as const);
-  return filled.some(([, member]) => member === MISSING) ? MISSING : Object.fromEntries(filled);
+  const filled = Object.entries(value).map(([name, field]) => [name, fill(field, principal)] as const);
+  return filled.some(([, field]) => field === MISSING) ? MISSING : Object.fromEntries(filled);
 }
 
 export const holds = (where: Json, document: Json): boolean => new Query(where).test(document);
 
-/** Whether rules have a path in, out, or decide below it. */
+/** Whether rules include a path, exclude it, or decide below it. */
 function states(path: readonly string[], rules: Rules): 'in' | 'out' | 'below' {
   if (rules === undefined) return 'in';
   const all = rules.includes('*');
@@ -152,9 +154,9 @@ function states(path: readonly string[], rules: Rules): 'in' | 'out' | 'below' {
   return all ? 'in' : 'out';
 }
 
-function cut(members: Json, path: readonly string[], rules: readonly Rules[]): Json {
+function cut(fields: Json, path: readonly string[], rules: readonly Rules[]): Json {
   const kept: Json = {};
-  for (const [name, value] of Object.entries(members)) {
+  for (const [name, value] of Object.entries(fields)) {
     const here = [...path, name];
     const found = rules.map((one) => states(here, one));
     if (found.includes('in')) kept[name] = value;
@@ -166,7 +168,7 @@ function cut(members: Json, path: readonly string[], rules: readonly Rules[]): J
 
 type State = ReturnType<typeof states>;
 
-/** What several rules say together: one that has it in is enough. */
+/** The result of several rules: one that includes it is enough. */
 function together(path: readonly string[], rules: readonly Rules[]): State {
   const found = rules.map((one) => states(path, one));
   return found.includes('in') ? 'in' : found.includes('below') ? 'below' : 'out';
@@ -214,6 +216,6 @@ export function isJson(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function without({ id: _id, ...members }: Json): Json {
-  return members;
+function without({ id: _id, ...fields }: Json): Json {
+  return fields;
 }

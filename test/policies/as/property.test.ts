@@ -1,16 +1,16 @@
 /**
- * To look as another principal equals being that principal, over HTTP and live: random policies, documents and queries,
- * each asked by an owner as somebody and by that one with its own credential. MILLRACE_SEED repeats a run, MILLRACE_RUNS
- * says how many sets of policies there are; each is asked as six principals.
+ * Impersonating a principal equals being that principal, over HTTP and live: random policies, documents and queries,
+ * each requested by an administrator that impersonates and by the principal with its own credential. MILLRACE_SEED
+ * repeats a run, MILLRACE_RUNS sets the number of sets of policies; each is requested as six principals.
  */
 import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
-import { ask, PASSWORD, signIn, signInOwner } from '../../helpers/accounts.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { type Frame, openSocket, type TestSocket } from '../../helpers/live/socket.ts';
 import { withPolicies } from '../../helpers/policies.ts';
 import { Random, runCount, runSeed } from '../../helpers/random.ts';
 import { until } from '../../helpers/until.ts';
+import { ask, PASSWORD, signIn, signInAdmin } from '../../helpers/users.ts';
 import { type Json, randomBody, randomDocument, randomFilter, randomPolicies } from '../agreement/random-policies.ts';
 
 const SETS = runCount(25, 1_000);
@@ -29,26 +29,26 @@ interface Somebody {
   readonly as: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly socket: TestSocket;
-  /** A socket of the owner who looks as this one: each has a rate of messages. */
+  /** A socket of the administrator that impersonates this one: each has a rate of messages. */
   readonly looking: TestSocket;
 }
 
 t.setTimeout(120_000 + SETS * 2_000);
-t.test('looking as a principal equals being it', async (t) => {
+t.test('impersonating a principal equals being it', async (t) => {
   t.comment(`MILLRACE_SEED=${SEED}, ${SETS} sets of policies`);
-  const { app, parts } = await buildTestApp(t, {
+  const { app, services } = await buildTestApp(t, {
     MILLRACE_MODE: 'production',
-    MILLRACE_RATE_ANONYMOUS: '1000000',
-    MILLRACE_RATE_PRINCIPAL: '1000000',
+    MILLRACE_RATE_LIMIT_ANONYMOUS: '1000000',
+    MILLRACE_RATE_LIMIT_PRINCIPAL: '1000000',
   });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
-  const boss = await signInOwner(app, parts);
+  const boss = await signInAdmin(app, services);
   const enter = (token?: string) => openSocket(t, url, { hello: { type: 'hello', ...(token && { token }) } });
   const look = () => enter(boss.accessToken);
   const ids = new Map<string, string>();
 
-  const account = async (name: string, roles: readonly string[] = [], claims = {}): Promise<Somebody> => {
-    const { _id } = await parts.auth.users.create(
+  const user = async (name: string, roles: readonly string[] = [], claims = {}): Promise<Somebody> => {
+    const { _id } = await services.auth.users.create(
       { kind: 'user', username: name, password: PASSWORD, roles, claims },
       NOBODY,
     );
@@ -64,57 +64,57 @@ t.test('looking as a principal equals being it', async (t) => {
   };
   const principals = [
     { as: 'anonymous', headers: {}, socket: await enter(), looking: await look() },
-    await account('u1', ['red'], { team: 'red' }),
-    await account('u2', ['blue', 'red']),
-    await account('u3', [], { team: 'blue' }),
+    await user('u1', ['red'], { team: 'red' }),
+    await user('u2', ['blue', 'red']),
+    await user('u3', [], { team: 'blue' }),
     await keyOf(),
-    // An account that nothing names, with this role alone.
-    { ...(await account('u4', ['blue'])), as: 'role:blue' },
+    // A user that nothing names, with this role alone.
+    { ...(await user('u4', ['blue'])), as: 'role:blue' },
   ];
-  /** The same with the real ids in the place of `u1`, `k1` and so on. */
+  /** The same with the real ids instead of `u1`, `k1` and so on. */
   const real = <T>(value: T): T =>
     JSON.parse(JSON.stringify(value).replaceAll(/"(u[123]|k1)"/g, (_, name: string) => JSON.stringify(ids.get(name))));
 
   await ask(app, 'POST /api/things', {}, boss);
-  const stored = parts.mongo.data.collection<{ _id: string }>('things');
+  const stored = services.mongo.data.collection<{ _id: string }>('things');
   const reset = async (documents: readonly Json[]) => {
     await stored.deleteMany({});
     await stored.insertMany(
-      documents.map(({ id, ...members }) => ({ _id: String(id), ...members, _meta: { revision: 1 } })),
+      documents.map(({ id, ...fields }) => ({ _id: String(id), ...fields, _meta: { revision: 1 } })),
     );
   };
-  const counts = { asked: 0, shown: 0, refused: 0, live: 0, told: 0, ended: 0 };
-  let world: object = {};
+  const counts = { requested: 0, shown: 0, refused: 0, live: 0, reported: 0, ended: 0 };
+  let fixture: object = {};
   const same = (found: unknown, expected: unknown, what: string) => {
     if (isDeepStrictEqual(found, expected)) return;
-    throw new Error(`${what}\n${JSON.stringify({ found, expected, ...world }, null, 1)}`);
+    throw new Error(`${what}\n${JSON.stringify({ found, expected, ...fixture }, null, 1)}`);
   };
 
-  /** What an answer tells besides the id of its request, and how far the log is. */
-  async function told(headers: Somebody['headers'], path: string, payload?: object) {
+  /** The content of a response besides the id of its request, and the log position. */
+  async function reported(headers: Somebody['headers'], path: string, payload?: object) {
     const method = payload === undefined ? 'GET' : 'POST';
-    const answer = await app.inject({ method, url: path, headers, ...(payload && { payload }) });
-    const { 'x-request-id': _, date: __, 'millrace-position': ___, 'content-length': ____, ...rest } = answer.headers;
-    return { status: answer.statusCode, headers: rest, body: answer.body.replace(/,"request":"[^"]*"/, '') };
+    const response = await app.inject({ method, url: path, headers, ...(payload && { payload }) });
+    const { 'x-request-id': _, date: __, 'millrace-position': ___, 'content-length': ____, ...rest } = response.headers;
+    return { status: response.statusCode, headers: rest, body: response.body.replace(/,"request":"[^"]*"/, '') };
   }
 
-  async function compareAnswers({ as, headers }: Somebody, query: Json, one: string): Promise<void> {
+  async function compareResponses({ as, headers }: Somebody, query: Json, one: string): Promise<void> {
     const sort = typeof query['sort'] === 'string' ? `sort=${query['sort']}&` : '';
-    const questions: [string, object?][] = [
+    const queries: [string, object?][] = [
       [`/api/things?${sort}filter=${encodeURIComponent(JSON.stringify(query['filter']))}`],
       ['/api/things/_query', { ...query, count: 'exact' }],
       [`/api/things/${one}`],
     ];
-    for (const [path, payload] of questions) {
-      const own = await told(headers, path, payload);
-      same(await told({ ...boss.headers, 'millrace-as': as }, path, payload), own, `${as}: ${path}`);
-      counts.asked += 1;
+    for (const [path, payload] of queries) {
+      const own = await reported(headers, path, payload);
+      same(await reported({ ...boss.headers, 'millrace-as': as }, path, payload), own, `${as}: ${path}`);
+      counts.requested += 1;
       if (own.status === 200) counts.shown += 1;
       else counts.refused += 1;
     }
   }
 
-  /** A subscription of each principal, and of the owner as each, through changes of documents. */
+  /** A subscription of each principal, and of the administrator as each, through changes of documents. */
   async function compareLive(queries: readonly Json[], run: number, random: Random): Promise<void> {
     const pairs = principals.map((who, index) => ({ who, id: `${run} ${index}`, query: queries[index] }));
     const settled = (socket: TestSocket, id: string) =>
@@ -133,8 +133,8 @@ t.test('looking as a principal equals being it', async (t) => {
     }
     for (const { who, id, query } of pairs) {
       const shows = async (socket: TestSocket) => {
-        const list = await told(who.headers, '/api/things/_query', query);
-        // A list is refused while a claim has no value; a subscription is empty until it has one.
+        const list = await reported(who.headers, '/api/things/_query', query);
+        // A list is rejected while a claim has no value; a subscription is empty until it has one.
         const documents = list.status === 200 ? JSON.parse(list.body) : [];
         return [200, 403].includes(list.status) && isDeepStrictEqual(held(socket.of(id)), byId(documents));
       };
@@ -146,12 +146,12 @@ t.test('looking as a principal equals being it', async (t) => {
       }
       const both = async () => (await shows(who.socket)) && (await shows(who.looking));
       await until(both, `${who.as} ${id}: ${JSON.stringify(who.looking.of(id))}`).catch((error: unknown) => {
-        throw new Error(JSON.stringify(world, null, 1), { cause: error });
+        throw new Error(JSON.stringify(fixture, null, 1), { cause: error });
       });
       const [own, seen] = [who.socket.of(id).map(plain), who.looking.of(id).map(plain)];
       same(seen, own, `${who.as}: what was told`);
       counts.live += 1;
-      counts.told += own.filter(({ type }) => type === 'change').length;
+      counts.reported += own.filter(({ type }) => type === 'change').length;
     }
     for (const { who, id } of pairs) {
       for (const socket of [who.socket, who.looking])
@@ -160,28 +160,29 @@ t.test('looking as a principal equals being it', async (t) => {
     for (const { socket, looking } of principals) for (const one of [socket, looking]) one.frames.length = 0;
   }
 
-  for (let run = 0, made = 0; made < SETS; run++) {
+  for (let run = 0, created = 0; created < SETS; run++) {
     const random = new Random(SEED + run);
     const policies = real(randomPolicies(random));
     try {
-      withPolicies(parts, policies);
+      withPolicies(services, policies);
     } catch {
-      // What contradicts itself is refused; chance finds another one.
+      // Contradictory policies are rejected; another random one is drawn.
       continue;
     }
-    made += 1;
+    created += 1;
     const documents = real(IDS.map((id) => randomDocument(random, id)));
     await reset(documents);
     const queries = principals.map((): Json => {
       return { filter: random.once(3) ? {} : real(randomFilter(random)), ...random.pick(SHAPES) };
     });
-    world = { seed: SEED + run, policies, documents, queries };
-    for (const [index, who] of principals.entries()) await compareAnswers(who, queries[index] ?? {}, random.pick(IDS));
+    fixture = { seed: SEED + run, policies, documents, queries };
+    for (const [index, who] of principals.entries())
+      await compareResponses(who, queries[index] ?? {}, random.pick(IDS));
     await compareLive(queries, run, random);
   }
   t.comment(JSON.stringify(counts));
-  const { asked, shown, refused, live, told: changes, ended } = counts;
-  t.ok(asked >= SETS * 15 && shown > SETS && refused > SETS && live > SETS && changes > SETS && ended > SETS / 2);
+  const { requested, shown, refused, live, reported: changes, ended } = counts;
+  t.ok(requested >= SETS * 15 && shown > SETS && refused > SETS && live > SETS && changes > SETS && ended > SETS / 2);
 });
 
 /** The documents that a client holds after these frames. */
@@ -200,7 +201,7 @@ function byId(documents: readonly Json[]): Json[] {
   return documents.toSorted((a, b) => String(a['id']).localeCompare(String(b['id'])));
 }
 
-/** A frame without the place in the log up to which it is true. */
+/** A frame without its log position. */
 function plain({ position: _, ...frame }: Frame): Json {
   return { ...frame, type: frame.type };
 }

@@ -1,4 +1,4 @@
-/** Which members are in: joining and narrowing rules, asking paths, and cutting documents, arrays looked through. */
+/** Included fields: combining and narrowing rules, checking paths, and cutting documents, including arrays. */
 import { BSON, EJSON } from 'bson';
 import t from 'tap';
 import { decodeStored } from '../../../src/database/bson/stored.ts';
@@ -17,14 +17,14 @@ import {
 } from '../../../src/query/evaluate/field-tree.ts';
 import { parseFields, treeOf } from '../../../src/query/evaluate/fields.ts';
 import { seeded } from '../../query/random.ts';
-import { documentMembers, id } from '../../query/random-documents.ts';
+import { documentFields, id } from '../../query/random-documents.ts';
 
 const exclude = (...names: string[]) => fieldTree(true, new Map(names.map((name) => [name, NONE])));
 const include = (...names: string[]) => fieldTree(false, new Map(names.map((name) => [name, ALL])));
 const inside = (rest: boolean, name: string, tree: ReturnType<typeof include>) =>
   fieldTree(rest, new Map([[name, tree]]));
 
-t.test('rules join and narrow to their shortest form', async (t) => {
+t.test('rules combine and narrow to their shortest form', async (t) => {
   t.equal(union([exclude('a'), include('a')]), ALL);
   t.ok(sameTree(union([exclude('a', 'b'), exclude('b', 'c')]), exclude('b')));
   t.ok(sameTree(union([include('a'), include('b')]), include('b', 'a')));
@@ -34,7 +34,7 @@ t.test('rules join and narrow to their shortest form', async (t) => {
   t.equal(union([]), NONE);
 });
 
-t.test('a path is covered when everything at it is in, however arrays are read', async (t) => {
+t.test('a path is covered when everything below it is included, however arrays are read', async (t) => {
   const tree = inside(true, 'items', exclude('cost'));
   for (const path of ['items.name', 'items.0.name', 'other', 'items.name.cost'])
     t.equal(coversPath(tree, path), true, path);
@@ -44,7 +44,7 @@ t.test('a path is covered when everything at it is in, however arrays are read',
   t.equal(touches(tree, 'items.cost.x'), false);
 });
 
-t.test('documents are cut, and left alone when nothing is hidden', async (t) => {
+t.test('documents are cut, and unchanged when nothing is hidden', async (t) => {
   const document = { _id: 1, items: [{ name: 'a', cost: 1 }, 7, [{ cost: 2 }]], cost: 3 };
   t.equal(cutTo(document, ALL), document);
   t.strictSame(cutTo(document, inside(true, 'items', exclude('cost'))), {
@@ -56,7 +56,7 @@ t.test('documents are cut, and left alone when nothing is hidden', async (t) => 
   t.strictSame(cutTo(document, NONE), {});
 });
 
-t.test('a rule cuts as the same fields of a query do, which the database is proven to agree with', async (t) => {
+t.test('a rule cuts like the same fields of a query, which agree with the database', async (t) => {
   const random = seeded(t);
   const wrong: string[] = [];
   for (let n = 0; n < 300; n++) {
@@ -65,7 +65,7 @@ t.test('a rule cuts as the same fields of a query do, which the database is prov
     const names = paths.filter((path) => !paths.some((other) => path.startsWith(`${other}.`)));
     const rule = parseFieldRules(out ? ['*', ...names.map((name) => `-${name}`)] : names);
     const fields = parseFields(out ? names.map((name) => `-${name}`) : [...names, '_meta']);
-    const raw = BSON.serialize({ _id: id(random, n), ...documentMembers(random) });
+    const raw = BSON.serialize({ _id: id(random, n), ...documentFields(random) });
     const document = decodeStored(raw);
     const sign = (one: unknown) => EJSON.stringify(one, { relaxed: false });
     const [found, expected] = [cutTo(document, rule), cutTo(document, treeOf(fields))];

@@ -1,4 +1,4 @@
-/** Projections: how they are read, and that cutting shows of a document in hand what the server shows of it. */
+/** Projections: how they are parsed, and that cutting a document in memory gives what the server returns. */
 import { BSON, type Document, EJSON } from 'bson';
 import { MongoClient } from 'mongodb';
 import t from 'tap';
@@ -7,20 +7,20 @@ import { cutTo } from '../../../src/query/evaluate/field-tree.ts';
 import { coversAll, parseFields, showsMeta, toMongoProjection, treeOf } from '../../../src/query/evaluate/fields.ts';
 import { testMongo } from '../../helpers/mongo.ts';
 import { seeded } from '../random.ts';
-import { documentMembers, id } from '../random-documents.ts';
+import { documentFields, id } from '../random-documents.ts';
 
 const PATHS = ['a', 'b', 'a.a', 'a.b', 'a.b.a', 'b.a', '0', 'a.0', 'b.1.a', 'c', '_meta.revision'];
 
-t.test('cut and the server show the same', { timeout: 60_000 }, async (t) => {
+t.test('cutting in memory and the server give the same document', { timeout: 60_000 }, async (t) => {
   const random = seeded(t);
   const { url, database } = await testMongo(t);
   const client = new MongoClient(url);
   t.teardown(() => client.close());
   const collection = client.db(database).collection('documents');
   const documents = Array.from({ length: 120 }, (_, n): Document => {
-    const members = documentMembers(random);
+    const fields = documentFields(random);
     // The database stores the id first.
-    return { _id: id(random, n), ...members };
+    return { _id: id(random, n), ...fields };
   });
   await collection.insertMany(documents);
   const sign = (document: unknown): string => EJSON.stringify(document, { relaxed: false });
@@ -39,7 +39,7 @@ t.test('cut and the server show the same', { timeout: 60_000 }, async (t) => {
   }
 });
 
-t.test('_meta is shown as a whole or not', async (t) => {
+t.test('_meta is included as a whole or not', async (t) => {
   t.equal(showsMeta(null), true);
   for (const names of [['_meta'], ['a', '_meta'], ['-a'], ['-id'], ['-_meta.revision']])
     t.equal(showsMeta(parseFields(names)), true, String(names));
@@ -47,7 +47,7 @@ t.test('_meta is shown as a whole or not', async (t) => {
     t.equal(showsMeta(parseFields(names)), false, String(names));
 });
 
-t.test('names of fields', async (t) => {
+t.test('names of fields are parsed and checked', async (t) => {
   t.same(parseFields(['a', 'b.c']), { mode: 'include', paths: ['a', 'b.c'] });
   t.same(parseFields(['-a']), { mode: 'exclude', paths: ['a'] });
   t.same(parseFields(['a', '-id']), { mode: 'include', paths: ['a'] });
@@ -71,7 +71,7 @@ t.test('names of fields', async (t) => {
   }
 });
 
-t.test('whether a sort survives the fields', async (t) => {
+t.test('a sort is covered by the fields or not', async (t) => {
   t.ok(coversAll(parseFields(['a', 'b.c']), ['_id', 'a', 'a.x', 'b.c', 'b.c.d']));
   t.notOk(coversAll(parseFields(['b.c']), ['b']));
   t.notOk(coversAll(parseFields(['b']), ['a']));

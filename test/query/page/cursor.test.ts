@@ -1,4 +1,4 @@
-/** Page cursors: what comes back is what went in, and nothing but what was made here for the same question. */
+/** Page cursors: decoding returns what was encoded, and only for cursors of this instance and the same query. */
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { Decimal128, Double, Int32, Long, ObjectId } from 'bson';
 import t from 'tap';
@@ -9,11 +9,11 @@ import type { PagePosition } from '../../../src/query/page/page.ts';
 import { seeded } from '../random.ts';
 import { value } from '../random-documents.ts';
 
-const decodeCursor = (key: KeyObject, question: string, cursor: string) => decode([key], question, cursor, readStored);
+const decodeCursor = (key: KeyObject, query: string, cursor: string) => decode([key], query, cursor, readStored);
 
 const KEY = createSecretKey(randomBytes(32));
 
-t.test('values of every type travel exactly', async (t) => {
+t.test('values of every type survive a cursor exactly', async (t) => {
   const random = seeded(t);
   for (let n = 0; n < 200; n++) {
     const position: PagePosition = { direction: random.pick(['next', 'prev']), values: [value(random), undefined, n] };
@@ -30,7 +30,7 @@ t.test('values of every type travel exactly', async (t) => {
   t.same(values.slice(0, 4).map(String), ['1', '1', '9007199254740993', '1.10']);
 });
 
-t.test('what was seen of neighbours travels with it, and is not known where nothing says so', async (t) => {
+t.test('what was seen of neighbors is in the cursor, and unknown where the cursor lacks it', async (t) => {
   const position: PagePosition = { direction: 'prev', values: ['a', new Int32(1)] };
   for (const [at, alone] of [
     [position, false],
@@ -41,12 +41,12 @@ t.test('what was seen of neighbours travels with it, and is not known where noth
   }
 });
 
-t.test('a date that cannot be told is refused, and not taken for another', async (t) => {
+t.test('a date out of range is rejected, and not replaced by another', async (t) => {
   const position: PagePosition = { direction: 'next', values: [new Date(Number.NaN), new Int32(1)] };
   t.throws(() => encodeCursor(KEY, 'q', position), { code: 'invalid-parameter', message: /date out of range/ });
 });
 
-t.test('another question, another key, and any change are refused', async (t) => {
+t.test('another query, another key, and any change are rejected', async (t) => {
   const position: PagePosition = { direction: 'next', values: ['a', new Int32(1)] };
   const cursor = encodeCursor(KEY, 'question', position);
   t.match(cursor, /^[A-Za-z0-9_-]{40,200}$/);
@@ -68,7 +68,7 @@ t.test('another question, another key, and any change are refused', async (t) =>
   for (const attempt of refused) t.throws(attempt, { code: 'cursor-mismatch', status: 400 });
 });
 
-t.test('a key too large to travel is told', async (t) => {
+t.test('a key that is too large for a cursor is an error', async (t) => {
   const large: PagePosition = { direction: 'next', values: ['x'.repeat(3_000)] };
   t.throws(() => encodeCursor(KEY, 'q', large), { code: 'invalid-parameter' });
 });

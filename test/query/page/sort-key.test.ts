@@ -1,22 +1,22 @@
 /**
- * The sort key of long arrays: the same with a pause wherever one may come, quickly found, and others get their turn.
- * That it is the server's key is shown by paging.test.ts.
+ * The sort key of long arrays: the same with a pause at every possible point, found fast, and other work runs
+ * meanwhile. That it is the server's key is tested in paging.test.ts.
  */
 import { BSON } from 'bson';
 import t from 'tap';
 import { readStored } from '../../../src/database/bson/stored.ts';
-import { inTurns } from '../../../src/kernel/concurrency/pauses.ts';
+import { inTurns } from '../../../src/kernel/concurrency/cooperative-yield.ts';
 import { compileMatch } from '../../../src/query/evaluate/match.ts';
 import { field } from '../../../src/query/filter.ts';
 import { parseSort } from '../../../src/query/page/sort.ts';
 import { sortKeyOf } from '../../../src/query/page/sort-key.ts';
 import { longestHold } from '../../helpers/longest-hold.ts';
 import { seeded } from '../random.ts';
-import { members, value } from '../random-documents.ts';
+import { fields, value } from '../random-documents.ts';
 
 const SORTS = ['a', '-a', 'o.a', 'o.a,-o.b', '-o.b,o.a.b,a'].map((names) => parseSort(names.split(',')));
 
-t.test('with a pause wherever one may come, the key of random arrays is the same', async (t) => {
+t.test('with a pause at every possible point, the key of random arrays is the same', async (t) => {
   const random = seeded(t);
   let pauses = 0;
   const turn = async () => {
@@ -24,7 +24,7 @@ t.test('with a pause wherever one may come, the key of random arrays is the same
   };
   for (let n = 0; n < 100; n++) {
     const a = Array.from({ length: 300 }, () => value(random, 2));
-    const o = Array.from({ length: 300 }, () => ({ ...members(random, 2), a: random.chance(0.05) ? a : n }));
+    const o = Array.from({ length: 300 }, () => ({ ...fields(random, 2), a: random.chance(0.05) ? a : n }));
     const document = readStored(BSON.serialize({ _id: n, a, o }));
     for (const sort of SORTS) {
       t.strictSame(await inTurns(() => sortKeyOf(document, sort), turn, 0), sortKeyOf(document, sort));
@@ -33,7 +33,7 @@ t.test('with a pause wherever one may come, the key of random arrays is the same
   t.ok(pauses > 1_000, `${pauses} pauses`);
 });
 
-t.test('others get their turn while the key of an array of 1,200,000 elements is found', async (t) => {
+t.test('others get their turn while the key of an array of 1,200,000 elements is computed', async (t) => {
   const document = { a: Array.from({ length: 1_200_000 }, (_, n) => n % 1_000) };
   const [sort = []] = SORTS;
   sortKeyOf(document, sort);
@@ -51,17 +51,17 @@ function took(work: () => unknown): number {
   return (user + system) / 1_000;
 }
 
-t.test('a large document among many small ones is listed once, and not at each comparison', async (t) => {
+t.test('the names of a large document among many small ones are listed once, not at each comparison', async (t) => {
   const large = Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [`k${n}`, 1]));
   const small = Array.from({ length: 3_000 }, () => ({ z: 2 }));
   const [sort = []] = SORTS;
   const nested = { a: [{ inner: large }, ...small.map((inner) => ({ inner }))] };
-  const asked = compileMatch(field('a', { op: 'gt', value: BSON.deserialize(BSON.serialize(large)) }));
+  const requested = compileMatch(field('a', { op: 'gt', value: BSON.deserialize(BSON.serialize(large)) }));
   const among = compileMatch(field('a', { op: 'in', values: [large] }));
   const ways: Record<string, () => unknown> = {
     'a sort key': () => sortKeyOf({ a: [large, ...small] }, sort),
     'a sort key of nested ones': () => sortKeyOf(nested, sort),
-    'a condition': () => asked({ a: small.map(() => ({ a: 2 })) }),
+    'a condition': () => requested({ a: small.map(() => ({ a: 2 })) }),
     'a list of values': () => among({ a: small }),
   };
   for (const [name, way] of Object.entries(ways)) {

@@ -1,17 +1,16 @@
 /**
- * Every operator says the same in both written forms, also where a value has several spellings: at the id, at the times of
- * `_meta`, and for `$now`. An operator that is not in the table does not compile. Not here: arrays and types of values,
- * which the agreement of both evaluators draws (../agreement.test.ts).
+ * Every operator means the same in both written forms, also where a value has several spellings: at the id, at the
+ * times of `_meta`, and for `$now`. An operator that is not in the table does not compile.
  */
 import { ObjectId } from 'bson';
 import t from 'tap';
-import { bind } from '../../../src/query/evaluate/bind.ts';
+import { bind } from '../../../src/query/evaluate/bind-variables.ts';
 import { compileMatch } from '../../../src/query/evaluate/match.ts';
 import type { Operator } from '../../../src/query/operators.ts';
 import { readParameters } from '../../../src/query/parse/parameters.ts';
 import { parseQuery } from '../../../src/query/parse/parse-query.ts';
 
-/** Compares a member with a value. */
+/** Compares a field with a value. */
 interface Comparing {
   /** The operand for one value, in the short form and in JSON. */
   readonly operand: (value: string) => readonly [short: string, json: unknown];
@@ -20,7 +19,7 @@ interface Comparing {
   readonly later: boolean;
 }
 
-/** Looks at a member in another way. */
+/** Tests a field in another way. */
 interface Looking {
   readonly short: string;
   readonly json: unknown;
@@ -58,7 +57,7 @@ const NOW = new Date('2026-01-08T00:00:00Z');
 const LATER = new Date('2026-01-09T00:00:00Z');
 const ID = '65a000000000000000000000';
 
-/** Where a value has its spellings: an operand, the value itself and a later one as they are stored. */
+/** Where a value has several spellings: an operand, the value itself and a later one as stored. */
 const PLACES: readonly (readonly [path: string, operand: string, same: unknown, later: unknown])[] = [
   ['a', 'b', 'b', 'c'],
   ['id', ID, new ObjectId(ID), new ObjectId('65a000000000000000000001')],
@@ -69,7 +68,7 @@ const PLACES: readonly (readonly [path: string, operand: string, same: unknown, 
   ['a', '$now', NOW.toISOString(), LATER.toISOString()],
 ];
 
-/** Tells of a document with one member whether a query finds it. */
+/** Whether a query finds a document with one field. */
 function finder(path: string, search: string): (value: unknown) => boolean {
   const { filter } = parseQuery(readParameters(search));
   const match = compileMatch(bind(filter, { now: NOW, user: { id: 'u1', roles: [], claims: {} } }).filter);

@@ -1,7 +1,7 @@
-/** The JSON form: what becomes a filter document and what is refused. */
+/** The JSON form: what becomes a filter document and what is rejected. */
 import { ObjectId } from 'bson';
 import t from 'tap';
-import { bind } from '../../../src/query/evaluate/bind.ts';
+import { bind } from '../../../src/query/evaluate/bind-variables.ts';
 import { toMongo } from '../../../src/query/evaluate/to-mongo.ts';
 import { parseFilterJson } from '../../../src/query/parse/parse-json.ts';
 
@@ -9,16 +9,16 @@ const HEX = '65a000000000000000000000';
 const NOW = new Date('2026-01-08T00:00:00Z');
 const TEXT = NOW.toISOString();
 
-const ask = (filter: unknown): unknown => toMongo(bind(parseFilterJson(filter), { now: NOW, user: null }).filter);
+const request = (filter: unknown): unknown => toMongo(bind(parseFilterJson(filter), { now: NOW, user: null }).filter);
 
-/** `{"$gt": …}` nested as deep. */
+/** `{"$gt": …}` nested as deeply. */
 function nested(depth: number): unknown {
   let filter: unknown = { a: 1 };
   for (let n = 1; n < depth; n++) filter = { $not: filter };
   return filter;
 }
 
-t.test('filters of the JSON form', async (t) => {
+t.test('filters of the JSON form are parsed', async (t) => {
   const cases: [unknown, unknown][] = [
     [{}, {}],
     [{ a: 5 }, { a: { $eq: 5 } }],
@@ -66,10 +66,10 @@ t.test('filters of the JSON form', async (t) => {
     [{ a: { b: '$now' } }, { a: { $eq: { b: NOW } } }],
     [{ constructor: 1, toString: { $gt: 1 } }, { $and: [{ constructor: { $eq: 1 } }, { toString: { $gt: 1 } }] }],
   ];
-  for (const [filter, expected] of cases) t.same(ask(filter), expected, JSON.stringify(filter));
+  for (const [filter, expected] of cases) t.same(request(filter), expected, JSON.stringify(filter));
 });
 
-t.test('what is refused, and how', async (t) => {
+t.test('invalid filters of the JSON form are rejected with an error that explains why', async (t) => {
   const many = Array.from({ length: 1_001 }, (_, n) => n);
   const cases: [unknown, string, RegExp][] = [
     [null, 'invalid-filter', /JSON object/],
@@ -116,17 +116,17 @@ t.test('what is refused, and how', async (t) => {
   for (const [filter, code, said] of cases) {
     const shown = JSON.stringify(filter)?.slice(0, 60);
     try {
-      ask(filter);
+      request(filter);
       t.fail(shown);
     } catch (error) {
       t.equal(Reflect.get(Object(error), 'code'), code, shown);
       t.match(`${error} ${Reflect.get(Object(error), 'hint')}`, said, shown);
     }
   }
-  t.doesNotThrow(() => ask(nested(32)));
+  t.doesNotThrow(() => request(nested(32)));
 });
 
-t.test('a variable without a value leaves nothing, and is named', async (t) => {
+t.test('a variable without a value makes the filter nothing, and is named', async (t) => {
   const anonymous = { now: NOW, user: null };
   for (const filter of [
     { owner: '$user.id' },

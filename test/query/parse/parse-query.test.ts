@@ -1,13 +1,13 @@
-/** Whole queries, as an address and as a body; everything but the conditions themselves. */
+/** Whole queries, as a URL and as a body; everything except the conditions themselves. */
 import t from 'tap';
 import { everything, field } from '../../../src/query/filter.ts';
 import { readParameters } from '../../../src/query/parse/parameters.ts';
 import { parseQuery, parseQueryJson } from '../../../src/query/parse/parse-query.ts';
-import { type Query, questionOf } from '../../../src/query/parse/query.ts';
+import { type Query, queryOf } from '../../../src/query/parse/query.ts';
 
-const ask = (search: string): Query => parseQuery(readParameters(search));
+const request = (search: string): Query => parseQuery(readParameters(search));
 
-t.test('an empty query is everything by id', async (t) => {
+t.test('an empty query is all documents, sorted by id', async (t) => {
   const all: Query = {
     filter: everything,
     sort: [{ path: '_id', direction: 1 }],
@@ -18,18 +18,18 @@ t.test('an empty query is everything by id', async (t) => {
     count: 'none',
     expand: [],
   };
-  t.same(ask(''), all);
-  t.same(ask('?'), all);
+  t.same(request(''), all);
+  t.same(request('?'), all);
   t.same(parseQueryJson({}), all);
 });
 
 t.test("a filter's names do not depend on the filters before it (nodejs/node#63785)", async (t) => {
-  const named = (filter: string): Query => ask(`?filter=${encodeURIComponent(filter)}`);
+  const named = (filter: string): Query => request(`?filter=${encodeURIComponent(filter)}`);
   named('{"a":1,"\\\\":1}');
   t.same(named('{"a":1,"\\u5e74":2}').filter, parseQueryJson({ filter: { a: 1, 年: 2 } }).filter);
 });
 
-t.test('an address and a body say the same', async (t) => {
+t.test('a URL and a body mean the same', async (t) => {
   const search =
     '?filter={"a":1}&sort=-a,b.c&fields=a,b.c&limit=10&skip=5&count=exact&expand=authorId:users,teams.id:teams';
   const expected: Query = {
@@ -49,22 +49,22 @@ t.test('an address and a body say the same', async (t) => {
       { path: 'teams.id', collection: 'teams' },
     ],
   };
-  t.same(ask(search), expected);
+  t.same(request(search), expected);
   const body = { filter: { a: 1 }, sort: '-a,b.c', fields: ['a', 'b.c'], limit: 10, skip: 5, count: 'exact' };
   t.same(parseQueryJson({ ...body, expand: ['authorId:users', 'teams.id:teams'] }), expected);
 });
 
-t.test('the id in sorts', async (t) => {
-  t.same(ask('sort=-id').sort, [{ path: '_id', direction: -1 }]);
-  t.same(ask('sort=a,id').sort.length, 2);
+t.test('the id is part of sorts', async (t) => {
+  t.same(request('sort=-id').sort, [{ path: '_id', direction: -1 }]);
+  t.same(request('sort=a,id').sort.length, 2);
 });
 
-t.test('limits, and what is at them', async (t) => {
-  t.equal(ask('limit=0').limit, 0);
-  t.equal(ask('limit=1000').limit, 1_000);
-  t.equal(ask('skip=10000').skip, 10_000);
-  t.equal(ask('sort=a,b,c,d').sort.length, 5);
-  t.equal(ask(`sort=${'a.'.repeat(9)}a`).sort.length, 2);
+t.test('limits of a query accept their maximum and no more', async (t) => {
+  t.equal(request('limit=0').limit, 0);
+  t.equal(request('limit=1000').limit, 1_000);
+  t.equal(request('skip=10000').skip, 10_000);
+  t.equal(request('sort=a,b,c,d').sort.length, 5);
+  t.equal(request(`sort=${'a.'.repeat(9)}a`).sort.length, 2);
   const refused: [string, string][] = [
     ['limit=1001', 'invalid-parameter'],
     ['limit=-1', 'invalid-parameter'],
@@ -91,10 +91,10 @@ t.test('limits, and what is at them', async (t) => {
     ['filter=null', 'invalid-filter'],
     ['filter={}&filter={}', 'invalid-parameter'],
   ];
-  for (const [search, code] of refused) t.throws(() => ask(search), { code }, search.slice(0, 40));
+  for (const [search, code] of refused) t.throws(() => request(search), { code }, search.slice(0, 40));
 });
 
-t.test('a body names only what is known', async (t) => {
+t.test('a body accepts only known names', async (t) => {
   t.throws(() => parseQueryJson({ limt: 5 }), { code: 'unknown-parameter', hint: "Did you mean 'limit'?" });
   t.throws(() => parseQueryJson([]), { code: 'invalid-parameter' });
   t.throws(() => parseQueryJson({ limit: '5' }), { code: 'invalid-parameter' });
@@ -103,17 +103,11 @@ t.test('a body names only what is known', async (t) => {
   t.throws(() => parseQueryJson({ filter: null }), { code: 'invalid-filter' });
 });
 
-t.test('questions differ by collection, filter, sort and fields, and by nothing else', async (t) => {
-  const question = (search: string, collection = 'a'): string => questionOf(collection, ask(search));
-  t.equal(question('a=1&limit=5'), question('limit=7&a=1&count=exact'));
-  t.equal(question('a[gt]=$now'), question('a[gt]=$now'));
-  const different = [
-    question('a=1'),
-    question('a=1', 'b'),
-    question('a="1"'),
-    question('a=1&sort=a'),
-    question('a=1&fields=a'),
-  ];
-  different.push(question('a=2024-01-01'), question('a="2024-01-01"'), question('a=$now'), question('a=$now-1d'));
+t.test('queries differ by collection, filter, sort and fields, and by nothing else', async (t) => {
+  const query = (search: string, collection = 'a'): string => queryOf(collection, request(search));
+  t.equal(query('a=1&limit=5'), query('limit=7&a=1&count=exact'));
+  t.equal(query('a[gt]=$now'), query('a[gt]=$now'));
+  const different = [query('a=1'), query('a=1', 'b'), query('a="1"'), query('a=1&sort=a'), query('a=1&fields=a')];
+  different.push(query('a=2024-01-01'), query('a="2024-01-01"'), query('a=$now'), query('a=$now-1d'));
   t.equal(new Set(different).size, different.length);
 });

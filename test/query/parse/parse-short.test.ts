@@ -1,7 +1,7 @@
-/** The short form: what a parameter of an address asks, told by the MongoDB filter that it becomes. */
+/** The short form: the MongoDB filter of a URL parameter. */
 import { Long, ObjectId, UUID } from 'bson';
 import t from 'tap';
-import { bind } from '../../../src/query/evaluate/bind.ts';
+import { bind } from '../../../src/query/evaluate/bind-variables.ts';
 import { toMongo } from '../../../src/query/evaluate/to-mongo.ts';
 import { readParameters } from '../../../src/query/parse/parameters.ts';
 import { parseQuery } from '../../../src/query/parse/parse-query.ts';
@@ -14,14 +14,14 @@ const USER = {
 };
 const NOW = new Date('2026-01-08T00:00:00Z');
 
-/** The filter of a query string; the short form needs no more to be told. */
-function ask(search: string): unknown {
+/** The filter of a query string; the short form needs nothing else. */
+function request(search: string): unknown {
   return toMongo(bind(parseQuery(readParameters(search)).filter, { now: NOW, user: USER }).filter);
 }
 
 const date = (text: string): Date => new Date(text);
 
-t.test('values are read by their look', async (t) => {
+t.test('values of the short form are typed by their form', async (t) => {
   const cases: [string, unknown][] = [
     ['a=x', { a: { $eq: 'x' } }],
     ['a=', { a: { $eq: '' } }],
@@ -50,10 +50,10 @@ t.test('values are read by their look', async (t) => {
     ['a="$user.id"', { a: { $eq: '$user.id' } }],
     ['a.b.0=x', { 'a.b.0': { $eq: 'x' } }],
   ];
-  for (const [search, expected] of cases) t.same(ask(search), expected, search);
+  for (const [search, expected] of cases) t.same(request(search), expected, search);
 });
 
-t.test('operators', async (t) => {
+t.test('operators of the short form are parsed', async (t) => {
   const cases: [string, unknown][] = [
     ['a[eq]=5', { a: { $in: [5, '5'] } }],
     ['a[ne]=5', { a: { $nin: [5, '5'] } }],
@@ -85,7 +85,7 @@ t.test('operators', async (t) => {
     ['a[gt]=1&a[gt]=2', { $and: [{ a: { $gt: 1 } }, { a: { $gt: 2 } }] }],
     ['filter={"a":1}&b=x', { $and: [{ a: { $eq: 1 } }, { b: { $eq: 'x' } }] }],
   ];
-  for (const [search, expected] of cases) t.same(ask(search), expected, search);
+  for (const [search, expected] of cases) t.same(request(search), expected, search);
 });
 
 t.test('the id is found in every form it may have, the times of _meta are dates', async (t) => {
@@ -101,11 +101,11 @@ t.test('the id is found in every form it may have, the times of _meta are dates'
     ['_meta.createdAt[lt]=$now-1d', { '_meta.createdAt': { $lt: date('2026-01-07') } }],
     ['_meta.createdAt[exists]=true', { '_meta.createdAt': { $exists: true } }],
   ];
-  for (const [search, expected] of cases) t.same(ask(search), expected, search);
-  t.throws(() => ask('_meta.createdAt[gt]=2026'), { code: 'invalid-filter' });
+  for (const [search, expected] of cases) t.same(request(search), expected, search);
+  t.throws(() => request('_meta.createdAt[gt]=2026'), { code: 'invalid-filter' });
 });
 
-t.test('variables', async (t) => {
+t.test('variables of the short form are parsed', async (t) => {
   const week = date('2026-01-01');
   const cases: [string, unknown][] = [
     ['a=$user.id', { a: { $eq: 'u1' } }],
@@ -117,10 +117,10 @@ t.test('variables', async (t) => {
     ['a=$now-1w', { a: { $in: [week, '2026-01-01T00:00:00.000Z'] } }],
     ['a[startsWith]=$user.claims.team', { a: { $regex: '^red' } }],
   ];
-  for (const [search, expected] of cases) t.same(ask(search), expected, search);
+  for (const [search, expected] of cases) t.same(request(search), expected, search);
 });
 
-t.test('what is wrong is refused by name', async (t) => {
+t.test('invalid conditions of the short form are rejected with an error that names them', async (t) => {
   const cases: [string, string, RegExp][] = [
     ['a[gtee]=5', 'unknown-operator', /Did you mean 'gte'/],
     ['a[$gt]=5', 'unknown-operator', /'gt'/],
@@ -152,9 +152,9 @@ t.test('what is wrong is refused by name', async (t) => {
   ];
   for (const [search, code, hint] of cases) {
     const shown = search.slice(0, 40);
-    t.throws(() => ask(search), { code }, shown);
+    t.throws(() => request(search), { code }, shown);
     try {
-      ask(search);
+      request(search);
     } catch (error) {
       t.match(`${Reflect.get(Object(error), 'hint')} ${error}`, hint, shown);
     }

@@ -1,33 +1,33 @@
 /**
- * The rights of one account as a test changes them while clients follow: policies, and the account's roles and claims.
- * It says which views of the documents may be in force at a moment; whether clients hold them is judge.ts.
+ * Changes the rights of one user while clients follow: policies, roles and claims. It records which views of the
+ * documents may be active at a time; judge.ts checks whether clients hold them.
  */
 import type { Document } from 'mongodb';
 import type { Random } from '../../helpers/random.ts';
 import type { View } from './judge.ts';
 import { type RandomView, type Rights, randomRights, randomView } from './random-views.ts';
 
-/** What the probes of a test are read by: a collection and the claim that names the newest version of the account. */
+/** The resource of a test's probes: a collection, and the claim with the newest version of the user. */
 export const PROBES = 'probes';
 const PROBE_READERS = {
-  collections: [PROBES],
+  resources: [PROBES],
   actions: ['read'],
   principals: { authenticated: true },
-  where: { version: '$user.claims.version' },
+  filter: { version: '$user.claims.version' },
 };
 
-/** A view, with the version of the account it is of. */
+/** A view, with its version of the user. */
 export interface RightsView extends View {
   readonly version: number;
 }
 
 export interface RightsOptions {
-  /** How long after a change clients may still be told what was in force before it, in milliseconds. */
+  /** How long after a change clients may still receive what was allowed before it, in milliseconds. */
   readonly graceMs: number;
-  /** Puts policies into force, at once. */
+  /** Activates policies, at once. */
   readonly putPolicies: (policies: readonly object[]) => void;
-  /** Changes the account, which comes into force some time later. */
-  readonly putAccount: (account: { readonly roles: readonly string[]; readonly claims: object }) => Promise<void>;
+  /** Changes the user, which takes effect some time later. */
+  readonly putAccount: (user: { readonly roles: readonly string[]; readonly claims: object }) => Promise<void>;
 }
 
 interface Version {
@@ -50,17 +50,17 @@ export class ChangingRights {
     this.#options = options;
   }
 
-  /** Every view that was in force since the last `begin`, in the order in which they came. */
+  /** Every view that was active since the last `begin`, in order. */
   get views(): readonly RightsView[] {
     return this.#views;
   }
 
-  /** The newest version of the account. */
+  /** The newest version of the user. */
   get version(): number {
     return this.#versions.at(-1)?.number ?? 0;
   }
 
-  /** Begins with other policies on another collection. */
+  /** Starts with other policies on another collection. */
   begin(random: Random, collection: string): void {
     this.#views = [];
     this.changePolicies(random, collection);
@@ -82,7 +82,7 @@ export class ChangingRights {
     this.#views.push(this.#viewOf(version, performance.now()));
     const { roles, claims } = version.rights;
     await this.#options.putAccount({ roles, claims: { ...claims, version: version.number } });
-    // The request itself may take long on a busy machine: the older rights hold until it is answered.
+    // The request itself may take long on a busy machine: the older rights apply until the response.
     const to = performance.now() + this.#options.graceMs;
     for (const one of older) one.to = Math.min(one.to, to);
   }

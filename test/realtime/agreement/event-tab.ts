@@ -1,6 +1,6 @@
 /**
- * A tab that follows the events of a collection, and the probes that tell it which version of its account is in force for
- * it. It judges afterwards whether it was told every event that it had to be told, once, in order, and cut as it should be.
+ * A tab that follows the events of a collection, and the probes that show which version of its user is active for it.
+ * It checks afterwards whether it received every expected event, once, in order, and correctly redacted.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Test } from 'tap';
@@ -11,24 +11,24 @@ import { numberOf } from '../../helpers/live/live-state.ts';
 import { type Frame, openSocket, type TestSocket } from '../../helpers/live/socket.ts';
 import { PROBES, type RightsView } from './changing-rights.ts';
 
-interface Told {
+interface Reported {
   readonly states: States;
   readonly at: number;
-  /** The version of the account that the tab is known to have had by then. */
+  /** The version of the user that the tab is known to have had by then. */
   readonly version: number;
 }
 
-/** The states before and after, as they are told. */
+/** The states before and after, as received. */
 type States = readonly [before: unknown, after: unknown];
 
 export class EventTab {
   readonly #t: Test;
   readonly #options: { readonly url: string; readonly collection: string; readonly token: string };
-  readonly #told = new Map<number, Told>();
+  readonly #reported = new Map<number, Reported>();
   #socket: TestSocket | null = null;
-  #fault: string | null = null;
+  #issue: string | null = null;
   #last = 0;
-  /** Everything above has to be told; null while it is not live. */
+  /** Every later row must arrive; null while it is not live. */
   #from: number | null = null;
   #stands = 0;
   version = 0;
@@ -62,15 +62,15 @@ export class EventTab {
     this.#socket?.send({ type: 'subscribe', id: 'events', events: [`${this.#options.collection}.*`] });
   }
 
-  /** Whether it has been told everything up to a row, or has ended. */
+  /** Whether it has received everything up to a row, or has ended. */
   reached(number: number): boolean {
-    return this.ended || this.#fault !== null || (this.#from !== null && this.#stands >= number);
+    return this.ended || this.#issue !== null || (this.#from !== null && this.#stands >= number);
   }
 
-  /** Where it stands, to be read by a person. */
-  stand(): string {
+  /** Its position, for people. */
+  logCursor(): string {
     const { ended, version } = this;
-    return `socket ${this.#socket?.socket.readyState}, events since ${this.#from}, told up to ${this.#stands}, ${JSON.stringify({ ended, version })}`;
+    return `socket ${this.#socket?.socket.readyState}, events since ${this.#from}, received up to ${this.#stands}, ${JSON.stringify({ ended, version })}`;
   }
 
   close(): void {
@@ -99,51 +99,51 @@ export class EventTab {
   }
 
   #event({ id, event }: Frame): void {
-    const told = event as { id: string; documentId: string | null; before: unknown; data: unknown };
+    const reported = event as { id: string; documentId: string | null; before: unknown; data: unknown };
     if (id === 'probes') {
-      this.version = Math.max(this.version, (told.data as { version: number } | null)?.version ?? 0);
+      this.version = Math.max(this.version, (reported.data as { version: number } | null)?.version ?? 0);
       return;
     }
-    const number = numberOf(told.id);
-    if (number <= this.#last) this.#fault ??= `${told.id} after ${this.#last}`;
+    const number = numberOf(reported.id);
+    if (number <= this.#last) this.#issue ??= `${reported.id} after ${this.#last}`;
     this.#last = number;
-    const states: States = [plain(told.before), plain(told.data)];
-    this.#told.set(number, { states, at: performance.now(), version: this.version });
+    const states: States = [plain(reported.before), plain(reported.data)];
+    this.#reported.set(number, { states, at: performance.now(), version: this.version });
   }
 
   /**
-   * What is wrong with what it was told; null when nothing is.
-   * @param rows of its collection, each with the moment at which it came, by the monotonic clock
-   * @param judged counts the events that were compared
+   * What is wrong with what it received; null if nothing is.
+   * @param rows of its collection, each with the time at which it came, by the monotonic clock
+   * @param judged counts the compared events
    */
-  fault(
+  issue(
     rows: readonly { readonly row: LogRow; readonly at: number }[],
     views: readonly RightsView[],
     graceMs: number,
     judged: () => void,
   ): string | null {
-    if (this.#fault !== null) return this.#fault;
+    if (this.#issue !== null) return this.#issue;
     for (const { row, at } of rows) {
       if (row.key === null || (row.before === null && row.after === null)) continue;
-      const told = this.#told.get(row.number);
-      const until = told?.at ?? at + graceMs;
-      const inForce = views.filter(
-        ({ from, to, version }) => from <= until && to >= at && version >= (told?.version ?? 0),
+      const reported = this.#reported.get(row.number);
+      const until = reported?.at ?? at + graceMs;
+      const activeNow = views.filter(
+        ({ from, to, version }) => from <= until && to >= at && version >= (reported?.version ?? 0),
       );
-      const expected = inForce.map((view) => statesOf(row, view));
+      const expected = activeNow.map((view) => statesOf(row, view));
       judged();
-      if (told === undefined) {
+      if (reported === undefined) {
         const isDue = this.#from !== null && row.number > this.#from && row.number <= this.#stands;
         if (isDue && expected.length > 0 && expected.every((states) => states !== null))
-          return `event ${row.number} is not told: ${JSON.stringify(expected)}`;
-      } else if (!expected.some((states) => states !== null && isDeepStrictEqual(states, told.states)))
-        return `event ${row.number} is told as ${JSON.stringify(told.states)} and not as ${JSON.stringify(expected)}`;
+          return `event ${row.number} did not arrive: ${JSON.stringify(expected)}`;
+      } else if (!expected.some((states) => states !== null && isDeepStrictEqual(states, reported.states)))
+        return `event ${row.number} is received as ${JSON.stringify(reported.states)} and not as ${JSON.stringify(expected)}`;
     }
     return null;
   }
 }
 
-/** What of a row's states a view shows; null when neither. */
+/** The part of a row's states in a view; null if neither is visible. */
 function statesOf(row: LogRow, { shows }: RightsView): States | null {
   const [before, after] = [row.before, row.after].map((state) => {
     const [shown] = state === null ? [] : shows([readStored(state)]);
@@ -152,7 +152,7 @@ function statesOf(row: LogRow, { shows }: RightsView): States | null {
   return before === null && after === null ? null : [before, after];
 }
 
-/** As JSON has it, without what the server keeps of it. */
+/** As JSON, without the server's fields. */
 function plain(state: unknown): unknown {
   return JSON.parse(JSON.stringify(state, (name, value: unknown) => (name === '_meta' ? undefined : value)));
 }

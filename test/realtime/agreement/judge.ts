@@ -1,26 +1,26 @@
 /**
- * Whether what a client held whenever it was told where it stands is what the log says, for whoever may see what. Of
- * several ways to see the documents, those in force when it was told, later ones follow earlier ones.
+ * Checks whether a client's state at every received position is what the log says, for one of several views. Of the
+ * views, those active at the time count, and later ones must follow earlier ones.
  */
 import type { Document } from 'mongodb';
-import { answerTo, type LiveQuestion, type LogModel } from '../../helpers/live/live-model.ts';
+import { type LiveQuery, type LogModel, responseTo } from '../../helpers/live/live-model.ts';
 import { type Check, numberOf } from '../../helpers/live/live-state.ts';
 
 /** Rows that may be on their way when a snapshot is read. */
 const MOST_AHEAD = 200;
 
-/** What somebody may see of the documents, and when that was in force: milliseconds of the monotonic clock. */
+/** A view of the documents, and when it was active: milliseconds of the monotonic clock. */
 export interface View {
   readonly shows: (documents: readonly Document[]) => readonly Document[];
   readonly from: number;
-  /** Until then a client may be told so. */
+  /** Until then a client may receive it. */
   readonly to: number;
 }
 
 /** Everything, always. */
 export const EVERYTHING: readonly View[] = [{ shows: (documents) => documents, from: 0, to: Infinity }];
 
-/** Checks by what became of them. */
+/** Counts checks by their result. */
 export interface Counts {
   compared: number;
   drawn: number;
@@ -33,19 +33,19 @@ export class Judge {
   readonly #known = new Map<number, readonly Document[] | null>();
   readonly #counts: Counts;
 
-  /** @param counts is added to: it may count for several judges */
+  /** @param counts is increased: several judges may share it */
   constructor(model: LogModel, counts: Counts) {
     this.#model = model;
     this.#counts = counts;
   }
 
-  /** What is wrong with the first check that is; null when nothing is. */
-  fault(question: LiveQuestion, checks: readonly Check[], views: readonly View[] = EVERYTHING): string | null {
+  /** What is wrong with the first failed check; null without one. */
+  issue(query: LiveQuery, checks: readonly Check[], views: readonly View[] = EVERYTHING): string | null {
     let first = 0;
-    /** The snapshot from which on what was held has been right once. */
+    /** The snapshot since which the state has been right once. */
     let caughtUp: number | null = null;
     for (const check of checks) {
-      const found = this.#view(question, check, views, first);
+      const found = this.#view(query, check, views, first);
       if (typeof found !== 'string') {
         first = found;
         if (check.again) caughtUp = check.snapshot;
@@ -55,8 +55,8 @@ export class Judge {
     return null;
   }
 
-  /** The first view at or behind `first` that explains what was held. */
-  #view(question: LiveQuestion, check: Check, views: readonly View[], first: number): number | string {
+  /** The first view from `first` on that explains the state. */
+  #view(query: LiveQuery, check: Check, views: readonly View[], first: number): number | string {
     const number = numberOf(check.position);
     this.#counts.compared += 1;
     if (this.#at(number) === null) {
@@ -65,27 +65,27 @@ export class Judge {
     }
     const later = this.#model.rows.filter((row) => row.number > number).slice(0, MOST_AHEAD);
     let expected = '';
-    /** What is wrong with the order alone; another view may show the same documents in another one. */
+    /** What is wrong with the order alone; another view may have the same documents in another one. */
     let disorder: string | null = null;
     for (const [index, view] of views.entries()) {
       if (index < first || view.from > check.at || view.to < check.at) continue;
-      const answer = answerTo(question, view.shows(this.#at(number) ?? []));
-      if (answer.state === check.state) {
-        disorder = this.#disorder(check, answer.order);
+      const response = responseTo(query, view.shows(this.#at(number) ?? []));
+      if (response.state === check.state) {
+        disorder = this.#disorder(check, response.order);
         if (disorder === null) return index;
         continue;
       }
-      expected += `\n${index}: ${answer.state}`;
+      expected += `\n${index}: ${response.state}`;
       const isAhead = later.some(({ number }) => {
         const documents = this.#at(number);
-        return documents === null || answerTo(question, view.shows(documents)).state === check.state;
+        return documents === null || responseTo(query, view.shows(documents)).state === check.state;
       });
       if (!check.fresh || !isAhead) continue;
       this.#counts.ahead += 1;
       return index;
     }
     if (disorder !== null) return disorder;
-    const since = check.fresh ? 'since its snapshot' : check.again ? 'having come back' : 'for a while';
+    const since = check.fresh ? 'since its snapshot' : check.again ? 'after reconnecting' : 'for a while';
     return `at ${check.position}, live ${since}, holds\n${check.state}\nand not${expected}`;
   }
 

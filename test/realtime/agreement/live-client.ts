@@ -1,85 +1,90 @@
 /**
- * A client with several subscriptions that loses its connection and comes back: it goes on from where each of them
- * stood, as docs/protocol.md says. What it makes of frames is live-state.ts.
+ * A client with several subscriptions that loses its connection and reconnects: it continues from each subscription's
+ * position, as docs/protocol.md says. live-state.ts applies the frames.
  */
 import type { Test } from 'tap';
-import type { LiveQuestion } from '../../helpers/live/live-model.ts';
+import type { LiveQuery } from '../../helpers/live/live-model.ts';
 import { LiveState, numberOf } from '../../helpers/live/live-state.ts';
 import { openSocket, type TestSocket } from '../../helpers/live/socket.ts';
 
-export interface Asked {
-  readonly question: LiveQuestion;
+export interface Requested {
+  readonly query: LiveQuery;
   readonly state: LiveState;
 }
 
 export interface LiveClientOptions {
   readonly url: string;
   readonly collection: string;
-  readonly questions: readonly LiveQuestion[];
+  readonly queries: readonly LiveQuery[];
   readonly token?: string;
-  /** Whether it begins anew after a line that the server has cut: it cannot know of policies that the log does not tell. */
+  /**
+   * Whether it restarts after a connection that the server has closed: it cannot know of policies that are not in the
+   * log.
+   */
   readonly forgets?: boolean;
 }
 
 export class LiveClient {
-  readonly asked: readonly Asked[];
+  readonly requested: readonly Requested[];
   readonly #t: Test;
   readonly #options: LiveClientOptions;
-  readonly #begun = new Set<Asked>();
+  readonly #begun = new Set<Requested>();
   #socket: TestSocket | null = null;
 
   constructor(t: Test, options: LiveClientOptions) {
     this.#t = t;
     this.#options = options;
-    this.asked = options.questions.map((question, index) => ({
-      question,
-      state: new LiveState(`s${index}`, question.sort),
+    this.requested = options.queries.map((query, index) => ({
+      query,
+      state: new LiveState(`s${index}`, query.sort),
     }));
   }
 
-  /** Opens a connection and goes on with what was begun. */
+  /** Opens a connection and continues the subscriptions. */
   async open(): Promise<void> {
     const { url, token } = this.#options;
     const socket = await openSocket(this.#t, url, { hello: { type: 'hello', ...(token ? { token } : {}) } });
     this.#socket = socket;
     socket.onFrame = (frame) => {
-      for (const { state } of this.asked) state.take(frame);
+      for (const { state } of this.requested) state.take(frame);
       socket.frames.length = 0;
     };
     // A machine under load may be too slow for the short heartbeat of a test.
     socket.socket.once('close', () => {
       if (this.#socket !== socket) return;
-      for (const { state } of this.asked) this.#options.forgets ? state.again() : state.interrupt();
+      for (const { state } of this.requested) this.#options.forgets ? state.again() : state.interrupt();
       this.open().catch((error: unknown) => socket.socket.emit('error', error));
     });
-    for (const asked of this.#begun) if (!asked.state.ended) this.begin(asked);
+    for (const requested of this.#begun) if (!requested.state.ended) this.begin(requested);
   }
 
-  /** Subscribes, from where it stood. */
-  begin(asked: Asked): void {
-    this.#begun.add(asked);
-    const { state, question } = asked;
+  /** Subscribes, from its last position. */
+  begin(requested: Requested): void {
+    this.#begun.add(requested);
+    const { state, query } = requested;
     const since = state.position === null ? {} : { since: state.position };
     const collection = this.#options.collection;
-    this.#socket?.send({ type: 'subscribe', id: state.id, collection, query: question, ...since });
+    this.#socket?.send({ type: 'subscribe', id: state.id, collection, query: query, ...since });
   }
 
-  /** Loses the connection and comes back. */
+  /** Loses the connection and reconnects. */
   async comeBack(): Promise<void> {
     this.close();
     await this.open();
   }
 
-  /** Whether everything up to a row has been told to every subscription that has not ended. */
+  /** Whether every subscription that has not ended has received everything up to a row. */
   reached(number: number): boolean {
-    return this.asked.every(({ state }) => state.settled && (!state.live || numberOf(state.position ?? '') >= number));
+    return this.requested.every(
+      ({ state }) => state.settled && (!state.live || numberOf(state.position ?? '') >= number),
+    );
   }
 
-  /** Where each subscription stands, to be read by a person. */
-  stand(): string {
-    const each = this.asked.map(({ state }) => {
-      const { id, live, ended, position, faults } = state;
-      return `${id}: ${live ? 'live' : ended ? 'ended' : 'not live'} at ${position} ${faults.join(' ')}`;
+  /** The position of each subscription, for people. */
+  logCursor(): string {
+    const each = this.requested.map(({ state }) => {
+      const { id, live, ended, position, issues } = state;
+      return `${id}: ${live ? 'live' : ended ? 'ended' : 'not live'} at ${position} ${issues.join(' ')}`;
     });
     return `socket ${this.#socket?.socket.readyState}, ${each.join(', ')}`;
   }
@@ -91,6 +96,6 @@ export class LiveClient {
       socket.onFrame = () => {};
       socket.socket.terminate();
     }
-    for (const { state } of this.asked) state.interrupt();
+    for (const { state } of this.requested) state.interrupt();
   }
 }

@@ -1,9 +1,9 @@
 /**
- * Random documents and random questions about them, drawn from few values, so that they often meet: what JSON can say,
- * and what only other drivers write: every kind of number, times, ids, texts beyond the first plane.
+ * Random documents and random queries, drawn from few values, so that they often match: what JSON can express, and what
+ * only other drivers write: every kind of number, times, ids, texts beyond the first plane.
  */
 import { Decimal128, type Document, Double, Int32, Long, ObjectId } from 'mongodb';
-import type { LiveQuestion } from '../../helpers/live/live-model.ts';
+import type { LiveQuery } from '../../helpers/live/live-model.ts';
 import type { Random } from '../../helpers/random.ts';
 import { BINARIES, NUMBERS, IDS as OBJECT_IDS, TEXTS } from '../../query/random-documents.ts';
 
@@ -12,7 +12,7 @@ export const IDS = Array.from({ length: 12 }, (_, index) => `d${index}`);
 const DAYS = ['2024-01-01T00:00:00.000Z', '2024-02-29T12:00:00.000Z', '1969-12-31T23:59:59.999Z'];
 const DATES = [...DAYS.map((day) => new Date(day)), new Date(8.64e15), new Date(-8.64e15)];
 export type StoredId = string | Int32 | Double | Long | Decimal128 | ObjectId | Date;
-/** Ids that other drivers give; no two are the same text. */
+/** Ids of other drivers; no two have the same text. */
 const FOREIGN_IDS: readonly StoredId[] = [
   new Int32(100),
   new Double(100.5),
@@ -25,7 +25,7 @@ const FOREIGN_IDS: readonly StoredId[] = [
 ];
 const PATTERNS = ['^a', '[ä-\u{1f64f}]$', '(?i)^Z', '.', 'b|o', '^.$'];
 
-/** What JSON can say. */
+/** Values of JSON. */
 function plainValue(random: Random): unknown {
   switch (random.below(6)) {
     case 0:
@@ -39,7 +39,7 @@ function plainValue(random: Random): unknown {
   }
 }
 
-/** What a database can hold. */
+/** Values of a database. */
 function storedValue(random: Random): unknown {
   switch (random.below(10)) {
     case 0:
@@ -101,7 +101,7 @@ export function storedDocument(random: Random): Document {
   return document;
 }
 
-/** An id that another driver gives, mostly one that ours has given, too. */
+/** An id of another driver, usually one that ours has used, too. */
 export const storedId = (random: Random): StoredId => (random.once(4) ? random.pick(FOREIGN_IDS) : random.pick(IDS));
 
 export function randomFilter(random: Random): object {
@@ -166,7 +166,7 @@ const SORTS = [
   'o',
 ];
 
-export function randomQuestion(random: Random): LiveQuestion {
+export function randomQuery(random: Random): LiveQuery {
   return {
     filter: randomFilter(random),
     ...(random.once(2) ? { sort: random.pick(SORTS) } : {}),

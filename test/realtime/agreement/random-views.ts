@@ -1,12 +1,12 @@
 /**
- * Random policies of reading in their two faces: as an owner writes them, and what they show of documents in hand to an
- * account with these roles and claims.
+ * Random read policies in two forms: as an administrator writes them, and as a function that returns what they allow of
+ * given documents to a user with these roles and claims.
  */
 import type { Document } from 'mongodb';
 import { passes } from '../../helpers/live/live-model.ts';
 import type { Random } from '../../helpers/random.ts';
 
-/** What policies read of an account. Each claim may be missing. */
+/** What policies read of a user. Each claim may be missing. */
 export interface Rights {
   readonly roles: readonly string[];
   readonly claims: { readonly most?: number; readonly teams?: readonly number[] };
@@ -17,15 +17,15 @@ export interface RandomView {
   shows(documents: readonly Document[], rights: Rights): readonly Document[];
 }
 
-/** A condition as it is written, and what it means for an account; null where the account lacks a value of it. */
+/** A condition as written, and its meaning for a user; null if the user lacks a value of it. */
 interface Where {
   readonly written: object;
   readonly meant: (claims: Rights['claims']) => object | null;
 }
 
-/** Everybody who has not signed in may do everything. */
+/** Anonymous clients may do everything. */
 const WRITERS = {
-  collections: ['*'],
+  resources: ['*'],
   actions: ['read', 'create', 'update', 'delete'],
   principals: { anonymous: true },
 };
@@ -37,9 +37,9 @@ export function randomRights(random: Random): Rights {
   return { roles: ROLES.filter(() => random.once(2)), claims: { ...most, ...teams } };
 }
 
-/** What who has signed in may read of a collection, in one of many ways; now and then nothing. */
+/** What a signed-in user may read of a collection, in one of many ways; occasionally nothing. */
 export function randomView(random: Random, collection: string): RandomView {
-  const readers = { collections: [collection], actions: ['read'] };
+  const readers = { resources: [collection], actions: ['read'] };
   const plain: object[] = [
     {},
     { n: { $lt: random.below(6) } },
@@ -85,10 +85,10 @@ export function randomView(random: Random, collection: string): RandomView {
       ...grants.map(({ where, hides, role }) => ({
         ...readers,
         ...about(role),
-        where: where.written,
+        filter: where.written,
         ...(hides ? { fields: { read: ['*', '-v'] } } : {}),
       })),
-      ...(denied === null ? [] : [{ ...readers, ...about(null), effect: 'deny', where: denied.written }]),
+      ...(denied === null ? [] : [{ ...readers, ...about(null), effect: 'deny', filter: denied.written }]),
       WRITERS,
     ],
     shows,

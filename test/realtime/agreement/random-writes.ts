@@ -1,6 +1,6 @@
 /**
- * Random writes of every kind: single ones over HTTP, many at once and batches in transactions, and foreign ones
- * straight into the database: single, bulk, in transactions of several collections. What they write is random-values.ts.
+ * Random writes of every kind: single ones over HTTP, bulk writes and batches in transactions, and foreign ones
+ * directly to the database: single, bulk, in transactions of several collections. random-values.ts has the values.
  */
 import type { FastifyInstance } from 'fastify';
 import { type AnyBulkWriteOperation, type Collection, type Db, type Document, MongoServerError } from 'mongodb';
@@ -19,13 +19,13 @@ export interface Places {
   readonly data: Db;
 }
 
-/** Writes once; which way is random. A write that is refused is one, too. */
-export async function randomWrite(random: Random, places: Places): Promise<void> {
+/** One write of a random kind. A rejected write counts, too. */
+export async function randomWrite(random: Random, spots: Places): Promise<void> {
   if (random.once(2)) {
-    await ourWrite(random, places);
+    await ourWrite(random, spots);
     return;
   }
-  await foreignWrite(random, places).catch((error: unknown) => {
+  await foreignWrite(random, spots).catch((error: unknown) => {
     if (!(error instanceof MongoServerError)) throw error;
   });
 }

@@ -1,7 +1,4 @@
-/**
- * What the randomised runs of live answers share: a server, seeds that are printed, and the end at the first fault. Not
- * here: what a run does, and what it counts as a fault.
- */
+/** The harness of the randomized runs of live queries: a server, printed seeds, and the end at the first error. */
 import type { Test } from 'tap';
 import { buildTestApp } from '../../helpers/app.ts';
 import { stateText } from '../../helpers/live/live-state.ts';
@@ -10,15 +7,15 @@ import { Random, runSeed } from '../../helpers/random.ts';
 /** The database has no order for documents with arrays under two of the keys. */
 export const REFUSED = /sort-impossible/;
 
-/** A server with a quick heartbeat, so that clients are often told where they stand, and its address. */
+/** A server with a fast heartbeat, so that clients often receive positions, and its URL. */
 export async function startServer(t: Test) {
-  const { app, parts } = await buildTestApp(t, { MILLRACE_HEARTBEAT_MS: '500' });
-  return { app, parts, tail: parts.events.tail, url: await app.listen({ host: '127.0.0.1', port: 0 }) };
+  const { app, services } = await buildTestApp(t, { MILLRACE_HEARTBEAT_MS: '500' });
+  return { app, parts: services, tail: services.events.tail, url: await app.listen({ host: '127.0.0.1', port: 0 }) };
 }
 
 /**
- * Plays one run after the other until one has a fault, which fails the test with the seed that repeats it.
- * @param play one run with a collection of its own; returns its fault, or null
+ * Runs until one has an error, which fails the test with the seed that repeats it.
+ * @param play one run with a collection of its own; returns its error, or null
  */
 export async function playRuns(
   t: Test,
@@ -28,14 +25,14 @@ export async function playRuns(
   const seed = runSeed();
   t.comment(`MILLRACE_SEED=${seed}`);
   for (let run = 0; run < runs; run++) {
-    const fault = await play(new Random(seed + run), `c${run}`).catch((error: unknown) => String(error));
-    if (fault === null) continue;
-    t.fail(`run ${run}, MILLRACE_SEED=${seed + run}: ${fault}`);
+    const issue = await play(new Random(seed + run), `c${run}`).catch((error: unknown) => String(error));
+    if (issue === null) continue;
+    t.fail(`run ${run}, MILLRACE_SEED=${seed + run}: ${issue}`);
     return;
   }
 }
 
-/** The fault of an answer that ends with other documents than it should, or null. */
+/** The error of a result that ends with other documents than expected, or null. */
 export function disagreement(held: Iterable<unknown>, expected: Iterable<unknown>): string | null {
   const texts = [stateText(held), stateText(expected)] as const;
   return texts[0] === texts[1] ? null : `ends with\n${texts[0]}\nand not with\n${texts[1]}`;

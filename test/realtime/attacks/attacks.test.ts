@@ -1,14 +1,17 @@
-/** What hostile or broken clients send over a socket: each ends in a typed answer or close, and disturbs nobody else. */
+/**
+ * Messages of hostile or broken clients over a socket: each ends in a typed error or close, and disturbs no other
+ * client.
+ */
 import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import t from 'tap';
-import { signUp } from '../../helpers/accounts.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { openSocket } from '../../helpers/live/socket.ts';
 import { until } from '../../helpers/until.ts';
+import { signUp } from '../../helpers/users.ts';
 
 t.test('attacks on sockets', async (t) => {
-  const { app, parts } = await buildTestApp(t, { MILLRACE_HEARTBEAT_MS: '1000' });
+  const { app, services } = await buildTestApp(t, { MILLRACE_HEARTBEAT_MS: '1000' });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   const bystander = await openSocket(t, url);
   bystander.send({ type: 'subscribe', id: 'b', collection: 'calm' });
@@ -34,20 +37,20 @@ t.test('attacks on sockets', async (t) => {
     });
   }
 
-  const answered: [name: string, message: string, id: string | undefined, code: string][] = [
+  const response: [name: string, message: string, id: string | undefined, code: string][] = [
     ['an unknown type', '{"type":"shout","id":"x"}', 'x', 'unknown-message'],
     [
       'a prototype key',
       '{"type":"subscribe","id":"p","collection":"a","query":{"__proto__":{}}}',
       'p',
-      'unsupported-key',
+      'unsupported-field-name',
     ],
-    ['deep nesting', `{"type":"pong","x":${'['.repeat(5_000)}${']'.repeat(5_000)}}`, undefined, 'too-deep'],
+    ['deep nesting', `{"type":"pong","x":${'['.repeat(5_000)}${']'.repeat(5_000)}}`, undefined, 'json-too-deep'],
     ...[
       ['half a surrogate pair', '"\\ud800"', 'unsupported-value'],
       ['an integer beyond 2^53', '9007199254740993', 'unsupported-value'],
       ['a number beyond a double', '-1e400', 'unsupported-value'],
-      ['a value too deep', `${'['.repeat(200)}${']'.repeat(200)}`, 'too-deep'],
+      ['a value too deep', `${'['.repeat(200)}${']'.repeat(200)}`, 'json-too-deep'],
     ].map(([what = '', value, code = '']): [string, string, string, string] => [
       what,
       `{"query":{"filter":{"a":${value}}},"type":"subscribe","\\u0069d":"u-${what}","collection":"a"}`,
@@ -73,8 +76,8 @@ t.test('attacks on sockets', async (t) => {
       'w',
       'unknown-operator',
     ],
-    ['an internal collection', '{"type":"subscribe","id":"i","collection":"_users"}', 'i', 'invalid-name'],
-    ['a reserved collection', '{"type":"subscribe","id":"r","collection":"files"}', 'r', 'invalid-name'],
+    ['an internal collection', '{"type":"subscribe","id":"i","collection":"_users"}', 'i', 'invalid-collection-name'],
+    ['a reserved collection', '{"type":"subscribe","id":"r","collection":"system"}', 'r', 'invalid-collection-name'],
     ['an empty position', '{"type":"subscribe","id":"e","collection":"a","since":""}', 'e', 'invalid-parameter'],
     ['a foreign position', '{"type":"subscribe","id":"f","collection":"a","since":"abc"}', 'f', 'invalid-parameter'],
     [
@@ -104,22 +107,22 @@ t.test('attacks on sockets', async (t) => {
     ],
     ['a type of nothing', '{"type":"subscribe","id":"n","events":["todos"]}', 'n', 'invalid-parameter'],
     ['a second hello', '{"type":"hello","token":"x"}', undefined, 'malformed-request'],
-    ['nothing to end', '{"type":"unsubscribe","id":"zz"}', 'zz', 'subscription-unknown'],
+    ['nothing to end', '{"type":"unsubscribe","id":"zz"}', 'zz', 'subscription-not-found'],
   ];
-  await t.test('what cannot be followed is answered, and the socket lives', async (t) => {
+  await t.test('a subscription that cannot be followed gets an error, and the socket stays open', async (t) => {
     const socket = await openSocket(t, url);
     await socket.frame({ type: 'welcome' });
-    for (const [name, message, id, code] of answered) {
+    for (const [name, message, id, code] of response) {
       const from = socket.frames.length;
       socket.send(message);
-      const answer = await socket.frame(({ problem }) => problem !== undefined, from);
-      t.equal((answer['problem'] as { code?: string }).code, code, name);
-      t.equal(answer['id'], id, `${name}: id`);
+      const result = await socket.frame(({ problem }) => problem !== undefined, from);
+      t.equal((result['problem'] as { code?: string }).code, code, name);
+      t.equal(result['id'], id, `${name}: id`);
     }
     t.equal(socket.closed, null);
   });
 
-  await t.test('an id that is in use, and the 201st subscription', async (t) => {
+  await t.test('an id in use and the 201st subscription are rejected', async (t) => {
     const socket = await openSocket(t, url);
     await socket.frame({ type: 'welcome' });
     for (let n = 0; n <= 200; n++) {
@@ -133,7 +136,7 @@ t.test('attacks on sockets', async (t) => {
     t.equal(socket.closed, null);
   });
 
-  await t.test('who does not say hello', async (t) => {
+  await t.test('a client that does not send hello is disconnected', async (t) => {
     const first = await openSocket(t, url, { hello: { type: 'subscribe', id: 's', collection: 'calm' } });
     t.equal((await first.end()).code, 4400);
     const bad = await openSocket(t, url, { hello: { type: 'hello', token: 'wrong' } });
@@ -142,23 +145,23 @@ t.test('attacks on sockets', async (t) => {
     t.equal((await ticket.end()).code, 4401);
     const silent = await openSocket(t, url, { hello: null });
     t.equal((await silent.end()).code, 4408);
-    t.equal(silent.frames.length, 0, 'nothing is told before');
+    t.equal(silent.frames.length, 0, 'nothing is sent before');
     await t.rejects(openSocket(t, url, { headers: { authorization: 'Bearer wrong' } }), /401/);
   });
 
-  await t.test('credentials on the way in', async (t) => {
+  await t.test('the handshake accepts a header or a ticket, and a ticket once', async (t) => {
     const ann = await signUp(app, 'ann');
     const header = await openSocket(t, url, { headers: ann.headers, hello: null });
     t.match(await header.frame({ type: 'welcome' }), { principal: { kind: 'user', id: ann.id } });
-    const answer = await app.inject({ method: 'POST', url: '/auth/ticket', headers: ann.headers });
-    const path = `/realtime?ticket=${answer.json().ticket}`;
+    const result = await app.inject({ method: 'POST', url: '/auth/ticket', headers: ann.headers });
+    const path = `/realtime?ticket=${result.json().ticket}`;
     const ticket = await openSocket(t, url, { path, hello: null });
     t.match(await ticket.frame({ type: 'welcome' }), { principal: { kind: 'user', id: ann.id } });
     const again = await openSocket(t, url, { path, hello: null });
     t.equal((await again.end()).code, 4401, 'a ticket works once');
   });
 
-  await t.test('what is said right behind a hello is said by whoever that is', async (t) => {
+  await t.test('messages right behind a hello belong to its principal', async (t) => {
     const bob = await signUp(app, 'bob');
     const socket = await openSocket(t, url, { hello: { type: 'hello', token: bob.accessToken } });
     socket.send({ type: 'subscribe', id: 's', collection: 'calm', colour: 'red' });
@@ -168,7 +171,7 @@ t.test('attacks on sockets', async (t) => {
     t.equal(socket.closed, null);
   });
 
-  await t.test('origins and versions', async (t) => {
+  await t.test('unknown origins and versions are rejected', async (t) => {
     const foreign = await openSocket(t, url, { headers: { origin: 'https://evil.example' } });
     t.equal((await foreign.end()).code, 4403);
     const local = await openSocket(t, url, {
@@ -178,38 +181,38 @@ t.test('attacks on sockets', async (t) => {
     t.equal(local.socket.protocol, 'millrace.v1');
     await local.frame({ type: 'welcome' });
     t.equal(await closeCodeOf(url, 'Sec-WebSocket-Protocol: other.v9\r\n', []), 4406);
-    // Clients that name protocols fail a connection that confirms none, before anybody can tell them why.
+    // Clients that offer subprotocols fail a connection that confirms none, before they can receive a reason.
     const newer = await openSocket(t, url, { protocols: ['millrace.v9', 'millrace.v10'] });
     t.equal((await newer.end()).code, 4406);
     const both = await openSocket(t, url, { protocols: ['millrace.v9', 'millrace.v1'] });
     t.equal(both.socket.protocol, 'millrace.v1');
   });
 
-  await t.test('bad UTF-8, and a message in a thousand fragments', async (t) => {
+  await t.test('bad UTF-8 and a message in a thousand fragments close the socket', async (t) => {
     t.equal(await closeCodeOf(url, '', [frame(0x81, Buffer.from([0xff, 0xfe]))]), 1007);
     const pieces = Array.from({ length: 1_000 }, (_, n) => frame(n === 0 ? 0x01 : 0x00, Buffer.alloc(300, 0x20)));
     t.ok([1008, 1009].includes(await closeCodeOf(url, '', pieces)));
     const pings = Array.from({ length: 300 }, () => frame(0x89, Buffer.alloc(0)));
-    // Whoever floods faster than answers leave is cut off by the socket itself.
+    // The socket itself disconnects a client that floods faster than responses leave.
     t.ok([4529, 1006].includes(await closeCodeOf(url, '', pings)));
   });
 
-  await t.test('who does not answer the heartbeat', async (t) => {
+  await t.test('a client that does not respond to the heartbeat is disconnected', async (t) => {
     const socket = await openSocket(t, url);
-    socket.answers = false;
+    socket.responses = false;
     t.equal((await socket.end()).code, 4510);
     t.ok(socket.frames.filter(({ type }) => type === 'ping').length >= 2);
     t.match(await socket.frame({ type: 'bye' }), { code: 4510 });
   });
 
-  await t.test('nothing else was disturbed', async (t) => {
+  await t.test('attacks on sockets disturb no other client', async (t) => {
     await app.inject({ method: 'POST', url: '/api/calm', payload: { id: 'x' } });
     t.match(await bystander.frame({ type: 'change' }), { op: 'enter', documentId: 'x' });
     t.equal(bystander.closed, null);
-    t.equal(parts.realtime.parts.hub.groups, 1, 'what others had asked for is forgotten');
+    t.equal(services.realtime.deps.hub.groups, 1, 'the requests of others are dropped');
   });
 
-  await t.test('a server that closes says when to come back', async (t) => {
+  await t.test('a server that closes says when to reconnect', async (t) => {
     const closed = app.close();
     t.match(await bystander.frame({ type: 'bye' }), { code: 4501 });
     t.equal((await bystander.end()).code, 4501);
@@ -225,7 +228,7 @@ function frame(head: number, payload: Buffer): Buffer {
   return Buffer.concat([Buffer.from([head, ...length]), mask, masked]);
 }
 
-/** Speaks the bytes of a socket by hand; answers with the code in the server's close frame, 1006 where none came. */
+/** Sends the bytes of a socket by hand; returns the code of the server's close frame, 1006 without one. */
 function closeCodeOf(url: string, header: string, frames: readonly Buffer[]): Promise<number> {
   const { hostname, port } = new URL(url);
   const hello = frame(0x81, Buffer.from('{"type":"hello"}'));

@@ -1,10 +1,12 @@
-/** A browser's EventSource on a page of another origin, whose connection is cut: it follows a list without a new ticket. */
+/**
+ * A browser's EventSource on a page of another origin, whose connection is cut: it follows a list without a new ticket.
+ */
 import t from 'tap';
-import { ask, signUp } from '../../helpers/accounts.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { breakable } from '../../helpers/network/breakable.ts';
 import { inPage, otherOrigin, testBrowser, whyNoBrowser } from '../../helpers/programs/browser.ts';
 import { until } from '../../helpers/until.ts';
+import { ask, signUp } from '../../helpers/users.ts';
 
 /** Runs in the page. */
 const FOLLOW = `(url) => {
@@ -34,7 +36,7 @@ t.test(
       line.cut();
       expected.push(`n${round}`);
       await ask(app, 'POST /api/notes', { id: `n${round}` });
-      line.mend();
+      line.fix();
       await until(async () => (await opened()) > round, 'it reconnects');
     }
     const changes = () => inPage<string[]>(page, '() => changes');

@@ -1,24 +1,24 @@
-/** How connections end by time and by number: credentials that run out, a process that is full, heartbeats that tell. */
+/** How connections end by time and by number: expired credentials, a full process, heartbeats. */
 import t from 'tap';
-import { ask, signInOwner } from '../../helpers/accounts.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { openStream } from '../../helpers/live/event-stream.ts';
 import { numberOf } from '../../helpers/live/live-state.ts';
 import { openSocket } from '../../helpers/live/socket.ts';
+import { ask, signInAdmin } from '../../helpers/users.ts';
 
-/** Long enough to open a socket meanwhile on a busy machine. */
+/** Long enough to open a socket on a busy machine. */
 const LIFETIME_MS = 4_000;
 
-t.test('lifetimes', async (t) => {
-  const { app, parts } = await buildTestApp(t, { MILLRACE_HEARTBEAT_MS: '300', MILLRACE_LIVE_CLIENTS: '3' });
+t.test('connections end with their credentials and at the limit of the process', async (t) => {
+  const { app, services } = await buildTestApp(t, { MILLRACE_HEARTBEAT_MS: '300', MILLRACE_MAX_LIVE_CLIENTS: '3' });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
 
-  await t.test('a credential that ends is announced, and ends the connection', async (t) => {
-    const boss = await signInOwner(app, parts);
+  await t.test('the end of a credential is announced, and ends the connection', async (t) => {
+    const boss = await signInAdmin(app, services);
     const expiresAt = new Date(Date.now() + LIFETIME_MS).toISOString();
-    const made = await ask(app, 'POST /admin/keys', { name: 'short', roles: [], expiresAt }, boss);
-    t.equal(made.statusCode, 201, made.body);
-    const socket = await openSocket(t, url, { hello: { type: 'hello', token: made.json().key } });
+    const created = await ask(app, 'POST /admin/keys', { name: 'short', roles: [], expiresAt }, boss);
+    t.equal(created.statusCode, 201, created.body);
+    const socket = await openSocket(t, url, { hello: { type: 'hello', token: created.json().key } });
     t.match(await socket.frame({ type: 'welcome' }), { principal: { kind: 'key' } });
     const { inMs } = await socket.frame({ type: 'expiring' });
     t.ok(Number(inMs) > 0 && Number(inMs) <= LIFETIME_MS);
@@ -26,7 +26,7 @@ t.test('lifetimes', async (t) => {
     t.equal((await socket.end()).code, 4502);
   });
 
-  await t.test('an idle client is told how far the log has come', async (t) => {
+  await t.test('an idle client receives the position of the log', async (t) => {
     const socket = await openSocket(t, url);
     socket.send({ type: 'subscribe', id: 's', collection: 'quiet' });
     const live = await socket.frame({ type: 'live' });
@@ -36,13 +36,13 @@ t.test('lifetimes', async (t) => {
     const beyond = (position: unknown) => numberOf(String(position)) >= numberOf(String(live['position'])) + 5;
     await socket.frame(({ type, position }) => type === 'ping' && beyond(position));
     const ping = await stream.event('ping', ({ id }) => beyond(id));
-    t.equal(ping.id, ping.data['position'], 'which is where a stream goes on');
+    t.equal(ping.id, ping.data['position'], 'which is where a stream resumes');
     t.equal(socket.of('s').filter(({ type }) => type === 'change').length, 0);
     socket.socket.close();
     stream.close();
   });
 
-  await t.test('a process that is full sends others away', async (t) => {
+  await t.test('a full process rejects further clients', async (t) => {
     const sockets = [await openSocket(t, url), await openSocket(t, url), await openSocket(t, url)];
     for (const socket of sockets) await socket.frame({ type: 'welcome' });
     t.equal((await (await openSocket(t, url)).end()).code, 4503);
@@ -53,6 +53,6 @@ t.test('lifetimes', async (t) => {
     await sockets[0]?.end();
     const again = await openSocket(t, url);
     await again.frame({ type: 'welcome' });
-    t.equal(parts.realtime.connections, 3);
+    t.equal(services.realtime.connections, 3);
   });
 });

@@ -1,4 +1,7 @@
-/** Clients on slow lines that read all the time are not taken for dead; those that have stopped reading are given up. */
+/**
+ * Clients on slow connections that keep reading are not treated as dead; those that have stopped reading are
+ * disconnected.
+ */
 import { randomBytes } from 'node:crypto';
 import { get } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -13,7 +16,7 @@ import { until } from '../../helpers/until.ts';
 const HEARTBEAT_MS = 200;
 const LONG_MS = HEARTBEAT_MS * 5;
 
-/** A line that takes everything at once, or nothing. */
+/** A connection that accepts everything at once, or nothing. */
 class Line implements Writable {
   writableLength = 0;
   writable = true;
@@ -37,10 +40,10 @@ class Line implements Writable {
   }
 }
 
-t.test('slow lines', async (t) => {
-  const { app, parts } = await buildTestApp(t, { MILLRACE_HEARTBEAT_MS: String(HEARTBEAT_MS) });
+t.test('slow connections stay open, stalled ones are closed', async (t) => {
+  const { app, services } = await buildTestApp(t, { MILLRACE_HEARTBEAT_MS: String(HEARTBEAT_MS) });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
-  const common = parts.realtime.parts;
+  const common = services.realtime.deps;
   const PONG = Buffer.from('{"type":"pong"}');
 
   function connect() {
@@ -52,15 +55,15 @@ t.test('slow lines', async (t) => {
     return { line, connection, code: () => code };
   }
 
-  await t.test('one that is told something all the time is asked whether it lives', async (t) => {
+  await t.test('a client that receives messages all the time gets pings', async (t) => {
     const { line, connection, code } = connect();
     const begun = performance.now();
     let pings = 0;
     for (; pings < 3 && code() === null; await pause(5)) {
-      // Heard before the next tick, however long this process was held up meanwhile.
-      const asked = line.written.filter((text) => text.includes('"ping"')).length;
-      if (asked > pings) connection.hear(PONG, false);
-      pings = asked;
+      // Heard before the next tick, however long this process was delayed in between.
+      const requested = line.written.filter((text) => text.includes('"ping"')).length;
+      if (requested > pings) connection.hear(PONG, false);
+      pings = requested;
       connection.queue.push(Buffer.from('part of a long snapshot'));
       connection.tick(performance.now());
     }
@@ -69,19 +72,19 @@ t.test('slow lines', async (t) => {
     connection.gone();
   });
 
-  await t.test('one that is asked and says nothing is given up', async (t) => {
+  await t.test('a client that does not respond to a ping is disconnected', async (t) => {
     const { connection, code } = connect();
-    const ask = () => {
+    const request = () => {
       connection.queue.push(Buffer.from('part of a long snapshot'));
       connection.tick(performance.now());
       return code() !== null;
     };
-    await until(ask, 'it is given up');
+    await until(request, 'it is given up');
     t.equal(code(), 4510);
     connection.gone();
   });
 
-  await t.test('one that has much on its way to it cannot answer before it has come', async (t) => {
+  await t.test('a client with many bytes on their way can respond only after they have arrived', async (t) => {
     const { line, connection, code } = connect();
     await until(() => line.written.length > 0, 'it is welcome');
     line.takes = false;
@@ -93,20 +96,20 @@ t.test('slow lines', async (t) => {
     t.equal(code(), null, 'its silence does not count');
     line.letGo();
     connection.tick(performance.now());
-    t.equal(code(), null, 'and begins when it has');
+    t.equal(code(), null, 'and starts when it has');
     connection.gone();
   });
 
-  await t.test('those that have stopped reading are given up with all that waits for them', async (t) => {
+  await t.test('clients that have stopped reading are disconnected with everything queued for them', async (t) => {
     const text = randomBytes(500_000).toString('hex');
-    await parts.mongo.data.collection('big').insertMany(Array.from({ length: 30 }, () => ({ text })));
-    const before = parts.realtime.connections;
+    await services.mongo.data.collection('big').insertMany(Array.from({ length: 30 }, () => ({ text })));
+    const before = services.realtime.connections;
     const socket = await openSocket(t, url);
     await socket.frame({ type: 'welcome' });
     const both = await new Promise((resolve, reject) => {
-      const request = get(`${url}/api/big`, { headers: { accept: 'text/event-stream' } }, (answer) => {
-        answer.pause();
-        resolve(parts.realtime.connections);
+      const request = get(`${url}/api/big`, { headers: { accept: 'text/event-stream' } }, (response) => {
+        response.pause();
+        resolve(services.realtime.connections);
       });
       t.teardown(() => request.destroy());
       request.on('error', reject);
@@ -114,6 +117,6 @@ t.test('slow lines', async (t) => {
     t.equal(both, before + 2, 'both are there');
     socket.socket.pause();
     socket.send({ type: 'subscribe', id: 's', collection: 'big' });
-    await until(() => parts.realtime.connections === before, 'both are gone');
+    await until(() => services.realtime.connections === before, 'both are closed');
   });
 });

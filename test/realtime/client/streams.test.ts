@@ -1,13 +1,13 @@
-/** Server-Sent Events on the address of a list: the same subscription, coming back with Last-Event-ID, tickets. */
+/** Server-Sent Events on the URL of a list: the same subscription, resuming with Last-Event-ID, tickets. */
 import t from 'tap';
-import { type Account, ask, signInOwner, signUp } from '../../helpers/accounts.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { markLog } from '../../helpers/events/log-rows.ts';
 import { openStream } from '../../helpers/live/event-stream.ts';
 import { until } from '../../helpers/until.ts';
+import { type Account, ask, signInAdmin, signUp } from '../../helpers/users.ts';
 
-t.test('streams', async (t) => {
-  const { app, parts } = await buildTestApp(t);
+t.test('lists as event streams', async (t) => {
+  const { app, services } = await buildTestApp(t);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   const create = (body: object) => app.inject({ method: 'POST', url: '/api/todos', payload: body });
   const patch = (id: string, body: object) => app.inject({ method: 'PATCH', url: `/api/todos/${id}`, payload: body });
@@ -16,7 +16,7 @@ t.test('streams', async (t) => {
     { id: 'b', title: 'B', done: true },
   ]);
 
-  await t.test('a list goes on as a stream', async (t) => {
+  await t.test('a list continues as a stream', async (t) => {
     const stream = await openStream(t, `${url}/api/todos?done=false&sort=-title`);
     t.equal(stream.response.status, 200);
     t.match(stream.response.headers.get('content-type'), /^text\/event-stream/);
@@ -47,7 +47,7 @@ t.test('streams', async (t) => {
     await patch('c', { title: 'C2' });
     await patch('b', { title: 'B2' });
     // What the log has when the stream begins comes before `live`, and all else after it.
-    await markLog(app, parts.events.tail);
+    await markLog(app, services.events.tail);
     const back = await openStream(t, `${url}/api/todos?done=false&sort=-title`, { 'last-event-id': change.id ?? '' });
     await back.event('live');
     t.match(
@@ -58,14 +58,14 @@ t.test('streams', async (t) => {
     t.match(back.events[1]?.data, { op: 'update', documentId: 'c', changed: ['title'] });
   });
 
-  await t.test('an unusable position begins anew', async (t) => {
+  await t.test('a stream with an unusable position restarts', async (t) => {
     const stream = await openStream(t, `${url}/api/todos?since=99-1`);
     t.match((await stream.event('reset')).data, { reason: 'position-unknown' });
     await stream.event('live');
     t.match((await stream.event('snapshot')).data['documents'], [{ id: 'a' }, { id: 'b' }, { id: 'c' }]);
   });
 
-  await t.test('transactions are one event', async (t) => {
+  await t.test('a transaction is one event of a stream', async (t) => {
     const stream = await openStream(t, `${url}/api/pairs`);
     await stream.event('live');
     await app.inject({ method: 'POST', url: '/api/pairs', payload: { id: 'first' } });
@@ -87,7 +87,7 @@ t.test('streams', async (t) => {
     ['?title[what]=1', 'unknown-operator'],
   ] as const;
   for (const [query, code] of refusals) {
-    await t.test(`${query} is refused before the stream begins`, async (t) => {
+    await t.test(`${query} is rejected before the stream begins`, async (t) => {
       const { response } = await openStream(t, `${url}/api/todos${query}`);
       t.equal(response.status, 400);
       t.match(response.headers.get('content-type'), /problem\+json/);
@@ -103,9 +103,9 @@ t.test('streams', async (t) => {
   });
 });
 
-t.test('tickets of streams', async (t) => {
+t.test('tickets open streams', async (t) => {
   const owner = { username: 'ann@example.com', password: 'correct horse battery staple 9' };
-  const { app, parts } = await buildTestApp(t);
+  const { app, services } = await buildTestApp(t);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   const signedUp = await app.inject({
     method: 'POST',
@@ -114,9 +114,9 @@ t.test('tickets of streams', async (t) => {
   });
   t.equal(signedUp.statusCode, 201, signedUp.body);
   const authorization = `Bearer ${signedUp.json().accessToken}`;
-  const answer = await app.inject({ method: 'POST', url: '/auth/ticket', headers: { authorization } });
-  t.equal(answer.statusCode, 200, answer.body);
-  const { ticket } = answer.json();
+  const response = await app.inject({ method: 'POST', url: '/auth/ticket', headers: { authorization } });
+  t.equal(response.statusCode, 200, response.body);
+  const { ticket } = response.json();
 
   const first = await openStream(t, `${url}/api/notes?ticket=${ticket}`);
   await first.event('live');
@@ -127,7 +127,7 @@ t.test('tickets of streams', async (t) => {
   const again = await openStream(t, `${url}/api/notes?ticket=${ticket}`);
   t.equal(again.response.status, 401, 'a ticket works once');
   const back = await openStream(t, `${url}/api/notes?ticket=${ticket}`, { cookie: pass });
-  t.equal(back.response.status, 200, 'with the cookie EventSource comes back');
+  t.equal(back.response.status, 200, 'with the cookie EventSource reconnects');
   const foreign = await openStream(t, `${url}/api/notes?ticket=${'x'.repeat(43)}`, { cookie: pass });
   t.equal(foreign.response.status, 401, 'which belongs to its ticket');
 
@@ -135,15 +135,15 @@ t.test('tickets of streams', async (t) => {
   await first.event('unsubscribed');
   const gone = await openStream(t, `${url}/api/notes?ticket=${ticket}`, { cookie: pass });
   t.equal(gone.response.status, 401, 'and ends with the session');
-  t.ok(parts);
+  t.ok(services);
 });
 
 t.test('a page of another origin reconnects with the last event id, as long as its session or key lives', async (t) => {
-  const { app, parts } = await buildTestApp(t);
+  const { app, services } = await buildTestApp(t);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   const origin = 'http://localhost:5173';
-  const ticketOf = async (account: Pick<Account, 'headers'>) =>
-    (await ask(app, 'POST /auth/ticket', undefined, account)).json().ticket;
+  const ticketOf = async (user: Pick<Account, 'headers'>) =>
+    (await ask(app, 'POST /auth/ticket', undefined, user)).json().ticket;
   const follow = async (
     ticket: string,
     id?: string,
@@ -170,7 +170,7 @@ t.test('a page of another origin reconnects with the last event id, as long as i
     t.equal(stream.response.status, 200);
     const change = await stream.event('change', ({ data }) => data['documentId'] === `n${n}`);
     t.match(change.id, /^\d+-\d+~/);
-    t.equal(stream.events.filter(({ event }) => event === 'snapshot').length, 0, 'it goes on where it was cut');
+    t.equal(stream.events.filter(({ event }) => event === 'snapshot').length, 0, 'it continues where it was cut');
   }
   const last = stream.lastEventId;
   t.equal((await follow(ticket, first)).response.status, 200, 'also when it was cut before the first event');
@@ -191,13 +191,13 @@ t.test('a page of another origin reconnects with the last event id, as long as i
   await stream.event('unsubscribed');
   t.equal((await follow(ticket, last)).response.status, 401, 'it ends with the session');
 
-  const boss = await signInOwner(app, parts);
-  const made = (await ask(app, 'POST /admin/keys', { name: 'k', roles: [] }, boss)).json();
-  const byKey = await ticketOf({ headers: { authorization: `Bearer ${made.key}` } });
+  const boss = await signInAdmin(app, services);
+  const created = (await ask(app, 'POST /admin/keys', { name: 'k', roles: [] }, boss)).json();
+  const byKey = await ticketOf({ headers: { authorization: `Bearer ${created.key}` } });
   const ofKey = await follow(byKey);
   await ofKey.event('live');
   t.equal((await follow(byKey, ofKey.lastEventId)).response.status, 200);
-  await ask(app, `DELETE /admin/keys/${made.id}`, undefined, boss);
+  await ask(app, `DELETE /admin/keys/${created.id}`, undefined, boss);
   t.equal((await follow(byKey, ofKey.lastEventId)).response.status, 401, 'or with its key');
 
   const live = await follow(await ticketOf(boss), undefined, {}, '/admin/runs/live');
@@ -207,25 +207,25 @@ t.test('a page of another origin reconnects with the last event id, as long as i
   t.equal(resumed.response.status, 200);
 });
 
-t.test('a ticket opens streams and nothing else', async (t) => {
+t.test('a ticket opens only streams and sockets', async (t) => {
   const { app } = await buildTestApp(t);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
-  const account = await signUp(app, 'ann');
-  const { ticket } = (await ask(app, 'POST /auth/ticket', undefined, account)).json();
+  const user = await signUp(app, 'ann');
+  const { ticket } = (await ask(app, 'POST /auth/ticket', undefined, user)).json();
   const accept = { accept: 'text/event-stream' };
   for (const path of ['/auth/me', '/auth/sessions', '/admin/users', '/files', '/events', '/api/notes/a', '/nothing']) {
-    const answer = await app.inject({ url: `${path}?ticket=${ticket}`, headers: accept });
-    t.ok(answer.statusCode >= 400, `${path} is refused`);
-    t.notOk(answer.headers['set-cookie'], `${path} sets no cookie`);
+    const response = await app.inject({ url: `${path}?ticket=${ticket}`, headers: accept });
+    t.ok(response.statusCode >= 400, `${path} is rejected`);
+    t.notOk(response.headers['set-cookie'], `${path} sets no cookie`);
   }
   for (const [name, request] of [
     ['a list that is no stream', { url: `/api/notes?ticket=${ticket}` }],
     ['a write', { method: 'POST', url: `/api/notes?ticket=${ticket}`, headers: accept, payload: {} }],
     ['the head of a stream', { method: 'HEAD', url: `/api/notes?ticket=${ticket}`, headers: accept }],
   ] as const) {
-    const answer = await app.inject(request);
-    t.ok(answer.statusCode >= 400, `${name} is refused`);
-    t.notOk(answer.headers['set-cookie'], `${name} sets no cookie`);
+    const response = await app.inject(request);
+    t.ok(response.statusCode >= 400, `${name} is rejected`);
+    t.notOk(response.headers['set-cookie'], `${name} sets no cookie`);
   }
   const stream = await openStream(t, `${url}/api/notes?ticket=${ticket}`);
   t.equal(stream.response.status, 200, 'the ticket was not used up');
@@ -233,12 +233,12 @@ t.test('a ticket opens streams and nothing else', async (t) => {
 
 t.test('the path of a stream is escaped in its cookie', async (t) => {
   const { app } = await buildTestApp(t);
-  const account = await signUp(app, 'ann');
-  const { ticket } = (await ask(app, 'POST /auth/ticket', undefined, account)).json();
+  const user = await signUp(app, 'ann');
+  const { ticket } = (await ask(app, 'POST /auth/ticket', undefined, user)).json();
   const url = `/api/notes;Domain=example.org;Max-Age=9?ticket=${ticket}`;
-  const answer = await app.inject({ url, headers: { accept: 'text/event-stream' } });
-  t.equal(answer.json().code, 'invalid-name');
-  const attributes = String(answer.headers['set-cookie'] ?? '').split('; ');
+  const response = await app.inject({ url, headers: { accept: 'text/event-stream' } });
+  t.equal(response.json().code, 'invalid-collection-name');
+  const attributes = String(response.headers['set-cookie'] ?? '').split('; ');
   t.match(attributes.slice(1).sort(), [
     'HttpOnly',
     'Max-Age=86400',
@@ -247,16 +247,16 @@ t.test('the path of a stream is escaped in its cookie', async (t) => {
   ]);
 });
 
-t.test('a session that ends while its stream is let in ends the stream', async (t) => {
-  const { app, parts } = await buildTestApp(t);
-  const { authenticator } = parts.auth;
+t.test('a session that ends during the authentication of its stream ends the stream', async (t) => {
+  const { app, services } = await buildTestApp(t);
+  const { authenticator } = services.auth;
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
-  const account = await signUp(app, 'ann');
-  const { ticket } = (await ask(app, 'POST /auth/ticket', undefined, account)).json();
+  const user = await signUp(app, 'ann');
+  const { ticket } = (await ask(app, 'POST /auth/ticket', undefined, user)).json();
   const enterStream = authenticator.enterStream.bind(authenticator);
   authenticator.enterStream = async (use) => {
     const entered = await enterStream(use);
-    t.equal((await ask(app, 'POST /auth/logout', undefined, account)).statusCode, 204);
+    t.equal((await ask(app, 'POST /auth/logout', undefined, user)).statusCode, 204);
     return entered;
   };
   const stream = await openStream(t, `${url}/api/notes?ticket=${ticket}`);

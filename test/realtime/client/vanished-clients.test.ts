@@ -1,4 +1,6 @@
-/** A client that stops in the middle of a large snapshot, or vanishes there, leaves no cursor behind in the database. */
+/**
+ * A client that stops in the middle of a large snapshot, or vanishes there, leaves no cursor behind in the database.
+ */
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
@@ -13,22 +15,22 @@ function frame(message: object): Buffer {
   return Buffer.concat([Buffer.from([0x81, 0x80 | body.length, 0, 0, 0, 0]), body]);
 }
 
-t.test('clients that do not read a large snapshot', { timeout: 60_000 }, async (t) => {
-  const { app, parts } = await buildTestApp(t);
+t.test('clients that do not read a large snapshot leave no cursor', { timeout: 60_000 }, async (t) => {
+  const { app, services } = await buildTestApp(t);
   const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
   const text = randomBytes(20_000).toString('hex');
-  await parts.mongo.data.collection('big').insertMany(Array.from({ length: 1_000 }, () => ({ text })));
+  await services.mongo.data.collection('big').insertMany(Array.from({ length: 1_000 }, () => ({ text })));
   const open = async () => {
     const pipeline = [{ $currentOp: { idleCursors: true } }, { $match: { type: 'idleCursor' } }];
-    const found = await parts.mongo.data.client.db('admin').aggregate(pipeline).toArray();
-    return found.filter(({ ns }) => ns === `${parts.mongo.data.databaseName}.big`).length;
+    const found = await services.mongo.data.client.db('admin').aggregate(pipeline).toArray();
+    return found.filter(({ ns }) => ns === `${services.mongo.data.databaseName}.big`).length;
   };
 
   const lines: Socket[] = [];
   app.server.on('connection', (line) => lines.push(line));
   let waits = '';
   let alike = 0;
-  /** Whether every client's line has been full for a while. */
+  /** Whether every client's connection has been full for a while. */
   const stuck = () => {
     const now = lines.map(({ bytesWritten, writableLength }) => `${bytesWritten} ${writableLength}`).join();
     alike = now === waits ? alike + 1 : 0;
@@ -55,12 +57,12 @@ t.test('clients that do not read a large snapshot', { timeout: 60_000 }, async (
     return sockets;
   }
 
-  await t.test('they vanish', async (t) => {
+  await t.test('clients that vanish leave no cursor', async (t) => {
     for (const socket of await clients(t)) socket.resetAndDestroy();
     await until(async () => (await open()) === 0, 'no cursor is open');
   });
 
-  await t.test('they unsubscribe, and go on not reading', async (t) => {
+  await t.test('clients that unsubscribe and do not read leave no cursor', async (t) => {
     for (const socket of await clients(t)) socket.write(frame({ type: 'unsubscribe', id: 's' }));
     await until(async () => (await open()) === 0, 'no cursor is open');
     t.ok(
@@ -69,9 +71,9 @@ t.test('clients that do not read a large snapshot', { timeout: 60_000 }, async (
     );
   });
 
-  await t.test('their rights change', async (t) => {
+  await t.test('clients whose rights change leave no cursor', async (t) => {
     await clients(t);
-    withPolicies(parts, []);
+    withPolicies(services, []);
     await until(async () => (await open()) === 0, 'no cursor is open');
   });
 });

@@ -1,15 +1,15 @@
-/** Rows that many subscriptions have to judge: what is the same for several is made once, and others go on in between. */
+/** Rows that many subscriptions evaluate: shared results are computed once, and other work continues in between. */
 import { BSON } from 'mongodb';
 import t from 'tap';
 import { EMPTY_ROW, type LogRow } from '../../../src/events/log/row.ts';
 import { type Scope, unlimited } from '../../../src/policies/scope.ts';
 import { isHeavy } from '../../../src/query/evaluate/cost.ts';
 import { everything } from '../../../src/query/filter.ts';
-import type { LiveAnswer } from '../../../src/realtime/answer/live-answer.ts';
-import { LiveEvents } from '../../../src/realtime/answer/live-events.ts';
-import { RowView } from '../../../src/realtime/answer/row-view.ts';
 import { GroupIndex } from '../../../src/realtime/hub/group-index.ts';
 import { RowBatch } from '../../../src/realtime/hub/row-batch.ts';
+import { LiveEvents } from '../../../src/realtime/result/live-events.ts';
+import type { LiveResponse } from '../../../src/realtime/result/live-result.ts';
+import { RowView } from '../../../src/realtime/result/row-view.ts';
 import { FlushScheduler, SendQueue } from '../../../src/realtime/wire/send-queue.ts';
 import { unbounded } from '../../helpers/unbounded.ts';
 
@@ -26,8 +26,8 @@ const rowOf = (number: number): LogRow => ({
   wall: new Date(0),
 });
 
-t.test('a batch that takes long leaves others their turns', async (t) => {
-  const live: LiveAnswer = {
+t.test('a long batch yields to other work', async (t) => {
+  const live: LiveResponse = {
     key: 'slow',
     collection: null,
     remembers: false,
@@ -47,8 +47,8 @@ t.test('a batch that takes long leaves others their turns', async (t) => {
   };
   const line = { writableLength: 0, writable: true, cork: () => {}, uncork: () => {}, on: () => {}, write: () => true };
   const queue = new SendQueue(line, new FlushScheduler(), unbounded());
-  const book = new GroupIndex();
-  book.join(
+  const registry = new GroupIndex();
+  registry.join(
     { id: 's', queue, after: 0, until: null, absent: null, reset: () => t.fail('a reset'), lag: () => {} },
     live,
     null,
@@ -61,12 +61,12 @@ t.test('a batch that takes long leaves others their turns', async (t) => {
   };
   setImmediate(tick);
   const rows = Array.from({ length: 40 }, (_, n) => rowOf(n + 1));
-  await new RowBatch(book, (error) => t.fail(String(error))).judge(rows);
+  await new RowBatch(registry, (error) => t.fail(String(error))).judge(rows);
   going = false;
   t.ok(turns >= 10, `${turns} turns in 200 ms`);
 });
 
-t.test('an event is made once for all who see the same of it', async (t) => {
+t.test('an event is built once for all readers with the same view', async (t) => {
   let read = 0;
   const { after, ...rest } = rowOf(1);
   const row = {
@@ -77,31 +77,35 @@ t.test('an event is made once for all who see the same of it', async (t) => {
     },
   };
   const view = new RowView(row);
-  const ask = (scope: Scope<'read'>) => {
-    const question = { types: ['todos.*'], filter: everything, principal: scope.principal, key: '' };
-    const judged = new LiveEvents(question, { find: () => scope }, unbounded()).judge(view);
-    return typeof judged === 'string' ? judged : judged.map((told) => String(told.chunk()));
+  const request = (scope: Scope<'read'>) => {
+    const query = { types: ['todos.*'], filter: everything, principal: scope.principal, key: '' };
+    const judged = new LiveEvents(query, { find: () => scope }, unbounded()).judge(view);
+    return typeof judged === 'string' ? judged : judged.map((reported) => String(reported.chunk()));
   };
   const whole = unlimited({ kind: 'anonymous' }, 'read');
-  const [chunk] = ask(whole);
+  const [chunk] = request(whole);
   t.match(chunk, '"secret":1');
   const before = read;
-  t.strictSame(ask(unlimited({ kind: 'anonymous' }, 'read')), [chunk]);
-  t.equal(read, before, 'by nobody else');
+  t.strictSame(request(unlimited({ kind: 'anonymous' }, 'read')), [chunk]);
+  t.equal(read, before, 'by no other');
   const [grant] = whole.grants;
   if (grant === undefined) throw new Error('Nothing is granted');
-  const hidden = { rest: true, members: new Map([['secret', { rest: false, members: new Map() }]]) };
-  t.notMatch(ask({ ...whole, grants: [{ ...grant, read: hidden }] }), /secret/, 'who sees less is told less');
+  const hidden = { rest: true, fields: new Map([['secret', { rest: false, fields: new Map() }]]) };
+  t.notMatch(
+    request({ ...whole, grants: [{ ...grant, read: hidden }] }),
+    /secret/,
+    'a reader with fewer rights receives less',
+  );
 });
 
-t.test('heavy questions that take long are left behind, and nobody waits for them', async (t) => {
+t.test('slow expensive queries leave their groups, and no other waits for them', async (t) => {
   const line = { writableLength: 0, writable: true, cork: () => {}, uncork: () => {}, on: () => {}, write: () => true };
   const queue = new SendQueue(line, new FlushScheduler(), unbounded());
-  const book = new GroupIndex();
-  const asked: string[] = [];
+  const registry = new GroupIndex();
+  const requested: string[] = [];
   const lagged: string[] = [];
   const join = (key: string, cost: number) => {
-    const live: LiveAnswer = {
+    const live: LiveResponse = {
       key,
       collection: null,
       remembers: false,
@@ -113,7 +117,7 @@ t.test('heavy questions that take long are left behind, and nobody waits for the
         while (performance.now() - started < 20);
       },
       judge: () => {
-        asked.push(key);
+        requested.push(key);
         return [];
       },
       refill: async () => [],
@@ -123,17 +127,17 @@ t.test('heavy questions that take long are left behind, and nobody waits for the
     };
     const lag = () => {
       lagged.push(key);
-      book.leave(group, member);
+      registry.leave(group, field);
     };
-    const member = { id: key, queue, after: 0, until: null, absent: null, lag, reset: () => t.fail('a reset') };
-    const group = book.join(member, live, null);
+    const field = { id: key, queue, after: 0, until: null, absent: null, lag, reset: () => t.fail('a reset') };
+    const group = registry.join(field, live, null);
   };
   for (let n = 0; n < 10; n++) join(`heavy ${n}`, 1e9);
   join('light', 1);
-  await new RowBatch(book, (error) => t.fail(String(error))).judge([rowOf(1), rowOf(2)]);
-  t.equal(asked[0], 'light', 'the light one comes first');
-  t.equal(asked.filter((key) => key === 'light').length, 2);
+  await new RowBatch(registry, (error) => t.fail(String(error))).judge([rowOf(1), rowOf(2)]);
+  t.equal(requested[0], 'light', 'the light one comes first');
+  t.equal(requested.filter((key) => key === 'light').length, 2);
   t.equal(lagged.length, 10, 'each is left once, at the first row or the second');
-  t.ok(asked.length - 2 <= 4, `${asked.length - 2} heavy ones were asked`);
-  t.equal(book.size, 1);
+  t.ok(requested.length - 2 <= 4, `${requested.length - 2} expensive ones were evaluated`);
+  t.equal(registry.size, 1);
 });

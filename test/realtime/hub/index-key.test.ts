@@ -1,31 +1,31 @@
 /**
- * Looking groups up by handles never misses one whose filter a document meets, on random filters and documents, whatever
- * else it finds; and takes groups out again without a trace.
+ * The index of groups never misses one whose filter matches a document, on random filters and documents, whatever else
+ * it finds; and removes groups without a trace.
  */
 import { BSON } from 'mongodb';
 import t from 'tap';
 import { EMPTY_ROW } from '../../../src/events/log/row.ts';
 import { compileMatch } from '../../../src/query/evaluate/match.ts';
 import { and, type Filter } from '../../../src/query/filter.ts';
-import type { LiveAnswer } from '../../../src/realtime/answer/live-answer.ts';
-import { RowView } from '../../../src/realtime/answer/row-view.ts';
 import { CollectionGroups } from '../../../src/realtime/hub/collection-groups.ts';
 import { Group } from '../../../src/realtime/hub/group.ts';
 import { indexKeyOfFilter } from '../../../src/realtime/hub/index-key.ts';
 import { PathIndex } from '../../../src/realtime/hub/path-index.ts';
+import type { LiveResponse } from '../../../src/realtime/result/live-result.ts';
+import { RowView } from '../../../src/realtime/result/row-view.ts';
 import { unbounded } from '../../helpers/unbounded.ts';
 import { seeded } from '../../query/random.ts';
-import { documentMembers, id } from '../../query/random-documents.ts';
+import { documentFields, id } from '../../query/random-documents.ts';
 import { filter, test as randomTest, TEST_NAMES } from '../../query/random-filters.ts';
 
 const FILTERS = 400;
-/** So many of them have handles at least; one in six has by chance. */
+/** At least this many have index keys; one in six has one by chance. */
 const HANDLED = FILTERS / 10;
 const DOCUMENTS = 400;
 const PATHS = ['a', 'b', 'a.a', 'a.b', 'b.a', 'a.b.a'];
 
-/** A live answer that tells nothing. */
-function answering(key: string): LiveAnswer {
+/** A live result without messages. */
+function responding(key: string): LiveResponse {
   return {
     key,
     collection: 'c',
@@ -42,13 +42,13 @@ function answering(key: string): LiveAnswer {
   };
 }
 
-t.test('every group that is concerned is found', async (t) => {
+t.test('the index finds every affected group', async (t) => {
   const random = seeded(t);
   const groups = new CollectionGroups();
   const filters = new Map<Group, Filter>();
   let handled = 0;
   for (let count = 0; count < FILTERS || handled < HANDLED; count++) {
-    const asked =
+    const requested =
       count % 3 === 0
         ? filter(random)
         : and([
@@ -59,17 +59,21 @@ t.test('every group that is concerned is found', async (t) => {
             },
             ...(count % 2 === 0 ? [filter(random)] : []),
           ]);
-    const group = new Group(answering(String(count)), indexKeyOfFilter(asked), { after: 0, until: null, absent: null });
-    filters.set(group, asked);
+    const group = new Group(responding(String(count)), indexKeyOfFilter(requested), {
+      after: 0,
+      until: null,
+      absent: null,
+    });
+    filters.set(group, requested);
     groups.add(group);
     if (group.indexKey !== null) handled += 1;
   }
   t.comment(`${handled} of ${filters.size} have handles`);
 
-  let asked = 0;
+  let received = 0;
   let met = 0;
   for (let number = 1; number <= DOCUMENTS; number++) {
-    const state = () => Buffer.from(BSON.serialize({ _id: id(random, number) as never, ...documentMembers(random) }));
+    const state = () => Buffer.from(BSON.serialize({ _id: id(random, number) as never, ...documentFields(random) }));
     const time = new BSON.Timestamp({ t: 1, i: number });
     const row = {
       ...EMPTY_ROW,
@@ -92,28 +96,28 @@ t.test('every group that is concerned is found', async (t) => {
       if (found.has(group)) t.fail('a group is found once');
       found.add(group);
     });
-    asked += found.size;
-    for (const [group, wanted] of filters) {
-      const match = compileMatch(wanted);
+    received += found.size;
+    for (const [group, requested] of filters) {
+      const match = compileMatch(requested);
       if (!match(view.before ?? {}) && !match(view.after ?? {})) continue;
       met += 1;
       if (!found.has(group))
-        t.fail(`${JSON.stringify(wanted)} of ${JSON.stringify(view.after)} or ${JSON.stringify(view.before)}`);
+        t.fail(`${JSON.stringify(requested)} of ${JSON.stringify(view.after)} or ${JSON.stringify(view.before)}`);
     }
   }
-  t.comment(`${met} of ${asked} found are concerned, ${DOCUMENTS * filters.size} there are`);
-  t.ok(met > 0 && asked < DOCUMENTS * filters.size);
+  t.comment(`${met} of ${received} found are concerned, ${DOCUMENTS * filters.size} there are`);
+  t.ok(met > 0 && received < DOCUMENTS * filters.size);
 
   for (const group of filters.keys()) groups.remove(group);
   t.equal(groups.size, 0);
   groups.all(() => t.fail('nothing is left'));
 });
 
-t.test('a long array takes as long as it is, however many bounds there are', async (t) => {
+t.test('a long array takes linear time, however many bounds there are', async (t) => {
   const index = new PathIndex('a.b');
   const groups = Array.from({ length: 2_000 }, (_, bound) => {
     const indexKey = { kind: 'above', path: 'a.b', boundType: 'number', bound } as const;
-    const group = new Group(answering(`g${bound}`), indexKey, { after: 0, until: null, absent: null });
+    const group = new Group(responding(`g${bound}`), indexKey, { after: 0, until: null, absent: null });
     index.add(indexKey, group);
     return group;
   });

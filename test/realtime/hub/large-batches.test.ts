@@ -9,7 +9,7 @@ import { Backlog } from '../../../src/realtime/subscription/backlog.ts';
 const ROWS = 100;
 const MOST = 8;
 
-t.test('rows without bodies', async (t) => {
+t.test('rows without documents are completed a few at a time', async (t) => {
   const rows = Array.from({ length: ROWS }, (_, index): LogRow => {
     const time = new Timestamp({ t: 1, i: index });
     const common = {
@@ -37,16 +37,16 @@ t.test('rows without bodies', async (t) => {
   const hub = new Hub({ tail, completed, onError: (error) => t.fail(String(error)) });
   const readers = new FairSemaphore(1, 1);
   const backlog = new Backlog({ hub, log: { about: async () => null }, completed, readers });
-  const told: number[] = [];
+  const reported: number[] = [];
   for (let after = 0; after < ROWS; ) {
     after = await backlog.read({ after, through: ROWS, collections: null, whose: 'a' }, ({ segments, through }) => {
-      told.push(...segments.flatMap((segment) => segment.rows.map(({ number }) => number)));
+      reported.push(...segments.flatMap((segment) => segment.rows.map(({ number }) => number)));
       waiting = 0;
       return through;
     });
   }
   t.strictSame(
-    told,
+    reported,
     rows.map(({ number }) => number),
   );
   t.ok(most <= MOST, `${most} documents of up to 16 MB at once`);

@@ -1,10 +1,10 @@
-/** An answer that ends in a batch which nobody is told, because the log breaks off meanwhile: its client begins anew. */
+/** A result that ends in a batch that is not sent, because the log breaks off during it: its client restarts. */
 import { Timestamp } from 'mongodb';
 import t from 'tap';
 import { EMPTY_ROW, type LogRow } from '../../../src/events/log/row.ts';
 import type { TailListener } from '../../../src/events/log/tail.ts';
-import type { Judgement, LiveAnswer } from '../../../src/realtime/answer/live-answer.ts';
 import { Hub } from '../../../src/realtime/hub/hub.ts';
+import type { LiveResponse, Verification } from '../../../src/realtime/result/live-result.ts';
 import { FlushScheduler, SendQueue } from '../../../src/realtime/wire/send-queue.ts';
 import { unbounded } from '../../helpers/unbounded.ts';
 
@@ -21,7 +21,7 @@ const rows = [1, 2].map(
   }),
 );
 
-const liveOf = (key: string, judge: (number: number) => Judgement): LiveAnswer => ({
+const liveOf = (key: string, judge: (number: number) => Verification): LiveResponse => ({
   key,
   collection: null,
   remembers: false,
@@ -38,7 +38,7 @@ const liveOf = (key: string, judge: (number: number) => Judgement): LiveAnswer =
 
 const ways: Record<string, (listener: TailListener | null) => void> = {
   'rows are missing': (listener) => listener?.lost?.(),
-  'another answer fails': () => {
+  'another result fails': () => {
     throw new Error('It cannot be judged');
   },
 };
@@ -67,7 +67,7 @@ for (const [way, breakOff] of Object.entries(ways)) {
     const queue = new SendQueue(line, new FlushScheduler(), unbounded());
     const resets: string[] = [];
     const other = await new Promise<string>((resolve) => {
-      const follow = (live: LiveAnswer, onReset: (reason: string) => void) => {
+      const follow = (live: LiveResponse, onReset: (reason: string) => void) => {
         hub.join(
           { id: live.key, queue, after: 0, until: null, absent: null, reset: onReset, lag: () => {} },
           live,

@@ -1,4 +1,6 @@
-/** One batch of rows brings no client more than it may have waiting: it leaves its group where it stands. */
+/**
+ * One batch of rows adds no more than the limit to a client's queue: the subscription leaves its group at its position.
+ */
 import { BSON, Timestamp } from 'mongodb';
 import t from 'tap';
 import { parseCollectionName } from '../../../src/database/names.ts';
@@ -6,12 +8,12 @@ import { EMPTY_ROW, type LogRow } from '../../../src/events/log/row.ts';
 import { Account, ByteBudget } from '../../../src/kernel/memory/byte-budget.ts';
 import { unlimited } from '../../../src/policies/scope.ts';
 import { parseQueryJson } from '../../../src/query/parse/parse-query.ts';
-import { LiveQuery } from '../../../src/realtime/answer/live-query.ts';
-import { toLiveQuestion, toRequestedQuestion } from '../../../src/realtime/answer/live-question.ts';
-import type { SnapshotStore } from '../../../src/realtime/answer/snapshot-store.ts';
 import type { GroupMember } from '../../../src/realtime/hub/group.ts';
 import { GroupIndex } from '../../../src/realtime/hub/group-index.ts';
 import { RowBatch } from '../../../src/realtime/hub/row-batch.ts';
+import { LiveQuery } from '../../../src/realtime/result/live-query.ts';
+import { toLiveQuery, toRequestedQuery } from '../../../src/realtime/result/live-query-spec.ts';
+import type { SnapshotStore } from '../../../src/realtime/result/snapshot-store.ts';
 import { FlushScheduler, SendQueue } from '../../../src/realtime/wire/send-queue.ts';
 
 const MIB = 1024 * 1024;
@@ -34,79 +36,82 @@ function rowOf(number: number, bytes: number, transaction: LogRow['transaction']
   };
 }
 
-/** Members of clients whose lines take nothing, each with where it was left behind. */
-function world(each: number) {
+/** Subscriptions of clients whose connections accept nothing, each with the position where it was left behind. */
+function fixture(each: number) {
   const budget = new ByteBudget({ each, all: 100 * each });
-  const book = new GroupIndex();
+  const registry = new GroupIndex();
   const turns = new FlushScheduler();
   const join = (id: string, query: object, queue = client()) => {
     const left: number[] = [];
-    const asked = toRequestedQuestion(parseQueryJson(query), false, new Date());
+    const requested = toRequestedQuery(parseQueryJson(query), false, new Date());
     const live = new LiveQuery(
-      toLiveQuestion(NAME, asked, unlimited({ kind: 'anonymous' }, 'read')),
+      toLiveQuery(NAME, requested, unlimited({ kind: 'anonymous' }, 'read')),
       {} as SnapshotStore,
       queue.account,
     );
     live.fill([]);
-    const member: GroupMember = {
+    const field: GroupMember = {
       id,
       queue,
       after: 0,
       until: null,
       absent: null,
       reset: () => {},
-      lag: (told) => {
-        left.push(told);
-        book.leave(group, member);
+      lag: (reported) => {
+        left.push(reported);
+        registry.leave(group, field);
       },
     };
-    const group = book.join(member, live, null);
+    const group = registry.join(field, live, null);
     return { queue, left };
   };
   function client(): SendQueue {
     const line = { writableLength: 0, writable: true, cork() {}, uncork() {}, on() {}, write: () => true };
-    return new SendQueue(line, turns, new Account(budget, 'stranger'));
+    return new SendQueue(line, turns, new Account(budget, 'other'));
   }
-  const tell = async (rows: readonly LogRow[]) => {
-    const batch = new RowBatch(book, (error) => {
+  const report = async (rows: readonly LogRow[]) => {
+    const batch = new RowBatch(registry, (error) => {
       throw error;
     });
     await batch.judge(rows);
-    batch.tell();
+    batch.report();
     batch.release();
   };
-  return { budget, join, tell, turns };
+  return { budget, join, report, turns };
 }
 
-t.test('a client that has more waiting than one turn may bring leaves behind the last row it was told', async (t) => {
-  const { join, tell } = world(1_000 * MIB);
+t.test('a client with more queued than the limit of a turn leaves after the last row that it received', async (t) => {
+  const { join, report } = fixture(1_000 * MIB);
   const { left, queue } = join('a', {});
-  await tell([1, 2, 3, 4, 5].map((number) => rowOf(number, 3 * MIB)));
+  await report([1, 2, 3, 4, 5].map((number) => rowOf(number, 3 * MIB)));
   t.strictSame(left, [3]);
   t.ok(queue.queuedBytes > 9 * MIB && queue.queuedBytes < 10 * MIB);
 });
 
-t.test('a transaction that does not fit is read on from before it, one that fits is told to one', async (t) => {
-  const { join, tell } = world(1_000 * MIB);
-  const { left, queue } = join('a', {});
-  const other = join('b', { filter: { text: { $exists: true } } }, queue);
-  const rows = [2, 3].map((number) => rowOf(number, 3 * MIB, { id: 'x', index: number - 2, last: number === 3 }));
-  await tell([rowOf(1, 10), ...rows]);
-  t.strictSame([...left, ...other.left], [1], 'the other one was told all of it');
-  t.ok(queue.queuedBytes < 9 * MIB);
-});
+t.test(
+  'a transaction that does not fit is read again from its start, one that fits is sent to one client',
+  async (t) => {
+    const { join, report } = fixture(1_000 * MIB);
+    const { left, queue } = join('a', {});
+    const other = join('b', { filter: { text: { $exists: true } } }, queue);
+    const rows = [2, 3].map((number) => rowOf(number, 3 * MIB, { id: 'x', index: number - 2, last: number === 3 }));
+    await report([rowOf(1, 10), ...rows]);
+    t.strictSame([...left, ...other.left], [1], 'the other one received all of it');
+    t.ok(queue.queuedBytes < 9 * MIB);
+  },
+);
 
-t.test('a window is told everything of a batch, or leaves as of its beginning', async (t) => {
-  const { join, tell } = world(1_000 * MIB);
+t.test('a window receives a whole batch, or leaves at its beginning', async (t) => {
+  const { join, report } = fixture(1_000 * MIB);
   const { left } = join('a', { limit: 10 });
-  await tell([1, 2, 3, 4, 5].map((number) => rowOf(number, 3 * MIB)));
+  await report([1, 2, 3, 4, 5].map((number) => rowOf(number, 3 * MIB)));
   t.strictSame(left, [0]);
 });
 
-t.test('a large change is not copied for each name', async (t) => {
-  const { budget, join, tell, turns } = world(20 * MIB);
+t.test('a large change is not copied for each subscription id', async (t) => {
+  const { budget, join, report, turns } = fixture(20 * MIB);
   const all = Array.from({ length: 500 }, (_, n) => join(`name ${n}`, {}));
-  await tell([rowOf(1, MIB)]);
+  await report([rowOf(1, MIB)]);
   t.strictSame(
     all.flatMap(({ left }) => left),
     [],
@@ -116,13 +121,13 @@ t.test('a large change is not copied for each name', async (t) => {
   t.equal(budget.total, 0);
 });
 
-t.test('what different questions make of a change is bounded for their client', async (t) => {
-  const { budget, join, tell, turns } = world(20 * MIB);
+t.test('the messages of different queries about one change are limited for their client', async (t) => {
+  const { budget, join, report, turns } = fixture(20 * MIB);
   const all = Array.from({ length: 100 }, (_, n) => join('s', { filter: { text: { $exists: true }, n: { $ne: n } } }));
-  await tell([rowOf(1, MIB)]);
+  await report([rowOf(1, MIB)]);
   const left = all.flatMap(({ left }) => left);
   t.ok(left.length > 80 && left.length < 100, `${left.length} of 100 leave`);
-  t.ok(left.every((told) => told === 0));
+  t.ok(left.every((reported) => reported === 0));
   t.ok(budget.total < 30 * MIB);
   turns.flush();
   t.equal(budget.total, 0);

@@ -1,21 +1,24 @@
-/** A claim that is taken away: requests are told which variable lacks a value, live answers are empty until it is back. */
+/**
+ * A claim that is removed: requests get an error with the variable without a value, live results are empty until it is
+ * back.
+ */
 import t from 'tap';
-import { ask, signInOwner, signUp } from '../../helpers/accounts.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { openStream } from '../../helpers/live/event-stream.ts';
 import { openSocket } from '../../helpers/live/socket.ts';
 import { withPolicies } from '../../helpers/policies.ts';
+import { ask, signInAdmin, signUp } from '../../helpers/users.ts';
 
-const POSTS = { collections: ['posts'], actions: ['read', 'create'] };
+const POSTS = { resources: ['posts'], actions: ['read', 'create'] };
 
-t.test('a claim that is missing', async (t) => {
-  const { app, parts } = await buildTestApp(t);
+t.test('a missing claim empties live results', async (t) => {
+  const { app, services } = await buildTestApp(t);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
-  const boss = await signInOwner(app, parts);
+  const boss = await signInAdmin(app, services);
   const ann = await signUp(app, 'ann');
   const claim = async (claims: object) => {
-    const answer = await ask(app, `PATCH /admin/users/${ann.id}`, { claims }, boss);
-    t.equal(answer.statusCode, 200, answer.body);
+    const response = await ask(app, `PATCH /admin/users/${ann.id}`, { claims }, boss);
+    t.equal(response.statusCode, 200, response.body);
   };
   for (const [id, team] of [
     ['a', 'red'],
@@ -23,35 +26,37 @@ t.test('a claim that is missing', async (t) => {
   ])
     await ask(app, 'POST /api/posts', { id, team }, boss);
 
-  await t.test('is named to its account in the refusal, and to nobody else', async (t) => {
-    withPolicies(parts, [{ ...POSTS, where: { team: '$user.claims.team' }, set: { by: '$user.claims.unit.name' } }]);
+  await t.test('a missing claim is named in the error to its own user only', async (t) => {
+    withPolicies(services, [
+      { ...POSTS, filter: { team: '$user.claims.team' }, set: { by: '$user.claims.unit.name' } },
+    ]);
     const refused = await ask(app, 'GET /api/posts', undefined, ann);
     t.match(refused.json(), {
       status: 403,
       code: 'forbidden',
       hint: /\$user\.claims\.team, \$user\.claims\.unit\.name/,
     });
-    t.notMatch((await ask(app, 'GET /api/posts')).body, /claims/, 'a stranger has none');
-    const { key } = await parts.auth.keys.create(
-      { name: 'k', roles: [], collections: ['others'], actions: null, expiresAt: null },
+    t.notMatch((await ask(app, 'GET /api/posts')).body, /claims/, 'an anonymous client has none');
+    const { key } = await services.auth.keys.create(
+      { name: 'k', roles: [], resources: ['others'], actions: null, expiresAt: null },
       { by: null, request: null },
     );
     const limited = { headers: { authorization: `Bearer ${key}` } };
     t.notMatch((await ask(app, 'GET /api/posts', undefined, limited)).body, /claims/, 'nor does the limit of a key');
-    withPolicies(parts, [{ ...POSTS, principals: { roles: ['other'] }, where: { team: '$user.claims.team' } }]);
+    withPolicies(services, [{ ...POSTS, principals: { roles: ['other'] }, filter: { team: '$user.claims.team' } }]);
     t.equal(
       (await ask(app, 'GET /api/posts', undefined, ann)).json().hint,
       undefined,
-      'a policy of others is not told',
+      'a policy of others is not named',
     );
   });
 
   for (const [name, policies] of [
-    ['an allow', [{ ...POSTS, where: { team: '$user.claims.team' } }]],
-    ['a deny', [POSTS, { ...POSTS, effect: 'deny', where: { team: { $ne: '$user.claims.team' } } }]],
+    ['an allow', [{ ...POSTS, filter: { team: '$user.claims.team' } }]],
+    ['a deny', [POSTS, { ...POSTS, effect: 'deny', filter: { team: { $ne: '$user.claims.team' } } }]],
   ] as const) {
-    await t.test(`empties a live answer by ${name}, which fills again when the claim is back`, async (t) => {
-      withPolicies(parts, policies);
+    await t.test(`${name} empties a live result, which fills again when the claim is back`, async (t) => {
+      withPolicies(services, policies);
       await claim({ team: 'red' });
       const socket = await openSocket(t, url, { hello: { type: 'hello', token: ann.accessToken } });
       socket.send({ type: 'subscribe', id: 's', collection: 'posts', query: { filter: { team: { $exists: true } } } });
@@ -67,13 +72,13 @@ t.test('a claim that is missing', async (t) => {
       );
       socket.send({ type: 'subscribe', id: 'other', collection: 'posts' });
       await socket.frame({ type: 'live', id: 'other' });
-      withPolicies(parts, []);
+      withPolicies(services, []);
       t.match(await socket.frame({ type: 'unsubscribed' }), { problem: { code: 'policy-revoked' } }, 'others do');
     });
   }
 
-  await t.test('is waited for by a live answer that begins without it', async (t) => {
-    withPolicies(parts, [{ ...POSTS, where: { team: '$user.claims.team' } }]);
+  await t.test('a live result that starts without the claim waits for it', async (t) => {
+    withPolicies(services, [{ ...POSTS, filter: { team: '$user.claims.team' } }]);
     await claim({});
     const socket = await openSocket(t, url, { hello: { type: 'hello', token: ann.accessToken } });
     const query = { filter: { team: { $exists: true } }, sort: 'team', fields: 'team' };

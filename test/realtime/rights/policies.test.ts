@@ -1,30 +1,30 @@
 /**
- * Live data under policies: what falls out of reach leaves, what comes into reach enters, hidden fields stay hidden, and
- * changes of policies, roles and sessions reach open connections within a second.
+ * Realtime under policies: documents that become invisible leave, documents that become visible enter, hidden fields
+ * stay hidden, and changes of policies, roles and sessions reach open connections within a second.
  */
 import t from 'tap';
-import { ask, signIn, signInOwner, signUp } from '../../helpers/accounts.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { openStream } from '../../helpers/live/event-stream.ts';
 import { type Frame, openSocket } from '../../helpers/live/socket.ts';
 import { ownTimeOf } from '../../helpers/own-time.ts';
 import { withPolicies } from '../../helpers/policies.ts';
+import { ask, signIn, signInAdmin, signUp } from '../../helpers/users.ts';
 
 const MAX_MS = 1_000;
 
-t.test('live data under policies', async (t) => {
-  const { app, parts } = await buildTestApp(t);
+t.test('realtime under policies', async (t) => {
+  const { app, services } = await buildTestApp(t);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   const ann = await signUp(app, 'ann');
   const bob = await signUp(app, 'bob');
-  const posts = parts.mongo.data.collection<{ _id: string }>('posts');
-  await parts.mongo.data.createCollection('posts', { changeStreamPreAndPostImages: { enabled: true } });
-  await parts.mongo.data.createCollection('seen', { changeStreamPreAndPostImages: { enabled: true } });
+  const posts = services.mongo.data.collection<{ _id: string }>('posts');
+  await services.mongo.data.createCollection('posts', { changeStreamPreAndPostImages: { enabled: true } });
+  await services.mongo.data.createCollection('seen', { changeStreamPreAndPostImages: { enabled: true } });
   const enter = (token: string) => openSocket(t, url, { hello: { type: 'hello', token } });
-  const own = { collections: ['posts'], actions: ['read'], where: { authorId: '$user.id' } };
+  const own = { resources: ['posts'], actions: ['read'], filter: { authorId: '$user.id' } };
 
-  await t.test('the state before and the state after are judged by themselves', async (t) => {
-    withPolicies(parts, [own]);
+  await t.test('the states before and after a change are checked separately', async (t) => {
+    withPolicies(services, [own]);
     const [a, b] = [await enter(ann.accessToken), await enter(bob.accessToken)];
     for (const socket of [a, b]) {
       socket.send({ type: 'subscribe', id: 'p', collection: 'posts' });
@@ -40,12 +40,12 @@ t.test('live data under policies', async (t) => {
     t.match(left, { documentId: '1', reason: 'gone' });
     t.notOk('document' in left);
     t.match(await b.frame({ op: 'enter', documentId: '1' }), { document: { title: 'A' } });
-    t.equal(JSON.stringify(a.frames).includes('"B"'), false, 'nothing of others is told');
+    t.equal(JSON.stringify(a.frames).includes('"B"'), false, 'nothing of others is sent');
     await posts.deleteMany({});
   });
 
-  await t.test('fields that are hidden cannot be seen, filtered, sorted or watched', async (t) => {
-    withPolicies(parts, [{ collections: ['posts'], actions: ['read'], fields: { read: ['*', '-secret'] } }]);
+  await t.test('hidden fields cannot be read, filtered, sorted or watched', async (t) => {
+    withPolicies(services, [{ resources: ['posts'], actions: ['read'], fields: { read: ['*', '-secret'] } }]);
     await posts.insertOne({ _id: 'h', title: 'T', secret: 1 } as never);
     const socket = await enter(ann.accessToken);
     for (const query of [
@@ -72,8 +72,8 @@ t.test('live data under policies', async (t) => {
     await posts.deleteMany({});
   });
 
-  await t.test('a changed policy: hidden documents leave, visible ones enter', async (t) => {
-    withPolicies(parts, [{ collections: ['posts'], actions: ['read'], where: { n: { $lt: 3 } } }]);
+  await t.test('after a changed policy hidden documents leave and visible ones enter', async (t) => {
+    withPolicies(services, [{ resources: ['posts'], actions: ['read'], filter: { n: { $lt: 3 } } }]);
     await posts.insertMany([1, 2, 3, 4].map((n) => ({ _id: `n${n}`, n })) as never);
     const socket = await enter(ann.accessToken);
     const stream = await openStream(t, `${url}/api/posts?sort=-n&limit=2`, ann.headers);
@@ -81,8 +81,8 @@ t.test('live data under policies', async (t) => {
     await socket.frame({ type: 'live' });
     await stream.event('live');
     t.match(socket.of('all')[1]?.['documents'], [{ id: 'n1' }, { id: 'n2' }]);
-    await parts.mongo.data.collection('seen').insertOne({});
-    withPolicies(parts, [{ collections: ['posts'], actions: ['read'], where: { n: { $gt: 1 } } }]);
+    await services.mongo.data.collection('seen').insertOne({});
+    withPolicies(services, [{ resources: ['posts'], actions: ['read'], filter: { n: { $gt: 1 } } }]);
     const ms = await ownTimeOf(async () => {
       t.match(await socket.frame({ op: 'leave' }), { documentId: 'n1', reason: 'gone' });
       await socket.frame({ op: 'enter', documentId: 'n3' });
@@ -93,21 +93,21 @@ t.test('live data under policies', async (t) => {
     t.equal(
       socket.of('all').some(({ documentId }) => documentId === 'n2'),
       false,
-      'what stays is not told',
+      'documents that stay are not sent',
     );
     await posts.updateOne({ _id: 'n1' }, { $set: { n: 9 } });
     t.match(await socket.frame({ op: 'enter', documentId: 'n1' }), { document: { n: 9 } });
     await posts.deleteMany({});
   });
 
-  await t.test('a collection that may no longer be read ends with policy-revoked', async (t) => {
-    withPolicies(parts, [own, { collections: ['notes'], actions: ['read'] }]);
+  await t.test('a collection that is no longer readable ends with policy-revoked', async (t) => {
+    withPolicies(services, [own, { resources: ['notes'], actions: ['read'] }]);
     const socket = await enter(ann.accessToken);
     socket.send({ type: 'subscribe', id: 'p', collection: 'posts' });
     socket.send({ type: 'subscribe', id: 'n', collection: 'notes' });
     socket.send({ type: 'subscribe', id: 'e', events: ['posts.*'] });
     for (const id of ['p', 'n', 'e']) await socket.frame({ type: 'live', id });
-    withPolicies(parts, [{ collections: ['notes'], actions: ['read'] }]);
+    withPolicies(services, [{ resources: ['notes'], actions: ['read'] }]);
     const ends = { type: 'unsubscribed', problem: { status: 403, code: 'policy-revoked' }, retryable: false };
     const ms = await ownTimeOf(async () => {
       t.match(await socket.frame({ type: 'unsubscribed', id: 'p' }), ends);
@@ -124,22 +124,22 @@ t.test('live data under policies', async (t) => {
     );
   });
 
-  await t.test('anonymous is told to sign in', async (t) => {
-    withPolicies(parts, [own]);
+  await t.test('an anonymous client gets not-authenticated', async (t) => {
+    withPolicies(services, [own]);
     const socket = await openSocket(t, url);
     socket.send({ type: 'subscribe', id: 'p', collection: 'posts' });
     socket.send({ type: 'subscribe', id: 'e', events: ['*'] });
     socket.send({ type: 'subscribe', id: 's', events: ['system.*'] });
     const denied = { type: 'unsubscribed', problem: { status: 401, code: 'not-authenticated' } };
     const found = await socket.frame({ id: 'p' });
-    // A variable without a value makes the policy grant nothing: it may be asked, and nothing is found.
+    // A variable without a value makes the policy allow nothing: the query is accepted, and finds nothing.
     t.ok(
       found.type === 'subscribed' || (found['problem'] as { status?: number }).status === 401,
       JSON.stringify(found),
     );
     t.match(await socket.frame({ id: 's' }), denied);
     await posts.insertOne({ _id: 'x', authorId: ann.id } as never);
-    await parts.mongo.data.collection('seen').insertOne({});
+    await services.mongo.data.collection('seen').insertOne({});
     await posts.deleteMany({});
     t.equal(
       socket.frames.some(({ type }) => type === 'event' || type === 'change'),
@@ -147,8 +147,8 @@ t.test('live data under policies', async (t) => {
     );
   });
 
-  await t.test('a session that is revoked closes its sockets and streams', async (t) => {
-    withPolicies(parts, [own]);
+  await t.test('a revoked session closes its sockets and streams', async (t) => {
+    withPolicies(services, [own]);
     const eve = await signUp(app, 'eve');
     const [socket, other] = [await enter(eve.accessToken), await enter(ann.accessToken)];
     await socket.frame({ type: 'welcome' });
@@ -165,24 +165,24 @@ t.test('live data under policies', async (t) => {
     t.equal(other.closed, null);
   });
 
-  await t.test('other roles: other documents', async (t) => {
-    withPolicies(parts, [own, { collections: ['posts'], actions: ['read'], principals: { roles: ['editor'] } }]);
-    const boss = await signInOwner(app, parts);
+  await t.test('other roles see other documents', async (t) => {
+    withPolicies(services, [own, { resources: ['posts'], actions: ['read'], principals: { roles: ['editor'] } }]);
+    const boss = await signInAdmin(app, services);
     const carl = await signUp(app, 'carl');
     await posts.insertOne({ _id: 'r', authorId: ann.id } as never);
     const socket = await enter(carl.accessToken);
     socket.send({ type: 'subscribe', id: 'p', collection: 'posts' });
     await socket.frame({ type: 'live' });
-    const answer = await ask(app, `PATCH /admin/users/${carl.id}`, { roles: ['editor'] }, boss);
-    t.equal(answer.statusCode, 200, answer.body);
+    const response = await ask(app, `PATCH /admin/users/${carl.id}`, { roles: ['editor'] }, boss);
+    t.equal(response.statusCode, 200, response.body);
     const shown = ({ op, documents }: Frame) => op === 'enter' || JSON.stringify(documents)?.includes('"r"') === true;
     const ms = await ownTimeOf(() => socket.frame(shown));
     t.ok(ms < MAX_MS, `${ms.toFixed()} ms`);
     await posts.deleteMany({});
   });
 
-  await t.test('a newer token goes on, a bad one ends', async (t) => {
-    withPolicies(parts, [own]);
+  await t.test('a newer token continues the connection, an invalid one ends it', async (t) => {
+    withPolicies(services, [own]);
     const socket = await enter(ann.accessToken);
     socket.send({ type: 'subscribe', id: 'p', collection: 'posts' });
     await socket.frame({ type: 'live' });
@@ -194,15 +194,15 @@ t.test('live data under policies', async (t) => {
     t.equal((await socket.end()).code, 4401);
   });
 
-  await t.test('coming back after a change of policies begins anew', async (t) => {
-    withPolicies(parts, [own]);
-    const boss = await signInOwner(app, parts).catch(() => signIn(app, 'owner@example.org'));
+  await t.test('resuming after a change of policies restarts', async (t) => {
+    withPolicies(services, [own]);
+    const boss = await signInAdmin(app, services).catch(() => signIn(app, 'owner@example.org'));
     const socket = await enter(ann.accessToken);
     socket.send({ type: 'subscribe', id: 'p', collection: 'posts' });
     const live = await socket.frame({ type: 'live' });
     socket.socket.close();
     const recorded = new Promise<void>((resolve) => {
-      const detach = parts.events.tail.attach({
+      const detach = services.events.tail.attach({
         rows: (rows) => {
           if (!rows.some(({ collection }) => collection === '_policies')) return;
           detach();

@@ -1,30 +1,33 @@
-/** Sockets that a ticket opened: what is said at once is heard, and changes of the user do not end them without need. */
+/**
+ * Sockets opened by a ticket: messages sent at once are processed, and changes of the user do not end them without
+ * need.
+ */
 import { connect } from 'node:net';
 import t from 'tap';
-import { ask, signUp } from '../../helpers/accounts.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { openSocket } from '../../helpers/live/socket.ts';
 import { until } from '../../helpers/until.ts';
+import { ask, signUp } from '../../helpers/users.ts';
 
-t.test('sockets that a ticket opened', async (t) => {
-  const { app, parts } = await buildTestApp(t);
+t.test('sockets opened by a ticket', async (t) => {
+  const { app, services } = await buildTestApp(t);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   const ann = await signUp(app, 'ann');
-  const { authenticator } = parts.auth;
-  const users = parts.mongo.data.collection<{ _id: string }>('_users');
-  let told = 0;
-  authenticator.onRevoked(() => told++);
+  const { authenticator } = services.auth;
+  const users = services.mongo.data.collection<{ _id: string }>('_users');
+  let reported = 0;
+  authenticator.onRevoked(() => reported++);
   const open = async () => {
-    const answer = await ask(app, 'POST /auth/ticket', undefined, ann);
-    return await openSocket(t, url, { path: `/realtime?ticket=${answer.json().ticket}`, hello: null });
+    const response = await ask(app, 'POST /auth/ticket', undefined, ann);
+    return await openSocket(t, url, { path: `/realtime?ticket=${response.json().ticket}`, hello: null });
   };
   const grant = async (role: string) => {
-    const before = told;
+    const before = reported;
     await users.updateOne({ _id: ann.id }, { $set: { roles: [role] } });
-    await until(() => told > before, 'it is known everywhere');
+    await until(() => reported > before, 'it is known everywhere');
   };
 
-  await t.test('what is said before the ticket is redeemed waits for that', async (t) => {
+  await t.test('messages before the ticket is redeemed wait for that', async (t) => {
     const socket = await open();
     socket.send({ type: 'shout', id: 'x' });
     socket.send({ type: 'subscribe', id: 's', collection: 'todos' });
@@ -35,7 +38,7 @@ t.test('sockets that a ticket opened', async (t) => {
     );
   });
 
-  await t.test('other rights go on, a session that has ended does not', async (t) => {
+  await t.test('a socket continues with other rights and ends with its session', async (t) => {
     const socket = await open();
     await socket.frame({ type: 'welcome' });
     await grant('gardener');
@@ -46,7 +49,7 @@ t.test('sockets that a ticket opened', async (t) => {
     t.equal((await socket.end()).code, 4401);
   });
 
-  await t.test('a failure of the server invites to come back', async (t) => {
+  await t.test('a server failure allows the client to reconnect', async (t) => {
     const bob = await signUp(app, 'bob');
     const socket = await openSocket(t, url, { hello: { type: 'hello', token: bob.accessToken } });
     await socket.frame({ type: 'welcome' });
@@ -56,11 +59,11 @@ t.test('sockets that a ticket opened', async (t) => {
   });
 });
 
-t.test('a stream whose client left while it was asked who it is leaves nothing behind', async (t) => {
-  const { app, parts } = await buildTestApp(t);
+t.test('a stream whose client disconnected during authentication leaves nothing behind', async (t) => {
+  const { app, services } = await buildTestApp(t);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   const ann = await signUp(app, 'ann');
-  const { authenticator } = parts.auth;
+  const { authenticator } = services.auth;
   const found = await authenticator.authenticate(ann.headers.authorization);
   const held: (() => void)[] = [];
   authenticator.recall = () => undefined;
@@ -75,11 +78,11 @@ t.test('a stream whose client left while it was asked who it is leaves nothing b
   line.write(
     `GET /api/todos HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nAuthorization: ${authorization}\r\n\r\n`,
   );
-  await until(() => held.length === 1, 'it is asked who it is');
+  await until(() => held.length === 1, 'its authentication has started');
   line.destroy();
   await until(() => closed > 0, 'the line has ended');
   for (const go of held) go();
-  // Whatever follows has had its turn by the time another request is answered.
+  // By the time another request gets its response, everything queued has run.
   await app.inject('/api/todos');
-  t.equal(parts.realtime.connections, 0);
+  t.equal(services.realtime.connections, 0);
 });

@@ -1,13 +1,13 @@
-/** What owners with the role `viewer` are told over a socket: all that is built, and nothing of accounts and keys. */
+/** Events for administrators with the role `viewer` over a socket: everything except users and keys. */
 import t from 'tap';
-import { ask, signInOwner, signUp } from '../../helpers/accounts.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { openSocket } from '../../helpers/live/socket.ts';
+import { ask, signInAdmin, signUp } from '../../helpers/users.ts';
 
-t.test('a viewer is told no events of accounts and keys over a socket', async (t) => {
-  const { app, parts } = await buildTestApp(t, { MILLRACE_MODE: 'production', MILLRACE_REGISTRATION: 'open' });
+t.test('a viewer gets no events of users and keys over a socket', async (t) => {
+  const { app, services } = await buildTestApp(t, { MILLRACE_MODE: 'production', MILLRACE_REGISTRATION: 'open' });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
-  const [owner, viewer] = [await signInOwner(app, parts), await signInOwner(app, parts, ['viewer'])];
+  const [owner, viewer] = [await signInAdmin(app, services), await signInAdmin(app, services, ['viewer'])];
   const enter = async (token: string) => {
     const socket = await openSocket(t, url, { hello: { type: 'hello', token } });
     socket.send({ type: 'subscribe', id: 'all', events: ['*'] });
@@ -25,16 +25,16 @@ t.test('a viewer is told no events of accounts and keys over a socket', async (t
   await ask(app, `DELETE /admin/keys/${key.id}`, undefined, owner);
   await ask(app, `DELETE /admin/users/${ada.id}`, undefined, owner);
   t.equal((await ask(app, 'POST /api/todos', { id: 'a' }, owner)).statusCode, 201);
-  const told = await Promise.all(
+  const reported = await Promise.all(
     sockets.map(async (socket) => {
       await socket.frame(({ event }) => (event as { type?: string } | undefined)?.type === 'todos.created');
       return new Set(typesOf(socket.of('all')));
     }),
   );
 
-  const [toOwner, toViewer] = told;
+  const [toAdmin, toViewer] = reported;
   for (const type of ['user.created', 'user.updated', 'session.created', 'auth.failed', 'key.created', 'key.deleted']) {
-    t.ok(toOwner?.has(`system.${type}`), `an owner is told of system.${type}`);
+    t.ok(toAdmin?.has(`system.${type}`), `an administrator receives system.${type}`);
   }
   t.strictSame(
     [...(toViewer ?? [])].filter((type) => /^system\.(user|session|auth|key)\./.test(type)),

@@ -1,6 +1,6 @@
 /**
- * A snapshot that finds no collection may be ahead of the log that still tells of its documents: nothing of them is
- * told, until the log says that it was dropped, or made.
+ * A snapshot that finds no collection may be ahead of the log, which still contains its documents: none of them is
+ * sent, until the log says that it was dropped or created.
  */
 import { BSON, Timestamp } from 'mongodb';
 import t from 'tap';
@@ -8,10 +8,10 @@ import { parseCollectionName } from '../../../src/database/names.ts';
 import { EMPTY_ROW, type LogRow } from '../../../src/events/log/row.ts';
 import { unlimited } from '../../../src/policies/scope.ts';
 import { parseQueryJson } from '../../../src/query/parse/parse-query.ts';
-import { LiveQuery } from '../../../src/realtime/answer/live-query.ts';
-import { toLiveQuestion, toRequestedQuestion } from '../../../src/realtime/answer/live-question.ts';
 import { GroupIndex } from '../../../src/realtime/hub/group-index.ts';
 import { RowBatch } from '../../../src/realtime/hub/row-batch.ts';
+import { LiveQuery } from '../../../src/realtime/result/live-query.ts';
+import { toLiveQuery, toRequestedQuery } from '../../../src/realtime/result/live-query-spec.ts';
 import { DocumentSubscription } from '../../../src/realtime/subscription/document-subscription.ts';
 import { FlushScheduler, SendQueue } from '../../../src/realtime/wire/send-queue.ts';
 import { buildTestApp } from '../../helpers/app.ts';
@@ -20,68 +20,71 @@ import { unbounded } from '../../helpers/unbounded.ts';
 import { until } from '../../helpers/until.ts';
 
 const name = parseCollectionName('todos');
-const asked = toRequestedQuestion(parseQueryJson({ sort: 'n', limit: 5 }), true, new Date());
+const requested = toRequestedQuery(parseQueryJson({ sort: 'n', limit: 5 }), true, new Date());
 
 /** A send queue, and what was written to it. */
 function listener(turns: FlushScheduler) {
-  const told: string[] = [];
+  const reported: string[] = [];
   const write = (chunk: Buffer) => {
     const [, type, json = ''] = /^event: (.*)\ndata: (.*)$/m.exec(String(chunk)) ?? [];
     const { op = '', documentId = '', reason = '' } = JSON.parse(json);
-    told.push([type, op, documentId, reason].filter((word) => word !== '').join(' '));
+    reported.push([type, op, documentId, reason].filter((word) => word !== '').join(' '));
     return true;
   };
   const line = { writableLength: 0, writable: true, cork: () => {}, uncork: () => {}, on: () => {}, write };
-  return { told, queue: new SendQueue(line, turns, unbounded()) };
+  return { reported, queue: new SendQueue(line, turns, unbounded()) };
 }
 
-t.test('a subscription whose snapshot came behind a drop that the log has not told', async (t) => {
-  const { app, parts } = await buildTestApp(t);
-  const common = parts.realtime.parts;
-  const todos = parts.mongo.data.collection<{ _id: string; n: number }>(name);
-  await app.inject({ method: 'POST', url: '/api/todos', payload: { id: 'a', n: 1 } });
-  await markLog(app, parts.events.tail);
-  const before = common.hub.newest;
-  await todos.updateOne({ _id: 'a' }, { $set: { n: 2 } });
-  await todos.deleteOne({ _id: 'a' });
-  await todos.drop();
-  await app.inject({ method: 'DELETE', url: '/api/marks?filter={}', headers: { prefer: 'max-affected=9' } });
-  await markLog(app, parts.events.tail);
+t.test(
+  'a subscription whose snapshot is ahead of an unprocessed drop sends nothing of the dropped documents',
+  async (t) => {
+    const { app, services } = await buildTestApp(t);
+    const common = services.realtime.deps;
+    const todos = services.mongo.data.collection<{ _id: string; n: number }>(name);
+    await app.inject({ method: 'POST', url: '/api/todos', payload: { id: 'a', n: 1 } });
+    await markLog(app, services.events.tail);
+    const before = common.hub.newest;
+    await todos.updateOne({ _id: 'a' }, { $set: { n: 2 } });
+    await todos.deleteOne({ _id: 'a' });
+    await todos.drop();
+    await app.inject({ method: 'DELETE', url: '/api/marks?filter={}', headers: { prefer: 'max-affected=9' } });
+    await markLog(app, services.events.tail);
 
-  // As if the log had not come further by the time of the snapshot.
-  let early = true;
-  const newest = () => {
-    if (!early) return common.hub.newest;
-    early = false;
-    return before;
-  };
-  const hub = Object.create(common.hub, {
-    newest: { get: newest },
-    taken: { get: () => common.hub.taken },
-    position: { get: () => common.hub.position },
-    turn: { get: () => common.hub.turn },
-    read: { value: common.hub.read.bind(common.hub) },
-    join: { value: common.hub.join.bind(common.hub) },
-    leave: { value: common.hub.leave.bind(common.hub) },
-  });
-  const { told, queue } = listener(common.turns);
-  const subscription = new DocumentSubscription({
-    ...{ id: null, queue, parts: { ...common, hub }, principal: { kind: 'anonymous' }, collection: name, asked },
-    onEnd: () => t.fail('it goes on'),
-    onTooSlow: () => t.fail('it is quick'),
-  });
-  subscription.start(null, 0);
-  await until(() => told.includes('live'), 'it is live');
-  t.strictSame(told, ['subscribed', 'snapshot', 'reset dropped', 'subscribed', 'snapshot', 'live']);
-  await app.inject({ method: 'POST', url: '/api/todos', payload: { id: 'b', n: 3 } });
-  await until(() => told.length > 6, 'more is told');
-  t.strictSame(told.slice(6), ['change enter b']);
-  subscription.stop();
-});
+    // As if the log had not advanced further by the time of the snapshot.
+    let early = true;
+    const newest = () => {
+      if (!early) return common.hub.newest;
+      early = false;
+      return before;
+    };
+    const hub = Object.create(common.hub, {
+      newest: { get: newest },
+      taken: { get: () => common.hub.taken },
+      position: { get: () => common.hub.position },
+      turn: { get: () => common.hub.turn },
+      read: { value: common.hub.read.bind(common.hub) },
+      join: { value: common.hub.join.bind(common.hub) },
+      leave: { value: common.hub.leave.bind(common.hub) },
+    });
+    const { reported, queue } = listener(common.turns);
+    const subscription = new DocumentSubscription({
+      ...{ id: null, queue, deps: { ...common, hub }, principal: { kind: 'anonymous' }, collection: name, requested },
+      onEnd: () => t.fail('it goes on'),
+      onTooSlow: () => t.fail('it is quick'),
+    });
+    subscription.start(null, 0);
+    await until(() => reported.includes('live'), 'it is live');
+    t.strictSame(reported, ['subscribed', 'snapshot', 'reset dropped', 'subscribed', 'snapshot', 'live']);
+    await app.inject({ method: 'POST', url: '/api/todos', payload: { id: 'b', n: 3 } });
+    await until(() => reported.length > 6, 'more is sent');
+    t.strictSame(reported.slice(6), ['change enter b']);
+    subscription.stop();
+  },
+);
 
-t.test('live members of a group', async (t) => {
-  const { parts } = await buildTestApp(t);
-  const question = toLiveQuestion(name, asked, unlimited({ kind: 'anonymous' }, 'read'));
+t.test('live subscriptions of a group without a collection', async (t) => {
+  const { services } = await buildTestApp(t);
+  const query = toLiveQuery(name, requested, unlimited({ kind: 'anonymous' }, 'read'));
   const raw = (document: object) => Buffer.from(BSON.serialize(document));
   const row = (number: number, change: Partial<LogRow> & Pick<LogRow, 'operation'>): LogRow => ({
     ...EMPTY_ROW,
@@ -107,19 +110,19 @@ t.test('live members of a group', async (t) => {
     [[row(0.5, { operation: 'meta' }), row(0.6, { operation: 'create', collection: 'others' }), updated], []],
   ] as const) {
     const turns = new FlushScheduler();
-    const { told, queue } = listener(turns);
-    const live = new LiveQuery(question, parts.realtime.parts.store, unbounded());
+    const { reported, queue } = listener(turns);
+    const live = new LiveQuery(query, services.realtime.deps.store, unbounded());
     live.window?.fill([], false);
-    const book = new GroupIndex();
-    const reset = (reason: string) => told.push(`reset ${reason}`);
+    const registry = new GroupIndex();
+    const reset = (reason: string) => reported.push(`reset ${reason}`);
     for (const id of [null, null]) {
-      book.join({ id, queue, after: 0, until: null, absent: name, reset, lag: () => {} }, live, null);
+      registry.join({ id, queue, after: 0, until: null, absent: name, reset, lag: () => {} }, live, null);
       if (expected[0] !== 'reset dropped') break;
     }
-    const batch = new RowBatch(book, (error) => t.fail(String(error)));
+    const batch = new RowBatch(registry, (error) => t.fail(String(error)));
     await batch.judge(rows);
-    batch.tell();
+    batch.report();
     turns.flush();
-    t.strictSame(new Set(told), new Set(expected), rows.map(({ operation }) => operation).join());
+    t.strictSame(new Set(reported), new Set(expected), rows.map(({ operation }) => operation).join());
   }
 });

@@ -1,6 +1,6 @@
 /**
- * Those who come back from far behind read the log a few at a time, and no client more than its share: the database's
- * connections are there for all.
+ * Subscriptions that resume from far behind read the log a few at a time, and no client more than its share, so that
+ * database connections stay available.
  */
 import t from 'tap';
 import { FairSemaphore } from '../../../src/kernel/concurrency/fair-semaphore.ts';
@@ -10,7 +10,7 @@ import { until } from '../../helpers/until.ts';
 const NEWEST = { epoch: 1, number: 1_000_000, time: null };
 const FAR = { after: 0, through: 1_000_000, collections: ['todos'] };
 
-t.test('of many who come back from far behind a few read the log at one time', async (t) => {
+t.test('of many clients that resume from far behind a few read the log at one time', async (t) => {
   let reading = 0;
   let most = 0;
   const ends: (() => void)[] = [];
@@ -26,14 +26,14 @@ t.test('of many who come back from far behind a few read the log at one time', a
   const comeBack = (whose: string) =>
     backlog.read({ ...FAR, whose }, async ({ through }) => {
       t.equal(through, FAR.through);
-      // What was read is held until it has been looked at.
+      // Rows are held until they have been processed.
       await new Promise((resolve) => setImmediate(resolve));
       reading -= 1;
       done.push(whose);
     });
   const all = Promise.all([...Array.from({ length: 20 }, () => 'many'), 'one', 'other', 'third'].map(comeBack));
   for (let n = 0; n < 23; n++) {
-    await until(() => ends.length > 0, 'somebody reads');
+    await until(() => ends.length > 0, 'a read has started');
     ends.shift()?.();
   }
   await all;
@@ -43,10 +43,10 @@ t.test('of many who come back from far behind a few read the log at one time', a
   }
 });
 
-t.test('what came while it waited for a place is read, too', async (t) => {
-  const asked: number[] = [];
+t.test('rows that arrive during the wait for the semaphore are read, too', async (t) => {
+  const requested: number[] = [];
   const about = async ({ through }: { through: number }) => {
-    asked.push(through);
+    requested.push(through);
     return { rows: [], through };
   };
   const hub = { read: async () => [], newest: NEWEST };
@@ -58,6 +58,6 @@ t.test('what came while it waited for a place is read, too', async (t) => {
   hub.newest = { ...NEWEST, number: 2_000_000 };
   leave();
   t.equal(await read, 2_000_000);
-  t.strictSame(asked, [2_000_000]);
+  t.strictSame(requested, [2_000_000]);
   await before;
 });

@@ -1,18 +1,18 @@
-/** A collection that is dropped or renamed while clients are in the middle of its snapshot: they begin anew. */
+/** A collection that is dropped or renamed during a snapshot: its subscriptions restart. */
 import { randomBytes } from 'node:crypto';
 import { get, type IncomingMessage } from 'node:http';
 import t from 'tap';
-import { Dropped, voidBy } from '../../../src/realtime/answer/snapshot-store.ts';
+import { Dropped, voidBy } from '../../../src/realtime/result/snapshot-store.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { openSocket } from '../../helpers/live/socket.ts';
 import { until } from '../../helpers/until.ts';
 
-t.test('in the middle of a snapshot', async (t) => {
-  const { app, parts } = await buildTestApp(t);
+t.test('a collection dropped during its snapshot', async (t) => {
+  const { app, services } = await buildTestApp(t);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
-  const { data } = parts.mongo;
+  const { data } = services.mongo;
   const text = randomBytes(500_000).toString('hex');
-  /** One reply of the database holds 16 MB of them. */
+  /** One reply of the database has 16 MB of them. */
   const many = Array.from({ length: 40 }, () => ({ text }));
 
   const ways: Record<string, (name: string) => Promise<unknown>> = {
@@ -33,17 +33,17 @@ t.test('in the middle of a snapshot', async (t) => {
       socket.send({ type: 'subscribe', id: 's', collection: name });
       await socket.frame({ type: 'snapshot' });
       socket.socket.pause();
-      const answer = await new Promise<IncomingMessage>((resolve) => {
+      const response = await new Promise<IncomingMessage>((resolve) => {
         const request = get(`${url}/api/${name}`, { headers: { accept: 'text/event-stream' } }, resolve);
         t.teardown(() => request.destroy());
         request.on('error', () => {});
       });
-      let told = '';
+      let reported = '';
       await new Promise<void>((resolve) => {
-        answer.on('data', (chunk) => (told += chunk)).once('data', () => resolve(void answer.pause()));
+        response.on('data', (chunk) => (reported += chunk)).once('data', () => resolve(void response.pause()));
       });
       await change(name);
-      await until(async () => (await parts.events.inShort()).behind === 0, 'the log is told');
+      await until(async () => (await services.events.inShort()).behind === 0, 'the log has arrived');
 
       socket.socket.resume();
       await socket.frame(({ type }) => type === 'live' || type === 'unsubscribed');
@@ -54,38 +54,38 @@ t.test('in the middle of a snapshot', async (t) => {
       const ids = socket.of('s').at(-2)?.['documents'];
       t.match(ids, way === 'made anew' ? [{ id: 'new' }] : []);
 
-      answer.resume();
-      await until(() => /^event: (live|unsubscribed|bye)$/m.test(told), 'the stream is live');
-      t.match(told, /^event: reset\ndata: {"reason":"dropped"}$/m);
-      t.notMatch(told, /^event: (unsubscribed|bye)$/m);
+      response.resume();
+      await until(() => /^event: (live|unsubscribed|bye)$/m.test(reported), 'the stream is live');
+      t.match(reported, /^event: reset\ndata: {"reason":"dropped"}$/m);
+      t.notMatch(reported, /^event: (unsubscribed|bye)$/m);
     });
   }
 });
 
-t.test('while a window is filled up', async (t) => {
-  const { app, parts } = await buildTestApp(t);
+t.test('a collection dropped during the refill of a window', async (t) => {
+  const { app, services } = await buildTestApp(t);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
-  const { store } = parts.realtime.parts;
-  await parts.mongo.data.createCollection('todos', { changeStreamPreAndPostImages: { enabled: true } });
-  const todos = parts.mongo.data.collection<{ _id: number }>('todos');
+  const { store } = services.realtime.deps;
+  await services.mongo.data.createCollection('todos', { changeStreamPreAndPostImages: { enabled: true } });
+  const todos = services.mongo.data.collection<{ _id: number }>('todos');
   await todos.insertMany(Array.from({ length: 40 }, (_, n) => ({ _id: n })));
   const socket = await openSocket(t, url);
   socket.send({ type: 'subscribe', id: 's', collection: 'todos', query: { limit: 2 } });
   await socket.frame({ type: 'live' });
   const behind = store.behind.bind(store);
-  store.behind = async (...asked) => {
+  store.behind = async (...requested) => {
     store.behind = behind;
     await todos.drop();
-    return behind(...asked);
+    return behind(...requested);
   };
   const from = socket.frames.length;
   for (let n = 0; n < 20; n++) await todos.deleteOne({ _id: n });
   const reset = await socket.frame({ type: 'reset' }, from);
-  t.equal(reset['reason'], 'dropped', 'it is told as what it is');
+  t.equal(reset['reason'], 'dropped', 'it is reported as what it is');
   await socket.frame({ type: 'live' }, socket.frames.indexOf(reset));
 });
 
-t.test('a collection that goes away is no fault of ours, other failures are', (t) => {
+t.test('a dropped collection is no internal error, other failures are', (t) => {
   const reported: unknown[] = [];
   const report = (error: unknown) => reported.push(error);
   t.equal(voidBy(new Dropped('It was dropped'), report), 'dropped');

@@ -1,4 +1,4 @@
-/** A subscription that ends, or begins anew, while the rest of its snapshot is on its way from the database. */
+/** A subscription that ends, or restarts, while the rest of its snapshot is on its way from the database. */
 import t from 'tap';
 import { buildTestApp } from '../../helpers/app.ts';
 import { openSocket, type TestSocket } from '../../helpers/live/socket.ts';
@@ -8,23 +8,23 @@ import { until } from '../../helpers/until.ts';
 /** More than one reply of the database, and less than one frame. */
 const DOCUMENTS = 1_500;
 
-t.test('in the middle of a snapshot', async (t) => {
-  const { app, parts } = await buildTestApp(t);
+t.test('a subscription that ends during its snapshot', async (t) => {
+  const { app, services } = await buildTestApp(t);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
-  await parts.mongo.data.createCollection('todos', { changeStreamPreAndPostImages: { enabled: true } });
-  const todos = parts.mongo.data.collection<{ _id: string; done: boolean }>('todos');
+  await services.mongo.data.createCollection('todos', { changeStreamPreAndPostImages: { enabled: true } });
+  const todos = services.mongo.data.collection<{ _id: string; done: boolean }>('todos');
   await todos.insertMany(Array.from({ length: DOCUMENTS }, (_, n) => ({ _id: `t${n}`, done: false })));
-  const { store } = parts.realtime.parts;
+  const { store } = services.realtime.deps;
   const open = store.open.bind(store);
   let go: (() => void) | null = null;
   let ended = false;
-  /** The first snapshot from now on waits for `go` before its second reply. */
+  /** The next snapshot waits for `go` before its second reply. */
   const hold = () => {
     go = null;
     ended = false;
-    store.open = async (...asked) => {
+    store.open = async (...requested) => {
       store.open = open;
-      const read = await open(...asked);
+      const read = await open(...requested);
       async function* rest() {
         await new Promise<void>((resolve) => (go = resolve));
         yield* read.rest();
@@ -43,7 +43,7 @@ t.test('in the middle of a snapshot', async (t) => {
     await until(() => go !== null, 'the snapshot waits');
     return socket;
   };
-  /** Whatever was on its way by then has been said. */
+  /** Everything on its way by then has been sent. */
   const settled = async (socket: TestSocket): Promise<void> => {
     go?.();
     await until(() => ended, 'its read has ended');
@@ -51,7 +51,7 @@ t.test('in the middle of a snapshot', async (t) => {
     await socket.frame({ type: 'live', id: 'other' });
   };
 
-  await t.test('one that has ended says nothing more', async (t) => {
+  await t.test('an ended subscription sends nothing more', async (t) => {
     const socket = await begin();
     socket.send({ type: 'unsubscribe', id: 's' });
     await socket.frame({ type: 'unsubscribed' });
@@ -62,7 +62,7 @@ t.test('in the middle of a snapshot', async (t) => {
     );
   });
 
-  await t.test('another one of the same name is told its own documents alone', async (t) => {
+  await t.test('another subscription with the same id receives only its own documents', async (t) => {
     const socket = await begin();
     socket.send({ type: 'unsubscribe', id: 's' });
     socket.send({ type: 'subscribe', id: 's', collection: 'todos', query: { filter: { id: 't7' } } });
@@ -73,9 +73,9 @@ t.test('in the middle of a snapshot', async (t) => {
     t.equal(documents.length, 1);
   });
 
-  await t.test('one whose rights are gone says nothing more', async (t) => {
+  await t.test('a subscription whose rights were revoked sends nothing more', async (t) => {
     const socket = await begin();
-    withPolicies(parts, [{ collections: ['none'], actions: ['read'] }]);
+    withPolicies(services, [{ resources: ['none'], actions: ['read'] }]);
     await socket.frame({ type: 'unsubscribed' });
     await settled(socket);
     t.match(socket.of('s'), [{ type: 'subscribed' }, { type: 'unsubscribed', problem: { code: 'policy-revoked' } }]);

@@ -1,4 +1,4 @@
-/** Rights change while an event subscription still looks for what it missed: it says so nevertheless, and tells it. */
+/** Rights change while an event subscription still reads what it missed: it completes nevertheless, and sends it. */
 import t from 'tap';
 import type { LogRow } from '../../../src/events/log/row.ts';
 import { EventSubscription } from '../../../src/realtime/subscription/event-subscription.ts';
@@ -7,14 +7,14 @@ import { buildTestApp } from '../../helpers/app.ts';
 import { unbounded } from '../../helpers/unbounded.ts';
 import { until } from '../../helpers/until.ts';
 
-t.test('rights change while an event subscription looks for what it missed', async (t) => {
-  const { parts } = await buildTestApp(t);
-  const { realtime } = parts;
-  const { feed } = realtime.parts;
+t.test('an event subscription whose rights change while it resumes sends what it missed', async (t) => {
+  const { services } = await buildTestApp(t);
+  const { realtime } = services;
+  const { feed } = realtime.deps;
   const rows: LogRow[] = [];
-  t.teardown(parts.events.tail.attach({ rows: (more) => rows.push(...more), lost: () => {} }));
+  t.teardown(services.events.tail.attach({ rows: (more) => rows.push(...more), lost: () => {} }));
   const find = () => rows.find(({ operation, collection }) => operation === 'insert' && collection === 'todos');
-  await parts.mongo.data.collection<{ _id: string }>('todos').insertOne({ _id: 'a' });
+  await services.mongo.data.collection<{ _id: string }>('todos').insertOne({ _id: 'a' });
   await until(() => find() !== undefined, 'a row');
   const { epoch = 0, number = 0 } = find() ?? {};
 
@@ -31,7 +31,7 @@ t.test('rights change while an event subscription looks for what it missed', asy
         return true;
       },
     },
-    realtime.parts.turns,
+    realtime.deps.turns,
     unbounded(),
   );
   const held: (() => void)[] = [];
@@ -45,7 +45,7 @@ t.test('rights change while an event subscription looks for what it missed', asy
   const subscription = new EventSubscription({
     id: 's',
     queue,
-    parts: { ...realtime.parts, feed: { usable } },
+    deps: { ...realtime.deps, feed: { usable } },
     principal,
     onEnd: () => t.fail('it goes on'),
     onTooSlow: () => t.fail('it is not too slow'),
@@ -57,6 +57,6 @@ t.test('rights change while an event subscription looks for what it missed', asy
   for (const go of held.splice(0)) go();
   await until(() => said.includes('"live"'), 'it is live');
   subscription.stop();
-  t.match(said, /"subscribed".*"resume".*"documentId":"a".*"live"/s, 'what was missed is told between the two');
+  t.match(said, /"subscribed".*"resume".*"documentId":"a".*"live"/s, 'missed events are sent between the two');
   t.equal(said.split('"subscribed"').length, 2, 'it is subscribed once');
 });

@@ -1,6 +1,6 @@
 /**
- * Coming back: what was missed is told in order or not at all, however much else happened; a snapshot is handed over to
- * the log without a gap; a client that does not read costs nothing and misses nothing.
+ * Resuming: missed changes are sent in order or not at all, however much else happened; a snapshot continues with the
+ * log without a gap; a client that does not read costs nothing and misses nothing.
  */
 import t from 'tap';
 import { formatPosition } from '../../../src/events/log/position.ts';
@@ -10,9 +10,9 @@ import { type Frame, openSocket, type TestSocket } from '../../helpers/live/sock
 import { until } from '../../helpers/until.ts';
 
 const LONG = process.env['MILLRACE_LONG'] === '1';
-/** More than the changes that may be missed. */
+/** More than the maximum number of missed changes. */
 const FOREIGN = LONG ? 1_000_000 : 10_500;
-const TRIES = LONG ? 1_000 : 40;
+const ATTEMPTS = LONG ? 1_000 : 40;
 const RETURNS = LONG ? 20 : 5;
 
 interface Shown {
@@ -26,19 +26,19 @@ interface Named {
 }
 
 t.setTimeout(LONG ? 1_800_000 : 120_000);
-t.test('coming back', async (t) => {
-  const { app, parts } = await buildTestApp(t);
+t.test('resuming subscriptions', async (t) => {
+  const { app, services } = await buildTestApp(t);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
-  const { data } = parts.mongo;
+  const { data } = services.mongo;
   for (const name of ['todos', 'others', 'ranks', 'race', 'wide']) {
     await data.createCollection(name, { changeStreamPreAndPostImages: { enabled: true } });
   }
   const todos = data.collection<Named>('todos');
-  const here = () => formatPosition(parts.events.tail.position);
-  /** Everything written so far has been told in this process. */
-  const told = () =>
+  const here = () => formatPosition(services.events.tail.position);
+  /** This process has sent everything written so far. */
+  const reported = () =>
     new Promise<void>((resolve) => {
-      const detach = parts.events.tail.attach({
+      const detach = services.events.tail.attach({
         rows: (rows) => {
           if (!rows.some((row) => row.collection === 'marks' && row.operation === 'insert')) return;
           detach();
@@ -53,7 +53,7 @@ t.test('coming back', async (t) => {
       const batch = Array.from({ length: size }, (_, index) => ({ _id: `${from + done + index}`, n: done + index }));
       await data.collection<Named>(collection).insertMany(batch, { ordered: false });
     }
-    await told();
+    await reported();
   };
   const subscribe = async (socket: TestSocket, since: string, query: object = {}, collection = 'todos') => {
     socket.send({ type: 'subscribe', id: 's', collection, query, since });
@@ -61,25 +61,25 @@ t.test('coming back', async (t) => {
     return socket.of('s');
   };
 
-  await told();
-  await t.test('nothing missed, and what was missed', async (t) => {
+  await reported();
+  await t.test('a resumed subscription receives exactly what it missed', async (t) => {
     const since = here();
     const frames = await subscribe(await openSocket(t, url), since);
     t.match(frames, [{ type: 'subscribed', from: 'resume' }, { type: 'live' }]);
     await todos.insertMany([{ _id: 'a' }, { _id: 'b' }]);
     await todos.updateOne({ _id: 'a' }, { $set: { n: 1 } });
     await todos.deleteOne({ _id: 'b' });
-    await told();
+    await reported();
     const missed = await subscribe(await openSocket(t, url), since);
     t.match(
       missed.slice(1, -1).map(({ op, documentId }) => `${op} ${documentId}`),
       ['enter a', 'enter b', 'update a', 'leave b'],
     );
     await todos.deleteMany({});
-    await told();
+    await reported();
   });
 
-  await t.test('10,000 matching changes are told, 10,001 begin anew', async (t) => {
+  await t.test('10,000 matching changes are sent, 10,001 restart', async (t) => {
     const since = here();
     await insert('todos', 9_999);
     const frames = await subscribe(await openSocket(t, url), since);
@@ -93,22 +93,22 @@ t.test('coming back', async (t) => {
     );
     await insert('todos', 2, 20_000);
     await todos.deleteMany({ n: { $gt: 9_000 } });
-    await told();
+    await reported();
     const anew = await subscribe(await openSocket(t, url), since);
     t.match(anew[0], { type: 'reset', reason: 'too-far-behind' });
     await todos.deleteMany({ _id: { $in: ['20000', '20001'] } });
-    await told();
+    await reported();
     const few = await subscribe(await openSocket(t, url), since, { filter: { n: 5 } });
     t.match(few, [{ from: 'resume' }, { op: 'enter', documentId: '5' }, { type: 'live' }]);
     await todos.deleteMany({});
-    await told();
+    await reported();
   });
 
-  await t.test(`a change behind ${FOREIGN} of others is told`, async (t) => {
+  await t.test(`a change behind ${FOREIGN} of others is sent`, async (t) => {
     const since = here();
     await insert('others', FOREIGN);
     await todos.insertOne({ _id: 'far' });
-    await told();
+    await reported();
     const started = performance.now();
     const frames = await subscribe(await openSocket(t, url), since);
     t.comment(`in ${Math.round(performance.now() - started)} ms`);
@@ -127,7 +127,7 @@ t.test('coming back', async (t) => {
     ]);
   });
 
-  await t.test('up to 1,000 missed changes come back quickly', async (t) => {
+  await t.test('up to 1,000 missed changes are sent quickly', async (t) => {
     const since = here();
     await insert('todos', 1_000);
     const times: number[] = [];
@@ -142,23 +142,23 @@ t.test('coming back', async (t) => {
     times.sort((a, b) => a - b);
     t.comment(`median ${times[RETURNS >> 1]?.toFixed(0)} ms, the slowest ${times.at(-1)?.toFixed(0)} ms`);
     await todos.deleteMany({});
-    await told();
+    await reported();
   });
 
-  await t.test('a window goes on where nothing touched it, else begins anew', async (t) => {
+  await t.test('an untouched window resumes, others restart', async (t) => {
     const ranks = data.collection<Named>('ranks');
     await ranks.insertMany([1, 2, 3].map((n) => ({ _id: `r${n}`, n })));
-    await told();
+    await reported();
     const since = here();
     await data.collection<Named>('others').insertOne({ _id: 'x' });
-    await told();
+    await reported();
     const query = { filter: { n: { $lt: 10 } }, sort: 'n', limit: 2 };
     const socket = await openSocket(t, url);
     t.match(await subscribe(socket, since, query, 'ranks'), [{ from: 'resume' }, { type: 'live' }]);
     await ranks.deleteOne({ _id: 'r1' });
     t.match(await socket.frame({ op: 'enter' }), { documentId: 'r3' });
     await ranks.insertOne({ _id: 'r99', n: 99 });
-    await told();
+    await reported();
     const later = here();
     t.match(await subscribe(await openSocket(t, url), later, query, 'ranks'), [{ from: 'resume' }, { type: 'live' }]);
     t.match(await subscribe(await openSocket(t, url), since, query, 'ranks'), [
@@ -169,7 +169,7 @@ t.test('coming back', async (t) => {
     ]);
   });
 
-  await t.test('positions that cannot be used', async (t) => {
+  await t.test('a subscription with an unusable position restarts with the reason', async (t) => {
     for (const [since, reason] of [
       ['9-5', 'position-unknown'],
       ['1-999999999', 'position-unknown'],
@@ -183,7 +183,7 @@ t.test('coming back', async (t) => {
     t.match(socket.of('s'), [{ type: 'reset' }, { type: 'subscribed', from: 'now' }, { type: 'live' }]);
   });
 
-  await t.test(`the hand-over has no gap in ${TRIES} tries`, async (t) => {
+  await t.test(`a snapshot and the log have no gap in ${ATTEMPTS} attempts`, async (t) => {
     const race = data.collection<Named>('race');
     let counter = 0;
     let going = true;
@@ -200,16 +200,19 @@ t.test('coming back', async (t) => {
     })();
     const states: LiveState[] = [];
     let stale = 0;
-    /** The counter only rises: whoever is told less than before is told what was. */
+    /** The counter only rises: a lower value than before is an old one. */
     const watch = (newest: Map<string, number>, frame: Frame) => {
-      const told = [...((frame['documents'] as Shown[] | undefined) ?? []), (frame['document'] as Shown) ?? []].flat();
-      for (const { id, n } of told) {
+      const logged = [
+        ...((frame['documents'] as Shown[] | undefined) ?? []),
+        (frame['document'] as Shown) ?? [],
+      ].flat();
+      for (const { id, n } of logged) {
         const key = `${frame['id']} ${id}`;
         if (n < (newest.get(key) ?? 0)) stale += 1;
         newest.set(key, n);
       }
     };
-    for (let run = 0; run < TRIES; run += 20) {
+    for (let run = 0; run < ATTEMPTS; run += 20) {
       const socket = await openSocket(t, url);
       const mine = Array.from({ length: 20 }, (_, index) => new LiveState(`s${index}`));
       const newest = new Map<string, number>();
@@ -224,18 +227,18 @@ t.test('coming back', async (t) => {
         await new Promise((resolve) => setTimeout(resolve, 3));
       }
       await until(() => mine.every(({ live }) => live), 'all are live');
-      if (states.length > 200) for (const state of states.splice(0, 20)) t.strictSame(state.faults, []);
+      if (states.length > 200) for (const state of states.splice(0, 20)) t.strictSame(state.issues, []);
     }
     going = false;
     await writing;
-    await told();
-    t.equal(stale, 0, 'nothing older than the snapshot is told');
+    await reported();
+    t.equal(stale, 0, 'nothing older than the snapshot is sent');
     const all = (await app.inject('/api/race')).json();
     const first = (await app.inject('/api/race?sort=-n&limit=3')).json();
     for (const state of states) {
-      const wanted = stateText(Number(state.id.slice(1)) % 4 === 0 ? first : all);
-      await until(() => stateText(state.documents.values()) === wanted, `${state.id} holds what is stored`, 5_000);
-      t.strictSame(state.faults, []);
+      const requested = stateText(Number(state.id.slice(1)) % 4 === 0 ? first : all);
+      await until(() => stateText(state.documents.values()) === requested, `${state.id} has what is stored`, 5_000);
+      t.strictSame(state.issues, []);
     }
   });
 
@@ -254,8 +257,8 @@ t.test('coming back', async (t) => {
     const before = process.memoryUsage().rss;
     const put = (n: number) => wide.updateOne({ _id: `d${n % 50}` }, { $set: { n, pad } }, { upsert: true });
     for (let n = 0; n < 600; n += 10) await Promise.all(Array.from({ length: 10 }, (_, index) => put(n + index)));
-    const wanted = () => (other.frames.length > 600 ? states[1]?.documents.get('d49') : null);
-    await until(() => (wanted() as { n?: number } | null)?.n === 599, 'the other one has it all');
+    const requested = () => (other.frames.length > 600 ? states[1]?.documents.get('d49') : null);
+    await until(() => (requested() as { n?: number } | null)?.n === 599, 'the other one has it all');
     t.comment(`${Math.round((process.memoryUsage().rss - before) / 1e6)} MB more`);
     t.ok(slow.frames.length < 500, 'the slow one has not');
     slow.socket.resume();
@@ -264,7 +267,7 @@ t.test('coming back', async (t) => {
       'it has caught up',
     );
     t.equal(states[0]?.resets, 0);
-    t.strictSame(states[0]?.faults, []);
+    t.strictSame(states[0]?.issues, []);
     t.equal(slow.of('w').filter(({ type }) => type === 'change').length, 600, 'each change once');
   });
 });

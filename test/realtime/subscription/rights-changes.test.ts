@@ -1,29 +1,29 @@
 /**
- * Policies hold a moment after the log tells of them. Who was told a position of that moment and lost its line comes back
- * with a state of before: it begins anew.
+ * Policies apply a moment after their row in the log. A client that received a position in between and lost its
+ * connection resumes with an earlier state: it restarts.
  */
 import { BSON, Timestamp } from 'mongodb';
 import t from 'tap';
 import { EMPTY_ROW, type LogRow } from '../../../src/events/log/row.ts';
 import { RightsChanges } from '../../../src/realtime/subscription/rights-changes.ts';
-import { ask, signInOwner, signUp } from '../../helpers/accounts.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { openSocket } from '../../helpers/live/socket.ts';
 import { user } from '../../helpers/principals.ts';
+import { ask, signInAdmin, signUp } from '../../helpers/users.ts';
 
-t.test('coming back with a position of between a policy and its effect', async (t) => {
-  const { app, parts } = await buildTestApp(t);
+t.test('resuming with a position between a policy and its effect restarts', async (t) => {
+  const { app, services } = await buildTestApp(t);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
-  const boss = await signInOwner(app, parts);
+  const boss = await signInAdmin(app, services);
   const ann = await signUp(app, 'ann');
   const readers = { effect: 'allow', actions: ['read'], principals: { authenticated: true } };
-  const policy = (id: string, more: object) => ({ id, name: id, collections: ['posts'], ...more });
+  const policy = (id: string, more: object) => ({ id, name: id, resources: ['posts'], ...more });
   const put = async (policy: { id: string }) => {
-    const answer = await ask(app, `PUT /admin/policies/${policy.id}`, policy, boss);
-    if (answer.statusCode === 404) return (await ask(app, 'POST /admin/policies', policy, boss)).statusCode;
-    return answer.statusCode;
+    const response = await ask(app, `PUT /admin/policies/${policy.id}`, policy, boss);
+    if (response.statusCode === 404) return (await ask(app, 'POST /admin/policies', policy, boss)).statusCode;
+    return response.statusCode;
   };
-  t.equal(await put(policy('secrets', { ...readers, effect: 'deny', where: { secret: 'yes' } })), 201);
+  t.equal(await put(policy('secrets', { ...readers, effect: 'deny', filter: { secret: 'yes' } })), 201);
   await ask(app, 'POST /api/posts', [{ id: 'a' }, { id: 'b', secret: 'no' }], boss);
 
   const enter = async (since?: string) => {
@@ -34,22 +34,22 @@ t.test('coming back with a position of between a policy and its effect', async (
   };
   const { socket } = await enter();
 
-  // This process is slow to read the policies that have changed.
-  const held: Parameters<typeof parts.policies.use>[0][] = [];
-  const use = parts.policies.use.bind(parts.policies);
-  parts.policies.use = (policies) => {
+  // This process is slow to read the changed policies.
+  const held: Parameters<typeof services.policies.use>[0][] = [];
+  const use = services.policies.use.bind(services.policies);
+  services.policies.use = (policies) => {
     held.push(policies);
   };
-  t.equal(await put(policy('secrets', { ...readers, effect: 'deny', where: { secret: 'no' } })), 200);
+  t.equal(await put(policy('secrets', { ...readers, effect: 'deny', filter: { secret: 'no' } })), 200);
   await ask(app, 'POST /api/posts', { id: 'c' }, boss);
   const { event } = await socket.frame({ type: 'change', documentId: 'c' });
   t.equal(
     socket.of('s').some(({ op }) => op === 'leave'),
     false,
-    'the new policy does not hold yet',
+    'the new policy does not apply yet',
   );
   socket.socket.terminate();
-  parts.policies.use = use;
+  services.policies.use = use;
   for (const policies of held) use(policies);
 
   const back = await enter(String(event));
@@ -61,7 +61,7 @@ t.test('coming back with a position of between a policy and its effect', async (
   ]);
 });
 
-t.test('which changes of rights are too near', async (t) => {
+t.test('changes of rights near a position prevent resuming', async (t) => {
   const row = (number: number, wallMs: number, more: Partial<LogRow> = {}): LogRow => ({
     ...EMPTY_ROW,
     ...{ epoch: 1, number, token: 'x', time: new Timestamp({ t: 1, i: number }), wall: new Date(wallMs) },
@@ -75,14 +75,14 @@ t.test('which changes of rights are too near', async (t) => {
     row(6, 12_000),
   ];
   const rows = [...earlier, ...later];
-  let tell: (rows: readonly LogRow[]) => void = () => t.fail('nobody listens');
+  let report: (rows: readonly LogRow[]) => void = () => t.fail('nobody listens');
   const rights = new RightsChanges({
     log: { about: async ({ through }) => ({ rows: rows.filter(({ number }) => number <= through), through }) },
     tail: {
       position: { epoch: 1, number: 3 },
       read: async (after) => rows.filter(({ number }) => number > after),
       attach: (listener) => {
-        tell = listener.rows;
+        report = listener.rows;
         return () => {};
       },
     },
@@ -90,8 +90,8 @@ t.test('which changes of rights are too near', async (t) => {
   const unsure = (number: number, id: string) => rights.unsureAt({ epoch: 1, number }, user(id));
   t.equal(await unsure(2, 'u1'), true, 'policies of four seconds before, also those of before this process');
   t.equal(await unsure(3, 'u1'), false, 'policies of six seconds before');
-  tell(later);
+  report(later);
   t.equal(await unsure(6, 'u1'), true, 'its own roles, two seconds before');
-  t.equal(await unsure(6, 'u2'), false, 'those of somebody else, and settings');
+  t.equal(await unsure(6, 'u2'), false, 'those of another user, and settings');
   t.equal(await rights.unsureAt({ epoch: 2, number: 6 }, user('u1')), false, 'another history');
 });

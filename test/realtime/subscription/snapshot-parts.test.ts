@@ -1,6 +1,6 @@
 /**
- * Large snapshots are read and sent in pieces: replies of the database of about 1 MB, and messages of about 256 KB, whether
- * the documents or their sort keys are large.
+ * Large snapshots are read and sent in pieces: replies of the database of about 1 MB, and messages of about 256 KB,
+ * whether the documents or their sort keys are large.
  */
 import t from 'tap';
 import { buildTestApp } from '../../helpers/app.ts';
@@ -11,20 +11,20 @@ const KEY = 20_000;
 const MOST_READ = 2 * 1024 * 1024;
 const MOST_SENT = 300 * 1024;
 
-t.test('a snapshot in pieces', { timeout: 120_000 }, async (t) => {
-  const { app, parts } = await buildTestApp(t);
+t.test('a large snapshot is sent in pieces', { timeout: 120_000 }, async (t) => {
+  const { app, services } = await buildTestApp(t);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   const many = Array.from({ length: DOCUMENTS }, (_, n) => ({
     n,
     key: `${String(n).padStart(5, '0')}${'k'.repeat(KEY)}`,
   }));
-  await parts.mongo.data.collection<object>('long').insertMany(many);
-  const { store } = parts.realtime.parts;
+  await services.mongo.data.collection<object>('long').insertMany(many);
+  const { store } = services.realtime.deps;
   const open = store.open.bind(store);
   const sizes: number[] = [];
   const note = (batch: readonly Buffer[]) => sizes.push(batch.reduce((sum, { length }) => sum + length, 0));
-  store.open = async (...asked) => {
-    const read = await open(...asked);
+  store.open = async (...requested) => {
+    const read = await open(...requested);
     note(read.first);
     async function* rest() {
       for await (const batch of read.rest()) {

@@ -3,17 +3,17 @@ import t from 'tap';
 import { buildTestApp } from '../../helpers/app.ts';
 import { openSocket } from '../../helpers/live/socket.ts';
 
-t.test('subscriptions', async (t) => {
-  const { app, parts } = await buildTestApp(t);
+t.test('subscriptions over a socket', async (t) => {
+  const { app, services } = await buildTestApp(t);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   const create = async (collection: string, body: object) => {
-    const answer = await app.inject({ method: 'POST', url: `/api/${collection}`, payload: body });
-    t.equal(answer.statusCode, 201, answer.body);
+    const response = await app.inject({ method: 'POST', url: `/api/${collection}`, payload: body });
+    t.equal(response.statusCode, 201, response.body);
   };
   const patch = (path: string, body: object) => app.inject({ method: 'PATCH', url: `/api/${path}`, payload: body });
   const remove = (path: string) => app.inject({ method: 'DELETE', url: `/api/${path}` });
 
-  await t.test('a collection: snapshot, live, enter, update, leave', async (t) => {
+  await t.test('a collection sends snapshot, live, enter, update and leave', async (t) => {
     await create('todos', [
       { id: 'a', title: 'A', done: false },
       { id: 'b', title: 'B', done: true },
@@ -32,14 +32,14 @@ t.test('subscriptions', async (t) => {
     await patch('todos/c', { done: true });
     await remove('todos/a');
     await socket.frame({ op: 'leave', reason: 'deleted' });
-    const told = socket.of('s1').filter(({ type }) => type === 'change');
-    t.match(told, [
+    const reported = socket.of('s1').filter(({ type }) => type === 'change');
+    t.match(reported, [
       { op: 'enter', documentId: 'c', document: { id: 'c', title: 'C', _meta: { revision: 1 } } },
       { op: 'update', documentId: 'c', document: { title: 'C2' }, changed: ['title'] },
       { op: 'leave', documentId: 'c', reason: 'filter' },
       { op: 'leave', documentId: 'a', reason: 'deleted' },
     ]);
-    t.equal(told.length, 4);
+    t.equal(reported.length, 4);
     const types = socket.of('s1').map(({ type }) => type);
     t.strictSame(types.slice(0, 3), ['subscribed', 'snapshot', 'live']);
     t.match(socket.of('s1')[1], { documents: [{ id: 'a' }], last: true });
@@ -47,7 +47,7 @@ t.test('subscriptions', async (t) => {
     t.strictSame(await socket.frame({ type: 'unsubscribed' }), { type: 'unsubscribed', id: 's1' });
   });
 
-  await t.test('a window refills when a member leaves', async (t) => {
+  await t.test('a window refills when a document leaves', async (t) => {
     await create(
       'ranks',
       [1, 2, 3, 4, 5].map((n) => ({ id: `d${n}`, n })),
@@ -72,7 +72,7 @@ t.test('subscriptions', async (t) => {
     t.match(await socket.frame({ op: 'enter' }, from), { documentId: 'd1', sortKey: [9, 'd1'] });
   });
 
-  await t.test('only changes of the fields asked for are told', async (t) => {
+  await t.test('only changes of the requested fields are sent', async (t) => {
     await create('cards', { id: 'x', title: 'T', body: 'long' });
     const socket = await openSocket(t, url);
     socket.send({ type: 'subscribe', id: 'f', collection: 'cards', query: { fields: ['title'] } });
@@ -98,8 +98,8 @@ t.test('subscriptions', async (t) => {
       { method: 'POST', path: '/api/lines', body: { id: 'l1', n: 1 } },
       { method: 'POST', path: '/api/lines', body: { id: 'l2', n: 2 } },
     ];
-    const answer = await app.inject({ method: 'POST', url: '/batch', payload: { operations } });
-    t.equal(answer.statusCode, 200, answer.body);
+    const response = await app.inject({ method: 'POST', url: '/batch', payload: { operations } });
+    t.equal(response.statusCode, 200, response.body);
     const frame = await socket.frame({ type: 'transaction' });
     t.match(frame['changes'], [
       { id: 'one', op: 'enter', documentId: 'o' },
@@ -107,7 +107,7 @@ t.test('subscriptions', async (t) => {
     ]);
   });
 
-  await t.test('events by type', async (t) => {
+  await t.test('events are subscribed by type', async (t) => {
     const socket = await openSocket(t, url);
     socket.send({ type: 'subscribe', id: 'e', events: ['things.*'], filter: { 'data.n': { $gt: 1 } } });
     await socket.frame({ type: 'live' });
@@ -120,17 +120,17 @@ t.test('subscriptions', async (t) => {
     t.equal(socket.of('e').filter(({ type }) => type === 'event').length, 1);
   });
 
-  await t.test('a dropped collection goes on', async (t) => {
+  await t.test('a subscription continues after its collection is dropped', async (t) => {
     await create('plans', { id: 'x' });
     const socket = await openSocket(t, url);
     socket.send({ type: 'subscribe', id: 'd', collection: 'plans' });
     await socket.frame({ type: 'live' });
-    await parts.mongo.data.dropCollection('plans');
+    await services.mongo.data.dropCollection('plans');
     t.match(await socket.frame({ type: 'reset' }), { reason: 'dropped' });
     await socket.frame(
       (frame) => frame.type === 'live' && socket.of('d').filter((f) => f.type === 'live').length === 2,
     );
-    await parts.mongo.data.createCollection('plans', { changeStreamPreAndPostImages: { enabled: true } });
+    await services.mongo.data.createCollection('plans', { changeStreamPreAndPostImages: { enabled: true } });
     await create('plans', { id: 'y' });
     t.match(await socket.frame({ type: 'change' }), { op: 'enter', documentId: 'y' });
   });

@@ -1,11 +1,11 @@
 /**
- * Many who look for what they missed at one time leave the others room: one piece of that work in a turn of the event
- * loop, however quickly the rows are at hand. And what is only looked through is not put into words.
+ * Many subscriptions that catch up at once leave room for others: one piece of that work in a turn of the event loop,
+ * however quickly the rows are available. Rows that do not match are not encoded.
  */
 import { BSON } from 'mongodb';
 import t from 'tap';
 import { EMPTY_ROW, type LogRow } from '../../../src/events/log/row.ts';
-import { Turnstile } from '../../../src/query/evaluate/turnstile.ts';
+import { FairYield } from '../../../src/query/evaluate/fair-yield.ts';
 import type { Missed, Stretch } from '../../../src/realtime/subscription/backlog.ts';
 import { checkResume } from '../../../src/realtime/subscription/resume-check.ts';
 import { toMessage } from '../../../src/realtime/wire/shared-message.ts';
@@ -23,7 +23,7 @@ function rowOf(number: number): LogRow {
   return { ...EMPTY_ROW, ...changed, number, epoch: 1, token: '', time, wall: new Date(0) };
 }
 
-t.test('those who come back at once take turns', async (t) => {
+t.test('subscriptions that resume at once take turns', async (t) => {
   const mark = { epoch: 1, number: STRETCHES, time: null };
   let turn = 0;
   let going = true;
@@ -36,9 +36,9 @@ t.test('those who come back at once take turns', async (t) => {
   const parts = {
     feed: { usable: async () => ({ epoch: 1, number: 0 }) },
     hub: { newest: mark, turn: 0 },
-    turnstile: new Turnstile(),
+    fairYield: new FairYield(),
     backlog: {
-      // All of it at hand: nothing here waits for a turn of the event loop.
+      // All of it is available: nothing here waits for a turn of the event loop.
       read: async ({ after }: Missed, use: (stretch: Stretch) => unknown) => {
         const number = after + 1;
         return await use({ segments: [{ rows: [rowOf(number)], joined: false }], through: number });
@@ -47,35 +47,35 @@ t.test('those who come back at once take turns', async (t) => {
   };
   const judge = () => {
     judged.push(turn);
-    return [toMessage('1-1', () => t.fail('nobody is told') as never)];
+    return [toMessage('1-1', () => t.fail('nobody is notified') as never)];
   };
   const live = { isHeavy: () => false, prepare: async () => {} };
-  const asked = { collections: ['todos'], principal: { kind: 'anonymous' }, whose: 'a', judge, live } as const;
-  const missed = () => checkResume(parts as unknown as Parameters<typeof checkResume>[0], '1-0', asked);
+  const requested = { collections: ['todos'], principal: { kind: 'anonymous' }, whose: 'a', judge, live } as const;
+  const missed = () => checkResume(parts as unknown as Parameters<typeof checkResume>[0], '1-0', requested);
   const verdicts = await Promise.all(Array.from({ length: CLIENTS }, missed));
   going = false;
-  t.strictSame(verdicts, Array(CLIENTS).fill({ place: { epoch: 1, number: 0 }, through: mark }));
+  t.strictSame(verdicts, Array(CLIENTS).fill({ position: { epoch: 1, number: 0 }, through: mark }));
   t.equal(judged.length, CLIENTS * STRETCHES);
   t.equal(new Set(judged).size, CLIENTS * STRETCHES, 'no two pieces in one turn');
 });
 
-t.test('a message is put into words once, when the first client is told', async (t) => {
-  let asked = 0;
+t.test('a message is encoded once, when the first client receives it', async (t) => {
+  let requested = 0;
   const message = toMessage('1-2', () => {
-    asked += 1;
+    requested += 1;
     return { op: 'leave', documentId: 'a', reason: 'deleted', at: '2026-01-02T03:04:05.678Z' };
   });
-  t.equal(asked, 0);
+  t.equal(requested, 0);
   t.match(message.frame('s').toString(), '"op":"leave"');
   t.match(message.chunk().toString(), '"event":"1-2"');
   t.match(message.part('s').toString(), '"reason":"deleted"');
-  t.equal(asked, 1);
+  t.equal(requested, 1);
 });
 
-t.test('clients take turns, however much one of them has to do', async (t) => {
-  const turnstile = new Turnstile();
+t.test('clients take turns, whatever work each has', async (t) => {
+  const fairYield = new FairYield();
   const passed: string[] = [];
-  const pass = (client: string) => turnstile.pass(client).then(() => passed.push(client));
+  const pass = (client: string) => fairYield.pass(client).then(() => passed.push(client));
   await Promise.all([...Array.from({ length: 50 }, () => pass('many')), pass('one'), pass('other')]);
   t.same(passed.slice(0, 4), ['many', 'one', 'other', 'many']);
   t.equal(passed.length, 52);

@@ -1,14 +1,17 @@
-/** Collections that others made with options of their own: what can be followed of them is, the rest is refused plainly. */
+/**
+ * Collections that others created with special options: those that can be followed are, the rest is rejected with a
+ * clear error.
+ */
 import t from 'tap';
 import { buildTestApp } from '../../helpers/app.ts';
 import { LiveState } from '../../helpers/live/live-state.ts';
 import { openSocket } from '../../helpers/live/socket.ts';
 import { until } from '../../helpers/until.ts';
 
-t.test('collections that cannot be followed', async (t) => {
-  const { app, parts } = await buildTestApp(t);
+t.test('collections that cannot be followed are rejected', async (t) => {
+  const { app, services } = await buildTestApp(t);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
-  const { data } = parts.mongo;
+  const { data } = services.mongo;
   const REFUSED = { retryable: false, problem: { status: 403, code: 'forbidden' } };
 
   await app.inject({ method: 'POST', url: '/api/things', payload: { n: 1 } });
@@ -35,10 +38,10 @@ t.test('collections that cannot be followed', async (t) => {
   }
 });
 
-t.test('a collection with a collation: texts are what they are, in snapshots as in changes', async (t) => {
-  const { app, parts } = await buildTestApp(t);
+t.test('in a collection with a collation texts are compared exactly, in snapshots as in changes', async (t) => {
+  const { app, services } = await buildTestApp(t);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
-  const people = await parts.mongo.data.createCollection<{ _id: string; name: string; n: number }>('people', {
+  const people = await services.mongo.data.createCollection<{ _id: string; name: string; n: number }>('people', {
     collation: { locale: 'en', strength: 2 },
   });
   const names = ['ann', 'Bob', 'cy', 'Dan', 'eve', 'Fay'];
@@ -63,5 +66,5 @@ t.test('a collection with a collation: texts are what they are, in snapshots as 
   for (const n of [1, 3, 5]) await people.deleteOne({ _id: `p${n}` });
   await until(() => shown(window).join() === 'ANN,cy,eve', 'the window is filled up in its order');
   t.equal(window.resets + one.resets, 0);
-  t.strictSame([...window.faults, ...one.faults], []);
+  t.strictSame([...window.issues, ...one.issues], []);
 });

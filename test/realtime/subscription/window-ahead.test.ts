@@ -1,6 +1,6 @@
 /**
- * A subscription that is ahead of what the process has told, by its snapshot or because it read the log by itself, and one
- * that is not, ask the same: both are told the same answer, whoever comes first.
+ * A subscription that is ahead of the process, by its snapshot or because it read the log by itself, and one that is
+ * not, have the same query: both receive the same result, whichever comes first.
  */
 import { BSON, type Timestamp } from 'mongodb';
 import t from 'tap';
@@ -8,12 +8,12 @@ import { parseCollectionName } from '../../../src/database/names.ts';
 import { EMPTY_ROW, type LogRow } from '../../../src/events/log/row.ts';
 import { unlimited } from '../../../src/policies/scope.ts';
 import { parseQueryJson } from '../../../src/query/parse/parse-query.ts';
-import { LiveQuery } from '../../../src/realtime/answer/live-query.ts';
-import { toLiveQuestion, toRequestedQuestion } from '../../../src/realtime/answer/live-question.ts';
-import { SnapshotStore } from '../../../src/realtime/answer/snapshot-store.ts';
-import { toMember } from '../../../src/realtime/answer/window-member.ts';
 import { GroupIndex } from '../../../src/realtime/hub/group-index.ts';
 import { RowBatch } from '../../../src/realtime/hub/row-batch.ts';
+import { LiveQuery } from '../../../src/realtime/result/live-query.ts';
+import { toLiveQuery, toRequestedQuery } from '../../../src/realtime/result/live-query-spec.ts';
+import { SnapshotStore } from '../../../src/realtime/result/snapshot-store.ts';
+import { toField } from '../../../src/realtime/result/window-document.ts';
 import { FlushScheduler, SendQueue } from '../../../src/realtime/wire/send-queue.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { unbounded } from '../../helpers/unbounded.ts';
@@ -43,14 +43,14 @@ function client(ids: readonly string[]) {
   return { shown, queue };
 }
 
-interface Stand {
+interface LogCursor {
   readonly after: number;
   readonly until: Timestamp | null;
 }
 
-t.test('one batch is news to one of two and half known to the other', async (t) => {
-  const { parts } = await buildTestApp(t);
-  const { data } = parts.mongo;
+t.test('one batch is new to one of two subscriptions and half known to the other', async (t) => {
+  const { services } = await buildTestApp(t);
+  const { data } = services.mongo;
   const name = parseCollectionName('todos');
   const write = async (command: object): Promise<Timestamp> => (await data.command(command))['operationTime'];
   const todo = (id: string, n: number) => ({ _id: id, n });
@@ -71,46 +71,46 @@ t.test('one batch is news to one of two and half known to the other', async (t) 
     row(2, inserted, { operation: 'insert', key: raw({ _id: 'Z' }), after: raw(z) }),
   ];
   const store = new SnapshotStore(data, 5_000);
-  const begin: Stand = { after: 0, until: null };
+  const begin: LogCursor = { after: 0, until: null };
 
-  for (const [asked, query, first, last] of [
+  for (const [requested, query, first, last] of [
     ['a window', { sort: 'n', limit: 2 }, ['A', 'B'], ['B', 'Z']],
     ['all documents', {}, ['A', 'B', 'C', 'D', 'E'], ['B', 'C', 'D', 'E', 'Z']],
   ] as const) {
     const keyed = 'sort' in query;
-    const question = toLiveQuestion(
+    const spec = toLiveQuery(
       name,
-      toRequestedQuestion(parseQueryJson(query), keyed, new Date()),
+      toRequestedQuery(parseQueryJson(query), keyed, new Date()),
       unlimited({ kind: 'anonymous' }, 'read'),
     );
-    const answer = (documents: readonly object[]) => {
-      const live = new LiveQuery(question, store, unbounded());
-      const members = documents.map((document) => toMember(document, question));
-      live.window?.fill(members, false);
+    const response = (documents: readonly object[]) => {
+      const live = new LiveQuery(spec, store, unbounded());
+      const fields = documents.map((document) => toField(document, spec));
+      live.window?.fill(fields, false);
       return live;
     };
-    for (const [how, stand] of [
+    for (const [how, logCursor] of [
       ['by its snapshot', { after: 0, until: deleted }],
       ['by what it read itself', { after: 1, until: null }],
     ] as const) {
       for (const aheadFirst of [false, true]) {
-        await t.test(`${asked}, ahead ${how}, ${aheadFirst ? 'first' : 'last'}`, async (t) => {
+        await t.test(`${requested}, ahead ${how}, ${aheadFirst ? 'first' : 'last'}`, async (t) => {
           const earlier = client(first);
           const ahead = client(keyed ? ['B', 'C'] : ['B', 'C', 'D', 'E']);
-          const book = new GroupIndex();
-          const join = (queue: SendQueue, { after, until }: Stand, live: LiveQuery) =>
-            book.join(
+          const registry = new GroupIndex();
+          const join = (queue: SendQueue, { after, until }: LogCursor, live: LiveQuery) =>
+            registry.join(
               { id: null, queue, after, until, absent: null, reset: () => t.fail('no reset'), lag: () => {} },
               live,
               null,
             );
-          if (aheadFirst) join(ahead.queue, stand, answer([b, c, d, e]));
-          join(earlier.queue, begin, answer([a, b, c, d, e]));
-          if (!aheadFirst) join(ahead.queue, stand, answer([b, c, d, e]));
+          if (aheadFirst) join(ahead.queue, logCursor, response([b, c, d, e]));
+          join(earlier.queue, begin, response([a, b, c, d, e]));
+          if (!aheadFirst) join(ahead.queue, logCursor, response([b, c, d, e]));
 
-          const batch = new RowBatch(book, (error) => t.fail(String(error)));
+          const batch = new RowBatch(registry, (error) => t.fail(String(error)));
           await batch.judge(rows);
-          batch.tell();
+          batch.report();
           turns.flush();
           t.strictSame([...earlier.shown].sort(), last, 'who followed from the beginning');
           t.strictSame([...ahead.shown].sort(), last, 'who was ahead');

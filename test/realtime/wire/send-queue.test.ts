@@ -1,9 +1,11 @@
-/** What one client waits for: gathered in a turn, written in its order, and told when it is too much and when it is gone. */
+/**
+ * A client's send queue: collected in a turn, written in order, and reported when it is too full and when it is empty.
+ */
 import t from 'tap';
 import { FlushScheduler, SendQueue, type Writable } from '../../../src/realtime/wire/send-queue.ts';
 import { unbounded } from '../../helpers/unbounded.ts';
 
-/** A line that keeps what it is given until it is let go, and calls 16 KiB enough. */
+/** A connection that keeps its input until it is released, and counts 16 KiB as enough. */
 class Line implements Writable {
   writableLength = 0;
   writable = true;
@@ -39,7 +41,7 @@ function open() {
   return { line, turns, queue, heard, push };
 }
 
-t.test('chunks of one turn leave in their order and in one write', async (t) => {
+t.test('chunks of one turn are sent in order and in one write', async (t) => {
   const { line, turns, queue, push } = open();
   push('one');
   turns.flush();
@@ -53,7 +55,7 @@ t.test('chunks of one turn leave in their order and in one write', async (t) => 
   t.equal(queue.queuedBytes, 12, 'nothing waits here, all of it in the line');
 });
 
-t.test('more than 1 MiB is too much, until all of it is gone', async (t) => {
+t.test('more than 1 MiB is too much, until all of it is written', async (t) => {
   const { line, turns, queue, heard, push } = open();
   push('few', 500_000);
   turns.flush();
@@ -62,7 +64,7 @@ t.test('more than 1 MiB is too much, until all of it is gone', async (t) => {
   turns.flush();
   push('still');
   turns.flush();
-  t.strictSame(heard, ['full'], 'told once');
+  t.strictSame(heard, ['full'], 'reported once');
   const ready = queue.ready(new AbortController().signal);
   line.letGo();
   await ready;
@@ -72,7 +74,7 @@ t.test('more than 1 MiB is too much, until all of it is gone', async (t) => {
   t.strictSame(heard, ['full', 'drained', 'full'], 'many in one turn as well');
 });
 
-t.test('nothing is written to a line that has ended, or after the close', async (t) => {
+t.test('nothing is written to an ended connection, or after the close', async (t) => {
   const { line, turns, queue, push } = open();
   push('one');
   line.writable = false;

@@ -1,22 +1,22 @@
 /**
- * Writers that keep a server busy until it dies, and what they remember: what they sent and what was acknowledged. Half
- * of them write arrays, which the server does in transactions. Not here: killing, and judging what is left (crash.test.ts).
+ * Writers that keep a server busy until it dies, and their record of sent and acknowledged writes. Half of them write
+ * arrays, which the server does in transactions.
  */
 import type { Random } from '../../helpers/random.ts';
 
-const ANSWER_MS = 60_000;
+const RESPONSE_MS = 60_000;
 
 /** Documents of one request, all or nothing: one object, or the elements of an array. */
 export interface Creation {
   readonly collection: string;
-  /** The member `key` of each. */
+  /** The field `key` of each. */
   readonly keys: readonly string[];
-  /** Whether the keys are the ids too; otherwise the server gives ids, and a write done twice would show. */
+  /** Whether the keys are the ids too; otherwise the server generates ids, and a duplicate write would show. */
   readonly named: boolean;
   acknowledged: boolean;
 }
 
-/** A document that one writer replaces again and again; `n` counts its replacements. */
+/** A document that one writer replaces repeatedly; `n` counts its replacements. */
 export interface Course {
   readonly collection: string;
   readonly id: string;
@@ -34,17 +34,17 @@ export interface Removal {
 
 export interface LoadOptions {
   readonly url: string;
-  /** Ends every name of this load's collections. */
+  /** The suffix of this load's collections. */
   readonly round: number;
   readonly random: Random;
-  /** Told after each acknowledged write how many there are. */
+  /** Called after each acknowledged write with their number. */
   readonly onAcknowledged: (count: number) => void;
 }
 
-/** What was answered, or null when the server went away before it answered. */
-export type Answer = { readonly status: number; readonly text: string; readonly ms: number } | null;
+/** The response, or null if the server ended before it. */
+export type ApiResponse = { readonly status: number; readonly text: string; readonly ms: number } | null;
 
-/** What writers remember. */
+/** The record of the writers. */
 export interface Memory {
   readonly creations: readonly Creation[];
   readonly courses: readonly Course[];
@@ -58,7 +58,7 @@ export class Load implements Memory {
   readonly creations: Creation[] = [];
   readonly courses: Course[] = [];
   readonly removals: Removal[] = [];
-  /** Answers that no write should get. */
+  /** Responses that no write should get. */
   readonly surprises: string[] = [];
   acknowledged = 0;
   readonly #options: LoadOptions;
@@ -75,7 +75,7 @@ export class Load implements Memory {
     ];
   }
 
-  /** Resolves when every writer has seen its last answer, or none. */
+  /** Resolves when every writer has its last response, or none. */
   async ended(): Promise<void> {
     this.#ended = true;
     await Promise.all(this.#writers);
@@ -86,8 +86,8 @@ export class Load implements Memory {
     for (let n = 0; !this.#ended; n++) {
       const creation: Creation = { collection, keys: [`s${lane}-${n}`], named: false, acknowledged: false };
       this.creations.push(creation);
-      const answer = await this.#send('POST', collection, documents(creation)[0]);
-      if (!this.#took(answer, 201)) return;
+      const response = await this.#send('POST', collection, documents(creation)[0]);
+      if (!this.#took(response, 201)) return;
       creation.acknowledged = true;
     }
   }
@@ -99,8 +99,8 @@ export class Load implements Memory {
       const keys = Array.from({ length: size }, (_, index) => `a${lane}-${group}-${index}`);
       const creation: Creation = { collection, keys, named: lane % 2 === 0, acknowledged: false };
       this.creations.push(creation);
-      const answer = await this.#send('POST', collection, documents(creation));
-      if (!this.#took(answer, 201)) return;
+      const response = await this.#send('POST', collection, documents(creation));
+      if (!this.#took(response, 201)) return;
       creation.acknowledged = true;
     }
   }
@@ -115,8 +115,8 @@ export class Load implements Memory {
     this.courses.push(course);
     while (!this.#ended) {
       course.sent++;
-      const answer = await this.#send('PUT', `${course.collection}/${course.id}?upsert=true`, { n: course.sent });
-      if (!this.#took(answer, course.sent === 1 ? 201 : 200)) return;
+      const response = await this.#send('PUT', `${course.collection}/${course.id}?upsert=true`, { n: course.sent });
+      if (!this.#took(response, course.sent === 1 ? 201 : 200)) return;
       course.acknowledged = course.sent;
     }
   }
@@ -135,40 +135,40 @@ export class Load implements Memory {
     }
   }
 
-  #took(answer: Answer, status: number): boolean {
-    if (answer === null) return false;
-    if (answer.status === status) {
+  #took(response: ApiResponse, status: number): boolean {
+    if (response === null) return false;
+    if (response.status === status) {
       this.acknowledged++;
       this.#options.onAcknowledged(this.acknowledged);
       return true;
     }
-    this.surprises.push(`${answer.status} instead of ${status}: ${answer.text}`);
+    this.surprises.push(`${response.status} instead of ${status}: ${response.text}`);
     return false;
   }
 
-  #send(method: string, path: string, body?: unknown): Promise<Answer> {
+  #send(method: string, path: string, body?: unknown): Promise<ApiResponse> {
     return send(this.#options.url, method, path, body);
   }
 }
 
-/** The documents of a creation, as they were and will be sent. */
+/** The documents of a creation, as sent and repeated. */
 export function documents(creation: Creation): object[] {
   const { keys, named } = creation;
   return keys.map((key) => ({ ...(named ? { id: key } : {}), key, filling: 'x'.repeat(200) }));
 }
 
 /** One request on a collection's path; null when no status came back. */
-export async function send(url: string, method: string, path: string, body?: unknown): Promise<Answer> {
+export async function send(url: string, method: string, path: string, body?: unknown): Promise<ApiResponse> {
   const started = performance.now();
   try {
-    const answer = await fetch(`${url}/api/${path}`, {
+    const response = await fetch(`${url}/api/${path}`, {
       method,
-      signal: AbortSignal.timeout(ANSWER_MS),
+      signal: AbortSignal.timeout(RESPONSE_MS),
       ...(body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
     });
-    // The status came after the commit: what follows may break off and the write is acknowledged all the same.
-    const text = await answer.text().catch(() => '');
-    return { status: answer.status, text: answer.ok ? text : text.slice(0, 300), ms: performance.now() - started };
+    // The status came after the commit: if the rest is cut off, the write is acknowledged all the same.
+    const text = await response.text().catch(() => '');
+    return { status: response.status, text: response.ok ? text : text.slice(0, 300), ms: performance.now() - started };
   } catch {
     return null;
   }

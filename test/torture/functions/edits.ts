@@ -1,7 +1,7 @@
 /**
- * Changes of the product's own text while it is loaded (`node --import`), for the torture of functions alone. `times` makes
- * pauses short and crons frequent, so that a run takes a minute and not an hour, and forgives kills. The others are wrong ways to
- * run functions: a run with one of them must end red, which shows that the checker would notice.
+ * Changes the program's own source while it is loaded (`node --import`), for the torture test of functions only.
+ * `times` shortens pauses and cron intervals, so that a run takes a minute and not an hour, and does not count kills.
+ * The others are mutations: a run with one of them must end red, which proves that the checker detects it.
  */
 import { type Edit, loadEdited, type Mutations, wordsFor } from '../edited.ts';
 
@@ -19,11 +19,11 @@ const TIMES: readonly Edit[] = [
     to: "new croner.Cron('*/2 ' + schedule, { mode: '6-part',",
   },
   // Here the nemesis kills the process that runs the code, and not the function.
-  { file: 'src/functions/plugins/strikes.ts', from: 'const MOST = 3;', to: 'const MOST = 1_000;' },
+  { file: 'src/functions/plugins/crash-counter.ts', from: 'const MOST = 3;', to: 'const MOST = 1_000;' },
 ];
 
 export const MUTATIONS: Mutations = {
-  /** What a run writes is committed apart from the run. */
+  /** The writes of a run are committed separately from the run. */
   'effects-apart': [
     {
       file: `${QUEUE}/running/attempt.ts`,
@@ -51,8 +51,8 @@ export const MUTATIONS: Mutations = {
   'no-token': [
     {
       file: `${QUEUE}/running/queue-store.ts`,
-      from: "updateOne({ _id: id, token }, ended('ok', fields, now), { session })",
-      to: "updateOne({ _id: id }, ended('ok', fields, now), { session })",
+      from: "updateOne({ _id: id, token }, ended('succeeded', fields, now), {",
+      to: "updateOne({ _id: id }, ended('succeeded', fields, now), {",
     },
     {
       file: `${QUEUE}/running/attempt.ts`,
@@ -62,10 +62,10 @@ export const MUTATIONS: Mutations = {
   ],
 };
 
-/** Every edit, for the test that holds that they can still be made. */
+/** Every edit, for the test that they still apply. */
 export const EDITS: readonly Edit[] = [...TIMES, ...Object.values(MUTATIONS).flat()];
 
-/** Words for node that load a server with short times and a mutation. */
+/** Arguments for node that load a server with short times and a mutation. */
 export function nodeWords(mutation: string): readonly string[] {
   return wordsFor(import.meta.url, MUTATIONS, mutation);
 }

@@ -1,16 +1,16 @@
 /**
- * The plugin of the torture: a trigger that counts events into documents, one that writes chains, a cron and a job. Which event
- * does what besides follows from the number in the document, so that the checker knows it as well.
+ * The plugin of the torture test: a trigger that counts events into documents, one that writes chains, a cron job and a
+ * job. The number in the document decides about further effects, so that the checker knows them as well.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Of events with these numbers: the first attempt fails after it has written; a chain begins; a job is scheduled. */
+/** For events with these numbers: the first attempt fails after it has written; a chain begins; a job is scheduled. */
 export const fails = (w: number) => w % 13 === 0;
 export const links = (w: number) => w % 10 === 0;
 export const schedules = (w: number) => w % 7 === 0;
 
-/** Who writes what, and what runs when. */
+/** Which function writes what, and when. */
 const MANIFEST = {
   name: 'torture',
   functions: [

@@ -1,9 +1,9 @@
-/** What the torture of functions leaves in the database, as the checker reads it. Not here: what it should be (checker.ts). */
+/** What the torture test of functions leaves in the database, as input of the checker. */
 import type { Mongo } from '../../../src/database/mongo.ts';
 import type { Remains, RowLine } from './checker.ts';
 
 /**
- * @param rows the changes that the trigger wants
+ * @param rows the changes that match the trigger
  * @param acknowledged numbers of the states that writers know to be stored
  */
 export async function remains(
@@ -17,15 +17,15 @@ export async function remains(
         .collection(name)
         .find({}, { projection: { _meta: 0 } })
         .toArray()
-    ).map(({ _id, ...members }) => ({
+    ).map(({ _id, ...fields }) => ({
       id: String(_id),
-      ...members,
+      ...fields,
     })) as never[];
-  // Of the cron only what has ended: the next time may come at any moment.
+  // Of the cron job only ended runs: the next one may come at any moment.
   const groups = await mongo.log
     .collection('runs')
     .aggregate<{ _id: { fn: string; state: string }; count: number }>([
-      { $match: { $or: [{ function: { $ne: 'tick' } }, { state: { $nin: ['waiting', 'running'] } }] } },
+      { $match: { $or: [{ function: { $ne: 'tick' } }, { state: { $nin: ['pending', 'running'] } }] } },
       { $group: { _id: { fn: '$function', state: '$state' }, count: { $sum: 1 } } },
     ])
     .toArray();
@@ -40,16 +40,16 @@ export async function remains(
     links: links ?? [],
     laters: laters ?? [],
     ticks: ticks.effects,
-    runs: { ...runs, 'tick ok': ticks.runs },
+    runs: { ...runs, 'tick succeeded': ticks.runs },
   };
 }
 
-/** What the cron has written, and how many runs of it have succeeded: both of one moment, because it goes on. */
+/** What the cron job has written, and how many of its runs have succeeded: both at one time, because it continues. */
 async function ticksOf(mongo: Mongo): Promise<{ readonly effects: readonly { at: string }[]; readonly runs: number }> {
   const session = mongo.client.startSession({ snapshot: true });
   try {
     const effects = await mongo.data.collection<{ at: string }>('ticks').find({}, { session }).toArray();
-    const done = { function: 'tick', state: 'ok' };
+    const done = { function: 'tick', state: 'succeeded' };
     const runs = await mongo.log
       .collection('runs')
       .find(done, { session, projection: { _id: 1 } })

@@ -1,56 +1,56 @@
 /**
- * What the cases of all subscriptions have in common: how far the log has been told, that the numbers rise on each line
- * and that nothing due is left out or told in parts of a transaction. Not here: the answer (answer-case.ts).
+ * The base of all subscription cases: how much of the log was sent, that the numbers rise on each connection and that
+ * nothing expected is missing or splits a transaction.
  */
 import { parsePosition } from '../../../src/events/log/position.ts';
-import { nextBehind, type Oracle, placeOf, type Track } from './oracle.ts';
+import { nextBehind, type Oracle, positionOf, type Track } from './oracle.ts';
 import type { Shown } from './questions.ts';
 import { changesOf, type Frame } from './subscriber.ts';
 
-const MOST_FAULTS = 3;
+const MOST_ISSUES = 3;
 
-/** The case of one subscription of one subscriber, whatever it asks. */
+/** The case of one subscription of one subscriber, whatever its query. */
 export interface Case {
-  readonly faults: readonly string[];
+  readonly issues: readonly string[];
   readonly figures: Figures;
-  /** A line begins. */
+  /** A connection begins. */
   begin(since: number | null): void;
   take(frame: Frame): void;
-  /** The line has ended. */
+  /** The connection has ended. */
   end(): void;
-  /** Nothing more comes. @param stored what the database holds */
+  /** Nothing more comes. @param stored the final content of the database */
   close(stored: readonly Shown[]): void;
 }
 
 export interface Figures {
-  told: number;
+  reported: number;
   due: number;
   compared: number;
   resumed: number;
-  /** How often it began without wanting to go on. */
+  /** How often it started without resuming. */
   begun: number;
   /** Reasons. */
   readonly resets: string[];
 }
 
 export abstract class LogCase implements Case {
-  readonly faults: string[] = [];
-  readonly figures: Figures = { told: 0, due: 0, compared: 0, resumed: 0, begun: 0, resets: [] };
+  readonly issues: string[] = [];
+  readonly figures: Figures = { reported: 0, due: 0, compared: 0, resumed: 0, begun: 0, resets: [] };
   protected readonly track: Track;
   protected readonly oracle: Oracle;
-  /** Whether this line was told that it cannot go on from where it was. */
+  /** Whether this connection got a reset. */
   protected anew = false;
-  /** Where the line went on from; null where it began. */
+  /** Where the connection resumed; null where it started. */
   protected since: number | null = null;
-  /** All that is due up to here has been told on this line; null while that is not known. */
+  /** Everything up to here was sent on this connection; null while unknown. */
   protected cursor: number | null = null;
-  /** The newest number told on this line. */
+  /** The newest number sent on this connection. */
   protected last = 0;
   protected live = false;
-  /** Behind this number the changes of the present stretch count; null before it is known. */
+  /** From this number on the changes of the current stretch count; null before it is known. */
   protected from: number | null = null;
-  readonly #told = new Set<number>();
-  /** Up to here everything has been told, on whatever line. */
+  readonly #reported = new Set<number>();
+  /** Up to here everything was sent, on any connection. */
   #reached = 0;
 
   constructor(track: Track, oracle: Oracle) {
@@ -58,13 +58,13 @@ export abstract class LogCase implements Case {
     this.oracle = oracle;
   }
 
-  /** What only answers have. */
+  /** Fields of document messages only. */
   protected abstract takeOne(frame: Frame): void;
-  /** A change or an event is told. @param transaction the frame it came in; null when it came alone */
+  /** A change or an event arrives. @param transaction the frame it came in; null if it came alone */
   protected abstract takeChange(change: Frame, transaction: Frame | null): void;
   /** Its number in the log. */
   protected abstract numberIn(change: Frame): number;
-  /** The client stands at a position. */
+  /** The client receives a position. */
   protected abstract stand(number: number): void;
 
   begin(since: number | null): void {
@@ -80,7 +80,7 @@ export abstract class LogCase implements Case {
       case 'subscribed':
         if (frame['from'] === 'resume') this.#resume();
         else if (this.since === null) this.figures.begun += 1;
-        else if (!this.anew) this.fault(`begins anew without a word behind ${this.since}`);
+        else if (!this.anew) this.issue(`restarts without a reset after ${this.since}`);
         this.takeOne(frame);
         return;
       case 'reset':
@@ -100,7 +100,7 @@ export abstract class LogCase implements Case {
         this.#takePlace(frame);
         return;
       case 'unsubscribed':
-        if (frame['retryable'] !== true) this.fault(`ended: ${JSON.stringify(frame)}`);
+        if (frame['retryable'] !== true) this.issue(`ended: ${JSON.stringify(frame)}`);
         return;
       default:
         this.takeOne(frame);
@@ -113,10 +113,10 @@ export abstract class LogCase implements Case {
 
   close(_stored: readonly Shown[]): void {
     this.#sum();
-    if (this.#reached < this.oracle.last) this.fault(`stands at ${this.#reached} and not at ${this.oracle.last}`);
+    if (this.#reached < this.oracle.last) this.issue(`is at ${this.#reached} and not at ${this.oracle.last}`);
   }
 
-  /** What has been told so far is void. */
+  /** Everything sent so far is invalid. */
   protected forget(): void {
     this.end();
     this.#sum();
@@ -124,27 +124,27 @@ export abstract class LogCase implements Case {
     this.live = false;
   }
 
-  protected fault(text: string): void {
-    if (this.faults.length < MOST_FAULTS) this.faults.push(text);
+  protected issue(text: string): void {
+    if (this.issues.length < MOST_ISSUES) this.issues.push(text);
   }
 
-  /** What is told is what comes next. @param text as the oracle has it */
+  /** The message is the next expected one. @param text as the oracle has it */
   protected due(number: number, text: string, joined: boolean): void {
     if (this.cursor === null || this.track.expected === null) return;
     const next = nextBehind(this.track, this.cursor);
     if (next?.number !== number) {
-      this.fault(`was told ${number} where ${next?.number ?? 'nothing'} comes behind ${this.cursor}: ${text}`);
-    } else if (next.text !== text) this.fault(`was told at ${number}\n  ${text}\nand not\n  ${next.text}`);
+      this.issue(`received ${number} where ${next?.number ?? 'nothing'} comes after ${this.cursor}: ${text}`);
+    } else if (next.text !== text) this.issue(`received at ${number}\n  ${text}\nand not\n  ${next.text}`);
     else if ((next.transaction !== null) !== joined) {
-      this.fault(`was told ${number} ${joined ? 'in' : 'outside of'} a transaction`);
+      this.issue(`received ${number} ${joined ? 'in' : 'outside of'} a transaction`);
     }
-    this.#told.add(number);
-    this.figures.told += 1;
+    this.#reported.add(number);
+    this.figures.reported += 1;
   }
 
   #resume(): void {
     this.figures.resumed += 1;
-    if (this.since === null) this.fault('goes on from nowhere');
+    if (this.since === null) this.issue('resumes from no position');
     this.cursor = this.since;
   }
 
@@ -152,16 +152,17 @@ export abstract class LogCase implements Case {
     const end = placeIn(frame, 'event');
     const changes = changesOf(frame);
     for (const change of changes) {
-      if (this.numberIn(change) > end) this.fault(`a transaction up to ${end} holds ${this.numberIn(change)}`);
+      if (this.numberIn(change) > end) this.issue(`a transaction up to ${end} holds ${this.numberIn(change)}`);
       this.#rise(change);
       this.takeChange(change, frame);
     }
     const { expected } = this.track;
     if (expected === null || this.cursor === null) return;
-    const at = placeOf(expected, this.cursor);
-    const [told, next] = [expected[at - 1], expected[at]];
-    if (told === undefined || next === undefined || told.transaction === null) return;
-    if (told.transaction === next.transaction) this.fault(`was told ${told.number} without ${next.number}, its like`);
+    const at = positionOf(expected, this.cursor);
+    const [reported, next] = [expected[at - 1], expected[at]];
+    if (reported === undefined || next === undefined || reported.transaction === null) return;
+    if (reported.transaction === next.transaction)
+      this.issue(`received ${reported.number} without ${next.number} of the same transaction`);
   }
 
   #takeAlone(frame: Frame): void {
@@ -172,35 +173,35 @@ export abstract class LogCase implements Case {
   #rise(change: Frame): void {
     const number = this.numberIn(change);
     const again = this.track.expected === null && number === this.last;
-    if (number <= this.last && !again) this.fault(`was told ${number} after ${this.last}`);
+    if (number <= this.last && !again) this.issue(`received ${number} after ${this.last}`);
     this.last = number;
   }
 
   #takePlace(frame: Frame): void {
     const number = placeIn(frame, 'position');
     if (frame.type === 'live') {
-      // After a reset it begins anew at the place of this server, which may be behind that of the server before.
+      // After a reset it restarts at the position of this server, which may be behind that of the previous one.
       const isBack = this.since !== null && !this.anew && number < this.since;
-      if (isBack) this.fault(`is live at ${number}, before ${this.since}`);
+      if (isBack) this.issue(`is live at ${number}, before ${this.since}`);
       this.live = true;
     }
     if (!this.live) return;
     const next = this.cursor === null ? null : nextBehind(this.track, this.cursor);
-    if (next !== null && next.number <= number) this.fault(`stands at ${number} and was not told ${next.number}`);
+    if (next !== null && next.number <= number) this.issue(`is at ${number} without having received ${next.number}`);
     this.stand(Math.max(number, this.last));
   }
 
-  /** All lines of a stretch together were told all that was due. */
+  /** All connections of a stretch together received everything expected. */
   #sum(): void {
     const { from } = this;
     this.from = null;
     if (from === null || this.track.expected === null) return;
-    for (const { number } of this.track.expected.slice(placeOf(this.track.expected, from))) {
+    for (const { number } of this.track.expected.slice(positionOf(this.track.expected, from))) {
       if (number > this.#reached) break;
       this.figures.due += 1;
-      if (!this.#told.has(number)) this.fault(`was never told ${number}, on no line`);
+      if (!this.#reported.has(number)) this.issue(`never received ${number}, on any connection`);
     }
-    this.#told.clear();
+    this.#reported.clear();
   }
 }
 
@@ -210,8 +211,8 @@ export function numberOf(position: unknown): number | null {
 }
 
 /** The number of a position that a frame must have. */
-export function placeIn(frame: Frame, member: string): number {
-  const number = numberOf(frame[member]);
-  if (number === null) throw new TypeError(`${JSON.stringify(frame).slice(0, 200)} has no ${member}`);
+export function placeIn(frame: Frame, field: string): number {
+  const number = numberOf(frame[field]);
+  if (number === null) throw new TypeError(`${JSON.stringify(frame).slice(0, 200)} has no ${field}`);
   return number;
 }

@@ -1,11 +1,11 @@
-/** The case of a subscription to events: each is told once on a line, in order, as the log has it. */
+/** The case of an event subscription: each event arrives once on a connection, in order, as in the log. */
 import { LogCase, numberOf } from './case.ts';
 import { eventText, plain } from './oracle.ts';
 import type { Shown } from './questions.ts';
 import { eventOf, type Frame } from './subscriber.ts';
 
 export class EventCase extends LogCase {
-  /** Begun now, the first event or `live` will say where that is. */
+  /** Started now, the first event or `live` will show the position. */
   protected takeOne(frame: Frame): void {
     if (frame['from'] === 'now') this.forget();
   }

@@ -1,31 +1,32 @@
 /**
- * The judge of the live torture: reads every frame a subscriber was told, line by line, and holds it against the log.
- * On each line the numbers rise and nothing is left out; all lines together were told every change; the answer is right
- * wherever the client is told where it stands, and in the end it is what the database holds. Pure.
+ * The judge of the torture test of realtime: compares every frame of a subscriber with the log. On each connection the
+ * numbers rise and nothing is missing; all connections together received every change; the result is correct at every
+ * received position, and in the end it equals the database.
  */
-import { AnswerCase } from './answer-case.ts';
+
 import { type Case, numberOf } from './case.ts';
 import { EventCase } from './event-case.ts';
 import type { Oracle } from './oracle.ts';
 import type { Shown } from './questions.ts';
+import { ResponseCase } from './result-case.ts';
 import { changesOf, type Frame, type Journal, type Line, readBlock } from './subscriber.ts';
 
 export interface LiveVerdict {
-  /** Nothing in it: all held. */
-  readonly faults: string[];
+  /** Empty: everything is correct. */
+  readonly issues: string[];
   readonly subscriptions: number;
   readonly lines: number;
   readonly frames: number;
-  /** Changes and events that were told, and that the log says had to be. */
-  readonly told: number;
+  /** Changes and events that were sent and that the log requires. */
+  readonly reported: number;
   readonly due: number;
-  /** How often an answer was compared with the log. */
+  /** How often a result was compared with the log. */
   readonly compared: number;
-  /** How often subscriptions went on from where they were, began as newcomers, and had to begin anew, by reason. */
+  /** How often subscriptions resumed, started without state, and had to restart, by reason. */
   readonly resumed: number;
   readonly begun: number;
   readonly resets: Record<string, number>;
-  /** Subscriptions with a window; of the others, those that never began anew. */
+  /** Subscriptions with a window; of the others, those that never restarted. */
   readonly windows: number;
   readonly unbroken: number;
 }
@@ -33,18 +34,18 @@ export interface LiveVerdict {
 export interface Evidence {
   readonly journals: readonly Journal[];
   readonly oracle: Oracle;
-  /** What is stored in the end, by collection. */
+  /** The final content of the database, by collection. */
   readonly stored: ReadonlyMap<string, readonly Shown[]>;
 }
 
 export function judge({ journals, oracle, stored }: Evidence): LiveVerdict {
-  const faults: string[] = [];
+  const issues: string[] = [];
   const resets: Record<string, number> = {};
   const sums = {
     subscriptions: 0,
     lines: 0,
     frames: 0,
-    told: 0,
+    reported: 0,
     due: 0,
     compared: 0,
     resumed: 0,
@@ -53,20 +54,20 @@ export function judge({ journals, oracle, stored }: Evidence): LiveVerdict {
     unbroken: 0,
   };
   for (const journal of journals) {
-    const cases = journal.questions.map((question): Case => {
-      const track = oracle.track(question);
-      return question.kind === 'events' ? new EventCase(track, oracle) : new AnswerCase(question, track, oracle);
+    const cases = journal.queries.map((query): Case => {
+      const track = oracle.track(query);
+      return query.kind === 'events' ? new EventCase(track, oracle) : new ResponseCase(query, track, oracle);
     });
-    const fault = (text: string) => faults.push(`${journal.name}: ${text}`);
-    for (const refusal of journal.refusals) fault(refusal);
-    for (const line of journal.lines) follow(journal, line, cases, fault);
+    const issue = (text: string) => issues.push(`${journal.name}: ${text}`);
+    for (const refusal of journal.refusals) issue(refusal);
+    for (const line of journal.lines) follow(journal, line, cases, issue);
     for (const [index, one] of cases.entries()) {
-      const question = journal.questions[index];
-      one.close(question?.kind === 'documents' ? (stored.get(question.collection) ?? []) : []);
-      for (const text of one.faults) fault(`${question?.name}: ${text}`);
+      const query = journal.queries[index];
+      one.close(query?.kind === 'documents' ? (stored.get(query.collection) ?? []) : []);
+      for (const text of one.issues) issue(`${query?.name}: ${text}`);
       for (const reason of one.figures.resets) resets[reason] = (resets[reason] ?? 0) + 1;
-      for (const name of ['told', 'due', 'compared', 'resumed', 'begun'] as const) sums[name] += one.figures[name];
-      const isWindow = question?.kind === 'documents' && question.query.limit !== undefined;
+      for (const name of ['reported', 'due', 'compared', 'resumed', 'begun'] as const) sums[name] += one.figures[name];
+      const isWindow = query?.kind === 'documents' && query.query.limit !== undefined;
       sums.windows += isWindow ? 1 : 0;
       sums.unbroken += !isWindow && one.figures.resets.length === 0 ? 1 : 0;
     }
@@ -74,19 +75,20 @@ export function judge({ journals, oracle, stored }: Evidence): LiveVerdict {
     sums.lines += journal.lines.length;
     sums.frames += journal.lines.reduce((sum, { frames }) => sum + frames.length, 0);
   }
-  return { faults: faults.slice(0, 40), resets, ...sums };
+  return { issues: issues.slice(0, 40), resets, ...sums };
 }
 
-function follow({ wire }: Journal, line: Line, cases: readonly Case[], fault: (text: string) => void): void {
+function follow({ wire }: Journal, line: Line, cases: readonly Case[], issue: (text: string) => void): void {
   for (const [index, one] of cases.entries()) one.begin(numberOf(line.since[index] ?? null));
-  let place = -1;
+  let testDatabase = -1;
   for (const text of line.frames) {
     const frame: Frame = wire === 'socket' ? JSON.parse(text) : readBlock(text);
-    if (frame.type === 'error') fault(text);
-    if (wire === 'stream' && frame.place !== undefined) {
-      const next = numberOf(frame.place) ?? -1;
-      if (next < place && frame.type !== 'reset') fault(`the stream's place falls from ${place} to ${frame.place}`);
-      place = next;
+    if (frame.type === 'error') issue(text);
+    if (wire === 'stream' && frame.testDatabase !== undefined) {
+      const next = numberOf(frame.testDatabase) ?? -1;
+      if (next < testDatabase && frame.type !== 'reset')
+        issue(`the stream's position falls from ${testDatabase} to ${frame.testDatabase}`);
+      testDatabase = next;
     }
     for (const [index, one] of cases.entries()) {
       const mine = (id: string | undefined) => id === `s${index}` || (wire === 'stream' && id === undefined);

@@ -1,6 +1,6 @@
 /**
- * Wrong ways to tell live data, each a small change of the product's own text while it is loaded (`node --import`). They
- * exist to show that the judge would notice: a live torture with one of them must end red. Never used outside of it.
+ * Mutations of realtime, each a small change of the program's own source while it is loaded (`node --import`). They
+ * prove that the judge detects errors: a run with one of them must end red. Never used elsewhere.
  */
 import { registerHooks } from 'node:module';
 import { fileURLToPath } from 'node:url';
@@ -12,25 +12,25 @@ interface Mutation {
 }
 
 export const MUTATIONS: Readonly<Record<string, Mutation>> = {
-  /** Goes on one position behind where the client was. */
+  /** Resumes one position behind the client's. */
   'late-resume': {
     file: 'src/realtime/subscription/document-subscription.ts',
-    from: 'this.after = place.number;',
-    to: 'this.after = place.number + 1;',
+    from: 'this.after = position.number;',
+    to: 'this.after = position.number + 1;',
   },
-  /** Leaves a frame out now and then. */
+  /** Omits a frame occasionally. */
   'lost-frame': {
     file: 'src/realtime/hub/group.ts',
-    from: 'for (const one of told) {',
-    to: 'for (const one of told) { if (Math.random() < 0.0005) continue;',
+    from: 'for (const one of reported) {',
+    to: 'for (const one of reported) { if (Math.random() < 0.0005) continue;',
   },
-  /** Tells what a snapshot has already. */
+  /** Sends changes that a snapshot already contains. */
   'blind-snapshot': {
     file: 'src/realtime/subscription/document-subscription.ts',
     from: 'this.until = read.time;',
     to: 'this.until = null;',
   },
-  /** Tells the changes of a transaction one by one. */
+  /** Sends the changes of a transaction one by one. */
   'parted-transactions': {
     file: 'src/realtime/hub/row-batch.ts',
     from: 'const transaction = joined && last !== undefined ? new RowView(last).event : null;',
@@ -38,23 +38,23 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   },
 };
 
-/** Words for node that load a server with a mutation; none without one. */
+/** Arguments for node that load a server with a mutation; none without one. */
 export function nodeWords(mutation: string): readonly string[] {
   if (mutation === 'none') return [];
   if (MUTATIONS[mutation] === undefined) throw new Error(`There is no mutation '${mutation}'`);
   return ['--import', `${import.meta.url}?${mutation}`];
 }
 
-const wanted = MUTATIONS[new URL(import.meta.url).search.slice(1)];
-if (wanted !== undefined) {
-  const path = fileURLToPath(new URL(`../../../${wanted.file}`, import.meta.url));
+const requested = MUTATIONS[new URL(import.meta.url).search.slice(1)];
+if (requested !== undefined) {
+  const path = fileURLToPath(new URL(`../../../${requested.file}`, import.meta.url));
   registerHooks({
     load(url, context, nextLoad) {
       const loaded = nextLoad(url, context);
       if (!url.startsWith('file:') || fileURLToPath(url) !== path) return loaded;
       const text = String(loaded.source);
-      if (!text.includes(wanted.from)) throw new Error(`${wanted.file} no longer says: ${wanted.from}`);
-      return { ...loaded, source: text.replace(wanted.from, wanted.to) };
+      if (!text.includes(requested.from)) throw new Error(`${requested.file} no longer says: ${requested.from}`);
+      return { ...loaded, source: text.replace(requested.from, requested.to) };
     },
   });
 }

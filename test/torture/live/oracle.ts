@@ -1,15 +1,15 @@
 /**
- * What the log says about each question of the live torture: which changes have to be told at which number, and which
- * answer holds behind every number. It replays the rows document by document; the product's live queries are not asked.
+ * What the log requires for each query of the torture test: which changes must be sent at which number, and the result
+ * at every number. It replays the rows document by document, without the product's live queries.
  */
 import { hash } from 'node:crypto';
 import { readStored } from '../../../src/database/bson/stored.ts';
 import { idText } from '../../../src/database/json/ids.ts';
 import { toWire } from '../../../src/database/json/json.ts';
 import type { LogRow } from '../../../src/events/log/row.ts';
-import { type DocumentQuestion, type EventQuestion, order, type Question, type Shown } from './questions.ts';
+import { type DocumentQuery, type EventQuery, order, type Query, type Shown } from './questions.ts';
 
-/** One change that must be told. */
+/** One change that must be sent. */
 export interface Expected {
   readonly number: number;
   /** The database transaction it belongs to. */
@@ -17,12 +17,12 @@ export interface Expected {
   readonly text: string;
 }
 
-/** What a question's clients are told along the log. */
+/** What the clients of a query receive along the log. */
 export interface Track {
-  /** In order; null for windows, whose refills depend on what is told together. */
+  /** In order; null for windows, whose refills depend on batches. */
   readonly expected: readonly Expected[] | null;
-  /** The answers in order, each with the number that made it. Empty for events. */
-  readonly answers: readonly { readonly number: number; readonly sum: number }[];
+  /** The results in order, each with the number that produced it. Empty for events. */
+  readonly responses: readonly { readonly number: number; readonly sum: number }[];
 }
 
 interface Change {
@@ -39,15 +39,15 @@ const VERBS: Readonly<Record<string, string>> = {
   delete: 'deleted',
 };
 
-/** A number for a document as it is shown; those of an answer's documents add up to its sum. */
+/** A number for a document as returned; those of a result's documents add up to its sum. */
 export function weight(text: string): number {
   return Number.parseInt(hash('sha1', text, 'hex').slice(0, 10), 16);
 }
 
-/** A document without what a write that changes nothing else may count. */
+/** A document without the fields that a write without other changes may increment. */
 export function plain(document: Readonly<Record<string, unknown>>): Shown {
-  const { _meta, ...members } = document;
-  return members as Shown;
+  const { _meta, ...fields } = document;
+  return fields as Shown;
 }
 
 export const changeText = (op: string, documentId: string, document: Shown | null, sortKey: unknown): string =>
@@ -56,8 +56,8 @@ export const changeText = (op: string, documentId: string, document: Shown | nul
 export const eventText = (type: string, id: string | null, data: Shown | null, before: Shown | null): string =>
   `${type} ${id} ${JSON.stringify(data)} ${JSON.stringify(before)}`;
 
-/** What is told as a document's sort key. */
-export function sortKey({ sort }: DocumentQuestion, document: Shown): unknown[] | null {
+/** The expected sort key of a document. */
+export function sortKey({ sort }: DocumentQuery, document: Shown): unknown[] | null {
   return sort === null ? null : [document[sort.by], document.id];
 }
 
@@ -75,40 +75,42 @@ export class Oracle {
     this.#changes = rows.flatMap((row) => {
       if (row.key === null || VERBS[row.operation] === undefined) return [];
       const id = idText(readStored(row.key)['_id']);
-      const place = `${row.collection} ${id}`;
-      const before = documents.get(place) ?? null;
+      const testDatabase = `${row.collection} ${id}`;
+      const before = documents.get(testDatabase) ?? null;
       const after = row.after === null ? null : plain(toWire(readStored(row.after)));
-      if (after === null) documents.delete(place);
-      else documents.set(place, after);
-      const history = this.#histories.get(place) ?? [];
+      if (after === null) documents.delete(testDatabase);
+      else documents.set(testDatabase, after);
+      const history = this.#histories.get(testDatabase) ?? [];
       history.push({ number: row.number, after });
-      this.#histories.set(place, history);
+      this.#histories.set(testDatabase, history);
       return [{ row, id, before, after }];
     });
   }
 
-  track(question: Question): Track {
-    const key = JSON.stringify(question);
+  track(query: Query): Track {
+    const key = JSON.stringify(query);
     const known = this.#tracks.get(key);
     if (known !== undefined) return known;
-    const track = question.kind === 'events' ? this.#events(question) : this.#documents(question);
+    const track = query.kind === 'events' ? this.#events(query) : this.#documents(query);
     this.#tracks.set(key, track);
     return track;
   }
 
-  /** The documents of a collection behind a number. */
+  /** The documents of a collection at a number. */
   documents(collection: string, number: number): readonly Shown[] {
-    const ids = [...this.#histories.keys()].filter((place) => place.startsWith(`${collection} `));
-    return ids.flatMap((place) => this.document(collection, place.slice(collection.length + 1), number) ?? []);
+    const ids = [...this.#histories.keys()].filter((testDatabase) => testDatabase.startsWith(`${collection} `));
+    return ids.flatMap(
+      (testDatabase) => this.document(collection, testDatabase.slice(collection.length + 1), number) ?? [],
+    );
   }
 
-  /** A document behind a number; null where there is none. */
+  /** A document at a number; null without one. */
   document(collection: string, id: string, number: number): Shown | null {
     const history = this.#histories.get(`${collection} ${id}`) ?? [];
-    return history[placeOf(history, number) - 1]?.after ?? null;
+    return history[positionOf(history, number) - 1]?.after ?? null;
   }
 
-  /** How often each write is told: the members `w` of all states, with their counts. */
+  /** How often each write is sent: the fields `w` of all states, with their counts. */
   writes(): Map<number, number> {
     const counts = new Map<number, number>();
     for (const { after } of this.#changes) {
@@ -118,84 +120,84 @@ export class Oracle {
     return counts;
   }
 
-  #events({ matches }: EventQuestion): Track {
+  #events({ matches }: EventQuery): Track {
     const expected = this.#changes.flatMap(({ row, id, before, after }) => {
       const type = `${row.collection}.${VERBS[row.operation]}`;
       const transaction = row.transaction?.id ?? null;
       if (!matches({ id: '', type, documentId: id, transaction, data: after, before })) return [];
       return [{ number: row.number, transaction, text: eventText(type, id, after, before) }];
     });
-    return { expected, answers: [] };
+    return { expected, responses: [] };
   }
 
-  #documents(question: DocumentQuestion): Track {
-    const limit = question.query.limit ?? null;
+  #documents(query: DocumentQuery): Track {
+    const limit = query.query.limit ?? null;
     const expected: Expected[] = [];
-    const answers = [{ number: 0, sum: 0 }];
+    const responses = [{ number: 0, sum: 0 }];
     const matching = new Map<string, Shown>();
     let sum = 0;
     for (const { row, id, before, after } of this.#changes) {
-      if (row.collection !== question.collection) continue;
-      const was = before !== null && question.matches(before) ? before : null;
-      const is = after !== null && question.matches(after) ? after : null;
+      if (row.collection !== query.collection) continue;
+      const was = before !== null && query.matches(before) ? before : null;
+      const is = after !== null && query.matches(after) ? after : null;
       if (was === null && is === null) continue;
       if (is === null) matching.delete(id);
       else matching.set(id, is);
       const reason = after === null ? 'deleted' : 'filter';
-      const told = limit === null ? toldOf(question, id, was, is ?? reason) : null;
-      if (told !== null) {
-        expected.push({ number: row.number, transaction: row.transaction?.id ?? null, text: told });
-        sum += weightOf(question, is) - weightOf(question, was);
+      const reported = limit === null ? reportedOf(query, id, was, is ?? reason) : null;
+      if (reported !== null) {
+        expected.push({ number: row.number, transaction: row.transaction?.id ?? null, text: reported });
+        sum += weightOf(query, is) - weightOf(query, was);
       }
-      if (limit !== null) sum = sumOf(question, [...matching.values()].sort(order(question)).slice(0, limit));
-      if (answers.at(-1)?.sum !== sum) answers.push({ number: row.number, sum });
+      if (limit !== null) sum = sumOf(query, [...matching.values()].sort(order(query)).slice(0, limit));
+      if (responses.at(-1)?.sum !== sum) responses.push({ number: row.number, sum });
     }
-    return { expected: limit === null ? expected : null, answers };
+    return { expected: limit === null ? expected : null, responses };
   }
 }
 
-/** What has to be told of a change; null for nothing. */
-function toldOf(question: DocumentQuestion, id: string, was: Shown | null, is: Shown | string): string | null {
+/** The expected message about a change; null for none. */
+function reportedOf(query: DocumentQuery, id: string, was: Shown | null, is: Shown | string): string | null {
   if (typeof is === 'string') return changeText(`leave ${is}`, id, null, null);
-  const shown = question.cut(is);
-  const key = sortKey(question, is);
+  const shown = query.cut(is);
+  const key = sortKey(query, is);
   if (was === null) return changeText('enter', id, shown, key);
-  const same = question.query.fields !== undefined && JSON.stringify(question.cut(was)) === JSON.stringify(shown);
+  const same = query.query.fields !== undefined && JSON.stringify(query.cut(was)) === JSON.stringify(shown);
   return same ? null : changeText('update', id, shown, key);
 }
 
-const weightOf = (question: DocumentQuestion, document: Shown | null): number =>
-  document === null ? 0 : weight(JSON.stringify(question.cut(document)));
+const weightOf = (query: DocumentQuery, document: Shown | null): number =>
+  document === null ? 0 : weight(JSON.stringify(query.cut(document)));
 
-const sumOf = (question: DocumentQuestion, documents: readonly Shown[]): number =>
-  documents.reduce((sum, document) => sum + weightOf(question, document), 0);
+const sumOf = (query: DocumentQuery, documents: readonly Shown[]): number =>
+  documents.reduce((sum, document) => sum + weightOf(query, document), 0);
 
-/** The answer to a question as texts of what is shown, in order. */
-export function answerOf(question: DocumentQuestion, documents: readonly Shown[]): readonly string[] {
-  const { matches, cut, query } = question;
-  const answer = documents.filter(matches).sort(order(question)).slice(0, query.limit);
-  return answer.map((document) => JSON.stringify(cut(document)));
+/** The result of a query as texts of what is returned, in order. */
+export function responseOf(spec: DocumentQuery, documents: readonly Shown[]): readonly string[] {
+  const { matches, cut, query } = spec;
+  const response = documents.filter(matches).sort(order(spec)).slice(0, query.limit);
+  return response.map((document) => JSON.stringify(cut(document)));
 }
 
-/** The answer's sum behind a number. */
-export function sumAt({ answers }: Track, number: number): number {
-  return answers[placeOf(answers, number) - 1]?.sum ?? 0;
+/** The result's sum at a number. */
+export function sumAt({ responses }: Track, number: number): number {
+  return responses[positionOf(responses, number) - 1]?.sum ?? 0;
 }
 
-/** The first number from the given one on behind which the answer has a sum; null when it never has. */
-export function firstWith({ answers }: Track, from: number, sum: number): number | null {
-  if (sumAt({ expected: null, answers }, from) === sum) return from;
-  const later = answers.slice(placeOf(answers, from)).find((answer) => answer.sum === sum);
+/** The first number from the given one on at which the result has a sum; null if it never has. */
+export function firstWith({ responses }: Track, from: number, sum: number): number | null {
+  if (sumAt({ expected: null, responses }, from) === sum) return from;
+  const later = responses.slice(positionOf(responses, from)).find((response) => response.sum === sum);
   return later?.number ?? null;
 }
 
-/** The first change that must be told behind a number. */
+/** The first change that must be sent after a number. */
 export function nextBehind({ expected }: Track, number: number): Expected | null {
-  return expected?.[placeOf(expected, number)] ?? null;
+  return expected?.[positionOf(expected, number)] ?? null;
 }
 
 /** How many of the entries have at most that number. */
-export function placeOf(entries: readonly { readonly number: number }[], number: number): number {
+export function positionOf(entries: readonly { readonly number: number }[], number: number): number {
   let low = 0;
   let high = entries.length;
   while (low < high) {

@@ -1,13 +1,13 @@
 /**
- * What the subscribers of the live torture ask, and what a client may expect of each question, in plain functions that
- * share nothing with the product's own filters and windows. Not here: what the log makes of it (oracle.ts).
+ * The queries of the torture test's subscribers, and what a client may expect of each, in plain functions that share
+ * nothing with the product's own filters and windows.
  */
 import type { Random } from '../../helpers/random.ts';
 
 /** A document as clients see it. */
 export type Shown = Readonly<Record<string, unknown>> & { readonly id: string };
 
-export interface DocumentQuestion {
+export interface DocumentQuery {
   readonly kind: 'documents';
   readonly name: string;
   readonly collection: string;
@@ -19,22 +19,22 @@ export interface DocumentQuestion {
   };
   readonly matches: (document: Shown) => boolean;
   readonly cut: (document: Shown) => Shown;
-  /** The member sorted by and its direction; null where the client named no order. */
+  /** The sort field and its direction; null if the client gave no order. */
   readonly sort: { readonly by: string; readonly direction: 1 | -1 } | null;
 }
 
-export interface EventQuestion {
+export interface EventQuery {
   readonly kind: 'events';
   readonly name: string;
   readonly types: readonly string[];
   readonly filter: object;
-  readonly matches: (event: ToldEvent) => boolean;
+  readonly matches: (event: ReceivedEvent) => boolean;
 }
 
-export type Question = DocumentQuestion | EventQuestion;
+export type Query = DocumentQuery | EventQuery;
 
-/** An event as clients see it, as far as it is judged. */
-export interface ToldEvent {
+/** An event as clients see it, as far as it is checked. */
+export interface ReceivedEvent {
   readonly id: string;
   readonly type: string;
   readonly documentId: string | null;
@@ -46,12 +46,12 @@ export interface ToldEvent {
 /** Where most is written, and where only transactions write. */
 export const BOARD = 'board';
 export const ORDERS = 'orders';
-/** Values of the member `group` from 0. */
+/** Values of the field `group` from 0. */
 export const GROUPS = 8;
 
 const whole = (document: Shown): Shown => document;
 
-function board(name: string, query: DocumentQuestion['query'], matches: DocumentQuestion['matches']): DocumentQuestion {
+function board(name: string, query: DocumentQuery['query'], matches: DocumentQuery['matches']): DocumentQuery {
   const by = query.sort?.replace('-', '');
   const fields = query.fields;
   return {
@@ -70,8 +70,8 @@ function picked(document: Shown, fields: readonly string[]): Shown {
   return { id: document.id, ...Object.fromEntries(shown) };
 }
 
-/** The compare function of a question's order; by id where it has none. */
-export function order({ sort }: DocumentQuestion): (a: Shown, b: Shown) => number {
+/** The compare function of a query's order; by id without one. */
+export function order({ sort }: DocumentQuery): (a: Shown, b: Shown) => number {
   return (a, b) => {
     const difference = sort === null ? 0 : (Number(a[sort.by]) - Number(b[sort.by])) * sort.direction;
     return difference || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
@@ -81,12 +81,12 @@ export function order({ sort }: DocumentQuestion): (a: Shown, b: Shown) => numbe
 const inGroup = (group: number) => (document: Shown) => document['group'] === group;
 const onShelf = (document: Shown) => document['shelf'] === true;
 
-/** Groups that questions name: few, so that several subscribers of a server ask the same. */
-const ASKED_GROUPS = 3;
+/** Groups in queries: few, so that several subscribers of a server share a query. */
+const REQUESTED_GROUPS = 3;
 
-/** Questions about documents; any line can ask them. */
-export function documentQuestions(random: Random): readonly DocumentQuestion[] {
-  const group = () => random.below(ASKED_GROUPS);
+/** Queries for documents, on any connection. */
+export function documentQueries(random: Random): readonly DocumentQuery[] {
+  const group = () => random.below(REQUESTED_GROUPS);
   const [a, b, c] = [group(), group(), group()];
   const id = `b${random.below(8)}`;
   return [
@@ -99,9 +99,9 @@ export function documentQuestions(random: Random): readonly DocumentQuestion[] {
   ];
 }
 
-/** Questions about events, which only sockets ask. */
-export function eventQuestions(random: Random): readonly EventQuestion[] {
-  const group = random.below(ASKED_GROUPS);
+/** Queries for events, on sockets only. */
+export function eventQueries(random: Random): readonly EventQuery[] {
+  const group = random.below(REQUESTED_GROUPS);
   return [
     {
       kind: 'events',

@@ -1,49 +1,49 @@
 /**
- * A subscriber of the live torture: keeps every frame as it came, remembers only what the protocol says a client has to
- * remember, and comes back with that, to any of the servers, whenever its line ends. It judges nothing (judge.ts).
+ * A subscriber of the torture test: keeps every frame as it came, remembers only what the protocol requires of a
+ * client, and reconnects with that, to any of the servers, whenever its connection ends. judge.ts checks the frames.
  */
 import { type ClientRequest, get } from 'node:http';
 import { WebSocket } from 'ws';
 import type { Random } from '../../helpers/random.ts';
-import type { Question } from './questions.ts';
+import type { Query } from './questions.ts';
 
-/** One line from its beginning to its end. */
+/** One connection from its beginning to its end. */
 export interface Line {
-  /** What each question was asked to go on from. */
+  /** The position from which each query asked to resume. */
   readonly since: readonly (string | null)[];
   /** Texts of messages, or blocks of a stream. */
   readonly frames: string[];
 }
 
-/** All that one subscriber was told. */
+/** Everything that one subscriber received. */
 export interface Journal {
   readonly name: string;
   readonly wire: 'socket' | 'stream';
-  readonly questions: readonly Question[];
+  readonly queries: readonly Query[];
   readonly lines: Line[];
-  /** How lines ended that should not have: refusals and close codes that forbid to come back. */
+  /** How connections ended that should not have: rejections and close codes that forbid to reconnect. */
   readonly refusals: string[];
 }
 
 export interface SubscriberOptions {
   readonly name: string;
-  readonly questions: readonly Question[];
+  readonly queries: readonly Query[];
   readonly random: Random;
-  /** Addresses of the servers, dead ones too. */
+  /** URLs of the servers, dead ones too. */
   readonly servers: () => readonly string[];
-  /** It cuts its own line about once in so many frames, in the middle of what it is sent; 0 for never. */
+  /** It cuts its own connection about once in this many frames, in the middle of what it receives; 0 for never. */
   readonly cutEvery: number;
-  /** It comes back about once in so many times without what it had, as a newcomer; 0 for never. */
+  /** It reconnects about once in this many times without its state; 0 for never. */
   readonly forgetEvery: number;
 }
 
-/** A frame as both kinds of lines tell it. */
+/** A frame of either transport. */
 export interface Frame {
   readonly type: string;
   readonly id?: string;
   /** What a stream remembers: the line's own `id`. */
-  readonly place?: string;
-  readonly [member: string]: unknown;
+  readonly testDatabase?: string;
+  readonly [field: string]: unknown;
 }
 
 const SILENT_MS = 10_000;
@@ -51,7 +51,7 @@ const LOOK_MS = 1_000;
 
 export abstract class Subscriber {
   readonly journal: Journal;
-  /** Where each question stands, as its client knows; null where it has to begin anew. */
+  /** The known position of each query; null if it has to restart. */
   readonly positions: (string | null)[];
   readonly live: boolean[];
   protected readonly options: SubscriberOptions;
@@ -62,11 +62,11 @@ export abstract class Subscriber {
   #looking: NodeJS.Timeout | undefined;
 
   constructor(wire: Journal['wire'], options: SubscriberOptions) {
-    const { name, questions } = options;
+    const { name, queries } = options;
     this.options = options;
-    this.journal = { name, wire, questions, lines: [], refusals: [] };
-    this.positions = questions.map(() => null);
-    this.live = questions.map(() => false);
+    this.journal = { name, wire, queries, lines: [], refusals: [] };
+    this.positions = queries.map(() => null);
+    this.live = queries.map(() => false);
   }
 
   start(): void {
@@ -74,12 +74,12 @@ export abstract class Subscriber {
     this.#connect();
   }
 
-  /** Opens a line; frames go to `hear`, its end to `end`, each with the turn. */
+  /** Opens a connection; frames go to `hear`, its end to `end`, each with the turn. */
   protected abstract open(server: string, turn: number): void;
-  /** Cuts the line without a word. */
+  /** Cuts the connection without a close frame. */
   protected abstract cut(): void;
   protected abstract read(text: string): Frame;
-  /** Notes what the frame means for coming back. */
+  /** Records what the frame means for reconnecting. */
   protected abstract note(frame: Frame): void;
 
   stop(): void {
@@ -100,7 +100,7 @@ export abstract class Subscriber {
     this.line.frames.push(text);
     const frame = this.read(text);
     this.note(frame);
-    // A database that is away for a moment ends a subscription, which may be asked for again.
+    // A temporarily unavailable database ends a subscription, which may be requested again.
     const over = frame.type === 'unsubscribed' && frame['retryable'] === true;
     if (over || (this.options.cutEvery > 0 && this.options.random.once(this.options.cutEvery))) this.#leave();
   }
@@ -111,7 +111,7 @@ export abstract class Subscriber {
     this.#leave();
   }
 
-  /** Nothing more is heard of this line, whatever has been sent already. */
+  /** This connection is ignored from now on, whatever has been sent already. */
   #leave(): void {
     this.#turn += 1;
     this.cut();
@@ -145,12 +145,12 @@ export class SocketSubscriber extends Subscriber {
     socket.on('open', () => {
       this.begin();
       socket.send('{"type":"hello"}');
-      for (const [index, question] of this.options.questions.entries()) {
+      for (const [index, query] of this.options.queries.entries()) {
         const since = this.positions[index] ?? null;
         const wish =
-          question.kind === 'events'
-            ? { events: question.types, filter: question.filter }
-            : { collection: question.collection, query: question.query };
+          query.kind === 'events'
+            ? { events: query.types, filter: query.filter }
+            : { collection: query.collection, query: query.query };
         const from = since === null ? {} : { since };
         socket.send(JSON.stringify({ type: 'subscribe', id: `s${index}`, ...wish, ...from }));
       }
@@ -196,7 +196,7 @@ export class SocketSubscriber extends Subscriber {
   }
 }
 
-/** What a browser's EventSource does, without the browser: the last `id` it was told is what it comes back with. */
+/** Does what a browser's EventSource does, without the browser: it reconnects with the last `id` that it received. */
 export class StreamSubscriber extends Subscriber {
   #request: ClientRequest | null = null;
 
@@ -211,7 +211,7 @@ export class StreamSubscriber extends Subscriber {
       const { statusCode = 0 } = response;
       if (statusCode !== 200) {
         response.resume();
-        this.end(turn, statusCode < 500 ? `answered with ${statusCode}` : null);
+        this.end(turn, statusCode < 500 ? `rejected with ${statusCode}` : null);
         return;
       }
       this.begin();
@@ -236,30 +236,35 @@ export class StreamSubscriber extends Subscriber {
     return readBlock(text);
   }
 
-  protected note({ type, place }: Frame): void {
-    if (place !== undefined) this.positions[0] = place;
+  protected note({ type, testDatabase }: Frame): void {
+    if (testDatabase !== undefined) this.positions[0] = testDatabase;
     if (type === 'reset' || type === 'subscribed') this.live[0] = false;
     if (type === 'live') this.live[0] = true;
   }
 
   #path(): string {
-    const [question] = this.options.questions;
-    if (question?.kind !== 'documents') throw new TypeError('A stream asks for documents');
-    const { filter, sort, limit, fields } = question.query;
+    const [query] = this.options.queries;
+    if (query?.kind !== 'documents') throw new TypeError('A stream subscribes to documents');
+    const { filter, sort, limit, fields } = query.query;
     const parameters = new URLSearchParams({ filter: JSON.stringify(filter) });
     if (sort !== undefined) parameters.set('sort', sort);
     if (limit !== undefined) parameters.set('limit', String(limit));
     if (fields !== undefined) parameters.set('fields', fields.join());
-    return `/api/${question.collection}?${parameters}`;
+    return `/api/${query.collection}?${parameters}`;
   }
 }
 
-/** One block of a stream as a frame of the one subscription there is. */
+/** One block of a stream as a frame of its only subscription. */
 export function readBlock(text: string): Frame {
   const fields = new Map(text.split('\n').map((line) => line.split(/: ?(.*)/s, 2) as [string, string]));
-  const place = fields.get('id');
+  const testDatabase = fields.get('id');
   const type = fields.get('event') ?? '';
-  return { ...JSON.parse(fields.get('data') ?? '{}'), type, id: 's0', ...(place === undefined ? {} : { place }) };
+  return {
+    ...JSON.parse(fields.get('data') ?? '{}'),
+    type,
+    id: 's0',
+    ...(testDatabase === undefined ? {} : { testDatabase }),
+  };
 }
 
 /** The frames inside of a transaction's. */
@@ -267,7 +272,7 @@ export function changesOf(frame: Frame): readonly Frame[] {
   return Array.isArray(frame['changes']) ? frame['changes'] : [];
 }
 
-export function eventOf(frame: Frame): { readonly id: string; readonly [member: string]: unknown } {
+export function eventOf(frame: Frame): { readonly id: string; readonly [field: string]: unknown } {
   const { event } = frame;
   if (typeof event !== 'object' || event === null || !('id' in event)) throw new TypeError('No event');
   return { ...event, id: String(event.id) };

@@ -1,14 +1,14 @@
 /**
- * The writers of the live torture: some through the servers, some straight into the database, alone, in bulk and in
- * transactions, over few documents that change often. Each state written carries a number of its own, and those that
- * were acknowledged are remembered.
+ * The writers of the torture test: some through the servers, some directly to the database, alone, in bulk and in
+ * transactions, over few documents that change often. Each written state has a unique number, and the acknowledged ones
+ * are recorded.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Document, MongoClient } from 'mongodb';
 import type { Random } from '../../helpers/random.ts';
 import { BOARD, GROUPS, ORDERS } from './questions.ts';
 
-const ANSWER_MS = 5_000;
+const RESPONSE_MS = 5_000;
 const BOARD_IDS = Array.from({ length: 160 }, (_, index) => `b${index}`);
 const ORDER_IDS = Array.from({ length: 20 }, (_, index) => `o${index}`);
 const SHELF_IDS = Array.from({ length: 12 }, (_, index) => `s${index}`);
@@ -24,7 +24,7 @@ export interface WriterOptions {
   readonly database: string;
   readonly servers: () => readonly string[];
   readonly random: Random;
-  /** Writes a second of all lanes together. */
+  /** Writes per second of all lanes together. */
   readonly rate: number;
 }
 
@@ -33,7 +33,7 @@ export class LiveWriter {
   readonly acknowledged = new Set<number>();
   /** Acknowledged writes, deletions too. */
   writes = 0;
-  /** Writes nobody knows of whether they were made. */
+  /** Writes whose result is unknown. */
   unknown = 0;
   readonly #options: WriterOptions;
   readonly #lanes: readonly Promise<void>[];
@@ -66,7 +66,7 @@ export class LiveWriter {
     }
   }
 
-  /** Writes once, in a way that is drawn; how many documents that were. */
+  /** Writes once, in a random way; returns the number of documents. */
   async #write(): Promise<number> {
     const { random } = this.#options;
     const id = random.once(120) ? random.pick(SHELF_IDS) : random.pick(BOARD_IDS);
@@ -140,7 +140,7 @@ export class LiveWriter {
           if (away) await this.#collection(ORDERS).deleteOne({ _id: order }, { session });
           else await this.#collection(ORDERS).updateOne({ _id: order }, { $set: ordered }, { session, upsert: true });
         },
-        { timeoutMS: ANSWER_MS },
+        { timeoutMS: RESPONSE_MS },
       ),
     );
     this.#note(away ? states : [ordered, ...states]);
@@ -159,16 +159,16 @@ export class LiveWriter {
     return ids.length;
   }
 
-  /** Sends a request to one of the servers. Throws when it is not known, or not true, that it was done. */
+  /** Sends a request to one of the servers. Throws if it failed or its result is unknown. */
   async #send(method: string, path: string, body: object | null): Promise<void> {
     const server = this.#options.random.pick(this.#options.servers());
     const response = await fetch(`${server}${path}`, {
       method,
-      signal: AbortSignal.timeout(ANSWER_MS),
+      signal: AbortSignal.timeout(RESPONSE_MS),
       ...(body === null ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
     });
     await response.arrayBuffer();
-    if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}`);
+    if (!response.ok) throw new Error(`${method} ${path} returned ${response.status}`);
   }
 
   #note(states: readonly Body[]): void {

@@ -1,4 +1,4 @@
-/** A process with one consumer, which writes an output for each insert it is told; made to be killed. */
+/** A process with one consumer, which writes an output for each insert; to be killed. */
 import { Lease, type LeaseOptions } from '../../../src/database/lease.ts';
 import { openMongo } from '../../../src/database/mongo.ts';
 import { EventLog } from '../../../src/events/log/event-log.ts';
@@ -14,7 +14,7 @@ const outputs = mongo.log.collection<{ _id: string }>('outputs');
 const owner = String(process.pid);
 const collection: LeaseOptions['collection'] = mongo.log.collection('lease');
 const lease = new Lease({ collection, id: 'torture', owner, ttlMs: 400, renewMs: 120 });
-// Asked for by whichever process has it not; the lease renews itself once it is held.
+// Requested by the process that does not hold it; the lease renews itself after it is acquired.
 setInterval(() => lease.held() || lease.acquire().catch(() => {}), 50);
 const consumer = new Consumer({
   name: 'torture',

@@ -1,6 +1,6 @@
 /**
- * Wrong ways to keep the log, each a small change to the right one. They exist to show that the checker would notice:
- * a torture run with one of them must end red. Never used outside of `test/torture`.
+ * Mutations of the log, each a small change of the correct one. They prove that the checker detects errors: a torture
+ * run with one of them must end red. Never used outside of `test/torture`.
  */
 import type { Document } from 'mongodb';
 import type { Lease } from '../../../src/database/lease.ts';
@@ -10,7 +10,7 @@ import { decodeRow, encodeRow, type LogRow } from '../../../src/events/log/row.t
 export const MUTATIONS = ['none', 'pipelined', 'local-tail', 'w1'] as const;
 export type Mutation = (typeof MUTATIONS)[number];
 
-/** The right log in small pieces, with places where a test may let something happen. */
+/** The correct log in small batches, with hooks for a test. */
 export class HookedLog extends EventLog {
   beforeInsert: (rows: readonly LogRow[]) => Promise<void> = async () => {};
   beforeNewest: () => Promise<void> = async () => {};
@@ -41,7 +41,7 @@ export class HookedLog extends EventLog {
   }
 }
 
-/** Several batches on their way at once. */
+/** Several concurrent batches. */
 class PipelinedLog extends HookedLog {
   override async append(rows: readonly LogRow[], allowed: () => boolean, written: (rows: readonly LogRow[]) => void) {
     if (!allowed()) throw new NumbersTaken('The lease is lost');
@@ -55,7 +55,7 @@ class PipelinedLog extends HookedLog {
   }
 }
 
-/** The newest row is read as the primary has it, whether a majority has it or not. */
+/** The newest row is read from the primary, whether a majority has it or not. */
 class LocalTailLog extends HookedLog {
   protected override async readNewest(): Promise<LogRow | null> {
     const [raw] = await this.db
@@ -73,7 +73,7 @@ class HastyLog extends HookedLog {
   }
 }
 
-/** The log with one mutation; with none it is the right one in pieces. */
+/** The log with one mutation; without one it is the correct log in batches. */
 export function hookedLog(mutation: Mutation, ...words: ConstructorParameters<typeof EventLog>): HookedLog {
   if (mutation === 'pipelined') return new PipelinedLog(...words);
   if (mutation === 'local-tail') return new LocalTailLog(...words);
@@ -84,7 +84,7 @@ export function makeLog(mutation: Mutation, ...words: ConstructorParameters<type
   return mutation === 'none' ? new EventLog(...words) : hookedLog(mutation, ...words);
 }
 
-/** A lease that everybody holds: what is right must not rest on it. */
+/** A lease that every process holds: correctness must not depend on it. */
 export function withoutLease(lease: Lease): Lease {
   lease.acquire = async () => true;
   lease.held = () => true;
@@ -96,9 +96,9 @@ export function withoutLease(lease: Lease): Lease {
 export async function insertRows(log: EventLog, rows: readonly LogRow[], w: 'majority' | 1): Promise<void> {
   const documents: Document[] = rows.map(encodeRow);
   const reply = await log.db.command({ insert: 'log', documents, ordered: true, writeConcern: { w } });
-  const fault = reply['writeErrors']?.[0];
-  if (fault?.code === 11000) throw new NumbersTaken('A row with this number exists');
-  if (fault) throw new Error(String(fault.errmsg));
+  const issue = reply['writeErrors']?.[0];
+  if (issue?.code === 11000) throw new NumbersTaken('A row with this number exists');
+  if (issue) throw new Error(String(issue.errmsg));
 }
 
 function inPieces<T>(all: readonly T[], size: number): T[][] {

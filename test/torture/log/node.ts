@@ -1,17 +1,17 @@
 /**
- * One server process under torture: collections and the event log as the program has them, with writers of its own that
- * go through the collections, and a reader that notes every row it is told. It is killed and frozen from outside.
+ * One server process of the torture test: collections and the event log as in the program, with writers that go through
+ * the collections, and a reader that records every row. It is killed and frozen from outside.
  */
 import { createSecretKey } from 'node:crypto';
 import { appendFileSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Atomic } from '../../../src/collections/atomic.ts';
 import { Collections } from '../../../src/collections/collections.ts';
 import { Registry } from '../../../src/collections/registry.ts';
-import { MissingIndexes } from '../../../src/collections/store/missing-indexes.ts';
 import { UNCONDITIONAL } from '../../../src/collections/store/preconditions.ts';
+import { MissingIndexes } from '../../../src/collections/store/slow-list-advice.ts';
 import { SortIndexes } from '../../../src/collections/store/sort-indexes.ts';
 import { DocumentStore } from '../../../src/collections/store/store.ts';
+import { Atomic } from '../../../src/collections/transaction-runner.ts';
 import { Lease } from '../../../src/database/lease.ts';
 import { openMongo } from '../../../src/database/mongo.ts';
 import { parseCollectionName } from '../../../src/database/names.ts';
@@ -56,7 +56,7 @@ const recorder = new Recorder({
   data: mongo.data,
   log,
   lease: leased === 'yes' ? lease : withoutLease(lease),
-  onNote: note,
+  onLog: note,
   onRows: (rows) => tail.take(rows),
   onRecording: (recording) => {
     if (leased === 'yes') tail.suspend(recording);
@@ -79,7 +79,7 @@ const collections = new Collections({
   store: new DocumentStore(mongo, 5000),
   sortIndexes,
   missingIndexes: new MissingIndexes({ mongo, sortIndexes, onAdvice: () => {} }),
-  slowListMs: 60_000,
+  slowQueryMs: 60_000,
   registry,
   atomic: new Atomic(transactions, registry),
   listTimeoutMs: 60_000,
@@ -104,9 +104,9 @@ await transactions.start().catch(() => {});
 while ((await log.newest().catch(() => null)) === null) await pause(20);
 await Promise.all([0, 1].map((lane) => write(lane)));
 
-/** Creates, patches, deletes and creates in bulk, noting what was acknowledged. */
+/** Creates, patches, deletes and creates in bulk, recording what was acknowledged. */
 async function write(lane: number): Promise<void> {
-  const writer = { kind: 'owner', id: 'o', roles: [], session: 's', expiresAt: Number.MAX_SAFE_INTEGER } as const;
+  const writer = { kind: 'admin', id: 'o', roles: [], session: 's', expiresAt: Number.MAX_SAFE_INTEGER } as const;
   const scope = <A extends 'create' | 'update' | 'delete'>(action: A) => unlimited(writer, action);
   const todos = parseCollectionName('api');
   const every = (1000 * 2) / Number(rate);

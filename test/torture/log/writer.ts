@@ -1,6 +1,6 @@
 /**
- * A writer that knows nothing of Millrace: single and bulk inserts, updates, transactions over two collections, scratch
- * collections that are renamed and dropped. What a majority acknowledged is noted and synced before the next write.
+ * A writer independent of Millrace: single and bulk inserts, updates, transactions over two collections, scratch
+ * collections that are renamed and dropped. What a majority acknowledged is recorded and synced before the next write.
  */
 import { fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -36,7 +36,7 @@ for (let n = 0; !ending; n += 1) {
 await client.close();
 process.exit(0);
 
-/** One write of a kind that follows from its number; returns about how many events it makes. */
+/** One write of a kind that follows from its number; returns approximately how many events it causes. */
 async function turn(n: number): Promise<number> {
   const id = `${name}-${n}`;
   if (n % 40 === 39) {
@@ -56,7 +56,7 @@ async function turn(n: number): Promise<number> {
     ack([`drop ${scratch}-renamed -`]);
     return 5;
   }
-  // A write of its own that nobody waits for: it may be lost with its primary, and then it is in no log either.
+  // A write of its own without a waiting reader: it may be lost with its primary, and then it is in no log either.
   if (n % 7 === 3) await others.insertOne({ _id: `${id}-w1`, n }, { writeConcern: { w: 1 } });
   await ones.insertOne({ _id: id, n });
   ack([`insert foreign ${id}`]);

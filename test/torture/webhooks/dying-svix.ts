@@ -1,4 +1,4 @@
-/** A counterpart of Svix that dies at random and loses its queue, for the torture. Not here: what it does while it lives. */
+/** A test double of Svix that dies at random and loses its queue. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Random } from '../../helpers/random.ts';
 import { SvixServer } from '../../helpers/webhooks/svix/svix-server.ts';
@@ -7,12 +7,12 @@ export interface DyingSvix {
   /** Settings of the servers that send by it. */
   readonly env: Readonly<Record<string, string>>;
   deaths(): number;
-  /** What was not as it should be: against Svix's document, and deliveries that became more than one message. */
-  faults(): readonly string[];
+  /** Errors: violations of Svix's OpenAPI document, and deliveries that became more than one message. */
+  issues(): readonly string[];
   stop(): Promise<void>;
 }
 
-/** From one death to the next, in milliseconds. */
+/** Time between two crashes, in milliseconds. */
 const LIFE_MS = 6_000;
 const DEATH_MS = 500;
 const SCHEDULE = [500, 1_000, 1_000, 1_000, 2_000, 2_000, 2_000];
@@ -34,8 +34,8 @@ export async function startDyingSvix(random: Random): Promise<DyingSvix> {
   return {
     env: { MILLRACE_SVIX_URL: svix.url, MILLRACE_SVIX_TOKEN: svix.token },
     deaths: () => deaths,
-    faults: () => [
-      ...svix.contract.faults,
+    issues: () => [
+      ...svix.openApi.issues,
       ...[...svix.state.accepted].filter(([, count]) => count > 1).map(([id]) => `${id} was accepted more than once`),
     ],
     stop: async () => {

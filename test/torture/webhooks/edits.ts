@@ -1,7 +1,7 @@
 /**
- * Changes of the product's own text while it is loaded (`node --import`), for the torture of webhooks alone. `times` makes
- * leases, limits and pauses short, so that a run takes a minute and not an hour. The others are wrong ways to deliver: a run
- * with one of them must end red, which shows that the checker would notice.
+ * Changes the program's own source while it is loaded (`node --import`), for the torture test of webhooks only. `times`
+ * shortens leases, limits and pauses, so that a run takes a minute and not an hour. The others are mutations: a run
+ * with one of them must end red, which proves that the checker detects it.
  */
 import { type Edit, loadEdited, type Mutations, wordsFor } from '../edited.ts';
 
@@ -40,7 +40,7 @@ export const MUTATIONS: Mutations = {
       to: 'if (mine.length > 0) { await this.#move(last); await this.#work(mine); }',
     },
   ],
-  /** A process takes what another one is sending. */
+  /** A process leases what another one is sending. */
   'no-lease': [
     {
       file: STORE,
@@ -54,17 +54,21 @@ export const MUTATIONS: Mutations = {
     },
     { file: STORE, from: "due: { $exists: true }, $expr: { $lte: ['$due', now] } }", to: 'due: { $exists: true } }' },
   ],
-  /** An endpoint gets the body that was made for another one. */
+  /** An endpoint gets the body that was built for another one. */
   'foreign-body': [
-    { file: 'src/webhooks/planning/row-deliveries.ts', from: 'sights.get(key)', to: "sights.get('')" },
-    { file: 'src/webhooks/planning/row-deliveries.ts', from: 'sights.set(key, seeing)', to: "sights.set('', seeing)" },
+    { file: 'src/webhooks/planning/deliveries-for-event.ts', from: 'sights.get(key)', to: "sights.get('')" },
+    {
+      file: 'src/webhooks/planning/deliveries-for-event.ts',
+      from: 'sights.set(key, seeing)',
+      to: "sights.set('', seeing)",
+    },
   ],
 };
 
-/** Every edit, for the test that holds that they can still be made. */
+/** Every edit, for the test that they still apply. */
 export const EDITS: readonly Edit[] = [...TIMES, ...SVIX_TIMES, ...Object.values(MUTATIONS).flat()];
 
-/** Words for node that load a server with short times and a mutation. */
+/** Arguments for node that load a server with short times and a mutation. */
 export function nodeWords(mutation: string): readonly string[] {
   return wordsFor(import.meta.url, MUTATIONS, mutation);
 }

@@ -1,7 +1,7 @@
 /**
- * The receivers of the torture: one server, one path for each endpoint. The first tries of some deliveries fail in ways that
- * are drawn: refused, redirected, asked to wait, never answered, cut off after it was read, cut off in the middle of the
- * answer. Everything that comes is written down before it is answered. Not here: what should have come (checker.ts).
+ * The receivers of the test: one server, one path for each endpoint. The first attempts of some deliveries fail in
+ * random ways: refused, redirected, answered with Retry-After, never answered, cut off after the request was read, cut
+ * off in the middle of the response. Every request is recorded before the response.
  */
 import { openSync, writeSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -21,7 +21,7 @@ export interface ReceivedLine {
 export type Fate = 'fine' | 'refuse' | 'redirect' | 'wait' | 'hang' | 'cut' | 'lie';
 
 const BAD: readonly Fate[] = ['refuse', 'refuse', 'redirect', 'wait', 'hang', 'cut', 'cut', 'lie'];
-/** A delivery fails this often at most, so that its tries suffice. */
+/** Maximum failures of a delivery, so that its attempts suffice. */
 const MOST_FAILURES = 2;
 
 export class Receivers {
@@ -31,12 +31,12 @@ export class Receivers {
   readonly #file: number;
   readonly #failures = new Map<string, number>();
   readonly #open = new Set<string>();
-  readonly #answered: { readonly key: string; readonly at: number }[] = [];
+  readonly #response: { readonly key: string; readonly at: number }[] = [];
   readonly #server = createServer((request, response) => this.#read(request, response));
 
   readonly #idInBody: boolean;
 
-  /** @param idInBody whether only the body says which event it is */
+  /** @param idInBody whether only the body identifies the event */
   constructor(folder: string, random: Random, idInBody: boolean) {
     this.#idInBody = idInBody;
     this.#random = random;
@@ -55,12 +55,12 @@ export class Receivers {
 
   /**
    * Deliveries that a process may have sent, and not have recorded, at this moment.
-   * @param ms milliseconds after which an answer has surely been recorded
+   * @param ms milliseconds after which a response has surely been recorded
    */
   inFlight(ms: number): readonly string[] {
     const since = performance.now() - ms;
 
-    return [...new Set([...this.#open, ...this.#answered.filter(({ at }) => at >= since).map(({ key }) => key)])];
+    return [...new Set([...this.#open, ...this.#response.filter(({ at }) => at >= since).map(({ key }) => key)])];
   }
 
   #read(request: IncomingMessage, response: ServerResponse): void {
@@ -78,8 +78,8 @@ export class Receivers {
       const line: ReceivedLine = { endpoint, id, at: performance.now(), fate, body };
       this.received += 1;
       writeSync(this.#file, `${JSON.stringify(line)}\n`);
-      if (fate === 'fine') this.#answered.push({ key, at: line.at });
-      answer(fate, response);
+      if (fate === 'fine') this.#response.push({ key, at: line.at });
+      result(fate, response);
     });
   }
 
@@ -91,7 +91,7 @@ export class Receivers {
   }
 }
 
-function answer(fate: Fate, response: ServerResponse): void {
+function result(fate: Fate, response: ServerResponse): void {
   switch (fate) {
     case 'fine':
       response.writeHead(200).end('ok');
@@ -111,7 +111,7 @@ function answer(fate: Fate, response: ServerResponse): void {
       response.destroy();
       return;
     case 'lie':
-      // More is promised than comes.
+      // The announced length is larger than the body.
       response.writeHead(500, { 'content-length': '1000' });
       response.write('half', () => response.destroy());
       return;

@@ -1,6 +1,6 @@
 /**
- * The writers of the torture: some through the servers, some straight into the database, over documents that change often.
- * Each state carries a number of its own. What was acknowledged is written down. Not here: what of it must be delivered.
+ * The writers of the test: some through the servers, some directly to the database, over documents that change often.
+ * Each state has a unique number. Acknowledged writes are recorded.
  */
 import { openSync, writeSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -9,10 +9,10 @@ import type { Random } from '../../helpers/random.ts';
 
 export const TODOS = 'todos';
 const IDS = Array.from({ length: 40 }, (_, index) => `d${index}`);
-const ANSWER_MS = 5_000;
+const RESPONSE_MS = 5_000;
 /**
- * A lane rests so many times as long as its write took, and this long at most: on a slow machine the nemesis needs longer, and the
- * run would write several times as much, which makes the machine slower still.
+ * A lane rests this many times as long as its write took, and this long at most: on a slow machine the nemesis needs
+ * longer, and the run would write several times as much, which makes the machine slower still.
  */
 const SLOWED = 5;
 const SLOWEST_MS = 1_000;
@@ -22,7 +22,7 @@ export interface WritersOptions {
   readonly data: Db;
   readonly servers: () => readonly string[];
   readonly random: Random;
-  /** Writes a second of all lanes together. */
+  /** Writes per second of all lanes together. */
   readonly rate: number;
 }
 
@@ -50,7 +50,7 @@ export class Writers {
     while (!this.#ended) {
       const started = performance.now();
       try {
-        // Half of the lanes know nothing of Millrace.
+        // Half of the lanes bypass Millrace.
         const written = lane % 2 === 0 ? await this.#send(lane) : await this.#foreign();
         for (const w of written) writeSync(this.#file, `${w}\n`);
         this.acknowledged += written.length;
@@ -64,7 +64,7 @@ export class Writers {
     }
   }
 
-  /** A state with a number of its own. */
+  /** A state with a unique number. */
   #state() {
     const { random } = this.#options;
     this.#next += 1;
@@ -81,7 +81,7 @@ export class Writers {
       method: isDeletion ? 'DELETE' : 'PUT',
       headers: { 'content-type': 'application/json' },
       ...(isDeletion ? {} : { body: JSON.stringify(state) }),
-      signal: AbortSignal.timeout(ANSWER_MS),
+      signal: AbortSignal.timeout(RESPONSE_MS),
     });
     await response.arrayBuffer();
     if (!response.ok && response.status !== 404) throw new Error(`Answered ${response.status}`);
@@ -95,7 +95,7 @@ export class Writers {
     const [one, other] = [this.#state(), this.#state()];
     switch (random.below(10)) {
       case 0:
-        await todos.deleteOne({ _id }, { maxTimeMS: ANSWER_MS });
+        await todos.deleteOne({ _id }, { maxTimeMS: RESPONSE_MS });
         return [];
       case 1:
         await data.client.withSession((session) =>

@@ -1,4 +1,4 @@
-/** Endpoints as they are written: what is refused and where, what is completed, and what a merge patch keeps. */
+/** Validation of endpoints: what is rejected and why, what is completed, and what a merge patch keeps. */
 import t from 'tap';
 import { Egress } from '../../../src/egress/egress.ts';
 import type { Mode } from '../../../src/kernel/config/config.ts';
@@ -9,26 +9,26 @@ import { Random, runCount, runSeed } from '../../helpers/random.ts';
 import { BAD_BODIES, GOOD, GOOD_BODIES, secretOf } from './bodies.ts';
 
 const egress = (mode: Mode, allow: readonly string[] = []) => {
-  const made = new Egress({ mode, allow });
-  t.teardown(() => made.close());
-  return { checkUrl: (url: string) => made.checkUrl(url) };
+  const created = new Egress({ mode, allow });
+  t.teardown(() => created.close());
+  return { checkUrl: (url: string) => created.checkUrl(url) };
 };
 const inDevelopment = egress('development');
 const inProduction = egress('production');
 const withNetwork = egress('production', ['10.1.0.0/16']);
 
-/** What a body is refused with: its code, and the places and sentences; null for a body that is good. */
-function refusal(read: () => unknown): { readonly code: string; readonly faults: readonly string[] } | null {
+/** The rejection of a body: its code, JSON Pointers and sentences; null for a valid body. */
+function refusal(read: () => unknown): { readonly code: string; readonly issues: readonly string[] } | null {
   try {
     read();
     return null;
   } catch (error) {
     if (!(error instanceof MillraceError)) throw error;
-    return { code: error.code, faults: error.faults.map(({ pointer, detail }) => `${pointer} ${detail}`) };
+    return { code: error.code, issues: error.issues.map(({ pointer, detail }) => `${pointer} ${detail}`) };
   }
 }
 
-t.test('bodies that are good', async (t) => {
+t.test('valid endpoint bodies are accepted', async (t) => {
   for (const [name, body] of GOOD_BODIES)
     t.equal(
       refusal(() => parseNewEndpoint(body, inDevelopment)),
@@ -37,17 +37,17 @@ t.test('bodies that are good', async (t) => {
     );
 });
 
-t.test('bodies that are refused, each with its place and a sentence', async (t) => {
-  for (const [name, body, code, fault] of BAD_BODIES) {
+t.test('invalid endpoint bodies are rejected, each with its JSON Pointer and a sentence', async (t) => {
+  for (const [name, body, code, issue] of BAD_BODIES) {
     const found = refusal(() => parseNewEndpoint(body, inDevelopment));
     t.equal(found?.code, code, name);
-    t.match(found?.faults[0] ?? '', fault, name);
+    t.match(found?.issues[0] ?? '', issue, name);
   }
 });
 
-t.test('all faults of one body are named at once', async (t) => {
+t.test('all errors of one endpoint body are reported at once', async (t) => {
   const body = { ...GOOD, url: 'ftp://x.example', types: ['nonsense'], headers: { host: 'a' }, secret: 'x' };
-  t.match(refusal(() => parseNewEndpoint(body, inDevelopment))?.faults, [
+  t.match(refusal(() => parseNewEndpoint(body, inDevelopment))?.issues, [
     /^\/secret/,
     /^\/url/,
     /^\/types\/0/,
@@ -55,7 +55,7 @@ t.test('all faults of one body are named at once', async (t) => {
   ]);
 });
 
-t.test('production takes https only, except in networks that a setting names', async (t) => {
+t.test('production accepts https only, except in networks that a setting names', async (t) => {
   for (const url of [
     'http://example.org/',
     'http://127.0.0.1/',
@@ -84,7 +84,7 @@ t.test('production takes https only, except in networks that a setting names', a
   }
 });
 
-t.test('what is left out is completed, and a secret of 32 bytes is made', async (t) => {
+t.test('missing fields of an endpoint get defaults, and a secret of 32 bytes is generated', async (t) => {
   const { secret, ...rest } = parseNewEndpoint({ ...GOOD, headers: { 'X-A': 'b' } }, inDevelopment);
   t.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
   t.not(parseNewEndpoint(GOOD, inDevelopment).secret, secret);
@@ -95,14 +95,14 @@ t.test('what is left out is completed, and a secret of 32 bytes is made', async 
       filter: null,
       ratePerSecond: null,
       ordering: 'none',
-      schedule: 'standard',
+      retrySchedule: 'standard',
       enabled: true,
     },
     headers: { 'x-a': 'b' },
   });
 });
 
-t.test('a merge patch', async (t) => {
+t.test('a merge patch of an endpoint keeps what it does not name', async (t) => {
   const before = parseNewEndpoint({ ...GOOD, name: 'A', headers: { 'x-a': 'kept', 'x-b': 'old' } }, inDevelopment);
   const change = (patch: unknown) => parseChange(patch, before, inDevelopment);
 
@@ -124,7 +124,7 @@ t.test('a merge patch', async (t) => {
   const elsewhere = 'https://evil.example/';
   t.match(
     refusal(() => change({ url: elsewhere })),
-    { code: 'invalid-endpoint', faults: [/^\/headers\/x-a needs its value/, /x-b/] },
+    { code: 'invalid-endpoint', issues: [/^\/headers\/x-a needs its value/, /x-b/] },
   );
   t.equal(
     refusal(() => change({ url: elsewhere, headers: { 'x-a': '1', 'x-b': '2' } })),
@@ -141,11 +141,11 @@ t.test('a merge patch', async (t) => {
   );
   t.match(
     refusal(() => change({ secret: secretOf(32) })),
-    { code: 'invalid-body', faults: [/^\/secret is not known/] },
+    { code: 'invalid-body', issues: [/^\/secret is not known/] },
   );
   t.match(
     refusal(() => change([])),
-    { code: 'body-type' },
+    { code: 'invalid-body-type' },
   );
   t.match(
     refusal(() => change(undefined)),
@@ -153,11 +153,11 @@ t.test('a merge patch', async (t) => {
   );
   t.match(
     refusal(() => change({ headers: { 'x-z': BLANK } })),
-    { code: 'invalid-endpoint', faults: [/^\/headers\/x-z/] },
+    { code: 'invalid-endpoint', issues: [/^\/headers\/x-z/] },
   );
 });
 
-t.test('whatever is sent, it is refused in words or kept as it is', async (t) => {
+t.test('any endpoint body is either rejected with an error of the table or stored unchanged', async (t) => {
   const seed = runSeed();
   t.comment(`seed ${seed}`);
   const random = new Random(seed);
@@ -192,7 +192,7 @@ t.test('whatever is sent, it is refused in words or kept as it is', async (t) =>
     'headers',
     'ratePerSecond',
     'ordering',
-    'schedule',
+    'retrySchedule',
     'enabled',
     'secret',
     'id',
@@ -207,7 +207,7 @@ t.test('whatever is sent, it is refused in words or kept as it is', async (t) =>
         ? { [random.pick(['x-a', 'Host', 'a.b', '$or', 'x\n'])]: value }
         : value;
     }
-    // Anything but a refusal from the table of errors is thrown.
+    // Anything but an error of the closed table is thrown.
     const refused = refusal(() => {
       const { written, headers } = parseNewEndpoint(body, inDevelopment);
       checkKept(written, headers, inDevelopment);
@@ -219,12 +219,12 @@ t.test('whatever is sent, it is refused in words or kept as it is', async (t) =>
   t.ok(taken > rounds / 50 && taken < rounds, `${taken} of ${rounds} were taken`);
 });
 
-t.test('a header that the sender cannot send is refused by name, but one that is kept already stays', async (t) => {
-  const headerFault = (name: string) => (name.toLowerCase() === 'pragma' ? 'is not sent' : null);
-  const rules = { ...inDevelopment, headerFault };
+t.test('a header that the sender cannot send is rejected by name, but an already stored one stays', async (t) => {
+  const headerIssue = (name: string) => (name.toLowerCase() === 'pragma' ? 'is not sent' : null);
+  const rules = { ...inDevelopment, headerIssue };
   t.match(
     refusal(() => parseNewEndpoint({ ...GOOD, headers: { Pragma: 'a', 'x-a': 'b' } }, rules)),
-    { code: 'invalid-endpoint', faults: ['/headers/Pragma is not sent'] },
+    { code: 'invalid-endpoint', issues: ['/headers/Pragma is not sent'] },
   );
   const before = parseNewEndpoint({ ...GOOD, headers: { pragma: 'a' } }, inDevelopment);
   t.equal(
@@ -233,6 +233,6 @@ t.test('a header that the sender cannot send is refused by name, but one that is
   );
   t.match(
     refusal(() => parseChange({ headers: { pragma: 'b' } }, before, rules)),
-    { faults: ['/headers/pragma is not sent'] },
+    { issues: ['/headers/pragma is not sent'] },
   );
 });

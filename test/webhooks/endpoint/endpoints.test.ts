@@ -1,17 +1,19 @@
-/** The book of endpoints: kept with sealed secrets, an event for each change, in force in every process, told to the sender. */
+/**
+ * Endpoints: stored with encrypted secrets, an event for each change, active in every process, passed to the sender.
+ */
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
-import { Activity } from '../../../src/database/activity.ts';
+import { Activity } from '../../../src/database/audit-events.ts';
 import { openMongo } from '../../../src/database/mongo.ts';
 import { Transactions } from '../../../src/database/transactions.ts';
-import { Sealer } from '../../../src/kernel/sealer.ts';
-import type { Maker } from '../../../src/webhooks/endpoint/endpoint.ts';
+import { Encryption } from '../../../src/kernel/encryption.ts';
+import type { Creator } from '../../../src/webhooks/endpoint/endpoint.ts';
 import { EndpointStore } from '../../../src/webhooks/endpoint/endpoint-store.ts';
 import { Endpoints } from '../../../src/webhooks/endpoint/endpoints.ts';
 import { interestOf } from '../../../src/webhooks/endpoint/stored-endpoint.ts';
 import { testMongo } from '../../helpers/mongo.ts';
 import { until } from '../../helpers/until.ts';
-import { ToldSender } from '../../helpers/webhooks/told-sender.ts';
+import { RecordingSender } from '../../helpers/webhooks/recording-sender.ts';
 
 const VALUE = 'planted-header-value-4410';
 const BODY = {
@@ -20,9 +22,9 @@ const BODY = {
   filter: { $or: [{ 'a.b': 1 }, { owner: '$user.id' }] },
   headers: { Authorization: VALUE, 'x.dotted': 'two' },
 };
-const STAMP = { by: 'owner:o1', request: 'req_1' };
-const OWNER: Maker = { kind: 'owner', id: 'o1' };
-const KEY: Maker = { kind: 'key', id: 'k1' };
+const STAMP = { by: 'admin:o1', request: 'req_1' };
+const ADMIN: Creator = { kind: 'admin', id: 'o1' };
+const KEY: Creator = { kind: 'key', id: 'k1' };
 const HOUR = 3_600_000;
 
 const { url, database } = await testMongo(t);
@@ -39,19 +41,19 @@ t.teardown(async () => {
 const masterKey = randomBytes(32);
 const clock = { now: Date.now() };
 
-/** A book as one process has it. Without a log, nothing says when all is delivered: it looks for changes by itself. */
-async function openBook(t: import('tap').Test, options: { sealer?: Sealer; looks?: boolean } = {}) {
-  const store = new EndpointStore(mongo, options.sealer ?? new Sealer([masterKey]));
-  const sender = new ToldSender();
+/** The endpoints of one process. Without a log there are no reports of changes, so it polls. */
+async function openRegistry(t: import('tap').Test, options: { encryption?: Encryption; looks?: boolean } = {}) {
+  const store = new EndpointStore(mongo, options.encryption ?? new Encryption([masterKey]));
+  const sender = new RecordingSender();
   const errors: unknown[] = [];
   const onError = (error: unknown) => errors.push(error);
-  const checkUrl = (address: string) => (address.startsWith('https://') ? null : 'must begin with https://');
+  const checkUrl = (address: string) => (address.startsWith('https://') ? null : 'must start with https://');
   const now = () => clock.now;
-  const book = new Endpoints({ store, transactions, activity, sender, checkUrl, onError, now });
+  const registry = new Endpoints({ store, transactions, activity, sender, checkUrl, onError, now });
   await store.start();
-  await book.reloader.start(() => options.looks !== true);
-  t.teardown(() => book.reloader.stop());
-  return { book, store, sender, errors };
+  await registry.reloader.start(() => options.looks !== true);
+  t.teardown(() => registry.reloader.stop());
+  return { registry, store, sender, errors };
 }
 
 const occurrences = async (type: string) => mongo.data.collection('_activity').find({ type }).toArray();
@@ -63,9 +65,9 @@ t.beforeEach(async () => {
   await mongo.data.collection('_activity').deleteMany({});
 });
 
-t.test('an endpoint is made, told to the sender with its secrets, and shown without them', async (t) => {
-  const { book, sender } = await openBook(t);
-  const { shown, secret } = await book.create(BODY, KEY, STAMP);
+t.test('an endpoint is created, passed to the sender with its secrets, and shown without them', async (t) => {
+  const { registry, sender } = await openRegistry(t);
+  const { shown, secret } = await registry.create(BODY, KEY, STAMP);
   const { id } = shown.endpoint;
   t.match(shown.endpoint, {
     types: ['todos.*'],
@@ -84,13 +86,13 @@ t.test('an endpoint is made, told to the sender with its secrets, and shown with
     headers: { authorization: VALUE, 'x.dotted': 'two' },
     ratePerSecond: null,
     ordering: 'none',
-    schedule: 'standard',
+    retrySchedule: 'standard',
     enabled: true,
   });
-  t.strictSame(book.inForce(), [sender.targets.get(id)]);
-  t.strictSame(await book.list(null), [shown]);
+  t.strictSame(registry.activeNow(), [sender.targets.get(id)]);
+  t.strictSame(await registry.list(null), [shown]);
   const row = await stored().findOne({ _id: id });
-  t.notMatch(JSON.stringify(row), new RegExp(`${VALUE}|whsec`), 'what makes events holds no secret');
+  t.notMatch(JSON.stringify(row), new RegExp(`${VALUE}|whsec`), 'the documents behind events contain no secret');
   t.strictSame(interestOf(row ?? {}), {
     id,
     types: BODY.types,
@@ -99,12 +101,12 @@ t.test('an endpoint is made, told to the sender with its secrets, and shown with
     ordering: 'none',
     enabled: true,
   });
-  const sealed = JSON.stringify(await mongo.log.collection('webhook_secrets').find().toArray());
-  t.match(sealed, /sealed1\./);
-  t.notMatch(sealed, new RegExp(`${VALUE}|whsec`));
+  const encrypted = JSON.stringify(await mongo.log.collection('webhook_secrets').find().toArray());
+  t.match(encrypted, /enc1\./);
+  t.notMatch(encrypted, new RegExp(`${VALUE}|whsec`));
 });
 
-t.test('a document that another program wrote wrongly has no interest', async (t) => {
+t.test('an invalid document of another program matches no events', async (t) => {
   const good = { _id: 'e', types: ['a.*'], principal: KEY, enabled: true };
   t.match(interestOf(good), { filter: null, ordering: 'none' });
   const wrong = [
@@ -117,43 +119,43 @@ t.test('a document that another program wrote wrongly has no interest', async (t
   for (const part of [...wrong, { filter: 'x' }]) t.equal(interestOf({ ...good, ...part }), null, JSON.stringify(part));
 });
 
-t.test('a maker finds its own endpoints, and of others not even that they exist', async (t) => {
-  const { book } = await openBook(t);
-  const mine = (await book.create(BODY, KEY, STAMP)).shown.endpoint.id;
-  const other = (await book.create(BODY, { kind: 'user', id: 'k1' }, STAMP)).shown.endpoint.id;
+t.test('a creator finds its own endpoints, and cannot detect others', async (t) => {
+  const { registry } = await openRegistry(t);
+  const mine = (await registry.create(BODY, KEY, STAMP)).shown.endpoint.id;
+  const other = (await registry.create(BODY, { kind: 'user', id: 'k1' }, STAMP)).shown.endpoint.id;
   t.strictSame(
-    (await book.list(KEY)).map(({ endpoint }) => endpoint.id),
+    (await registry.list(KEY)).map(({ endpoint }) => endpoint.id),
     [mine],
   );
   t.strictSame(
-    (await book.list(null)).map(({ endpoint }) => endpoint.id),
+    (await registry.list(null)).map(({ endpoint }) => endpoint.id),
     [mine, other],
   );
-  t.equal((await book.show(mine, KEY)).endpoint.id, mine);
+  t.equal((await registry.show(mine, KEY)).endpoint.id, mine);
   const change = { id: other, of: KEY, stamp: STAMP };
   const attempts: readonly (() => Promise<unknown>)[] = [
-    () => book.show(other, KEY),
-    () => book.show('none', null),
-    () => book.change({ name: 'Mine' }, change),
-    () => book.rotate(HOUR, change),
-    () => book.remove(change),
+    () => registry.show(other, KEY),
+    () => registry.show('none', null),
+    () => registry.change({ name: 'Mine' }, change),
+    () => registry.rotate(HOUR, change),
+    () => registry.remove(change),
   ];
   for (const attempt of attempts) {
     await t.rejects(attempt(), { code: 'endpoint-not-found' });
   }
-  t.equal((await book.list(null)).length, 2);
+  t.equal((await registry.list(null)).length, 2);
 });
 
-t.test('a change is in force at once, also in another process', async (t) => {
-  const [one, two] = [await openBook(t), await openBook(t)];
-  const { id } = (await one.book.create(BODY, OWNER, STAMP)).shown.endpoint;
-  two.book.reloader.follow([{ collection: 'todos' }]);
-  two.book.reloader.follow([{ collection: '_endpoints' }]);
-  await until(() => two.sender.targets.has(id), 'the other process tells its sender');
+t.test('a change of an endpoint is active at once, and within a second in another process', async (t) => {
+  const [one, two] = [await openRegistry(t), await openRegistry(t)];
+  const { id } = (await one.registry.create(BODY, ADMIN, STAMP)).shown.endpoint;
+  two.registry.reloader.follow([{ collection: 'todos' }]);
+  two.registry.reloader.follow([{ collection: '_endpoints' }]);
+  await until(() => two.sender.targets.has(id), 'the other process notifies its sender');
   t.strictSame(two.sender.targets.get(id), one.sender.targets.get(id));
 
-  const before = (await one.book.show(id, null)).version;
-  const patched = await one.book.change(
+  const before = (await one.registry.show(id, null)).version;
+  const patched = await one.registry.change(
     { ratePerSecond: 5, headers: { authorization: '•••' } },
     { id, of: null, stamp: STAMP },
   );
@@ -163,63 +165,63 @@ t.test('a change is in force at once, also in another process', async (t) => {
   const condition = (version: string) => {
     if (version !== before) throw new Error('another version');
   };
-  await t.rejects(one.book.change({ name: 'Late' }, { id, of: null, stamp: STAMP, condition }), /another version/);
-  two.book.reloader.follow(null);
-  await until(() => two.sender.targets.get(id)?.ratePerSecond === 5, 'rows that were lost are made up for');
+  await t.rejects(one.registry.change({ name: 'Late' }, { id, of: null, stamp: STAMP, condition }), /another version/);
+  two.registry.reloader.follow(null);
+  await until(() => two.sender.targets.get(id)?.ratePerSecond === 5, 'lost rows are compensated');
 
-  await one.book.remove({ id, of: null, stamp: STAMP });
+  await one.registry.remove({ id, of: null, stamp: STAMP });
   t.strictSame(one.sender.calls.at(-1), `remove ${id}`);
-  two.book.reloader.follow([{ collection: '_endpoints' }]);
-  await until(() => !two.sender.targets.has(id), 'it is gone there');
+  two.registry.reloader.follow([{ collection: '_endpoints' }]);
+  await until(() => !two.sender.targets.has(id), 'it is deleted there');
   t.equal(await mongo.log.collection('webhook_secrets').countDocuments(), 0);
 });
 
-t.test('only what has changed is told again', async (t) => {
-  const { book, sender } = await openBook(t);
-  const first = (await book.create(BODY, OWNER, STAMP)).shown.endpoint.id;
-  const second = (await book.create(BODY, OWNER, STAMP)).shown.endpoint.id;
-  await book.change({ name: 'B' }, { id: second, of: null, stamp: STAMP });
+t.test('only changed endpoints are passed to the sender again', async (t) => {
+  const { registry, sender } = await openRegistry(t);
+  const first = (await registry.create(BODY, ADMIN, STAMP)).shown.endpoint.id;
+  const second = (await registry.create(BODY, ADMIN, STAMP)).shown.endpoint.id;
+  await registry.change({ name: 'B' }, { id: second, of: null, stamp: STAMP });
   t.strictSame(sender.calls, [`ensure ${first}`, `ensure ${second}`, `ensure ${second}`]);
 });
 
-t.test('what a sender did not take it is told again', async (t) => {
-  const { book, sender, errors } = await openBook(t);
-  sender.fault = new Error('the database is away');
-  const { id } = (await book.create(BODY, OWNER, STAMP)).shown.endpoint;
-  await until(() => sender.targets.has(id), 'it is told again');
+t.test('an endpoint that the sender did not accept is passed to it again', async (t) => {
+  const { registry, sender, errors } = await openRegistry(t);
+  sender.issue = new Error('the database is away');
+  const { id } = (await registry.create(BODY, ADMIN, STAMP)).shown.endpoint;
+  await until(() => sender.targets.has(id), 'it is passed again');
   t.match(errors, [{ message: 'the database is away' }]);
 });
 
 t.test('disabling keeps its reason, is recorded once, and enabling clears it', async (t) => {
-  const { book, sender } = await openBook(t);
-  const { id } = (await book.create(BODY, OWNER, STAMP)).shown.endpoint;
-  t.equal(await book.disable(id, 'gone'), true);
-  t.equal(await book.disable(id, 'failing'), false, 'one that is disabled keeps its reason');
-  t.equal(await book.disable('none', 'failing'), false);
+  const { registry, sender } = await openRegistry(t);
+  const { id } = (await registry.create(BODY, ADMIN, STAMP)).shown.endpoint;
+  t.equal(await registry.disable(id, 'gone'), true);
+  t.equal(await registry.disable(id, 'failing'), false, 'one that is disabled keeps its reason');
+  t.equal(await registry.disable('none', 'failing'), false);
   t.equal(sender.targets.get(id)?.enabled, false);
-  t.match((await book.show(id, null)).endpoint, { enabled: false, disabledReason: 'gone' });
+  t.match((await registry.show(id, null)).endpoint, { enabled: false, disabledReason: 'gone' });
   t.match(await occurrences('system.endpoint.disabled'), [{ details: { endpoint: id, reason: 'gone' } }]);
 
   const change = { id, of: null, stamp: STAMP };
-  t.match((await book.change({ name: 'Still' }, change)).endpoint, { disabledReason: 'gone' });
-  t.match((await book.change({ enabled: true }, change)).endpoint, { enabled: true, disabledReason: null });
-  t.match((await book.change({ enabled: false }, change)).endpoint, { enabled: false, disabledReason: 'owner' });
+  t.match((await registry.change({ name: 'Still' }, change)).endpoint, { disabledReason: 'gone' });
+  t.match((await registry.change({ enabled: true }, change)).endpoint, { enabled: true, disabledReason: null });
+  t.match((await registry.change({ enabled: false }, change)).endpoint, { enabled: false, disabledReason: 'manual' });
   t.match(await occurrences('system.endpoint.disabled'), [
     { details: { reason: 'gone' }, _meta: { by: null } },
-    { details: { reason: 'owner' }, _meta: { by: 'owner:o1' } },
+    { details: { reason: 'manual' }, _meta: { by: 'admin:o1' } },
   ]);
-  const made = await book.create({ ...BODY, enabled: false }, OWNER, STAMP);
-  t.match(made.shown.endpoint, { enabled: false, disabledReason: 'owner' });
+  const created = await registry.create({ ...BODY, enabled: false }, ADMIN, STAMP);
+  t.match(created.shown.endpoint, { enabled: false, disabledReason: 'manual' });
 });
 
-t.test('a rotation keeps the older secrets for the grace time, and three at most', async (t) => {
-  const { book, sender } = await openBook(t);
-  const { shown, secret: first } = await book.create(BODY, OWNER, STAMP);
+t.test('a rotation keeps the older secrets for the grace period, and three at most', async (t) => {
+  const { registry, sender } = await openRegistry(t);
+  const { shown, secret: first } = await registry.create(BODY, ADMIN, STAMP);
   const { id } = shown.endpoint;
   const change = { id, of: null, stamp: STAMP };
   const live = () => sender.targets.get(id)?.secrets;
   const start = clock.now;
-  const { secret: second, expires } = await book.rotate(24 * HOUR, change);
+  const { secret: second, expires } = await registry.rotate(24 * HOUR, change);
   t.strictSame(expires, [new Date(start + 24 * HOUR)]);
   t.strictSame(live(), [
     { secret: second, until: null },
@@ -227,7 +229,7 @@ t.test('a rotation keeps the older secrets for the grace time, and three at most
   ]);
 
   clock.now += HOUR;
-  const { secret: third } = await book.rotate(HOUR, change);
+  const { secret: third } = await registry.rotate(HOUR, change);
   t.strictSame(
     live(),
     [
@@ -237,7 +239,7 @@ t.test('a rotation keeps the older secrets for the grace time, and three at most
     ],
     'a later rotation can shorten the time of a secret, and never lengthens it',
   );
-  const { secret: fourth } = await book.rotate(HOUR, change);
+  const { secret: fourth } = await registry.rotate(HOUR, change);
   t.strictSame(
     live()?.map(({ secret }) => secret),
     [fourth, third, second],
@@ -245,43 +247,43 @@ t.test('a rotation keeps the older secrets for the grace time, and three at most
   );
 
   clock.now += 3 * HOUR;
-  const { secret: fifth } = await book.rotate(0, change);
+  const { secret: fifth } = await registry.rotate(0, change);
   t.strictSame(live(), [{ secret: fifth, until: null }], 'no grace time, and what has ended goes');
   t.match(sender.targets.get(id)?.headers, { authorization: VALUE }, 'header values stay');
 });
 
-t.test('one endpoint more than there may be is refused', async (t) => {
-  const { book } = await openBook(t);
-  const { id } = (await book.create(BODY, OWNER, STAMP)).shown.endpoint;
+t.test('one endpoint more than the limit is rejected', async (t) => {
+  const { registry } = await openRegistry(t);
+  const { id } = (await registry.create(BODY, ADMIN, STAMP)).shown.endpoint;
   const row = await stored().findOne({ _id: id });
   await stored().insertMany(Array.from({ length: 495 }, (_, i) => ({ ...row, _id: `copy-${i}` })));
-  const many = await Promise.allSettled(Array.from({ length: 10 }, () => book.create(BODY, OWNER, STAMP)));
-  t.equal(many.filter(({ status }) => status === 'fulfilled').length, 4, 'also when many are made at one time');
-  await t.rejects(book.create(BODY, OWNER, STAMP), { code: 'too-many-endpoints' });
+  const many = await Promise.allSettled(Array.from({ length: 10 }, () => registry.create(BODY, ADMIN, STAMP)));
+  t.equal(many.filter(({ status }) => status === 'fulfilled').length, 4, 'also if many are created concurrently');
+  await t.rejects(registry.create(BODY, ADMIN, STAMP), { code: 'too-many-endpoints' });
   t.equal(await stored().countDocuments(), 500);
 });
 
-t.test('what another program wrote counts, and what cannot be used stays as the sender knows it', async (t) => {
-  const { book, sender, errors } = await openBook(t, { looks: true });
-  const { id } = (await book.create(BODY, OWNER, STAMP)).shown.endpoint;
+t.test('changes by another program count, and an invalid endpoint stays as the sender knows it', async (t) => {
+  const { registry, sender, errors } = await openRegistry(t, { looks: true });
+  const { id } = (await registry.create(BODY, ADMIN, STAMP)).shown.endpoint;
   await stored().updateOne({ _id: id }, { $set: { ratePerSecond: 9 } });
-  await until(() => sender.targets.get(id)?.ratePerSecond === 9, 'the change is in force');
+  await until(() => sender.targets.get(id)?.ratePerSecond === 9, 'the change is active');
   await stored().updateOne({ _id: id }, { $set: { url: 'nonsense' } });
   await until(() => errors.length > 0, 'it is reported');
-  t.match(errors, [{ message: `The endpoint '${id}' cannot be used` }]);
+  t.match(errors, [{ message: `The endpoint '${id}' is invalid` }]);
   t.equal(sender.targets.get(id)?.url, BODY.url);
   t.notMatch(sender.calls, [`remove ${id}`]);
 });
 
-t.test('a start seals with the newest master key, and without a key nothing is told or forgotten', async (t) => {
-  const first = await openBook(t);
-  const { shown, secret } = await first.book.create(BODY, OWNER, STAMP);
+t.test('a start encrypts with the newest master key, and without a key nothing is reported or lost', async (t) => {
+  const first = await openRegistry(t);
+  const { shown, secret } = await first.registry.create(BODY, ADMIN, STAMP);
   const kept = async () => JSON.stringify(await mongo.log.collection('webhook_secrets').find().toArray());
   const before = await kept();
   const newest = randomBytes(32);
-  const later = await openBook(t, { sealer: new Sealer([newest, masterKey]) });
+  const later = await openRegistry(t, { encryption: new Encryption([newest, masterKey]) });
   t.not(await kept(), before);
   t.strictSame(later.sender.targets.get(shown.endpoint.id)?.secrets, [{ secret, until: null }]);
-  const alone = await openBook(t, { sealer: new Sealer([newest]) });
+  const alone = await openRegistry(t, { encryption: new Encryption([newest]) });
   t.match(alone.sender.targets.get(shown.endpoint.id)?.headers, { authorization: VALUE });
 });

@@ -1,24 +1,24 @@
-/** Requests to the routes of webhooks that mean nothing: refused in words, and nothing has changed. */
+/** Invalid requests to the webhook routes: rejected with an error, without any change. */
 import t from 'tap';
 import { Random, runCount, runSeed } from '../../helpers/random.ts';
-import { HOOK, webhookWorld } from '../../helpers/webhooks/webhook-world.ts';
+import { HOOK, webhookFixture } from '../../helpers/webhooks/webhook-fixture.ts';
 import { BAD_BODIES } from '../endpoint/bodies.ts';
 
-const { boss } = await webhookWorld(t);
+const { boss } = await webhookFixture(t);
 
-t.test('bodies that are refused change nothing', async (t) => {
+t.test('invalid bodies of webhook routes change nothing', async (t) => {
   const before = (await boss('GET /webhooks/endpoints')).json();
   for (const [name, body, code] of BAD_BODIES) {
     if (body === undefined) continue;
-    // Over HTTP, JSON itself may be refused first.
-    const answer = await boss('POST /webhooks/endpoints', JSON.stringify(body));
-    t.ok([400, 413].includes(answer.statusCode), `${name}: ${answer.body.slice(0, 200)}`);
-    if (!name.includes('address of clouds') && !name.includes('NUL')) t.equal(answer.json().code, code, name);
+    // Over HTTP, the JSON parser may reject it first.
+    const response = await boss('POST /webhooks/endpoints', JSON.stringify(body));
+    t.ok([400, 413].includes(response.statusCode), `${name}: ${response.body.slice(0, 200)}`);
+    if (!name.includes('address of clouds') && !name.includes('NUL')) t.equal(response.json().code, code, name);
   }
   t.strictSame((await boss('GET /webhooks/endpoints')).json(), before);
 });
 
-t.test('no body and no parameter brings the routes down', async (t) => {
+t.test('no body and no parameter crashes the webhook routes', async (t) => {
   const seed = runSeed();
   t.comment(`seed ${seed}`);
   const random = new Random(seed);
@@ -33,8 +33,8 @@ t.test('no body and no parameter brings the routes down', async (t) => {
     'GET /webhooks/deliveries',
     'POST /hooks',
     'GET /hooks',
-    'GET /collections/todos/samples',
-    'GET /collections/%2e%2e/schema',
+    'GET /api/todos/_samples',
+    'GET /api/%2e%2e/_schema',
     `GET /webhooks/endpoints/%00`,
     'POST /webhooks/deliveries/%F0%9F%98%80/resend',
   ] as const;
@@ -74,9 +74,9 @@ t.test('no body and no parameter brings the routes down', async (t) => {
     const query = random.once(4)
       ? `?${random.pick(['limit', 'cursor', 'type', 'state', 'targetUrl', 'x'])}=${encodeURIComponent(random.pick(values))}`
       : '';
-    const answer = url.startsWith('GET') ? await boss(`${url}${query}`) : await boss(`${url}${query}`, body);
-    t.ok(answer.statusCode < 500, `${url}${query} ${body}: ${answer.body.slice(0, 200)}`);
+    const response = url.startsWith('GET') ? await boss(`${url}${query}`) : await boss(`${url}${query}`, body);
+    t.ok(response.statusCode < 500, `${url}${query} ${body}: ${response.body.slice(0, 200)}`);
   }
-  for (const { id: made } of (await boss('GET /webhooks/endpoints')).json())
-    await boss(`DELETE /webhooks/endpoints/${made}`);
+  for (const { id: created } of (await boss('GET /webhooks/endpoints')).json())
+    await boss(`DELETE /webhooks/endpoints/${created}`);
 });

@@ -1,20 +1,20 @@
-/** Deliveries over HTTP: lists in pages and by their members, one with its body and its tries, and once more. */
+/** Deliveries over HTTP: filtered lists in pages, one with its body and its attempts, and resending. */
 import t from 'tap';
 import { DeliveryListStore } from '../../../src/webhooks/sending/queue/delivery-list-store.ts';
-import { type Account, ask, signInOwner } from '../../helpers/accounts.ts';
+import { type Account, ask, signInAdmin } from '../../helpers/users.ts';
 import { newDelivery } from '../../helpers/webhooks/endpoints.ts';
-import { HOOK, webhookWorld } from '../../helpers/webhooks/webhook-world.ts';
+import { HOOK, webhookFixture } from '../../helpers/webhooks/webhook-fixture.ts';
 
-const { app, parts, sender, boss, viewer, mine } = await webhookWorld(t);
+const { app, services, sender, boss, viewer, mine } = await webhookFixture(t);
 const [one, two] = [
   (await boss('POST /webhooks/endpoints', HOOK)).json().id,
   (await mine('POST /webhooks/endpoints', HOOK)).json().id,
 ];
 await sender.submit([1, 2, 3, 4, 5].map((number) => newDelivery(number % 2 === 0 ? two : one, number)));
 
-const eventsOf = (answer: { json(): { event: string }[] }) => answer.json().map(({ event }) => event);
+const eventsOf = (response: { json(): { event: string }[] }) => response.json().map(({ event }) => event);
 
-t.test('pages, the newest first, with the address of the next one', async (t) => {
+t.test('deliveries are listed in pages, newest first, with the URL of the next page', async (t) => {
   const seen: string[] = [];
   let url: `/${string}` = '/webhooks/deliveries?limit=2';
   for (;;) {
@@ -29,39 +29,39 @@ t.test('pages, the newest first, with the address of the next one', async (t) =>
   t.strictSame(seen, ['1-5', '1-4', '1-3', '1-2', '1-1']);
 });
 
-t.test('what is asked for comes to the sender, and of others only what the client reaches', async (t) => {
+t.test('the filters of a list reach the sender, and only readable deliveries are returned', async (t) => {
   t.strictSame(eventsOf(await boss(`GET /webhooks/deliveries?endpoint=${two}`)), ['1-4', '1-2']);
   t.strictSame(eventsOf(await mine('GET /webhooks/deliveries')), ['1-4', '1-2']);
   t.strictSame(eventsOf(await mine(`GET /webhooks/deliveries?endpoint=${two}&limit=1`)), ['1-4']);
-  await boss('GET /webhooks/deliveries?state=dead&type=todos.*&event=1-3&limit=7&cursor=0');
-  t.strictSame(sender.queries.at(-1), { limit: 7, state: 'dead', type: 'todos.*', event: '1-3', after: '0' });
-  await boss('GET /webhooks/deliveries?type=system.webhook.test');
+  await boss('GET /webhooks/deliveries?state=failed&eventType=todos.*&eventId=1-3&limit=7&cursor=0');
+  t.strictSame(sender.queries.at(-1), { limit: 7, state: 'failed', type: 'todos.*', event: '1-3', after: '0' });
+  await boss('GET /webhooks/deliveries?eventType=system.webhook.test');
   t.strictSame(sender.queries.at(-1), { limit: 100, type: 'system.webhook.test' });
 });
 
-t.test('parameters that mean nothing are refused', async (t) => {
+t.test('unknown and invalid parameters of deliveries are rejected', async (t) => {
   const bad = [
     ['limit=0', 'invalid-parameter'],
     ['limit=1001', 'invalid-parameter'],
     ['limit=x', 'invalid-parameter'],
     ['state=lost', 'invalid-parameter'],
-    ['type=todos.create', 'invalid-parameter'],
+    ['eventType=todos.create', 'invalid-parameter'],
     ['endpoint=', 'invalid-parameter'],
-    ['event=a&event=b', 'invalid-parameter'],
+    ['eventId=a&eventId=b', 'invalid-parameter'],
     ['after=x', 'unknown-parameter'],
   ] as const;
   for (const [query, code] of bad) {
     t.match((await boss(`GET /webhooks/deliveries?${query}`)).json(), { status: 400, code }, query);
   }
-  const list = new DeliveryListStore(parts.mongo);
+  const list = new DeliveryListStore(services.mongo);
   for (const after of ['x', '[]', 'W10', '!'])
     await t.rejects(list.page({ limit: 1, after }), { code: 'cursor-mismatch' });
 });
 
-t.test('one delivery with its body, its tries, and once more', async (t) => {
+t.test('a delivery is read with its body and its attempts, and sent again', async (t) => {
   const id = `${two}:1-4`;
   const whole = (await mine(`GET /webhooks/deliveries/${id}`)).json();
-  t.match(whole, { id, endpoint: two, event: '1-4', state: 'dead', attempts: 1 });
+  t.match(whole, { id, endpoint: two, event: '1-4', state: 'failed', attempts: 1 });
   t.match(JSON.parse(whole.body), { id: '1-4' });
   t.notOk('body' in (await mine('GET /webhooks/deliveries?limit=1')).json()[0], 'lists have no bodies');
   t.match((await mine(`GET /webhooks/deliveries/${id}/attempts`)).json(), [{ status: 500, error: 'status' }]);
@@ -71,16 +71,16 @@ t.test('one delivery with its body, its tries, and once more', async (t) => {
   await boss(`PATCH /webhooks/endpoints/${two}`, { enabled: false });
   t.match((await mine(`POST /webhooks/deliveries/${id}/resend`)).json(), { status: 409, code: 'endpoint-disabled' });
   await boss(`DELETE /webhooks/endpoints/${two}`);
-  t.equal((await boss(`GET /webhooks/deliveries/${id}`)).statusCode, 200, 'owners still see what was sent');
+  t.equal((await boss(`GET /webhooks/deliveries/${id}`)).statusCode, 200, 'administrators still see what was sent');
   t.match((await boss(`POST /webhooks/deliveries/${id}/resend`)).json(), { code: 'endpoint-not-found' });
   t.match((await mine(`GET /webhooks/deliveries/${id}`)).json(), { code: 'delivery-not-found' });
 });
 
 t.test(
-  'What was sent of accounts is for those who may read accounts, whatever the endpoint wants today.',
+  'Deliveries of user events are for those who may read users, whatever the endpoint receives today.',
   async (t) => {
-    const admin = await signInOwner(app, parts, ['admin']);
-    const developer = await signInOwner(app, parts, ['developer']);
+    const admin = await signInAdmin(app, services, ['manager']);
+    const developer = await signInAdmin(app, services, ['developer']);
     const as =
       ({ headers }: Account): typeof boss =>
       (request, body) =>
@@ -116,7 +116,7 @@ t.test(
     t.match(sender.calls.at(-1), /^recover .* but system\.user\.created/);
     await by(`POST /webhooks/endpoints/${id}/recover`, since);
     t.notMatch(sender.calls.at(-1), / but /);
-    // Nor is such an endpoint sent elsewhere, or given more, by somebody who may read less than its maker.
+    // A client with fewer rights than its creator cannot redirect or extend such an endpoint either.
     for (const patch of [{ url: 'https://dev.invalid/' }, { types: ['*'] }, { headers: {} }, { filter: null }]) {
       const refused = await dev(`PATCH /webhooks/endpoints/${id}`, patch);
       t.match(refused.json(), { status: 403, code: 'forbidden' }, JSON.stringify(patch));

@@ -1,20 +1,20 @@
-/** Webhook endpoints over HTTP: who reaches which, what is shown, conditions, and what is refused. */
+/** Webhook endpoints over HTTP: access, responses, conditions, and rejections. */
 import t from 'tap';
 import type { Client } from '../../helpers/principals.ts';
-import { HOOK, webhookWorld } from '../../helpers/webhooks/webhook-world.ts';
+import { HOOK, webhookFixture } from '../../helpers/webhooks/webhook-fixture.ts';
 
-const world = await webhookWorld(t);
-const { parts, sender, boss, viewer, mine, others, ann, looker, stranger, anonymous } = world;
+const fixture = await webhookFixture(t);
+const { services, sender, boss, viewer, mine, others, ann, looker, unprivileged, anonymous } = fixture;
 
 const make = async (who: Client, more: object = {}) =>
   (await who('POST /webhooks/endpoints', { ...HOOK, ...more })).json();
 
-t.test('an endpoint is made, read, changed and removed', async (t) => {
-  const made = await boss('POST /webhooks/endpoints', { ...HOOK, headers: { 'X-Token': 'hidden-token' } });
-  t.equal(made.statusCode, 201, made.body);
-  const { secret, ...endpoint } = made.json();
+t.test('an endpoint is created, read, changed and deleted', async (t) => {
+  const created = await boss('POST /webhooks/endpoints', { ...HOOK, headers: { 'X-Token': 'hidden-token' } });
+  t.equal(created.statusCode, 201, created.body);
+  const { secret, ...endpoint } = created.json();
   t.match(secret, /^whsec_/);
-  t.equal(made.headers.location, `/webhooks/endpoints/${endpoint.id}`);
+  t.equal(created.headers.location, `/webhooks/endpoints/${endpoint.id}`);
   t.match(endpoint, {
     ...HOOK,
     name: null,
@@ -22,24 +22,24 @@ t.test('an endpoint is made, read, changed and removed', async (t) => {
     headers: { 'x-token': '•••' },
     ratePerSecond: null,
     ordering: 'none',
-    schedule: 'standard',
+    retrySchedule: 'standard',
     enabled: true,
     disabledReason: null,
-    principal: { kind: 'owner', id: 'o1' },
+    principal: { kind: 'admin', id: 'o1' },
     createdAt: /Z$/,
-    health: { breaker: 'open', pending: 7, lastSuccessAt: null, lastFailureAt: null, failingSince: null, fault: null },
+    health: { breaker: 'open', pending: 7, lastSuccessAt: null, lastFailureAt: null, failingSince: null, error: null },
   });
   const url = `/webhooks/endpoints/${endpoint.id}` as const;
   const read = await boss(`GET ${url}`);
   t.strictSame(read.json(), endpoint, 'the secret is shown once');
-  t.equal(read.headers.etag, made.headers.etag);
+  t.equal(read.headers.etag, created.headers.etag);
   t.match((await viewer('GET /webhooks/endpoints')).json(), [endpoint]);
 
   const changed = await boss(`PATCH ${url}`, { name: 'Shipping', headers: { 'x-token': '•••', 'x-more': '1' } });
   t.match(changed.json(), { name: 'Shipping', headers: { 'x-token': '•••', 'x-more': '•••' }, ...HOOK });
   t.not(changed.headers.etag, read.headers.etag);
   const merge = { 'content-type': 'application/merge-patch+json', 'if-match': String(changed.headers.etag) };
-  t.match((await boss(`PATCH ${url}`, { enabled: false }, merge)).json(), { enabled: false, disabledReason: 'owner' });
+  t.match((await boss(`PATCH ${url}`, { enabled: false }, merge)).json(), { enabled: false, disabledReason: 'manual' });
   t.match((await boss(`PATCH ${url}`, { name: 'Late' }, merge)).json(), { status: 412, code: 'precondition-failed' });
   t.match((await boss(`PATCH ${url}`, { enabled: true })).json(), {
     enabled: true,
@@ -56,7 +56,7 @@ t.test('an endpoint is made, read, changed and removed', async (t) => {
   t.equal((await boss(`DELETE ${url}`)).statusCode, 404);
 });
 
-t.test('who may do what', async (t) => {
+t.test('endpoints reject clients without rights, and viewers may only read', async (t) => {
   const { id } = await make(boss);
   const requests = [
     ['GET /webhooks/endpoints', undefined],
@@ -77,9 +77,9 @@ t.test('who may do what', async (t) => {
   for (const [request, body] of requests) {
     const reads = request.startsWith('GET');
     t.equal((await anonymous(request, body)).statusCode, 401, `anonymous ${request}`);
-    t.equal((await stranger(request, body)).statusCode, 403, `stranger ${request}`);
-    const looked = (await looker(request, body)).statusCode;
-    t.ok(reads ? [200, 404].includes(looked) : looked === 403, `looker ${request} ${looked}`);
+    t.equal((await unprivileged(request, body)).statusCode, 403, `a key without a policy: ${request}`);
+    const checked = (await looker(request, body)).statusCode;
+    t.ok(reads ? [200, 404].includes(checked) : checked === 403, `looker ${request} ${checked}`);
     const viewed = (await viewer(request, body)).statusCode;
     t.ok(reads ? [200, 404].includes(viewed) : viewed === 403, `viewer ${request} ${viewed}`);
   }
@@ -87,15 +87,15 @@ t.test('who may do what', async (t) => {
   await boss(`DELETE /webhooks/endpoints/${id}`);
 });
 
-/** A refusal without what is the request's own. */
-function told(answer: { readonly body: string; json(): { request: string } }, id: string): string {
-  return answer.body.replaceAll(id, '').replace(answer.json().request, '');
+/** An error without its request-specific fields. */
+function reported(response: { readonly body: string; json(): { request: string } }, id: string): string {
+  return response.body.replaceAll(id, '').replace(response.json().request, '');
 }
 
-t.test('a key and a user reach their own endpoints, deliveries and replays, and no others', async (t) => {
+t.test('a key and a user can access their own endpoints, deliveries and replays, and no others', async (t) => {
   const [own, foreign, same] = [await make(mine), await make(others), await make(ann)];
   t.match(own.principal, { kind: 'key', id: 'k1' });
-  t.match(same.principal, { kind: 'user', id: 'k1' }, 'a user of the same id is somebody else');
+  t.match(same.principal, { kind: 'user', id: 'k1' }, 'a user with the same id is another principal');
   const ids = async (who: Client) => (await who('GET /webhooks/endpoints')).json().map(({ id }: { id: string }) => id);
   t.strictSame(await ids(mine), [own.id]);
   t.strictSame(await ids(others), [foreign.id]);
@@ -121,10 +121,10 @@ t.test('a key and a user reach their own endpoints, deliveries and replays, and 
     [`POST /webhooks/deliveries/${theirs}/resend`, 'delivery-not-found'],
   ] as const;
   for (const [request, code, body] of missing) {
-    const answer = await mine(request, body);
-    t.match(answer.json(), { status: 404, code }, request);
+    const response = await mine(request, body);
+    t.match(response.json(), { status: 404, code }, request);
     const never = await mine(request.replaceAll(foreign.id, 'never') as typeof request, body);
-    t.strictSame(told(never, 'never'), told(answer, foreign.id), `${request}: as if it had never been there`);
+    t.strictSame(reported(never, 'never'), reported(response, foreign.id), `${request}: as if it had never been there`);
   }
   t.strictSame(
     (await mine('GET /webhooks/deliveries')).json().map(({ id }: { id: string }) => id),
@@ -134,7 +134,7 @@ t.test('a key and a user reach their own endpoints, deliveries and replays, and 
   t.equal((await boss(`GET /webhooks/endpoints/${foreign.id}`)).json().name, null, 'nothing has changed');
 
   const replay = (
-    await others(`POST /webhooks/endpoints/${foreign.id}/replay`, { since: parts.events.feed.position })
+    await others(`POST /webhooks/endpoints/${foreign.id}/replay`, { since: services.events.feed.position })
   ).json();
   t.match(replay, { endpoint: foreign.id, sent: 0 });
   t.equal((await others(`GET /webhooks/replays/${replay.id}`)).statusCode, 200);
@@ -143,7 +143,7 @@ t.test('a key and a user reach their own endpoints, deliveries and replays, and 
   for (const { id } of [own, foreign, same]) await boss(`DELETE /webhooks/endpoints/${id}`);
 });
 
-t.test('a rotation', async (t) => {
+t.test('a rotation of an endpoint secret returns the new secret once', async (t) => {
   const { id, secret } = await make(mine);
   const url = `/webhooks/endpoints/${id}/rotate` as const;
   const first = (await mine(`POST ${url}`)).json();
@@ -167,11 +167,11 @@ t.test('a rotation', async (t) => {
 t.test('a test sends a sample under an id of its own', async (t) => {
   const { id } = await make(boss);
   const url = `/webhooks/endpoints/${id}/test` as const;
-  const answer = await boss(`POST ${url}`);
-  t.equal(answer.statusCode, 202, answer.body);
-  const delivery = answer.json();
+  const response = await boss(`POST ${url}`);
+  t.equal(response.statusCode, 202, response.body);
+  const delivery = response.json();
   t.match(delivery, { endpoint: id, type: 'system.webhook.test', event: /^test_/ });
-  t.equal(answer.headers.location, `/webhooks/deliveries/${delivery.id}`);
+  t.equal(response.headers.location, `/webhooks/deliveries/${delivery.id}`);
   t.match(sender.submitted.at(-1), { trigger: 'test', document: null, event: delivery.event });
   const { body } = (await boss(`GET /webhooks/deliveries/${delivery.id}`)).json();
   t.match(JSON.parse(body), { id: delivery.event, type: 'system.webhook.test', data: { endpoint: id } });
@@ -191,7 +191,7 @@ t.test('a test sends a sample under an id of its own', async (t) => {
   await boss(`DELETE /webhooks/endpoints/${id}`);
 });
 
-t.test('recover and replay', async (t) => {
+t.test('recover and replay over HTTP resend deliveries', async (t) => {
   const { id } = await make(boss);
   const url = `/webhooks/endpoints/${id}` as const;
   t.match((await boss(`POST ${url}/recover`, { since: '2026-01-02T03:04:05Z' })).json(), { count: 0 });
@@ -204,7 +204,7 @@ t.test('recover and replay', async (t) => {
   }
   t.equal((await boss(`POST ${url}/recover`)).json().code, 'body-required');
 
-  const since = parts.events.feed.position;
+  const since = services.events.feed.position;
   const begun = await boss(`POST ${url}/replay`, { since, types: ['todos.created'] });
   t.equal(begun.statusCode, 202, begun.body);
   t.match(begun.json(), { id: /.+/, endpoint: id, state: 'running', sent: 0, position: since });
@@ -218,8 +218,8 @@ t.test('recover and replay', async (t) => {
     [{ since, types: [] }, 'invalid-body', /^\/types$/],
   ] as const;
   for (const [body, code, pointer] of bad) {
-    const answer = (await boss(`POST ${url}/replay`, body)).json();
-    t.match(answer, { code, errors: [{ pointer }] }, JSON.stringify(body));
+    const response = (await boss(`POST ${url}/replay`, body)).json();
+    t.match(response, { code, errors: [{ pointer }] }, JSON.stringify(body));
   }
   t.equal((await boss(`POST ${url}/replay`, { since: '99-1' })).statusCode, 410);
   await boss(`PATCH ${url}`, { enabled: false });
@@ -228,10 +228,10 @@ t.test('recover and replay', async (t) => {
   await boss(`DELETE ${url}`);
 });
 
-/** Asks until the log has the event that a sample is taken from. */
-async function sampled(ask: () => ReturnType<Client>): ReturnType<Client> {
+/** Polls until the log has the event for a sample. */
+async function sampled(request: () => ReturnType<Client>): ReturnType<Client> {
   for (;;) {
-    const answer = await ask();
-    if (answer.statusCode !== 404) return answer;
+    const response = await request();
+    if (response.statusCode !== 404) return response;
   }
 }

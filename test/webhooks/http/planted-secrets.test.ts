@@ -1,24 +1,31 @@
 /**
- * The secrets of endpoints and the values of their headers are planted, used rightly and wrongly, and then looked for: in every
- * collection, event, audit entry, log line and answer but the one that shows a secret the only time.
+ * The secrets of endpoints and the values of their headers are planted, used correctly and incorrectly, and then
+ * searched: in every collection, event, audit entry, log line and response except the one that shows a secret once.
  */
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
 import { Planted } from '../../helpers/planted.ts';
 import { until } from '../../helpers/until.ts';
 import { startReceiver } from '../../helpers/webhooks/receiver.ts';
-import { webhookWorld } from '../../helpers/webhooks/webhook-world.ts';
+import { webhookFixture } from '../../helpers/webhooks/webhook-fixture.ts';
 
 t.test('secrets of webhooks stay secret', async (t) => {
   const settings = { MILLRACE_EGRESS_ALLOW: '127.0.0.0/8' };
-  const { app, parts, boss, mine, stranger, lines } = await webhookWorld(t, { settings, sends: true });
+  const {
+    app,
+    services,
+    boss,
+    mine,
+    unprivileged: anonymous,
+    lines,
+  } = await webhookFixture(t, { settings, sends: true });
   const receiver = await startReceiver(t);
-  receiver.answer = (_, response) => {
+  receiver.response = (_, response) => {
     response.writeHead(500).end('no');
     return undefined;
   };
   const planted = new Planted();
-  const told: string[] = [];
+  const reported: string[] = [];
   const plain = (text: string) => Buffer.from(text.slice('whsec_'.length), 'base64').toString('latin1');
 
   const header = planted.plant('value of a header', `Bearer ${randomBytes(24).toString('hex')}`);
@@ -33,16 +40,16 @@ t.test('secrets of webhooks stay secret', async (t) => {
     secret: own,
   };
 
-  const made = (await mine('POST /webhooks/endpoints', body)).json();
-  t.equal(made.secret, own);
-  const url = `/webhooks/endpoints/${made.id}` as const;
+  const created = (await mine('POST /webhooks/endpoints', body)).json();
+  t.equal(created.secret, own);
+  const url = `/webhooks/endpoints/${created.id}` as const;
   const { secret } = (await mine(`POST ${url}/rotate`)).json();
   planted.plant('secret that was made', secret);
   for (const one of [own, secret]) planted.plant(`bytes of ${one.slice(0, 9)}`, plain(one));
 
-  const keep = async (answer: ReturnType<typeof mine>) => {
-    const { body: text, headers } = await answer;
-    told.push(`${text}${JSON.stringify(headers)}`);
+  const keep = async (response: ReturnType<typeof mine>) => {
+    const { body: text, headers } = await response;
+    reported.push(`${text}${JSON.stringify(headers)}`);
   };
   await keep(mine(`GET ${url}`));
   await keep(boss('GET /webhooks/endpoints'));
@@ -52,11 +59,14 @@ t.test('secrets of webhooks stay secret', async (t) => {
   await keep(mine('POST /webhooks/endpoints', { ...body, secret: [own] }));
   await keep(mine('POST /webhooks/endpoints', { ...body, url: 'ftp://x.example', headers: { Host: header } }));
   await keep(mine(`PATCH ${url}`, { url: 'https://elsewhere.example/' }));
-  await keep(stranger('POST /webhooks/endpoints', body));
+  await keep(anonymous('POST /webhooks/endpoints', body));
   await keep(mine('POST /webhooks/endpoints', `${JSON.stringify(body)}}`));
 
   const { id } = (await mine(`POST ${url}/test`)).json();
-  await until(async () => (await mine(`GET /webhooks/deliveries/${id}`)).json().state === 'dead', 'the test was tried');
+  await until(
+    async () => (await mine(`GET /webhooks/deliveries/${id}`)).json().state === 'failed',
+    'the test was tried',
+  );
   t.match(receiver.received[0]?.headers, { authorization: header, 'x-other': other }, 'the receiver gets the values');
   for (const path of ['', '/attempts']) await keep(mine(`GET /webhooks/deliveries/${id}${path}`));
   await keep(mine('GET /webhooks/deliveries'));
@@ -70,12 +80,12 @@ t.test('secrets of webhooks stay secret', async (t) => {
   const again = (await mine('POST /webhooks/endpoints', { ...body, types: ['never.*'] })).json();
   t.equal(again.secret, own, 'one is kept while everything is looked through');
 
-  await planted.lookThrough(parts);
+  await planted.lookThrough(services);
   planted.look('the audit', JSON.stringify(await audited()));
   planted.look('events', (await app.inject({ url: '/events?since=1-0' })).body);
   planted.look('events', (await boss('GET /events?since=1-0&limit=1000')).body);
   for (const line of lines) planted.look('the log', line);
-  for (const answer of told) planted.look('an answer', answer);
-  t.ok(told.length >= 13 && planted.looked > 30, `${planted.looked} places`);
+  for (const response of reported) planted.look('an answer', response);
+  t.ok(reported.length >= 13 && planted.checked > 30, `${planted.checked} places`);
   t.strictSame(planted.found, []);
 });

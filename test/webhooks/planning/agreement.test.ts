@@ -1,25 +1,24 @@
 /**
- * What an endpoint is sent is what a subscription of the same principal to the same event types is told: the same events,
- * with the same members, over random documents, policies, roles and claims, renames, drops, gaps, and rows whose documents
- * are unknown or too large. With a filter, it is what of that the filter finds in the visible states.
- * MILLRACE_LONG=1 makes 300 runs, MILLRACE_RUNS as many as it says, MILLRACE_SEED repeats one.
+ * An endpoint receives what a subscription of the same principal to the same event types receives: the same events,
+ * with the same fields, over random documents, policies, roles and claims, renames, drops, gaps, and rows whose
+ * documents are unknown or too large. With a filter, it receives the events whose visible states match. MILLRACE_LONG=1
+ * runs 300 times, MILLRACE_RUNS sets the number, MILLRACE_SEED repeats one.
  */
 import type { Document } from 'mongodb';
 import t from 'tap';
 import type { Principal } from '../../../src/auth/identity/principal.ts';
 import { readStored } from '../../../src/database/bson/stored.ts';
 import { EMPTY_ROW, type LogRow } from '../../../src/events/log/row.ts';
-import { namedRow, shownRow } from '../../../src/events/read/visible-row.ts';
+import { namedRow, shownRow } from '../../../src/events/read/redact-row.ts';
 import { MillraceError } from '../../../src/kernel/errors.ts';
-import { fieldsFor } from '../../../src/policies/reach.ts';
 import type { Scope } from '../../../src/policies/scope.ts';
-import { Turnstile } from '../../../src/query/evaluate/turnstile.ts';
+import { fieldsFor } from '../../../src/policies/scope-filter.ts';
+import { FairYield } from '../../../src/query/evaluate/fair-yield.ts';
 import { everything } from '../../../src/query/filter.ts';
-import { LiveEvents } from '../../../src/realtime/answer/live-events.ts';
-import { RowView } from '../../../src/realtime/answer/row-view.ts';
-import { PlannedEndpoint } from '../../../src/webhooks/planning/planned-endpoint.ts';
-import { RowDeliveries } from '../../../src/webhooks/planning/row-deliveries.ts';
-import { signUp } from '../../helpers/accounts.ts';
+import { LiveEvents } from '../../../src/realtime/result/live-events.ts';
+import { RowView } from '../../../src/realtime/result/row-view.ts';
+import { PlannedEndpoint } from '../../../src/webhooks/planning/compiled-endpoint.ts';
+import { RowDeliveries } from '../../../src/webhooks/planning/deliveries-for-event.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { markLog, rowsBehind } from '../../helpers/events/log-rows.ts';
 import { passes } from '../../helpers/live/live-model.ts';
@@ -27,6 +26,7 @@ import { withPolicies } from '../../helpers/policies.ts';
 import { key, owner, user } from '../../helpers/principals.ts';
 import { Random, runCount, runSeed } from '../../helpers/random.ts';
 import { unbounded } from '../../helpers/unbounded.ts';
+import { signUp } from '../../helpers/users.ts';
 import {
   randomPolicies,
   randomDocument as thing,
@@ -39,24 +39,24 @@ import { randomWrite } from '../../realtime/agreement/random-writes.ts';
 const RUNS = runCount(6, 300);
 const WRITES = 15;
 const POLICIES = 6;
-/** Everybody but strangers may learn of some system events; now and then also of accounts. */
+/** Every authenticated principal may see some system events; occasionally also user events. */
 const SYSTEM = [
-  { mode: 'development', collections: ['events'], actions: ['read'], principals: { roles: ['red'] } },
-  { mode: 'development', collections: ['admin'], actions: ['read'], principals: { roles: ['blue'] } },
+  { mode: 'development', resources: ['_events'], actions: ['read'], principals: { roles: ['red'] } },
+  { mode: 'development', resources: ['_admin'], actions: ['read'], principals: { roles: ['blue'] } },
 ];
 
 t.setTimeout(120_000 + RUNS * 10_000);
-t.test('endpoints are sent what subscriptions are told', async (t) => {
+t.test('endpoints receive what subscriptions receive', async (t) => {
   const seed = runSeed();
   t.comment(`MILLRACE_SEED=${seed}`);
-  const { app, parts } = await buildTestApp(t);
-  const { tail, completed } = parts.events;
-  const { data } = parts.mongo;
-  const lane = new Turnstile().lane('test');
-  const counts = { asked: 0, sent: 0, cut: 0, leaving: 0, found: 0, shared: 0 };
+  const { app, services } = await buildTestApp(t);
+  const { tail, completed } = services.events;
+  const { data } = services.mongo;
+  const lane = new FairYield().lane('test');
+  const counts = { requested: 0, sent: 0, cut: 0, leaving: 0, found: 0, shared: 0 };
   let who: readonly Principal[] = [];
-  const makers = { find: ({ id }: { id: string }) => who[Number(id)] ?? null };
-  const rowsOf = new RowDeliveries({ policies: parts.policies, makers, completed, publicUrl: undefined });
+  const creators = { find: ({ id }: { id: string }) => who[Number(id)] ?? null };
+  const rowsOf = new RowDeliveries({ policies: services.policies, creators, completed, publicUrl: undefined });
 
   const endpointOf = (id: number, types: readonly string[], filter: object | null) =>
     new PlannedEndpoint({
@@ -69,18 +69,18 @@ t.test('endpoints are sent what subscriptions are told', async (t) => {
     });
 
   for (let run = 0; run < RUNS; run++) {
-    const fault = await play(new Random(seed + run), `c${run}`).catch((error: Error) => String(error.stack));
-    if (fault === null) continue;
-    t.fail(`run ${run}, MILLRACE_SEED=${seed + run}: ${fault}`);
+    const issue = await play(new Random(seed + run), `c${run}`).catch((error: Error) => String(error.stack));
+    if (issue === null) continue;
+    t.fail(`run ${run}, MILLRACE_SEED=${seed + run}: ${issue}`);
     break;
   }
   t.comment(JSON.stringify(counts));
   for (const [name, count] of Object.entries(counts)) t.ok(count > RUNS, `${name}: ${count}`);
 
   async function play(random: Random, name: string): Promise<string | null> {
-    withPolicies(parts, [
+    withPolicies(services, [
       {
-        collections: ['*'],
+        resources: ['*'],
         actions: ['read', 'create', 'update', 'delete'],
         principals: { anonymous: true, authenticated: true },
       },
@@ -92,13 +92,13 @@ t.test('endpoints are sent what subscriptions are told', async (t) => {
       who = [
         user('u1', roles, { ...claims, team: 'red' }),
         user('u2', ['blue', 'red']),
-        key('k1', { roles: ['red'], ...(random.once(3) ? { collections: [name] } : {}) }),
+        key('k1', { roles: ['red'], ...(random.once(3) ? { resources: [name] } : {}) }),
         owner(random.pick(['owner', 'developer', 'viewer'])),
         user('u1', roles, { ...claims, team: 'red' }),
       ];
       for (const row of rows) {
-        const fault = await compare(random, row, name);
-        if (fault !== null) return `${row.operation} ${row.number} of ${row.collection}: ${fault}`;
+        const issue = await compare(random, row, name);
+        if (issue !== null) return `${row.operation} ${row.number} of ${row.collection}: ${issue}`;
       }
     }
     return null;
@@ -109,7 +109,7 @@ t.test('endpoints are sent what subscriptions are told', async (t) => {
     for (;;) {
       const view = random.once(2) ? randomView(random, name).policies : randomPolicies(random);
       try {
-        withPolicies(parts, [...view, ...SYSTEM.filter(() => random.once(2))]);
+        withPolicies(services, [...view, ...SYSTEM.filter(() => random.once(2))]);
         return;
       } catch (error) {
         if (!(error instanceof MillraceError && error.code === 'invalid-policy')) throw error;
@@ -135,7 +135,7 @@ t.test('endpoints are sent what subscriptions are told', async (t) => {
     return await rowsBehind(tail, from);
   }
 
-  /** Rows that tests hardly ever meet, made from one that they did. */
+  /** Rows that tests rarely meet, derived from one that they did. */
   async function odd(random: Random): Promise<readonly LogRow[]> {
     await app.inject({ method: 'PUT', url: '/api/things/large?upsert=true', payload: thing(random, 'large') });
     const [row] = (await rowsBehind(tail, Math.max(0, tail.position.number - 20))).filter(
@@ -156,19 +156,19 @@ t.test('endpoints are sent what subscriptions are told', async (t) => {
     const filter = random.once(2) ? randomFilter(random) : thingFilter(random);
     const plain = who.map((_, id) => endpointOf(id, types, null));
     const filtered = who.map((_, id) => endpointOf(id, types, filter));
-    const asked = [...plain, ...filtered].filter((endpoint) => endpoint.wantsRow(row));
-    const { deliveries } = await rowsOf.of(row, asked, 'schedule', lane);
+    const requested = [...plain, ...filtered].filter((endpoint) => endpoint.wantsRow(row));
+    const { deliveries } = await rowsOf.of(row, requested, 'schedule', lane);
     const bodies = new Map(deliveries.map(({ endpoint, body }) => [endpoint, body]));
     const whole = await completed(row);
     for (const [id, principal] of who.entries()) {
-      const question = { types, filter: everything, principal, key: '' };
-      const told = new LiveEvents(question, parts.policies, unbounded()).judge(new RowView(whole));
-      if (typeof told === 'string') return 'a subscription judged otherwise';
-      const [message] = told;
+      const query = { types, filter: everything, principal, key: '' };
+      const reported = new LiveEvents(query, services.policies, unbounded()).judge(new RowView(whole));
+      if (typeof reported === 'string') return 'a subscription judged otherwise';
+      const [message] = reported;
       const event = message && JSON.stringify(JSON.parse(message.part(null).toString()).event);
       const sent = bodies.get(`e${id}`);
-      counts.asked += 1;
-      if (event !== sent) return `${JSON.stringify(principal)} is told\n${event}\nand sent\n${sent}`;
+      counts.requested += 1;
+      if (event !== sent) return `${JSON.stringify(principal)} is notified\n${event}\nand sent\n${sent}`;
       if (event === undefined) {
         if (bodies.has(`e${id}f`)) return 'a filter shows what is not seen without it';
         continue;
@@ -176,7 +176,7 @@ t.test('endpoints are sent what subscriptions are told', async (t) => {
       counts.sent += 1;
       const { data: after, before } = JSON.parse(event);
       if (row.after !== null && after === null && before !== null) counts.leaving += 1;
-      const named = namedRow(whole, (place) => parts.policies.find(principal, 'read', place));
+      const named = namedRow(whole, (position) => services.policies.find(principal, 'read', position));
       const sight = (scope: Scope<'read'>) => (state: Buffer) => fieldsFor(scope, readStored(state));
       const shown = named && shownRow(named.row, named.scope, sight(named.scope));
       const states: Document[] = [shown?.after ?? null, shown?.before ?? null].flatMap((state) =>

@@ -1,7 +1,7 @@
 /**
- * Each event goes to exactly the endpoints that stood at its place of the log, whatever is created, changed and deleted
- * meanwhile, and wherever the planner and the recorder end and begin again. The oracle is a plain replay of the log.
- * MILLRACE_RUNS makes so many runs, MILLRACE_LONG=1 makes 200, MILLRACE_SEED repeats one.
+ * Each event goes to exactly the endpoints that were active at its log position, whatever is created, changed and
+ * deleted in between, and wherever the planner and the recorder stop and restart. The oracle is a plain replay of the
+ * log. MILLRACE_RUNS sets the number of runs, MILLRACE_LONG=1 runs 200, MILLRACE_SEED repeats one.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Document } from 'mongodb';
@@ -11,18 +11,18 @@ import { eventType } from '../../../src/events/log/event.ts';
 import { formatPosition } from '../../../src/events/log/position.ts';
 import type { LogRow } from '../../../src/events/log/row.ts';
 import { Consumer } from '../../../src/events/read/consumer.ts';
-import { wanting } from '../../../src/events/read/wanted-types.ts';
+import { wanting } from '../../../src/events/read/type-patterns.ts';
 import { unlimited } from '../../../src/policies/scope.ts';
+import { RowDeliveries } from '../../../src/webhooks/planning/deliveries-for-event.ts';
 import {
   documentIdOf,
   type EndpointStates,
   isAboutEndpoint,
   withRow,
 } from '../../../src/webhooks/planning/endpoint-states.ts';
-import { endpointsAt } from '../../../src/webhooks/planning/endpoints-at.ts';
+import { endpointsAt } from '../../../src/webhooks/planning/endpoints-at-position.ts';
 import { Planner } from '../../../src/webhooks/planning/planner.ts';
-import { RowDeliveries } from '../../../src/webhooks/planning/row-deliveries.ts';
-import { eventWorld, type Node, type World } from '../../helpers/events/event-world.ts';
+import { eventFixture, type Fixture, type Node } from '../../helpers/events/event-fixture.ts';
 import { testMongo } from '../../helpers/mongo.ts';
 import { owner } from '../../helpers/principals.ts';
 import { Random, runCount, runSeed } from '../../helpers/random.ts';
@@ -42,11 +42,11 @@ interface Running {
 }
 
 /** A process that records and plans. */
-async function running(world: World, sender: RecordingSender): Promise<Running> {
-  const node = await world.node();
+async function running(fixture: Fixture, sender: RecordingSender): Promise<Running> {
+  const node = await fixture.node();
   const end = new AbortController();
   let allowed = true;
-  const makers = { find: () => boss };
+  const creators = { find: () => boss };
   const policies = { find: (_: unknown, action: 'read') => unlimited(boss, action) };
   const planner = new Planner({
     consumer: (options) =>
@@ -54,23 +54,23 @@ async function running(world: World, sender: RecordingSender): Promise<Running> 
         log: node.log,
         tail: node.tail,
         allowed: () => allowed && node.lease.held(),
-        tries: 1_000,
+        attempts: 1_000,
         ...options,
       }),
     records: () => true,
-    endpointsAt: (place) =>
-      endpointsAt(place, { data: node.mongo.data, log: node.log, recorder: node.recorder, signal: end.signal }),
-    makers,
+    endpointsAt: (position) =>
+      endpointsAt(position, { data: node.mongo.data, log: node.log, recorder: node.recorder, signal: end.signal }),
+    creators,
     rows: new RowDeliveries({
       policies: policies as ConstructorParameters<typeof RowDeliveries>[0]['policies'],
-      makers,
+      creators,
       completed: async (row) => row,
       publicUrl: undefined,
     }),
     sender,
     disable: async () => {},
     onReplays: () => {},
-    onError: (error) => sender.faults.push(String(error)),
+    onError: (error) => sender.issues.push(String(error)),
   });
   planner.start();
   return {
@@ -85,7 +85,7 @@ async function running(world: World, sender: RecordingSender): Promise<Running> 
   };
 }
 
-/** What each endpoint must get, by a replay of the log from a place on. */
+/** The expected events of each endpoint, by a replay of the log from a position on. */
 function replayed(rows: readonly LogRow[]): Set<string> {
   let states: EndpointStates = new Map();
   const due = new Set<string>();
@@ -100,18 +100,18 @@ function replayed(rows: readonly LogRow[]): Set<string> {
 }
 
 async function play(t: Test, random: Random): Promise<{ due: number; repeats: number; restarts: number }> {
-  const world = await eventWorld(t, url);
-  const { data } = world.mongo;
+  const fixture = await eventFixture(t, url);
+  const { data } = fixture.mongo;
   await ensureCollection(data, '_endpoints');
   await ensureCollection(data, 'a');
   const endpoints = data.collection<Document & { _id: string }>('_endpoints');
   const sender = new RecordingSender();
   sender.fate = () => random.pick(['fine', 'fine', 'fine', 'fine', 'before', 'after'] as const);
-  let one = await running(world, sender);
+  let one = await running(fixture, sender);
   let restarts = 0;
-  await until(async () => (await one.planner.cursor()) !== null, 'it begins');
+  await until(async () => (await one.planner.cursor()) !== null, 'it starts');
   const body = () => ({ types: [random.pick(TYPES), random.pick(TYPES)], enabled: !random.once(4) });
-  const principal = { kind: 'owner', id: 'o1' };
+  const principal = { kind: 'admin', id: 'o1' };
   for (let step = 0; step < STEPS; step += 1) {
     const _id = `e${random.below(6)}`;
     const things = data.collection<{ _id: string; n: number }>(random.pick(['a', 'b']));
@@ -136,11 +136,11 @@ async function play(t: Test, random: Random): Promise<{ due: number; repeats: nu
         if (random.once(2)) {
           restarts += 1;
           const stopping = one.stop();
-          // These are written while no process records.
+          // Written while no process records.
           await endpoints.updateOne({ _id }, { $set: { principal, ...body() } }, { upsert: true });
           await things.updateOne({ _id }, { $inc: { n: 1 } }, { upsert: true });
           await stopping;
-          one = await running(world, sender);
+          one = await running(fixture, sender);
         } else await pause(random.below(30));
         break;
       case 5:
@@ -154,13 +154,12 @@ async function play(t: Test, random: Random): Promise<{ due: number; repeats: nu
   await endpoints.insertOne({ _id: 'last', types: ['last.created'], enabled: true, principal });
   await data.collection('last').insertOne({});
   await until(() => sender.of('last').length === 1, 'all is planned');
-  const rows = await world.log.read(0, 10_000);
+  const rows = await fixture.log.read(0, 10_000);
   const due = replayed(rows);
   t.strictSame([...sender.deliveries.keys()].sort(), [...due].sort(), 'exactly what was due');
   const left = new Set((await endpoints.find({}, { projection: { _id: 1 } }).toArray()).map(({ _id }) => _id));
   const deleted = rows.filter((row) => isAboutEndpoint(row) && row.operation === 'delete').map(documentIdOf);
-  for (const id of deleted.filter((one) => !left.has(one)))
-    t.ok(sender.removed.has(id), `the sender is told that ${id} is gone`);
+  for (const id of deleted.filter((one) => !left.has(one))) t.ok(sender.removed.has(id), `the sender removes ${id}`);
   t.ok(
     [...sender.deliveries.values()].every(
       ({ body, event, type }) => JSON.parse(body).id === event && JSON.parse(body).type === type,
@@ -172,7 +171,7 @@ async function play(t: Test, random: Random): Promise<{ due: number; repeats: nu
 }
 
 t.setTimeout(120_000 + RUNS * 30_000);
-t.test('each event goes to the endpoints of its place', async (t) => {
+t.test('each event goes to the endpoints at its log position', async (t) => {
   const seed = runSeed();
   t.comment(`MILLRACE_SEED=${seed}`);
   const total = { due: 0, repeats: 0, restarts: 0 };

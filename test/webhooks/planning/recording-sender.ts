@@ -1,16 +1,16 @@
-/** A sender that notes what it is given and sends nothing. It can be made to fail, as a database does, at chosen calls. */
+/** A sender that records its input and sends nothing. It can be made to fail, as a database does, at chosen calls. */
 import type { NewDelivery, Sender } from '../../../src/webhooks/sending/sender.ts';
 
 export class RecordingSender implements Pick<Sender, 'submit' | 'wake' | 'removeEndpoint'> {
   /** The first submission of each delivery by `<endpoint>:<event>`. */
   readonly deliveries = new Map<string, NewDelivery>();
-  readonly faults: string[] = [];
-  /** The endpoints that it was told are gone. */
+  readonly issues: string[] = [];
+  /** The endpoints that were removed. */
   readonly removed = new Set<string>();
   submits = 0;
   repeats = 0;
   wakes = 0;
-  /** Asked at each call: where it fails. */
+  /** Called before each call: it decides where to fail. */
   fate: () => 'fine' | 'before' | 'after' = () => 'fine';
 
   async submit(deliveries: readonly NewDelivery[]): Promise<void> {
@@ -23,7 +23,7 @@ export class RecordingSender implements Pick<Sender, 'submit' | 'wake' | 'remove
       this.repeats += Number(known !== undefined);
       if (known === undefined || delivery.trigger === 'replay') this.deliveries.set(id, delivery);
     }
-    if (fate === 'after') throw new Error('Submitted, but not told so');
+    if (fate === 'after') throw new Error('Submitted, but reported as failed');
   }
 
   wake(): void {

@@ -1,4 +1,7 @@
-/** The receiver of docs/automation.md, run as the page says: it judges deliveries with the header names of Standard Webhooks and of Svix. */
+/**
+ * The receiver of docs/automation.md, run as the page says: it verifies deliveries with the header names of Standard
+ * Webhooks and of Svix.
+ */
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -48,7 +51,7 @@ t.test('the receiver of hooks accepts the header names of Standard Webhooks and 
   t.equal(await post({}, body), 401, 'without headers');
 });
 
-/** A port that nothing listens at, for a program that cannot say which one it took. */
+/** An unused port, for a program that cannot report which one it got. */
 function freePort(): Promise<number> {
   return new Promise((resolve) => {
     const server = createServer().listen(0, '127.0.0.1', () => {

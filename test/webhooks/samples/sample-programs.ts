@@ -1,6 +1,6 @@
 /**
- * The samples of docs/webhooks.md as programs: each is cut out of the page, put next to a small program of drivers/ that
- * reads deliveries, and built once. Not here: what they must say (vectors.ts, samples.test.ts).
+ * The samples of docs/webhooks.md as programs: each is cut out of the page, combined with a small program of drivers/
+ * that reads deliveries, and built once.
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -8,11 +8,11 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const PAGE = new URL('../../../docs/webhooks.md', import.meta.url);
-/** Rust's packages are compiled once and kept. */
+/** Rust's packages are compiled once and cached. */
 const RUST_FOLDER = fileURLToPath(new URL('../../../node_modules/.cache/millrace/webhook-sample', import.meta.url));
 const BUILD_MS = 240_000;
 
-/** A block of the page in a language, as its fence names it. @param which the first is 1 */
+/** A code block of the page in a language. @param which the first is 1 */
 export function sampleOf(language: string, which = 1): string {
   const blocks = [
     ...readFileSync(PAGE, 'utf8').matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm')),
@@ -24,7 +24,7 @@ export function sampleOf(language: string, which = 1): string {
 
 export interface SampleProgram {
   readonly language: string;
-  /** Why it cannot run here; undefined when it can. */
+  /** Why it cannot run here; undefined if it can. */
   why(): string | undefined;
   /** Builds it in an empty folder. @returns the command that runs it */
   build(folder: string): readonly [string, ...string[]];
@@ -77,7 +77,7 @@ export const SAMPLE_PROGRAMS: readonly SampleProgram[] = [
   },
 ];
 
-/** What a program says of each delivery. @param lines deliveries, as vectors.ts writes them */
+/** A program's result for each delivery. @param lines deliveries, as vectors.ts writes them */
 export function judge([command, ...words]: readonly [string, ...string[]], lines: string): Promise<readonly string[]> {
   return new Promise((resolve, reject) => {
     const child = execFile(command, words, (error, stdout) =>
@@ -129,7 +129,7 @@ function withoutPackages(): string | undefined {
   }
 }
 
-/** @throws Error with what the compiler printed */
+/** @throws Error with the compiler's output */
 function run(command: string, words: readonly string[], cwd: string, env: Readonly<Record<string, string>> = {}): void {
   execFileSync(command, words, {
     cwd,

@@ -1,5 +1,5 @@
 /**
- * The samples of docs/webhooks.md that verify a delivery, in every language that is installed here: each judges the same
+ * The verification samples of docs/webhooks.md, in every language that is installed here: each verifies the same
  * deliveries, signed by the public library `standardwebhooks`.
  */
 import { Webhook } from 'standardwebhooks';
@@ -7,7 +7,7 @@ import t from 'tap';
 import { judge, SAMPLE_PROGRAMS } from './sample-programs.ts';
 import { asLines, type Vector, vectors } from './vectors.ts';
 
-t.test('the public library judges these deliveries as we do', async (t) => {
+t.test('the public library verifies these deliveries as we do', async (t) => {
   for (const vector of vectors()) t.equal(byLibrary(vector), vector.genuine, vector.name);
 });
 

@@ -1,6 +1,6 @@
 /**
- * Deliveries that are genuine and deliveries that are not, signed by the public library `standardwebhooks`: what every
- * sample of docs/webhooks.md must judge rightly. Not here: running the samples (sample-programs.ts).
+ * Genuine and forged deliveries, signed by the public library `standardwebhooks`, that every sample of docs/webhooks.md
+ * must verify correctly.
  */
 import { Webhook } from 'standardwebhooks';
 
@@ -15,7 +15,7 @@ export interface Vector {
 }
 
 const secretOf = (bytes: number, fill: number) => `whsec_${Buffer.alloc(bytes, fill).toString('base64')}`;
-/** Of 24 bytes, which base64 writes without padding, and of 32, with it. */
+/** Of 24 bytes, which base64 writes without padding, and of 32, with padding. */
 const SECRET = secretOf(24, 7);
 const OLD_SECRET = secretOf(32, 8);
 const STRANGE_SECRET = secretOf(24, 9);
@@ -42,10 +42,10 @@ export function vectors(): readonly Vector[] {
     genuine('an empty body', { body: '', signatures: sign(SECRET, { body: '' }) }),
     genuine('four minutes old', at(now - WITHIN_S)),
     genuine('four minutes ahead', at(now + WITHIN_S)),
-    genuine('two signatures, the second is right', { signatures: `${sign(STRANGE_SECRET)} ${right}` }),
-    genuine('two signatures, the first is right', { signatures: `${right} ${sign(STRANGE_SECRET)}` }),
+    genuine('two signatures, the second is valid', { signatures: `${sign(STRANGE_SECRET)} ${right}` }),
+    genuine('two signatures, the first is valid', { signatures: `${right} ${sign(STRANGE_SECRET)}` }),
     genuine('a signature of another version before it', { signatures: `v1a,${right.slice(3)} ${right}` }),
-    genuine('two secrets, the second is right', { secrets: [OLD_SECRET, SECRET] }),
+    genuine('two secrets, the second is valid', { secrets: [OLD_SECRET, SECRET] }),
     genuine('during a rotation', {
       secrets: [OLD_SECRET, SECRET],
       signatures: `${sign(STRANGE_SECRET)} ${sign(OLD_SECRET)}`,
@@ -69,12 +69,12 @@ export function vectors(): readonly Vector[] {
     forged('no version', { signatures: right.slice(3) }),
     forged('another version', { signatures: `v2,${right.slice(3)}` }),
     forged('half of the signature', { signatures: right.slice(0, 20) }),
-    forged('a signature that is no base64', { signatures: 'v1,ß!*' }),
+    forged('a signature that is not base64', { signatures: 'v1,ß!*' }),
     forged('commas and blanks', { signatures: ' , ,, v1,, ' }),
   ];
 }
 
-/** Deliveries as the sample programs read them: a line for each, its fields in base64, with tabs between them. */
+/** Deliveries as the sample programs read them: one per line, its fields in base64, separated by tabs. */
 export function asLines(deliveries: readonly Vector[]): string {
   const lines = deliveries.map(({ secrets, id, timestamp, signatures, body }) =>
     [secrets.join(','), id, timestamp, signatures, body]

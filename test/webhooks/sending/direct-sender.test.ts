@@ -1,5 +1,5 @@
-/** The direct sender does what every sender must do. */
-import { directWorld } from '../../helpers/webhooks/sender-world.ts';
+/** Runs the suite of all senders on the direct sender. */
+import { directFixture } from '../../helpers/webhooks/sender-fixture.ts';
 import { senderSuite } from './sender-suite.ts';
 
-senderSuite(directWorld);
+senderSuite(directFixture);

@@ -1,5 +1,5 @@
-/** A second sender, so that the suite and the door are no copy of the direct one. */
-import { memoryWorld } from '../../helpers/webhooks/sender-world.ts';
+/** A second sender, so that the suite and the interface are no copy of the direct one. */
+import { memoryFixture } from '../../helpers/webhooks/sender-fixture.ts';
 import { senderSuite } from './sender-suite.ts';
 
-senderSuite(memoryWorld);
+senderSuite(memoryFixture);

@@ -1,8 +1,8 @@
-/** When deliveries are tried again, when an endpoint is left alone, and how many calls go at one time: the pure parts. */
+/** The retry schedules, the breaker and the concurrency limit: the pure parts. */
 import t from 'tap';
 import { Breaker } from '../../../src/webhooks/sending/breaker.ts';
-import { askedPause, pauseAfter } from '../../../src/webhooks/sending/schedule.ts';
-import { Slots } from '../../../src/webhooks/sending/slots.ts';
+import { Slots } from '../../../src/webhooks/sending/endpoint-concurrency.ts';
+import { pauseAfter, requestedPause } from '../../../src/webhooks/sending/schedule.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -19,7 +19,7 @@ t.test('the standard schedule, longer and shorter by a fifth', async (t) => {
   t.equal(pauseAfter('standard', 8, 0.5), null, 'the eighth try is the last one');
 });
 
-t.test('the long schedule has ten tries over 75 hours, none has one try', async (t) => {
+t.test('the long schedule has ten attempts over 75 hours, none has one attempt', async (t) => {
   const pauses = Array.from({ length: 9 }, (_, index) => pauseAfter('long', index + 1, 0.5) ?? Number.NaN);
   const hours = pauses.reduce((sum, pause) => sum + pause, 0) / HOUR;
   t.ok(hours > 74 && hours < 76, `${hours} hours`);
@@ -27,7 +27,7 @@ t.test('the long schedule has ten tries over 75 hours, none has one try', async 
   t.equal(pauseAfter('none', 1, 0.5), null);
 });
 
-t.test('Retry-After of 429 and 503, in seconds or as a date, for a day at most', async (t) => {
+t.test('Retry-After of 429 and 503 counts, in seconds or as a date, for a day at most', async (t) => {
   const cases: readonly (readonly [number, string | undefined, number | null])[] = [
     [429, '120', 2 * MINUTE],
     [503, ' 7 ', 7 * SECOND],
@@ -44,7 +44,7 @@ t.test('Retry-After of 429 and 503, in seconds or as a date, for a day at most',
     [500, '120', null],
     [301, '120', null],
   ];
-  for (const [status, value, pause] of cases) t.equal(askedPause(status, value, NOW), pause, `${status} ${value}`);
+  for (const [status, value, pause] of cases) t.equal(requestedPause(status, value, NOW), pause, `${status} ${value}`);
 });
 
 t.test('the breaker opens at ten failures in a row', async (t) => {
@@ -63,7 +63,7 @@ t.test('the breaker opens at ten failures in a row', async (t) => {
   t.strictSame(other.open, { openUntil: NOW + 30 * SECOND, pauseMs: 30 * SECOND });
 });
 
-t.test('and when 70 % of ten or more failed within five minutes', async (t) => {
+t.test('the breaker opens when 70 % of ten or more attempts failed within five minutes', async (t) => {
   const results = [false, false, true, false, false, true, false, false, true];
   const breaker = new Breaker();
   for (const [n, ok] of results.entries()) breaker.count(ok, NOW + n * 20 * SECOND);
@@ -76,7 +76,7 @@ t.test('and when 70 % of ten or more failed within five minutes', async (t) => {
   t.equal(slow.state(NOW + 10 * MINUTE), 'closed', 'the same within ten minutes');
 });
 
-t.test('the pause doubles up to five minutes, and one success closes the breaker', async (t) => {
+t.test('the pause of the breaker doubles up to five minutes, and one success closes it', async (t) => {
   const breaker = new Breaker();
   for (let n = 0; n < 10; n++) breaker.count(false, NOW);
   let now = NOW;
@@ -86,7 +86,7 @@ t.test('the pause doubles up to five minutes, and one success closes the breaker
     now += pause * SECOND;
     t.equal(breaker.state(now), 'half-open');
     breaker.count(true, now);
-    t.equal(breaker.state(now), 'half-open', 'a late answer is no probe');
+    t.equal(breaker.state(now), 'half-open', 'a late response is no probe');
     breaker.probed(false, now);
   }
   breaker.probed(true, now);
@@ -105,7 +105,7 @@ function begin(slots: Slots<ReturnType<typeof one>>, now = 0): string {
   return begun.join('');
 }
 
-t.test('endpoints take turns, each with one call at first', async (t) => {
+t.test('endpoints are served in turn, each with one request at first', async (t) => {
   const slots = new Slots<ReturnType<typeof one>>({ own: 2, shared: 10 });
   for (const endpoint of ['a', 'a', 'a', 'b', 'a', 'c']) slots.push(one(endpoint));
   t.equal(begin(slots), 'abc');
@@ -114,7 +114,7 @@ t.test('endpoints take turns, each with one call at first', async (t) => {
   t.equal(begin(slots), 'aa', 'one more after a success');
 });
 
-t.test('all calls together are bounded', async (t) => {
+t.test('the number of all concurrent requests is limited', async (t) => {
   const slots = new Slots<ReturnType<typeof one>>({ own: 0, shared: 3 });
   for (const endpoint of ['a', 'a', 'b', 'b', 'c', 'd']) slots.push(one(endpoint));
   t.equal(begin(slots), 'abc');
@@ -122,7 +122,7 @@ t.test('all calls together are bounded', async (t) => {
   t.equal(begin(slots), 'd');
 });
 
-t.test('the first call of an endpoint waits for no call of another', async (t) => {
+t.test('the first request of an endpoint waits for no request of another', async (t) => {
   const slots = new Slots<ReturnType<typeof one>>({ own: 500, shared: 10 });
   const names = Array.from({ length: 500 }, (_, n) => `${n} `);
   const fill = () => {
@@ -139,7 +139,7 @@ t.test('the first call of an endpoint waits for no call of another', async (t) =
   t.equal(begin(slots), '0 ');
 });
 
-t.test('no endpoint takes all places that are shared', async (t) => {
+t.test('no endpoint takes all shared slots', async (t) => {
   const slots = new Slots<ReturnType<typeof one>>({ own: 1, shared: 6 });
   const succeed = (endpoint: string) => {
     for (let n = 0; n < 9; n++) {
@@ -155,7 +155,7 @@ t.test('no endpoint takes all places that are shared', async (t) => {
   t.equal(begin(slots), 'bb');
 });
 
-t.test('a success allows one more up to ten, a failure half of it down to one', async (t) => {
+t.test('a success allows one more request up to ten, a failure halves them down to one', async (t) => {
   const slots = new Slots<ReturnType<typeof one>>({ own: 1, shared: 100 });
   const fill = () => {
     while (slots.room('a') > 0) slots.push(one('a'));
@@ -175,7 +175,7 @@ t.test('a success allows one more up to ten, a failure half of it down to one', 
   t.equal(slots.underWay, 1);
 });
 
-t.test('what waits in lines is bounded in count and in bytes', async (t) => {
+t.test('queued deliveries are limited in count and in bytes', async (t) => {
   const slots = new Slots<ReturnType<typeof one>>({ own: 10, shared: 10 });
   t.equal(slots.room('a'), 4);
   for (let n = 0; n < 4; n++) slots.push(one('a'));
@@ -192,7 +192,7 @@ t.test('what waits in lines is bounded in count and in bytes', async (t) => {
   t.equal(large.room('b'), 4);
 });
 
-t.test('a delivery waits for its time, and others go before it', async (t) => {
+t.test('a delivery waits for its time, and others overtake it', async (t) => {
   const slots = new Slots<ReturnType<typeof one>>({ own: 10, shared: 10 });
   slots.push(one('a', 100));
   slots.push(one('b'));

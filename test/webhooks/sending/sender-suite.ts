@@ -1,5 +1,5 @@
-/** What every sender must do, told by the door alone. Not here: what only the direct sender has (direct/). */
-import { type OpenWorld, OWN_TRAITS } from '../../helpers/webhooks/sender-world.ts';
+/** The test suite of every sender, through the interface only. */
+import { type OpenFixture, OWN_TRAITS } from '../../helpers/webhooks/sender-fixture.ts';
 import { delivering } from './suite/delivering.ts';
 import { failing } from './suite/failing.ts';
 import { breaking, pausing, unbroken } from './suite/pausing.ts';
@@ -7,7 +7,7 @@ import { scenes } from './suite/scene.ts';
 import { showing } from './suite/showing.ts';
 
 /** Runs the suite on one sender. */
-export function senderSuite(open: OpenWorld, traits = OWN_TRAITS): void {
+export function senderSuite(open: OpenFixture, traits = OWN_TRAITS): void {
   const scene = scenes(open, traits);
   delivering(scene, traits);
   failing(scene, traits);

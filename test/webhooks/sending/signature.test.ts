@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { Webhook as SvixWebhook } from 'svix';
 import t from 'tap';
-import { faultOf, idOf } from '../../../src/commands/webhooks/judgement.ts';
+import { idOf, issueOf } from '../../../src/commands/webhooks/verify-delivery.ts';
 import { Signer } from '../../../src/webhooks/sending/signature.ts';
 import { type SignedRequest, verifiedByPython, whyNoPython } from '../../helpers/webhooks/python-verifier.ts';
 
@@ -27,7 +27,7 @@ const rotated = signed([
   { secret: old ?? '', until: now },
 ]);
 
-/** What is signed, for a receiver with which secret, and whether that is to accept it. */
+/** What is signed, with which secret of the receiver, and whether it must accept it. */
 const CASES: readonly (readonly [string, boolean, SignedRequest])[] = [
   ['one secret', true, { secret: fresh ?? '', body: BODY, headers: alone }],
   ['another secret', false, { secret: foreign ?? '', body: BODY, headers: alone }],
@@ -74,7 +74,7 @@ t.test('standardwebhooks in Python', { skip: whyNoPython() ?? false }, async (t)
   for (const [index, [what, valid]] of CASES.entries()) t.equal(found[index], valid, what);
 });
 
-t.test('the format of the header fields', async (t) => {
+t.test('the signature headers have the format of Standard Webhooks', async (t) => {
   t.strictSame(Object.keys(alone), ['webhook-id', 'webhook-timestamp', 'webhook-signature']);
   t.equal(alone['webhook-timestamp'], String(Math.floor(now / 1_000)), 'seconds');
   t.match(alone['webhook-signature'], /^v1,[A-Za-z0-9+/]{43}=$/);
@@ -82,15 +82,15 @@ t.test('the format of the header fields', async (t) => {
   t.match(rotated['webhook-signature'], /^v1,[A-Za-z0-9+/]{43}=$/, 'a secret ends at its time');
 });
 
-t.test('`webhooks listen` takes the names of headers that Svix has, too', async (t) => {
+t.test('`webhooks listen` accepts the header names of Svix, too', async (t) => {
   for (const prefix of ['webhook-', 'svix-']) {
     const entries = Object.entries(alone).map(([name, value]) => [name.replace('webhook-', prefix), value]);
     const headers: Record<string, string> = Object.fromEntries(entries);
     const call = { method: 'POST', path: '/', headers, body: BODY };
-    t.equal(faultOf(call, fresh ?? '', now), null, prefix);
+    t.equal(issueOf(call, fresh ?? '', now), null, prefix);
     t.equal(idOf(call), '3-1042', prefix);
-    t.match(faultOf({ ...call, body: `${BODY} ` }, fresh ?? '', now), /signature/, prefix);
+    t.match(issueOf({ ...call, body: `${BODY} ` }, fresh ?? '', now), /signature/, prefix);
     const { [`${prefix}timestamp`]: _, ...rest } = headers;
-    t.match(faultOf({ ...call, headers: rest }, fresh ?? '', now), `${prefix}timestamp`, prefix);
+    t.match(issueOf({ ...call, headers: rest }, fresh ?? '', now), `${prefix}timestamp`, prefix);
   }
 });

@@ -1,10 +1,10 @@
-/** The account of the person at the dashboard: what protects its sign-in. */
+/** The user's own account: what protects its sign-in. */
 import { Alert, Stack } from '@mantine/core';
 import { useSession } from '../../api/live.ts';
 import { useAccount } from '../../api/rights.ts';
 import { Page } from '../../parts/page.tsx';
+import { Mfa } from './mfa-section.tsx';
 import { Passkeys } from './passkeys.tsx';
-import { SecondFactor } from './second-factor.tsx';
 
 export function AccountPage() {
   const { state } = useSession();
@@ -12,9 +12,9 @@ export function AccountPage() {
   if (state === 'open') {
     return (
       <Page title="Your account">
-        <Alert color="gray" title="Nobody is signed in">
-          In development mode the dashboard opens without an account. It asks for one when the policy of development
-          mode is deleted, and in production mode.
+        <Alert color="gray" title="You are not signed in">
+          In development mode the dashboard opens without sign-in. Sign-in is required when the development-mode policy
+          is deleted, and in production mode.
         </Alert>
       </Page>
     );
@@ -22,7 +22,7 @@ export function AccountPage() {
   return (
     <Page title="Your account" about={account?.username ?? account?.email ?? account?.id}>
       <Stack>
-        <SecondFactor />
+        <Mfa />
         <Passkeys />
       </Stack>
     </Page>

@@ -1,4 +1,4 @@
-/** The passkeys of the person's own account: added on this device, listed, removed. */
+/** The user's passkeys: added on this device, listed, removed. */
 import { Button, Card, Group, Stack, Table, Text, TextInput, Title } from '@mantine/core';
 import { useState } from 'react';
 import { request } from '../../api/client.ts';
@@ -15,7 +15,7 @@ interface Passkey {
   readonly id: string;
   readonly name: string;
   readonly createdAt: string;
-  readonly usedAt: string | null;
+  readonly lastUsedAt: string | null;
 }
 
 export function Passkeys() {
@@ -39,11 +39,11 @@ export function Passkeys() {
           Passkeys
         </Title>
         <Text size="sm">
-          A passkey signs you in without your password: by the fingerprint or the PIN of this device, or by a security
+          A passkey signs you in without your password: with the fingerprint or PIN of this device, or with a security
           key.
         </Text>
         {passkeys.length === 0 ? null : (
-          <DataTable label="Passkeys" columns={['Name', 'Added', 'Used', { hidden: 'Remove' }]} few>
+          <DataTable label="Passkeys" columns={['Name', 'Added', 'Last used', { hidden: 'Remove' }]} few>
             {passkeys.map((passkey) => (
               <Table.Tr key={passkey.id}>
                 <Table.Td style={{ overflowWrap: 'anywhere' }}>{passkey.name}</Table.Td>
@@ -51,7 +51,7 @@ export function Passkeys() {
                   <When at={passkey.createdAt} />
                 </Table.Td>
                 <Table.Td>
-                  <When at={passkey.usedAt} never="not yet" />
+                  <When at={passkey.lastUsedAt} never="never" />
                 </Table.Td>
                 <Table.Td ta="right">
                   <Button
@@ -83,13 +83,13 @@ export function Passkeys() {
                 onChange={({ currentTarget }) => setName(currentTarget.value)}
               />
               <Button type="submit" loading={busy}>
-                Add a passkey
+                Add passkey
               </Button>
             </Group>
           </form>
         ) : (
           <Text size="sm" c="dimmed">
-            This browser can make passkeys only under a host name, by HTTPS or on this machine as localhost.
+            This browser can create passkeys only for a host name, over HTTPS or on this machine as localhost.
           </Text>
         )}
         {error === null ? null : <Failure error={error} />}
@@ -104,7 +104,7 @@ export function Passkeys() {
           }}
           onClose={() => setRemoved(null)}
         >
-          It does not sign in any more. The device may go on offering it until you delete it there, too.
+          It can no longer be used to sign in. The device may still offer it until you delete it there, too.
         </Confirm>
       )}
     </Card>

@@ -1,4 +1,4 @@
-/** Recovery codes, shown this one time, to copy and to keep as a file. */
+/** Recovery codes, shown only once, to copy and to save as a file. */
 import { Alert, Button, Group, Modal, Stack } from '@mantine/core';
 import { IconDownload } from '@tabler/icons-react';
 import { Copyable } from '../../parts/copy.tsx';
@@ -10,15 +10,14 @@ interface RecoveryCodesProps {
 
 export function RecoveryCodes({ codes, onClose }: RecoveryCodesProps) {
   const text = codes.join('\n');
-  // No request brings them again, and nobody else holds this address.
+  // No request returns them again, and this URL has no other reader.
   const file = `data:text/plain;charset=utf-8,${encodeURIComponent(`${text}\n`)}`;
   return (
     // A click beside the dialog must not lose what cannot be shown again.
     <Modal opened onClose={onClose} title="Your recovery codes" closeOnClickOutside={false} closeOnEscape={false}>
       <Stack>
         <Alert color="yellow" py="xs" title="They are not shown again">
-          Each signs you in once, when you do not have the app. Keep them where you keep passwords, and not on the
-          device with the app.
+          Each code signs you in once, without the app. Store them with your passwords, not on the device with the app.
         </Alert>
         <Copyable text={text} what="the recovery codes" />
         <Group justify="flex-end">
@@ -31,7 +30,7 @@ export function RecoveryCodes({ codes, onClose }: RecoveryCodesProps) {
           >
             Download
           </Button>
-          <Button onClick={onClose}>I have kept them</Button>
+          <Button onClick={onClose}>I have saved them</Button>
         </Group>
       </Stack>
     </Modal>

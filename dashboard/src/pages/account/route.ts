@@ -1,4 +1,4 @@
-/** The page of the person's own account. */
+/** The page of the user's own account. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { shellRoute } from '../../shell/route.tsx';
 

@@ -1,4 +1,4 @@
-/** Requests to copy and to try: how a program reads and writes what is here. */
+/** Requests to copy and to try: how a program reads and writes the data. */
 import { Anchor, Button, Group, SegmentedControl, Select, Stack, Tabs, Text, TextInput, Title } from '@mantine/core';
 import { useState } from 'react';
 import { request } from '../../api/client.ts';
@@ -7,21 +7,22 @@ import { useRights } from '../../api/rights.ts';
 import { BASE_PATH, SERVER } from '../../api/server.ts';
 import { CodeEditor } from '../../parts/code/code-editor.tsx';
 import { Copyable } from '../../parts/copy.tsx';
-import { tellFailure } from '../../parts/failure.tsx';
+import { reportFailure } from '../../parts/failure.tsx';
 import { numberText } from '../../parts/numbers.ts';
 import { Page } from '../../parts/page.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
+import { useShape } from '../data/parts/collection-schema.ts';
 import type { Shape } from '../data/parts/columns.ts';
 import {
-  asksBody,
-  asksId,
-  asksList,
   curlOf,
   type Inputs,
   LANGUAGES,
   REQUESTS,
   type RequestName,
   requestOf,
+  requestsBody,
+  requestsId,
+  requestsList,
   typescriptOf,
 } from './requests.ts';
 import { type ApiSearch, apiRoute } from './route.ts';
@@ -43,7 +44,7 @@ export function ApiPage() {
   const collection = search.collection ?? collections[0]?.name ?? FIRST;
   const names = [...new Set([collection, ...collections.map(({ name }) => name)])];
   return (
-    <Page title="API" about="Everything here is also a request, with the address of this installation.">
+    <Page title="API" about="Requests for your collections, with the URL of this instance.">
       <Group align="flex-end" gap="sm">
         <Select
           label="Collection"
@@ -62,7 +63,7 @@ export function ApiPage() {
         />
       </Group>
       <Requests key={collection} collection={collection} search={search} onChange={set} />
-      <Contract />
+      <OpenApi />
     </Page>
   );
 }
@@ -76,7 +77,7 @@ interface RequestsProps {
 function Requests({ collection, search, onChange }: RequestsProps) {
   const { state } = useSession();
   const { build, why } = useRights();
-  const { data: shape } = useResource<Shape>(`/admin/collections/${encodeURIComponent(collection)}/shape`);
+  const { data: shape } = useShape(collection);
   const [changed, setChanged] = useState<Partial<Inputs>>({});
   const name = search.request ?? 'list';
   const inputs = { ...examplesFrom(shape, name), ...changed };
@@ -88,7 +89,7 @@ function Requests({ collection, search, onChange }: RequestsProps) {
       <Tabs
         value={name}
         onChange={(value) => {
-          // A body to create is none to change with.
+          // A body for a creation does not fit a change.
           setChanged(({ body: _, ...others }) => others);
           onChange({ request: REQUESTS.find((one) => one.name === value)?.name });
         }}
@@ -113,7 +114,7 @@ function Requests({ collection, search, onChange }: RequestsProps) {
               <Text size="sm" c="dimmed">
                 <code>TOKEN</code> is an API key, or an access token of a user.{' '}
                 <PageLink to={KEYS} size="sm">
-                  Make a key
+                  Create key
                 </PageLink>
               </Text>
             ) : null}
@@ -121,12 +122,14 @@ function Requests({ collection, search, onChange }: RequestsProps) {
           </Stack>
         </Tabs.Panel>
       </Tabs>
-      {shape === undefined || shape.members.length === 0 ? null : (
+      {shape === undefined || shape.fields.length === 0 ? null : (
         <Stack gap="xs">
           <Title order={2} size="h4">
-            Type of a document
+            Document type
           </Title>
-          <Text size="sm">From a sample of {numberText(shape.sampled)}. Others may differ: nothing is declared.</Text>
+          <Text size="sm">
+            Inferred from a sample of {numberText(shape.sampled)} documents. Other documents may differ.
+          </Text>
           <Copyable text={typeOf(collection, shape)} what="the type" />
         </Stack>
       )}
@@ -143,29 +146,29 @@ interface FieldsProps {
 }
 
 function Fields({ name, inputs, onChange }: FieldsProps) {
-  const text = (member: keyof Inputs, label: string, placeholder: string) => (
+  const text = (field: keyof Inputs, label: string, placeholder: string) => (
     <TextInput
       label={label}
       placeholder={placeholder}
-      value={inputs[member]}
-      onChange={({ currentTarget }) => onChange({ [member]: currentTarget.value })}
+      value={inputs[field]}
+      onChange={({ currentTarget }) => onChange({ [field]: currentTarget.value })}
       spellCheck={false}
-      flex={member === 'filter' ? '2 1 220px' : '1 1 110px'}
+      flex={field === 'filter' ? '2 1 220px' : '1 1 110px'}
     />
   );
   return (
     <>
       <Group gap="sm">
-        {asksList(name) ? (
+        {requestsList(name) ? (
           <>
             {text('filter', 'Filter', '{"done": false}')}
             {text('sort', 'Sort', '-_meta.createdAt')}
             {text('limit', 'Limit', 'all')}
           </>
         ) : null}
-        {asksId(name) ? text('id', 'Id', 'Id of a document') : null}
+        {requestsId(name) ? text('id', 'Id', 'Id of a document') : null}
       </Group>
-      {asksBody(name) ? (
+      {requestsBody(name) ? (
         <CodeEditor
           label={name === 'create' ? 'Document' : 'Changes'}
           language="json"
@@ -178,11 +181,11 @@ function Fields({ name, inputs, onChange }: FieldsProps) {
   );
 }
 
-/** Values of documents that are there, so that a request works as it stands. */
+/** Values of existing documents, so that a request works unchanged. */
 function examplesFrom(shape: Shape | undefined, name: RequestName): Inputs {
-  const members = (shape?.members ?? []).filter(({ path, example }) => /^\w+$/.test(path) && example !== undefined);
-  const id = members.find(({ path }) => path === 'id')?.example;
-  const values = members
+  const fields = (shape?.fields ?? []).filter(({ path, example }) => /^\w+$/.test(path) && example !== undefined);
+  const id = fields.find(({ path }) => path === 'id')?.example;
+  const values = fields
     .filter(({ path }) => path !== 'id')
     .map(({ path, example }): [string, unknown] => [path, example]);
   const body =
@@ -196,7 +199,7 @@ function examplesFrom(shape: Shape | undefined, name: RequestName): Inputs {
   };
 }
 
-function Contract() {
+function OpenApi() {
   const { state } = useSession();
   const download = async () => {
     const { body } = await request<object>('GET', '/openapi.json');
@@ -211,14 +214,14 @@ function Contract() {
   return (
     <Stack gap="xs">
       <Title order={2} size="h4">
-        The whole contract
+        OpenAPI document
       </Title>
       <Text size="sm">
-        <Anchor href={`${BASE_PATH}/docs`}>The reference</Anchor> lets you read and try every route. The same as OpenAPI
-        3.1 is for generators of clients:
+        The <Anchor href={`${BASE_PATH}/docs`}>API reference</Anchor> describes every route, with requests to send.
+        Client generators use the OpenAPI 3.1 document:
       </Text>
       <Group>
-        <Button variant="default" onClick={() => void download().catch(tellFailure)}>
+        <Button variant="default" onClick={() => void download().catch(reportFailure)}>
           Download openapi.json
         </Button>
       </Group>

@@ -1,16 +1,21 @@
-/** The requests for documents, and how each is written as a command and in TypeScript. Pure. */
+/** The requests for documents, each as a command and in TypeScript. Pure. */
 import { quoted } from '../../parts/shell-word.ts';
 
 export const REQUESTS = [
-  { name: 'list', title: 'List', about: 'Documents that match a filter, a page at a time.', method: 'GET' },
+  { name: 'list', title: 'List', about: 'Documents that match a filter, page by page.', method: 'GET' },
   { name: 'get', title: 'Get', about: 'One document by its id.', method: 'GET' },
-  { name: 'create', title: 'Create', about: 'A new document. Without an id it gets one.', method: 'POST' },
-  { name: 'change', title: 'Change', about: 'Sets members; null removes one.', method: 'PATCH' },
+  {
+    name: 'create',
+    title: 'Create',
+    about: 'Creates a document. The server generates the id if there is none.',
+    method: 'POST',
+  },
+  { name: 'change', title: 'Update', about: 'Sets fields; null removes a field.', method: 'PATCH' },
   { name: 'delete', title: 'Delete', about: 'Deletes one document.', method: 'DELETE' },
   {
     name: 'subscribe',
     title: 'Subscribe',
-    about: 'The answer to a list, and its changes as they happen.',
+    about: 'The result of a query, updated live.',
     method: 'GET',
   },
 ] as const;
@@ -24,7 +29,7 @@ export const LANGUAGES = [
 
 export type Language = (typeof LANGUAGES)[number]['value'];
 
-/** What the person has filled in, as text. */
+/** The user's input, as text. */
 export interface Inputs {
   /** JSON; empty for all documents. */
   readonly filter: string;
@@ -35,7 +40,7 @@ export interface Inputs {
   readonly body: string;
 }
 
-/** Where the program sends it. */
+/** The URL of the server. */
 export interface Target {
   readonly base: string;
   readonly collection: string;
@@ -44,15 +49,15 @@ export interface Target {
 }
 
 export const isRead = (name: RequestName) => name === 'list' || name === 'get' || name === 'subscribe';
-export const asksList = (name: RequestName) => name === 'list' || name === 'subscribe';
-export const asksId = (name: RequestName) => name === 'get' || name === 'change' || name === 'delete';
-export const asksBody = (name: RequestName) => name === 'create' || name === 'change';
+export const requestsList = (name: RequestName) => name === 'list' || name === 'subscribe';
+export const requestsId = (name: RequestName) => name === 'get' || name === 'change' || name === 'delete';
+export const requestsBody = (name: RequestName) => name === 'create' || name === 'change';
 
-/** The path with its parameters, as it is sent. */
+/** The path with its parameters, as sent. */
 export function pathOf(name: RequestName, collection: string, inputs: Inputs): string {
   const path = `/api/${encodeURIComponent(collection)}`;
-  if (asksId(name)) return `${path}/${encodeURIComponent(inputs.id)}`;
-  const query = asksList(name) ? String(new URLSearchParams(queryOf(inputs))) : '';
+  if (requestsId(name)) return `${path}/${encodeURIComponent(inputs.id)}`;
+  const query = requestsList(name) ? String(new URLSearchParams(queryOf(inputs))) : '';
   return query === '' ? path : `${path}?${query}`;
 }
 
@@ -62,15 +67,15 @@ export function curlOf(name: RequestName, { base, collection, signed }: Target, 
     `curl${name === 'subscribe' ? ' -N' : ''}${method === 'GET' || name === 'create' ? '' : ` -X ${method}`}`,
   ];
   const path = `${base}/api/${encodeURIComponent(collection)}`;
-  parts[0] += ` ${quoted(asksId(name) ? `${path}/${encodeURIComponent(inputs.id)}` : path)}`;
+  parts[0] += ` ${quoted(requestsId(name) ? `${path}/${encodeURIComponent(inputs.id)}` : path)}`;
   if (signed) parts.push(`-H "authorization: Bearer $TOKEN"`);
   if (name === 'subscribe') parts.push(`-H 'accept: text/event-stream'`);
-  if (asksList(name)) {
+  if (requestsList(name)) {
     const query = queryOf(inputs);
     if (query.length > 0) parts.push('-G');
     parts.push(...query.map(([key, value]) => `--data-urlencode ${quoted(`${key}=${value}`)}`));
   }
-  if (asksBody(name)) parts.push(`-H 'content-type: application/json' -d ${quoted(compact(inputs.body))}`);
+  if (requestsBody(name)) parts.push(`-H 'content-type: application/json' -d ${quoted(compact(inputs.body))}`);
   return parts.join(' \\\n  ');
 }
 
@@ -94,9 +99,9 @@ function callOf(name: RequestName, inputs: Inputs): string[] {
     case 'get':
       return [`const found = await collection.get(${id});`];
     case 'create':
-      return [`const made = await collection.create(${body});`];
+      return [`const created = await collection.create(${body});`];
     case 'change':
-      return [`const changed = await collection.patch(${id}, ${body});`];
+      return [`const updated = await collection.patch(${id}, ${body});`];
     case 'delete':
       return [`await collection.remove(${id});`];
     case 'subscribe':
@@ -123,11 +128,11 @@ function queryOf({ filter, sort, limit }: Inputs): [string, string][] {
 
 /** The query for the client. */
 function optionsOf(inputs: Inputs): string {
-  const members = queryOf(inputs).map(([key, value]) => `${key}: ${key === 'sort' ? JSON.stringify(value) : value}`);
-  return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`;
+  const fields = queryOf(inputs).map(([key, value]) => `${key}: ${key === 'sort' ? JSON.stringify(value) : value}`);
+  return fields.length === 0 ? '{}' : `{ ${fields.join(', ')} }`;
 }
 
-/** JSON on one line; what is no JSON stays as it is, and the server says what is wrong with it. */
+/** JSON on one line; invalid JSON stays unchanged, and the server reports the error. */
 function compact(json: string): string {
   try {
     return JSON.stringify(JSON.parse(json));

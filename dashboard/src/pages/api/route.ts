@@ -1,4 +1,4 @@
-/** The page API, with its state in the address. */
+/** The page API, with its state in the URL. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { textOf } from '../../parts/search-text.ts';
 import { shellRoute } from '../../shell/route.tsx';
@@ -6,9 +6,9 @@ import { LANGUAGES, type Language, REQUESTS, type RequestName } from './requests
 
 export interface ApiSearch {
   readonly collection?: string | undefined;
-  /** Which request is shown; the list without it. */
+  /** The selected request; the list without it. */
   readonly request?: RequestName | undefined;
-  /** How it is written; as a command without it. */
+  /** The selected language; a command without it. */
   readonly language?: Language | undefined;
 }
 

@@ -1,29 +1,29 @@
-/** Sends a request from the page, and shows the answer with its status and time. */
+/** Sends a request from the page, and shows the response with its status and time. */
 import { Alert, Badge, Button, Code, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useLive } from '../../api/live.ts';
-import { type PlainAnswer, plainRequest } from '../../api/plain-request.ts';
+import { type PlainResponse, plainRequest } from '../../api/plain-request.ts';
 import { Copyable } from '../../parts/copy.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { useAction } from '../../parts/use-action.ts';
-import { asksBody, type Inputs, isRead, pathOf, type RequestName, requestOf } from './requests.ts';
+import { type Inputs, isRead, pathOf, type RequestName, requestOf, requestsBody } from './requests.ts';
 
 interface TryItProps {
   readonly name: RequestName;
   readonly collection: string;
   readonly inputs: Inputs;
-  /** Why the person may not write; null when they may. */
+  /** Why the user may not write; null when they may. */
   readonly refused: string | null;
 }
 
 export function TryIt({ name, collection, inputs, refused }: TryItProps) {
-  const [answer, setAnswer] = useState<PlainAnswer | null>(null);
+  const [response, setResponse] = useState<PlainResponse | null>(null);
   const { busy, error, run } = useAction();
   const [follows, setFollows] = useState(false);
   const why = isRead(name) ? null : refused;
   const send = async () => {
     const path = pathOf(name, collection, inputs);
-    setAnswer(await plainRequest(requestOf(name).method, path, asksBody(name) ? inputs.body : undefined));
+    setResponse(await plainRequest(requestOf(name).method, path, requestsBody(name) ? inputs.body : undefined));
   };
   if (name === 'subscribe') {
     return (
@@ -50,17 +50,17 @@ export function TryIt({ name, collection, inputs, refused }: TryItProps) {
         </Button>
         {isRead(name) ? null : (
           <Text size="sm" c="dimmed">
-            This really writes, in your name.
+            This request is really sent, with your permissions.
           </Text>
         )}
       </Group>
       {error === null ? null : <Failure error={error} />}
-      {answer === null ? null : <Shown {...answer} />}
+      {response === null ? null : <Shown {...response} />}
     </Stack>
   );
 }
 
-function Shown({ status, durationMs, text }: PlainAnswer) {
+function Shown({ status, durationMs, text }: PlainResponse) {
   return (
     <Stack gap="xs">
       <Group gap="xs" role="status">
@@ -70,15 +70,15 @@ function Shown({ status, durationMs, text }: PlainAnswer) {
         <Text size="sm">{durationMs.toFixed(0)} ms</Text>
       </Group>
       {text === '' ? (
-        <Text size="sm">The answer has no body.</Text>
+        <Text size="sm">The response has no body.</Text>
       ) : (
-        <Copyable text={pretty(text)} what="the answer" />
+        <Copyable text={pretty(text)} what="the response" />
       )}
     </Stack>
   );
 }
 
-/** The documents of a subscription, as they are now. */
+/** The current documents of a subscription. */
 function Live({ collection, inputs }: { readonly collection: string; readonly inputs: Inputs }) {
   const query = queryOf(inputs);
   if (query === null) return <Alert color="red" title="The filter is not a JSON object" />;

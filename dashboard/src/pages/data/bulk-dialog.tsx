@@ -1,11 +1,11 @@
-/** Changes or deletes all documents of the list that is shown, after their number is known. */
+/** Changes or deletes all documents of the current list, after their number is known. */
 import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { request } from '../../api/client.ts';
 import { CodeEditor } from '../../parts/code/code-editor.tsx';
-import { faultOfJson, parseJson } from '../../parts/code/json-text.ts';
+import { issueOfJson, parseJson } from '../../parts/code/json-text.ts';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { numberText } from '../../parts/numbers.ts';
@@ -14,13 +14,13 @@ import { pathOf } from './parts/search.ts';
 
 interface BulkDialogProps {
   readonly collection: string;
-  /** The conditions as words of the query; empty for all documents. */
+  /** The conditions as query text; empty for all documents. */
   readonly q: string;
   readonly what: 'change' | 'delete';
   readonly onClose: () => void;
 }
 
-/** What one write by filter may touch, by the server (docs/api.md). */
+/** Maximum documents of one write by filter, from the server (docs/api.md). */
 const MAX_AFFECTED = 10_000;
 
 export function BulkDialog({ collection, q, what, onClose }: BulkDialogProps) {
@@ -58,20 +58,20 @@ export function BulkDialog({ collection, q, what, onClose }: BulkDialogProps) {
       onClose={onClose}
       onConfirm={async () => {
         await request('DELETE', path, { headers });
-        notifications.show({ message: `${numberText(count)} documents are deleted` });
+        notifications.show({ message: `${numberText(count)} documents deleted` });
       }}
     >
-      {numberText(count)} documents are deleted: {words}. This cannot be undone at once; each document can be restored
-      from its history as long as events are kept.
+      This deletes {numberText(count)} documents: {words}. There is no undo for all of them; each document can be
+      restored from its history as long as its events are kept.
     </Confirm>
   );
 }
 
-const TITLES = { change: 'Change many documents', delete: 'Delete many documents' };
+const TITLES = { change: 'Update documents', delete: 'Delete documents' };
 
 function explain(count: number): string {
-  if (count === 0) return 'No document matches the filter.';
-  return `${numberText(count)} documents match. One write touches at most 10,000 documents: narrow the filter.`;
+  if (count === 0) return 'No documents match the filter.';
+  return `${numberText(count)} documents match. One request can change at most 10,000 documents: narrow the filter.`;
 }
 
 interface ChangeProps {
@@ -85,11 +85,11 @@ interface ChangeProps {
 function Change({ path, headers, count, words, onClose }: ChangeProps) {
   const [text, setText] = useState('{\n  \n}');
   const { busy, error, run } = useAction();
-  const fault = faultOfJson(text);
+  const issue = issueOfJson(text);
   const change = async () => {
     const isDone = await run(async () => {
       const { body } = await request<{ readonly modified: number }>('PATCH', path, { headers, body: parseJson(text) });
-      notifications.show({ message: `${numberText(body.modified)} documents are changed` });
+      notifications.show({ message: `${numberText(body.modified)} documents updated` });
     });
     if (isDone) onClose();
   };
@@ -97,24 +97,24 @@ function Change({ path, headers, count, words, onClose }: ChangeProps) {
     <Modal opened onClose={onClose} title={TITLES.change} size="lg" centered>
       <Stack>
         <Text size="sm">
-          {numberText(count)} documents are changed: {words}. The members that you name get these values; null removes a
-          member.
+          This updates {numberText(count)} documents: {words}. Each field below is set to its value; null removes a
+          field.
         </Text>
         <CodeEditor
-          label="Members to change, as JSON"
+          label="Fields to set, as JSON"
           language="json"
           lines={6}
           value={text}
           onChange={setText}
-          faults={fault === null ? [] : [fault]}
+          issues={issue === null ? [] : [issue]}
         />
         {error === null ? null : <Failure error={error} />}
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose}>
             Cancel
           </Button>
-          <Button loading={busy} disabled={fault !== null} onClick={() => void change()}>
-            Change {numberText(count)}
+          <Button loading={busy} disabled={issue !== null} onClick={() => void change()}>
+            Update {numberText(count)}
           </Button>
         </Group>
       </Stack>

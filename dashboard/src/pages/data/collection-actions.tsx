@@ -1,4 +1,4 @@
-/** What can be done with many documents of a collection: import, export, changing and deleting by the filter. */
+/** Actions on many documents of a collection: import, export, changing and deleting by the filter. */
 import { Button, Menu } from '@mantine/core';
 import { IconDownload, IconPencil, IconTrash, IconUpload } from '@tabler/icons-react';
 import { lazy, Suspense, useState } from 'react';
@@ -21,7 +21,7 @@ export function CollectionActions({ collection, search, mayWrite, reason }: Coll
   const [opened, setOpened] = useState<Opened>(null);
   const close = () => setOpened(null);
   const { q = '' } = search;
-  const which = q === '' ? 'all documents' : 'all that match the filter';
+  const which = q === '' ? 'all documents' : 'all matching documents';
   const writes = mayWrite ? {} : { disabled: true, title: reason };
   return (
     <>
@@ -31,14 +31,14 @@ export function CollectionActions({ collection, search, mayWrite, reason }: Coll
         </Menu.Target>
         <Menu.Dropdown>
           <Menu.Item leftSection={<IconUpload size={14} />} onClick={() => setOpened('import')} {...writes}>
-            Import a file
+            Import file
           </Menu.Item>
           <Menu.Item leftSection={<IconDownload size={14} />} onClick={() => setOpened('export')}>
             Export {which}
           </Menu.Item>
           <Menu.Divider />
           <Menu.Item leftSection={<IconPencil size={14} />} onClick={() => setOpened('change')} {...writes}>
-            Change {which}
+            Update {which}
           </Menu.Item>
           <Menu.Item color="red" leftSection={<IconTrash size={14} />} onClick={() => setOpened('delete')} {...writes}>
             Delete {which}

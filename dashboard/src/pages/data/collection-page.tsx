@@ -1,4 +1,4 @@
-/** One collection: its documents as a grid that follows changes, its indexes, and what can be done with them. */
+/** One collection: its documents as a live grid, its indexes, and its actions. */
 import { Anchor, Button, Tabs } from '@mantine/core';
 import { IconPlus } from '@tabler/icons-react';
 import { getRouteApi, Link } from '@tanstack/react-router';
@@ -18,7 +18,7 @@ export function CollectionPage() {
   const { build, why } = useRights();
   const change = (part: DataSearch, replace = false) =>
     void navigate({ search: (now) => ({ ...now, ...part }), replace });
-  const reason = search.as === undefined ? why : 'You look as somebody else: this is for reading only';
+  const reason = search.as === undefined ? why : 'You are viewing as another principal: read only';
   const mayWrite = build && search.as === undefined;
   return (
     <Page
@@ -64,7 +64,7 @@ export function CollectionPage() {
           />
         </Tabs.Panel>
         <Tabs.Panel value="indexes" pt="sm">
-          <IndexesTab key={collection} collection={collection} wanted={search.index} mayWrite={build} reason={why} />
+          <IndexesTab key={collection} collection={collection} requested={search.index} mayWrite={build} reason={why} />
         </Tabs.Panel>
       </Tabs>
     </Page>

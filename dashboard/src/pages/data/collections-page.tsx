@@ -1,4 +1,4 @@
-/** All collections with their size; a new one, renaming and dropping. */
+/** All collections with their size; creating, renaming and dropping. */
 import { ActionIcon, Anchor, Badge, Button, Menu, Modal, Stack, Table, Text, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconDots, IconPencil, IconPlus, IconTrash } from '@tabler/icons-react';
@@ -25,22 +25,22 @@ interface SizedCollection {
   readonly kind: string;
 }
 
-/** Collections of other programs whose names no address takes. */
+/** Collections of other programs whose names no URL accepts. */
 const OTHERS = '/admin/collections?reachable=false';
 
-/** Whatever changes the list or a count in it. */
+/** Events that change the list or a count in it. */
 const FOLLOWED = ['*.created', '*.deleted', '*.dropped', '*.renamed'];
 
-/** What other kinds than plain collections are. Only other programs make them. */
+/** Kinds other than plain collections. Only other programs create them. */
 const KINDS: Readonly<Record<string, string>> = {
-  view: 'What another collection holds, shown in another way; it holds nothing of its own',
-  capped: 'It has a fixed size: new documents take the place of the oldest ones',
-  timeseries: 'Measured values by their time',
+  view: 'A view: a query over another collection, without documents of its own',
+  capped: 'A capped collection: new documents replace the oldest ones',
+  timeseries: 'A time series collection',
 };
 /** Kinds whose documents the database does not count. */
 const UNCOUNTED = ['view', 'timeseries'];
 
-interface Asked {
+interface Requested {
   readonly what: 'rename' | 'drop';
   readonly name: string;
 }
@@ -52,13 +52,13 @@ export function CollectionsPage() {
   const { data: others = [] } = useResource<readonly SizedCollection[]>(OTHERS, FOLLOWED);
   const { create } = route.useSearch();
   const navigate = route.useNavigate();
-  const [asked, setAsked] = useState<Asked | null>(null);
+  const [requested, setRequested] = useState<Requested | null>(null);
   const { build, why } = useRights();
-  const close = () => setAsked(null);
+  const close = () => setRequested(null);
   return (
     <Page
       title="Data"
-      about="Collections of documents. The first document makes its collection; nothing has to be declared."
+      about="Collections of documents. The first document creates its collection; no schema is needed."
       actions={
         <Button
           leftSection={<IconPlus size={16} />}
@@ -74,8 +74,8 @@ export function CollectionsPage() {
       {data === undefined && error === null ? <Loading /> : null}
       {data?.length === 0 ? (
         <Empty title="No collections yet" command={curl('/api/todos', { title: 'First' })}>
-          A collection holds documents of one kind, such as todos. This request makes one, and it appears here at once.
-          You can also make it with the button above.
+          A collection contains documents of one kind, such as todos. This request creates one, and it appears here at
+          once. The button above does the same.
         </Empty>
       ) : null}
       {data === undefined || data.length === 0 ? null : (
@@ -98,7 +98,7 @@ export function CollectionsPage() {
               <Table.Td ta="right">{UNCOUNTED.includes(kind) ? '–' : numberText(documents)}</Table.Td>
               <Table.Td ta="right">{kind === 'view' ? '–' : sizeText(bytes)}</Table.Td>
               <Table.Td ta="right">
-                {build ? <CollectionMenu name={name} isView={kind === 'view'} onAsk={setAsked} /> : null}
+                {build ? <CollectionMenu name={name} isView={kind === 'view'} onRequest={setRequested} /> : null}
               </Table.Td>
             </Table.Tr>
           ))}
@@ -107,11 +107,11 @@ export function CollectionsPage() {
       {others.length === 0 ? null : (
         <Stack gap="xs" mt="lg">
           <Text size="sm">
-            These collections of other programs have names that the API cannot use, such as names with dots. Rename
-            them, or show them under another name by a view of the database.
+            These collections were created by other programs, and their names are not valid in the API, such as names
+            with dots. Rename them, or create a database view with a valid name.
           </Text>
           <DataTable
-            label="Collections with unusable names"
+            label="Collections with invalid names"
             columns={['Collection', { right: 'Documents' }, { hidden: 'Actions' }]}
           >
             {others.map(({ name, documents, kind }) => (
@@ -120,7 +120,7 @@ export function CollectionsPage() {
                 <Table.Td ta="right">{UNCOUNTED.includes(kind) ? '–' : numberText(documents)}</Table.Td>
                 <Table.Td ta="right">
                   {build && kind !== 'view' ? (
-                    <Button size="compact-sm" variant="default" onClick={() => setAsked({ what: 'rename', name })}>
+                    <Button size="compact-sm" variant="default" onClick={() => setRequested({ what: 'rename', name })}>
                       Rename {name}
                     </Button>
                   ) : null}
@@ -131,8 +131,8 @@ export function CollectionsPage() {
         </Stack>
       )}
       {create === true && build ? <NewCollection onClose={() => void navigate({ search: {} })} /> : null}
-      {asked?.what === 'rename' ? <Rename name={asked.name} onClose={close} /> : null}
-      {asked?.what === 'drop' ? <Drop name={asked.name} onClose={close} /> : null}
+      {requested?.what === 'rename' ? <Rename name={requested.name} onClose={close} /> : null}
+      {requested?.what === 'drop' ? <Drop name={requested.name} onClose={close} /> : null}
     </Page>
   );
 }
@@ -140,10 +140,10 @@ export function CollectionsPage() {
 interface CollectionMenuProps {
   readonly name: string;
   readonly isView: boolean;
-  readonly onAsk: (asked: Asked) => void;
+  readonly onRequest: (requested: Requested) => void;
 }
 
-function CollectionMenu({ name, isView, onAsk }: CollectionMenuProps) {
+function CollectionMenu({ name, isView, onRequest }: CollectionMenuProps) {
   return (
     <Menu position="bottom-end">
       <Menu.Target>
@@ -153,11 +153,11 @@ function CollectionMenu({ name, isView, onAsk }: CollectionMenuProps) {
       </Menu.Target>
       <Menu.Dropdown>
         {isView ? null : (
-          <Menu.Item leftSection={<IconPencil size={14} />} onClick={() => onAsk({ what: 'rename', name })}>
+          <Menu.Item leftSection={<IconPencil size={14} />} onClick={() => onRequest({ what: 'rename', name })}>
             Rename
           </Menu.Item>
         )}
-        <Menu.Item color="red" leftSection={<IconTrash size={14} />} onClick={() => onAsk({ what: 'drop', name })}>
+        <Menu.Item color="red" leftSection={<IconTrash size={14} />} onClick={() => onRequest({ what: 'drop', name })}>
           Drop
         </Menu.Item>
       </Menu.Dropdown>
@@ -172,7 +172,7 @@ function Rename({ name, onClose }: { readonly name: string; readonly onClose: ()
   const rename = async () => {
     await request('PATCH', `/admin/collections/${encodeURIComponent(name)}`, { body: { name: to } });
     onClose();
-    notifications.show({ message: `${name} is now ${to}. Policies and clients keep the old name.` });
+    notifications.show({ message: `Renamed ${name} to ${to}. Policies and clients still use the old name.` });
     await navigate({ href: '/data' });
   };
   return (
@@ -190,7 +190,7 @@ function Rename({ name, onClose }: { readonly name: string; readonly onClose: ()
             onChange={({ currentTarget }) => setTo(currentTarget.value)}
             data-autofocus
           />
-          <Text size="sm">Subscriptions and policies keep the old name. Change them as well.</Text>
+          <Text size="sm">Subscriptions and policies still use the old name. Update them as well.</Text>
           {error === null ? null : <Failure error={error} />}
           <Button type="submit" loading={busy} disabled={to === name || to === ''}>
             Rename
@@ -210,7 +210,7 @@ function Drop({ name, onClose }: { readonly name: string; readonly onClose: () =
       onClose={onClose}
       onConfirm={() => request('DELETE', `/admin/collections/${encodeURIComponent(name)}`)}
     >
-      All documents and indexes of {name} are deleted. This cannot be undone.
+      This deletes all documents and indexes of {name}. It cannot be undone.
     </Confirm>
   );
 }

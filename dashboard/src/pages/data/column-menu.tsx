@@ -1,24 +1,24 @@
-/** Which members are columns. The choice stands in the address. */
+/** Which fields are columns. The choice is in the URL. */
 import { Button, Checkbox, Popover, ScrollArea, Stack, TextInput } from '@mantine/core';
 import { IconColumns } from '@tabler/icons-react';
 import { useState } from 'react';
-import { type GridColumn, type ShapeMember, typeLabel, typeOf } from './parts/columns.ts';
+import { type GridColumn, type ShapeField, typeLabel, typeOf } from './parts/columns.ts';
 
 interface ColumnMenuProps {
-  readonly members: readonly ShapeMember[];
+  readonly fields: readonly ShapeField[];
   readonly shown: readonly GridColumn[];
-  /** Undefined for the choice by itself. */
+  /** Undefined for the automatic choice. */
   readonly onChange: (columns: string | undefined) => void;
 }
 
 const ALWAYS = ['_meta.createdAt', '_meta.updatedAt', '_meta.revision', '_meta.createdBy', '_meta.updatedBy'];
 
-export function ColumnMenu({ members, shown, onChange }: ColumnMenuProps) {
-  const [wanted, setWanted] = useState('');
+export function ColumnMenu({ fields, shown, onChange }: ColumnMenuProps) {
+  const [requested, setRequested] = useState('');
   const chosen = shown.map(({ path }) => path).filter((path) => path !== 'id');
-  const known = new Map(members.map((member) => [member.path, typeLabel(typeOf(member))]));
+  const known = new Map(fields.map((field) => [field.path, typeLabel(typeOf(field))]));
   const paths = [...new Set([...known.keys(), ...ALWAYS, ...chosen])].filter(
-    (path) => path !== 'id' && path.toLowerCase().includes(wanted.toLowerCase()),
+    (path) => path !== 'id' && path.toLowerCase().includes(requested.toLowerCase()),
   );
   const toggle = (path: string) => {
     const next = chosen.includes(path) ? chosen.filter((other) => other !== path) : [...chosen, path];
@@ -35,10 +35,10 @@ export function ColumnMenu({ members, shown, onChange }: ColumnMenuProps) {
         <Stack gap="xs">
           <TextInput
             size="xs"
-            aria-label="Find a member"
-            placeholder="Find a member"
-            value={wanted}
-            onChange={({ currentTarget }) => setWanted(currentTarget.value)}
+            aria-label="Find a field"
+            placeholder="Find a field"
+            value={requested}
+            onChange={({ currentTarget }) => setRequested(currentTarget.value)}
           />
           <ScrollArea.Autosize mah={300} type="auto">
             <Stack gap={6}>
@@ -55,7 +55,7 @@ export function ColumnMenu({ members, shown, onChange }: ColumnMenuProps) {
             </Stack>
           </ScrollArea.Autosize>
           <Button size="compact-xs" variant="subtle" onClick={() => onChange(undefined)}>
-            As at first
+            Reset
           </Button>
         </Stack>
       </Popover.Dropdown>

@@ -1,4 +1,4 @@
-/** The conditions of a filter, as the words of the REST query and as rows of a form. */
+/** The conditions of a filter, as text of the REST query and as rows of a form. */
 
 export interface Condition {
   /** Dots lead into objects: `address.city`. */
@@ -31,10 +31,10 @@ export const OPERATORS = [
   { value: 'type', label: 'has the type' },
 ] as const;
 
-/** The parameter that holds a condition as JSON. */
+/** The parameter that contains a condition as JSON. */
 export const JSON_FILTER = 'filter';
 
-/** `done=false&seq[gte]=3` as conditions. What is not understood is shown as it is, and the server says what is wrong. */
+/** `done=false&seq[gte]=3` as conditions. Unparseable text stays unchanged, and the server reports the error. */
 export function readConditions(q: string): readonly Condition[] {
   return [...new URLSearchParams(q)].map(([name, value]) => {
     const [, path = name, operator = 'eq'] = /^(.*)\[(\w+)\]$/.exec(name) ?? [];
@@ -42,7 +42,7 @@ export function readConditions(q: string): readonly Condition[] {
   });
 }
 
-/** The words of the query, readable: only what would be misread is written as %XX. */
+/** The query text, readable: only what would be misread is written as %XX. */
 export function writeConditions(conditions: readonly Condition[]): string {
   return conditions
     .map(({ path, operator, value }) => {
@@ -52,7 +52,7 @@ export function writeConditions(conditions: readonly Condition[]): string {
     .join('&');
 }
 
-/** Members with these names need an operator, because they are parameters of lists. */
+/** Fields with these names need an operator, because they are parameters of lists. */
 const PARAMETERS = ['sort', 'fields', 'limit', 'cursor', 'skip', 'count', 'expand'];
 
 function readable(text: string): string {

@@ -1,4 +1,4 @@
-/** The filter: rows of conditions, the same as words of the query, and the command that gets this list. */
+/** The filter: rows of conditions, the same as query text, and the command for this list. */
 import { ActionIcon, Autocomplete, Button, Card, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { IconPlus, IconX } from '@tabler/icons-react';
@@ -6,24 +6,24 @@ import { useEffect, useState } from 'react';
 import { Command } from '../../parts/copy.tsx';
 import { type Condition, JSON_FILTER, OPERATORS, readConditions, writeConditions } from './conditions.ts';
 import classes from './filter-bar.module.css';
-import type { ShapeMember } from './parts/columns.ts';
+import type { ShapeField } from './parts/columns.ts';
 
-/** The list is asked for when nobody has typed for this long, in milliseconds. */
+/** The list is requested this long after the last keystroke, in milliseconds. */
 const TYPING_MS = 300;
 const EMPTY: Condition = { path: '', operator: 'eq', value: '' };
 
 interface FilterBarProps {
   readonly q: string;
-  readonly members: readonly ShapeMember[];
-  /** The command that gets the list. */
+  readonly fields: readonly ShapeField[];
+  /** The command for the list. */
   readonly command: string;
   readonly onChange: (q: string | undefined) => void;
 }
 
-export function FilterBar({ q, members, command, onChange }: FilterBarProps) {
+export function FilterBar({ q, fields, command, onChange }: FilterBarProps) {
   const [rows, setRows] = useState<readonly Condition[]>(() => rowsOf(q));
   const [words, setWords] = useState(q);
-  // The address may change without these fields: by a link, or by going back.
+  // The URL may change without these fields: by a link, or by going back.
   useEffect(() => {
     setWords((now) => (now === q ? now : q));
     setRows((now) => (written(now) === q ? now : rowsOf(q)));
@@ -36,7 +36,7 @@ export function FilterBar({ q, members, command, onChange }: FilterBarProps) {
   };
   const put = (at: number, part: Partial<Condition>) =>
     change(rows.map((row, index) => (index === at ? { ...row, ...part } : row)));
-  const paths = [...new Set(['id', ...members.map(({ path }) => path.replaceAll('[]', '')), '_meta.updatedAt'])];
+  const paths = [...new Set(['id', ...fields.map(({ path }) => path.replaceAll('[]', '')), '_meta.updatedAt'])];
   return (
     <Card withBorder padding="sm" component="section" aria-label="Filter">
       <Stack gap="xs">
@@ -44,8 +44,8 @@ export function FilterBar({ q, members, command, onChange }: FilterBarProps) {
           // biome-ignore lint/suspicious/noArrayIndexKey: a condition is nothing but its place
           <Group key={at} gap="xs" wrap="nowrap" align="center" className={classes.condition}>
             <Autocomplete
-              aria-label={`Member of condition ${at + 1}`}
-              placeholder="member"
+              aria-label={`Field of condition ${at + 1}`}
+              placeholder="field"
               size="xs"
               flex={2}
               data={paths}
@@ -89,11 +89,12 @@ export function FilterBar({ q, members, command, onChange }: FilterBarProps) {
             Add condition
           </Button>
           <Text size="xs" c="dimmed">
-            All conditions must hold. <code>7</code> is a number, <code>"7"</code> a text, <code>$now-7d</code> a time.
+            All conditions must match. <code>7</code> is a number, <code>"7"</code> a string, <code>$now-7d</code> a
+            time.
           </Text>
         </Group>
         <TextInput
-          label="As words of the address"
+          label="As query parameters"
           size="xs"
           placeholder="done=false&seq[gte]=3"
           value={words}
@@ -110,11 +111,11 @@ export function FilterBar({ q, members, command, onChange }: FilterBarProps) {
   );
 }
 
-/** With the one that the address has, also when there is no such operator: the server says so. */
+/** Includes the one in the URL, also when there is no such operator: the server reports it. */
 function operatorsWith(operator: string) {
   return OPERATORS.some(({ value }) => value === operator)
     ? OPERATORS
-    : [...OPERATORS, { value: operator, label: `${operator} (not known)` }];
+    : [...OPERATORS, { value: operator, label: `${operator} (unknown)` }];
 }
 
 function rowsOf(q: string): readonly Condition[] {
@@ -122,7 +123,7 @@ function rowsOf(q: string): readonly Condition[] {
   return read.length === 0 ? [EMPTY] : read;
 }
 
-/** Conditions without a member are not yet ready. */
+/** Conditions without a field are incomplete. */
 function written(rows: readonly Condition[]): string {
   return writeConditions(rows.filter(({ path }) => path !== ''));
 }

@@ -1,4 +1,4 @@
-/** The indexes of a collection: which there are, a new one, dropping one. */
+/** The indexes of a collection: listing, creating and dropping. */
 import { ActionIcon, Badge, Button, Card, Checkbox, Code, Group, Stack, Table, Text, TextInput } from '@mantine/core';
 import { IconTrash } from '@tabler/icons-react';
 import { useState } from 'react';
@@ -20,7 +20,7 @@ interface ListedIndex {
   readonly fields: readonly string[];
   readonly unique?: boolean;
   readonly sparse?: boolean;
-  /** Null where the database does not tell. */
+  /** Null where the database does not report it. */
   readonly sizeBytes?: number | null;
   readonly uses?: number | null;
   readonly since?: string | null;
@@ -28,18 +28,18 @@ interface ListedIndex {
 
 interface IndexesTabProps {
   readonly collection: string;
-  /** Members of an index that somebody has been advised to make. */
-  readonly wanted: string | undefined;
+  /** Fields of a recommended index. */
+  readonly requested: string | undefined;
   readonly mayWrite: boolean;
   readonly reason: string;
 }
 
-export function IndexesTab({ collection, wanted: advised, mayWrite, reason }: IndexesTabProps) {
+export function IndexesTab({ collection, requested: advised, mayWrite, reason }: IndexesTabProps) {
   const path = `/admin/collections/${encodeURIComponent(collection)}/indexes`;
   const { data, error, refetch } = useResource<readonly ListedIndex[]>(path);
   const [dropped, setDropped] = useState<ListedIndex | null>(null);
-  const put = async (wanted: readonly ListedIndex[]) => {
-    await request('PUT', path, { body: wanted });
+  const put = async (requested: readonly ListedIndex[]) => {
+    await request('PUT', path, { body: requested });
     await refetch();
   };
   if (error !== null) return <Failure error={error} again={() => void refetch()} />;
@@ -48,12 +48,12 @@ export function IndexesTab({ collection, wanted: advised, mayWrite, reason }: In
     <Stack>
       {data.length === 0 ? (
         <Empty title="No indexes yet" command={curl(`-X PUT ${SERVER}${path}`, [{ fields: ['createdAt'] }])}>
-          An index makes lists fast that are filtered or sorted by its members. The id has one of its own.
+          An index speeds up lists that filter or sort by its fields. The id always has an index.
         </Empty>
       ) : (
         <DataTable
           label="Indexes"
-          columns={['Members, in order', 'Kind', { right: 'Size' }, { right: 'Uses' }, { hidden: 'Drop' }]}
+          columns={['Fields, in order', 'Kind', { right: 'Size' }, { right: 'Uses' }, { hidden: 'Drop' }]}
         >
           {data.map((index) => (
             <Table.Tr key={JSON.stringify([index.fields, index.unique, index.sparse])}>
@@ -98,14 +98,14 @@ export function IndexesTab({ collection, wanted: advised, mayWrite, reason }: In
       )}
       {dropped === null ? null : (
         <Confirm
-          title="Drop an index"
+          title="Drop index"
           verb="Drop"
           onClose={() => setDropped(null)}
           onConfirm={() => put(data.filter((index) => index !== dropped))}
         >
           Lists that use <Code>{dropped.fields.join(', ')}</Code> become slower.
-          {dropped.unique === true ? ' Two documents may then have the same values.' : ''} Building it again can take
-          long.
+          {dropped.unique === true ? ' Two documents can then have the same values.' : ''} Rebuilding it can take a long
+          time.
         </Confirm>
       )}
     </Stack>
@@ -113,7 +113,7 @@ export function IndexesTab({ collection, wanted: advised, mayWrite, reason }: In
 }
 
 function Uses({ index: { uses, since } }: { readonly index: ListedIndex }) {
-  if (uses == null) return <span title="The account of this server may not ask the database for it">–</span>;
+  if (uses == null) return <span title="The database user of this server has no permission to read it">–</span>;
   return (
     <>
       {numberText(uses)}
@@ -149,20 +149,20 @@ function NewIndex({ advised, onCreate }: NewIndexProps) {
       >
         <Stack gap="sm">
           <TextInput
-            label="Members of a new index"
-            description="With commas, a - before the name for descending: author,-createdAt"
+            label="Fields of the new index"
+            description="Separated by commas; a leading - means descending: author,-createdAt"
             value={fields}
             onChange={({ currentTarget }) => setFields(currentTarget.value)}
             autoComplete="off"
           />
           <Group>
             <Checkbox
-              label="unique: no two documents have the same values"
+              label="Unique: no two documents have the same values"
               checked={unique}
               onChange={({ currentTarget }) => setUnique(currentTarget.checked)}
             />
             <Checkbox
-              label="sparse: without documents that have none of them"
+              label="Sparse: leaves out documents that have none of the fields"
               checked={sparse}
               onChange={({ currentTarget }) => setSparse(currentTarget.checked)}
             />

@@ -1,4 +1,4 @@
-/** What the server advises about the list that is shown: a member that nothing has, or an index that is missing. */
+/** Hints of the server about the list: a field that no document has, or an index that is missing. */
 import { Alert } from '@mantine/core';
 import { IconBulb } from '@tabler/icons-react';
 import { PageLink } from '../../parts/page-link.tsx';
@@ -17,14 +17,17 @@ export function ListHint({ collection, hint, mayBuild }: ListHintProps) {
       {hint}{' '}
       {index === null || !mayBuild ? null : (
         <PageLink to="/data/$collection" params={{ collection }} search={{ tab: 'indexes', index }} inherit>
-          Create it
+          Create index
         </PageLink>
       )}
     </Alert>
   );
 }
 
-/** The members of the index that a hint names, with commas. The words of hints may change: without them there is no link. */
+/**
+ * The fields of the index that a hint names, separated by commas. The wording of hints may change: then there is no
+ * link.
+ */
 function indexIn(hint: string): string | null {
   const [, json] = /an index on (\[.*\]) is missing/.exec(hint) ?? [];
   if (json === undefined) return null;

@@ -30,7 +30,7 @@ export function NewCollection({ onClose }: { readonly onClose: () => void }) {
         <Stack>
           <TextInput
             label="Name"
-            description="The plural of what it holds: a letter, then letters, digits, _ or -"
+            description="A plural noun: a letter, then letters, digits, _ or -"
             placeholder="todos"
             required
             value={name}

@@ -1,4 +1,4 @@
-/** Which columns a principal does not see: documents of the view are compared with the same ones as the owner gets them. */
+/** Which columns are hidden from a principal: its documents are compared with the administrator's. */
 import { useQuery } from '@tanstack/react-query';
 import { useSyncExternalStore } from 'react';
 import { request } from '../../api/client.ts';
@@ -6,11 +6,11 @@ import type { DocumentPages, GridDocument } from './grid/document-pages.ts';
 import { type GridColumn, valueAt } from './parts/columns.ts';
 import { pathOf } from './parts/search.ts';
 
-/** Documents that are compared. */
+/** Documents to compare. */
 const COMPARED = 50;
 const NONE: ReadonlySet<string> = new Set();
 
-/** @param as undefined for the owner, from whom nothing is hidden */
+/** @param as undefined for the administrator, from whom nothing is hidden */
 export function useHidden(
   collection: string,
   as: string | undefined,

@@ -1,14 +1,14 @@
-/** Looks at the list as somebody else: a user, a role, a key, or nobody. */
+/** Impersonation: shows the list as a user, a role, a key, or an anonymous client. */
 import { Alert, Button, Group, NativeSelect, Popover, Stack, TextInput } from '@mantine/core';
 import { IconEye } from '@tabler/icons-react';
 import { useState } from 'react';
-import { Actor } from '../../parts/accounts/actor.tsx';
-import { ChooseKey, ChooseUser } from '../../parts/accounts/choose-account.tsx';
+import { Actor } from '../../parts/users/actor.tsx';
+import { ChooseKey, ChooseUser } from '../../parts/users/choose-user.tsx';
 
 interface ViewAsProps {
   readonly may: boolean;
   readonly why: string;
-  /** The value of `Millrace-As`; undefined for oneself. */
+  /** The value of `Millrace-As`; undefined without impersonation. */
   readonly as: string | undefined;
   readonly onChange: (as: string | undefined) => void;
 }
@@ -17,10 +17,10 @@ const KINDS = [
   { value: 'user', label: 'A user' },
   { value: 'role', label: 'A role' },
   { value: 'key', label: 'An API key' },
-  { value: 'anonymous', label: 'Anybody, without an account' },
+  { value: 'anonymous', label: 'Anonymous clients' },
 ];
 
-/** The list must lie in the popover: it would close at a click outside. */
+/** The list must be inside the popover, which would close at a click outside. */
 const WITHIN = { size: 'xs', comboboxProps: { withinPortal: false } } as const;
 
 export function ViewAs({ may, why, as, onChange }: ViewAsProps) {
@@ -72,7 +72,7 @@ export function ViewAs({ may, why, as, onChange }: ViewAsProps) {
               setOpen(false);
             }}
           >
-            Look
+            View
           </Button>
         </Stack>
       </Popover.Dropdown>
@@ -80,14 +80,14 @@ export function ViewAs({ may, why, as, onChange }: ViewAsProps) {
   );
 }
 
-/** Whose view it is, by the name that people know. */
+/** The impersonated principal, by its known name. */
 function Viewer({ as }: { readonly as: string }) {
   const [kind = '', name = ''] = as.split(/:(.*)/s);
   if (kind === 'user' || kind === 'key') return <Actor kind={kind} id={name} plain />;
-  return kind === 'role' ? `the role ${name}` : 'anybody without an account';
+  return kind === 'role' ? `the role ${name}` : 'anonymous clients';
 }
 
-/** Says over the grid whose view it is. */
+/** Shows above the grid who is impersonated. */
 export function ViewedAs({ as, onEnd }: { readonly as: string; readonly onEnd: () => void }) {
   return (
     <Alert
@@ -96,14 +96,14 @@ export function ViewedAs({ as, onEnd }: { readonly as: string; readonly onEnd: (
       icon={<IconEye size={18} />}
       title={
         <>
-          This is what <Viewer as={as} /> gets
+          Viewing as <Viewer as={as} />
         </>
       }
     >
       <Group justify="space-between">
-        Documents that they may not read are left out; members that they do not see are struck out in the headings.
+        Documents without read permission are left out; hidden fields are struck through in the headings.
         <Button size="xs" variant="default" onClick={onEnd}>
-          Back to my own view
+          Stop viewing as
         </Button>
       </Group>
     </Alert>

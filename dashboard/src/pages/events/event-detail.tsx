@@ -1,15 +1,15 @@
-/** One event: what changed, who did it, and in which request and transaction. */
+/** One event: what changed, its actor, and its request and transaction. */
 import { Button, Code, Drawer, Group, Stack, Table, Tabs, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import type { LoggedEvent } from '../../api/live.ts';
 import { useSession } from '../../api/live.ts';
-import { ActorOfEvent } from '../../parts/accounts/actor.tsx';
 import { JsonDiff } from '../../parts/code/json-diff.tsx';
 import { Copyable } from '../../parts/copy.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/page.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
+import { ActorOfEvent } from '../../parts/users/actor.tsx';
 import { When } from '../../parts/when.tsx';
 import { eventOf } from './history.ts';
 import { numberOf, withNumber } from './position.ts';
@@ -21,7 +21,7 @@ interface EventDetailProps {
   readonly onClose: () => void;
   /** Shows only events with this value. */
   readonly onNarrow: (name: string, value: string) => void;
-  /** Sends events after this position to a webhook again; null for those who may not. */
+  /** Sends events after this position to a webhook again; null without the right to. */
   readonly onReplay: ((since: string) => void) | null;
 }
 
@@ -40,7 +40,7 @@ export function EventDetail({ id, known, onClose, onNarrow, onReplay }: EventDet
       ) : found.error !== null ? (
         <Failure error={found.error} />
       ) : event === null ? (
-        <Text size="sm">The log does not keep this event, or you may not read it.</Text>
+        <Text size="sm">The log no longer has this event, or you have no permission to read it.</Text>
       ) : (
         <Loading />
       )}
@@ -58,7 +58,7 @@ function Whole({ event, onNarrow, onReplay }: WholeProps) {
     <Stack>
       <Table variant="vertical" layout="fixed">
         <Table.Tbody>
-          <Row name="When">
+          <Row name="Time">
             <When at={timestamp} /> ({new Date(timestamp).toLocaleString()})
           </Row>
           <Row name="Position">
@@ -76,7 +76,10 @@ function Whole({ event, onNarrow, onReplay }: WholeProps) {
               {revision === null ? '' : `, revision ${revision}`}
             </Row>
           )}
-          <Row name="By" narrow={actor === null ? null : ['Only of this actor', () => onNarrow('actor.id', actor.id)]}>
+          <Row
+            name="Actor"
+            narrow={actor === null ? null : ['Only of this actor', () => onNarrow('actor.id', actor.id)]}
+          >
             <ActorOfEvent event={event} />
           </Row>
           {request === null ? null : (
@@ -120,7 +123,7 @@ function Whole({ event, onNarrow, onReplay }: WholeProps) {
 
 interface RowProps {
   readonly name: string;
-  /** A button that shows only events with the same value: its words, and what it does. */
+  /** A button that shows only events with the same value: its label and its action. */
   readonly narrow?: readonly [words: string, narrow: () => void] | null;
   readonly children: ReactNode;
 }

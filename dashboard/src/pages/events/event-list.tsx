@@ -1,9 +1,9 @@
-/** The rows of events. Only those in sight are in the page, so a thousand cost no more than a screen of them. */
+/** The rows of events. Only visible rows are in the page, so a thousand cost no more than a screenful. */
 import { UnstyledButton } from '@mantine/core';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useRef } from 'react';
 import type { LoggedEvent } from '../../api/live.ts';
-import { ActorOfEvent } from '../../parts/accounts/actor.tsx';
+import { ActorOfEvent } from '../../parts/users/actor.tsx';
 import { When } from '../../parts/when.tsx';
 import classes from './events.module.css';
 
@@ -12,7 +12,7 @@ const ROW_PX = 40;
 interface EventListProps {
   /** Newest first. */
   readonly rows: readonly LoggedEvent[];
-  /** The event that is open. */
+  /** The open event. */
   readonly open: string | undefined;
   readonly onOpen: (id: string) => void;
 }
@@ -34,10 +34,10 @@ export function EventList({ rows, open, onOpen }: EventListProps) {
       <table className={classes.table} aria-label="Events" aria-rowcount={rows.length + 1}>
         <thead className={classes.head}>
           <tr className={classes.row}>
-            <th className={classes.when}>When</th>
+            <th className={classes.when}>Time</th>
             <th className={classes.event}>Event</th>
             <th className={classes.document}>Document</th>
-            <th className={classes.wide}>By</th>
+            <th className={classes.wide}>Actor</th>
             <th className={classes.wide}>Changed</th>
           </tr>
         </thead>
@@ -76,7 +76,7 @@ export function EventList({ rows, open, onOpen }: EventListProps) {
   );
 }
 
-/** The room of the rows that are not in the page. */
+/** The height of the rows that are not in the page. */
 function Gap({ height }: { readonly height: number }) {
   return height <= 0 ? null : <tr aria-hidden style={{ height }} />;
 }

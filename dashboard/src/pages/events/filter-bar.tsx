@@ -1,4 +1,4 @@
-/** Which events are shown: types, a filter of the event, and from when on. */
+/** Which events are shown: types, a filter of the event, and a start. */
 import { Button, Group, Popover, Stack, Text, TextInput } from '@mantine/core';
 import { IconHistory } from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
@@ -20,24 +20,24 @@ export function FilterBar({ search, onChange }: FilterBarProps) {
   const { data: collections = [] } = useResource<readonly { readonly name: string }[]>('/admin/collections');
   const given = search.filter === undefined ? '' : JSON.stringify(search.filter);
   const [text, setText] = useState(given);
-  const [fault, setFault] = useState<string | null>(null);
-  // The address may change by a link or by going back.
+  const [issue, setIssue] = useState<string | null>(null);
+  // The URL may change by a link or by going back.
   useEffect(() => {
     setText(given);
-    setFault(null);
+    setIssue(null);
   }, [given]);
   const take = () => {
     if (text.trim() === given) return;
     const filter = text.trim() === '' ? undefined : toFilter(text);
-    if (filter === null) return setFault('This is not a JSON object');
-    setFault(null);
+    if (filter === null) return setIssue('Not a JSON object');
+    setIssue(null);
     onChange({ filter });
   };
   return (
     <Group align="flex-end" gap="sm">
       <NamesInput
         label="Types"
-        placeholder={search.types === undefined ? 'All. Try todos.* or system.*' : ''}
+        placeholder={search.types === undefined ? 'All, or todos.*, system.*' : ''}
         data={[...collections.map(({ name }) => `${name}.*`), ...SYSTEM_TYPES]}
         value={search.types?.split(',') ?? []}
         onChange={(types) => onChange({ types: types.length === 0 ? undefined : types.join(',') })}
@@ -57,7 +57,7 @@ export function FilterBar({ search, onChange }: FilterBarProps) {
           value={text}
           onChange={({ currentTarget }) => setText(currentTarget.value)}
           onBlur={take}
-          error={fault}
+          error={issue}
           spellCheck={false}
         />
       </form>
@@ -81,7 +81,7 @@ interface SinceProps {
   readonly onChange: (since: string | undefined) => void;
 }
 
-/** From when on: a moment, for which the position is looked up, or a position. */
+/** The start: a time, for which the position is looked up, or a position. */
 function Since({ since, onChange }: SinceProps) {
   const [isOpen, setOpen] = useState(false);
   const [time, setTime] = useState('');
@@ -98,7 +98,7 @@ function Since({ since, onChange }: SinceProps) {
           {since === undefined ? 'Since now' : `Since ${since}`}
         </Button>
       </Popover.Target>
-      <Popover.Dropdown aria-label="Since when">
+      <Popover.Dropdown aria-label="Start time">
         <form
           onSubmit={(event) => {
             event.preventDefault();
@@ -106,7 +106,7 @@ function Since({ since, onChange }: SinceProps) {
           }}
         >
           <Stack gap="sm" w={260}>
-            <Text size="sm">Shows what came after a moment or a position, oldest page first.</Text>
+            <Text size="sm">Shows events after a time or a position, oldest first.</Text>
             <TextInput
               label="Time"
               type="datetime-local"

@@ -1,4 +1,4 @@
-/** Every change as it happens: a list that follows, can be held, searched and read backwards. */
+/** Every change as it happens: a list that follows the log, can be paused, searched and read backwards. */
 import { Alert, Badge, Button, Group, Text, Title } from '@mantine/core';
 import { IconPlayerPause, IconPlayerPlay, IconSend } from '@tabler/icons-react';
 import { useState } from 'react';
@@ -14,7 +14,7 @@ import { FilterBar } from './filter-bar.tsx';
 import { ReplayForm } from './replay.tsx';
 import { type EventsSearch, eventsRoute } from './route.ts';
 import { MAX_ROWS } from './tail.ts';
-import { type ShownTail, useTail } from './use-tail.ts';
+import { type TailState, useTail } from './use-tail.ts';
 
 const ALL_TYPES = ['*'];
 
@@ -34,7 +34,7 @@ export function EventsPage() {
   return (
     <Page
       title="Events"
-      about="Every change, whoever makes it, in the order in which the database made it."
+      about="Every change, from any source, in the order of the database."
       actions={
         <>
           {tail.paused ? (
@@ -73,8 +73,8 @@ export function EventsPage() {
       {error === null ? null : <Failure error={error} again={shown.again} />}
       {tail.missed === null ? null : (
         <Alert color="yellow" title="Events may be missing here">
-          The connection was lost for too long, or the log begins anew ({tail.missed}). Load the page again to read what
-          the log keeps.
+          The connection was lost for too long, or the log was reset ({tail.missed}). Reload the page to read what the
+          log has.
         </Alert>
       )}
       {tail.rows.length > 0 ? (
@@ -85,18 +85,18 @@ export function EventsPage() {
         ) : null
       ) : (
         <Empty
-          title={isNarrowed ? 'No event matches yet' : 'Nothing has happened yet'}
+          title={isNarrowed ? 'No matching events yet' : 'No events yet'}
           command={curl('/api/todos', { title: 'Buy milk' })}
         >
           {isNarrowed
-            ? 'What matches from now on appears here by itself. Remove a part of the filter to see more.'
-            : 'Write a document and watch: its event appears here at once.'}
+            ? 'New matching events appear here automatically. Remove a part of the filter to see more.'
+            : 'Write a document, and its event appears here at once.'}
         </Empty>
       )}
       <Group justify="space-between" gap="xs">
         {tail.isAll ? (
           <Text size="sm" c="dimmed">
-            This is everything before it that the log keeps.
+            The log has no older events.
           </Text>
         ) : (
           <Button variant="default" onClick={shown.loadOlder} loading={loading} disabled={tail.before === null}>
@@ -121,8 +121,8 @@ export function EventsPage() {
   );
 }
 
-/** Whether the list follows, and what brings it back when it does not. */
-function Status({ tail, status, loadNewer, resume, onNow }: ShownTail & { readonly onNow: () => void }) {
+/** Whether the list follows the log, and how to resume. */
+function Status({ tail, status, loadNewer, resume, onNow }: TailState & { readonly onNow: () => void }) {
   if (tail.newest === null) return null;
   if (tail.followsFrom === null) {
     return (

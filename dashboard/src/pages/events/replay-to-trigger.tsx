@@ -1,18 +1,18 @@
-/** Gives a range of the log to a trigger once more: one request after the other, because the server reads a part for each. */
+/** Replays a range of the log to a trigger: one request after the other, because the server reads a part for each. */
 import { Button, Group, Progress, Stack, Text } from '@mantine/core';
 import { request } from '../../api/client.ts';
 import { Failure } from '../../parts/failure.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
-import type { Plugin } from '../functions/parts/answers.ts';
+import type { Plugin } from '../functions/parts/responses.ts';
 import { numberOf } from './position.ts';
 
-/** How far it is. */
+/** The progress. */
 export interface Replayed {
-  /** Runs that were made so far. */
+  /** Runs created so far. */
   readonly count: number;
   readonly position: string;
   readonly done: boolean;
-  /** What was read of the range, of 100. */
+  /** Percentage of the range that was read. */
   readonly share: number;
 }
 
@@ -22,13 +22,13 @@ interface Range {
   readonly types?: readonly string[];
 }
 
-interface Answer extends Omit<Replayed, 'share'> {
+interface ApiResponse extends Omit<Replayed, 'share'> {
   readonly until: string;
 }
 
 const PLUGINS = '/admin/plugins/';
 
-/** The triggers that may run, with the address of the replay of each. */
+/** The triggers that may run, with the path of the replay of each. */
 export function triggersOf(plugins: readonly Plugin[]): { readonly value: string; readonly label: string }[] {
   return plugins.flatMap(({ name: plugin, functions }) =>
     functions
@@ -40,12 +40,12 @@ export function triggersOf(plugins: readonly Plugin[]): { readonly value: string
   );
 }
 
-/** Whether an address is one of {@link triggersOf}. */
+/** Whether a path is one of {@link triggersOf}. */
 export function isOfTrigger(path: string): boolean {
   return path.startsWith(PLUGINS);
 }
 
-/** @param isOver asked before each further request @throws Problem a refusal by the server */
+/** @param isOver asked before each further request @throws MillraceError a refusal by the server */
 export async function replayToTrigger(
   path: string,
   range: Range,
@@ -55,7 +55,7 @@ export async function replayToTrigger(
   let count = 0;
   let next = range;
   for (;;) {
-    const { body } = await request<Answer>('POST', path, { body: next });
+    const { body } = await request<ApiResponse>('POST', path, { body: next });
     count += body.count;
     const length = Math.max(1, numberOf(body.until) - numberOf(range.since));
     const share = body.done ? 100 : (100 * (numberOf(body.position) - numberOf(range.since))) / length;
@@ -77,14 +77,14 @@ export function ReplayedToTrigger({
   const runs = count === 1 ? '1 run' : `${count.toLocaleString('en')} runs`;
   return (
     <Stack>
-      <Progress value={share} aria-label="How much of the range was read" />
+      <Progress value={share} aria-label="Progress" />
       <Text size="sm" role="status">
-        {done ? `Done: ${runs} made.` : `${runs} so far, at ${position}. Closing this ends it there.`}
+        {done ? `Done: ${runs} created.` : `${runs} so far, at ${position}. Closing this dialog stops the replay.`}
       </Text>
       {error === null ? null : <Failure error={error} />}
       <Group justify="space-between">
         <PageLink to="/functions" size="sm">
-          Show the runs
+          Show runs
         </PageLink>
         <Button variant="default" onClick={onClose}>
           Close

@@ -1,4 +1,4 @@
-/** Gives a range of the log to an endpoint or a trigger once more, and shows how far it is. */
+/** Replays a range of the log to an endpoint or a trigger, and shows the progress. */
 import { Alert, Button, Group, Modal, Progress, Select, Stack, Text, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
@@ -9,13 +9,13 @@ import { FormEnd } from '../../parts/forms/form-end.tsx';
 import { NamesInput } from '../../parts/names-input.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
 import { useAction } from '../../parts/use-action.ts';
-import type { Plugin } from '../functions/parts/answers.ts';
-import type { Endpoint, Replay } from '../webhooks/parts/answers.ts';
+import type { Plugin } from '../functions/parts/responses.ts';
+import type { Endpoint, Replay } from '../webhooks/parts/responses.ts';
 import { pageAfter } from './history.ts';
 import { numberOf } from './position.ts';
 import { isOfTrigger, type Replayed, ReplayedToTrigger, replayToTrigger, triggersOf } from './replay-to-trigger.tsx';
 
-/** How often the progress is asked for, in milliseconds. */
+/** Interval of progress requests, in milliseconds. */
 const EACH_MS = 500;
 
 interface Begun extends Replay {
@@ -23,7 +23,7 @@ interface Begun extends Replay {
   readonly to: number;
 }
 
-/** @param since the position to begin after, if it is known */
+/** @param since the position to start after, if it is known */
 export function ReplayForm({
   since: given,
   onClose,
@@ -33,7 +33,7 @@ export function ReplayForm({
 }) {
   const endpoints = useResource<readonly Endpoint[]>('/webhooks/endpoints', ['system.endpoint.*']);
   const plugins = useResource<readonly Plugin[]>('/admin/plugins', ['system.plugin.*']);
-  /** The address of the replay of an endpoint or of a trigger. */
+  /** The path of the replay of an endpoint or of a trigger. */
   const [path, setPath] = useState<string | null>(null);
   const [since, setSince] = useState(given ?? '');
   const [until, setUntil] = useState('');
@@ -50,8 +50,8 @@ export function ReplayForm({
     const body = { since, ...(until === '' ? {} : { until }), ...(types.length === 0 ? {} : { types }) };
     if (isOfTrigger(target)) return await replayToTrigger(target, body, setReplayed, () => isClosed.current);
     const { position: newest } = await pageAfter(undefined, null);
-    const { body: told } = await request<Replay>('POST', target, { body });
-    setBegun({ ...told, from: numberOf(since), to: numberOf(until === '' ? newest : until) });
+    const { body: reported } = await request<Replay>('POST', target, { body });
+    setBegun({ ...reported, from: numberOf(since), to: numberOf(until === '' ? newest : until) });
   };
   const usable = endpoints.data?.filter(({ enabled }) => enabled) ?? [];
   const triggers = triggersOf(plugins.data ?? []);
@@ -72,7 +72,7 @@ export function ReplayForm({
       ) : isEmpty ? (
         <Stack>
           <Text size="sm">
-            There is no endpoint that is enabled, and no trigger in force. Make an{' '}
+            There is no enabled endpoint and no active trigger. Create an{' '}
             <PageLink to="/webhooks" size="sm">
               endpoint
             </PageLink>{' '}
@@ -80,7 +80,7 @@ export function ReplayForm({
             <PageLink to="/functions" size="sm">
               function
             </PageLink>
-            , then give it what has happened.
+            , then replay events to it.
           </Text>
         </Stack>
       ) : (
@@ -92,8 +92,8 @@ export function ReplayForm({
         >
           <Stack>
             <Text size="sm">
-              The events go to an endpoint once more, with the ids that they had, or become runs of a trigger. The types
-              and the filter of the endpoint or the trigger still hold.
+              Sends the events to an endpoint again, with the same ids, or creates runs of a trigger. The types and the
+              filter of the endpoint or trigger still apply.
             </Text>
             <Select
               label="Endpoint or trigger"
@@ -104,20 +104,20 @@ export function ReplayForm({
               placeholder="Choose one"
             />
             <TextInput
-              label="After the position"
-              description="The place in the log that stands before the first event to send, such as 1-1042. An event shows its own."
+              label="After position"
+              description="The log position before the first event to send, such as 1-1042. The details of an event show its position."
               required
               value={since}
               onChange={({ currentTarget }) => setSince(currentTarget.value.trim())}
               placeholder="1-1042"
             />
             <TextInput
-              label="Up to the position"
-              description="The last event to send. Empty: all up to now."
+              label="Up to position"
+              description="The last event to send. Empty: up to now."
               value={until}
               onChange={({ currentTarget }) => setUntil(currentTarget.value.trim())}
             />
-            <NamesInput label="Only these types" value={types} onChange={setTypes} placeholder="All that it wants" />
+            <NamesInput label="Only these types" value={types} onChange={setTypes} placeholder="All its types" />
             {error === null ? null : <Failure error={error} />}
             <FormEnd verb="Replay" busy={busy} disabled={path === null} onCancel={close} />
           </Stack>
@@ -132,34 +132,34 @@ function pathOfEndpoint(id: string): string {
 }
 
 function Running({ begun, onClose }: { readonly begun: Begun; readonly onClose: () => void }) {
-  const asked = useQuery({
+  const requested = useQuery({
     queryKey: ['replay', begun.id],
     queryFn: async () => (await request<Replay>('GET', `/webhooks/replays/${begun.id}`)).body,
     initialData: begun,
-    // No event tells how far a replay is.
+    // No event reports the progress of a replay.
     refetchInterval: ({ state }) => (state.data?.state === 'running' ? EACH_MS : false),
     refetchIntervalInBackground: true,
     staleTime: 0,
   });
-  const { state, sent, position } = asked.data;
+  const { state, sent, position } = requested.data;
   const length = Math.max(1, begun.to - begun.from);
-  const share = state === 'done' ? 100 : Math.min(100, (100 * (numberOf(position) - begun.from)) / length);
+  const share = state === 'succeeded' ? 100 : Math.min(100, (100 * (numberOf(position) - begun.from)) / length);
   return (
     <Stack>
-      <Progress value={share} aria-label="How much of the range was read" />
-      {state === 'cancelled' ? (
-        <Alert color="yellow" title="Cancelled">
-          The endpoint was disabled or deleted. {sent} events were sent before.
+      <Progress value={share} aria-label="Progress" />
+      {state === 'canceled' ? (
+        <Alert color="yellow" title="Canceled">
+          The endpoint was disabled or deleted. {sent} events had been sent.
         </Alert>
       ) : (
         <Text size="sm" role="status">
-          {state === 'done' ? `Done: ${sent} events are on their way.` : `${sent} events so far, at ${position}.`}
+          {state === 'succeeded' ? `Done: ${sent} events queued.` : `${sent} events so far, at ${position}.`}
         </Text>
       )}
-      {asked.error === null ? null : <Failure error={asked.error} />}
+      {requested.error === null ? null : <Failure error={requested.error} />}
       <Group justify="space-between">
         <PageLink to="/webhooks" size="sm">
-          Show the deliveries
+          Show deliveries
         </PageLink>
         <Button variant="default" onClick={onClose}>
           Close

@@ -1,16 +1,16 @@
-/** The page Events, with its state in the address. */
+/** The page Events, with its state in the URL. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { textOf } from '../../parts/search-text.ts';
 import { shellRoute } from '../../shell/route.tsx';
 
 export interface EventsSearch {
-  /** Types with commas, `*` for anything; all without it. */
+  /** Types separated by commas, `*` matches anything; by default all. */
   readonly types?: string | undefined;
   /** A filter of the event, in the language of lists. */
   readonly filter?: Readonly<Record<string, unknown>> | undefined;
-  /** The position after which events are shown; those as they come without it. */
+  /** The position after which events are shown; by default new ones. */
   readonly since?: string | undefined;
-  /** The event that is open. */
+  /** The open event. */
   readonly event?: string | undefined;
 }
 

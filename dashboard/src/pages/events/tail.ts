@@ -1,8 +1,8 @@
-/** What the list of events holds, and how it changes. Pure: the hook in use-tail.ts reads and follows. */
+/** The state of the list of events, and how it changes. Pure: the hook in use-tail.ts reads and follows. */
 import type { LoggedEvent } from '../../../../client/client.ts';
 import { numberOf } from './position.ts';
 
-/** Rows that are kept: more would fill the memory of a page that stays open. */
+/** Maximum rows: more would fill the memory of a page that stays open. */
 export const MAX_ROWS = 1_000;
 
 export interface EventPage {
@@ -14,27 +14,27 @@ export interface EventPage {
 export interface Older {
   /** Oldest first. */
   readonly events: readonly LoggedEvent[];
-  /** Everything from this position on has been looked at. */
+  /** Everything from this position on has been read. */
   readonly before: string;
-  /** Nothing older is kept. */
+  /** Nothing older is retained. */
   readonly isAll: boolean;
 }
 
 export interface Tail {
   /** Newest first. */
   readonly rows: readonly LoggedEvent[];
-  /** What came while the list was paused, newest first. */
+  /** Arrived while the list was paused, newest first. */
   readonly waiting: readonly LoggedEvent[];
   readonly paused: boolean;
-  /** The list goes on at this position; null before the first answer. */
+  /** The list continues at this position; null before the first response. */
   readonly newest: string | null;
-  /** Where the list follows from when it has reached the end of the log; null while it has not. */
+  /** Where the list follows from when it has reached the end of the log; null before. */
   readonly followsFrom: string | null;
-  /** Everything from here on has been looked at. */
+  /** Everything from here on has been read. */
   readonly before: string | null;
-  /** Nothing older is kept. */
+  /** Nothing older is retained. */
   readonly isAll: boolean;
-  /** Why events may be missing; null when none are. */
+  /** Why events may be missing; null if none are. */
   readonly missed: string | null;
 }
 
@@ -75,12 +75,12 @@ export function changedTail(tail: Tail, change: TailChange): Tail {
       const all = [...tail.rows, ...[...events].reverse()];
       const next = { ...tail, before, isAll };
       if (all.length <= MAX_ROWS) return { ...next, rows: all };
-      // The person looks at the past: the newest rows go, and the list no longer follows.
+      // The user reads the past: the newest rows are dropped, and the list no longer follows.
       const rows = all.slice(-MAX_ROWS);
       return { ...next, rows, waiting: [], paused: false, newest: rows[0]?.id ?? null, followsFrom: null };
     }
     case 'came': {
-      // After another sign-in events may come again.
+      // After another sign-in events may arrive again.
       const known = numberOf(tail.newest ?? '0-0');
       const events = change.events.filter(({ id }) => numberOf(id) > known);
       const next = { ...tail, missed: change.missed ?? tail.missed, newest: events.at(-1)?.id ?? tail.newest };

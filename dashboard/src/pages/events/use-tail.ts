@@ -1,11 +1,11 @@
-/** The list of events that a page shows: begins with what was last or with a position, follows, and loads what is older. */
+/** The list of events of a page: starts with the latest ones or at a position, follows, and loads older ones. */
 import { useEffect, useReducer, useRef, useState } from 'react';
 import { type LiveState, useEvents, useSession } from '../../api/live.ts';
-import { pageAfter, pageBefore, type Wanted } from './history.ts';
+import { pageAfter, pageBefore, type Requested } from './history.ts';
 import { numberOf } from './position.ts';
 import { changedTail, EMPTY_TAIL, type Tail } from './tail.ts';
 
-export interface ShownTail {
+export interface TailState {
   readonly tail: Tail;
   readonly status: LiveState<never>['status'];
   readonly loading: boolean;
@@ -17,20 +17,20 @@ export interface ShownTail {
   again(): void;
 }
 
-export function useTail(wanted: Wanted, since: string | undefined): ShownTail {
+export function useTail(requested: Requested, since: string | undefined): TailState {
   const { state, turn } = useSession();
   const [tail, change] = useReducer(changedTail, EMPTY_TAIL);
-  const [status, setStatus] = useState<ShownTail['status']>('connecting');
+  const [status, setStatus] = useState<TailState['status']>('connecting');
   const [loading, setLoading] = useState(false);
   const [error, setError] = useState<unknown>(null);
-  const [tries, setTries] = useState(0);
-  /** Answers to what was asked before the last change of the question are dropped. */
-  const asked = useRef(0);
-  const key = JSON.stringify([wanted, since, turn, tries]);
+  const [attempts, setAttempts] = useState(0);
+  /** Responses to requests from before the last change of the filter are dropped. */
+  const received = useRef(0);
+  const key = JSON.stringify([requested, since, turn, attempts]);
 
   const load = async (work: (isCurrent: () => boolean) => Promise<void>) => {
-    const mine = asked.current;
-    const isCurrent = () => asked.current === mine;
+    const mine = received.current;
+    const isCurrent = () => received.current === mine;
     setLoading(true);
     setError(null);
     await work(isCurrent).catch((problem: unknown) => {
@@ -40,19 +40,19 @@ export function useTail(wanted: Wanted, since: string | undefined): ShownTail {
   };
   const newer = async (from: string, isCurrent: () => boolean) => {
     const { position: end } = await pageAfter(undefined, null);
-    const page = await pageAfter(from, wanted);
+    const page = await pageAfter(from, requested);
     const isEnd = numberOf(page.position) >= numberOf(end);
     if (isCurrent()) change({ kind: 'newer', since: from, page, isEnd });
   };
   const older = async (before: string, isCurrent: () => boolean) => {
-    const found = await pageBefore(before, wanted);
+    const found = await pageBefore(before, requested);
     if (isCurrent()) change({ kind: 'older', older: found });
   };
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key says what is asked
   useEffect(() => {
-    if (state === 'asked') return;
-    asked.current += 1;
+    if (state === 'signed-out') return;
+    received.current += 1;
     change({ kind: 'reset' });
     setStatus('connecting');
     void load(async (isCurrent) => {
@@ -65,11 +65,11 @@ export function useTail(wanted: Wanted, since: string | undefined): ShownTail {
         isCurrent,
       );
     });
-  }, [key, state === 'asked']);
+  }, [key, state === 'signed-out']);
 
   const { followsFrom } = tail;
-  const filter = wanted.filter === undefined ? {} : { filter: wanted.filter };
-  useEvents(followsFrom === null ? null : { types: wanted.types, ...filter, since: followsFrom }, (next) => {
+  const filter = requested.filter === undefined ? {} : { filter: requested.filter };
+  useEvents(followsFrom === null ? null : { types: requested.types, ...filter, since: followsFrom }, (next) => {
     setStatus(next.status);
     if (next.problem !== null) setError(next.problem);
     if (next.events.length > 0 || next.missed !== null) change({ kind: 'came', ...next });
@@ -84,6 +84,6 @@ export function useTail(wanted: Wanted, since: string | undefined): ShownTail {
     resume: () => change({ kind: 'resume' }),
     loadOlder: () => void load(async (isCurrent) => older(tail.before ?? '', isCurrent)),
     loadNewer: () => void load(async (isCurrent) => newer(tail.newest ?? '', isCurrent)),
-    again: () => setTries((count) => count + 1),
+    again: () => setAttempts((count) => count + 1),
   };
 }

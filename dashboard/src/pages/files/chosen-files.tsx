@@ -1,4 +1,4 @@
-/** Files that are chosen in the grid, and their deletion together. */
+/** Files selected in the grid, and their deletion together. */
 import { Button, Group, Text } from '@mantine/core';
 import { useState } from 'react';
 import { request } from '../../api/client.ts';
@@ -12,7 +12,7 @@ interface ChosenFilesProps {
 }
 
 export function ChosenFiles({ chosen, onChange }: ChosenFilesProps) {
-  const [isAsked, setAsked] = useState(false);
+  const [isRequested, setRequested] = useState(false);
   if (chosen.size === 0) return null;
   const words = `${numberText(chosen.size)} ${chosen.size === 1 ? 'file' : 'files'}`;
   const remove = async () => {
@@ -20,22 +20,22 @@ export function ChosenFiles({ chosen, onChange }: ChosenFilesProps) {
     for (const id of chosen) {
       await request('DELETE', `/files/${encodeURIComponent(id)}`);
       left.delete(id);
-      // If one is refused, the others are still chosen.
+      // If one deletion fails, the others are still selected.
       onChange(new Set(left));
     }
   };
   return (
     <Group gap="xs" mb="sm" role="status">
-      <Text size="sm">{words} chosen</Text>
-      <Button size="xs" color="red" variant="outline" onClick={() => setAsked(true)}>
-        Delete the chosen
+      <Text size="sm">{words} selected</Text>
+      <Button size="xs" color="red" variant="outline" onClick={() => setRequested(true)}>
+        Delete selected
       </Button>
       <Button size="xs" variant="default" onClick={() => onChange(new Set())}>
-        Choose none
+        Clear selection
       </Button>
-      {isAsked ? (
-        <Confirm title={`Delete ${words}?`} verb="Delete" onClose={() => setAsked(false)} onConfirm={remove}>
-          Their bytes are gone for good. Documents that name them keep addresses that lead nowhere.
+      {isRequested ? (
+        <Confirm title={`Delete ${words}?`} verb="Delete" onClose={() => setRequested(false)} onConfirm={remove}>
+          This cannot be undone. Documents that reference them keep broken links.
         </Confirm>
       ) : null}
     </Group>

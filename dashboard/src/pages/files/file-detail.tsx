@@ -1,10 +1,9 @@
-/** One file: what is known of it, an address to give away, and its deletion. */
+/** One file: its metadata, a signed URL to share, and its deletion. */
 import { Anchor, Button, Code, Drawer, Group, Select, Stack, Table, Text } from '@mantine/core';
 import { useState } from 'react';
 import { request } from '../../api/client.ts';
 import { useResource } from '../../api/live.ts';
 import { useRights } from '../../api/rights.ts';
-import { Actor } from '../../parts/accounts/actor.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Copyable } from '../../parts/copy.tsx';
 import { Failure } from '../../parts/failure.tsx';
@@ -12,12 +11,13 @@ import { numberText } from '../../parts/numbers.ts';
 import { Loading } from '../../parts/page.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
 import { useAction } from '../../parts/use-action.ts';
+import { Actor } from '../../parts/users/actor.tsx';
 import { When } from '../../parts/when.tsx';
 import { WhereNamed } from '../data/document/where-named.tsx';
-import { type ShownFile, sizeText } from './file-list.ts';
+import { type FileView, sizeText } from './file-list.ts';
 import { Preview, useAddress } from './preview.tsx';
 
-/** What an id of a file, or its address, looks like in a document. */
+/** How a document contains the id of a file, or its URL. */
 const LIKE_A_FILE = /^[0-9a-f]{24}$|\/files\//;
 
 interface FileDetailProps {
@@ -26,7 +26,7 @@ interface FileDetailProps {
 }
 
 export function FileDetail({ id, onClose }: FileDetailProps) {
-  const { data: file, error } = useResource<ShownFile>(`/files/${encodeURIComponent(id)}`, ['system.file.*']);
+  const { data: file, error } = useResource<FileView>(`/files/${encodeURIComponent(id)}`, ['system.file.*']);
   return (
     <Drawer opened onClose={onClose} position="right" size="lg" title={file?.name ?? 'File'}>
       {error !== null ? (
@@ -40,11 +40,11 @@ export function FileDetail({ id, onClose }: FileDetailProps) {
   );
 }
 
-function Whole({ file, onClose }: { readonly file: ShownFile; readonly onClose: () => void }) {
+function Whole({ file, onClose }: { readonly file: FileView; readonly onClose: () => void }) {
   const { build, why } = useRights();
-  const [isAsked, setAsked] = useState(false);
+  const [isRequested, setRequested] = useState(false);
   const address = useAddress(file.id);
-  const { id, name, type, size, sha256, createdAt, createdBy, custom } = file;
+  const { id, name, type, size, sha256, createdAt, createdBy, metadata } = file;
   return (
     <Stack>
       <Preview file={file} large />
@@ -70,23 +70,23 @@ function Whole({ file, onClose }: { readonly file: ShownFile; readonly onClose: 
               </>
             )}
           </Row>
-          <Row name="Custom">
-            {custom === null || custom === undefined ? 'nothing' : <Code>{JSON.stringify(custom)}</Code>}
+          <Row name="Metadata">
+            {metadata === null || metadata === undefined ? 'nothing' : <Code>{JSON.stringify(metadata)}</Code>}
           </Row>
         </Table.Tbody>
       </Table>
-      <SignedAddress id={id} />
+      <SignedUrl id={id} />
       <WhereNamed
         id={id}
-        question="Where is it used?"
-        where="members with ids or addresses of files"
+        query="Where is it used?"
+        where="fields with ids or URLs of files"
         mayName={({ example }) => typeof example === 'string' && LIKE_A_FILE.test(example)}
       />
       <Group justify="space-between">
         <Group gap="md">
           {address === null ? null : (
             <Anchor href={address} target="_blank" rel="noreferrer" size="sm">
-              Open the file
+              Open file
             </Anchor>
           )}
           <PageLink to="/events" search={{ types: 'system.file.*', filter: { documentId: id } }} size="sm">
@@ -98,29 +98,29 @@ function Whole({ file, onClose }: { readonly file: ShownFile; readonly onClose: 
           variant="outline"
           disabled={!build}
           title={build ? undefined : why}
-          onClick={() => setAsked(true)}
+          onClick={() => setRequested(true)}
         >
           Delete
         </Button>
       </Group>
-      {isAsked ? (
+      {isRequested ? (
         <Confirm
           title={`Delete ${name}?`}
           verb="Delete"
-          onClose={() => setAsked(false)}
+          onClose={() => setRequested(false)}
           onConfirm={async () => {
             await request('DELETE', `/files/${encodeURIComponent(id)}`);
             onClose();
           }}
         >
-          Its bytes are gone for good. Documents that name it keep an address that leads nowhere.
+          This cannot be undone. Documents that reference it keep a broken link.
         </Confirm>
       ) : null}
     </Stack>
   );
 }
 
-/** For how long an address can be valid, in seconds. */
+/** Possible lifetimes of a URL, in seconds. */
 const SPANS = [
   { value: '300', label: '5 minutes' },
   { value: '3600', label: '1 hour' },
@@ -131,7 +131,7 @@ interface Signed {
   readonly expiresAt: string;
 }
 
-function SignedAddress({ id }: { readonly id: string }) {
+function SignedUrl({ id }: { readonly id: string }) {
   const [span, setSpan] = useState<string | null>('300');
   const [signed, setSigned] = useState<Signed | null>(null);
   const { busy, error, run } = useAction();
@@ -143,7 +143,7 @@ function SignedAddress({ id }: { readonly id: string }) {
     <Stack gap="xs">
       <Group align="flex-end" gap="xs">
         <Select
-          label="Signed address, valid for"
+          label="Signed URL, valid for"
           data={SPANS}
           value={span}
           onChange={setSpan}
@@ -151,15 +151,15 @@ function SignedAddress({ id }: { readonly id: string }) {
           w={230}
         />
         <Button variant="default" onClick={() => void run(sign)} loading={busy}>
-          Make the address
+          Create signed URL
         </Button>
       </Group>
       {error === null ? null : <Failure error={error} />}
       {signed === null ? null : (
         <>
-          <Copyable text={signed.url} what="the address" />
+          <Copyable text={signed.url} what="the URL" />
           <Text size="sm" c="dimmed">
-            Everybody who has it can read the file until {new Date(signed.expiresAt).toLocaleTimeString()}.
+            Anyone with this URL can read the file until {new Date(signed.expiresAt).toLocaleTimeString()}.
           </Text>
         </>
       )}

@@ -1,11 +1,11 @@
-/** The files of the installation, page by page, read again when one comes or goes. */
+/** The files of the instance, page by page, read again after an upload or a deletion. */
 import { keepPreviousData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import { request, withQuery } from '../../api/client.ts';
 import { useEvents, useSession } from '../../api/live.ts';
 import type { FilesSearch } from './route.ts';
 
-/** A file as the server shows it. A policy may hide members, but not from owners. */
-export interface ShownFile {
+/** A file as the server returns it. A policy may hide fields, but not from administrators. */
+export interface FileView {
   readonly id: string;
   readonly url: string;
   readonly name: string;
@@ -15,13 +15,13 @@ export interface ShownFile {
   readonly sha256: string;
   readonly createdAt: string;
   readonly createdBy: string | null;
-  readonly custom: unknown;
+  readonly metadata: unknown;
 }
 
 interface FilePage {
-  readonly files: readonly ShownFile[];
+  readonly files: readonly FileView[];
   readonly next: string | null;
-  /** How many there are in all. */
+  /** The total number. */
   readonly count: number;
 }
 
@@ -41,11 +41,11 @@ export function useFiles({ name, type }: FilesSearch) {
   });
   return useInfiniteQuery({
     queryKey,
-    enabled: state !== 'asked',
+    enabled: state !== 'signed-out',
     initialPageParam: undefined as string | undefined,
     queryFn: async ({ pageParam: cursor }): Promise<FilePage> => {
       const path = withQuery('/files', { limit: PAGE, sort: '-createdAt', count: 'exact', filter, cursor });
-      const { body, headers } = await request<readonly ShownFile[]>('GET', path);
+      const { body, headers } = await request<readonly FileView[]>('GET', path);
       return { files: body, next: headers.get('millrace-next'), count: Number(headers.get('millrace-count')) };
     },
     getNextPageParam: ({ next }) => next ?? undefined,

@@ -1,4 +1,4 @@
-/** The files of the installation: a grid that follows, uploads by dropping, and each file with its metadata. */
+/** The files of the instance: a live grid, uploads by drag and drop, and each file with its metadata. */
 import {
   Box,
   Button,
@@ -24,7 +24,7 @@ import { Loading, Page } from '../../parts/page.tsx';
 import { When } from '../../parts/when.tsx';
 import { ChosenFiles } from './chosen-files.tsx';
 import { FileDetail } from './file-detail.tsx';
-import { type ShownFile, sizeText, useFiles } from './file-list.ts';
+import { type FileView, sizeText, useFiles } from './file-list.ts';
 import classes from './files.module.css';
 import { Preview } from './preview.tsx';
 import { type FilesSearch, filesRoute } from './route.ts';
@@ -34,11 +34,11 @@ import { useUploads } from './uploads.ts';
 const KINDS = [
   { value: 'image/', label: 'Images' },
   { value: 'video/', label: 'Videos' },
-  { value: 'audio/', label: 'Sounds' },
-  { value: 'text/', label: 'Texts' },
-  { value: 'application/', label: 'Others' },
+  { value: 'audio/', label: 'Audio' },
+  { value: 'text/', label: 'Text' },
+  { value: 'application/', label: 'Other' },
 ];
-/** A request is sent when nothing was typed for this time, in milliseconds. */
+/** A request is sent this long after the last keystroke, in milliseconds. */
 const TYPED_MS = 250;
 
 export function FilesPage() {
@@ -88,10 +88,10 @@ export function FilesPage() {
           <Loading />
         ) : files.length === 0 ? (
           <Empty
-            title={isNarrowed ? 'No file matches' : 'No files yet'}
+            title={isNarrowed ? 'No matching files' : 'No files yet'}
             {...(isNarrowed ? {} : { command: `${curl('/files')} -F 'file=@picture.png'` })}
           >
-            {isNarrowed ? 'Change the name or the type.' : 'Drop some here, choose Upload, or send one with a program.'}
+            {isNarrowed ? 'Change the name or the type.' : 'Drop files here, choose Upload, or send one with the API.'}
           </Empty>
         ) : (
           <>
@@ -127,7 +127,7 @@ function countText(count: number): string {
   return count === 1 ? '1 file' : `${numberText(count)} files`;
 }
 
-/** With the id, or without it if it was there. */
+/** With the id added, or removed if it was there. */
 function toggled(ids: ReadonlySet<string>, id: string): ReadonlySet<string> {
   const next = new Set(ids);
   if (!next.delete(id)) next.add(id);
@@ -135,8 +135,8 @@ function toggled(ids: ReadonlySet<string>, id: string): ReadonlySet<string> {
 }
 
 interface FileCardProps {
-  readonly file: ShownFile;
-  /** Null for those who may not delete it. */
+  readonly file: FileView;
+  /** Null without the right to delete it. */
   readonly isChosen: boolean | null;
   readonly onChoose: () => void;
   readonly onOpen: () => void;
@@ -149,7 +149,7 @@ function FileCard({ file, isChosen, onChoose, onOpen }: FileCardProps) {
         <Checkbox
           className={classes.choose ?? ''}
           size="md"
-          aria-label={`Choose ${file.name}`}
+          aria-label={`Select ${file.name}`}
           checked={isChosen}
           onChange={onChoose}
         />
@@ -176,17 +176,17 @@ interface NameFilterProps {
 
 function NameFilter({ name, onChange }: NameFilterProps) {
   const [text, setText] = useState(name ?? '');
-  const tell = useDebouncedCallback((value: string) => onChange(value === '' ? undefined : value), TYPED_MS);
-  // The address may change by a link or by going back.
+  const report = useDebouncedCallback((value: string) => onChange(value === '' ? undefined : value), TYPED_MS);
+  // The URL may change by a link or by going back.
   useEffect(() => setText(name ?? ''), [name]);
   return (
     <TextInput
       label="Name"
-      placeholder="A part of the name"
+      placeholder="Part of the name"
       value={text}
       onChange={({ currentTarget: { value } }) => {
         setText(value);
-        tell(value);
+        report(value);
       }}
       flex="1 1 200px"
       maw={420}
@@ -195,7 +195,7 @@ function NameFilter({ name, onChange }: NameFilterProps) {
 }
 
 interface DropAreaProps {
-  /** Null for those who may not upload. */
+  /** Null without the right to upload. */
   readonly onFiles: ((files: readonly File[]) => void) | null;
   readonly children: React.ReactNode;
 }
@@ -203,7 +203,7 @@ interface DropAreaProps {
 function DropArea({ onFiles, children }: DropAreaProps) {
   const [isOver, setOver] = useState(false);
   const drag = (event: DragEvent, over: boolean) => {
-    // Otherwise the browser leaves the page and shows the file that is dropped.
+    // Otherwise the browser leaves the page and opens the dropped file.
     event.preventDefault();
     setOver(over && onFiles !== null);
   };

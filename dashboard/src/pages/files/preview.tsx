@@ -1,4 +1,4 @@
-/** What a file looks like: the picture, film or sound itself where browsers show it, otherwise a sign of its type. */
+/** Preview of a file: the image, video or audio itself where browsers can show it, otherwise an icon of its type. */
 import {
   IconFile,
   IconFileMusic,
@@ -10,7 +10,7 @@ import {
 } from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
 import { client } from '../../api/client.ts';
-import type { ShownFile } from './file-list.ts';
+import type { FileView } from './file-list.ts';
 import classes from './files.module.css';
 
 /** Larger ones would make a page of many files slow. */
@@ -19,7 +19,7 @@ const PICTURES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/a
 const FILMS = ['video/mp4', 'video/webm'];
 
 /** @param large with controls, for one file alone */
-export function Preview({ file, large = false }: { readonly file: ShownFile; readonly large?: boolean }) {
+export function Preview({ file, large = false }: { readonly file: FileView; readonly large?: boolean }) {
   const { id, type, size } = file;
   const isPicture = PICTURES.includes(type) && size <= MAX_PICTURE_BYTES;
   const isPlayed = large && (FILMS.includes(type) || type === 'audio/mpeg');
@@ -44,26 +44,26 @@ export function Preview({ file, large = false }: { readonly file: ShownFile; rea
   );
 }
 
-/** An address that needs no credential; null before it is known, and for no file. */
+/** A URL that needs no credential; null before it is known, and for no file. */
 export function useAddress(id: string | null): string | null {
   const [address, setAddress] = useState<string | null>(null);
   useEffect(() => {
     setAddress(null);
     if (id === null) return;
-    let isWanted = true;
-    client.files.address(id).then(
-      (signed) => isWanted && setAddress(onThisServer(signed)),
-      // The sign of the type is shown instead.
+    let isRequested = true;
+    client.files.createSignedUrl(id).then(
+      (signed) => isRequested && setAddress(onThisServer(signed)),
+      // The icon of the type is shown instead.
       () => undefined,
     );
     return () => {
-      isWanted = false;
+      isRequested = false;
     };
   }, [id]);
   return address;
 }
 
-/** The server names its public address; the page may be open under another one, and loads pictures from there only. */
+/** The server returns its public URL; the page may be open under another one, and can load images only from there. */
 function onThisServer(address: string): string {
   const { pathname, search } = new URL(address);
   return pathname + search;

@@ -1,4 +1,4 @@
-/** The page Files, with its state in the address. */
+/** The page Files, with its state in the URL. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { textOf } from '../../parts/search-text.ts';
 import { shellRoute } from '../../shell/route.tsx';
@@ -6,9 +6,9 @@ import { shellRoute } from '../../shell/route.tsx';
 export interface FilesSearch {
   /** A part of the name. */
   readonly name?: string | undefined;
-  /** The beginning of the type: `image/`. */
+  /** The start of the type: `image/`. */
   readonly type?: string | undefined;
-  /** The file that is open. */
+  /** The open file. */
   readonly file?: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** What is being uploaded, and what could not be. */
+/** Running and failed uploads. */
 import { Button, Card, CloseButton, Group, Progress, Stack, Text } from '@mantine/core';
 import { Failure } from '../../parts/failure.tsx';
 import { sizeText } from './file-list.ts';
@@ -54,7 +54,7 @@ function One({ upload, onRemove }: { readonly upload: Upload; readonly onRemove:
           <CloseButton
             size="sm"
             onClick={onRemove}
-            aria-label={isOver(state) ? `Take ${name} off the list` : `Stop the upload of ${name}`}
+            aria-label={isOver(state) ? `Remove ${name} from the list` : `Cancel the upload of ${name}`}
           />
         </Group>
       </Group>

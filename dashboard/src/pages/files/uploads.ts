@@ -1,6 +1,6 @@
-/** Sends files to the server, a few at a time, and tells how much of each has left. */
+/** Uploads files, a few at a time, and reports the progress of each. */
 import { useCallback, useRef, useState } from 'react';
-import { Problem, type ProblemDocument } from '../../../../client/client.ts';
+import { MillraceError, type ProblemDocument } from '../../../../client/client.ts';
 import { SERVER } from '../../api/server.ts';
 import { session } from '../../api/session.ts';
 
@@ -9,7 +9,7 @@ export interface Upload {
   readonly name: string;
   /** Bytes. */
   readonly size: number;
-  /** How much has left, from 0 to 1. */
+  /** The sent part, from 0 to 1. */
   readonly share: number;
   readonly state: 'waiting' | 'sending' | 'done' | 'failed';
   readonly error: unknown;
@@ -20,7 +20,7 @@ interface Job {
   readonly file: File;
 }
 
-/** More at once would not be faster, and would keep small files waiting behind large ones. */
+/** More at once would not be faster, and small files would wait behind large ones. */
 const AT_ONCE = 3;
 
 export function useUploads() {
@@ -67,7 +67,7 @@ export function useUploads() {
     [next],
   );
 
-  /** Stops one, or takes it off the list. */
+  /** Stops one, or removes it from the list. */
   const remove = useCallback((key: number) => {
     waiting.current = waiting.current.filter((job) => job.key !== key);
     running.current.get(key)?.abort();
@@ -81,15 +81,15 @@ export function isOver(state: Upload['state']): boolean {
   return state === 'done' || state === 'failed';
 }
 
-/** `fetch` does not tell how much has left, so this is an XMLHttpRequest, with the credential of the session. */
-async function send(sending: XMLHttpRequest, file: File, tell: (share: number) => void): Promise<void> {
+/** `fetch` does not report upload progress, so this is an XMLHttpRequest, with the credential of the session. */
+async function send(sending: XMLHttpRequest, file: File, report: (share: number) => void): Promise<void> {
   const token = await session.source(null);
   await new Promise<void>((resolve, reject) => {
     const form = new FormData();
     form.set('file', file, file.name);
     sending.open('POST', `${SERVER}/files`);
     if (token !== null) sending.setRequestHeader('authorization', `Bearer ${token}`);
-    sending.upload.onprogress = ({ loaded, total }) => tell(total === 0 ? 0 : loaded / total);
+    sending.upload.onprogress = ({ loaded, total }) => report(total === 0 ? 0 : loaded / total);
     sending.onload = () => {
       if (sending.status < 300) resolve();
       else reject(problemOf(sending));
@@ -100,14 +100,14 @@ async function send(sending: XMLHttpRequest, file: File, tell: (share: number) =
   });
 }
 
-function problemOf({ status, responseText }: XMLHttpRequest): Problem {
+function problemOf({ status, responseText }: XMLHttpRequest): MillraceError {
   try {
-    return new Problem(JSON.parse(responseText) as ProblemDocument);
+    return new MillraceError(JSON.parse(responseText) as ProblemDocument);
   } catch {
-    return new Problem({
+    return new MillraceError({
       status,
-      code: 'unreadable-answer',
-      title: `The server answered ${status} without saying why`,
+      code: 'invalid-response',
+      title: `The server responded with ${status} and no details`,
     });
   }
 }

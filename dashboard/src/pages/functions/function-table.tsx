@@ -1,21 +1,21 @@
-/** The functions of a plugin: when each runs, how it is, and how its runs ended. */
+/** The functions of a plugin: when each runs, its state, and the results of its runs. */
 import { Button, Table, Text } from '@mantine/core';
 import { request } from '../../api/client.ts';
 import { useRights } from '../../api/rights.ts';
 import { numberText } from '../../parts/numbers.ts';
 import { PageLink } from '../../parts/page-link.tsx';
 import { DataTable } from '../../parts/tables/data-table.tsx';
-import { useToldAction } from '../../parts/use-action.ts';
+import { useActionWithNotice } from '../../parts/use-action.ts';
 import { When } from '../../parts/when.tsx';
-import { occasionOf, type PluginFunction, type WholePlugin } from './parts/answers.ts';
-import { useFunctionsAgain } from './parts/place.ts';
+import { occasionOf, type PluginFunction, type WholePlugin } from './parts/responses.ts';
+import { useFunctionsAgain } from './parts/search-params.ts';
 import { FunctionBadge } from './parts/state-badge.tsx';
 
 export function FunctionTable({ plugin }: { readonly plugin: WholePlugin }) {
   return (
     <DataTable
       label="Functions"
-      columns={['Function', 'Set off by', 'State', { right: 'Runs, 7 days' }, { right: '95 % within' }, 'Last run']}
+      columns={['Function', 'Triggered by', 'State', { right: 'Runs, 7 days' }, { right: 'p95 duration' }, 'Last run']}
     >
       {plugin.functions.map((fn) => (
         <Table.Tr key={fn.name}>
@@ -38,7 +38,7 @@ export function FunctionTable({ plugin }: { readonly plugin: WholePlugin }) {
             {fn.state === 'quarantined' ? <Release plugin={plugin.name} fn={fn} /> : null}
           </Table.Td>
           <Table.Td ta="right">
-            {numberText(fn.runs.ok)}
+            {numberText(fn.runs.succeeded)}
             {fn.runs.failed === 0 ? null : (
               <>
                 {', '}
@@ -66,9 +66,9 @@ export function FunctionTable({ plugin }: { readonly plugin: WholePlugin }) {
 function Release({ plugin, fn }: { readonly plugin: string; readonly fn: PluginFunction }) {
   const { build, why } = useRights();
   const again = useFunctionsAgain();
-  const { busy, run } = useToldAction();
+  const { busy, run } = useActionWithNotice();
   const release = async () => {
-    const path = `/admin/plugins/${encodeURIComponent(plugin)}/functions/${encodeURIComponent(fn.name)}/release`;
+    const path = `/admin/plugins/${encodeURIComponent(plugin)}/functions/${encodeURIComponent(fn.name)}/unquarantine`;
     await request('POST', path);
     await again();
   };
@@ -79,10 +79,10 @@ function Release({ plugin, fn }: { readonly plugin: string; readonly fn: PluginF
       mt={4}
       loading={busy}
       disabled={!build}
-      title={build ? 'It runs again' : why}
+      title={build ? 'The function can run again' : why}
       onClick={() => void run(release)}
     >
-      Release
+      Unquarantine
     </Button>
   );
 }

@@ -1,4 +1,4 @@
-/** Jobs that have not ended, the next first. */
+/** Unfinished jobs, the next first. */
 import { Button, Table, Text } from '@mantine/core';
 import { useState } from 'react';
 import { request, withQuery } from '../../api/client.ts';
@@ -12,26 +12,29 @@ import { PageLink } from '../../parts/page-link.tsx';
 import { DataTable } from '../../parts/tables/data-table.tsx';
 import { Pager } from '../../parts/tables/pager.tsx';
 import { When } from '../../parts/when.tsx';
-import type { Job } from './parts/answers.ts';
-import { useFunctionsAgain, useFunctionsPlace } from './parts/place.ts';
+import type { Job } from './parts/responses.ts';
+import { useFunctionsAgain, useFunctionsSearch } from './parts/search-params.ts';
 
 const PAGE = 50;
-/** No event tells that a job has begun or ended. */
+/** The start and end of a job have no event. */
 const AGAIN_MS = 2_000;
 
 export function Jobs() {
-  const { search, go } = useFunctionsPlace();
+  const { search, go } = useFunctionsSearch();
   const { build, why } = useRights();
   const again = useFunctionsAgain();
   const [cancelled, setCancelled] = useState<Job | null>(null);
   const path = withQuery('/admin/jobs', { limit: PAGE, cursor: search.cursor });
-  const { data, error } = useListPage<Job>(path, ['system.function.*'], AGAIN_MS);
+  const { data, error } = useListPage<Job>(path, ['system.function.*', 'system.run.*'], AGAIN_MS);
   if (error !== null) return <Failure error={error} />;
   if (data === undefined) return <Loading />;
   if (data.items.length === 0 && search.cursor === undefined) {
     return (
-      <Empty title="No job waits" command="await ctx.schedule('remind', { text: 'Tea is ready' }, { after: 600_000 });">
-        A function with “job” in its manifest runs when another function of its plugin asks for it.
+      <Empty
+        title="No scheduled jobs"
+        command="await ctx.schedule('remind', { text: 'Tea is ready' }, { after: 600_000 });"
+      >
+        A function with “job” in its manifest runs when another function of its plugin schedules it.
       </Empty>
     );
   }
@@ -52,13 +55,13 @@ export function Jobs() {
             <Table.Td>
               <When at={job.nextAttemptAt ?? job.scheduledAt} never="now" />
             </Table.Td>
-            <Table.Td ta="right">{job.attempt}</Table.Td>
+            <Table.Td ta="right">{job.attempts}</Table.Td>
             <Table.Td>
               <Button
                 size="xs"
                 variant="default"
-                disabled={!build || job.state !== 'waiting'}
-                title={build ? (job.state === 'waiting' ? undefined : 'It runs already') : why}
+                disabled={!build || job.state !== 'pending'}
+                title={build ? (job.state === 'pending' ? undefined : 'It is already running') : why}
                 onClick={() => setCancelled(job)}
               >
                 Cancel
@@ -70,16 +73,16 @@ export function Jobs() {
       <Pager cursor={search.cursor} next={data.next} words={['First', 'Later']} onCursor={(cursor) => go({ cursor })} />
       {cancelled === null ? null : (
         <Confirm
-          title="Cancel the job"
-          verb="Cancel the job"
-          no="Keep it"
+          title="Cancel job"
+          verb="Cancel job"
+          no="Keep job"
           onConfirm={async () => {
             await request('DELETE', `/admin/jobs/${encodeURIComponent(cancelled.id)}`);
             await again();
           }}
           onClose={() => setCancelled(null)}
         >
-          {cancelled.plugin}/{cancelled.function} does not run. It is kept among the runs as refused.
+          {cancelled.plugin}/{cancelled.function} will not run. It stays in the list of runs as canceled.
         </Confirm>
       )}
     </>

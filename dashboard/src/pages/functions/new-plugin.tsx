@@ -1,27 +1,27 @@
-/** Makes a plugin in the database from a template that works as it is. */
+/** Creates a plugin in the database from a working template. */
 import { Modal, Radio, Stack, Text, TextInput } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-// The texts of the templates are pure, and the same as those of the command line.
+// The texts of the templates are pure, and shared with the command line.
 import { templateOf } from '../../../../src/commands/functions/templates.ts';
 import { request } from '../../api/client.ts';
 import { Failure } from '../../parts/failure.tsx';
 import { FormEnd } from '../../parts/forms/form-end.tsx';
 import { useAction } from '../../parts/use-action.ts';
-import type { FunctionKind } from './parts/answers.ts';
-import { useFunctionsAgain } from './parts/place.ts';
+import type { FunctionKind } from './parts/responses.ts';
+import { useFunctionsAgain } from './parts/search-params.ts';
 
 const KINDS: readonly { readonly kind: FunctionKind; readonly about: string }[] = [
-  { kind: 'endpoint', about: 'answers requests below /fn' },
+  { kind: 'http', about: 'serves HTTP requests below /fn' },
   { kind: 'trigger', about: 'runs after events' },
-  { kind: 'cron', about: 'runs at times of the day' },
-  { kind: 'before', about: 'sees writes before they are made' },
-  { kind: 'job', about: 'runs later, when other code asks for it' },
+  { kind: 'cron', about: 'runs on a schedule' },
+  { kind: 'beforeWrite', about: 'checks and changes writes before they are stored' },
+  { kind: 'job', about: 'runs later, when other code schedules it' },
 ];
 
 export function NewPlugin({ onClose }: { readonly onClose: () => void }) {
   const [name, setName] = useState('');
-  const [kind, setKind] = useState<FunctionKind>('endpoint');
+  const [kind, setKind] = useState<FunctionKind>('http');
   const { busy, error, run } = useAction();
   const navigate = useNavigate();
   const again = useFunctionsAgain();
@@ -29,7 +29,7 @@ export function NewPlugin({ onClose }: { readonly onClose: () => void }) {
   const make = async () => {
     const { functions, scripts } = templateOf(kind, name);
     await request('PUT', `/admin/plugins/${encodeURIComponent(name)}`, {
-      body: { manifest: { name, functions }, files: scripts, note: `Made from the template for ${kind}` },
+      body: { manifest: { name, functions }, files: scripts, note: `Created from the template for ${kind}` },
       headers: { 'if-none-match': '*' },
     });
     await again();
@@ -46,7 +46,7 @@ export function NewPlugin({ onClose }: { readonly onClose: () => void }) {
         <Stack>
           <TextInput
             label="Name"
-            description="Small letters, digits and single hyphens"
+            description="Lowercase letters, digits and single hyphens"
             placeholder="hello"
             required
             data-autofocus
@@ -54,9 +54,9 @@ export function NewPlugin({ onClose }: { readonly onClose: () => void }) {
             onChange={({ currentTarget }) => setName(currentTarget.value)}
           />
           <Radio.Group
-            label="Its first function"
+            label="First function"
             value={kind}
-            onChange={(value) => setKind(KINDS.find((one) => one.kind === value)?.kind ?? 'endpoint')}
+            onChange={(value) => setKind(KINDS.find((one) => one.kind === value)?.kind ?? 'http')}
           >
             <Stack gap={6} mt={4}>
               {KINDS.map((one) => (
@@ -65,13 +65,13 @@ export function NewPlugin({ onClose }: { readonly onClose: () => void }) {
             </Stack>
           </Radio.Group>
           <Text size="sm">
-            It is in force at once. {templateOf(kind, name || 'name').about.replaceAll('`', '')}
+            It is active at once. {templateOf(kind, name || 'name').about.replaceAll('`', '')}
             {hasRole
-              ? ` In production the role ${name || 'of its name'} needs a policy for what it reads and writes.`
+              ? ` In production the role ${name || 'with its name'} needs a policy for what it reads and writes.`
               : ''}
           </Text>
           {error === null ? null : <Failure error={error} />}
-          <FormEnd verb="Make the plugin" busy={busy} onCancel={onClose} />
+          <FormEnd verb="Create plugin" busy={busy} onCancel={onClose} />
         </Stack>
       </form>
     </Modal>

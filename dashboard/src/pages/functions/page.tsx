@@ -1,4 +1,4 @@
-/** Plugins, runs of all of them, and jobs that wait. */
+/** Plugins, runs of all of them, and waiting jobs. */
 import { Button, Tabs } from '@mantine/core';
 import { IconPlus } from '@tabler/icons-react';
 import { useResource } from '../../api/live.ts';
@@ -7,8 +7,8 @@ import { Failure } from '../../parts/failure.tsx';
 import { Loading, Page } from '../../parts/page.tsx';
 import { Jobs } from './jobs.tsx';
 import { NewPlugin } from './new-plugin.tsx';
-import type { Plugin } from './parts/answers.ts';
-import { OF_PLUGINS, useFunctionsPlace } from './parts/place.ts';
+import type { Plugin } from './parts/responses.ts';
+import { OF_PLUGINS, useFunctionsSearch } from './parts/search-params.ts';
 import { PluginList } from './plugin-list.tsx';
 import { Runs } from './runs/runs.tsx';
 
@@ -16,14 +16,14 @@ import { Runs } from './runs/runs.tsx';
 const COUNTS_MS = 10_000;
 
 export function FunctionsPage() {
-  const { search, go } = useFunctionsPlace();
+  const { search, go } = useFunctionsSearch();
   const { build, why } = useRights();
   const { data, error, refetch } = useResource<readonly Plugin[]>('/admin/plugins', OF_PLUGINS, COUNTS_MS);
   const tab = search.tab ?? 'plugins';
   return (
     <Page
       title="Functions"
-      about="Your own code: it answers requests, follows events, runs at times, and looks at writes before they are made."
+      about="Your own code: HTTP functions, triggers, cron jobs, scheduled jobs and write hooks."
       actions={
         <Button
           leftSection={<IconPlus size={16} />}

@@ -1,20 +1,20 @@
-/** All plugins: where each is from, what is in force, and how its functions run. */
+/** All plugins: source, active version, and runs of their functions. */
 import { Badge, Group, Stack, Table, Text } from '@mantine/core';
 import { Empty } from '../../parts/empty.tsx';
 import { numberText } from '../../parts/numbers.ts';
 import { PageLink } from '../../parts/page-link.tsx';
 import { DataTable } from '../../parts/tables/data-table.tsx';
 import { When } from '../../parts/when.tsx';
-import type { Plugin } from './parts/answers.ts';
-import { occasionOf } from './parts/answers.ts';
+import type { Plugin } from './parts/responses.ts';
+import { occasionOf } from './parts/responses.ts';
 import { FunctionBadge } from './parts/state-badge.tsx';
 
 export function PluginList({ plugins }: { readonly plugins: readonly Plugin[] }) {
   if (plugins.length === 0) {
     return (
-      <Empty title="No plugin yet" command="npm run functions -- new hello">
-        A plugin is a folder with scripts and a manifest that says when each function runs. “New plugin” makes one here,
-        in the database; this command makes one in the folder of the server, for your own editor.
+      <Empty title="No plugins yet" command="npm run functions -- new hello">
+        A plugin is a folder with scripts and a manifest that says when each function runs. “New plugin” creates one
+        here, in the database; this command creates one in the plugins folder of the server, for your own editor.
       </Empty>
     );
   }
@@ -28,9 +28,9 @@ export function PluginList({ plugins }: { readonly plugins: readonly Plugin[] })
 }
 
 function PluginRow({ plugin }: { readonly plugin: Plugin }) {
-  const { name, functions, enabled, faults } = plugin;
+  const { name, functions, enabled, diagnostics } = plugin;
   const [ok, failed] = [
-    functions.reduce((sum, { runs }) => sum + runs.ok, 0),
+    functions.reduce((sum, { runs }) => sum + runs.succeeded, 0),
     functions.reduce((sum, { runs }) => sum + runs.failed, 0),
   ];
   const last = functions
@@ -44,18 +44,18 @@ function PluginRow({ plugin }: { readonly plugin: Plugin }) {
           {name}
         </PageLink>
         <Text size="xs" c="dimmed">
-          {plugin.from === 'folder' ? 'in a folder' : 'in the database'}, version {plugin.version.slice(0, 8)}
+          {plugin.source === 'folder' ? 'in a folder' : 'in the database'}, version {plugin.version.slice(0, 8)}
         </Text>
-        {enabled && faults.length === 0 ? null : (
+        {enabled && diagnostics.length === 0 ? null : (
           <Group gap={4} mt={4}>
             {enabled ? null : (
               <Badge variant="dot" color="gray" miw="max-content">
-                switched off
+                disabled
               </Badge>
             )}
-            {faults.length === 0 ? null : (
-              <Badge variant="dot" color="red" miw="max-content" title={faults.join('\n')}>
-                {faults.length === 1 ? 'a fault' : `${faults.length} faults`}
+            {diagnostics.length === 0 ? null : (
+              <Badge variant="dot" color="red" miw="max-content" title={diagnostics.join('\n')}>
+                {diagnostics.length === 1 ? '1 error' : `${diagnostics.length} faults`}
               </Badge>
             )}
           </Group>

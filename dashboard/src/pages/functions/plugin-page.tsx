@@ -1,4 +1,4 @@
-/** One plugin: its functions, code, tries, runs, versions and secrets. */
+/** One plugin: its functions, code, dry runs, runs, versions and secrets. */
 import { Alert, Button, Code, Group, List, Stack, Switch, Tabs, Text, Title } from '@mantine/core';
 import { useBlocker, useNavigate } from '@tanstack/react-router';
 import { useRef, useState } from 'react';
@@ -9,20 +9,20 @@ import { Confirm } from '../../parts/confirm.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { Loading, Page } from '../../parts/page.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
-import { useToldAction } from '../../parts/use-action.ts';
+import { useActionWithNotice } from '../../parts/use-action.ts';
 import { CodeTab } from './editor/code-tab.tsx';
-import type { Draft } from './editor/draft.ts';
 import { TryTab } from './editor/try-tab.tsx';
+import type { Draft } from './editor/unsaved-plugin.ts';
 import { FunctionTable } from './function-table.tsx';
-import type { WholePlugin } from './parts/answers.ts';
-import { OF_PLUGINS, useFunctionsAgain, usePluginPlace } from './parts/place.ts';
+import type { WholePlugin } from './parts/responses.ts';
 import type { PluginTab } from './parts/route.ts';
+import { OF_PLUGINS, useFunctionsAgain, usePluginSearch } from './parts/search-params.ts';
 import { Runs } from './runs/runs.tsx';
 import { Secrets } from './secrets.tsx';
 import { Versions } from './versions.tsx';
 
 export function PluginPage() {
-  const { plugin: name } = usePluginPlace();
+  const { plugin: name } = usePluginSearch();
   const { data, error, refetch } = useTagged<WholePlugin>(`/admin/plugins/${encodeURIComponent(name)}`, OF_PLUGINS);
   const isOf = data?.body.name === name;
   return (
@@ -35,33 +35,33 @@ export function PluginPage() {
 }
 
 function PluginView({ tagged }: { readonly tagged: Tagged<WholePlugin> }) {
-  const { search, go } = usePluginPlace();
+  const { search, go } = usePluginSearch();
   const { build } = useRights();
   const again = useFunctionsAgain();
   const navigate = useNavigate();
   /** It was deleted: this page has nothing to show any more. */
   const isGone = useRef(false);
   const [draft, setDraft] = useState<Draft | null>(null);
-  // Another tab of this page keeps the draft; another page would lose it.
+  // Another tab of this page keeps unsaved changes; another page would lose them.
   useBlocker({
     shouldBlockFn: ({ current, next }) =>
       draft !== null &&
       !isGone.current &&
       current.pathname !== next.pathname &&
-      !window.confirm('What you have changed is not saved. Leave it?'),
+      !window.confirm('Your changes are not saved. Leave this page?'),
     enableBeforeUnload: () => draft !== null,
   });
   const { body: plugin } = tagged;
   const tab: PluginTab = search.tab ?? 'code';
-  const isInFolder = plugin.from === 'folder';
+  const isInFolder = plugin.source === 'folder';
   return (
     <Stack gap="md">
       <Head plugin={plugin} />
-      {plugin.faults.length === 0 ? null : (
-        <Alert color="red" variant="light" title="The newest version is not in force">
+      {plugin.diagnostics.length === 0 ? null : (
+        <Alert color="red" variant="light" title="The newest version is not active">
           <List size="sm">
-            {plugin.faults.map((fault) => (
-              <List.Item key={fault}>{fault}</List.Item>
+            {plugin.diagnostics.map((issue) => (
+              <List.Item key={issue}>{issue}</List.Item>
             ))}
           </List>
         </Alert>
@@ -70,7 +70,7 @@ function PluginView({ tagged }: { readonly tagged: Tagged<WholePlugin> }) {
       <Tabs value={tab} onChange={(value) => go({ tab: (value ?? 'code') as PluginTab })} keepMounted={false}>
         <Tabs.List>
           <Tabs.Tab value="code">Code{draft === null ? '' : ' ·  not saved'}</Tabs.Tab>
-          <Tabs.Tab value="try">Try</Tabs.Tab>
+          <Tabs.Tab value="try">Dry run</Tabs.Tab>
           <Tabs.Tab value="runs">Runs</Tabs.Tab>
           {isInFolder ? null : <Tabs.Tab value="versions">Versions</Tabs.Tab>}
           <Tabs.Tab value="secrets">Secrets</Tabs.Tab>
@@ -106,7 +106,7 @@ function PluginView({ tagged }: { readonly tagged: Tagged<WholePlugin> }) {
             if (!isGone.current) go({ dialog: undefined });
           }}
         >
-          Its functions run no more. Its versions and secrets are deleted with it; its runs stay.
+          Its functions stop running. Its versions and secrets are deleted with it; its runs are kept.
         </Confirm>
       ) : null}
     </Stack>
@@ -114,11 +114,11 @@ function PluginView({ tagged }: { readonly tagged: Tagged<WholePlugin> }) {
 }
 
 function Head({ plugin }: { readonly plugin: WholePlugin }) {
-  const { go } = usePluginPlace();
+  const { go } = usePluginSearch();
   const { build, why } = useRights();
   const again = useFunctionsAgain();
-  const { busy, run } = useToldAction();
-  const isInFolder = plugin.from === 'folder';
+  const { busy, run } = useActionWithNotice();
+  const isInFolder = plugin.source === 'folder';
   const enable = async (enabled: boolean) => {
     await request('PATCH', `/admin/plugins/${encodeURIComponent(plugin.name)}`, { body: { enabled } });
     await again();
@@ -136,10 +136,10 @@ function Head({ plugin }: { readonly plugin: WholePlugin }) {
       </div>
       <Group gap="sm">
         <Switch
-          label="In force"
+          label="Enabled"
           checked={plugin.enabled}
           disabled={!build || busy}
-          title={build ? 'Switched off, none of its functions runs' : why}
+          title={build ? 'While it is disabled, none of its functions run' : why}
           onChange={({ currentTarget: { checked } }) => void run(() => enable(checked))}
         />
         <Button

@@ -1,4 +1,4 @@
-/** The secrets that the manifest names: whether each is set. Values are sent and never shown. */
+/** The secrets that the manifest lists: whether each is set. Values are sent and never shown. */
 import { Button, Group, PasswordInput, Stack, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
@@ -6,21 +6,21 @@ import { request } from '../../api/client.ts';
 import { useRights } from '../../api/rights.ts';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Empty } from '../../parts/empty.tsx';
-import { useToldAction } from '../../parts/use-action.ts';
-import type { WholePlugin } from './parts/answers.ts';
-import { useFunctionsAgain } from './parts/place.ts';
+import { useActionWithNotice } from '../../parts/use-action.ts';
+import type { WholePlugin } from './parts/responses.ts';
+import { useFunctionsAgain } from './parts/search-params.ts';
 
 export function Secrets({ plugin }: { readonly plugin: WholePlugin }) {
   if (plugin.secrets.length === 0) {
     return (
-      <Empty title="The manifest names no secret" command={'"secrets": ["MAIL_KEY"]'}>
-        Name secrets in plugin.json. Then their values are set here, and scripts read them as ctx.secrets.MAIL_KEY.
+      <Empty title="The manifest declares no secrets" command={'"secrets": ["MAIL_KEY"]'}>
+        Declare secrets in plugin.json. Then set their values here; scripts read them as ctx.secrets.MAIL_KEY.
       </Empty>
     );
   }
   return (
     <Stack gap="md">
-      <Text size="sm">Values are encrypted. No answer, event, version or log shows one.</Text>
+      <Text size="sm">Values are encrypted. They never appear in a response, event, version or log.</Text>
       {plugin.secrets.map((secret) => (
         <Secret key={secret.name} plugin={plugin.name} secret={secret} />
       ))}
@@ -37,7 +37,7 @@ function Secret({ plugin, secret: { name, set } }: SecretProps) {
   const { build, why } = useRights();
   const again = useFunctionsAgain();
   const [value, setValue] = useState('');
-  const { busy, run } = useToldAction();
+  const { busy, run } = useActionWithNotice();
   const [isRemoving, setRemoving] = useState(false);
   const path = `/admin/plugins/${encodeURIComponent(plugin)}/secrets/${encodeURIComponent(name)}`;
   const save = async () => {
@@ -56,7 +56,7 @@ function Secret({ plugin, secret: { name, set } }: SecretProps) {
       <Group align="flex-end" gap="xs">
         <PasswordInput
           label={name}
-          description={set ? 'It is set. A new value replaces it at once' : 'It is not set: scripts get undefined'}
+          description={set ? 'Set. A new value replaces it at once' : 'Not set: scripts get undefined'}
           placeholder={set ? '••••••••' : ''}
           autoComplete="off"
           w={{ base: '100%', xs: 360 }}
@@ -64,7 +64,7 @@ function Secret({ plugin, secret: { name, set } }: SecretProps) {
           title={build ? undefined : why}
           value={value}
           onChange={({ currentTarget }) => setValue(currentTarget.value)}
-          visibilityToggleButtonProps={{ 'aria-label': `Show what was typed for ${name}` }}
+          visibilityToggleButtonProps={{ 'aria-label': `Show the value of ${name}` }}
         />
         <Button type="submit" loading={busy} disabled={!build || value === ''} title={build ? undefined : why}>
           Set
@@ -85,7 +85,7 @@ function Secret({ plugin, secret: { name, set } }: SecretProps) {
           }}
           onClose={() => setRemoving(false)}
         >
-          Scripts get undefined at once. Nobody can read the value to set it again.
+          Scripts get undefined at once. The value cannot be read or restored.
         </Confirm>
       ) : null}
     </form>

@@ -1,23 +1,23 @@
-/** Versions of a plugin in the database: what differs from the one in force, and going back. */
+/** Versions of a plugin in the database: their differences, and restoring one. */
 import { Badge, Button, Code, Group, Stack, Table, Text, Title } from '@mantine/core';
 import { request } from '../../api/client.ts';
 import { useResource } from '../../api/live.ts';
 import { useRights } from '../../api/rights.ts';
-import { ActorText } from '../../parts/accounts/actor.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/page.tsx';
 import { DataTable } from '../../parts/tables/data-table.tsx';
-import { useToldAction } from '../../parts/use-action.ts';
+import { useActionWithNotice } from '../../parts/use-action.ts';
+import { ActorText } from '../../parts/users/actor.tsx';
 import { When } from '../../parts/when.tsx';
 import { FileDiff } from './editor/file-diff.tsx';
-import type { PluginVersion, WholePlugin, WholeVersion } from './parts/answers.ts';
-import { OF_PLUGINS, useFunctionsAgain, usePluginPlace } from './parts/place.ts';
+import type { PluginVersion, WholePlugin, WholeVersion } from './parts/responses.ts';
+import { OF_PLUGINS, useFunctionsAgain, usePluginSearch } from './parts/search-params.ts';
 
 export function Versions({ plugin }: { readonly plugin: WholePlugin }) {
-  const { search, go } = usePluginPlace();
+  const { search, go } = usePluginSearch();
   const { build, why } = useRights();
   const again = useFunctionsAgain();
-  const { busy, run } = useToldAction();
+  const { busy, run } = useActionWithNotice();
   const path = `/admin/plugins/${encodeURIComponent(plugin.name)}/versions`;
   const { data, error } = useResource<readonly PluginVersion[]>(path, OF_PLUGINS);
   const activate = async (version: number) => {
@@ -29,23 +29,23 @@ export function Versions({ plugin }: { readonly plugin: WholePlugin }) {
   if (data === undefined) return <Loading />;
   return (
     <Stack>
-      <DataTable label="Versions" columns={['Version', 'Stored', 'Note', { hidden: 'Compare and return' }]}>
-        {data.map(({ version, at, by, note }) => (
+      <DataTable label="Versions" columns={['Version', 'Saved', 'Note', { hidden: 'Actions' }]}>
+        {data.map(({ version, createdAt, createdBy, note }) => (
           <Table.Tr key={version}>
             <Table.Td>
               {version}{' '}
               {String(version) === plugin.version ? (
                 <Badge variant="dot" color="teal" miw="max-content">
-                  in force
+                  active
                 </Badge>
               ) : null}
             </Table.Td>
             <Table.Td>
-              <When at={at} />
+              <When at={createdAt} />
               <Text size="xs" c="dimmed">
-                {by === null ? null : (
+                {createdBy === null ? null : (
                   <>
-                    by <ActorText text={by} />
+                    by <ActorText text={createdBy} />
                   </>
                 )}
               </Text>
@@ -61,10 +61,10 @@ export function Versions({ plugin }: { readonly plugin: WholePlugin }) {
                     size="compact-xs"
                     variant="default"
                     disabled={!build || busy}
-                    title={build ? 'Puts it in force at once' : why}
+                    title={build ? 'Makes it the active version at once' : why}
                     onClick={() => void run(() => activate(version))}
                   >
-                    Return to {version}
+                    Restore {version}
                   </Button>
                 </Group>
               )}
@@ -88,9 +88,9 @@ function Compared({ plugin, path }: { readonly plugin: WholePlugin; readonly pat
   return (
     <Stack gap="sm">
       <Title order={3} size="h5">
-        From version {other.version} to the one in force
+        From version {other.version} to the active version
       </Title>
-      {changed.length === 0 ? <Text size="sm">Nothing differs.</Text> : null}
+      {changed.length === 0 ? <Text size="sm">No differences</Text> : null}
       {changed.map((name) => (
         <div key={name}>
           <Code>{name}</Code>

@@ -1,24 +1,27 @@
-/** The two policies that an automation service needs: for its own webhooks, and for documents. Shown first, then made. */
+/**
+ * The two policies that an automation service needs: for its own webhooks, and for documents. Shown first, then
+ * created.
+ */
 import { Button, Card, Checkbox, Group, Stack, Text, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
 import { request } from '../../api/client.ts';
 import { useResource } from '../../api/live.ts';
 import { useRights } from '../../api/rights.ts';
-import { ChooseKey } from '../../parts/accounts/choose-account.tsx';
 import { Copyable } from '../../parts/copy.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { NamesInput } from '../../parts/names-input.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
 import { useAction } from '../../parts/use-action.ts';
+import { ChooseKey } from '../../parts/users/choose-user.tsx';
 
 const ALL = ['read', 'create', 'update', 'delete'] as const;
-/** A hook is made and removed, and never changed by its service. */
+/** A service creates and removes hooks, and never changes them. */
 const OF_HOOKS = ['read', 'create', 'delete'] as const;
-/** Stands for the key until one is chosen. */
+/** Represents the key until one is selected. */
 const ITS_ID = 'ID_OF_THE_KEY';
 
-interface Wanted {
+interface Requested {
   readonly title: string;
   readonly key: string;
   readonly collections: readonly string[];
@@ -27,28 +30,28 @@ interface Wanted {
 
 type NewPolicy = Readonly<Record<string, unknown>>;
 
-interface InForce {
+interface StoredPolicies {
   readonly policies: readonly NewPolicy[];
 }
 
-/** True if it is what the server made of the policy: that, and an id. */
+/** True if it is what the server stored for the policy: that, and an id. */
 function isSame({ id: _, ...saved }: NewPolicy, policy: NewPolicy): boolean {
-  const members = Object.keys(policy);
+  const fields = Object.keys(policy);
   return (
-    members.length === Object.keys(saved).length &&
-    members.every((member) => JSON.stringify(saved[member]) === JSON.stringify(policy[member]))
+    fields.length === Object.keys(saved).length &&
+    fields.every((field) => JSON.stringify(saved[field]) === JSON.stringify(policy[field]))
   );
 }
 
-function policiesFor({ title, key, collections, writes }: Wanted): readonly NewPolicy[] {
+function policiesFor({ title, key, collections, writes }: Requested): readonly NewPolicy[] {
   const common = { principals: { keys: [key] }, effect: 'allow' };
   return [
-    { name: `${title}: webhooks`, collections: ['webhooks'], actions: OF_HOOKS, ...common },
-    { name: `${title}: documents`, collections, actions: writes ? ALL : ['read'], ...common },
+    { name: `${title}: webhooks`, resources: ['_webhooks'], actions: OF_HOOKS, ...common },
+    { name: `${title}: documents`, resources: collections, actions: writes ? ALL : ['read'], ...common },
   ];
 }
 
-/** A policy takes one line: the answer to "what is made here?" must not hide the button that makes it. */
+/** A policy takes one line: the preview must not hide the button that creates it. */
 function textOf(policies: readonly object[]): string {
   return `[\n${policies.map((policy) => `  ${JSON.stringify(policy)}`).join(',\n')}\n]`;
 }
@@ -60,7 +63,7 @@ export function AccessForm({ title }: { readonly title: string }) {
   const [name, setName] = useState(title);
   const [collections, setCollections] = useState<string[]>([]);
   const [writes, setWrites] = useState(false);
-  const { data: known = [] } = useResource<readonly { readonly name: string }[]>('/collections', [
+  const { data: known = [] } = useResource<readonly { readonly name: string }[]>('/api', [
     '*.created',
     '*.dropped',
     '*.renamed',
@@ -72,12 +75,12 @@ export function AccessForm({ title }: { readonly title: string }) {
     writes,
   });
   const make = async () => {
-    const { body: before } = await request<InForce>('GET', '/admin/policies');
+    const { body: before } = await request<StoredPolicies>('GET', '/admin/policies');
     for (const body of policies) {
-      // A try that broke off between the two goes on with the second one.
+      // An attempt that failed between the two continues with the second one.
       if (!before.policies.some((one) => isSame(one, body))) await request('POST', '/admin/policies', { body });
     }
-    notifications.show({ title: 'Both policies are in force', message: 'The key may subscribe now.', color: 'teal' });
+    notifications.show({ title: 'Created both policies', message: 'The key can now subscribe.', color: 'teal' });
   };
   return (
     <Card withBorder>
@@ -95,7 +98,7 @@ export function AccessForm({ title }: { readonly title: string }) {
           ) : (
             <TextInput
               label="Id of the key"
-              description="Owners and admins see it"
+              description="Administrators with the role owner or manager can look it up under Keys"
               value={key ?? ''}
               onChange={({ currentTarget }) => setKey(currentTarget.value === '' ? null : currentTarget.value)}
               autoComplete="off"
@@ -111,7 +114,7 @@ export function AccessForm({ title }: { readonly title: string }) {
             flex="2 1 220px"
           />
           <Checkbox
-            label="It also writes documents"
+            label="Allow writing documents"
             checked={writes}
             onChange={({ currentTarget }) => setWrites(currentTarget.checked)}
             mb={8}
@@ -124,13 +127,13 @@ export function AccessForm({ title }: { readonly title: string }) {
             variant="default"
             loading={busy}
             disabled={!build || key === null}
-            title={build ? (key === null ? 'Choose the key first' : undefined) : why}
+            title={build ? (key === null ? 'Choose a key first' : undefined) : why}
             onClick={() => void run(make)}
           >
-            Make both policies
+            Create both policies
           </Button>
           <Text size="sm" c="dimmed">
-            Conditions and hidden members are added under{' '}
+            Add filters and hidden fields under{' '}
             <PageLink to="/policies" size="sm">
               Policies
             </PageLink>

@@ -1,20 +1,23 @@
-/** The hooks that automation services have made, live, and the removal of one. Each is an endpoint of the page Webhooks. */
+/**
+ * The hooks that automation services have created, live, and the removal of one. Each is an endpoint of the page
+ * Webhooks.
+ */
 import { Button, Code, Stack, Table, Text, Title } from '@mantine/core';
 import { useState } from 'react';
 import { request } from '../../api/client.ts';
 import { useResource } from '../../api/live.ts';
 import { useRights } from '../../api/rights.ts';
-import { Actor } from '../../parts/accounts/actor.tsx';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/page.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
 import { DataTable } from '../../parts/tables/data-table.tsx';
+import { Actor } from '../../parts/users/actor.tsx';
 import { When } from '../../parts/when.tsx';
-import type { Endpoint } from '../webhooks/parts/answers.ts';
 import { HealthBadge } from '../webhooks/parts/health.tsx';
+import type { Endpoint } from '../webhooks/parts/responses.ts';
 
-/** Health changes with every try, and no event tells of it. */
+/** Health changes with every attempt, and no event reports it. */
 const HEALTH_MS = 3_000;
 
 export function HookList() {
@@ -29,19 +32,19 @@ export function HookList() {
   return (
     <Stack gap="xs">
       <Title order={2} size="h4">
-        Hooks in force
+        Active hooks
       </Title>
       {error === null ? null : <Failure error={error} again={() => void refetch()} />}
       {hooks === undefined ? error === null && <Loading rows={2} /> : null}
       {hooks?.length === 0 ? (
         <Text size="sm">
-          None yet. A hook appears here when a service subscribes, and goes when its workflow is switched off.
+          None yet. A hook appears here when a service subscribes, and disappears when its workflow is turned off.
         </Text>
       ) : null}
       {hooks === undefined || hooks.length === 0 ? null : (
         <DataTable
           label="Hooks"
-          columns={['Target', 'Events', 'Key or account', 'Health', 'Made', { hidden: 'Remove' }]}
+          columns={['Target', 'Events', 'Key or user', 'Health', 'Created', { hidden: 'Remove' }]}
         >
           {hooks.map((hook) => (
             <Table.Tr key={hook.id}>
@@ -89,13 +92,13 @@ export function HookList() {
       )}
       {removed === null ? null : (
         <Confirm
-          title="Remove the hook"
+          title="Remove hook"
           verb="Remove"
           onConfirm={() => request('DELETE', `/hooks/${encodeURIComponent(removed.id)}`)}
           onClose={() => setRemoved(null)}
         >
-          Nothing more is sent to {removed.url}. The service is not told: its workflow gets no events until it is
-          switched off and on again there.
+          No more events are sent to {removed.url}. The service is not notified: its workflow gets no events until it is
+          turned off and on again there.
         </Confirm>
       )}
     </Stack>

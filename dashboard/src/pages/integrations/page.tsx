@@ -1,4 +1,4 @@
-/** Automation services: how each is connected to this installation, and the hooks that they have made. */
+/** Automation services: how to connect each to this instance, and the hooks that they have created. */
 import { Tabs } from '@mantine/core';
 import { Page } from '../../parts/page.tsx';
 import { HookList } from './hook-list.tsx';
@@ -12,7 +12,7 @@ export function IntegrationsPage() {
   return (
     <Page
       title="Integrations"
-      about="Automation services start when something happens here, and write here. Each acts by a key, within its policies."
+      about="Automation services receive events and write documents. Each uses an API key, within its policies."
     >
       <Tabs
         value={service}

@@ -1,4 +1,4 @@
-/** The page Integrations. Its address says which service is shown. */
+/** The page Integrations. Its URL contains the selected service. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { shellRoute } from '../../shell/route.tsx';
 
@@ -7,7 +7,7 @@ export const SERVICES = ['zapier', 'n8n', 'other'] as const;
 export type ServiceName = (typeof SERVICES)[number];
 
 export interface IntegrationsSearch {
-  /** Zapier without it. */
+  /** Zapier by default. */
   readonly service?: ServiceName | undefined;
 }
 

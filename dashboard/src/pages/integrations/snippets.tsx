@@ -1,4 +1,6 @@
-/** What any program needs, to copy: the requests of a hook as commands, in TypeScript, and the contract for generators. */
+/**
+ * Snippets for any program: the requests of a hook as commands, in TypeScript, and the OpenAPI document for generators.
+ */
 import { Anchor, Stack, Tabs, Text, Title } from '@mantine/core';
 import { useResource } from '../../api/live.ts';
 import { BASE_PATH, SERVER } from '../../api/server.ts';
@@ -10,13 +12,13 @@ const FIRST = 'todos';
 
 const commandsFor = (base: string, collection: string) =>
   [
-    '# Subscribe. The answer has the id and, this one time, the secret.',
+    '# Subscribe. The response has the id and, only this once, the secret.',
     curl('/hooks', { targetUrl: 'https://example.com/hook', event: `${collection}.created` }),
     '',
-    '# What there is, and what the hook will get',
-    curl('/collections'),
-    curl(`/collections/${collection}/schema`),
-    curl(`/collections/${collection}/samples`),
+    '# List the hooks, and a sample of what the hook receives',
+    curl('/api'),
+    curl(`/api/${collection}/_schema`),
+    curl(`/api/${collection}/_samples`),
     '',
     '# Unsubscribe',
     curl(`-X DELETE ${base}/hooks/ID`),
@@ -30,17 +32,17 @@ const { body } = await client.request('POST', '/hooks', { body: hook });
 const { documents } = await client.collection('${collection}').list({ limit: 10 });
 console.log(body, documents);`;
 
-const contractFor = (base: string) =>
+const openApiFor = (base: string) =>
   `${curl(`-o openapi.json ${base}/openapi.json`)}\nnpx openapi-typescript openapi.json -o api.ts`;
 
 export function Snippets() {
-  const { data: collections = [] } = useResource<readonly { readonly name: string }[]>('/collections');
+  const { data: collections = [] } = useResource<readonly { readonly name: string }[]>('/api');
   const collection = collections[0]?.name ?? FIRST;
   const base = SERVER;
   return (
     <Stack gap="xs">
       <Title order={2} size="h4">
-        By hand
+        Custom code
       </Title>
       <Tabs defaultValue="curl" keepMounted={false}>
         <Tabs.List aria-label="Languages">
@@ -56,9 +58,10 @@ export function Snippets() {
         </Tabs.Panel>
         <Tabs.Panel value="openapi" pt="xs">
           <Text size="sm" mb="xs">
-            For generators of clients. <Anchor href={`${BASE_PATH}/docs`}>The reference</Anchor> is the same for people.
+            For client generators. The <Anchor href={`${BASE_PATH}/docs`}>API reference</Anchor> shows the same for
+            people.
           </Text>
-          <Command text={contractFor(base)} />
+          <Command text={openApiFor(base)} />
         </Tabs.Panel>
       </Tabs>
     </Stack>

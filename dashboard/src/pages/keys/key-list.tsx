@@ -20,7 +20,7 @@ interface ListedKey {
   readonly prefix: string;
   readonly roles: readonly string[];
   /** Null for no limit. */
-  readonly collections: readonly string[] | null;
+  readonly resources: readonly string[] | null;
   readonly actions: readonly string[] | null;
   readonly expiresAt: string | null;
   readonly createdAt: string;
@@ -28,17 +28,17 @@ interface ListedKey {
 }
 
 interface KeyListProps {
-  readonly after: string | undefined;
+  readonly cursor: string | undefined;
   readonly change: (next: KeysSearch) => void;
 }
 
 const ROWS = 100;
-/** The use of a key makes no event, so the list is asked for again after so long, in milliseconds. */
+/** The use of a key causes no event, so the list is requested again at this interval, in milliseconds. */
 const AGAIN_MS = 15_000;
 
-export function KeyList({ after, change }: KeyListProps) {
+export function KeyList({ cursor, change }: KeyListProps) {
   const { data, error, refetch } = useListPage<ListedKey>(
-    withQuery('/admin/keys', { limit: ROWS, after }),
+    withQuery('/admin/keys', { limit: ROWS, cursor }),
     ['system.key.*'],
     AGAIN_MS,
   );
@@ -49,16 +49,16 @@ export function KeyList({ after, change }: KeyListProps) {
     <>
       {data.items.length === 0 ? (
         <Empty
-          title="There are no keys yet"
+          title="No API keys yet"
           command={curl('/admin/keys', { name: 'nightly import', actions: ['read', 'create'] })}
         >
-          A program that has no person in front of it signs its requests with a key. Make one with the button above, or
-          by this request.
+          Programs without a signed-in user authenticate with an API key. Create one with the button above or with this
+          request.
         </Empty>
       ) : (
         <DataTable
           label="API keys"
-          columns={['Key', 'Roles', 'Places', 'Actions', 'Last used', 'Ends', { hidden: 'Revoke' }]}
+          columns={['Key', 'Roles', 'Resources', 'Actions', 'Last used', 'Expires', { hidden: 'Revoke' }]}
         >
           {data.items.map((key) => (
             <Table.Tr key={key.id}>
@@ -68,7 +68,7 @@ export function KeyList({ after, change }: KeyListProps) {
                   search={{ view: 'matrix', as: `key:${key.id}` }}
                   size="sm"
                   display="block"
-                  title="What policies allow this key"
+                  title="Show what policies allow this key"
                 >
                   {key.name}
                 </PageLink>
@@ -78,7 +78,7 @@ export function KeyList({ after, change }: KeyListProps) {
                 <Names names={key.roles} none="none" />
               </Table.Td>
               <Table.Td>
-                <Names names={key.collections} none="all" />
+                <Names names={key.resources} none="all" />
               </Table.Td>
               <Table.Td>
                 <Names names={key.actions} none="all" />
@@ -99,13 +99,13 @@ export function KeyList({ after, change }: KeyListProps) {
         </DataTable>
       )}
       <Group>
-        {after === undefined ? null : (
-          <Button variant="default" size="xs" onClick={() => change({ after: undefined })}>
+        {cursor === undefined ? null : (
+          <Button variant="default" size="xs" onClick={() => change({ cursor: undefined })}>
             First page
           </Button>
         )}
         {data.next === null ? null : (
-          <Button variant="default" size="xs" onClick={() => change({ after: data.next ?? undefined })}>
+          <Button variant="default" size="xs" onClick={() => change({ cursor: data.next ?? undefined })}>
             Next page
           </Button>
         )}
@@ -117,7 +117,7 @@ export function KeyList({ after, change }: KeyListProps) {
           onConfirm={() => request('DELETE', `/admin/keys/${encodeURIComponent(revoked.id)}`)}
           onClose={() => setRevoked(null)}
         >
-          Programs with this key are refused at once, and their open connections end. This cannot be undone. Last used:{' '}
+          Requests with this key are rejected at once, and its open connections end. This cannot be undone. Last used:{' '}
           <When at={revoked.lastUsedAt} />.
         </Confirm>
       )}

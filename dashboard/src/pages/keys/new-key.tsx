@@ -1,13 +1,13 @@
-/** Makes an API key, and shows it this one time. */
+/** Creates an API key, and shows it once. */
 import { Checkbox, Group, Modal, NativeSelect, Stack, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { request } from '../../api/client.ts';
-import { useKnownRoles, usePlaces } from '../../api/known-names.ts';
+import { useKnownRoles, useResources } from '../../api/known-names.ts';
 import { Failure } from '../../parts/failure.tsx';
 import { FormEnd } from '../../parts/forms/form-end.tsx';
 import { NamesInput } from '../../parts/names-input.tsx';
 import { useAction } from '../../parts/use-action.ts';
-import { KeyShown } from './key-shown.tsx';
+import { KeyShown } from './new-key-secret.tsx';
 
 const ACTIONS = ['read', 'create', 'update', 'delete', 'call'] as const;
 const DAY_MS = 86_400_000;
@@ -20,33 +20,34 @@ const DAYS = [
   { value: 'date', label: 'On a date …' },
 ];
 
-interface Made {
+interface Created {
   readonly key: string;
-  readonly collections: readonly string[] | null;
+  readonly resources: readonly string[] | null;
 }
 
 export function NewKey({ onClose }: { readonly onClose: () => void }) {
   const { busy, error, run } = useAction();
   const [name, setName] = useState('');
   const [roles, setRoles] = useState<string[]>([]);
-  const [collections, setCollections] = useState<string[]>([]);
+  const [resources, setCollections] = useState<string[]>([]);
   const [actions, setActions] = useState<string[]>([]);
   const [days, setDays] = useState('90');
   const [date, setDate] = useState('');
-  const [made, setMade] = useState<Made | null>(null);
+  const [created, setCreated] = useState<Created | null>(null);
   const knownRoles = useKnownRoles();
-  const places = usePlaces();
-  if (made !== null) return <KeyShown secret={made.key} place={made.collections?.[0] ?? 'todos'} onClose={onClose} />;
+  const places = useResources();
+  if (created !== null)
+    return <KeyShown secret={created.key} resource={created.resources?.[0] ?? 'todos'} onClose={onClose} />;
 
   const make = async () => {
     const body = {
       name,
       roles,
-      ...(collections.length === 0 ? {} : { collections }),
+      ...(resources.length === 0 ? {} : { resources }),
       ...(actions.length === 0 ? {} : { actions }),
       expiresAt: endOf(days, date),
     };
-    setMade((await request<Made>('POST', '/admin/keys', { body })).body);
+    setCreated((await request<Created>('POST', '/admin/keys', { body })).body);
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -59,7 +60,7 @@ export function NewKey({ onClose }: { readonly onClose: () => void }) {
         <Stack>
           <TextInput
             label="Name"
-            description="What it is for; people read it in lists"
+            description="What it is for"
             value={name}
             required
             maxLength={100}
@@ -69,21 +70,21 @@ export function NewKey({ onClose }: { readonly onClose: () => void }) {
           />
           <NamesInput
             label="Roles"
-            description="Policies for these roles apply to the key. Enter adds one."
+            description="Policies for these roles apply to the key. Press Enter to add one."
             data={[...knownRoles]}
             value={roles}
             onChange={setRoles}
           />
           <NamesInput
-            label="Places"
-            description="Collections, files, functions, webhooks that it may reach at most. Empty: all that policies allow."
+            label="Resources"
+            description="Limits the key to these collections, _files, _functions or _webhooks. Empty: all that policies allow."
             data={[...places]}
-            value={collections}
+            value={resources}
             onChange={setCollections}
           />
           <Checkbox.Group
             label="Actions"
-            description="What it may do at most. None chosen: all that policies allow."
+            description="Limits the key to these actions. None: all that policies allow."
             value={actions}
             onChange={setActions}
           >
@@ -95,7 +96,7 @@ export function NewKey({ onClose }: { readonly onClose: () => void }) {
           </Checkbox.Group>
           <Group align="flex-end">
             <NativeSelect
-              label="Ends"
+              label="Expires"
               data={DAYS}
               value={days}
               onChange={({ currentTarget }) => setDays(currentTarget.value)}
@@ -111,14 +112,14 @@ export function NewKey({ onClose }: { readonly onClose: () => void }) {
             ) : null}
           </Group>
           {error === null ? null : <Failure error={error} />}
-          <FormEnd verb="Make the key" busy={busy} onCancel={onClose} />
+          <FormEnd verb="Create key" busy={busy} onCancel={onClose} />
         </Stack>
       </form>
     </Modal>
   );
 }
 
-/** ISO 8601, or null for a key that does not end. */
+/** ISO 8601, or null for a key that does not expire. */
 function endOf(days: string, date: string): string | null {
   if (days === '') return null;
   if (days === 'date') return `${date}T00:00:00Z`;

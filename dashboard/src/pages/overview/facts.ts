@@ -1,13 +1,13 @@
-/** What the page knows of the installation, from the routes that tell it. Whoever may not ask one gets nothing from it. */
-import type { Problem } from '../../../../client/client.ts';
+/** Facts about the instance from several routes. Without permission for a route, its facts are absent. */
+import type { MillraceError } from '../../../../client/client.ts';
 import { useListPage, useResource } from '../../api/live.ts';
 import { useRights } from '../../api/rights.ts';
-import { type EffectiveSettings, useEffectiveSettings } from '../../parts/installation/effective-settings.ts';
+import { type EffectiveSettings, useEffectiveSettings } from '../../parts/instance/effective-settings.ts';
 
-/** The answer of `GET /admin/state`. */
+/** The response of `GET /admin/status`. */
 export interface ServerState {
   readonly events: {
-    readonly recorder: { readonly status: string; readonly fault: string | null; readonly holder: string | null };
+    readonly recorder: { readonly status: string; readonly error: string | null; readonly holder: string | null };
     readonly log: { readonly rows: number; readonly bytes: number };
     readonly tail: { readonly behind: number; readonly following: boolean };
     readonly consumers: readonly { readonly name: string; readonly behind: number }[];
@@ -19,34 +19,34 @@ export interface ServerState {
   readonly disk: { readonly level: 'enough' | 'low' | 'full'; readonly freeBytes: number | null } | null;
 }
 
-interface ShownEndpoint {
+interface EndpointView {
   readonly enabled: boolean;
   readonly disabledReason: string | null;
   readonly health: { readonly pending: number; readonly failingSince: string | null };
 }
 
-interface ShownPlugin {
+interface PluginView {
   readonly name: string;
   readonly enabled: boolean;
-  readonly faults: readonly string[];
+  readonly diagnostics: readonly string[];
   readonly blockedCollections: readonly string[];
   readonly functions: readonly {
     readonly state: string;
-    readonly runs: { readonly ok: number; readonly failed: number };
+    readonly runs: { readonly succeeded: number; readonly failed: number };
   }[];
 }
 
 export interface Facts {
-  /** Undefined before the first answer. */
+  /** Undefined before the first response. */
   readonly ready: boolean | undefined;
   readonly state: ServerState | undefined;
-  readonly stateProblem: Problem | null;
-  readonly endpoints: readonly ShownEndpoint[];
-  readonly plugins: readonly ShownPlugin[];
-  /** Undefined where it is not known. */
+  readonly stateProblem: MillraceError | null;
+  readonly endpoints: readonly EndpointView[];
+  readonly plugins: readonly PluginView[];
+  /** Undefined where it is unknown. */
   readonly policies: number | undefined;
-  readonly deadDelivery: boolean;
-  readonly parkedRun: boolean;
+  readonly failedDelivery: boolean;
+  readonly failedRun: boolean;
   readonly settings: EffectiveSettings | undefined;
 }
 
@@ -56,12 +56,16 @@ const EACH_MS = 5_000;
 export function useFacts(): Facts {
   const { accounts } = useRights();
   const ready = useResource<unknown>('/readyz', [], EACH_MS);
-  const state = useResource<ServerState>('/admin/state', [], EACH_MS);
-  const endpoints = useResource<readonly ShownEndpoint[]>('/webhooks/endpoints', ['system.endpoint.*'], EACH_MS);
-  const plugins = useResource<readonly ShownPlugin[]>('/admin/plugins', ['system.plugin.*', 'system.function.*']);
+  const state = useResource<ServerState>('/admin/status', [], EACH_MS);
+  const endpoints = useResource<readonly EndpointView[]>('/webhooks/endpoints', ['system.endpoint.*'], EACH_MS);
+  const plugins = useResource<readonly PluginView[]>('/admin/plugins', [
+    'system.plugin.*',
+    'system.function.*',
+    'system.run.*',
+  ]);
   const policies = useResource<{ readonly policies: readonly unknown[] }>('/admin/policies', ['system.policy.*']);
-  const dead = useListPage('/webhooks/deliveries?state=dead&limit=1', ['system.delivery.dead']);
-  const parked = useListPage('/admin/runs?state=parked&limit=1', ['system.function.parked']);
+  const failedDeliveries = useListPage('/webhooks/deliveries?state=failed&limit=1', ['system.delivery.failed']);
+  const failedRuns = useListPage('/admin/runs?state=failed&limit=1', ['system.run.failed']);
   const settings = useEffectiveSettings();
   return {
     ready: ready.error === null ? ready.data !== undefined || undefined : false,
@@ -70,8 +74,8 @@ export function useFacts(): Facts {
     endpoints: endpoints.data ?? [],
     plugins: plugins.data ?? [],
     policies: policies.data?.policies.length,
-    deadDelivery: (dead.data?.items.length ?? 0) > 0,
-    parkedRun: (parked.data?.items.length ?? 0) > 0,
+    failedDelivery: (failedDeliveries.data?.items.length ?? 0) > 0,
+    failedRun: (failedRuns.data?.items.length ?? 0) > 0,
     settings: accounts ? settings.data : undefined,
   };
 }

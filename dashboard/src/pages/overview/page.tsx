@@ -1,14 +1,14 @@
-/** What runs and what needs attention, the newest events, and how to begin where nothing is yet. */
+/** The status of the server and what needs attention, the newest events, and a first step if there is no data. */
 import { Alert, Badge, Card, Group, List, SimpleGrid, Stack, Table, Text, Title } from '@mantine/core';
 import { IconAlertTriangle, IconBulb, IconCircleCheck } from '@tabler/icons-react';
 import { type ReactNode, useEffect, useState } from 'react';
 import { type LoggedEvent, useResource } from '../../api/live.ts';
-import { Actor, ActorOfEvent } from '../../parts/accounts/actor.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { FirstDocument } from '../../parts/first-document.tsx';
 import { numberText } from '../../parts/numbers.ts';
 import { Loading, Page } from '../../parts/page.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
+import { Actor, ActorOfEvent } from '../../parts/users/actor.tsx';
 import { When } from '../../parts/when.tsx';
 import { useTail } from '../events/use-tail.ts';
 import { type Advice, adviceFor } from './advice.ts';
@@ -28,20 +28,20 @@ export function OverviewPage() {
   const facts = useFacts();
   const collections = useResource<readonly CountedCollection[]>('/admin/collections', COUNTED);
   const [teaches, setTeaches] = useState(false);
-  // It stays when the first document has come, because its event is shown there.
+  // It stays after the first document was created, because its event is shown there.
   useEffect(() => {
     if (collections.data?.length === 0) setTeaches(true);
   }, [collections.data]);
   return (
-    <Page title="Overview" about="What runs and what needs attention.">
+    <Page title="Overview" about="Status of the server, and what needs attention.">
       {facts.stateProblem === null ? null : <Failure error={facts.stateProblem} />}
       {teaches ? (
-        <Part title="Make a first document">
+        <Part title="Create your first document">
           <FirstDocument />
         </Part>
       ) : null}
       <Attention facts={facts} />
-      <Part title="The server">
+      <Part title="Server">
         <Tiles {...facts} />
       </Part>
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="md">
@@ -121,7 +121,7 @@ function Attention({ facts }: { readonly facts: Facts }) {
         advice={advice.filter(({ urgent }) => urgent)}
       />
       <Advised
-        title="Worth a look"
+        title="Recommendations"
         color="gray"
         icon={<IconBulb size={18} />}
         advice={advice.filter(({ urgent }) => !urgent)}
@@ -170,7 +170,7 @@ function Newest() {
   const { tail, error, again } = useTail(ALL, undefined);
   if (error !== null) return <Failure error={error} again={again} />;
   if (tail.newest === null) return <Loading rows={3} />;
-  if (tail.rows.length === 0) return <Text size="sm">Nothing has happened yet.</Text>;
+  if (tail.rows.length === 0) return <Text size="sm">No events yet.</Text>;
   return (
     <Card withBorder padding={0}>
       <Table layout="fixed" aria-label="Newest events">
@@ -196,7 +196,7 @@ function Newest() {
   );
 }
 
-/** What an event is about: an account, a key or an endpoint by its name, and anything else by its id. */
+/** The subject of an event: a user, a key or an endpoint by name, and anything else by id. */
 function Subject({ event }: { readonly event: LoggedEvent }) {
   const { type, documentId, data, before } = event;
   if (documentId === null || type.startsWith('system.session.')) return <ActorOfEvent event={event} plain />;

@@ -1,4 +1,4 @@
-/** How the server is doing, in numbers. */
+/** The state of the server, in numbers. */
 import { Card, SimpleGrid, Skeleton, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { counted, numberText } from '../../parts/numbers.ts';
@@ -34,8 +34,7 @@ export function Tiles(facts: Facts) {
       </SimpleGrid>
       {consumers.length === 0 ? null : (
         <Text size="sm" c="dimmed">
-          Consumers of events: {consumers.map(({ name, behind }) => `${name}, ${numberText(behind)} behind`).join('; ')}
-          .
+          Event consumers: {consumers.map(({ name, behind }) => `${name}, ${numberText(behind)} behind`).join('; ')}.
         </Text>
       )}
     </>
@@ -49,27 +48,31 @@ function tilesOf({ ready, endpoints, plugins }: Facts, { events, realtime }: Ser
   const failed = functions.reduce((sum, { runs }) => sum + runs.failed, 0);
   const isHere = events.recorder.status === 'recording';
   return [
-    { name: 'Server', value: ready === false ? 'Not ready' : 'Ready', note: 'It answers, and its database does.' },
+    { name: 'Server', value: ready === false ? 'Not ready' : 'Ready', note: 'The server and its database respond.' },
     {
       name: 'Recorder',
-      value: events.recorder.holder === null ? 'Nobody records' : 'Recording',
-      note: isHere ? 'In this process.' : events.recorder.holder === null ? 'Events wait.' : 'In another process.',
+      value: events.recorder.holder === null ? 'Not recording' : 'Recording',
+      note: isHere
+        ? 'In this process.'
+        : events.recorder.holder === null
+          ? 'Events are waiting.'
+          : 'In another process.',
     },
     {
-      name: 'Events kept',
+      name: 'Events in the log',
       value: numberText(events.log.rows),
       note:
         behind === 0
           ? `${counted(events.consumers.length, 'consumer')} up to date.`
-          : `Readers are ${numberText(behind)} behind.`,
+          : `Consumers are ${numberText(behind)} events behind.`,
     },
     {
       name: 'Connections',
       value: numberText(realtime.connections),
-      note: 'Sockets and streams, this process.',
+      note: 'WebSockets and streams, this process.',
     },
     {
-      name: 'Deliveries waiting',
+      name: 'Pending deliveries',
       value: numberText(pending),
       note: endpoints.length === 0 ? 'No webhooks yet.' : `To ${counted(endpoints.length, 'endpoint')}.`,
     },
@@ -82,7 +85,7 @@ function tilesOf({ ready, endpoints, plugins }: Facts, { events, realtime }: Ser
 }
 
 function FailedRuns({ failed }: { readonly failed: number }) {
-  if (failed === 0) return 'No failed run in 7 days.';
+  if (failed === 0) return 'No failed runs in 7 days.';
   return (
     <PageLink to="/functions" search={{ tab: 'runs', state: 'failed' }} inherit>
       {counted(failed, 'failed run')} in 7 days

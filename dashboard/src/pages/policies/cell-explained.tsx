@@ -1,11 +1,11 @@
-/** Why a cell of the matrix says what it says: the verdict, the policy that decides, and all that speak about it. */
+/** Why a cell of the matrix says what it says: the verdict, the policy that decides, and all that apply. */
 import { Card, Code, Drawer, Group, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { request } from '../../api/client.ts';
 import { PageLink } from '../../parts/page-link.tsx';
-import { type PolicySet, type SavedPolicy, whereInWords } from './parts/policies.ts';
+import { filterInWords, type PolicySet, type SavedPolicy } from './parts/policies.ts';
 import { Effect } from './policy-list.tsx';
-import { type Judged, VerdictShown } from './verdict-shown.tsx';
+import { type Judged, VerdictShown } from './verdict-view.tsx';
 import { applyingTo, type Cell } from './verdicts.ts';
 
 interface CellExplainedProps {
@@ -14,29 +14,33 @@ interface CellExplainedProps {
   readonly onClose: () => void;
 }
 
-export function CellExplained({ cell: { principal, action, place, verdict }, set, onClose }: CellExplainedProps) {
-  const body = { principal: principal.trial, action, collection: place };
+export function CellExplained({ cell: { principal, action, resource, verdict }, set, onClose }: CellExplainedProps) {
+  const body = { principal: principal.simulation, action, resource: resource };
   const { data } = useQuery({
     queryKey: ['verdict', set.version, body],
     queryFn: async () => (await request<Judged>('POST', '/admin/policies/test', { body })).body,
   });
-  const applying = applyingTo(set.policies, principal.trial, action, place);
+  const applying = applyingTo(set.policies, principal.simulation, action, resource);
   return (
-    <Drawer opened onClose={onClose} position="right" title={`${principal.title}: ${action} ${place}`}>
+    <Drawer opened onClose={onClose} position="right" title={`${principal.title}: ${action} ${resource}`}>
       <Stack>
         {data === undefined ? null : (
           <VerdictShown judged={data} policies={set.policies} isPartial={verdict === 'some'} />
         )}
         <Title order={3} size="h5">
-          Policies that speak about it
+          Policies that apply
         </Title>
         {applying.length === 0 ? (
-          <Text size="sm">None. What no policy allows is refused.</Text>
+          <Text size="sm">None. Without a policy that allows it, access is denied.</Text>
         ) : (
           applying.map((policy) => <Applying key={policy.id} policy={policy} />)
         )}
-        <PageLink to="/policies" search={{ view: 'tester', principal: principal.name, action, place }} size="sm">
-          Try it with a document
+        <PageLink
+          to="/policies"
+          search={{ view: 'tester', principal: principal.name, action, resource: resource }}
+          size="sm"
+        >
+          Test it with a document
         </PageLink>
       </Stack>
     </Drawer>
@@ -53,10 +57,10 @@ function Applying({ policy }: { readonly policy: SavedPolicy }) {
           {name}
         </PageLink>
       </Group>
-      <Code block>{whereInWords(policy)}</Code>
+      <Code block>{filterInWords(policy)}</Code>
       {fields === undefined ? null : (
         <Text size="xs" mt={4}>
-          Members: {JSON.stringify(fields)}
+          Fields: {JSON.stringify(fields)}
         </Text>
       )}
     </Card>

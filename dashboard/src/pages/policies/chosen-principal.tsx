@@ -1,20 +1,20 @@
-/** One more principal for the matrix: an account or a key, with the roles and claims that it has now. */
+/** One more principal for the matrix: a user or a key, with its current roles and claims. */
 import { Group, Stack } from '@mantine/core';
 import { useResource } from '../../api/live.ts';
 import { useRights } from '../../api/rights.ts';
-import { ChooseKey, ChooseUser } from '../../parts/accounts/choose-account.tsx';
 import { Failure } from '../../parts/failure.tsx';
+import { ChooseKey, ChooseUser } from '../../parts/users/choose-user.tsx';
 import type { NamedPrincipal } from './principals.ts';
 
-interface FoundAccount {
+interface FoundUser {
   readonly id: string;
-  readonly kind?: 'user' | 'owner';
+  readonly kind?: 'user' | 'admin';
   readonly username?: string | null;
   readonly email?: string | null;
   readonly name?: string;
   readonly roles: readonly string[];
   readonly claims?: Readonly<Record<string, unknown>>;
-  readonly collections?: readonly string[] | null;
+  readonly resources?: readonly string[] | null;
   readonly actions?: readonly string[] | null;
 }
 
@@ -25,18 +25,21 @@ export function useChosenPrincipal(as: string | undefined): {
 } {
   const [, kind, id] = /^(user|key):(.+)$/s.exec(as ?? '') ?? [];
   const isNamed = kind !== undefined && id !== undefined;
-  // Without a choice an answer that is there anyway is asked for.
+  // Without a selection, a response that is needed anyway is requested.
   const path = isNamed ? `/admin/${kind}s/${encodeURIComponent(id)}` : '/admin/policies';
-  const { data, error } = useResource<FoundAccount>(path, isNamed ? [`system.${kind}.*`] : []);
+  const { data, error } = useResource<FoundUser>(path, isNamed ? [`system.${kind}.*`] : []);
   if (!isNamed || data === undefined || data.id !== id) return { principal: null, error: isNamed ? error : null };
-  const { roles, claims = {}, collections, actions, username, email, name } = data;
+  const { roles, claims = {}, resources, actions, username, email, name } = data;
   if (kind === 'key') {
-    const limits = { ...(collections == null ? {} : { collections }), ...(actions == null ? {} : { actions }) };
-    return { principal: { name: `key:${id}`, title: name ?? id, trial: { kind, id, roles, ...limits } }, error: null };
+    const limits = { ...(resources == null ? {} : { resources }), ...(actions == null ? {} : { actions }) };
+    return {
+      principal: { name: `key:${id}`, title: name ?? id, simulation: { kind, id, roles, ...limits } },
+      error: null,
+    };
   }
-  const trial =
-    data.kind === 'owner' ? { kind: 'owner' as const, id, roles } : { kind: 'user' as const, id, roles, claims };
-  return { principal: { name: `user:${id}`, title: username ?? email ?? id, trial }, error: null };
+  const simulation =
+    data.kind === 'admin' ? { kind: 'admin' as const, id, roles } : { kind: 'user' as const, id, roles, claims };
+  return { principal: { name: `user:${id}`, title: username ?? email ?? id, simulation }, error: null };
 }
 
 interface ChosenPrincipalProps {

@@ -1,6 +1,6 @@
-/** The matrix: for each place, what each principal may do. A cell opens with the reason. */
+/** The matrix: what each principal may do with each resource. A cell opens with the reason. */
 import { Group, Table, Text, UnstyledButton } from '@mantine/core';
-import { usePlaces } from '../../api/known-names.ts';
+import { useResources } from '../../api/known-names.ts';
 import { Failure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/page.tsx';
 import { DataTable } from '../../parts/tables/data-table.tsx';
@@ -8,37 +8,37 @@ import { CellExplained } from './cell-explained.tsx';
 import { ChosenPrincipal, useChosenPrincipal } from './chosen-principal.tsx';
 import classes from './matrix.module.css';
 import type { PolicySet } from './parts/policies.ts';
-import type { ChangePlace, PoliciesSearch } from './parts/route.ts';
+import type { ChangeSearch, PoliciesSearch } from './parts/route.ts';
 import { commonPrincipals } from './principals.ts';
 import { actionsOf, type Cell, useVerdicts, type Verdict } from './verdicts.ts';
 
 interface MatrixProps {
   readonly set: PolicySet;
   readonly search: PoliciesSearch;
-  readonly change: ChangePlace;
+  readonly change: ChangeSearch;
 }
 
-/** More would take too long to ask about and could not be read. */
-const MAX_PLACES = 60;
+/** More would take too long to request and could not be read. */
+const MAX_RESOURCES = 60;
 const MAX_PRINCIPALS = 16;
 const WORDS: Readonly<Record<Verdict, string>> = {
   allow: 'allowed',
   some: 'allowed for some documents',
-  deny: 'refused',
+  deny: 'denied',
 };
 
 export function Matrix({ set, search, change }: MatrixProps) {
-  const known = usePlaces();
+  const known = useResources();
   const chosen = useChosenPrincipal(search.as);
-  const named = set.policies.flatMap(({ collections }) => collections).filter((name) => !OTHER.includes(name));
+  const named = set.policies.flatMap(({ resources }) => resources).filter((name) => !OTHER.includes(name));
   const all = [...new Set([...named, ...known])];
-  const places = all.slice(0, MAX_PLACES);
+  const resources = all.slice(0, MAX_RESOURCES);
   const common = commonPrincipals(set.policies).slice(0, MAX_PRINCIPALS);
   const principals = chosen.principal === null ? common : [...common, chosen.principal];
-  const { data: cells, error } = useVerdicts(set, principals, places);
+  const { data: cells, error } = useVerdicts(set, principals, resources);
   const open = cells?.find(
-    ({ principal, action, place }) =>
-      principal.name === search.principal && action === search.action && place === search.place,
+    ({ principal, action, resource }) =>
+      principal.name === search.principal && action === search.action && resource === search.resource,
   );
   return (
     <>
@@ -49,17 +49,17 @@ export function Matrix({ set, search, change }: MatrixProps) {
         error === null && <Loading />
       ) : (
         <div className={classes.matrix}>
-          <DataTable label="Who may do what" columns={['Place', ...principals.map(({ title }) => title)]}>
-            {places.map((place) => (
-              <Table.Tr key={place}>
+          <DataTable label="Permissions" columns={['Resource', ...principals.map(({ title }) => title)]}>
+            {resources.map((resource) => (
+              <Table.Tr key={resource}>
                 <Table.Th scope="row" style={{ overflowWrap: 'anywhere' }}>
-                  {place}
+                  {resource}
                 </Table.Th>
                 {principals.map(({ name, title }) => (
                   <Table.Td key={name} data-column={title}>
                     <Group gap={3} wrap="nowrap">
                       {cells
-                        .filter((cell) => cell.place === place && cell.principal.name === name)
+                        .filter((cell) => cell.resource === resource && cell.principal.name === name)
                         .map((cell) => (
                           <CellButton key={cell.action} cell={cell} change={change} />
                         ))}
@@ -71,14 +71,14 @@ export function Matrix({ set, search, change }: MatrixProps) {
           </DataTable>
         </div>
       )}
-      {all.length > places.length ? (
+      {all.length > resources.length ? (
         <Text size="sm" c="dimmed">
-          The first {places.length} of {all.length} places. The tester answers about each of them.
+          The first {resources.length} of {all.length} resources. The tester covers all of them.
         </Text>
       ) : null}
       {open === undefined ? null : (
         <CellExplained
-          key={`${open.principal.name} ${open.action} ${open.place}`}
+          key={`${open.principal.name} ${open.action} ${open.resource}`}
           cell={open}
           set={set}
           onClose={() => change(NO_CELL)}
@@ -88,18 +88,18 @@ export function Matrix({ set, search, change }: MatrixProps) {
   );
 }
 
-const NO_CELL = { principal: undefined, action: undefined, place: undefined };
-/** Names in policies that are no place to ask about. */
-const OTHER = ['*', 'events', 'admin'];
+const NO_CELL = { principal: undefined, action: undefined, resource: undefined };
+/** Names in policies that are not listed as resources. */
+const OTHER = ['*', '_events', '_admin'];
 
-function CellButton({ cell, change }: { readonly cell: Cell; readonly change: ChangePlace }) {
-  const { principal, action, place, verdict } = cell;
+function CellButton({ cell, change }: { readonly cell: Cell; readonly change: ChangeSearch }) {
+  const { principal, action, resource, verdict } = cell;
   return (
     <UnstyledButton
       className={`${classes.cell} ${classes[verdict]} ${action === 'call' ? classes.wide : ''}`}
-      aria-label={`${principal.title}, ${action} ${place}: ${WORDS[verdict]}`}
+      aria-label={`${principal.title}, ${action} ${resource}: ${WORDS[verdict]}`}
       title={`${action}: ${WORDS[verdict]}`}
-      onClick={() => change({ principal: principal.name, action, place })}
+      onClick={() => change({ principal: principal.name, action, resource: resource })}
     >
       {action === 'call' ? 'call' : action[0]?.toUpperCase()}
     </UnstyledButton>
@@ -121,7 +121,7 @@ function Legend() {
         {actionsOf('')
           .map((action) => `${action[0]?.toUpperCase()} ${action}`)
           .join(' · ')}
-        . Owners need no policy.
+        . Administrators need no policy.
       </Text>
     </Group>
   );

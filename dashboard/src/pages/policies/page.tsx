@@ -1,4 +1,4 @@
-/** Policies: the list, the matrix of verdicts, the tester, the versions, and the editor of one policy. */
+/** Policies: the list, the matrix, the simulator, the versions, and the editor of one policy. */
 import { Button, Tabs } from '@mantine/core';
 import { IconPlus } from '@tabler/icons-react';
 import { useRights } from '../../api/rights.ts';
@@ -8,7 +8,7 @@ import { PolicyEditor } from './editor/policy-editor.tsx';
 import { Matrix } from './matrix.tsx';
 import { OpenPolicy } from './open-policy.tsx';
 import { usePolicies } from './parts/policies.ts';
-import { type ChangePlace, type PoliciesView, policiesRoute } from './parts/route.ts';
+import { type ChangeSearch, type PoliciesView, policiesRoute } from './parts/route.ts';
 import { PolicyList } from './policy-list.tsx';
 import { Tester } from './tester.tsx';
 import { Versions } from './versions.tsx';
@@ -18,13 +18,13 @@ export function PoliciesPage() {
   const navigate = policiesRoute.useNavigate();
   const { build, why } = useRights();
   const { data, error, refetch } = usePolicies();
-  const change: ChangePlace = (next, replace = false) =>
+  const change: ChangeSearch = (next, replace = false) =>
     void navigate({ search: (now) => ({ ...now, ...next }), replace });
   const view = search.view ?? 'list';
   return (
     <Page
       title="Policies"
-      about="Who may do what, on which documents. A change takes effect in every process within a second."
+      about="What each client can do, on which documents. A change takes effect in every process within a second."
       actions={
         search.policy === undefined ? (
           <Button
@@ -51,7 +51,7 @@ export function PoliciesPage() {
             keepMounted={false}
             onChange={(next) => change({ view: next === 'list' ? undefined : (next as PoliciesView) })}
           >
-            <Tabs.List mb="md" aria-label="Views of the policies">
+            <Tabs.List mb="md" aria-label="Views">
               <Tabs.Tab value="list">List</Tabs.Tab>
               <Tabs.Tab value="matrix">Matrix</Tabs.Tab>
               <Tabs.Tab value="tester">Tester</Tabs.Tab>

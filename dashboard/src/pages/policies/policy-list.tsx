@@ -1,30 +1,30 @@
-/** The policies in force, one row each. */
+/** The enabled policies, one row each. */
 import { Badge, Group, Table, Text } from '@mantine/core';
 import { curl } from '../../parts/command.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
 import { DataTable } from '../../parts/tables/data-table.tsx';
-import { principalsInWords, type SavedPolicy, whereInWords } from './parts/policies.ts';
+import { filterInWords, principalsInWords, type SavedPolicy } from './parts/policies.ts';
 
 export function PolicyList({ policies }: { readonly policies: readonly SavedPolicy[] }) {
   if (policies.length === 0) {
     return (
       <Empty
-        title="There are no policies: only owners may do anything"
+        title="No policies yet: only administrators have access"
         command={curl('/admin/policies', {
-          name: 'Everybody reads posts',
-          collections: ['posts'],
+          name: 'Everyone reads posts',
+          resources: ['posts'],
           actions: ['read'],
           effect: 'allow',
         })}
       >
-        Nothing is allowed unless a policy allows it. A policy says which clients may do which actions on which
-        documents. Make one with the button above, or by this request.
+        Access is denied unless a policy allows it. A policy says which clients can perform which actions on which
+        documents. Create one with the button above or with this request.
       </Empty>
     );
   }
   return (
-    <DataTable label="Policies" columns={['Policy', 'Effect', 'Who', 'Actions', 'Places', 'Documents']}>
+    <DataTable label="Policies" columns={['Policy', 'Effect', 'Applies to', 'Actions', 'Resources', 'Documents']}>
       {policies.map((policy) => (
         <Table.Tr key={policy.id}>
           <Table.Td>
@@ -46,11 +46,11 @@ export function PolicyList({ policies }: { readonly policies: readonly SavedPoli
           </Table.Td>
           <Table.Td>{policy.actions.join(', ')}</Table.Td>
           <Table.Td miw={110} style={{ overflowWrap: 'anywhere' }}>
-            {policy.collections.join(', ')}
+            {policy.resources.join(', ')}
           </Table.Td>
           <Table.Td>
             <Text size="xs" ff="monospace" lineClamp={2} style={{ overflowWrap: 'anywhere' }}>
-              {whereInWords(policy)}
+              {filterInWords(policy)}
             </Text>
           </Table.Td>
         </Table.Tr>

@@ -1,13 +1,13 @@
-/** Principals of the matrix and of the tester: how they are named in addresses and asked about. */
+/** Principals of the matrix and of the simulator: their names in URLs and in requests. */
 import type { Policy, SavedPolicy } from './parts/policies.ts';
 
-/** A principal as `/admin/policies/test` takes it. */
-export interface TrialPrincipal {
-  readonly kind: 'anonymous' | 'user' | 'key' | 'owner' | 'function';
+/** A principal as `/admin/policies/test` accepts it. */
+export interface SimulatedPrincipal {
+  readonly kind: 'anonymous' | 'user' | 'key' | 'admin' | 'function';
   readonly id?: string;
   readonly roles?: readonly string[];
   readonly claims?: Readonly<Record<string, unknown>>;
-  readonly collections?: readonly string[];
+  readonly resources?: readonly string[];
   readonly actions?: readonly string[];
 }
 
@@ -15,7 +15,7 @@ export interface NamedPrincipal {
   /** As `Millrace-As` names it, and `authenticated` for a user without roles. */
   readonly name: string;
   readonly title: string;
-  readonly trial: TrialPrincipal;
+  readonly simulation: SimulatedPrincipal;
 }
 
 /** Anonymous, a user without roles, and every role that a policy names. */
@@ -27,25 +27,25 @@ export function commonPrincipals(policies: readonly Policy[]): readonly NamedPri
   });
 }
 
-/** Null for accounts and keys, which have to be read first. */
+/** Null for users and keys, which must be read first. */
 export function principalOf(name: string): NamedPrincipal | null {
-  if (name === 'anonymous') return { name, title: 'Anonymous', trial: { kind: 'anonymous' } };
-  if (name === 'authenticated') return { name, title: 'Signed in', trial: { kind: 'user', id: 'authenticated' } };
+  if (name === 'anonymous') return { name, title: 'Anonymous', simulation: { kind: 'anonymous' } };
+  if (name === 'authenticated') return { name, title: 'Signed in', simulation: { kind: 'user', id: 'authenticated' } };
   const [, role] = /^role:(.+)$/s.exec(name) ?? [];
-  // A role is looked at as a user that has no other one, as the server does it.
-  return role === undefined ? null : { name, title: role, trial: { kind: 'user', id: name, roles: [role] } };
+  // A role is treated as a user with only that role, as the server does.
+  return role === undefined ? null : { name, title: role, simulation: { kind: 'user', id: name, roles: [role] } };
 }
 
-/** True if the policy is for this principal, does this action, and has this place. Its condition is not looked at. */
+/** True if the policy is for this principal, this action, and this resource. Its condition is not evaluated. */
 export function speaksOf(
   policy: SavedPolicy,
-  { kind, id, roles = [] }: TrialPrincipal,
+  { kind, id, roles = [] }: SimulatedPrincipal,
   action: string,
-  place: string,
+  resource: string,
 ): boolean {
-  const { collections, actions, principals } = policy;
-  const isOther = place === 'files' || place === 'functions' || place === 'webhooks';
-  if (!collections.includes(place) && (isOther || !collections.includes('*'))) return false;
+  const { resources, actions, principals } = policy;
+  const isOther = resource === '_files' || resource === '_functions' || resource === '_webhooks';
+  if (!resources.includes(resource) && (isOther || !resources.includes('*'))) return false;
   const including = action === 'read' ? 'subscribe' : action === 'get' ? 'read' : action;
   if (!actions.includes(action) && !actions.includes(including)) return false;
   if (principals === undefined) return true;

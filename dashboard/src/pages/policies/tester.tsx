@@ -1,31 +1,31 @@
-/** The tester: what the policies decide about a principal, an action and a document. */
+/** The simulator: what the policies decide about a principal, an action and a document. */
 import { Button, Group, NativeSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { request } from '../../api/client.ts';
-import { useKnownRoles, usePlaces } from '../../api/known-names.ts';
+import { useKnownRoles, useResources } from '../../api/known-names.ts';
 import { useRights } from '../../api/rights.ts';
-import { ChooseKey, ChooseUser } from '../../parts/accounts/choose-account.tsx';
-import { faultOfJson, parseJson } from '../../parts/code/json-text.ts';
+import { issueOfJson, parseJson } from '../../parts/code/json-text.ts';
 import { Failure } from '../../parts/failure.tsx';
 import { JsonField } from '../../parts/forms/json-field.tsx';
 import { NamesInput } from '../../parts/names-input.tsx';
 import { useAction } from '../../parts/use-action.ts';
+import { ChooseKey, ChooseUser } from '../../parts/users/choose-user.tsx';
 import type { PolicySet } from './parts/policies.ts';
-import type { ChangePlace, PoliciesSearch } from './parts/route.ts';
-import { principalOf, type TrialPrincipal } from './principals.ts';
-import { type Judged, VerdictShown } from './verdict-shown.tsx';
+import type { ChangeSearch, PoliciesSearch } from './parts/route.ts';
+import { principalOf, type SimulatedPrincipal } from './principals.ts';
+import { type Judged, VerdictShown } from './verdict-view.tsx';
 import { actionsOf } from './verdicts.ts';
 
 interface TesterProps {
   readonly set: PolicySet;
   readonly search: PoliciesSearch;
-  readonly change: ChangePlace;
+  readonly change: ChangeSearch;
 }
 
-const KINDS = ['anonymous', 'user', 'key', 'function', 'owner'] as const;
+const KINDS = ['anonymous', 'user', 'key', 'function', 'admin'] as const;
 
 export function Tester({ set, search, change }: TesterProps) {
-  const start: TrialPrincipal = principalOf(search.principal ?? '')?.trial ?? { kind: 'user' };
+  const start: SimulatedPrincipal = principalOf(search.principal ?? '')?.simulation ?? { kind: 'user' };
   const [kind, setKind] = useState(start.kind);
   const [id, setId] = useState(start.id ?? '');
   const [roles, setRoles] = useState<string[]>([...(start.roles ?? [])]);
@@ -34,16 +34,16 @@ export function Tester({ set, search, change }: TesterProps) {
   const [before, setBefore] = useState('');
   const [judged, setJudged] = useState<Judged | null>(null);
   const { busy, error, run } = useAction();
-  /** The account or key that the person has chosen. */
+  /** The selected user or key. */
   const [like, setLike] = useState<string | null>(null);
   const { accounts } = useRights();
   const knownRoles = useKnownRoles();
-  const places = usePlaces();
-  const place = search.place ?? places[0] ?? '';
-  const actions = [...actionsOf(place), ...(place === 'files' ? ['get'] : [])];
+  const resources = useResources();
+  const resource = search.resource ?? resources[0] ?? '';
+  const actions = actionsOf(resource);
   const action = actions.includes(search.action ?? '') ? (search.action ?? '') : (actions[0] ?? '');
-  const texts = [claims, document, before].map((text) => (text.trim() === '' ? null : faultOfJson(text)));
-  const isReady = texts.every((fault) => fault === null) && place !== '';
+  const texts = [claims, document, before].map((text) => (text.trim() === '' ? null : issueOfJson(text)));
+  const isReady = texts.every((issue) => issue === null) && resource !== '';
 
   const judge = async () => {
     const principal = {
@@ -55,7 +55,7 @@ export function Tester({ set, search, change }: TesterProps) {
     const body = {
       principal,
       action,
-      collection: place,
+      resource: resource,
       ...(document.trim() === '' ? {} : { document: parseJson(document) }),
       ...(action === 'update' && before.trim() !== '' ? { before: parseJson(before) } : {}),
     };
@@ -70,7 +70,8 @@ export function Tester({ set, search, change }: TesterProps) {
     >
       <Stack maw={760}>
         <Text size="sm" c="dimmed">
-          It decides as real requests do, and changes nothing. Without a document it answers about the place as a whole.
+          Evaluates the policies as for a real request and changes nothing. Without a document, the result is for the
+          resource as a whole.
         </Text>
         <Group align="flex-end">
           <NativeSelect
@@ -89,16 +90,16 @@ export function Tester({ set, search, change }: TesterProps) {
             onChange={({ currentTarget }) => change({ action: currentTarget.value }, true)}
           />
           <NativeSelect
-            label="Place"
-            data={[...new Set([...places, place])]}
-            value={place}
-            onChange={({ currentTarget }) => change({ place: currentTarget.value }, true)}
+            label="Resource"
+            data={[...new Set([...resources, resource])]}
+            value={resource}
+            onChange={({ currentTarget }) => change({ resource: currentTarget.value }, true)}
           />
         </Group>
         {accounts && kind === 'user' ? (
           <ChooseUser
-            label="Like this user"
-            description="Fills in the id, roles and claims that the account has now"
+            label="Copy from user"
+            description="Fills in the current id, roles and claims of the user"
             clearable
             value={like}
             onChange={(chosen, found) => {
@@ -113,8 +114,8 @@ export function Tester({ set, search, change }: TesterProps) {
         ) : null}
         {accounts && kind === 'key' ? (
           <ChooseKey
-            label="Like this key"
-            description="Fills in the id and the roles that the key has now"
+            label="Copy from key"
+            description="Fills in the current id and roles of the key"
             clearable
             value={like}
             onChange={(chosen, found) => {
@@ -129,14 +130,14 @@ export function Tester({ set, search, change }: TesterProps) {
           <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm" verticalSpacing="xs">
             <TextInput
               label="Id"
-              description="What $user.id is"
+              description="The value of $user.id"
               value={id}
               onChange={({ currentTarget }) => setId(currentTarget.value)}
               autoComplete="off"
             />
             <NamesInput
               label="Roles"
-              description="Enter adds one"
+              description="Press Enter to add one"
               data={[...knownRoles]}
               value={roles}
               onChange={setRoles}
@@ -144,11 +145,11 @@ export function Tester({ set, search, change }: TesterProps) {
           </SimpleGrid>
         )}
         {kind === 'user' ? (
-          <JsonField label="Claims" about="What $user.claims is" value={claims} onChange={setClaims} lines={2} />
+          <JsonField label="Claims" about="The value of $user.claims" value={claims} onChange={setClaims} lines={2} />
         ) : null}
         <JsonField
           label="Document"
-          about={action === 'update' ? 'After the change' : 'The document that it is about'}
+          about={action === 'update' ? 'After the change' : 'The document of the request'}
           value={document}
           onChange={setDocument}
           lines={5}
@@ -156,7 +157,7 @@ export function Tester({ set, search, change }: TesterProps) {
         {action === 'update' ? (
           <JsonField
             label="Document before the change"
-            about="Empty: the same as after it"
+            about="Empty: same as after the change"
             value={before}
             onChange={setBefore}
             lines={3}
@@ -164,7 +165,7 @@ export function Tester({ set, search, change }: TesterProps) {
         ) : null}
         <Group>
           <Button type="submit" loading={busy} disabled={!isReady}>
-            Try it
+            Test
           </Button>
         </Group>
         {error === null ? null : <Failure error={error} />}

@@ -1,11 +1,11 @@
-/** Verdicts of the server about many questions at once, for the matrix. */
+/** Decisions of the server about many cases at once, for the matrix. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { request } from '../../api/client.ts';
 import { useSession } from '../../api/live.ts';
 import { ACTIONS_OF, DOCUMENT_ACTIONS, type PolicySet } from './parts/policies.ts';
-import { type NamedPrincipal, speaksOf, type TrialPrincipal } from './principals.ts';
+import { type NamedPrincipal, type SimulatedPrincipal, speaksOf } from './principals.ts';
 
-/** The most cases that `/admin/policies/check` takes. */
+/** Maximum cases of one request to `/admin/policies/check`. */
 const CASES = 1_000;
 
 /** `some`: allowed for documents that meet a condition. */
@@ -14,7 +14,7 @@ export type Verdict = 'allow' | 'some' | 'deny';
 export interface Cell {
   readonly principal: NamedPrincipal;
   readonly action: string;
-  readonly place: string;
+  readonly resource: string;
   readonly verdict: Verdict;
 }
 
@@ -22,43 +22,43 @@ interface Checked {
   readonly failed: readonly { readonly index: number }[];
 }
 
-interface Question {
+interface Query {
   readonly principal: NamedPrincipal;
   readonly action: string;
-  readonly place: string;
+  readonly resource: string;
 }
 
-export function actionsOf(place: string): readonly string[] {
-  return ACTIONS_OF[place] ?? DOCUMENT_ACTIONS;
+export function actionsOf(resource: string): readonly string[] {
+  return ACTIONS_OF[resource] ?? DOCUMENT_ACTIONS;
 }
 
-/** One verdict for each principal, place and action. */
-export function useVerdicts(set: PolicySet, principals: readonly NamedPrincipal[], places: readonly string[]) {
+/** One decision for each principal, resource and action. */
+export function useVerdicts(set: PolicySet, principals: readonly NamedPrincipal[], resources: readonly string[]) {
   const { state, turn } = useSession();
   return useQuery({
-    queryKey: ['verdicts', turn, set.version, principals, places],
-    enabled: state !== 'asked' && places.length > 0,
+    queryKey: ['verdicts', turn, set.version, principals, resources],
+    enabled: state !== 'signed-out' && resources.length > 0,
     placeholderData: keepPreviousData,
     queryFn: async (): Promise<readonly Cell[]> => {
-      const questions = places.flatMap((place) =>
-        actionsOf(place).flatMap((action) => principals.map((principal) => ({ principal, action, place }))),
+      const queries = resources.flatMap((resource) =>
+        actionsOf(resource).flatMap((action) => principals.map((principal) => ({ principal, action, resource }))),
       );
-      const denied = await deniedOf(questions);
-      return questions.map((question, index) => ({
-        ...question,
-        verdict: verdictOf(set, question, denied.has(index)),
+      const denied = await deniedOf(queries);
+      return queries.map((query, index) => ({
+        ...query,
+        verdict: verdictOf(set, query, denied.has(index)),
       }));
     },
   });
 }
 
-async function deniedOf(questions: readonly Question[]): Promise<ReadonlySet<number>> {
+async function deniedOf(queries: readonly Query[]): Promise<ReadonlySet<number>> {
   const denied = new Set<number>();
-  for (let from = 0; from < questions.length; from += CASES) {
-    const cases = questions.slice(from, from + CASES).map(({ principal, action, place }) => ({
-      principal: principal.trial,
+  for (let from = 0; from < queries.length; from += CASES) {
+    const cases = queries.slice(from, from + CASES).map(({ principal, action, resource }) => ({
+      principal: principal.simulation,
       action,
-      collection: place,
+      resource: resource,
       expect: 'allow',
     }));
     const { body } = await request<Checked>('POST', '/admin/policies/check', { body: { cases } });
@@ -67,25 +67,27 @@ async function deniedOf(questions: readonly Question[]): Promise<ReadonlySet<num
   return denied;
 }
 
-/** The server says whether anything is allowed; conditions of the policies that apply say whether it is everything. */
-function verdictOf({ policies }: PolicySet, question: Question, isDenied: boolean): Verdict {
+/**
+ * The server reports whether anything is allowed; conditions of the applying policies show whether it is everything.
+ */
+function verdictOf({ policies }: PolicySet, query: Query, isDenied: boolean): Verdict {
   if (isDenied) return 'deny';
-  const applying = applyingTo(policies, question.principal.trial, question.action, question.place);
+  const applying = applyingTo(policies, query.principal.simulation, query.action, query.resource);
   const isOpen = applying.some((policy) => policy.effect === 'allow' && isWithoutCondition(policy));
   const isNarrowed = applying.some(({ effect }) => effect === 'deny');
   return isOpen && !isNarrowed ? 'allow' : 'some';
 }
 
-/** The policies that speak about a question, whatever their conditions say. */
+/** The policies that apply to a case, whatever their conditions. */
 export function applyingTo(
   policies: PolicySet['policies'],
-  principal: TrialPrincipal,
+  principal: SimulatedPrincipal,
   action: string,
-  place: string,
+  resource: string,
 ): PolicySet['policies'] {
-  return policies.filter((policy) => speaksOf(policy, principal, action, place));
+  return policies.filter((policy) => speaksOf(policy, principal, action, resource));
 }
 
-function isWithoutCondition({ where = {} }: { readonly where?: Readonly<Record<string, unknown>> }): boolean {
-  return Object.keys(where).length === 0;
+function isWithoutCondition({ filter = {} }: { readonly filter?: Readonly<Record<string, unknown>> }): boolean {
+  return Object.keys(filter).length === 0;
 }

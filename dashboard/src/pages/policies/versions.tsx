@@ -1,20 +1,20 @@
-/** The versions of the whole set: what each one changed, and going back to one. */
+/** The versions of the whole set: the changes of each, and going back to one. */
 import { Badge, Button, Card, Group, Stack, Text, Title } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { request } from '../../api/client.ts';
 import { useRights } from '../../api/rights.ts';
-import { ActorText } from '../../parts/accounts/actor.tsx';
 import { JsonDiff } from '../../parts/code/json-diff.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/page.tsx';
 import { useAction } from '../../parts/use-action.ts';
+import { ActorText } from '../../parts/users/actor.tsx';
 import { When } from '../../parts/when.tsx';
 import { type PolicyVersion, type SavedPolicy, useVersions, withoutId } from './parts/policies.ts';
-import type { ChangePlace } from './parts/route.ts';
+import type { ChangeSearch } from './parts/route.ts';
 
 interface VersionsProps {
   readonly open: number | undefined;
-  readonly change: ChangePlace;
+  readonly change: ChangeSearch;
 }
 
 export function Versions({ open, change }: VersionsProps) {
@@ -25,12 +25,12 @@ export function Versions({ open, change }: VersionsProps) {
   if (versions === undefined) return <Loading />;
   const restore = async (version: number) => {
     await request('POST', `/admin/policies/versions/${version}/restore`);
-    notifications.show({ message: `The policies of version ${version} are in force again`, color: 'teal' });
+    notifications.show({ message: `Restored the policies of version ${version}`, color: 'teal' });
   };
   return (
     <Stack gap="sm">
       <Text size="sm" c="dimmed">
-        Each change of a policy makes a version of the whole set; the newest 100 are kept. Going back makes a new
+        Each change of a policy creates a version of the whole set; the newest 100 are kept. Restoring creates a new
         version, so it can be undone, too.
       </Text>
       {acting.error === null ? null : <Failure error={acting.error} />}
@@ -44,7 +44,7 @@ export function Versions({ open, change }: VersionsProps) {
                 <Title order={2} size="h5">
                   Version {version.version}
                 </Title>
-                {index === 0 ? <Badge variant="default">in force</Badge> : null}
+                {index === 0 ? <Badge variant="default">active</Badge> : null}
                 <Text size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
                   <When at={version.at} />
                   {version.by === null ? null : (
@@ -82,7 +82,7 @@ export function Versions({ open, change }: VersionsProps) {
             </Group>
             <Text size="sm" mt={4}>
               {changes.length === 0
-                ? `The oldest version that is kept, with ${version.policies.length === 1 ? '1 policy' : `${version.policies.length} policies`}`
+                ? `The oldest stored version, with ${version.policies.length === 1 ? '1 policy' : `${version.policies.length} policies`}`
                 : changes.map(({ id, kind }) => `${kind} ${id}`).join(', ')}
             </Text>
             {isOpen
@@ -109,7 +109,7 @@ interface PolicyChange {
   readonly after: Readonly<Record<string, unknown>> | null;
 }
 
-/** @param before undefined for the oldest version that is kept */
+/** @param before undefined for the oldest retained version */
 function changesBetween(before: PolicyVersion | undefined, after: PolicyVersion): readonly PolicyChange[] {
   if (before === undefined) return [];
   const ids = new Set([...before.policies, ...after.policies].map(({ id }) => id));
@@ -117,10 +117,10 @@ function changesBetween(before: PolicyVersion | undefined, after: PolicyVersion)
     const [was, is] = [before, after].map(({ policies }) => policies.find((one) => one.id === id));
     if (JSON.stringify(was) === JSON.stringify(is)) return [];
     const kind = was === undefined ? 'added' : is === undefined ? 'removed' : 'changed';
-    return [{ id, kind, before: membersOf(was), after: membersOf(is) }];
+    return [{ id, kind, before: fieldsOf(was), after: fieldsOf(is) }];
   });
 }
 
-function membersOf(policy: SavedPolicy | undefined): Readonly<Record<string, unknown>> | null {
+function fieldsOf(policy: SavedPolicy | undefined): Readonly<Record<string, unknown>> | null {
   return policy === undefined ? null : { ...withoutId(policy) };
 }

@@ -1,7 +1,7 @@
-/** The limits that are in force, with the environment variable that sets each. */
+/** The current limits, with the environment variable of each. */
 import { Code, Stack, Table, Text, Title } from '@mantine/core';
 import { Failure } from '../../parts/failure.tsx';
-import { type EffectiveSettings, useEffectiveSettings } from '../../parts/installation/effective-settings.ts';
+import { type EffectiveSettings, useEffectiveSettings } from '../../parts/instance/effective-settings.ts';
 import { numberText } from '../../parts/numbers.ts';
 import { Loading } from '../../parts/page.tsx';
 import { DataTable } from '../../parts/tables/data-table.tsx';
@@ -13,9 +13,9 @@ export function Limits() {
   return (
     <Stack>
       <Title order={2} size="h4">
-        Limits in force
+        Active limits
       </Title>
-      <DataTable label="Limits" columns={['Setting', 'Value', 'What it limits']}>
+      <DataTable label="Limits" columns={['Setting', 'Value', 'Description']}>
         {settings.limits.map((limit) => (
           <Limit key={limit.setting} {...limit} />
         ))}
@@ -24,7 +24,7 @@ export function Limits() {
   );
 }
 
-function Limit({ setting, about, value }: EffectiveSettings['limits'][number]) {
+function Limit({ setting, description, value }: EffectiveSettings['limits'][number]) {
   return (
     <Table.Tr>
       <Table.Td>
@@ -36,7 +36,7 @@ function Limit({ setting, about, value }: EffectiveSettings['limits'][number]) {
         </Text>
       </Table.Td>
       <Table.Td>
-        <Text size="sm">{about}</Text>
+        <Text size="sm">{description}</Text>
       </Table.Td>
     </Table.Tr>
   );
@@ -44,7 +44,7 @@ function Limit({ setting, about, value }: EffectiveSettings['limits'][number]) {
 
 /** A number in the unit that its setting has. */
 function readable(setting: string, value: number | null): string {
-  if (value === null) return setting.includes('HELD') ? 'by the memory' : 'no limit';
+  if (value === null) return /CLIENT_MEMORY|PER_CLIENT/.test(setting) ? 'depends on memory' : 'no limit';
   if (setting.includes('BYTES')) return bytes(value);
   if (setting.endsWith('_MS')) return time(value);
   return numberText(value);

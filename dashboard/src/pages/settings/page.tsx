@@ -1,10 +1,10 @@
-/** What holds for the whole installation: ways to sign in, the team, address, files and mail, limits. */
+/** Settings of the instance: sign-in methods, the team, URL, files and e-mail, limits. */
 import { Tabs, Text } from '@mantine/core';
 import { useSession } from '../../api/live.ts';
-import { ForAccounts } from '../../parts/accounts/for-accounts.tsx';
 import { Page } from '../../parts/page.tsx';
-import { Installation } from './installation.tsx';
-import { Letters } from './letters.tsx';
+import { ForUsers } from '../../parts/users/for-users.tsx';
+import { Emails } from './emails.tsx';
+import { Installation } from './instance.tsx';
 import { Limits } from './limits.tsx';
 import { type SettingsTab, settingsRoute } from './route.ts';
 import { SignInSettings } from './sign-in-settings.tsx';
@@ -13,8 +13,8 @@ import { Team } from './team.tsx';
 const TABS: readonly { readonly id: SettingsTab; readonly title: string }[] = [
   { id: 'sign-in', title: 'Sign-in' },
   { id: 'team', title: 'Team' },
-  { id: 'installation', title: 'Address, files, mail' },
-  { id: 'letters', title: 'Letters' },
+  { id: 'instance', title: 'URL, files, e-mail' },
+  { id: 'emails', title: 'E-mails' },
   { id: 'limits', title: 'Limits' },
 ];
 
@@ -24,7 +24,7 @@ export function SettingsPage() {
   const navigate = settingsRoute.useNavigate();
   return (
     <Page title="Settings" about={`Millrace ${beginning?.version ?? ''}, ${beginning?.mode ?? ''} mode`}>
-      <ForAccounts>
+      <ForUsers>
         <Tabs
           value={tab}
           onChange={(chosen) => void navigate({ search: { tab: TABS.find(({ id }) => id === chosen)?.id } })}
@@ -43,19 +43,19 @@ export function SettingsPage() {
           <Tabs.Panel value="team">
             <Team />
           </Tabs.Panel>
-          <Tabs.Panel value="installation">
+          <Tabs.Panel value="instance">
             <Installation />
           </Tabs.Panel>
-          <Tabs.Panel value="letters">
-            <Letters />
+          <Tabs.Panel value="emails">
+            <Emails />
           </Tabs.Panel>
           <Tabs.Panel value="limits">
             <Limits />
           </Tabs.Panel>
         </Tabs>
-      </ForAccounts>
+      </ForUsers>
       <Text size="xs" c="dimmed">
-        Settings of the process are environment variables: a change of them needs a restart.
+        Other settings are environment variables: changing them requires a restart.
       </Text>
     </Page>
   );

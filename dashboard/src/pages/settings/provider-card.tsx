@@ -1,24 +1,24 @@
-/** One provider: what it is, whether it works, and what can be done with it. */
+/** One provider: its kind, whether it works, and its actions. */
 import { Badge, Button, Card, Group, Stack, Text, Title } from '@mantine/core';
 import { useState } from 'react';
-import { joinProvider } from '../../api/by-provider.ts';
+import { linkProvider } from '../../api/by-provider.ts';
 import { request } from '../../api/client.ts';
 import { BASE_PATH } from '../../api/server.ts';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Failure } from '../../parts/failure.tsx';
-import { Verdict } from '../../parts/installation/verdict.tsx';
+import { Verdict } from '../../parts/instance/verdict.tsx';
 import { useAction } from '../../parts/use-action.ts';
 import { type ListedProvider, titleOf, weaknessesOf } from './providers.ts';
 
-/** As `POST /admin/providers/{name}/check` answers. */
+/** The response of `POST /admin/providers/{name}/check`. */
 interface CheckResult {
   readonly passed: boolean;
-  readonly checks: readonly { readonly check: string; readonly passed: boolean; readonly verdict: string }[];
+  readonly checks: readonly { readonly name: string; readonly passed: boolean; readonly message: string }[];
 }
 
 interface ProviderCardProps {
   readonly provider: ListedProvider;
-  /** The person's own account can sign in by it; null without an account. */
+  /** The signed-in user can sign in by it; null without a user. */
   readonly joined: boolean | null;
   readonly onEdit: () => void;
   readonly onChanged: () => void;
@@ -47,14 +47,14 @@ export function ProviderCard({ provider, joined, onEdit, onChanged }: ProviderCa
             </Title>
             <Badge variant="default">{kind}</Badge>
             {enabled ? null : <Badge variant="default">disabled</Badge>}
-            {joined ? <Badge variant="default">joined to your account</Badge> : null}
+            {joined ? <Badge variant="default">linked to your account</Badge> : null}
           </Group>
           <Button size="compact-sm" variant="subtle" color="red" onClick={() => setRemoving(true)}>
             Remove
           </Button>
         </Group>
         <Text size="sm" c="dimmed">
-          {register ? 'A first sign-in makes an account' : 'For accounts that have joined it'} · /auth/{name}
+          {register ? 'First sign-in creates a user' : 'Only for linked users'} · /auth/providers/{name}
         </Text>
         {weaknessesOf(provider).map((weakness) => (
           <Text key={weakness} size="sm">
@@ -66,26 +66,26 @@ export function ProviderCard({ provider, joined, onEdit, onChanged }: ProviderCa
             Check
           </Button>
           <Button size="xs" variant="default" component="a" href={`${BASE_PATH}/signin`} target="_blank" rel="noopener">
-            Try a sign-in
+            Test sign-in
           </Button>
           <Button size="xs" variant="default" onClick={onEdit}>
-            Change
+            Edit
           </Button>
           {joined === null ? null : joined ? (
             <Button size="xs" variant="default" onClick={() => void run(leave)}>
-              Leave it
+              Unlink
             </Button>
           ) : (
-            <Button size="xs" variant="default" disabled={!enabled} onClick={() => void run(() => joinProvider(name))}>
-              Join to my account
+            <Button size="xs" variant="default" disabled={!enabled} onClick={() => void run(() => linkProvider(name))}>
+              Link to my account
             </Button>
           )}
         </Group>
         {result === null ? null : (
           <Stack gap={6}>
-            {result.checks.map(({ check: what, passed, verdict }) => (
+            {result.checks.map(({ name: what, passed, message }) => (
               <Verdict key={what} good={passed && what === 'redirect' ? null : passed}>
-                {verdict}
+                {message}
               </Verdict>
             ))}
           </Stack>
@@ -102,8 +102,8 @@ export function ProviderCard({ provider, joined, onEdit, onChanged }: ProviderCa
             onChanged();
           }}
         >
-          Nobody can sign in by it any more. Accounts stay, and a provider of the same name takes their identities up
-          again.
+          It can no longer be used to sign in. Users are kept, and a new provider with the same name restores their
+          linked identities.
         </Confirm>
       ) : null}
     </Card>

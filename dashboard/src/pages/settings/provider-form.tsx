@@ -1,4 +1,4 @@
-/** Makes a provider, or changes one. A secret is never shown; an empty field keeps it. */
+/** Creates or changes a provider. A secret is never shown; an empty field keeps it. */
 import {
   Alert,
   Group,
@@ -18,20 +18,13 @@ import { Copyable } from '../../parts/copy.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { FormEnd } from '../../parts/forms/form-end.tsx';
 import { useAction } from '../../parts/use-action.ts';
-import {
-  bodyOf,
-  type ListedProvider,
-  PROVIDER_KINDS,
-  type ProviderKind,
-  restOf,
-  returnAddressOf,
-} from './providers.ts';
+import { bodyOf, type ListedProvider, PROVIDER_KINDS, type ProviderKind, restOf, returnUrlOf } from './providers.ts';
 import { SamlFields } from './saml-fields.tsx';
 
 interface ProviderFormProps {
   /** Absent for a new one. */
   readonly provider?: ListedProvider;
-  /** Where people reach the server. */
+  /** Public URL of the server. */
   readonly base: string;
   readonly onClose: () => void;
   readonly onSaved: () => void;
@@ -52,11 +45,11 @@ export function ProviderForm({ provider, base, onClose, onSaved }: ProviderFormP
   const [register, setRegister] = useState(provider?.register ?? false);
   const [enabled, setEnabled] = useState(provider?.enabled ?? true);
   const [rest, setRest] = useState(restOf(provider));
-  const place = PROVIDER_KINDS.find((one) => one.kind === kind)?.place;
-  const field = (member: string) => ({
-    value: texts[member] ?? '',
+  const location = PROVIDER_KINDS.find((one) => one.kind === kind)?.location;
+  const field = (property: string) => ({
+    value: texts[property] ?? '',
     onChange: ({ currentTarget: { value } }: { readonly currentTarget: { readonly value: string } }) =>
-      setTexts((now) => ({ ...now, [member]: value })),
+      setTexts((now) => ({ ...now, [property]: value })),
     autoComplete: 'off',
   });
   const save = async () => {
@@ -65,14 +58,9 @@ export function ProviderForm({ provider, base, onClose, onSaved }: ProviderFormP
     else await request('PUT', `/admin/providers/${provider.name}`, { body });
     onSaved();
   };
-  const kept = provider === undefined ? '' : 'Empty: the secret stays as it is. It is never shown';
+  const kept = provider === undefined ? '' : 'Empty: the secret stays unchanged. It is never shown';
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      size="lg"
-      title={provider === undefined ? 'Add a provider' : `Change ${provider.name}`}
-    >
+    <Modal opened onClose={onClose} size="lg" title={provider === undefined ? 'Add provider' : `Edit ${provider.name}`}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -98,14 +86,14 @@ export function ProviderForm({ provider, base, onClose, onSaved }: ProviderFormP
           </SimpleGrid>
           <Text size="sm">
             {kind === 'saml'
-              ? `At the provider (${place}), enter this address as the Assertion Consumer Service, or read our metadata there:`
-              : `At the provider (${place}), enter this redirect address and copy the client id and the secret from there:`}
+              ? `At the provider (${location}), enter this URL as the Assertion Consumer Service URL, or import our metadata:`
+              : `At the provider (${location}), enter this redirect URL, and copy the client id and the secret from there:`}
           </Text>
-          <Copyable text={returnAddressOf(base, kind, texts['name'] ?? '')} what="the redirect address" />
+          <Copyable text={returnUrlOf(base, kind, texts['name'] ?? '')} what="the redirect URL" />
           {kind === 'oidc' ? (
             <TextInput
               label="Issuer"
-              description="The address to which /.well-known/openid-configuration is added"
+              description="The URL to which /.well-known/openid-configuration is appended"
               required
               {...field('issuer')}
             />
@@ -137,8 +125,8 @@ export function ProviderForm({ provider, base, onClose, onSaved }: ProviderFormP
             />
           )}
           <Switch
-            label="A first sign-in makes an account"
-            description="For everybody with an account at the provider, unless more is required below"
+            label="First sign-in creates a user"
+            description="For everyone with an account at the provider, unless the fields below require more"
             checked={register}
             onChange={({ currentTarget }) => setRegister(currentTarget.checked)}
           />
@@ -148,7 +136,7 @@ export function ProviderForm({ provider, base, onClose, onSaved }: ProviderFormP
             onChange={({ currentTarget }) => setEnabled(currentTarget.checked)}
           />
           <Textarea
-            label="More, as JSON"
+            label="More options, as JSON"
             description="Such as scopes, mapping, require, roles: docs/providers.md has an example for each provider"
             placeholder={'{ "require": { "hd": "example.org" } }'}
             autosize
@@ -158,13 +146,13 @@ export function ProviderForm({ provider, base, onClose, onSaved }: ProviderFormP
             onChange={({ currentTarget }) => setRest(currentTarget.value)}
           />
           {error instanceof SyntaxError ? (
-            <Alert color="red" title="The field More is not JSON" role="alert">
+            <Alert color="red" title="“More options” is not valid JSON" role="alert">
               {error.message}
             </Alert>
           ) : error === null ? null : (
             <Failure error={error} />
           )}
-          <FormEnd verb={provider === undefined ? 'Add the provider' : 'Save'} busy={busy} onCancel={onClose} />
+          <FormEnd verb={provider === undefined ? 'Add provider' : 'Save'} busy={busy} onCancel={onClose} />
         </Stack>
       </form>
     </Modal>

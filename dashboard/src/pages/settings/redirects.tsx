@@ -1,4 +1,4 @@
-/** The addresses of apps at which a sign-in by a provider may end. Whoever adds one changes the list that is there then. */
+/** The redirect URLs of apps at which a sign-in by a provider may end. Adding one changes the current list. */
 import { ActionIcon, Button, Code, Group, List, Stack, Text, TextInput, Title } from '@mantine/core';
 import { IconTrash } from '@tabler/icons-react';
 import { useState } from 'react';
@@ -10,8 +10,8 @@ import { useAction } from '../../parts/use-action.ts';
 const PATH = '/admin/settings';
 
 interface Listed {
-  readonly redirects: readonly string[];
-  readonly always: readonly string[];
+  readonly redirectUrls: readonly string[];
+  readonly configuredRedirectUrls: readonly string[];
 }
 
 export function Redirects() {
@@ -22,8 +22,8 @@ export function Redirects() {
     run(async () => {
       const { body, headers } = await request<Listed>('GET', PATH);
       const tag = headers.get('etag');
-      await request('PUT', PATH, {
-        body: { redirects: next(body.redirects) },
+      await request('PATCH', PATH, {
+        body: { redirectUrls: next(body.redirectUrls) },
         headers: tag === null ? {} : { 'if-match': tag },
       });
       await refetch();
@@ -34,20 +34,20 @@ export function Redirects() {
   return (
     <Stack gap="sm">
       <Title order={2} size="h4">
-        Redirects
+        Redirect URLs
       </Title>
       <Text size="sm">
-        Pages of your apps at which a sign-in by a provider may end, exactly as the app sends them, such as
-        https://app.example.org/signed-in, or com.example.app:/signed-in for a native app. The pages of this server are
+        URLs of your apps to which a sign-in with a provider can redirect, exactly as the app sends them, such as
+        https://app.example.org/signed-in, or com.example.app:/signed-in for a native app. URLs of this server are
         always allowed.
       </Text>
-      {data === undefined || data.redirects.length + data.always.length === 0 ? (
+      {data === undefined || data.redirectUrls.length + data.configuredRedirectUrls.length === 0 ? (
         <Text size="sm" c="dimmed">
           None yet
         </Text>
       ) : (
         <List size="sm" listStyleType="none" spacing={4}>
-          {data.redirects.map((one) => (
+          {data.redirectUrls.map((one) => (
             <List.Item key={one}>
               <Group gap="xs" wrap="nowrap">
                 <Code style={{ overflowWrap: 'anywhere' }}>{one}</Code>
@@ -62,9 +62,9 @@ export function Redirects() {
               </Group>
             </List.Item>
           ))}
-          {data.always.map((one) => (
+          {data.configuredRedirectUrls.map((one) => (
             <List.Item key={`always ${one}`}>
-              <Code>{one}</Code> by MILLRACE_REDIRECTS
+              <Code>{one}</Code> from MILLRACE_REDIRECT_URLS
             </List.Item>
           ))}
         </List>
@@ -77,7 +77,7 @@ export function Redirects() {
       >
         <Group align="flex-end">
           <TextInput
-            label="Address to add"
+            label="URL to add"
             placeholder="https://app.example.org/signed-in"
             required
             flex={1}

@@ -1,15 +1,15 @@
-/** The fields that only a provider of SAML has. What else there is of it is written as JSON (docs/saml.md). */
+/** The inputs that only a SAML provider has. Its other fields are edited as JSON (docs/saml.md). */
 import { Textarea, TextInput } from '@mantine/core';
 import type { ChangeEvent } from 'react';
 import { Copyable } from '../../parts/copy.tsx';
 
 interface SamlFieldsProps {
-  /** Where people reach the server. */
+  /** Public URL of the server. */
   readonly base: string;
   readonly name: string;
-  /** What an empty field of a secret means; empty for a new provider. */
+  /** The meaning of an empty secret; empty for a new provider. */
   readonly kept: string;
-  readonly field: (member: string) => {
+  readonly field: (field: string) => {
     readonly value: string;
     readonly onChange: (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => void;
     readonly autoComplete: string;
@@ -19,10 +19,10 @@ interface SamlFieldsProps {
 export function SamlFields({ base, name, kept, field }: SamlFieldsProps) {
   return (
     <>
-      <Copyable text={`${base}/auth/saml/${name}/metadata`} what="the address of our metadata" />
+      <Copyable text={`${base}/auth/saml/${name}/metadata`} what="the URL of our metadata" />
       <TextInput
-        label="Metadata of the provider"
-        description="Its address. Without one, write metadata, or issuer, entryPoint and certificates, into More"
+        label="Metadata URL of the provider"
+        description="Without a URL, enter metadata, or issuer, entryPoint and certificates, under More options"
         {...field('metadataUrl')}
       />
       <Textarea

@@ -1,4 +1,4 @@
-/** By which providers people sign in, and where such a sign-in may end. */
+/** The providers for sign-in, and where such a sign-in may end. */
 import { Button, Group, SimpleGrid, Stack, Text, Title } from '@mantine/core';
 import { IconPlus } from '@tabler/icons-react';
 import { returned } from '../../api/by-provider.ts';
@@ -6,7 +6,7 @@ import { useResource, useSession } from '../../api/live.ts';
 import { SERVER } from '../../api/server.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { Failure } from '../../parts/failure.tsx';
-import { useEffectiveSettings } from '../../parts/installation/effective-settings.ts';
+import { useEffectiveSettings } from '../../parts/instance/effective-settings.ts';
 import { Loading } from '../../parts/page.tsx';
 import { ProviderCard } from './provider-card.tsx';
 import { ProviderForm } from './provider-form.tsx';
@@ -14,20 +14,20 @@ import type { ListedProvider } from './providers.ts';
 import { Redirects } from './redirects.tsx';
 import { settingsRoute } from './route.ts';
 
-interface JoinedIdentity {
+interface LinkedIdentity {
   readonly provider: string;
 }
 
 export function SignInSettings() {
   const { state } = useSession();
-  const isAccount = state === 'signed-in';
+  const isUser = state === 'signed-in';
   const { provider: open, create } = settingsRoute.useSearch();
   const navigate = settingsRoute.useNavigate();
   const { data: settings } = useEffectiveSettings();
   const providers = useResource<readonly ListedProvider[]>('/admin/providers', ['system.provider.*']);
-  const own = useResource<readonly JoinedIdentity[]>(
-    isAccount ? '/auth/identities' : '/admin/providers',
-    isAccount ? ['system.identity.*'] : [],
+  const own = useResource<readonly LinkedIdentity[]>(
+    isUser ? '/auth/identities' : '/admin/providers',
+    isUser ? ['system.identity.*'] : [],
   );
   const close = () => void navigate({ search: ({ tab }) => ({ tab }) });
   const again = () => void Promise.all([providers.refetch(), own.refetch()]);
@@ -44,14 +44,14 @@ export function SignInSettings() {
           leftSection={<IconPlus size={16} />}
           onClick={() => void navigate({ search: { tab: 'sign-in', create: true } })}
         >
-          Add a provider
+          Add provider
         </Button>
       </Group>
       {returned.problem === null ? null : <Failure error={returned.problem} />}
       {providers.data.length === 0 ? (
-        <Empty title="People sign in with a password" command="npm run openid-provider">
-          A provider lets them sign in with an account that they have at Google, GitHub, Apple, Facebook, Entra, Okta,
-          Keycloak and others. In a clone, this command starts one on your own machine, to try it.
+        <Empty title="No providers: users sign in with a password" command="npm run openid-provider">
+          With a provider, users sign in with their account at Google, GitHub, Apple, Facebook, Entra, Okta, Keycloak
+          and others. In a clone, this command starts a test provider on your own machine.
         </Empty>
       ) : (
         <SimpleGrid cols={{ base: 1, md: 2 }}>
@@ -59,7 +59,7 @@ export function SignInSettings() {
             <ProviderCard
               key={provider.name}
               provider={provider}
-              joined={isAccount ? (own.data?.some((one) => one.provider === provider.name) ?? false) : null}
+              joined={isUser ? (own.data?.some((one) => one.provider === provider.name) ?? false) : null}
               onEdit={() => void navigate({ search: { tab: 'sign-in', provider: provider.name } })}
               onChanged={again}
             />
@@ -68,7 +68,7 @@ export function SignInSettings() {
       )}
       <Text size="sm" c="dimmed">
         Registration with a password is {settings?.registration ?? '…'}
-        {settings?.registration === 'open' ? ': anybody may make an account' : ''}.
+        {settings?.registration === 'open' ? ': anyone can create a user' : ''}.
       </Text>
       <Redirects />
       {create === true || edited !== undefined ? (

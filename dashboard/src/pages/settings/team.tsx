@@ -1,4 +1,4 @@
-/** Who runs the server: owners and their roles. An account is opened and changed on the page Users. */
+/** The team: administrators and their roles. A user is opened and changed on the page Users. */
 import { Badge, Group, Stack, Table, Text, Title } from '@mantine/core';
 import { useResource } from '../../api/live.ts';
 import { useRights } from '../../api/rights.ts';
@@ -9,7 +9,7 @@ import { Loading } from '../../parts/page.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
 import { DataTable } from '../../parts/tables/data-table.tsx';
 import { When } from '../../parts/when.tsx';
-import { type ListedUser, nameOf, OWNER_ROLES, OWNERS_ONLY } from '../users/accounts.ts';
+import { ADMIN_ROLES, ADMINS_ONLY, type ListedUser, nameOf } from '../users/users.ts';
 
 export function Team() {
   const { owners: mayChange } = useRights();
@@ -17,35 +17,35 @@ export function Team() {
     data: owners,
     error,
     refetch,
-  } = useResource<readonly ListedUser[]>('/admin/users?kind=owner&limit=100', ['system.user.*']);
+  } = useResource<readonly ListedUser[]>('/admin/users?kind=admin&limit=100', ['system.user.*']);
   if (error !== null) return <Failure error={error} again={() => void refetch()} />;
   if (owners === undefined) return <Loading />;
   return (
     <Stack>
       <Group justify="space-between">
         <Title order={2} size="h4">
-          Owners
+          Administrators
         </Title>
         {mayChange ? (
-          <PageLink to="/users" search={{ kind: 'owner', create: true }} size="sm">
-            Add an owner
+          <PageLink to="/users" search={{ kind: 'admin', create: true }} size="sm">
+            Add administrator
           </PageLink>
         ) : (
           <Text size="sm" c="dimmed">
-            {OWNERS_ONLY}
+            {ADMINS_ONLY}
           </Text>
         )}
       </Group>
       {owners.length === 0 ? (
-        <Empty title="There is no owner yet" command="npm run owner -- --link">
-          This command prints a set-up link, which makes the first one.
+        <Empty title="No administrators yet" command="npm run admin -- --link">
+          This command prints a setup link, which creates the first administrator.
         </Empty>
       ) : (
-        <DataTable label="Owners" columns={['Account', 'Roles', 'Since']}>
+        <DataTable label="Administrators" columns={['Administrator', 'Roles', 'Created']}>
           {owners.map((owner) => (
             <Table.Tr key={owner.id}>
               <Table.Td>
-                <PageLink to="/users" search={{ kind: 'owner', user: owner.id }} size="sm">
+                <PageLink to="/users" search={{ kind: 'admin', user: owner.id }} size="sm">
                   {nameOf(owner)}
                 </PageLink>
               </Table.Td>
@@ -71,7 +71,7 @@ export function Team() {
       </Title>
       <Table>
         <Table.Tbody>
-          {OWNER_ROLES.map(({ role, may }) => (
+          {ADMIN_ROLES.map(({ role, may }) => (
             <Table.Tr key={role}>
               <Table.Th scope="row">{role}</Table.Th>
               <Table.Td>{may}</Table.Td>
@@ -79,8 +79,10 @@ export function Team() {
           ))}
         </Table.Tbody>
       </Table>
-      <Text size="sm">Without the dashboard: a link that makes an owner, or replaces the lost password of one.</Text>
-      <Copyable text="millrace owner --link" what="the command" />
+      <Text size="sm">
+        Without the dashboard: this command prints a link that creates an administrator or replaces a lost password.
+      </Text>
+      <Copyable text="millrace admin --link" what="the command" />
     </Stack>
   );
 }

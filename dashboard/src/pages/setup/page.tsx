@@ -1,4 +1,4 @@
-/** The set-up of a new installation, step by step. The secret of the link leaves the address at once. */
+/** The setup of a new instance, step by step. The secret of the link is removed from the URL at once. */
 import { Alert, Box, Button, Center, Group, Paper, Stack, Text, Title } from '@mantine/core';
 import { IconArrowRight } from '@tabler/icons-react';
 import { useNavigate, useSearch } from '@tanstack/react-router';
@@ -6,39 +6,39 @@ import { type ReactNode, useEffect, useState } from 'react';
 import { useSession } from '../../api/live.ts';
 import { Failure } from '../../parts/failure.tsx';
 import { FirstDocument } from '../../parts/first-document.tsx';
-import { AddressCheck } from '../../parts/installation/address-check.tsx';
-import { type EffectiveSettings, useEffectiveSettings } from '../../parts/installation/effective-settings.ts';
-import { FilesCheck } from '../../parts/installation/files-check.tsx';
-import { MailCheck } from '../../parts/installation/mail-check.tsx';
+import { type EffectiveSettings, useEffectiveSettings } from '../../parts/instance/effective-settings.ts';
+import { MailCheck } from '../../parts/instance/email-check.tsx';
+import { FilesCheck } from '../../parts/instance/files-check.tsx';
+import { AddressCheck } from '../../parts/instance/url-check.tsx';
 import { Loading } from '../../parts/page.tsx';
 import { SignIn } from '../../shell/sign-in.tsx';
-import { OwnerStep } from './owner-step.tsx';
+import { AdminStep } from './admin-step.tsx';
 import { PasskeyOffer } from './passkey-offer.tsx';
 import classes from './setup.module.css';
 import { STEPS, type Step } from './steps.ts';
 
-/** What stood after `#` when the page was opened, until it is used up. In memory only. */
+/** The fragment of the URL when the page was opened, until it is used. In memory only. */
 let fromLink = location.hash.slice(1);
 
 export function SetupPage() {
   const { state, beginning } = useSession();
   const navigate = useNavigate();
-  const asked = useSearch({ from: '/setup' }).step;
+  const requested = useSearch({ from: '/setup' }).step;
   const [token, setToken] = useState(fromLink);
   const [note, setNote] = useState<string | null>(null);
   const go = (step: Step, replace = false) => void navigate({ to: '/setup', search: { step }, hash: '', replace });
-  const isOpen = state !== 'asked';
-  // Everything but the first step needs the session that the first step opens.
-  const step = isOpen && token === '' ? (asked ?? 'address') : 'owner';
+  const isOpen = state !== 'signed-out';
+  // All steps except the first need the session that the first one opens.
+  const step = isOpen && token === '' ? (requested ?? 'url') : 'admin';
   // biome-ignore lint/correctness/useExhaustiveDependencies: once, before anything else
   useEffect(() => {
     if (location.hash !== '') go(step, true);
   }, []);
-  if (!isOpen && token === '' && beginning?.needsOwner === false) return <SignIn />;
+  if (!isOpen && token === '' && beginning?.needsAdmin === false) return <SignIn />;
   const at = STEPS.findIndex(({ id }) => id === step);
   return (
     <Center className={classes.frame} component="main">
-      <title>Set up · Millrace</title>
+      <title>Setup · Millrace</title>
       <Paper withBorder className={classes.paper} radius="md">
         <Stack gap="lg">
           <Box>
@@ -49,21 +49,21 @@ export function SetupPage() {
               Five steps, about two minutes
             </Text>
           </Box>
-          <Progress at={at} onChoose={step === 'owner' ? null : go} />
+          <Progress at={at} onChoose={step === 'admin' ? null : go} />
           {note === null ? null : (
-            <Alert color="yellow" title="Look at what was made before there was an owner">
+            <Alert color="yellow" title="Check what was created before there was an administrator">
               {note}
             </Alert>
           )}
-          {step === 'owner' ? (
-            <Section title="Owner">
-              <OwnerStep
+          {step === 'admin' ? (
+            <Section title="Administrator">
+              <AdminStep
                 token={token}
-                onDone={(told) => {
-                  setNote(told);
+                onDone={(reported) => {
+                  setNote(reported);
                   setToken('');
                   fromLink = '';
-                  go('address', true);
+                  go('url', true);
                 }}
               />
             </Section>
@@ -87,7 +87,7 @@ function Progress({ at, onChoose }: { readonly at: number; readonly onChoose: ((
             className={classes.step}
             aria-current={index === at ? 'step' : undefined}
             data-done={index < at || undefined}
-            disabled={onChoose === null || id === 'owner'}
+            disabled={onChoose === null || id === 'admin'}
             onClick={() => onChoose?.(id)}
           >
             <span className={classes.number} aria-hidden="true">
@@ -124,15 +124,13 @@ function Checks({ step, onNext }: { readonly step: Step; readonly onNext: (step:
       <Check step={step} settings={settings} />
       <Group justify="space-between">
         <Text size="sm" c="dimmed">
-          {next === undefined
-            ? 'Everything here is also under Settings.'
-            : 'You can also do this later, under Settings.'}
+          {next === undefined ? 'All of this is also under Settings.' : 'You can also do this later, under Settings.'}
         </Text>
         {next === undefined ? (
           <Button onClick={() => void navigate({ to: '/' })}>Open the dashboard</Button>
         ) : (
           <Button rightSection={<IconArrowRight size={16} />} onClick={() => onNext(next.id)}>
-            Next: {next.title.toLowerCase()}
+            Next: {next.title}
           </Button>
         )}
       </Group>
@@ -143,14 +141,14 @@ function Checks({ step, onNext }: { readonly step: Step; readonly onNext: (step:
 function Check({ step, settings }: { readonly step: Step; readonly settings: EffectiveSettings }) {
   if (step === 'files') {
     return (
-      <Section title="Where files lie">
+      <Section title="File storage">
         <FilesCheck settings={settings} />
       </Section>
     );
   }
-  if (step === 'mail') {
+  if (step === 'email') {
     return (
-      <Section title="Mail">
+      <Section title="E-mail">
         <MailCheck settings={settings} />
       </Section>
     );
@@ -164,7 +162,7 @@ function Check({ step, settings }: { readonly step: Step; readonly settings: Eff
     );
   }
   return (
-    <Section title="The address of this server">
+    <Section title="URL of this server">
       <AddressCheck settings={settings} />
     </Section>
   );

@@ -1,4 +1,4 @@
-/** The offer of a passkey at the end of the set-up, when the address of the server is known. */
+/** The offer of a passkey at the end of the setup, when the server's URL is known. */
 import { Button, Group, Text } from '@mantine/core';
 import { useState } from 'react';
 import { addPasskey, canUsePasskeys } from '../../api/passkeys.ts';
@@ -18,12 +18,12 @@ export function PasskeyOffer() {
       <Group justify="space-between">
         <Text size="sm">
           {isAdded
-            ? 'From now on this device signs you in.'
-            : 'Next time, sign in by this device, without the password:'}
+            ? 'You can now sign in with this device.'
+            : 'Next time, sign in with this device instead of the password:'}
         </Text>
         {isAdded ? null : (
           <Button variant="default" loading={busy} onClick={() => void run(add)}>
-            Add a passkey
+            Add passkey
           </Button>
         )}
       </Group>

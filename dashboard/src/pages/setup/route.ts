@@ -1,10 +1,10 @@
-/** The page that a set-up link opens. It is shown without the frame of the other pages. */
+/** The page that a setup link opens. It is shown without the frame of the other pages. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { SETUP_PATH, shellRoute } from '../../shell/route.tsx';
 import { STEPS, type Step } from './steps.ts';
 
 interface SetupSearch {
-  /** The step that is open, so that back and a reload work. */
+  /** The open step, so that back and a reload work. */
   readonly step?: Step;
 }
 

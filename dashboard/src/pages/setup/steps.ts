@@ -1,10 +1,10 @@
-/** The steps of the set-up, in their order. */
+/** The steps of the setup, in their order. */
 
 export const STEPS = [
-  { id: 'owner', title: 'Owner' },
-  { id: 'address', title: 'Address' },
+  { id: 'admin', title: 'Administrator' },
+  { id: 'url', title: 'URL' },
   { id: 'files', title: 'Files' },
-  { id: 'mail', title: 'Mail' },
+  { id: 'email', title: 'E-mail' },
   { id: 'document', title: 'First document' },
 ] as const;
 

@@ -1,27 +1,27 @@
-/** Makes an account: with a password, with a letter that invites to choose one, or for a sign-in by a provider. */
+/** Creates a user: with a password, with an invitation by e-mail, or for a sign-in by a provider. */
 import { Modal, PasswordInput, Radio, SegmentedControl, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
 import { request } from '../../api/client.ts';
 import { useRights } from '../../api/rights.ts';
-import { Failure, tellFailure } from '../../parts/failure.tsx';
+import { Failure, reportFailure } from '../../parts/failure.tsx';
 import { FormEnd } from '../../parts/forms/form-end.tsx';
 import { useAction } from '../../parts/use-action.ts';
-import { type ListedUser, OWNERS_ONLY } from './accounts.ts';
 import { RolesInput } from './roles-input.tsx';
-import { sendResetLetter } from './user-access.tsx';
+import { sendResetEmail } from './user-access.tsx';
+import { ADMINS_ONLY, type ListedUser } from './users.ts';
 
 interface NewUserProps {
   readonly onClose: () => void;
-  readonly onMade: (id: string) => void;
+  readonly onCreated: (id: string) => void;
 }
 
-type WayIn = 'password' | 'letter' | 'none';
+type WayIn = 'password' | 'email' | 'none';
 
-export function NewUser({ onClose, onMade }: NewUserProps) {
+export function NewUser({ onClose, onCreated }: NewUserProps) {
   const { owners } = useRights();
   const { busy, error, run } = useAction();
-  const [kind, setKind] = useState<'user' | 'owner'>('user');
+  const [kind, setKind] = useState<'user' | 'admin'>('user');
   const [username, setUsername] = useState('');
   const [email, setEmail] = useState('');
   const [way, setWay] = useState<WayIn>('password');
@@ -36,14 +36,14 @@ export function NewUser({ onClose, onMade }: NewUserProps) {
       ...(email === '' ? {} : { email }),
       ...(way === 'password' ? { password } : {}),
     };
-    const made = (await request<ListedUser>('POST', '/admin/users', { body })).body;
-    notifications.show({ message: `${username || email} is made`, color: 'teal' });
-    if (way === 'letter') await sendResetLetter(email).catch(tellFailure);
-    onMade(made.id);
+    const created = (await request<ListedUser>('POST', '/admin/users', { body })).body;
+    notifications.show({ message: `Created ${username || email}`, color: 'teal' });
+    if (way === 'email') await sendResetEmail(email).catch(reportFailure);
+    onCreated(created.id);
   };
 
   return (
-    <Modal opened onClose={onClose} title="New account" size="lg">
+    <Modal opened onClose={onClose} title="New user" size="lg">
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -53,20 +53,20 @@ export function NewUser({ onClose, onMade }: NewUserProps) {
         <Stack>
           <SegmentedControl
             fullWidth
-            aria-label="Kind of account"
+            aria-label="Kind of user"
             value={kind}
             onChange={(value) => {
-              setKind(value === 'owner' ? 'owner' : 'user');
+              setKind(value === 'admin' ? 'admin' : 'user');
               setRoles([]);
             }}
             data={[
               { value: 'user', label: 'User of the application' },
-              { value: 'owner', label: 'Owner of this server', disabled: !owners },
+              { value: 'admin', label: 'Administrator of this server', disabled: !owners },
             ]}
           />
           {owners ? null : (
             <Text size="xs" c="dimmed">
-              {OWNERS_ONLY}. The first one is made by <code>millrace owner</code> on the server.
+              {ADMINS_ONLY}. <code>millrace admin</code> on the server creates the first one.
             </Text>
           )}
           <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm" verticalSpacing="xs">
@@ -81,23 +81,23 @@ export function NewUser({ onClose, onMade }: NewUserProps) {
               label="E-mail address"
               type="email"
               value={email}
-              required={way === 'letter' || username === ''}
-              withAsterisk={way === 'letter'}
+              required={way === 'email' || username === ''}
+              withAsterisk={way === 'email'}
               onChange={({ currentTarget }) => setEmail(currentTarget.value)}
               autoComplete="off"
             />
           </SimpleGrid>
           <Radio.Group label="First sign-in" value={way} onChange={(value) => setWay(value as WayIn)}>
             <Stack gap="xs" mt={4}>
-              <Radio value="password" label="With a password that you set here" />
-              <Radio value="letter" label="By a letter: its link lets the person choose a password" />
-              <Radio value="none" label="By an identity provider only" />
+              <Radio value="password" label="Set a password" />
+              <Radio value="email" label="Invite by e-mail" />
+              <Radio value="none" label="With an identity provider only" />
             </Stack>
           </Radio.Group>
           {way === 'password' ? (
             <PasswordInput
               label="Password"
-              description="8 to 256 characters; the most common ones are refused"
+              description="8 to 256 characters; the most common passwords are rejected"
               value={password}
               required
               onChange={({ currentTarget }) => setPassword(currentTarget.value)}
@@ -106,7 +106,7 @@ export function NewUser({ onClose, onMade }: NewUserProps) {
           ) : null}
           <RolesInput kind={kind} value={roles} onChange={setRoles} />
           {error === null ? null : <Failure error={error} />}
-          <FormEnd verb="Make the account" busy={busy} onCancel={onClose} />
+          <FormEnd verb="Create user" busy={busy} onCancel={onClose} />
         </Stack>
       </form>
     </Modal>

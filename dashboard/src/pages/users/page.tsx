@@ -1,9 +1,9 @@
-/** Accounts: found, made, and opened in a drawer beside the list. */
+/** Users: found, created, and opened in a drawer beside the list. */
 import { Button } from '@mantine/core';
 import { IconPlus } from '@tabler/icons-react';
 import { useRights } from '../../api/rights.ts';
-import { ForAccounts } from '../../parts/accounts/for-accounts.tsx';
 import { Page } from '../../parts/page.tsx';
+import { ForUsers } from '../../parts/users/for-users.tsx';
 import { NewUser } from './new-user.tsx';
 import { type UsersSearch, usersRoute } from './route.ts';
 import { UserDrawer } from './user-drawer.tsx';
@@ -18,16 +18,16 @@ export function UsersPage() {
   return (
     <Page
       title="Users"
-      about="Accounts of people: those who use your application, and the owners who run this server."
+      about="Users of your application, and the administrators of this server."
       actions={
         accounts ? (
           <Button leftSection={<IconPlus size={16} />} onClick={() => change({ create: true })}>
-            New account
+            New user
           </Button>
         ) : null
       }
     >
-      <ForAccounts>
+      <ForUsers>
         <UserList search={search} change={change} />
         {search.user === undefined ? null : (
           <UserDrawer key={search.user} id={search.user} onClose={() => change({ user: undefined })} />
@@ -35,10 +35,10 @@ export function UsersPage() {
         {search.create === undefined ? null : (
           <NewUser
             onClose={() => change({ create: undefined }, true)}
-            onMade={(user) => change({ create: undefined, user }, true)}
+            onCreated={(user) => change({ create: undefined, user }, true)}
           />
         )}
-      </ForAccounts>
+      </ForUsers>
     </Page>
   );
 }

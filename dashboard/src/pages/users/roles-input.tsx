@@ -1,11 +1,11 @@
-/** Roles of an account: free names for users, the four known ones for owners. */
+/** Roles of a user: free names for users, the four known ones for administrators. */
 import { Checkbox, Stack } from '@mantine/core';
 import { useKnownRoles } from '../../api/known-names.ts';
 import { NamesInput } from '../../parts/names-input.tsx';
-import { OWNER_ROLES } from './accounts.ts';
+import { ADMIN_ROLES } from './users.ts';
 
 interface RolesInputProps {
-  readonly kind: 'user' | 'owner';
+  readonly kind: 'user' | 'admin';
   readonly value: readonly string[];
   readonly onChange: (roles: readonly string[]) => void;
   readonly disabled?: boolean;
@@ -13,11 +13,11 @@ interface RolesInputProps {
 
 export function RolesInput({ kind, value, onChange, disabled = false }: RolesInputProps) {
   const known = useKnownRoles();
-  if (kind === 'owner') {
+  if (kind === 'admin') {
     return (
       <Checkbox.Group label="Roles" value={[...value]} onChange={onChange}>
         <Stack gap="xs" mt={4}>
-          {OWNER_ROLES.map(({ role, may }) => (
+          {ADMIN_ROLES.map(({ role, may }) => (
             <Checkbox key={role} value={role} label={role} description={may} disabled={disabled} />
           ))}
         </Stack>
@@ -27,7 +27,7 @@ export function RolesInput({ kind, value, onChange, disabled = false }: RolesInp
   return (
     <NamesInput
       label="Roles"
-      description="Names that you choose; policies say what each may do. Enter adds one."
+      description="Any names; policies define what each role can do. Press Enter to add one."
       data={[...known]}
       value={[...value]}
       onChange={onChange}

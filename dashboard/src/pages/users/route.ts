@@ -1,27 +1,27 @@
-/** The page Users: which accounts are listed, and which one is open. */
+/** The page Users: which users are listed, and which one is open. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { textOf } from '../../parts/search-text.ts';
 import { shellRoute } from '../../shell/route.tsx';
 
 export interface UsersSearch {
-  /** How a name begins. */
+  /** The start of a name. */
   readonly search?: string | undefined;
-  readonly kind?: 'user' | 'owner' | undefined;
-  /** Id of the last account of the page before. */
-  readonly after?: string | undefined;
-  /** Id of the account that is open. */
+  readonly kind?: 'user' | 'admin' | undefined;
+  /** Id of the last user of the previous page. */
+  readonly cursor?: string | undefined;
+  /** Id of the open user. */
   readonly user?: string | undefined;
-  /** A new account is being made. */
+  /** A new user is being created. */
   readonly create?: true | undefined;
 }
 
 export const usersRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: '/users',
-  validateSearch: ({ search, kind, after, user, create }: Record<string, unknown>): UsersSearch => ({
+  validateSearch: ({ search, kind, cursor, user, create }: Record<string, unknown>): UsersSearch => ({
     search: textOf(search),
-    kind: kind === 'user' || kind === 'owner' ? kind : undefined,
-    after: textOf(after),
+    kind: kind === 'user' || kind === 'admin' ? kind : undefined,
+    cursor: textOf(cursor),
     user: textOf(user),
     create: create === true ? true : undefined,
   }),

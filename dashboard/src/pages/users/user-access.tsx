@@ -1,4 +1,4 @@
-/** How an account signs in: its identities at providers, its second factor, its passkeys, and a letter for a new password. */
+/** Sign-in methods of a user: identities at providers, second factor, passkeys, and an e-mail to reset the password. */
 import { Button, Group, List, Stack, Text, Title } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconMail } from '@tabler/icons-react';
@@ -7,9 +7,9 @@ import { useResource } from '../../api/live.ts';
 import { Failure } from '../../parts/failure.tsx';
 import { useAction } from '../../parts/use-action.ts';
 import { When } from '../../parts/when.tsx';
-import { type ListedIdentity, type ListedUser, USER_EVENTS } from './accounts.ts';
-import { UserFactor } from './user-factor.tsx';
+import { UserFactor } from './user-mfa.tsx';
 import { UserPasskeys } from './user-passkeys.tsx';
+import { type ListedIdentity, type ListedUser, USER_EVENTS } from './users.ts';
 
 interface UserAccessProps {
   readonly user: ListedUser;
@@ -22,7 +22,7 @@ export function UserAccess({ user, path, mayChange }: UserAccessProps) {
   const { busy, error, run } = useAction();
   const { email } = user;
   const isOpen = email !== null && !user.disabled;
-  const why = email === null ? 'The account has no e-mail address' : 'The account is disabled';
+  const why = email === null ? 'The user has no e-mail address' : 'The user is disabled';
   return (
     <Stack gap="sm">
       <Title order={3} size="h4">
@@ -30,13 +30,13 @@ export function UserAccess({ user, path, mayChange }: UserAccessProps) {
       </Title>
       {identities.length === 0 ? (
         <Text size="sm" c="dimmed">
-          No identity provider is joined to this account.
+          No identity providers are linked to this user.
         </Text>
       ) : (
         <List size="sm">
-          {identities.map(({ provider, subject, joinedAt }) => (
+          {identities.map(({ provider, subject, linkedAt }) => (
             <List.Item key={provider}>
-              {provider}: {subject}, joined <When at={joinedAt} />
+              {provider}: {subject}, linked <When at={linkedAt} />
             </List.Item>
           ))}
         </List>
@@ -50,13 +50,13 @@ export function UserAccess({ user, path, mayChange }: UserAccessProps) {
           loading={busy}
           disabled={!isOpen}
           {...(isOpen ? {} : { title: why })}
-          onClick={() => void run(() => sendResetLetter(email ?? ''))}
+          onClick={() => void run(() => sendResetEmail(email ?? ''))}
         >
-          Send a letter for a new password
+          Send password reset e-mail
         </Button>
         {isOpen ? null : (
           <Text size="xs" c="dimmed">
-            {why}, so no letter can be sent.
+            {why}, so no e-mail can be sent.
           </Text>
         )}
       </Group>
@@ -65,12 +65,12 @@ export function UserAccess({ user, path, mayChange }: UserAccessProps) {
   );
 }
 
-/** Asks for a letter whose link lets the owner of the address choose a password. */
-export async function sendResetLetter(email: string): Promise<void> {
+/** Requests an e-mail whose link lets the user choose a password. */
+export async function sendResetEmail(email: string): Promise<void> {
   await request('POST', '/auth/reset', { body: { email } });
   notifications.show({
-    title: 'A letter is on its way',
-    message: `To ${email}: its link lets the person choose a password. An account gets one letter a minute at most.`,
+    title: 'Password reset e-mail queued',
+    message: `Its link lets the user at ${email} choose a password. At most one is sent per user and minute.`,
     color: 'teal',
   });
 }

@@ -1,4 +1,4 @@
-/** One account: who it is, what it has, how it signs in, and what can be done with it. */
+/** One user: name, rights, sign-in methods, and actions. */
 import { Alert, Badge, Code, Drawer, Group, Stack, Text } from '@mantine/core';
 import { useResource } from '../../api/live.ts';
 import { useRights } from '../../api/rights.ts';
@@ -7,11 +7,11 @@ import { Failure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/page.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
 import { When } from '../../parts/when.tsx';
-import { type ListedUser, nameOf, OWNERS_ONLY, USER_EVENTS } from './accounts.ts';
 import { UserAccess } from './user-access.tsx';
 import { UserEnd } from './user-end.tsx';
 import { UserRights } from './user-rights.tsx';
 import { UserSessions } from './user-sessions.tsx';
+import { ADMINS_ONLY, type ListedUser, nameOf, USER_EVENTS } from './users.ts';
 
 export function UserDrawer({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
   const path = `/admin/users/${encodeURIComponent(id)}`;
@@ -24,7 +24,7 @@ export function UserDrawer({ id, onClose }: { readonly id: string; readonly onCl
       onClose={onClose}
       position="right"
       size="lg"
-      title={user === undefined ? 'Account' : `Account ${nameOf(user)}`}
+      title={user === undefined ? 'User' : `User ${nameOf(user)}`}
     >
       {error !== null ? (
         <Failure error={error} />
@@ -34,29 +34,29 @@ export function UserDrawer({ id, onClose }: { readonly id: string; readonly onCl
         <Stack gap="xl">
           <Stack gap="xs">
             <Group gap="xs">
-              <Badge variant="default">{user.kind === 'owner' ? 'Owner' : 'User'}</Badge>
+              <Badge variant="default">{user.kind === 'admin' ? 'Administrator' : 'User'}</Badge>
               {user.disabled ? (
                 <Badge variant="outline" color="red">
                   Disabled
                 </Badge>
               ) : null}
               <Text size="sm" c="dimmed">
-                Made <When at={user.createdAt} />
+                Created <When at={user.createdAt} />
               </Text>
             </Group>
             {user.email === null ? null : (
               <Text size="sm">
-                {user.email} · {user.emailVerified ? 'address confirmed' : 'address not confirmed'}
+                {user.email} · {user.emailVerified ? 'verified' : 'not verified'}
               </Text>
             )}
             <Copyable text={user.id} what="the id" />
             <Profile profile={user.profile} />
-            {user.kind === 'owner' ? null : (
+            {user.kind === 'admin' ? null : (
               <PageLink to="/policies" search={{ view: 'matrix', as: `user:${user.id}` }} size="sm">
-                What policies allow this account
+                Show what policies allow this user
               </PageLink>
             )}
-            {mayChange ? null : <Alert color="gray">{OWNERS_ONLY}.</Alert>}
+            {mayChange ? null : <Alert color="gray">{ADMINS_ONLY}.</Alert>}
           </Stack>
           <UserRights user={user} path={path} mayChange={mayChange} onSaved={refetch} />
           <UserAccess user={user} path={path} mayChange={mayChange} />

@@ -1,11 +1,11 @@
-/** Disables an account, which can be undone, or deletes it, which cannot. */
+/** Disables a user, which can be undone, or deletes it, which cannot. */
 import { Button, Group, Stack, Text, Title } from '@mantine/core';
 import { useState } from 'react';
 import { request } from '../../api/client.ts';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { useAction } from '../../parts/use-action.ts';
-import { type ListedUser, nameOf } from './accounts.ts';
+import { type ListedUser, nameOf } from './users.ts';
 
 interface UserEndProps {
   readonly user: ListedUser;
@@ -14,18 +14,18 @@ interface UserEndProps {
 }
 
 export function UserEnd({ user, path, onDeleted }: UserEndProps) {
-  const [isAsked, setAsked] = useState(false);
+  const [isRequested, setRequested] = useState(false);
   const { busy, error, run } = useAction();
   const { disabled } = user;
   return (
     <Stack gap="sm">
       <Title order={3} size="h4">
-        End it
+        Disable or delete
       </Title>
       <Text size="sm" c="dimmed">
         {disabled
-          ? 'Nobody can sign in to this account until it is enabled again.'
-          : 'Disabling ends all sessions and refuses sign-in. It keeps the account and can be undone.'}
+          ? 'The user cannot sign in until they are enabled again.'
+          : 'Disabling ends all sessions and blocks sign-in. The user is kept and can be enabled again.'}
       </Text>
       <Group>
         <Button
@@ -35,12 +35,12 @@ export function UserEnd({ user, path, onDeleted }: UserEndProps) {
         >
           {disabled ? 'Enable' : 'Disable'}
         </Button>
-        <Button variant="outline" color="red" onClick={() => setAsked(true)}>
+        <Button variant="outline" color="red" onClick={() => setRequested(true)}>
           Delete
         </Button>
       </Group>
       {error === null ? null : <Failure error={error} />}
-      {isAsked ? (
+      {isRequested ? (
         <Confirm
           title={`Delete ${nameOf(user)}`}
           verb="Delete"
@@ -49,10 +49,10 @@ export function UserEnd({ user, path, onDeleted }: UserEndProps) {
             await request('DELETE', path);
             onDeleted();
           }}
-          onClose={() => setAsked(false)}
+          onClose={() => setRequested(false)}
         >
-          The account, its password and its sessions are gone for good. Documents that it made stay. To keep the account
-          without letting anybody in, disable it instead.
+          This deletes the user, the password and all sessions; it cannot be undone. Documents that the user created are
+          kept. To block sign-in only, disable the user instead.
         </Confirm>
       ) : null}
     </Stack>

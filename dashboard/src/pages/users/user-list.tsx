@@ -1,4 +1,4 @@
-/** The list of accounts: searched, page by page. */
+/** The list of users: searched, page by page. */
 import { Anchor, Badge, Button, Group, SegmentedControl, Table, Text, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { IconSearch } from '@tabler/icons-react';
@@ -12,11 +12,11 @@ import { Failure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/page.tsx';
 import { DataTable } from '../../parts/tables/data-table.tsx';
 import { When } from '../../parts/when.tsx';
-import { type ListedUser, nameOf, USER_EVENTS } from './accounts.ts';
 import type { UsersSearch } from './route.ts';
+import { type ListedUser, nameOf, USER_EVENTS } from './users.ts';
 
 const ROWS = 50;
-/** A pause in typing, in milliseconds, after which the search is made. */
+/** The search starts this long after the last keystroke, in milliseconds. */
 const PAUSE_MS = 200;
 
 interface UserListProps {
@@ -24,14 +24,14 @@ interface UserListProps {
   readonly change: (next: UsersSearch, replace?: boolean) => void;
 }
 
-export function UserList({ search: { search, kind, after }, change }: UserListProps) {
+export function UserList({ search: { search, kind, cursor }, change }: UserListProps) {
   const [typed, setTyped] = useState(search ?? '');
   const find = useDebouncedCallback(
-    (text: string) => change({ search: text === '' ? undefined : text, after: undefined }, true),
+    (text: string) => change({ search: text === '' ? undefined : text, cursor: undefined }, true),
     PAUSE_MS,
   );
   const { data, error, refetch } = useListPage<ListedUser>(
-    withQuery('/admin/users', { limit: ROWS, search, kind, after }),
+    withQuery('/admin/users', { limit: ROWS, search, kind, cursor }),
     USER_EVENTS,
   );
   const isFiltered = search !== undefined || kind !== undefined;
@@ -39,8 +39,8 @@ export function UserList({ search: { search, kind, after }, change }: UserListPr
     <>
       <Group gap="sm">
         <TextInput
-          aria-label="Search accounts"
-          placeholder="Name, address or id"
+          aria-label="Search users"
+          placeholder="Name, e-mail address or id"
           leftSection={<IconSearch size={16} />}
           value={typed}
           onChange={({ currentTarget }) => {
@@ -50,15 +50,15 @@ export function UserList({ search: { search, kind, after }, change }: UserListPr
           w={260}
         />
         <SegmentedControl
-          aria-label="Kind of account"
+          aria-label="Kind of user"
           value={kind ?? 'all'}
           onChange={(value) =>
-            change({ kind: value === 'user' || value === 'owner' ? value : undefined, after: undefined })
+            change({ kind: value === 'user' || value === 'admin' ? value : undefined, cursor: undefined })
           }
           data={[
             { value: 'all', label: 'All' },
             { value: 'user', label: 'Users' },
-            { value: 'owner', label: 'Owners' },
+            { value: 'admin', label: 'Administrators' },
           ]}
         />
       </Group>
@@ -66,18 +66,18 @@ export function UserList({ search: { search, kind, after }, change }: UserListPr
       {data === undefined ? (
         error === null && <Loading />
       ) : data.items.length === 0 ? (
-        <None isFiltered={isFiltered || after !== undefined} />
+        <None isFiltered={isFiltered || cursor !== undefined} />
       ) : (
         <Rows users={data.items} />
       )}
       <Group>
-        {after === undefined ? null : (
-          <Button variant="default" size="xs" onClick={() => change({ after: undefined })}>
+        {cursor === undefined ? null : (
+          <Button variant="default" size="xs" onClick={() => change({ cursor: undefined })}>
             First page
           </Button>
         )}
         {data?.next == null ? null : (
-          <Button variant="default" size="xs" onClick={() => change({ after: data.next ?? undefined })}>
+          <Button variant="default" size="xs" onClick={() => change({ cursor: data.next ?? undefined })}>
             Next page
           </Button>
         )}
@@ -88,7 +88,7 @@ export function UserList({ search: { search, kind, after }, change }: UserListPr
 
 function Rows({ users }: { readonly users: readonly ListedUser[] }) {
   return (
-    <DataTable label="Accounts" columns={['Account', 'Kind', 'Roles', 'State', 'Made']}>
+    <DataTable label="Users" columns={['User', 'Kind', 'Roles', 'State', 'Created']}>
       {users.map((user) => (
         <Table.Tr key={user.id}>
           <Table.Td>
@@ -105,7 +105,7 @@ function Rows({ users }: { readonly users: readonly ListedUser[] }) {
               </Text>
             )}
           </Table.Td>
-          <Table.Td>{user.kind === 'owner' ? 'Owner' : 'User'}</Table.Td>
+          <Table.Td>{user.kind === 'admin' ? 'Administrator' : 'User'}</Table.Td>
           <Table.Td>
             {user.roles.length === 0 ? 'none' : null}
             <Group gap={4}>
@@ -137,18 +137,18 @@ function Rows({ users }: { readonly users: readonly ListedUser[] }) {
 function None({ isFiltered }: { readonly isFiltered: boolean }) {
   if (isFiltered) {
     return (
-      <Empty title="No account is like this">
-        The search compares how user names and e-mail addresses begin, without regard to case, and whole ids.
+      <Empty title="No matching users">
+        The search matches the beginning of user names and e-mail addresses (case-insensitive), and whole ids.
       </Empty>
     );
   }
   return (
     <Empty
-      title="There are no accounts yet"
+      title="No users yet"
       command={`curl ${SERVER}/auth/register -H 'content-type: application/json' \\\n  -d '{"username":"ada","password":"four wooden ships sail"}'`}
     >
-      Make one with the button above, or let people register themselves: by this request while registration is open, or
-      by an identity provider (Settings). What an account may do is decided by policies.
+      Create one with the button above, or let users register themselves: with this request while registration is open,
+      or with an identity provider (Settings). Policies decide what a user can do.
     </Empty>
   );
 }

@@ -1,10 +1,10 @@
-/** The passkeys of an account: how many there are, and their removal for a person who has lost the devices. */
+/** The passkeys of a user: their number, and their removal for a user who has lost the devices. */
 import { Button, Group, Text } from '@mantine/core';
 import { useState } from 'react';
 import { request } from '../../api/client.ts';
 import { useResource } from '../../api/live.ts';
 import { Confirm } from '../../parts/confirm.tsx';
-import { type ListedUser, nameOf } from './accounts.ts';
+import { type ListedUser, nameOf } from './users.ts';
 
 interface UserPasskeysProps {
   readonly user: ListedUser;
@@ -13,27 +13,27 @@ interface UserPasskeysProps {
 }
 
 export function UserPasskeys({ user, path, mayChange }: UserPasskeysProps) {
-  const [isAsked, setAsked] = useState(false);
+  const [isRequested, setRequested] = useState(false);
   const address = `${path}/passkeys`;
-  const { data } = useResource<{ readonly passkeys: readonly object[] }>(address, ['system.factor.*']);
+  const { data } = useResource<{ readonly passkeys: readonly object[] }>(address, ['system.mfa.*']);
   const count = data?.passkeys.length ?? 0;
   if (count === 0) return null;
   return (
     <Group gap="sm">
-      <Text size="sm">{count === 1 ? '1 passkey signs' : `${count} passkeys sign`} in to this account.</Text>
+      <Text size="sm">{count === 1 ? '1 passkey is' : `${count} passkeys are`} registered for this user.</Text>
       {mayChange ? (
-        <Button variant="default" onClick={() => setAsked(true)}>
-          Remove the passkeys
+        <Button variant="default" onClick={() => setRequested(true)}>
+          Remove passkeys
         </Button>
       ) : null}
-      {isAsked ? (
+      {isRequested ? (
         <Confirm
           title={`Remove the passkeys of ${nameOf(user)}`}
           verb="Remove"
           onConfirm={() => request('DELETE', address)}
-          onClose={() => setAsked(false)}
+          onClose={() => setRequested(false)}
         >
-          For a person who has lost the devices. The account is then entered by its password, or by a provider.
+          For a user who has lost the devices. The password or a provider is then needed to sign in.
         </Confirm>
       ) : null}
     </Group>

@@ -1,19 +1,19 @@
-/** Roles and claims of an account, changed together. */
+/** Roles and claims of a user, changed together. */
 import { Box, Button, Group, Stack, Text, Title } from '@mantine/core';
 import { useState } from 'react';
 import { request } from '../../api/client.ts';
 import { CodeEditor } from '../../parts/code/code-editor.tsx';
-import { faultOfJson, parseJson } from '../../parts/code/json-text.ts';
+import { issueOfJson, parseJson } from '../../parts/code/json-text.ts';
 import { Failure } from '../../parts/failure.tsx';
 import { useAction } from '../../parts/use-action.ts';
-import type { ListedUser } from './accounts.ts';
 import { RolesInput } from './roles-input.tsx';
+import type { ListedUser } from './users.ts';
 
 interface UserRightsProps {
   readonly user: ListedUser;
   readonly path: string;
   readonly mayChange: boolean;
-  /** Brings what was saved. */
+  /** Called with the saved user. */
   readonly onSaved: () => Promise<unknown>;
 }
 
@@ -24,11 +24,11 @@ interface Draft {
 
 export function UserRights({ user, path, mayChange, onSaved }: UserRightsProps) {
   const stored: Draft = { roles: user.roles, claims: JSON.stringify(user.claims, null, 2) };
-  // Null while the person has changed nothing: then changes from elsewhere show up by themselves.
+  // Null without changes by the user of the page: then changes from elsewhere appear.
   const [draft, setDraft] = useState<Draft | null>(null);
   const { busy, error, run } = useAction();
   const shown = draft ?? stored;
-  const fault = faultOfJson(shown.claims);
+  const issue = issueOfJson(shown.claims);
   const isChanged = JSON.stringify(shown) !== JSON.stringify(stored);
   const save = async () => {
     const body = { roles: shown.roles, claims: parseJson(shown.claims) };
@@ -45,7 +45,7 @@ export function UserRights({ user, path, mayChange, onSaved }: UserRightsProps) 
     >
       <Stack gap="sm">
         <Title order={3} size="h4">
-          What it may do
+          Permissions
         </Title>
         <RolesInput
           kind={user.kind}
@@ -53,7 +53,7 @@ export function UserRights({ user, path, mayChange, onSaved }: UserRightsProps) 
           onChange={(roles) => setDraft({ ...shown, roles })}
           disabled={!mayChange}
         />
-        {user.kind === 'owner' ? null : (
+        {user.kind === 'admin' ? null : (
           <Box>
             <Text size="sm" fw={600}>
               Claims
@@ -67,7 +67,7 @@ export function UserRights({ user, path, mayChange, onSaved }: UserRightsProps) 
               lines={4}
               value={shown.claims}
               onChange={(claims) => setDraft({ ...shown, claims })}
-              faults={fault === null ? [] : [fault]}
+              issues={issue === null ? [] : [issue]}
               readOnly={!mayChange}
             />
           </Box>
@@ -75,8 +75,8 @@ export function UserRights({ user, path, mayChange, onSaved }: UserRightsProps) 
         {error === null ? null : <Failure error={error} />}
         {mayChange ? (
           <Group>
-            <Button type="submit" loading={busy} disabled={!isChanged || fault !== null}>
-              {user.kind === 'owner' ? 'Save roles' : 'Save roles and claims'}
+            <Button type="submit" loading={busy} disabled={!isChanged || issue !== null}>
+              {user.kind === 'admin' ? 'Save roles' : 'Save roles and claims'}
             </Button>
             {isChanged ? (
               <Button variant="default" onClick={() => setDraft(null)}>

@@ -1,11 +1,11 @@
-/** The open sessions of an account, each on one device, and ending them. */
+/** The open sessions of a user, each on one device, and ending them. */
 import { Badge, Button, Card, Group, Stack, Text, Title } from '@mantine/core';
 import { request } from '../../api/client.ts';
 import { useResource } from '../../api/live.ts';
 import { Failure } from '../../parts/failure.tsx';
 import { useAction } from '../../parts/use-action.ts';
 import { When } from '../../parts/when.tsx';
-import type { ListedSession } from './accounts.ts';
+import type { ListedSession } from './users.ts';
 
 export function UserSessions({ path, mayChange }: { readonly path: string; readonly mayChange: boolean }) {
   const { data: sessions = [] } = useResource<readonly ListedSession[]>(`${path}/sessions`, ['system.session.*']);
@@ -30,24 +30,24 @@ export function UserSessions({ path, mayChange }: { readonly path: string; reado
       {error === null ? null : <Failure error={error} />}
       {sessions.length === 0 ? (
         <Text size="sm" c="dimmed">
-          Nobody is signed in to this account.
+          No sessions.
         </Text>
       ) : null}
-      {sessions.map(({ id, address, agent, createdAt, usedAt, current }) => (
+      {sessions.map(({ id, ip, userAgent, createdAt, lastUsedAt, current }) => (
         <Card key={id} withBorder padding="sm">
           <Group justify="space-between" wrap="nowrap" align="flex-start">
             <Stack gap={2} miw={0}>
               <Group gap="xs">
                 <Text size="sm" fw={500}>
-                  {address}
+                  {ip}
                 </Text>
                 {current ? <Badge variant="default">This browser</Badge> : null}
               </Group>
               <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
-                {agent ?? 'Unknown program'}
+                {userAgent ?? 'Unknown client'}
               </Text>
               <Text size="xs" c="dimmed">
-                Begun <When at={createdAt} />, renewed <When at={usedAt} never="not yet" />
+                Started <When at={createdAt} />, last used <When at={lastUsedAt} never="never" />
               </Text>
             </Stack>
             {mayChange ? (
@@ -55,7 +55,7 @@ export function UserSessions({ path, mayChange }: { readonly path: string; reado
                 size="xs"
                 variant="default"
                 style={{ flexShrink: 0 }}
-                aria-label={`End the session from ${address}`}
+                aria-label={`End the session from ${ip}`}
                 onClick={() => void run(() => request('DELETE', `${path}/sessions/${encodeURIComponent(id)}`))}
               >
                 End

@@ -6,8 +6,8 @@ import { numberText } from '../../parts/numbers.ts';
 import { PageLink } from '../../parts/page-link.tsx';
 import { DataTable } from '../../parts/tables/data-table.tsx';
 import { When } from '../../parts/when.tsx';
-import { type Endpoint, nameOf } from './parts/answers.ts';
 import { HealthBadge } from './parts/health.tsx';
+import { type Endpoint, nameOf } from './parts/responses.ts';
 
 /** More would make a row higher than a phone. */
 const TYPES_SHOWN = 3;
@@ -15,9 +15,9 @@ const TYPES_SHOWN = 3;
 export function EndpointList({ endpoints }: { readonly endpoints: readonly Endpoint[] }) {
   if (endpoints.length === 0) {
     return (
-      <Empty title="No endpoint yet" command={`npm run webhooks -- listen 8080 --types '*' --url ${SERVER}`}>
-        An endpoint says where to send, which types of events, and for which documents. This command makes one that
-        leads to your machine and shows every request that arrives, with its signature verified.
+      <Empty title="No endpoints yet" command={`npm run webhooks -- listen 8080 --types '*' --url ${SERVER}`}>
+        An endpoint is a URL that receives events of the types and documents that you choose. This command creates one
+        for your machine and shows every request that arrives, with its signature verified.
       </Empty>
     );
   }

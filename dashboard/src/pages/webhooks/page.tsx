@@ -10,22 +10,22 @@ import { Deliveries } from './deliveries/deliveries.tsx';
 import { DeliveryDrawer } from './deliveries/delivery-drawer.tsx';
 import { EndpointDetail } from './endpoint/endpoint-detail.tsx';
 import { EndpointForm } from './endpoint/endpoint-form.tsx';
-import { SecretShown } from './endpoint/secret-shown.tsx';
+import { SecretShown } from './endpoint/new-secret.tsx';
 import { EndpointList } from './endpoint-list.tsx';
-import type { Endpoint } from './parts/answers.ts';
-import { useWebhooksPlace } from './parts/place.ts';
+import type { Endpoint } from './parts/responses.ts';
+import { useWebhooksSearch } from './parts/search-params.ts';
 import { Verify } from './verify.tsx';
 
-/** Health changes with every try, and no event tells of it. */
+/** Health changes with every attempt, without an event. */
 const HEALTH_MS = 3_000;
 
 export function WebhooksPage() {
-  const { search, go } = useWebhooksPlace();
+  const { search, go } = useWebhooksSearch();
   const { build, why } = useRights();
   const [secret, setSecret] = useState<string | null>(null);
   const { data, error, refetch } = useResource<readonly Endpoint[]>(
     '/webhooks/endpoints',
-    ['system.endpoint.*', 'system.delivery.dead'],
+    ['system.endpoint.*', 'system.delivery.failed'],
     HEALTH_MS,
   );
   const endpoints = data ?? [];
@@ -33,7 +33,7 @@ export function WebhooksPage() {
   return (
     <Page
       title="Webhooks"
-      about="Events are sent to your servers, signed, and tried again until they arrive."
+      about="Events are sent to your servers, signed, with automatic retries."
       actions={
         <Button
           leftSection={<IconPlus size={16} />}
@@ -58,8 +58,8 @@ export function WebhooksPage() {
       {search.dialog === 'new' ? (
         <EndpointForm
           onClose={() => go({ dialog: undefined })}
-          onSaved={({ id, secret: made }) => {
-            setSecret(made ?? null);
+          onSaved={({ id, secret: created }) => {
+            setSecret(created ?? null);
             go({ dialog: undefined, endpoint: id });
           }}
         />

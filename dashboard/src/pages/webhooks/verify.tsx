@@ -1,17 +1,17 @@
-/** How a receiver verifies what arrives, and a command that does it on the person's own machine. */
+/** How a receiver verifies deliveries, and a command that does it on the user's machine. */
 import { Anchor, Stack, Tabs, Text, Title } from '@mantine/core';
 import { SERVER } from '../../api/server.ts';
 import { Copyable } from '../../parts/copy.tsx';
-import type { Endpoint } from './parts/answers.ts';
+import type { Endpoint } from './parts/responses.ts';
 
-const NODE = `import { Webhook } from 'svix'; // npm install svix; it takes the headers webhook-… and svix-…
+const NODE = `import { Webhook } from 'svix'; // npm install svix; it accepts webhook-… and svix-… headers
 
-// rawBody: the bytes as they came, not JSON that was parsed and written again
+// rawBody: the bytes as received, not parsed and serialized again
 const event = new Webhook(process.env.WEBHOOK_SECRET).verify(rawBody, request.headers);`;
 
-const PYTHON = `from svix.webhooks import Webhook  # pip install svix; it takes the headers webhook-… and svix-…
+const PYTHON = `from svix.webhooks import Webhook  # pip install svix; it accepts webhook-… and svix-… headers
 
-# raw_body: the bytes as they came
+# raw_body: the bytes as received
 event = Webhook(os.environ["WEBHOOK_SECRET"]).verify(raw_body, request.headers)`;
 
 export function Verify({ endpoint }: { readonly endpoint: Endpoint }) {
@@ -22,8 +22,8 @@ export function Verify({ endpoint }: { readonly endpoint: Endpoint }) {
         Verify a delivery
       </Title>
       <Text size="sm">
-        Each request is signed as <Anchor href="https://www.standardwebhooks.com/">Standard Webhooks</Anchor> says. A
-        library throws when the signature is wrong or the timestamp is old.
+        Each request is signed according to <Anchor href="https://www.standardwebhooks.com/">Standard Webhooks</Anchor>.
+        A library throws if the signature is wrong or the timestamp is too old.
       </Text>
       <Tabs defaultValue="node" keepMounted={false}>
         <Tabs.List>
@@ -39,8 +39,7 @@ export function Verify({ endpoint }: { readonly endpoint: Endpoint }) {
         </Tabs.Panel>
         <Tabs.Panel value="listen" pt="xs">
           <Text size="sm" mb="xs">
-            Makes an endpoint of its own for the same types, shows each request, and says whether its signature is
-            right.
+            Creates a temporary endpoint for the same types, shows each request, and verifies its signature.
           </Text>
           <Copyable text={listen} what="the command" />
         </Tabs.Panel>

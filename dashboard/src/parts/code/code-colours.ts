@@ -1,4 +1,6 @@
-/** Colours of code on a dark ground; on a light one CodeMirror's own are used. All have a contrast of 4.5 or more. */
+/**
+ * Colors of code on a dark background; on a light one CodeMirror's own are used. All have a contrast of 4.5 or more.
+ */
 import { HighlightStyle } from '@codemirror/language';
 import { tags } from '@lezer/highlight';
 

@@ -12,8 +12,8 @@ import { useEffect, useRef } from 'react';
 import { DARK_COLOURS } from './code-colours.ts';
 import classes from './code-mirror.module.css';
 
-/** A fault at a place, counted from 1. */
-export interface CodeFault {
+/** An error at a position, counted from 1. */
+export interface CodeError {
   readonly line: number;
   readonly column: number;
   readonly message: string;
@@ -25,15 +25,15 @@ export interface CodeMirrorProps {
   readonly value: string;
   readonly language: 'json' | 'typescript';
   readonly onChange?: (value: string) => void;
-  readonly faults?: readonly CodeFault[];
+  readonly issues?: readonly CodeError[];
   readonly complete?: CompletionSource;
   readonly readOnly?: boolean;
-  /** Lines that are visible at least. */
+  /** Minimum visible lines. */
   readonly lines?: number;
 }
 
 export function CodeMirror(props: CodeMirrorProps) {
-  const { label, value, language, faults = [], readOnly = false, lines = 8 } = props;
+  const { label, value, language, issues = [], readOnly = false, lines = 8 } = props;
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | null>(null);
   const latest = useRef(props);
@@ -45,7 +45,7 @@ export function CodeMirror(props: CodeMirrorProps) {
   useEffect(() => {
     if (host.current === null) return;
     const nonce = document.querySelector<HTMLMetaElement>('meta[property=csp-nonce]')?.nonce ?? '';
-    const made = new EditorView({
+    const created = new EditorView({
       parent: host.current,
       state: EditorState.create({
         doc: value,
@@ -59,46 +59,46 @@ export function CodeMirror(props: CodeMirrorProps) {
           lintGutter(),
           autocompletion({
             override: [(context) => latest.current.complete?.(context) ?? null],
-            // Within quotes Enter never means a new line, so it need not wait until a person has seen the suggestion.
+            // Within quotes Enter never means a new line, so it need not wait until the suggestion has been visible.
             interactionDelay: language === 'json' ? 0 : 75,
           }),
           keymap.of([...completionKeymap, ...defaultKeymap, ...historyKeymap, indentWithTab]),
           EditorView.lineWrapping,
           EditorState.readOnly.of(readOnly),
-          // Said as well: tools that check pages do not know that a text that can be edited can be reached by keys.
+          // Explicit, because page checkers do not know that an editable text is reachable by keyboard.
           EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
           EditorView.updateListener.of((update) => {
             const text = update.state.doc.toString();
-            // A text that the page itself put there is no change by the person.
+            // A text set by the page itself is not a change by the user.
             if (update.docChanged && text !== latest.current.value) latest.current.onChange?.(text);
           }),
           colours.current.of(coloursOf(scheme)),
         ],
       }),
     });
-    view.current = made;
-    return () => made.destroy();
+    view.current = created;
+    return () => created.destroy();
   }, [label, language, readOnly]);
 
   useEffect(() => {
-    const made = view.current;
-    if (made === null || made.state.doc.toString() === value) return;
-    made.dispatch({ changes: { from: 0, to: made.state.doc.length, insert: value } });
+    const created = view.current;
+    if (created === null || created.state.doc.toString() === value) return;
+    created.dispatch({ changes: { from: 0, to: created.state.doc.length, insert: value } });
   }, [value]);
 
   useEffect(() => {
     view.current?.dispatch({ effects: colours.current.reconfigure(coloursOf(scheme)) });
   }, [scheme]);
 
-  const marks = JSON.stringify(faults);
+  const marks = JSON.stringify(issues);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the marks say all of the faults
   useEffect(() => {
-    const made = view.current;
-    if (made !== null)
-      made.dispatch(
+    const created = view.current;
+    if (created !== null)
+      created.dispatch(
         setDiagnostics(
-          made.state,
-          faults.map((fault) => toDiagnostic(made, fault)),
+          created.state,
+          issues.map((issue) => toDiagnostic(created, issue)),
         ),
       );
   }, [marks]);
@@ -107,8 +107,8 @@ export function CodeMirror(props: CodeMirrorProps) {
 }
 
 /**
- * A frame around the bracket that belongs to the one at the cursor. With a background, as CodeMirror has it, Chromium writes
- * that colour into the line as a style when the text is replaced, which the content security policy refuses.
+ * A frame around the bracket that matches the one at the cursor. With a background, as CodeMirror has it, Chromium
+ * writes that color into the line as a style when the text is replaced, which the content security policy rejects.
  */
 const BRACKETS = {
   '&.cm-focused .cm-matchingBracket, &.cm-focused .cm-nonmatchingBracket': {
@@ -124,8 +124,8 @@ function coloursOf(scheme: 'light' | 'dark') {
   ];
 }
 
-function toDiagnostic({ state: { doc } }: EditorView, { line, column, message }: CodeFault): Diagnostic {
-  const place = doc.line(Math.min(Math.max(line, 1), doc.lines));
-  const from = Math.min(place.from + Math.max(column - 1, 0), place.to);
-  return { from, to: Math.max(from, Math.min(from + 1, place.to)), severity: 'error', message };
+function toDiagnostic({ state: { doc } }: EditorView, { line, column, message }: CodeError): Diagnostic {
+  const location = doc.line(Math.min(Math.max(line, 1), doc.lines));
+  const from = Math.min(location.from + Math.max(column - 1, 0), location.to);
+  return { from, to: Math.max(from, Math.min(from + 1, location.to)), severity: 'error', message };
 }

@@ -1,4 +1,4 @@
-/** Two states of a document, member by member: what was added, removed and changed. */
+/** Two states of a document, field by field: what was added, removed and changed. */
 import { Badge, Code, Table, Text } from '@mantine/core';
 import { DataTable } from '../tables/data-table.tsx';
 
@@ -15,9 +15,9 @@ const COLOURS = { added: 'teal', removed: 'red', changed: 'blue' } as const;
 
 export function JsonDiff({ before, after }: { readonly before: State; readonly after: State }) {
   const differences = compare(before ?? {}, after ?? {}, '');
-  if (differences.length === 0) return <Text size="sm">Nothing differs.</Text>;
+  if (differences.length === 0) return <Text size="sm">No differences</Text>;
   return (
-    <DataTable label="Changes" columns={['Member', 'Before', 'After']} few>
+    <DataTable label="Changes" columns={['Field', 'Before', 'After']} few>
       {differences.map(({ path, kind, before: was, after: is }) => (
         <Table.Tr key={path}>
           <Table.Td>
@@ -38,7 +38,7 @@ function Value({ value }: { readonly value: unknown }) {
   return <Code style={{ overflowWrap: 'anywhere' }}>{JSON.stringify(value)}</Code>;
 }
 
-/** Objects are compared member by member, everything else as a whole. */
+/** Objects are compared field by field, everything else as a whole. */
 function compare(before: object, after: object, prefix: string): Difference[] {
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);
   return [...names].flatMap((name): Difference[] => {

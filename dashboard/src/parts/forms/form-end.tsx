@@ -1,14 +1,14 @@
-/** The end of a form in a dialog: away from it, or do it. */
+/** The end of a form in a dialog: cancel, or submit. */
 import { Button, Group } from '@mantine/core';
 
 interface FormEndProps {
-  /** The word on the button that sends the form: `Make the key`. */
+  /** The word on the button that sends the form: `Create key`. */
   readonly verb: string;
   readonly busy: boolean;
   readonly disabled?: boolean;
-  /** What it does cannot be undone: the button is red. */
+  /** The action cannot be undone: the button is red. */
   readonly harmful?: boolean;
-  /** The word on the button that leads away, where `Cancel` could be what the form does. */
+  /** The label of the button that closes it, where `Cancel` could mean the action of the form. */
   readonly no?: string;
   readonly onCancel: () => void;
 }

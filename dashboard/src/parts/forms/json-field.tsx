@@ -1,17 +1,17 @@
-/** A field of a form for JSON, with its label and a line about it. An empty text is no fault. */
+/** A form input for JSON, with its label and a description. An empty text is valid. */
 import { Box, Text } from '@mantine/core';
 import type { ComponentProps } from 'react';
 import { CodeEditor } from '../code/code-editor.tsx';
-import { faultOfJson } from '../code/json-text.ts';
+import { issueOfJson } from '../code/json-text.ts';
 
 interface JsonFieldProps extends Omit<ComponentProps<typeof CodeEditor>, 'language'> {
   readonly about: string;
 }
 
-/** @param faults faults of what it says; they are shown while it is JSON */
-export function JsonField({ about, faults = [], ...editor }: JsonFieldProps) {
+/** @param faults errors of its content; shown while it is valid JSON */
+export function JsonField({ about, issues = [], ...editor }: JsonFieldProps) {
   const { label, value } = editor;
-  const fault = value.trim() === '' ? null : faultOfJson(value);
+  const issue = value.trim() === '' ? null : issueOfJson(value);
   return (
     <Box>
       <Text size="sm" fw={600}>
@@ -20,7 +20,7 @@ export function JsonField({ about, faults = [], ...editor }: JsonFieldProps) {
       <Text size="xs" c="dimmed" mb={4}>
         {about}
       </Text>
-      <CodeEditor {...editor} language="json" faults={fault === null ? faults : [fault]} />
+      <CodeEditor {...editor} language="json" issues={issue === null ? issues : [issue]} />
     </Box>
   );
 }

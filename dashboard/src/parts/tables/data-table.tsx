@@ -1,6 +1,6 @@
 /**
- * A table with a frame around it. On a phone its rows become blocks that name each value, because columns that leave the screen
- * are not found. Not here: lists that are too long to be drawn whole (the grid of documents, events).
+ * A table with a frame around it. On a phone its rows become blocks that name each value, because columns outside the
+ * screen are overlooked.
  */
 import { Table } from '@mantine/core';
 import type { ReactNode } from 'react';
@@ -8,9 +8,9 @@ import classes from './data-table.module.css';
 import { type Column, TableHead, wordOf } from './table-head.tsx';
 
 interface DataTableProps {
-  /** What the rows are, for those who hear the page. */
+  /** What the rows are, for screen readers. */
   readonly label: string;
-  /** Seven at most, unless the cells of the others say their column by `data-column`. */
+  /** Seven at most, unless the cells of the others have their column in `data-column`. */
   readonly columns: readonly Column[];
   /** True for a few narrow columns, which stay columns in a dialog and become blocks on a phone only. */
   readonly few?: boolean;
@@ -31,7 +31,7 @@ export function DataTable({ label, columns, few = false, children }: DataTablePr
   );
 }
 
-/** As a text of a style sheet. */
+/** As a string of a style sheet. */
 function quoted(word: string): string {
   return `"${word.replaceAll(/["\\]/g, '\\$&')}"`;
 }

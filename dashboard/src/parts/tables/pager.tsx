@@ -1,12 +1,12 @@
-/** The way through a long list: back to its beginning, and on to what comes after the page. */
+/** Navigation through a long list: back to its start, and on to the next page. */
 import { Button, Group } from '@mantine/core';
 
 interface PagerProps {
-  /** Where the page begins; undefined at the beginning of the list. */
+  /** Cursor of the page; undefined at the start of the list. */
   readonly cursor: string | undefined;
-  /** Where the next page begins; null at the end. */
+  /** Cursor of the next page; null at the end. */
   readonly next: string | null;
-  /** The words for the beginning and for the next page. */
+  /** The labels for the start and for the next page. */
   readonly words?: readonly [beginning: string, further: string];
   readonly onCursor: (cursor: string | undefined) => void;
 }

@@ -1,10 +1,10 @@
-/** The head of a table: the words over its columns. */
+/** The head of a table: the labels of its columns. */
 import { Table, VisuallyHidden } from '@mantine/core';
 
-/** Numbers have theirs at the right. The word over a column of buttons is only for who cannot see the buttons. */
+/** Numbers are aligned to the right. The label of a column of buttons is only for screen readers. */
 export type Column = string | { readonly right: string } | { readonly hidden: string };
 
-/** The word over a column. */
+/** The label of a column. */
 export function wordOf(column: Column): string {
   if (typeof column === 'string') return column;
   return 'right' in column ? column.right : '';

@@ -1,17 +1,17 @@
-/** A text by which a list is filtered. It applies with Enter, or when the field is left. */
+/** A text that filters a list. It applies with Enter, or when the input loses focus. */
 import { TextInput } from '@mantine/core';
 import { useState } from 'react';
 
 interface TextFilterProps {
   readonly label: string;
   readonly placeholder: string;
-  /** What applies now. */
+  /** The current filter. */
   readonly value: string | undefined;
   readonly onValue: (value: string | undefined) => void;
 }
 
 export function TextFilter(props: TextFilterProps) {
-  // What applies may change by a link or by going back: then the field begins anew.
+  // The current filter may change by a link or by going back: then the input is reset.
   return <Typed key={props.value} {...props} />;
 }
 

@@ -1,7 +1,4 @@
-/**
- * The node Millrace: works with documents, files and functions. This file runs the chosen operation for each item that comes
- * in. Not here: the operations (documents.ts, files.ts, functions.ts).
- */
+/** The Millrace node: documents, files and functions. This file runs the chosen operation for each input item. */
 import {
   type IExecuteFunctions,
   type INodeExecutionData,
@@ -73,7 +70,7 @@ export class Millrace implements INodeType {
         for (const output of await operation(this, item)) outputs.push({ ...output, pairedItem });
       } catch (error) {
         if (!this.continueOnFail()) {
-          // Both constructors return an error of their own kind as it is.
+          // Both constructors return an error of their own type unchanged.
           if (error instanceof NodeApiError) throw new NodeApiError(this.getNode(), error as unknown as JsonObject);
           throw new NodeOperationError(this.getNode(), error as Error, { itemIndex: item });
         }

@@ -1,11 +1,11 @@
-/** The operations on documents: their parameters, and the requests that they make. Not here: files and functions. */
+/** Document operations: their parameters and requests. */
 import type { IDataObject, IExecuteFunctions, INodeExecutionData, INodeProperties } from 'n8n-workflow';
 import { COLLECTION, collectionOf, jsonObject } from '../api/parameters';
-import { type Answer, ask, askJson, parsed, segment } from '../api/requests';
+import { type ApiResponse, parsed, requestJson, segment, send } from '../api/requests';
 import { type Operation, one, shownFor } from './operations';
 
 const RESOURCE = 'document';
-/** Documents in one answer; Millrace allows 1,000. */
+/** Documents per request; Millrace allows 1,000. */
 const PAGE = 500;
 
 const ID: INodeProperties = {
@@ -15,7 +15,7 @@ const ID: INodeProperties = {
   default: '',
   required: true,
   placeholder: 'e.g. 6b03f844c3d857ed85c412ba',
-  description: 'The member ID of the document',
+  description: 'The ID of the document',
 };
 
 const FIELDS: INodeProperties[] = [
@@ -24,11 +24,11 @@ const FIELDS: INodeProperties[] = [
     name: 'fieldsFrom',
     type: 'options',
     options: [
-      { name: 'Input Item', value: 'item', description: 'All members of the item that comes in' },
-      { name: 'JSON', value: 'json', description: 'An object that you write here' },
+      { name: 'Input Item', value: 'item', description: 'All fields of the input item' },
+      { name: 'JSON', value: 'json', description: 'An object that you enter here' },
     ],
     default: 'json',
-    description: 'Where the members of the document come from',
+    description: 'The source of the document fields',
   },
   {
     displayName: 'Fields',
@@ -38,7 +38,7 @@ const FIELDS: INodeProperties[] = [
     required: true,
     displayOptions: { show: { fieldsFrom: ['json'] } },
     description:
-      'The members of the document as a JSON object. In an update, null removes a member, and members that are not named stay.',
+      'The fields of the document as a JSON object. In an update, null removes a field, and omitted fields are unchanged.',
   },
 ];
 
@@ -50,7 +50,7 @@ export const DOCUMENT_PROPERTIES: INodeProperties[] = [
     noDataExpression: true,
     displayOptions: { show: { resource: [RESOURCE] } },
     options: [
-      { name: 'Create', value: 'create', description: 'Store a new document', action: 'Create a document' },
+      { name: 'Create', value: 'create', description: 'Create a document', action: 'Create a document' },
       { name: 'Delete', value: 'delete', description: 'Delete a document by its ID', action: 'Delete a document' },
       { name: 'Get', value: 'get', description: 'Get a document by its ID', action: 'Get a document' },
       {
@@ -62,7 +62,7 @@ export const DOCUMENT_PROPERTIES: INodeProperties[] = [
       {
         name: 'Update',
         value: 'update',
-        description: 'Change some members of a document',
+        description: 'Change some fields of a document',
         action: 'Update a document',
       },
     ],
@@ -89,7 +89,7 @@ export const DOCUMENT_PROPERTIES: INodeProperties[] = [
             default: '',
             placeholder: 'e.g. order-17',
             description:
-              'With the same key, a creation that n8n tries again makes no second document. Must be another one for each document.',
+              'Idempotency key: if n8n retries a creation with the same key, no second document is created. Must be different for each document.',
           },
         ],
       },
@@ -120,7 +120,7 @@ export const DOCUMENT_PROPERTIES: INodeProperties[] = [
         name: 'filter',
         type: 'json',
         default: '{}',
-        description: 'Which documents, as JSON: {"done": false, "price": {"$lt": 10}}. An empty object means all.',
+        description: 'A filter, as JSON: {"done": false, "price": {"$lt": 10}}. An empty object matches all documents.',
       },
       {
         displayName: 'Options',
@@ -135,7 +135,7 @@ export const DOCUMENT_PROPERTIES: INodeProperties[] = [
             type: 'string',
             default: '',
             placeholder: 'e.g. title,done',
-            description: 'Which members to return, with commas; those with a minus are left out. Without it, all.',
+            description: 'Fields to return, separated by commas; a minus excludes a field. By default all.',
           },
           {
             displayName: 'Sort',
@@ -143,7 +143,7 @@ export const DOCUMENT_PROPERTIES: INodeProperties[] = [
             type: 'string',
             default: '',
             placeholder: 'e.g. -_meta.createdAt,title',
-            description: 'By which members, with commas; a minus means descending',
+            description: 'Fields to sort by, separated by commas; a minus means descending',
           },
         ],
       },
@@ -156,62 +156,65 @@ export const DOCUMENT_OPERATIONS: Readonly<Record<string, Operation>> = {
     const key = node.getNodeParameter('options.idempotencyKey', item, '');
     const headers: Record<string, string> = key ? { 'idempotency-key': String(key) } : {};
     const body = JSON.stringify(fieldsOf(node, item));
-    const document = await askJson(node, { method: 'POST', path: collectionPath(node, item), body, headers, item });
+    const document = await requestJson(node, { method: 'POST', path: collectionPath(node, item), body, headers, item });
     return one(document as IDataObject);
   },
 
   async delete(node, item) {
-    await ask(node, { method: 'DELETE', path: documentPath(node, item), item });
+    await send(node, { method: 'DELETE', path: documentPath(node, item), item });
     return one({ id: String(node.getNodeParameter('documentId', item)), deleted: true });
   },
 
   async get(node, item) {
-    const document = await askJson(node, { method: 'GET', path: documentPath(node, item), item });
+    const document = await requestJson(node, { method: 'GET', path: documentPath(node, item), item });
     return one(document as IDataObject);
   },
 
   async getAll(node, item) {
     const filter = jsonObject(node, node.getNodeParameter('filter', item, '{}'), 'Filter', item);
     const { sort, fields } = node.getNodeParameter('options', item, {}) as { sort?: string; fields?: string };
-    const asked = { filter: JSON.stringify(filter), ...(sort && { sort }), ...(fields && { fields }) };
+    const requested = { filter: JSON.stringify(filter), ...(sort && { sort }), ...(fields && { fields }) };
     const limit = node.getNodeParameter('returnAll', item, false)
       ? null
       : Number(node.getNodeParameter('limit', item, 50));
-    return pages(node, { path: collectionPath(node, item), asked, limit, item });
+    return pages(node, { path: collectionPath(node, item), requested, limit, item });
   },
 
   async update(node, item) {
     const body = JSON.stringify(fieldsOf(node, item));
     const headers = { 'content-type': 'application/merge-patch+json' };
-    const document = await askJson(node, { method: 'PATCH', path: documentPath(node, item), body, headers, item });
+    const document = await requestJson(node, { method: 'PATCH', path: documentPath(node, item), body, headers, item });
     return one(document as IDataObject);
   },
 };
 
 interface Listing {
   readonly path: string;
-  readonly asked: Readonly<Record<string, string>>;
-  /** Documents at most; null for all. */
+  readonly requested: Readonly<Record<string, string>>;
+  /** Maximum number of documents; null for all. */
   readonly limit: number | null;
   readonly item: number;
 }
 
-/** Reads a list page by page, as far as its links lead or the limit allows. */
-async function pages(node: IExecuteFunctions, { path, asked, limit, item }: Listing): Promise<INodeExecutionData[]> {
+/** Reads a list page by page, up to its end or the limit. */
+async function pages(
+  node: IExecuteFunctions,
+  { path, requested, limit, item }: Listing,
+): Promise<INodeExecutionData[]> {
   const found: INodeExecutionData[] = [];
   let cursor: string | null = null;
   do {
     const size = limit === null ? PAGE : Math.min(PAGE, limit - found.length);
-    const query: Record<string, string> = { ...asked, limit: String(size), ...(cursor !== null && { cursor }) };
-    const answer: Answer = await ask(node, { method: 'GET', path, query, item });
-    for (const json of parsed(node, answer, item) as IDataObject[]) found.push({ json });
-    cursor = nextCursor(answer);
+    const query: Record<string, string> = { ...requested, limit: String(size), ...(cursor !== null && { cursor }) };
+    const response: ApiResponse = await send(node, { method: 'GET', path, query, item });
+    for (const json of parsed(node, response, item) as IDataObject[]) found.push({ json });
+    cursor = nextCursor(response);
   } while (cursor !== null && (limit === null || found.length < limit));
   return found;
 }
 
-/** The cursor in the link to the next page (RFC 8288); null on the last one. The rest of the query stays as it was. */
-function nextCursor({ headers }: Answer): string | null {
+/** The cursor in the link to the next page (RFC 8288); null on the last one. The rest of the query is unchanged. */
+function nextCursor({ headers }: ApiResponse): string | null {
   const [, next] = /<([^<>]*)>;\s*rel="next"/.exec(String(headers['link'] ?? '')) ?? [];
   return next === undefined ? null : new URL(next, 'http://localhost').searchParams.get('cursor');
 }

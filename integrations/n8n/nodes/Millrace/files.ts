@@ -1,8 +1,8 @@
-/** The operations on files: their parameters, and the requests that they make. Not here: documents and functions. */
+/** File operations: their parameters and requests. */
 import { randomUUID } from 'node:crypto';
 import type { IDataObject, INodeProperties } from 'n8n-workflow';
 import { jsonObject } from '../api/parameters';
-import { ask, askJson, segment } from '../api/requests';
+import { requestJson, segment, send } from '../api/requests';
 import { type Operation, one, shownFor } from './operations';
 
 const RESOURCE = 'file';
@@ -35,7 +35,7 @@ export const FILE_PROPERTIES: INodeProperties[] = [
         type: 'string',
         default: '',
         required: true,
-        description: 'The member ID of the file, as the upload returned it',
+        description: 'The ID of the file, as returned by the upload',
       },
       {
         displayName: 'Put Output File in Field',
@@ -67,18 +67,18 @@ export const FILE_PROPERTIES: INodeProperties[] = [
         default: {},
         options: [
           {
-            displayName: 'Custom',
-            name: 'custom',
+            displayName: 'Metadata',
+            name: 'metadata',
             type: 'json',
             default: '{}',
-            description: 'What is stored beside the file, as a JSON object of up to 8 KiB, such as {"album": 7}',
+            description: 'Metadata stored with the file, as a JSON object of up to 8 KiB, such as {"album": 7}',
           },
           {
             displayName: 'File Name',
             name: 'fileName',
             type: 'string',
             default: '',
-            description: 'Another name than that of the input',
+            description: 'A file name that replaces that of the input',
           },
         ],
       },
@@ -89,10 +89,15 @@ export const FILE_PROPERTIES: INodeProperties[] = [
 export const FILE_OPERATIONS: Readonly<Record<string, Operation>> = {
   async download(node, item) {
     const id = segment(node, node.getNodeParameter('fileId', item), 'File ID', item);
-    const file = (await askJson(node, { method: 'GET', path: `/files/${id}`, item })) as IDataObject;
+    const file = (await requestJson(node, { method: 'GET', path: `/files/${id}`, item })) as IDataObject;
     const [name, type] = [String(file['name'] || 'file'), String(file['type'])];
-    // The name may be any: the id decides, and the true one could be longer than an address.
-    const { body } = await ask(node, { method: 'GET', path: `/files/${id}/content`, headers: { accept: '*/*' }, item });
+    // Any name works: the id identifies the file, and the true name could be too long for a URL.
+    const { body } = await send(node, {
+      method: 'GET',
+      path: `/files/${id}/content`,
+      headers: { accept: '*/*' },
+      item,
+    });
     const property = String(node.getNodeParameter('binaryPropertyName', item));
     return [{ json: file, binary: { [property]: await node.helpers.prepareBinaryData(body, name, type) } }];
   },
@@ -101,11 +106,11 @@ export const FILE_OPERATIONS: Readonly<Record<string, Operation>> = {
     const property = String(node.getNodeParameter('binaryPropertyName', item));
     const binary = node.helpers.assertBinaryData(item, property);
     const bytes = await node.helpers.getBinaryDataBuffer(item, property);
-    const options = node.getNodeParameter('options', item, {}) as { fileName?: string; custom?: unknown };
-    const custom = jsonObject(node, options.custom, 'Custom', item);
+    const options = node.getNodeParameter('options', item, {}) as { fileName?: string; metadata?: unknown };
+    const metadata = jsonObject(node, options.metadata, 'Metadata', item);
     const name = options.fileName || binary.fileName || property;
-    const form = multipart({ bytes, name, type: binary.mimeType, custom });
-    return one((await askJson(node, { method: 'POST', path: '/files', item, ...form })) as IDataObject);
+    const form = multipart({ bytes, name, type: binary.mimeType, metadata });
+    return one((await requestJson(node, { method: 'POST', path: '/files', item, ...form })) as IDataObject);
   },
 };
 
@@ -113,24 +118,24 @@ interface Upload {
   readonly bytes: Buffer;
   readonly name: string;
   readonly type: string;
-  readonly custom: IDataObject;
+  readonly metadata: IDataObject;
 }
 
 /**
- * A form with a file (RFC 7578). By hand, because nodes may not bring packages to n8n Cloud, and n8n sends the form of the
- * platform without its content.
+ * A multipart form with a file (RFC 7578). Written by hand, because nodes in n8n Cloud must not have dependencies, and n8n sends
+ * the platform's FormData without its content.
  */
-function multipart({ bytes, name, type, custom }: Upload): { body: Buffer; headers: Record<string, string> } {
+function multipart({ bytes, name, type, metadata }: Upload): { body: Buffer; headers: Record<string, string> } {
   const boundary = `millrace-${randomUUID()}`;
   const part = (head: string) => `--${boundary}\r\ncontent-disposition: form-data; ${head}\r\n\r\n`;
-  const fields = Object.keys(custom).length === 0 ? '' : `${part('name="custom"')}${JSON.stringify(custom)}\r\n`;
+  const fields = Object.keys(metadata).length === 0 ? '' : `${part('name="metadata"')}${JSON.stringify(metadata)}\r\n`;
   const media = /^[\w.+-]+\/[\w.+-]+$/.test(type) ? type : 'application/octet-stream';
   const file = part(`name="file"; filename=${quoted(name)}\r\ncontent-type: ${media}`);
   const body = Buffer.concat([Buffer.from(fields + file), bytes, Buffer.from(`\r\n--${boundary}--\r\n`)]);
   return { body, headers: { 'content-type': `multipart/form-data; boundary=${boundary}` } };
 }
 
-/** A file name as text in quotes (RFC 2183). Line breaks would end the header. */
+/** A file name as a quoted string (RFC 2183). Line breaks would end the header. */
 function quoted(name: string): string {
   return `"${name.replace(/[\r\n]+/g, ' ').replace(/["\\]/g, '\\$&')}"`;
 }

@@ -1,4 +1,4 @@
-/** The operation on functions, a call of one: its parameters, and the request that it makes. Not here: documents and files. */
+/** The operation that calls a function: its parameters and request. */
 import type {
   IDataObject,
   IExecuteFunctions,
@@ -7,7 +7,7 @@ import type {
   INodeProperties,
 } from 'n8n-workflow';
 import { jsonObject } from '../api/parameters';
-import { type Answer, ask, parsed, segment } from '../api/requests';
+import { type ApiResponse, parsed, segment, send } from '../api/requests';
 import { type Operation, one, shownFor } from './operations';
 
 const RESOURCE = 'function';
@@ -20,9 +20,7 @@ export const FUNCTION_PROPERTIES: INodeProperties[] = [
     type: 'options',
     noDataExpression: true,
     displayOptions: { show: { resource: [RESOURCE] } },
-    options: [
-      { name: 'Call', value: 'call', description: 'Call an endpoint of a function', action: 'Call a function' },
-    ],
+    options: [{ name: 'Call', value: 'call', description: 'Call an HTTP function', action: 'Call a function' }],
     default: 'call',
   },
   ...shownFor(
@@ -35,7 +33,7 @@ export const FUNCTION_PROPERTIES: INodeProperties[] = [
         type: 'options',
         options: ['DELETE', 'GET', 'PATCH', 'POST', 'PUT'].map((name) => ({ name, value: name })),
         default: 'POST',
-        description: 'The method that the function answers',
+        description: 'The HTTP method of the function',
       },
       {
         displayName: 'Path',
@@ -59,7 +57,7 @@ export const FUNCTION_PROPERTIES: INodeProperties[] = [
         type: 'json',
         default: '{}',
         displayOptions: { show: { method: WITH_BODY } },
-        description: 'What is sent, as a JSON object',
+        description: 'The request body, as a JSON object',
       },
     ],
   ),
@@ -72,8 +70,8 @@ export const FUNCTION_OPERATIONS: Readonly<Record<string, Operation>> = {
     const body = WITH_BODY.includes(method)
       ? { body: JSON.stringify(jsonObject(node, node.getNodeParameter('body', item, '{}'), 'Body', item)) }
       : {};
-    const answer = await ask(node, { method, path: pathOf(node, item), query: texts(query), ...body, item });
-    return outputs(node, answer, item);
+    const response = await send(node, { method, path: pathOf(node, item), query: texts(query), ...body, item });
+    return outputs(node, response, item);
   },
 };
 
@@ -90,10 +88,10 @@ function texts(query: IDataObject): Record<string, string> {
   return Object.fromEntries(Object.entries(query).map(([name, value]) => [name, text(value)]));
 }
 
-/** What a function answers as items: the objects of a list each as one, an object as it is, anything else under `result`. */
-function outputs(node: IExecuteFunctions, answer: Answer, item: number): INodeExecutionData[] {
-  const isJson = /^application\/(?:[\w.]+\+)?json\b/.test(String(answer.headers['content-type'] ?? ''));
-  const result = isJson ? parsed(node, answer, item) : answer.body.toString('utf8');
+/** The response of a function as items: each object of a list, an object unchanged, anything else under `result`. */
+function outputs(node: IExecuteFunctions, response: ApiResponse, item: number): INodeExecutionData[] {
+  const isJson = /^application\/(?:[\w.]+\+)?json\b/.test(String(response.headers['content-type'] ?? ''));
+  const result = isJson ? parsed(node, response, item) : response.body.toString('utf8');
   const output = (value: unknown): INodeExecutionData => ({
     json:
       typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : { result: value as string },

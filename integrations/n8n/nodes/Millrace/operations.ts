@@ -1,7 +1,7 @@
-/** What an operation of the node Millrace is, and how the parameters of one are shown. Not here: the operations. */
+/** An operation of the Millrace node, and the display conditions of its parameters. */
 import type { IDataObject, IExecuteFunctions, INodeExecutionData, INodeProperties } from 'n8n-workflow';
 
-/** Does the work for one item of the input. */
+/** Runs the operation for one input item. */
 export type Operation = (node: IExecuteFunctions, item: number) => Promise<readonly INodeExecutionData[]>;
 
 /** One JSON object as the output for an item. */

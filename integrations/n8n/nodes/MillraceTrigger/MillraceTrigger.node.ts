@@ -1,7 +1,4 @@
-/**
- * The node Millrace Trigger: starts a workflow when a document or a file changes. Not here: the hook at Millrace (hooks.ts), the
- * check of signatures (signature.ts).
- */
+/** The Millrace Trigger node: starts a workflow when a document or a file changes. */
 import {
   type IHookFunctions,
   type INodeType,
@@ -46,14 +43,14 @@ export class MillraceTrigger implements INodeType {
         name: 'event',
         type: 'options',
         options: [
-          { name: 'Any', value: '*', description: 'Each of the others' },
-          { name: 'Created', value: 'created', description: 'There is a new one' },
+          { name: 'Any', value: '*', description: 'One of the other events' },
+          { name: 'Created', value: 'created', description: 'A document or file was created' },
           { name: 'Deleted', value: 'deleted', description: 'One is gone' },
-          { name: 'Updated', value: 'updated', description: 'One was changed' },
+          { name: 'Updated', value: 'updated', description: 'A document or file was changed' },
         ],
         default: 'created',
         required: true,
-        description: 'What starts the workflow',
+        description: 'The event that starts the workflow',
       },
       {
         displayName: 'Filter',
@@ -62,7 +59,7 @@ export class MillraceTrigger implements INodeType {
         default: '{}',
         displayOptions: { show: { resource: ['document'] } },
         description:
-          'Only documents that match, as JSON: {"status": "paid"}. It is asked of the document before and after the change.',
+          'Only documents that match, as JSON: {"status": "paid"}. The filter is applied to the document before and after the change.',
       },
     ],
   };
@@ -86,20 +83,20 @@ export class MillraceTrigger implements INodeType {
   };
 
   /**
-   * Takes a delivery. Millrace delivers at least once: a repeat has the same `id`, and starts the workflow again, because only
-   * the workflow can tell whether the first one ended well.
+   * Handles a delivery. Millrace delivers at least once: a repeat has the same `id` and starts the workflow again, because only
+   * the workflow knows whether the first run succeeded.
    */
   async webhook(this: IWebhookFunctions): Promise<IWebhookResponseData> {
     const request = this.getRequestObject() as unknown as { rawBody?: Buffer };
     const delivery = { headers: this.getHeaderData(), body: request.rawBody ?? Buffer.alloc(0) };
     const secret = secretOf(this);
     if (secret === undefined || !isGenuine(delivery, secret, Date.now())) {
-      const message = 'The signature is not one of Millrace for this workflow, or too old';
+      const message = 'The signature is not from Millrace for this workflow, or is too old';
       this.getResponseObject().status(401).json({ message });
       return { noWebhookResponse: true };
     }
     const event = this.getBodyData();
-    // Somebody tries at Millrace whether n8n answers: nothing has happened.
+    // A test delivery from Millrace: there is no event.
     if (event['type'] === 'system.webhook.test') return {};
     return { workflowData: [this.helpers.returnJsonArray(event)] };
   }

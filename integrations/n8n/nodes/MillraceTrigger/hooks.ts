@@ -1,50 +1,50 @@
 /**
- * The hook of a trigger node: looked for, made and removed when its workflow is activated and deactivated. Its id and its secret
- * lie in the static data of the node, which n8n stores with the workflow. Not here: the deliveries (MillraceTrigger.node.ts).
+ * The hook of a trigger node: checked, created and removed when its workflow is activated and deactivated. Its id and its secret
+ * are in the static data of the node, which n8n stores with the workflow.
  */
 import { type IDataObject, type IHookFunctions, type IWebhookFunctions, NodeOperationError } from 'n8n-workflow';
 import { collectionOf, jsonObject } from '../api/parameters';
-import { ask, askJson, segment } from '../api/requests';
+import { requestJson, segment, send } from '../api/requests';
 
 interface NewHook {
   readonly id: string;
   readonly secret: string;
 }
 
-interface ShownHook {
+interface HookView {
   readonly id: string;
   readonly event: string;
   readonly filter: object | null;
   readonly enabled: boolean;
 }
 
-/** What the node keeps of its hook. n8n keeps other data for the test URL. */
+/** The node's data of its hook. n8n keeps separate data for the test URL. */
 function kept(node: IHookFunctions | IWebhookFunctions): { hookId?: string; secret?: string } {
   return node.getWorkflowStaticData('node');
 }
 
-/** The secret of the hook; undefined when there is none. */
+/** The secret of the hook; undefined if there is none. */
 export function secretOf(node: IWebhookFunctions): string | undefined {
   return kept(node).secret;
 }
 
-/** Whether the hook is there as the node wants it now. */
+/** Whether the hook exists with the current parameters of the node. */
 export async function hookExists(node: IHookFunctions): Promise<boolean> {
   const { hookId, secret } = kept(node);
   if (hookId === undefined || secret === undefined) return false;
-  const { event, filter } = wanted(node);
+  const { event, filter } = requested(node);
   const found = (await hooksOf(node)).find(({ id }) => id === hookId);
   return found?.enabled === true && found.event === event && same(found.filter ?? {}, filter);
 }
 
-/** Makes the hook. What is left of earlier ones is removed first: each would bring every event again. */
+/** Creates the hook. Earlier ones are removed first: each would deliver every event again. */
 export async function createHook(node: IHookFunctions): Promise<void> {
-  const { event, filter } = wanted(node);
+  const { event, filter } = requested(node);
   for (const { id } of await hooksOf(node)) await remove(node, id);
   await deleteHook(node);
   const isFiltered = Object.keys(filter).length > 0;
   const body = JSON.stringify({ targetUrl: targetUrl(node), event, ...(isFiltered && { filter }) });
-  const { id, secret } = (await askJson(node, { method: 'POST', path: '/hooks', body })) as NewHook;
+  const { id, secret } = (await requestJson(node, { method: 'POST', path: '/hooks', body })) as NewHook;
   Object.assign(kept(node), { hookId: id, secret });
 }
 
@@ -58,12 +58,12 @@ export async function deleteHook(node: IHookFunctions): Promise<void> {
 
 function targetUrl(node: IHookFunctions): string {
   const url = node.getNodeWebhookUrl('default');
-  if (url === undefined) throw new NodeOperationError(node.getNode(), 'n8n gives this node no address for deliveries');
+  if (url === undefined) throw new NodeOperationError(node.getNode(), 'n8n provides no webhook URL for this node');
   return url;
 }
 
-/** The type of events and the filter that the parameters of the node say. */
-function wanted(node: IHookFunctions): { event: string; filter: IDataObject } {
+/** The event type and the filter from the parameters of the node. */
+function requested(node: IHookFunctions): { event: string; filter: IDataObject } {
   const kind = String(node.getNodeParameter('event'));
   if (node.getNodeParameter('resource') === 'file') return { event: `system.file.${kind}`, filter: {} };
   const collection = segment(node, collectionOf(node), 'Collection');
@@ -71,18 +71,18 @@ function wanted(node: IHookFunctions): { event: string; filter: IDataObject } {
   return { event: `${collection}.${kind}`, filter };
 }
 
-/** All hooks for the URL of the node, which is its own. */
-async function hooksOf(node: IHookFunctions): Promise<readonly ShownHook[]> {
-  return (await askJson(node, {
+/** All hooks for the URL of the node, which is unique. */
+async function hooksOf(node: IHookFunctions): Promise<readonly HookView[]> {
+  return (await requestJson(node, {
     method: 'GET',
     path: '/hooks',
     query: { targetUrl: targetUrl(node) },
-  })) as ShownHook[];
+  })) as HookView[];
 }
 
-/** Removes a hook. One that is gone already is as good. */
+/** Removes a hook. A missing one is not an error. */
 async function remove(node: IHookFunctions, id: string): Promise<void> {
-  await ask(node, { method: 'DELETE', path: `/hooks/${segment(node, id, 'The id of the hook')}`, accepted: 404 });
+  await send(node, { method: 'DELETE', path: `/hooks/${segment(node, id, 'The id of the hook')}`, accepted: 404 });
 }
 
 function same(one: object, other: object): boolean {

@@ -1,27 +1,27 @@
 /**
- * The signature of a delivery, by Standard Webhooks 1.0: whether a request comes from Millrace, unchanged and now. Pure but for
- * the clock that is passed in. Not here: what happens with the request (MillraceTrigger.node.ts).
+ * Verifies the signature of a delivery (Standard Webhooks 1.0): that a request comes from Millrace, unchanged and recent. Pure
+ * except for the clock, which is a parameter.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** How far the time of a delivery may be away, in seconds: an older one may be a recording. */
+/** Maximum age of a delivery in seconds: an older one may be a replay attack. */
 const TOLERANCE_SECONDS = 5 * 60;
 
 export interface Delivery {
-  /** The headers of the request, by their names in lower case. */
+  /** The headers of the request, by lower-case name. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** The bytes that arrived; JSON that was parsed and written again has other bytes. */
+  /** The bytes that arrived; reserialized JSON would differ. */
   readonly body: Buffer;
 }
 
 /**
- * Whether one of the signatures is that of the secret, and the time is near. There are several while a secret is rotated.
+ * Whether one of the signatures matches the secret, and the time is recent. There are several during the rotation of a secret.
  * @param secret `whsec_` and base64
  * @param now in milliseconds since 1970
  */
 export function isGenuine({ headers, body }: Delivery, secret: string, now: number): boolean {
   const [id, timestamp, signatures] = ['id', 'timestamp', 'signature'].map((name) => {
-    // Svix, where an installation sends by it, has names of its own.
+    // Svix, on instances that send through it, has its own header names.
     const value = headers[`webhook-${name}`] ?? headers[`svix-${name}`];
     return typeof value === 'string' ? value : '';
   }) as [string, string, string];

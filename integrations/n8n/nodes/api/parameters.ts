@@ -1,7 +1,4 @@
-/**
- * Parameters that both nodes have, or read in the same way: the collection with its list, and JSON. Not here: requests
- * (requests.ts).
- */
+/** Parameters shared by both nodes: the collection with its list, and JSON. */
 import {
   type IDataObject,
   type IExecuteFunctions,
@@ -11,16 +8,16 @@ import {
   type INodeProperties,
   NodeOperationError,
 } from 'n8n-workflow';
-import { askJson } from './requests';
+import { requestJson } from './requests';
 
-/** The parameter that names a collection, from the list of those that the key may read or as a text. */
+/** The parameter that selects a collection, from the list of readable ones or as text. */
 export const COLLECTION: INodeProperties = {
   displayName: 'Collection',
   name: 'collection',
   type: 'resourceLocator',
   default: { mode: 'list', value: '' },
   required: true,
-  description: 'Which documents. The list shows the collections that the API key may read.',
+  description: 'The collection. The list contains those that the API key can read.',
   modes: [
     {
       displayName: 'From List',
@@ -34,25 +31,25 @@ export const COLLECTION: INodeProperties = {
 
 /** The list of collections for the editor of n8n: those whose name or label contains `filter`. */
 export async function searchCollections(this: ILoadOptionsFunctions, filter?: string): Promise<INodeListSearchResult> {
-  const found = (await askJson(this, { method: 'GET', path: '/collections' })) as { name: string; label: string }[];
-  const wanted = (filter ?? '').toLowerCase();
+  const found = (await requestJson(this, { method: 'GET', path: '/api' })) as { name: string; label: string }[];
+  const requested = (filter ?? '').toLowerCase();
   const results = found
-    .filter(({ name, label }) => `${name}\n${label}`.toLowerCase().includes(wanted))
+    .filter(({ name, label }) => `${name}\n${label}`.toLowerCase().includes(requested))
     .map(({ name, label }) => ({ name: label, value: name }));
   return { results };
 }
 
-/** The name of the collection that a node is for. */
+/** The collection of a node. */
 export function collectionOf(node: IExecuteFunctions | IHookFunctions, item = 0): unknown {
-  // Hooks have no items: their second argument is the value that is taken when the parameter is not set.
+  // Hooks have no items: their second argument is the default value of the parameter.
   const options = { extractValue: true };
   if (!('getInputData' in node)) return node.getNodeParameter('collection', '', options);
   return node.getNodeParameter('collection', item, '', options);
 }
 
 /**
- * A parameter of the type JSON as an object: n8n gives a text, or an object when an expression makes one.
- * @throws NodeOperationError when it is no object
+ * A JSON parameter as an object: n8n passes a text, or an object from an expression.
+ * @throws NodeOperationError when it is not an object
  */
 export function jsonObject(
   node: IExecuteFunctions | IHookFunctions,
@@ -66,7 +63,7 @@ export function jsonObject(
   throw new NodeOperationError(node.getNode(), `${what} must be a JSON object`, { itemIndex: item });
 }
 
-/** What a text says as JSON; null when it is none. */
+/** The parsed JSON of a text; null if it is invalid. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,7 +1,4 @@
-/**
- * Requests to Millrace with the credentials of a node, and its refusals as errors of n8n. Not here: what is asked for (the
- * operations in nodes/Millrace, the hooks in nodes/MillraceTrigger).
- */
+/** Requests to Millrace with the credentials of a node, and its error responses as errors of n8n. */
 import {
   type IDataObject,
   type IExecuteFunctions,
@@ -14,23 +11,23 @@ import {
   NodeOperationError,
 } from 'n8n-workflow';
 
-type Asking = IExecuteFunctions | IHookFunctions | ILoadOptionsFunctions;
+type Requesting = IExecuteFunctions | IHookFunctions | ILoadOptionsFunctions;
 
 export interface Request {
   readonly method: IHttpRequestMethods;
-  /** Begins with `/`; its parts are encoded already (`segment`). */
+  /** Begins with `/`; its segments are already encoded (`segment`). */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
-  /** JSON as text, or bytes; `headers` name another type than JSON. */
+  /** JSON as text, or bytes; `headers` override the JSON type. */
   readonly body?: string | Buffer;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Which item of the input it is for; names it in errors. */
+  /** The index of the input item; included in errors. */
   readonly item?: number;
-  /** A status that is no error here although it is one of a refusal. */
+  /** An error status that is expected here. */
   readonly accepted?: number;
 }
 
-export interface Answer {
+export interface ApiResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, unknown>>;
   readonly body: Buffer;
@@ -38,63 +35,63 @@ export interface Answer {
 
 /**
  * Sends a request.
- * @throws NodeApiError when Millrace refuses it, with the words of its problem document (RFC 9457), or cannot be reached. The
- *   error holds nothing of the request, because the request carries the API key and n8n shows and stores errors.
+ * @throws NodeApiError when Millrace rejects it, with the text of its problem document (RFC 9457), or cannot be reached. The
+ * error contains nothing of the request, because that carries the API key, and n8n shows and stores errors.
  */
-export async function ask(asking: Asking, request: Request): Promise<Answer> {
+export async function send(requesting: Requesting, request: Request): Promise<ApiResponse> {
   const { method, path, query = {}, body, headers = {}, item = 0, accepted } = request;
-  const { baseUrl } = await asking.getCredentials<{ baseUrl: string }>('millraceApi', item);
+  const { baseUrl } = await requesting.getCredentials<{ baseUrl: string }>('millraceApi', item);
   const search = new URLSearchParams(query).toString();
   let response: IN8nHttpFullResponse;
   try {
-    response = await asking.helpers.httpRequestWithAuthentication.call(asking, 'millraceApi', {
+    response = await requesting.helpers.httpRequestWithAuthentication.call(requesting, 'millraceApi', {
       method,
       url: `${baseUrl.replace(/\/+$/, '')}${path}${search === '' ? '' : `?${search}`}`,
       headers: { accept: 'application/json', ...(body && { 'content-type': 'application/json' }), ...headers },
       ...(body && { body }),
-      // Bytes, so that nothing is guessed of a body before its type and its status were looked at.
+      // Bytes, so that the body is not interpreted before its type and status were checked.
       encoding: 'arraybuffer',
       returnFullResponse: true,
       ignoreHttpStatusErrors: true,
       sendCredentialsOnCrossOriginRedirect: false,
     });
   } catch (error) {
-    throw notReached(asking.getNode(), error, item);
+    throw notReached(requesting.getNode(), error, item);
   }
-  const answer = { status: response.statusCode, headers: response.headers, body: bytes(response.body) };
-  if (answer.status >= 400 && answer.status !== accepted) throw refused(asking.getNode(), answer, item);
-  return answer;
+  const result = { status: response.statusCode, headers: response.headers, body: bytes(response.body) };
+  if (result.status >= 400 && result.status !== accepted) throw refused(requesting.getNode(), result, item);
+  return result;
 }
 
-/** The same for an answer of JSON; undefined when its body is empty. */
-export async function askJson(asking: Asking, request: Request): Promise<unknown> {
-  return parsed(asking, await ask(asking, request), request.item);
+/** The same for a JSON response; undefined if its body is empty. */
+export async function requestJson(requesting: Requesting, request: Request): Promise<unknown> {
+  return parsed(requesting, await send(requesting, request), request.item);
 }
 
 /**
- * The JSON of an answer; undefined when its body is empty.
- * @throws NodeApiError when it is something else: the base URL leads to another program
+ * The JSON of a response; undefined if its body is empty.
+ * @throws NodeApiError for other content: the base URL is that of another program
  */
-export function parsed(asking: Asking, { status, body }: Answer, item = 0): unknown {
+export function parsed(requesting: Requesting, { status, body }: ApiResponse, item = 0): unknown {
   if (body.length === 0) return undefined;
   try {
     return JSON.parse(body.toString('utf8'));
   } catch (error) {
-    const description = 'Does the base URL of the credentials lead to Millrace?';
+    const description = 'Is the base URL of the credentials that of Millrace?';
     const problem = { message: error instanceof Error ? error.message : '' };
-    const message = `The answer with status ${status} is not JSON`;
-    throw new NodeApiError(asking.getNode(), problem, { message, description, itemIndex: item });
+    const message = `The response with status ${status} is not JSON`;
+    throw new NodeApiError(requesting.getNode(), problem, { message, description, itemIndex: item });
   }
 }
 
 /**
- * A value as one part of a path.
- * @throws NodeOperationError when it is empty or a step in a path: the request would be for another address
+ * A value as one path segment.
+ * @throws NodeOperationError when it is empty or a dot segment: the request would have another URL
  */
-export function segment(asking: Asking, value: unknown, what: string, item = 0): string {
+export function segment(requesting: Requesting, value: unknown, what: string, item = 0): string {
   const text = typeof value === 'number' ? String(value) : value;
   if (typeof text !== 'string' || text === '' || text === '.' || text === '..') {
-    throw new NodeOperationError(asking.getNode(), `${what} is missing or cannot be part of an address`, {
+    throw new NodeOperationError(requesting.getNode(), `${what} is missing or cannot be part of a URL`, {
       itemIndex: item,
     });
   }
@@ -106,15 +103,15 @@ function bytes(body: unknown): Buffer {
   return typeof body === 'string' ? Buffer.from(body) : Buffer.alloc(0);
 }
 
-/** A refusal in the words of the problem document. */
-function refused(node: INode, { status, body }: Answer, itemIndex: number): NodeApiError {
+/** An error response in the text of its problem document. */
+function refused(node: INode, { status, body }: ApiResponse, itemIndex: number): NodeApiError {
   const { title, detail, hint, code, request } = problemOf(body);
-  const message = detail ?? title ?? `The server answered with status ${status}`;
+  const message = detail ?? title ?? `The server responded with status ${status}`;
   const facts = [code && `Code: ${code}`, request && `request: ${request}`].filter(Boolean).join(', ');
   const description = [detail && title && `${title}.`, hint && `${hint}.`, facts && `${facts}.`]
     .filter(Boolean)
     .join(' ');
-  const fallback = 'The answer is not one of Millrace. Does the base URL of the credentials lead to it?';
+  const fallback = 'The response is not from Millrace. Is the base URL of the credentials correct?';
   const shown = { message, description: description || fallback, httpCode: String(status), itemIndex };
   return new NodeApiError(node, { message, code: code ?? null, status }, shown);
 }
@@ -133,7 +130,7 @@ function safely(text: string): unknown {
   }
 }
 
-/** What n8n says of a request without an answer holds the request, and that the key; only its message and its code are kept. */
+/** The error of n8n for a request without a response contains the request with the key; only its message and code are kept. */
 function notReached(node: INode, error: unknown, itemIndex: number): NodeApiError {
   const { message = 'The request failed', description, cause } = error as Partial<NodeApiError>;
   const code = (cause as IDataObject | undefined)?.code;

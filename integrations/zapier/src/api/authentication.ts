@@ -1,15 +1,15 @@
-/** A connection: the address of an installation and an API key. Not here: how requests carry them (requests.ts). */
+/** A connection: the base URL of an instance and an API key. */
 import type { Authentication, Bundle, ZObject } from 'zapier-platform-core';
 import zapier from 'zapier-platform-core';
 import { baseOf, call } from './requests.ts';
 
-/** Asks who the key is, which every key may. */
+/** Requests the identity of the key, which every key may read. */
 async function test(z: ZObject, bundle: Bundle): Promise<object> {
   const { data } = await call(z, ['auth', 'me']);
   if (typeof data !== 'object' || data === null || typeof data.kind !== 'string') {
     throw new zapier.errors.Error(
-      `${baseOf(bundle)} answered, but not as Millrace answers. Check the base URL.`,
-      'unexpected-answer',
+      `${baseOf(bundle)} responded, but not like Millrace. Check the base URL.`,
+      'unexpected-response',
     );
   }
   const { kind, id, name = null, username = null, email = null } = data;
@@ -27,7 +27,7 @@ export const authentication: Authentication = {
       type: 'string',
       required: true,
       placeholder: 'https://api.example.org',
-      helpText: 'The address of your Millrace, as in https://api.example.org (without /api).',
+      helpText: 'The URL of your Millrace, as in https://api.example.org (without /api).',
     },
     {
       key: 'apiKey',
@@ -35,7 +35,7 @@ export const authentication: Authentication = {
       type: 'password',
       required: true,
       helpText:
-        'Made in the dashboard of Millrace under Keys. Its roles need policies for the collections that it shall reach, and one for **webhooks** if it shall have triggers.',
+        'Created in the dashboard of Millrace under Keys. Its roles need policies for the collections to use, and one for **webhooks** to use triggers.',
     },
   ],
 };

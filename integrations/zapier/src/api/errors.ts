@@ -1,6 +1,6 @@
 /**
- * Errors in the words of Zapier. One middleware reads every answer: a problem document (RFC 9457) becomes the error that makes
- * Zapier do the right thing, with its detail and hint as text. Not here: errors of foreign servers, from which files are taken.
+ * Errors in the terms of Zapier. One middleware reads every response: a problem document (RFC 9457) becomes the error class with
+ * the intended effect in Zapier, with its detail and hint as text.
  */
 import zapier, { type AfterResponseMiddleware, type HttpResponse } from 'zapier-platform-core';
 import type { Notes } from './requests.ts';
@@ -14,17 +14,17 @@ interface Problem {
   readonly errors?: readonly { readonly pointer?: string; readonly detail?: string }[];
 }
 
-/** Places of faults that are named at most. */
-const MAX_FAULTS = 5;
-/** How long Zapier waits when the server does not say it, in seconds. */
+/** Maximum number of listed errors. */
+const MAX_ISSUES = 5;
+/** Zapier's delay if the server does not specify one, in seconds. */
 const DEFAULT_DELAY = 60;
 
-/** 404 for these is how things are; for others the base URL or the path is wrong. */
+/** For these, 404 is a normal result; for others the base URL or the path is wrong. */
 const ABSENT = /^(?:document|file|endpoint|sample|run|job)-not-found$|^resource-not-available$/;
 
 /**
- * - 401: the connection has ended; Zapier asks its owner to connect again.
- * - 429, and whatever says when to come again: Zapier repeats the same request then.
+ * - 401: the connection has expired; Zapier asks its owner to reconnect.
+ * - 429, and responses with `Retry-After`: Zapier repeats the same request then.
  * - 404, 409, 412, 422: this one document cannot be handled; the run halts, and the Zap stays on.
  * - everything else, such as 400 and 403: the Zap or the policies must be changed; Zapier reports an error.
  */
@@ -34,7 +34,7 @@ export const readErrors: AfterResponseMiddleware = (response) => {
   if (!own || status < 300) return response;
   const { errors } = zapier;
   const problem = problemOf(response);
-  if (problem === null) throw new errors.Error(notMillrace(response), 'unexpected-answer', status);
+  if (problem === null) throw new errors.Error(notMillrace(response), 'unexpected-response', status);
   const isAbsent = status === 404 && ABSENT.test(problem.code ?? '');
   if (tolerated.includes(status) && (isAbsent || status !== 404)) return response;
   const text = textOf(problem);
@@ -50,20 +50,20 @@ function problemOf(response: HttpResponse): Problem | null {
   return type.startsWith('application/problem+json') && typeof data === 'object' && data !== null ? data : null;
 }
 
-/** One or a few sentences for people, with what support needs to find the request. */
+/** One or a few sentences for people, with the request id for support. */
 function textOf({ title, detail, hint, code, request, errors = [] }: Problem): string {
-  const said = [detail ?? title ?? 'Millrace refused the request', hint].filter((text) => text !== undefined);
-  const faults = errors
-    .filter((fault) => fault.detail !== undefined && fault.detail !== detail)
-    .slice(0, MAX_FAULTS)
-    .map((fault) => `${fault.pointer || '/'}: ${fault.detail}`);
-  const more = errors.length > MAX_FAULTS ? [`and ${errors.length - MAX_FAULTS} more`] : [];
-  const sentences = [...said, ...faults, ...more].map((text) => text.replace(/[.\s]+$/, ''));
+  const said = [detail ?? title ?? 'Millrace rejected the request', hint].filter((text) => text !== undefined);
+  const issues = errors
+    .filter((issue) => issue.detail !== undefined && issue.detail !== detail)
+    .slice(0, MAX_ISSUES)
+    .map((issue) => `${issue.pointer || '/'}: ${issue.detail}`);
+  const more = errors.length > MAX_ISSUES ? [`and ${errors.length - MAX_ISSUES} more`] : [];
+  const sentences = [...said, ...issues, ...more].map((text) => text.replace(/[.\s]+$/, ''));
   return `${sentences.join('. ')}. (${[code, request].filter((text) => text !== undefined).join(', ')})`;
 }
 
 function notMillrace({ status, request }: HttpResponse): string {
-  return `${request.url ?? 'The base URL'} answered ${status}, but not as Millrace answers. Check the base URL of the connection.`;
+  return `${request.url ?? 'The base URL'} responded with ${status}, but not like Millrace. Check the base URL of the connection.`;
 }
 
 /** Seconds, from `Retry-After` (RFC 9110, section 10.2.3: a number, or a date). */

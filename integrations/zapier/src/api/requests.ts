@@ -1,6 +1,6 @@
 /**
- * Requests to Millrace: every request whose address begins with a slash goes to the installation of the connection, with its
- * API key. Requests to other addresses carry no key. Not here: what answers mean (errors.ts).
+ * Requests to Millrace: every request whose URL begins with a slash goes to the instance of the connection, with its API key.
+ * Requests to other URLs carry no key.
  */
 import zapier, {
   type BeforeRequestMiddleware,
@@ -12,20 +12,20 @@ import zapier, {
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
 /**
- * The address of an installation, without a slash at its end.
- * @param text as the user wrote it, such as `https://api.example.org/`
- * @throws zapier.errors.Error when it is no address, or the key would travel over plain http
+ * The base URL of an instance, without a trailing slash.
+ * @param text as the user entered it, such as `https://api.example.org/`
+ * @throws zapier.errors.Error when it is not a URL, or the key would be sent over plain http
  */
 export function baseUrl(text: string | undefined): string {
   const url = URL.parse((text ?? '').trim());
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw refused('The base URL must be an address such as https://api.example.org');
+    throw refused('The base URL must be a URL such as https://api.example.org');
   }
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
     throw refused('The base URL must have no password, no question mark and no #, such as https://api.example.org');
   }
   if (url.protocol === 'http:' && !LOOPBACK.test(url.hostname)) {
-    throw refused('The base URL must begin with https://, because the API key would not be protected on its way');
+    throw refused('The base URL must start with https://, because the API key would not be protected on its way');
   }
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
 }
@@ -34,11 +34,11 @@ function refused(message: string): Error {
   return new zapier.errors.Error(message, 'invalid-base-url', 400);
 }
 
-/** What this app notes at its requests for the reading of their answers. */
+/** Options of a request that this app's middleware reads. */
 export interface Notes {
-  /** It went to Millrace. Foreign servers answer in other words. */
+  /** Sent to Millrace. Other servers have other error formats. */
   readonly own?: boolean;
-  /** Statuses that are answers, and no errors. */
+  /** Statuses that are results, not errors. */
   readonly tolerated?: readonly number[];
 }
 
@@ -59,12 +59,12 @@ export interface Call {
   /** Sent as JSON. */
   readonly json?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Statuses that are answers, and no errors. */
+  /** Statuses that are results, not errors. */
   readonly tolerated?: readonly (403 | 404)[];
 }
 
 /**
- * Asks Millrace. Query and body are written here, because Zapier would remove every `{{…}}` from their values.
+ * Sends a request to Millrace. Query and body are serialized here, because Zapier would remove every `{{…}}` from their values.
  * @param path segments of the path; each is encoded
  */
 export function call(z: ZObject, path: readonly string[], options: Call = {}): Promise<HttpResponse> {
@@ -82,7 +82,7 @@ export function call(z: ZObject, path: readonly string[], options: Call = {}): P
   });
 }
 
-/** The address of the connection's installation. */
+/** The base URL of the connection's instance. */
 export function baseOf(bundle: Pick<Bundle, 'authData'>): string {
   return baseUrl(bundle.authData['baseUrl']);
 }

@@ -1,6 +1,6 @@
 /**
- * Checks that a delivery comes from the installation that was subscribed to: Standard Webhooks 1.0, with the secret that the
- * subscription answered. Pure. Not here: the time of the signature, because Zapier may run a held delivery days later.
+ * Verifies that a delivery comes from the subscribed instance: Standard Webhooks 1.0, with the secret from the subscription's
+ * response. Pure.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
@@ -12,8 +12,7 @@ export interface RawRequest {
 /** @param secret `whsec_…` */
 export function isGenuine(secret: string, { headers = {}, content = '' }: RawRequest): boolean {
   const header = (name: string) => {
-    // Zapier hands `webhook-id` on as `Http-Webhook-Id`.
-    // Svix, where an installation sends by it, has names of its own.
+    // Zapier passes `webhook-id` as `Http-Webhook-Id`. Svix, on instances that send through it, has its own header names.
     const names = [`webhook-${name}`, `svix-${name}`];
     const found = Object.entries(headers).find(([one]) => names.includes(one.toLowerCase().replace(/^http-/, '')));
     return found === undefined ? '' : String(found[1]);

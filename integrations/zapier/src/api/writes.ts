@@ -1,12 +1,12 @@
 /**
- * Writes that happen once: each carries an Idempotency-Key, so it can be sent again when its answer was lost on the way. Not
- * here: uploads, for which Millrace has no such keys.
+ * Idempotent writes: each carries an Idempotency-Key, so it can be repeated if its response was lost. Uploads do not support such
+ * keys.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import type { Bundle, HttpResponse, ZObject } from 'zapier-platform-core';
 import { type Call, call } from './requests.ts';
 
-/** What a connection that broke is called by Zapier's client, which is node-fetch. */
+/** The error of a broken connection in Zapier's client, which is node-fetch. */
 const BROKEN = 'FetchError';
 
 export const IDEMPOTENCY_FIELD = {
@@ -15,11 +15,11 @@ export const IDEMPOTENCY_FIELD = {
   type: 'string',
   required: false,
   helpText:
-    'A value that stands for this one write, such as the ID of the event that triggered it. If the step runs again with the same value within 24 hours, nothing is written a second time.',
+    'A value that identifies this write, such as the ID of the event that triggered it. If the step runs again with the same value within 24 hours, nothing is written a second time.',
 } as const;
 
 /**
- * Writes, and writes again with the same key if the connection broke before the answer was there.
+ * Writes, and repeats the write with the same key if the connection broke before the response.
  * @param path segments of the path
  */
 export async function write(z: ZObject, bundle: Bundle, path: readonly string[], options: Call): Promise<HttpResponse> {
@@ -34,7 +34,7 @@ export async function write(z: ZObject, bundle: Bundle, path: readonly string[],
   }
 }
 
-/** Any text as a key, which has at most 255 visible ASCII characters. */
+/** Any text as an idempotency key, which has at most 255 visible ASCII characters. */
 function keyOf(text: string): string {
   return `zapier-${createHash('sha256').update(text).digest('hex')}`;
 }

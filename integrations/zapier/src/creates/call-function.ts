@@ -1,4 +1,4 @@
-/** Action: calls a function of the installation, which is a path below `/fn`. */
+/** Action: calls a function of the instance, which is a path below `/fn`. */
 import { type Bundle, defineCreate, type ZObject } from 'zapier-platform-core';
 import { IDEMPOTENCY_FIELD, write } from '../api/writes.ts';
 import { parseJson } from '../fields/input-fields.ts';
@@ -16,7 +16,7 @@ async function perform(z: ZObject, bundle: Bundle) {
     query: textsOf(query),
     ...(verb === 'GET' || body === undefined ? {} : { json: parseJson(body, 'Body') }),
   });
-  // A function may answer any value, Zapier wants an object; a text that is no JSON has no data.
+  // A function may return any value, but Zapier requires an object; a text that is not JSON has no data.
   return { status, result: data ?? (content === '' ? null : content) };
 }
 
@@ -28,7 +28,7 @@ function textsOf(query: unknown): Record<string, string> {
 export const callFunction = defineCreate({
   key: 'call_function',
   noun: 'Function',
-  display: { label: 'Call Function', description: 'Calls a function and returns what it answers.' },
+  display: { label: 'Call Function', description: 'Calls a function and returns its response.' },
   operation: {
     inputFields: [
       {
@@ -44,7 +44,7 @@ export const callFunction = defineCreate({
         label: 'Body (JSON)',
         type: 'text',
         required: false,
-        helpText: 'The value that the function gets, such as `{"factor":2}`. Not sent with GET.',
+        helpText: 'The input of the function, such as `{"factor":2}`. Not sent with GET.',
       },
       { key: 'query', label: 'Query Parameters', dict: true, required: false },
       IDEMPOTENCY_FIELD,

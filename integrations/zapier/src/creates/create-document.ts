@@ -2,16 +2,16 @@
 import { type Bundle, defineCreate, type ZObject } from 'zapier-platform-core';
 import { IDEMPOTENCY_FIELD, write } from '../api/writes.ts';
 import { COLLECTION_FIELD, ID_FIELD } from '../fields/choices.ts';
-import { filledIn, MORE_FIELD, memberFields } from '../fields/input-fields.ts';
+import { fieldFields, filledIn, MORE_FIELD } from '../fields/input-fields.ts';
 import { documentFields } from '../fields/output-fields.ts';
 import { DOCUMENT_SAMPLE, written } from './document-result.ts';
 
 async function perform(z: ZObject, bundle: Bundle) {
   const { collection, newId } = bundle.inputData;
   const json = { ...filledIn(bundle.inputData), ...(newId === undefined ? {} : { id: newId }) };
-  const answer = await write(z, bundle, ['api', String(collection)], { method: 'POST', json });
-  const id = answer.getHeader('location')?.split('/').at(-1);
-  return written(z, bundle, answer, id === undefined ? undefined : decodeURIComponent(id));
+  const response = await write(z, bundle, ['api', String(collection)], { method: 'POST', json });
+  const id = response.getHeader('location')?.split('/').at(-1);
+  return written(z, bundle, response, id === undefined ? undefined : decodeURIComponent(id));
 }
 
 export const createDocument = defineCreate({
@@ -26,9 +26,9 @@ export const createDocument = defineCreate({
         key: 'newId',
         label: 'New Document ID',
         required: false,
-        helpText: 'Without it Millrace makes one. If there is a document with this ID, the run halts.',
+        helpText: 'Generated if empty. If a document with this ID exists, the run halts.',
       },
-      memberFields,
+      fieldFields,
       MORE_FIELD,
       IDEMPOTENCY_FIELD,
     ],

@@ -1,4 +1,4 @@
-/** What the actions on documents share: the result as Zapier wants it, an object. */
+/** Shared by the actions on documents: the result as Zapier requires it, an object. */
 import type { Bundle, HttpResponse, ZObject } from 'zapier-platform-core';
 import { withFiles } from '../fields/files.ts';
 

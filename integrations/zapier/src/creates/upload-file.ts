@@ -1,6 +1,6 @@
 /**
- * Action: uploads a file of an earlier step. Its bytes are streamed from where Zapier has them to Millrace. An upload has no
- * Idempotency-Key, so it is never sent twice by itself.
+ * Action: uploads a file of an earlier step. Its bytes are streamed from Zapier to Millrace. Uploads do not support
+ * Idempotency-Key, so they are never repeated automatically.
  */
 import FormData from 'form-data';
 import zapier, { type Bundle, defineCreate, type ZObject } from 'zapier-platform-core';
@@ -8,12 +8,12 @@ import { hydratedFile } from '../fields/files.ts';
 import { parseObject } from '../fields/input-fields.ts';
 
 async function perform(z: ZObject, bundle: Bundle) {
-  const { file, name, custom } = bundle.inputData;
-  const more = parseObject(custom, 'Custom');
+  const { file, name, metadata } = bundle.inputData;
+  const more = parseObject(metadata, 'Metadata');
   const source = await z.request({ url: String(file), raw: true, skipThrowForStatus: true });
   if (source.status !== 200) {
     throw new zapier.errors.Error(
-      `The file could not be read: its address answered ${source.status}`,
+      `The file could not be read: its URL responded with ${source.status}`,
       'file-unreadable',
     );
   }
@@ -23,17 +23,17 @@ async function perform(z: ZObject, bundle: Bundle) {
     contentType: source.getHeader('content-type') ?? 'application/octet-stream',
     ...lengthOf(source.getHeader('content-length'), source.getHeader('content-encoding')),
   });
-  if (Object.keys(more).length > 0) form.append('custom', JSON.stringify(more));
+  if (Object.keys(more).length > 0) form.append('metadata', JSON.stringify(more));
   const { data } = await z.request({ url: '/files', method: 'POST', body: form, headers: form.getHeaders() });
   return { ...data, file: hydratedFile(z, data.id) };
 }
 
-/** The length is known unless the bytes were compressed for the way. */
+/** The length, known unless the bytes were compressed for transfer. */
 function lengthOf(length: string | undefined | null, encoding: string | undefined | null): { knownLength?: number } {
   return length && !encoding ? { knownLength: Number(length) } : {};
 }
 
-/** The name that the source gives (RFC 6266), or the end of its address. */
+/** The name that the source gives (RFC 6266), or the last segment of its URL. */
 function nameOf(disposition: string | undefined | null, address: string): string {
   const [, extended, quoted, plain] =
     /filename\*=UTF-8''([^;\s]+)|filename="((?:[^"\\]|\\.)*)"|filename=([^;\s]+)/i.exec(disposition ?? '') ?? [];
@@ -62,14 +62,14 @@ export const uploadFile = defineCreate({
         label: 'File Name',
         type: 'string',
         required: false,
-        helpText: 'Without it, the name that the file has.',
+        helpText: 'By default the name of the file.',
       },
       {
-        key: 'custom',
+        key: 'metadata',
         label: 'Custom (JSON)',
         type: 'text',
         required: false,
-        helpText: 'Members of your own that are kept with the file, such as `{"album":7}`.',
+        helpText: 'Metadata to store with the file, such as `{"album":7}`.',
       },
     ],
     outputFields: [

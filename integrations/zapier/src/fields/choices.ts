@@ -1,4 +1,4 @@
-/** The field in which a collection is chosen, and the fields that many forms share. Not here: members (input-fields.ts). */
+/** The field that selects a collection, and fields that many forms share. */
 import type { PlainInputField } from 'zapier-platform-core';
 
 export const COLLECTION_FIELD = {
@@ -9,7 +9,7 @@ export const COLLECTION_FIELD = {
   dynamic: 'collections.id.name',
   altersDynamicFields: true,
   helpText:
-    'The collections that the key may read. You can also write a name; a collection exists from its first document on.',
+    'The collections that the key can read. You can also enter a name; a collection exists from its first document on.',
 } as const satisfies PlainInputField;
 
 export const ID_FIELD = {

@@ -1,19 +1,19 @@
 /**
- * Files in results. A member that holds the address of a file of this installation gets another one beside it, which Zapier turns
- * into the bytes when a later step needs them: by a signed address, which needs no key. Not here: uploads (creates/upload-file.ts).
+ * Files in results. A field that holds the URL of a file of this instance gets another one beside it, which Zapier turns
+ * into the bytes when a later step needs them: by a signed URL, which needs no key.
  */
 import type { Bundle, ZObject } from 'zapier-platform-core';
 import { baseOf, call } from '../api/requests.ts';
 
-/** How long a signed address is valid, in seconds: the longest that Millrace gives. */
+/** How long a signed URL is valid, in seconds: the longest that Millrace gives. */
 const VALID_S = 3_600;
-/** Files of one result that are looked for, at most. */
+/** Maximum number of files that are searched for in one result. */
 const MAX_FILES = 50;
 
-type Members = Readonly<Record<string, unknown>>;
+type Fields = Readonly<Record<string, unknown>>;
 
-/** Hydrator: the signed address of a file, made when it is needed. */
-export async function signedAddress(z: ZObject, bundle: Bundle): Promise<string> {
+/** Hydrator: the signed URL of a file, made when it is needed. */
+export async function signedUrl(z: ZObject, bundle: Bundle): Promise<string> {
   const { data } = await call(z, ['files', String(bundle.inputData['id']), 'sign'], {
     method: 'POST',
     json: { expiresIn: VALID_S },
@@ -21,16 +21,16 @@ export async function signedAddress(z: ZObject, bundle: Bundle): Promise<string>
   return data.url;
 }
 
-/** What Zapier hydrates to the bytes of a file. */
+/** The value that Zapier hydrates to the bytes of a file. */
 export function hydratedFile(z: ZObject, id: string): string {
-  return z.dehydrateFile(signedAddress, { id });
+  return z.dehydrateFile(signedUrl, { id });
 }
 
 /**
- * A document with a file for each address of one: `photo` gets `photo_file`, a list `photos` gets `photos_files`. A member that
- * has such a name already stays as it is.
+ * A document with a file for each URL of one: `photo` gets `photo_file`, a list `photos` gets `photos_files`. An existing field
+ * of such a name is unchanged.
  */
-export function withFiles(z: ZObject, bundle: Pick<Bundle, 'authData'>, document: Members): Members {
+export function withFiles(z: ZObject, bundle: Pick<Bundle, 'authData'>, document: Fields): Fields {
   const own = `${baseOf(bundle)}/files/`;
   let left = MAX_FILES;
   const fileOf = (value: unknown): string | null => {
@@ -40,14 +40,14 @@ export function withFiles(z: ZObject, bundle: Pick<Bundle, 'authData'>, document
     left -= 1;
     return hydratedFile(z, id);
   };
-  const added = (object: Members): Members => {
+  const added = (object: Fields): Fields => {
     const files: Record<string, unknown> = {};
     const nested: Record<string, unknown> = {};
     for (const [name, value] of Object.entries(object)) {
       if (Array.isArray(value)) {
         const found = value.map(fileOf).filter((file) => file !== null);
         if (found.length > 0) files[`${name}_files`] = found;
-      } else if (typeof value === 'object' && value !== null) nested[name] = added(value as Members);
+      } else if (typeof value === 'object' && value !== null) nested[name] = added(value as Fields);
       else {
         const file = fileOf(value);
         if (file !== null) files[`${name}_file`] = file;

@@ -1,4 +1,4 @@
-/** Search: finds the newest document that matches, by a member, a filter, or both. */
+/** Search: finds the newest matching document, by a field, a filter, or both. */
 import zapier, { type Bundle, defineSearch, type PlainInputField, type ZObject } from 'zapier-platform-core';
 import { call } from '../api/requests.ts';
 import { DOCUMENT_SAMPLE } from '../creates/document-result.ts';
@@ -6,20 +6,20 @@ import { COLLECTION_FIELD, FILTER_FIELD } from '../fields/choices.ts';
 import { withFiles } from '../fields/files.ts';
 import { parseObject } from '../fields/input-fields.ts';
 import { documentFields } from '../fields/output-fields.ts';
-import { chosenMembers } from '../fields/schema.ts';
+import { chosenFields } from '../fields/schema.ts';
 
-/** A collection that has no document yet has none that matches, so that find-or-create makes its first one. */
+/** A collection without documents has no match, so that find-or-create creates its first one. */
 async function perform(z: ZObject, bundle: Bundle) {
-  const { collection, member, value, filter } = bundle.inputData;
+  const { collection, field, value, filter } = bundle.inputData;
   const conditions = parseObject(filter, 'Filter');
-  const hasMember = member !== undefined && value !== undefined;
-  if (!hasMember && Object.keys(conditions).length === 0) {
-    throw new zapier.errors.Error('Say what to find: a member and its value, or a filter', 'nothing-to-find', 400);
+  const hasField = field !== undefined && value !== undefined;
+  if (!hasField && Object.keys(conditions).length === 0) {
+    throw new zapier.errors.Error('Enter what to find: a field and its value, or a filter', 'nothing-to-find', 400);
   }
   const query = {
     sort: '-_meta.createdAt',
     limit: '1',
-    ...(hasMember ? { [`${member}[eq]`]: String(value) } : {}),
+    ...(hasField ? { [`${field}[eq]`]: String(value) } : {}),
     filter: JSON.stringify(conditions),
   };
   const { status, data } = await call(z, ['api', String(collection)], { query, tolerated: [404] });
@@ -27,17 +27,17 @@ async function perform(z: ZObject, bundle: Bundle) {
   return found.map((document) => ({ ...withFiles(z, bundle, document), id: String(document['id']) }));
 }
 
-/** The members of the chosen collection in a list to choose from; a text field as long as none is known. */
-async function memberChoice(z: ZObject, bundle: Bundle): Promise<PlainInputField[]> {
-  const members = await chosenMembers(z, bundle);
-  const paths = members.filter(({ kind }) => kind !== 'json').map(({ path }) => path.join('.'));
+/** The fields of the chosen collection as a drop-down list; a text field if none is known. */
+async function fieldChoice(z: ZObject, bundle: Bundle): Promise<PlainInputField[]> {
+  const fields = await chosenFields(z, bundle);
+  const paths = fields.filter(({ kind }) => kind !== 'json').map(({ path }) => path.join('.'));
   return [
     {
-      key: 'member',
-      label: 'Member',
+      key: 'field',
+      label: 'Field',
       type: 'string',
       required: false,
-      helpText: 'The member by which the document is found, such as `email` or `address.city`.',
+      helpText: 'The field by which the document is found, such as `email` or `address.city`.',
       ...(paths.length === 0 ? {} : { choices: paths }),
     },
   ];
@@ -46,17 +46,17 @@ async function memberChoice(z: ZObject, bundle: Bundle): Promise<PlainInputField
 export const findDocument = defineSearch({
   key: 'find_document',
   noun: 'Document',
-  display: { label: 'Find Document', description: 'Finds a document by the value of a member, or by a filter.' },
+  display: { label: 'Find Document', description: 'Finds a document by the value of a field, or by a filter.' },
   operation: {
     inputFields: [
       COLLECTION_FIELD,
-      memberChoice,
+      fieldChoice,
       {
         key: 'value',
         label: 'Value',
         type: 'string',
         required: false,
-        helpText: 'The value of the member. If several documents match, the newest is found.',
+        helpText: 'The value of the field. If several documents match, the newest is found.',
       },
       FILTER_FIELD,
     ],

@@ -3,7 +3,7 @@ import { defineTrigger, type ZObject } from 'zapier-platform-core';
 import { call } from '../api/requests.ts';
 
 async function perform(z: ZObject) {
-  const { data } = await call(z, ['collections']);
+  const { data } = await call(z, ['api']);
   const found: readonly { name: string; label: string }[] = data;
   return found.map(({ name, label }) => ({ id: name, name: label }));
 }

@@ -14,7 +14,7 @@ const WORDS = {
 
 export type Verb = keyof typeof WORDS;
 
-/** The member of an event that holds the document: of a deleted one, the state before. */
+/** The field of an event that contains the document: of a deleted one, the state before. */
 const STATE = { created: 'data', updated: 'data', deleted: 'before' } as const;
 
 const DOCUMENT = {
@@ -32,7 +32,7 @@ export function documentTrigger(verb: Verb) {
     ...(event.before === null ? {} : { before: withFiles(z, bundle, event.before) }),
   });
 
-  /** The document of an event that was too large to be delivered; null when it is gone meanwhile. */
+  /** The document of an event that was too large for its delivery; null if it was deleted meanwhile. */
   const fetched = async (z: ZObject, { collection, documentId }: HookEvent) => {
     const { status, data } = await call(z, ['api', collection ?? '', documentId ?? ''], { tolerated: [404] });
     return status === 200 ? data : null;
@@ -45,8 +45,8 @@ export function documentTrigger(verb: Verb) {
   };
 
   const performList = async (z: ZObject, bundle: Bundle) => {
-    const path = ['collections', String(bundle.inputData['collection']), 'samples'];
-    const { status, data } = await call(z, path, { query: { type: typeOf(bundle) }, tolerated: [404] });
+    const path = ['api', String(bundle.inputData['collection']), '_samples'];
+    const { status, data } = await call(z, path, { query: { eventType: typeOf(bundle) }, tolerated: [404] });
     const samples: readonly HookEvent[] = status === 200 ? data : [];
     return samples.map((event) => shown(z, bundle, event));
   };

@@ -8,13 +8,13 @@ import { arrived, subscribe, unsubscribe } from './hooks.ts';
 const TYPE = 'system.file.created';
 const SAMPLES = '10';
 
-type Members = Readonly<Record<string, unknown>>;
+type Fields = Readonly<Record<string, unknown>>;
 
-/** One form for what arrives and for samples. */
-function shown(z: ZObject, bundle: Bundle, event: { id: string; timestamp: unknown; file: Members }) {
-  const { id, name = 'file', type, size, sha256, createdAt, createdBy, custom } = event.file;
+/** One format for deliveries and samples. */
+function shown(z: ZObject, bundle: Bundle, event: { id: string; timestamp: unknown; file: Fields }) {
+  const { id, name = 'file', type, size, sha256, createdAt, createdBy, metadata } = event.file;
   const url = `${baseOf(bundle)}/files/${id}/${encodeURIComponent(String(name))}`;
-  const data = { id, url, name, type, size, sha256, createdAt, createdBy, custom };
+  const data = { id, url, name, type, size, sha256, createdAt, createdBy, metadata };
   return {
     id: event.id,
     type: TYPE,
@@ -33,7 +33,7 @@ async function perform(z: ZObject, bundle: Bundle) {
 async function performList(z: ZObject, bundle: Bundle) {
   const filter = bundle.inputData['filter'];
   const query = { sort: '-createdAt', limit: SAMPLES, ...(filter === undefined ? {} : { filter: String(filter) }) };
-  const files: readonly Members[] = (await call(z, ['files'], { query })).data;
+  const files: readonly Fields[] = (await call(z, ['files'], { query })).data;
   return files.map((file) => shown(z, bundle, { id: `sample_${file['id']}`, timestamp: file['createdAt'], file }));
 }
 

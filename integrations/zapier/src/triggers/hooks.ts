@@ -1,7 +1,4 @@
-/**
- * REST hooks: how a trigger subscribes to events of Millrace and unsubscribes, and how it reads what arrives. Not here: which
- * events (document-trigger.ts, file-uploaded.ts).
- */
+/** REST hooks: how a trigger subscribes to events of Millrace, unsubscribes, and parses deliveries. */
 import zapier, { type Bundle, type ZObject } from 'zapier-platform-core';
 import { call } from '../api/requests.ts';
 import { isGenuine } from '../api/signature.ts';
@@ -16,19 +13,22 @@ export interface HookEvent {
   readonly documentId: string | null;
   readonly data: Readonly<Record<string, unknown>> | null;
   readonly before: Readonly<Record<string, unknown>> | null;
-  /** Its states were too large for a delivery. */
+  /** The states were too large for the delivery. */
   readonly truncated?: true;
 }
 
-/** @param event the event type @returns the hook with its secret, which Zapier keeps as `bundle.subscribeData` */
+/**
+ * @param event the event type
+ * @returns the hook with its secret, which Zapier stores as `bundle.subscribeData`
+ */
 export async function subscribe(z: ZObject, bundle: Bundle, event: string): Promise<{ id: string }> {
   const filter = parseObject(bundle.inputData['filter'], 'Filter');
-  const wanted = Object.keys(filter).length === 0 ? {} : { filter };
-  const json = { targetUrl: bundle.targetUrl, event, ...wanted };
+  const requested = Object.keys(filter).length === 0 ? {} : { filter };
+  const json = { targetUrl: bundle.targetUrl, event, ...requested };
   return (await call(z, ['hooks'], { method: 'POST', json })).data;
 }
 
-/** A hook that is gone already is unsubscribed. */
+/** Removes the hook. A missing one is not an error. */
 export async function unsubscribe(z: ZObject, bundle: Bundle): Promise<object> {
   const id = bundle.subscribeData?.id ?? '';
   await call(z, ['hooks', id], { method: 'DELETE', tolerated: [404] });
@@ -36,8 +36,9 @@ export async function unsubscribe(z: ZObject, bundle: Bundle): Promise<object> {
 }
 
 /**
- * The event that arrived.
- * @throws zapier.errors.HaltedError when somebody else sent it, so far as Zapier hands on what is needed to tell, or when it is no event
+ * The event of the delivery.
+ * @throws zapier.errors.HaltedError when another sender sent it, as far as Zapier passes on the required data, or when it is not
+ * an event
  */
 export function arrived(bundle: Bundle): HookEvent {
   const { subscribeData, rawRequest } = bundle;
@@ -49,7 +50,7 @@ export function arrived(bundle: Bundle): HookEvent {
     );
   }
   const event: unknown = bundle.cleanedRequest;
-  if (!isEvent(event)) throw new zapier.errors.HaltedError('What arrived is no event of Millrace, and was ignored.');
+  if (!isEvent(event)) throw new zapier.errors.HaltedError('The call is not an event of Millrace and was ignored.');
   return event;
 }
 

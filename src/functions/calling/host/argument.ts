@@ -1,57 +1,60 @@
 /**
- * The argument of a host operation, read member by member. It comes from code that is not trusted: every member is checked here
- * before it is used. Pure. Not here: what the members mean.
+ * Reads the argument of a host operation field by field. It comes from untrusted code: every field is checked before it
+ * is used. Pure.
  */
 import { parseJson } from '../../../database/json/parse-json.ts';
 import { MillraceError } from '../../../kernel/errors.ts';
-import { isPlain } from '../../../kernel/objects.ts';
-import type { HostObject } from '../../sandbox/host-shapes.ts';
+import { isPlain } from '../../../kernel/plain-object.ts';
+import type { HostObject } from '../../sandbox/host-schemas.ts';
 
-/** Members that stand for a whole body over HTTP: the places of its faults begin there. */
+/** Fields that hold a whole HTTP body: pointers in their errors are relative to that body. */
 const BODY = /^\/(?:document|changes|operators)(?=\/|$)/;
 
 export class Argument {
-  readonly members: HostObject;
+  readonly fields: HostObject;
 
   /**
    * @param text JSON
-   * @throws MillraceError as `parseJson`, with places as over HTTP; `invalid-parameter`
+   * @throws MillraceError as `parseJson`, with the same pointers as over HTTP; `invalid-parameter`
    */
   constructor(text: string) {
     const value = parsed(text);
     if (!isPlain(value)) throw new MillraceError('invalid-parameter', 'The argument must be an object');
-    this.members = value;
+    this.fields = value;
   }
 
   /** @throws MillraceError `invalid-parameter` */
   text(name: string): string {
-    const value = this.members[name];
+    const value = this.fields[name];
     if (typeof value === 'string') return value;
     throw wrong(name, 'a string');
   }
 
   /** @throws MillraceError `invalid-parameter` */
   optionalText(name: string): string | undefined {
-    return this.members[name] === undefined ? undefined : this.text(name);
+    return this.fields[name] === undefined ? undefined : this.text(name);
   }
 
   /** @throws MillraceError `invalid-parameter` */
   optionalNumber(name: string): number | undefined {
-    const value = this.members[name];
+    const value = this.fields[name];
     if (value === undefined || (typeof value === 'number' && Number.isFinite(value))) return value;
     throw wrong(name, 'a number');
   }
 
-  /** @throws MillraceError `body-type` */
+  /** @throws MillraceError `invalid-body-type` */
   object(name: string): HostObject {
-    const value = this.members[name];
+    const value = this.fields[name];
     if (isPlain(value)) return value;
-    throw new MillraceError('body-type', `'${name}' must be an object`);
+    throw new MillraceError('invalid-body-type', `'${name}' must be an object`);
   }
 
-  /** Names and texts. @throws MillraceError `invalid-parameter` */
+  /**
+   * Names and texts.
+   * @throws MillraceError `invalid-parameter`
+   */
   texts(name: string): Readonly<Record<string, string>> {
-    const value = this.members[name] ?? {};
+    const value = this.fields[name] ?? {};
     if (!isPlain(value)) throw wrong(name, 'an object of strings');
     const found: [string, string][] = [];
     for (const [key, text] of Object.entries(value)) {
@@ -67,7 +70,7 @@ export class Argument {
    */
   bytes(): Buffer | undefined {
     const [text, base64] = [this.optionalText('text'), this.optionalText('base64')];
-    if (text !== undefined && base64 !== undefined) throw wrong('text', 'left out where base64 is given');
+    if (text !== undefined && base64 !== undefined) throw wrong('text', 'absent where base64 is given');
     return text === undefined ? (base64 && Buffer.from(base64, 'base64')) || emptied(base64) : Buffer.from(text);
   }
 }
@@ -81,7 +84,7 @@ function parsed(text: string): unknown {
     return parseJson(Buffer.from(text));
   } catch (error) {
     if (!(error instanceof MillraceError)) throw error;
-    throw error.with({ faults: error.faults.map((fault) => ({ ...fault, pointer: fault.pointer.replace(BODY, '') })) });
+    throw error.with({ issues: error.issues.map((issue) => ({ ...issue, pointer: issue.pointer.replace(BODY, '') })) });
   }
 }
 

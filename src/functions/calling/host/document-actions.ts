@@ -1,37 +1,35 @@
-/**
- * Documents for functions. Each operation is the request that a client would send over HTTP, without the wire: the same bodies,
- * conditions, rights, errors and answers. Not here: what a write is (collections/http) and when it may be made (call-host.ts).
- */
-import type { Atomic } from '../../../collections/atomic.ts';
+/** Document operations for functions: the same bodies, conditions, rights, errors and results as over HTTP. */
+
 import { access, type RequestOnCollection } from '../../../collections/http/access.ts';
 import { prepareBatch } from '../../../collections/http/batch.ts';
 import { inRefusedBody } from '../../../collections/http/batch-operations.ts';
-import { prepareWrite, type WriteParts, type WriteRequest } from '../../../collections/http/write-operations.ts';
+import { prepareWrite, type WriteDeps, type WriteRequest } from '../../../collections/http/write-operations.ts';
 import { withWholeMeta } from '../../../collections/read/field-selection.ts';
+import type { Atomic } from '../../../collections/transaction-runner.ts';
 import { encodeDocument, encodeList } from '../../../database/json/json.ts';
 import { MillraceError } from '../../../kernel/errors.ts';
 import { showsMeta } from '../../../query/evaluate/fields.ts';
 import { parseQueryJson } from '../../../query/parse/parse-query.ts';
-import type { HostArguments } from '../../sandbox/host-shapes.ts';
+import type { HostArguments } from '../../sandbox/host-schemas.ts';
 import type { Argument } from './argument.ts';
 import type { Acting, HostAction, HostActions } from './host-action.ts';
 import { functionLimit } from './host-errors.ts';
 
-/** Documents of a list that names no limit. */
+/** Documents of a list without a limit. */
 const PAGE = 100;
-/** Stored bytes of a list that are not even written as JSON: its text would be longer than a result may be. */
+/** Stored bytes above which a list is not serialized: its JSON would exceed the result limit. */
 const MAX_STORED_BYTES = 8 * 1_048_576;
-/** What a function may give as a part of a query. */
+/** Query options that a function may give. */
 const QUERY: readonly (keyof HostArguments['documents.list'])[] = ['filter', 'sort', 'limit', 'cursor', 'fields'];
 
-export interface DocumentParts extends WriteParts {
+export interface DocumentDeps extends WriteDeps {
   readonly atomic: Atomic;
 }
 
 type Documents = Extract<keyof HostArguments, `documents.${string}`> | 'batch';
 
-export function documentActions(parts: DocumentParts, acting: Acting): HostActions<Documents> {
-  const { collections, policies } = parts;
+export function documentActions(deps: DocumentDeps, acting: Acting): HostActions<Documents> {
+  const { collections, policies } = deps;
   const { within } = acting;
   const plain = { within };
   const inside = within ?? undefined;
@@ -42,16 +40,14 @@ export function documentActions(parts: DocumentParts, acting: Acting): HostActio
   });
 
   async function list(argument: Argument): Promise<string> {
-    const given = QUERY.flatMap((name) =>
-      argument.members[name] === undefined ? [] : [[name, argument.members[name]]],
-    );
-    const asked = parseQueryJson({ limit: PAGE, ...Object.fromEntries(given) });
-    const query = { ...asked, fields: withWholeMeta(asked.fields) };
+    const given = QUERY.flatMap((name) => (argument.fields[name] === undefined ? [] : [[name, argument.fields[name]]]));
+    const requested = parseQueryJson({ limit: PAGE, ...Object.fromEntries(given) });
+    const query = { ...requested, fields: withWholeMeta(requested.fields) };
     const [scope, name] = access(policies, onCollection(argument), 'read');
     const { documents, next } = await collections.list(scope, name, query, plain);
-    if ('next' in documents) throw new TypeError('A page came as a stream');
+    if ('next' in documents) throw new TypeError('The page is a stream');
     if (documents.reduce((sum, { length }) => sum + length, 0) > MAX_STORED_BYTES) {
-      throw functionLimit('The documents are too large together; ask for fewer, or for fewer fields');
+      throw functionLimit('The documents are too large together; request fewer documents or fields');
     }
     return `{"items":${encodeList(documents, { meta: showsMeta(query.fields) })},"next":${JSON.stringify(next)}}`;
   }
@@ -63,7 +59,7 @@ export function documentActions(parts: DocumentParts, acting: Acting): HostActio
   }
 
   async function count(argument: Argument): Promise<string> {
-    const { filter = {} } = argument.members;
+    const { filter = {} } = argument.fields;
     const query = parseQueryJson({ filter, limit: 0, count: 'exact' });
     const [scope, name] = access(policies, onCollection(argument), 'read');
     return String((await collections.list(scope, name, query, plain)).count?.value ?? 0);
@@ -71,7 +67,7 @@ export function documentActions(parts: DocumentParts, acting: Acting): HostActio
 
   async function write(request: Omit<WriteRequest, 'id' | 'url' | 'principal'>): Promise<string> {
     const { principal, request: id } = acting;
-    const { body } = await prepareWrite({ ...request, id, url: '/api', principal }, parts)(inside);
+    const { body } = await prepareWrite({ ...request, id, url: '/api', principal }, deps)(inside);
     return body === null ? 'null' : body.toString();
   }
 
@@ -95,7 +91,7 @@ export function documentActions(parts: DocumentParts, acting: Acting): HostActio
   }
 
   function patch(argument: Argument): Promise<string> {
-    const { changes } = argument.members;
+    const { changes } = argument.fields;
     if (Array.isArray(changes)) return change(argument, written('PATCH', changes, 'application/json-patch+json'));
     return change(argument, written('PATCH', argument.object('changes'), 'application/merge-patch+json'));
   }
@@ -106,9 +102,9 @@ export function documentActions(parts: DocumentParts, acting: Acting): HostActio
     return 'null';
   }
 
-  async function batch({ members }: Argument): Promise<string> {
+  async function batch({ fields }: Argument): Promise<string> {
     const request = { id: acting.request, url: '/batch', headers: { 'content-type': 'application/json' } };
-    const prepared = prepareBatch({ ...request, body: members, principal: acting.principal }, parts);
+    const prepared = prepareBatch({ ...request, body: fields, principal: acting.principal }, deps);
     const { body } = await prepared.write(inside);
     return body === null ? 'null' : body.toString();
   }
@@ -137,10 +133,13 @@ export function documentActions(parts: DocumentParts, acting: Acting): HostActio
   };
 }
 
-/** Absent is absent, whether the collection was made already or not. */
+/** A missing document is missing whether or not its collection exists. */
 const ABSENT: ReadonlySet<string> = new Set(['document-not-found', 'resource-not-available']);
 
-/** What a read has found, or what it answers where there is nothing: code also runs before the first document is there. */
+/**
+ * The result of a read, or the value for a missing document or collection: a function may run before the collection
+ * exists.
+ */
 async function orAbsent(read: Promise<string>, absent: string): Promise<string> {
   try {
     return await read;
@@ -150,8 +149,8 @@ async function orAbsent(read: Promise<string>, absent: string): Promise<string> 
   }
 }
 
-function targetOf({ members }: Argument): string {
-  const { collection, id, operations } = members;
+function targetOf({ fields }: Argument): string {
+  const { collection, id, operations } = fields;
   if (Array.isArray(operations)) return `${operations.length} operations`;
   return [collection, id].filter((part) => typeof part === 'string').join('/');
 }

@@ -1,6 +1,6 @@
 /**
- * Fetching for functions: only from the hosts that the manifest names, only addresses that this server may call at all, no
- * redirect followed, and nothing of ours sent along. Not here: the guard on addresses (egress/).
+ * `ctx.fetch`: only hosts that the manifest names, only networks that egress allows, no redirects, and no credentials
+ * of the server.
  */
 import type { Egress } from '../../../egress/egress.ts';
 import { EgressError } from '../../../egress/egress-error.ts';
@@ -10,13 +10,13 @@ import type { Argument } from './argument.ts';
 import { fetchRule } from './fetch-hosts.ts';
 import type { HostActions } from './host-action.ts';
 
-/** Bytes of an answer. */
+/** Bytes of a response. */
 const MAX_BYTES = 5 * 1_048_576;
 const TIMEOUT_MS = 10_000;
-/** Headers that belong to the connection, or would name another server than the one that is called. */
+/** Headers that belong to the connection, or would name a server other than the called one. */
 const OWN_HEADERS =
   /^(?:host|connection|content-length|expect|keep-alive|te|trailer|transfer-encoding|upgrade|via|proxy-.*|sec-.*|accept-encoding)$/i;
-/** A request cannot be tried without an address. */
+/** Placeholder URL to validate headers and body with. */
 const ANYWHERE = 'https://any.invalid/';
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
@@ -28,17 +28,22 @@ export function fetchAction(egress: Pick<Egress, 'fetch'>, fn: PluginFunction): 
     const target = URL.canParse(url) ? new URL(url) : null;
     if (target === null) throw refused('The URL is not valid');
     if (!mayFetch(target)) {
-      throw refused(`The plugin may not fetch from ${target.host}`, 'Its manifest names the hosts, as fetch');
+      throw refused(
+        `The plugin is not allowed to fetch from ${target.host}`,
+        'Its manifest lists the allowed hosts as fetch',
+      );
     }
     const init = requestOf(argument);
     const timeoutMs = Math.min(Math.max(argument.optionalNumber('timeoutMs') ?? TIMEOUT_MS, 1), fn.timeoutMs);
     const limits = { timeoutMs, maxBytes: MAX_BYTES, pool: 'functions' } as const;
-    // The URL goes on as it was written: the guard refuses hosts that are written in an unusual way.
-    const answer = await egress.fetch(url, { ...init, signal, redirect: 'manual' }, limits).catch((error: unknown) => {
-      throw error instanceof EgressError ? toMillrace(error) : error;
-    });
-    const body = Buffer.from(await answer.arrayBuffer()).toString('base64');
-    return `{"status":${answer.status},"headers":${JSON.stringify(headersOf(answer))},"base64":"${body}"}`;
+    // Pass the URL as written: the guard rejects unusual spellings of hosts.
+    const response = await egress
+      .fetch(url, { ...init, signal, redirect: 'manual' }, limits)
+      .catch((error: unknown) => {
+        throw error instanceof EgressError ? toMillrace(error) : error;
+      });
+    const body = Buffer.from(await response.arrayBuffer()).toString('base64');
+    return `{"status":${response.status},"headers":${JSON.stringify(headersOf(response))},"base64":"${body}"}`;
   }
 
   return { ['fetch']: { writes: false, lane: 'free', target: targetOf, run } };
@@ -47,31 +52,31 @@ export function fetchAction(egress: Pick<Egress, 'fetch'>, fn: PluginFunction): 
 /** @throws MillraceError `fetch-not-allowed`, `malformed-request` */
 function requestOf(argument: Argument): { method: string; headers: Headers; body: Uint8Array<ArrayBuffer> | null } {
   const method = (argument.optionalText('method') ?? 'GET').toUpperCase();
-  if (!METHODS.has(method)) throw refused('The method may not be used');
+  if (!METHODS.has(method)) throw refused('The method must not be used');
   const given = argument.texts('headers');
   const own = Object.keys(given).find((name) => OWN_HEADERS.test(name));
-  if (own !== undefined) throw refused(`The header '${own.slice(0, 80)}' may not be set`);
+  if (own !== undefined) throw refused(`The header '${own.slice(0, 80)}' must not be set`);
   const bytes = argument.bytes();
   const body = bytes === undefined ? null : new Uint8Array(bytes);
   try {
     const headers = new Headers(given);
-    // Refuses a body where the method has none, before anything is counted as a fault of the other server.
+    // Rejects a body where the method has none, before an error is attributed to the other server.
     new Request(ANYWHERE, { method, headers, body });
     return { method, headers, body };
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    throw new MillraceError('malformed-request', 'The request to fetch is malformed', { cause: error });
+    throw new MillraceError('malformed-request', 'The fetch request is malformed', { cause: error });
   }
 }
 
-/** Several cookies would be one text that nobody can take apart. */
+/** Several cookies joined into one text could not be separated again. */
 function headersOf({ headers }: Response): Readonly<Record<string, string>> {
   const cookies = headers.getSetCookie();
   return { ...Object.fromEntries(headers), ...(cookies.length === 0 ? {} : { 'set-cookie': cookies.join('\n') }) };
 }
 
 function toMillrace(error: EgressError): MillraceError {
-  const isRefused = error.kind === 'refused-url' || error.kind === 'blocked-address';
+  const isRefused = error.kind === 'blocked-url' || error.kind === 'blocked-ip';
   return new MillraceError(isRefused ? 'fetch-not-allowed' : 'fetch-failed', error.message, { cause: error });
 }
 
@@ -79,7 +84,7 @@ function refused(message: string, hint?: string): MillraceError {
   return new MillraceError('fetch-not-allowed', message, hint === undefined ? {} : { hint });
 }
 
-/** The host alone: an address may hold a secret. */
-function targetOf({ members: { url } }: Argument): string {
+/** The host alone: a URL may contain a secret. */
+function targetOf({ fields: { url } }: Argument): string {
   return typeof url === 'string' && URL.canParse(url) ? new URL(url).host : '';
 }

@@ -1,9 +1,12 @@
-/** Which URLs the functions of a plugin may fetch: those at the hosts that its manifest names. Pure. Not here: fetching. */
+/** URLs that a plugin may fetch: those at the hosts of its manifest. Pure. */
 
-/** The port that a host without one stands for. */
+/** The default port of a host without one. */
 const HTTPS_PORT = '443';
 
-/** Whether a URL is at one of the hosts. @param hosts as the manifest names them: `api.example.com`, `*.example.org:8443` */
+/**
+ * Whether a URL is at one of the hosts.
+ * @param hosts as in the manifest: `api.example.com`, `*.example.org:8443`
+ */
 export function fetchRule(hosts: readonly string[]): (url: URL) => boolean {
   const exact = new Set<string>();
   const below: (readonly [suffix: string, port: string])[] = [];
@@ -15,10 +18,12 @@ export function fetchRule(hosts: readonly string[]): (url: URL) => boolean {
   return ({ protocol, hostname, port }) => {
     const usual = DEFAULT_PORTS[protocol];
     if (usual === undefined) return false;
-    const asked = port === '' ? usual : port;
+    const requested = port === '' ? usual : port;
     return (
-      exact.has(`${hostname}:${asked}`) ||
-      below.some(([suffix, known]) => known === asked && hostname.endsWith(suffix) && hostname.length > suffix.length)
+      exact.has(`${hostname}:${requested}`) ||
+      below.some(
+        ([suffix, known]) => known === requested && hostname.endsWith(suffix) && hostname.length > suffix.length,
+      )
     );
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Files for functions, through the same Scopes as over HTTP. Bytes are held in memory, so they are few. Not here: what a file is
- * (files/).
+ * File operations for functions, through the same Scopes as over HTTP. Bytes are held in memory, so their number is
+ * limited.
  */
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
@@ -12,7 +12,7 @@ import { SNIFF_BYTES } from '../../../files/upload/signatures.ts';
 import { seenResource, type VisibleFile } from '../../../files/visible-file.ts';
 import { MillraceError } from '../../../kernel/errors.ts';
 import type { Policies } from '../../../policies/policies.ts';
-import type { HostArguments } from '../../sandbox/host-shapes.ts';
+import type { HostArguments } from '../../sandbox/host-schemas.ts';
 import type { Argument } from './argument.ts';
 import type { Acting, HostAction, HostActions } from './host-action.ts';
 import { callEnded, functionLimit } from './host-errors.ts';
@@ -20,22 +20,22 @@ import { callEnded, functionLimit } from './host-errors.ts';
 /** Bytes of a file that a function may read. */
 const MAX_FILE_BYTES = 5 * 1_048_576;
 
-export interface FileActionParts {
+export interface FileActionDeps {
   readonly files: Files;
   readonly policies: Policies;
-  /** Where clients reach this server; without it, addresses of files begin with their path. */
+  /** The public URL of this server; without it, URLs of files are relative. */
   readonly publicUrl: string | undefined;
 }
 
 type FileOperation = Extract<keyof HostArguments, `files.${string}`>;
 
-/** @param pretends asks for rights, and makes and removes nothing */
+/** @param pretends check rights only; create and remove nothing */
 export function fileActions(
-  { files, policies, publicUrl = '' }: FileActionParts,
+  { files, policies, publicUrl = '' }: FileActionDeps,
   { principal, request }: Acting,
   pretends: boolean,
 ): HostActions<FileOperation> {
-  const found = (id: string): Promise<VisibleFile> => files.get(policies.scope(principal, 'get', 'files'), id);
+  const found = (id: string): Promise<VisibleFile> => files.get(policies.scope(principal, 'get', '_files'), id);
   const shown = (file: VisibleFile): string => JSON.stringify(seenResource(file, publicUrl));
 
   async function get(argument: Argument): Promise<string> {
@@ -50,7 +50,7 @@ export function fileActions(
   async function bytes(argument: Argument, signal: AbortSignal): Promise<Buffer> {
     const { file } = await found(argument.text('id'));
     if (file.size > MAX_FILE_BYTES) {
-      throw functionLimit(`The file has ${file.size} bytes, and a function may read ${MAX_FILE_BYTES}`);
+      throw functionLimit(`The file has ${file.size} bytes, and a function can read at most ${MAX_FILE_BYTES}`);
     }
     const stream = await files.open(file);
     const stop = () => void stream.destroy(callEnded());
@@ -65,24 +65,24 @@ export function fileActions(
   }
 
   async function create(argument: Argument, signal: AbortSignal): Promise<string> {
-    const scope = policies.scope(principal, 'create', 'files');
+    const scope = policies.scope(principal, 'create', '_files');
     const name = argument.text('name');
     const type = argument.optionalText('type');
     const body = argument.bytes();
     if (body === undefined) throw new MillraceError('body-required', 'A file needs a body');
     if (pretends) return JSON.stringify(await pretended(name, type, body));
-    // Here an empty name is no unused input of a form.
+    // An empty name is a name here, not an unused form field.
     const part = { field: 'file', fileName: cleanName(name), type, bytes: Readable.from([body]) };
     const check = () => {
       if (signal.aborted) throw callEnded();
     };
     const [file] = await files.upload(scope, only(part), 'file', { request, rights: { check } });
-    if (file === undefined) throw new TypeError('An upload without a file was taken in');
+    if (file === undefined) throw new TypeError('An upload without a file was accepted');
     return shown(file);
   }
 
   async function remove(argument: Argument): Promise<string> {
-    const scope = policies.scope(principal, 'delete', 'files');
+    const scope = policies.scope(principal, 'delete', '_files');
     if (!pretends) await files.remove(scope, argument.text('id'), request);
     return 'null';
   }
@@ -90,8 +90,10 @@ export function fileActions(
   const action = (writes: boolean, run: HostAction['run']): HostAction => ({ writes, lane: 'files', target, run });
   return {
     'files.get': action(false, get),
-    'files.text': action(false, async (...asked) => JSON.stringify((await bytes(...asked)).toString())),
-    'files.bytes': action(false, async (...asked) => JSON.stringify((await bytes(...asked)).toString('base64'))),
+    'files.text': action(false, async (...requested) => JSON.stringify((await bytes(...requested)).toString())),
+    'files.bytes': action(false, async (...requested) =>
+      JSON.stringify((await bytes(...requested)).toString('base64')),
+    ),
     'files.create': action(true, create),
     'files.remove': action(true, remove),
   };
@@ -101,13 +103,13 @@ async function* only<T>(one: T): AsyncGenerator<T> {
   yield one;
 }
 
-/** What the document of a new file would hold, with an id that no file has. */
+/** The document that a new file would have, with an unused id. */
 async function pretended(name: string, declared: string | undefined, body: Buffer): Promise<object> {
   const sha256 = createHash('sha256').update(body).digest('hex');
   const { type } = await agreedType(declared, body.subarray(0, SNIFF_BYTES));
   return { id: newId().toHexString(), name: cleanName(name), type, size: body.length, sha256 };
 }
 
-function target({ members: { id, name } }: Argument): string {
+function target({ fields: { id, name } }: Argument): string {
   return String(id ?? name ?? '');
 }

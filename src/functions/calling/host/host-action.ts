@@ -1,18 +1,18 @@
-/** What every host operation tells of itself, so that one place (call-host.ts) can count, order, refuse and note them all. */
+/** The declaration of a host operation, so that call-host.ts can count, order, reject and record all of them. */
 import type { Principal } from '../../../auth/identity/principal.ts';
 import type { OpenTransaction } from '../../../collections/open-transaction.ts';
 import type { HostOperation } from '../../sandbox/sandbox.ts';
 import type { Argument } from './argument.ts';
 
 export interface HostAction {
-  /** Whether it changes anything here: a `before` may not do it. */
+  /** Whether it writes. Write hooks must not use it. */
   readonly writes: boolean;
-  /** Where it takes its turn: `documents` are done one after the other inside a transaction. */
+  /** Its queue: inside a transaction, operations of `documents` run one after the other. */
   readonly lane: 'documents' | 'files' | 'free';
-  /** What it is about, for the note of it. */
+  /** The target, for the operation record. */
   readonly target: (argument: Argument) => string;
   /**
-   * Does it.
+   * Runs it.
    * @param signal aborted when the call ends
    * @returns JSON text
    * @throws MillraceError
@@ -22,10 +22,10 @@ export interface HostAction {
 
 export type HostActions<O extends HostOperation = HostOperation> = Readonly<Record<O, HostAction>>;
 
-/** In whose name, and as a part of what, the operations of one call are done. */
+/** The principal and transaction of the operations of one call. */
 export interface Acting {
   readonly principal: Principal;
-  /** The request id that changes are stored with. */
+  /** The request id that is stored with changes. */
   readonly request: string;
   readonly within: OpenTransaction | null;
 }

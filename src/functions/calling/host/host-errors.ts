@@ -1,11 +1,11 @@
-/** Errors that only code inside a function sees, in one wording each. */
+/** Errors that only code inside a function sees. */
 import { MillraceError } from '../../../kernel/errors.ts';
 
 export function functionLimit(message: string): MillraceError {
-  return new MillraceError('function-limit', message);
+  return new MillraceError('function-limit-exceeded', message);
 }
 
-/** What was asked for in the name of a call that is over. */
+/** An operation of a call that has ended. */
 export function callEnded(): MillraceError {
   return functionLimit('The call has ended');
 }

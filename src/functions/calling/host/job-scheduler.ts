@@ -1,32 +1,32 @@
-/** The door to the queue of jobs, for functions that schedule one. Not here: how jobs are kept and run (kinds/queue). */
+/** The interface to the job queue, for functions that schedule a job. */
 import type { OpenTransaction } from '../../../collections/open-transaction.ts';
 import { MillraceError } from '../../../kernel/errors.ts';
 import type { PluginFunction } from '../../plugins/plugin.ts';
 
-/** One run of a function of the kind `job`, later. */
+/** One later run of a function of the kind `job`. */
 export interface NewJob {
   readonly fn: PluginFunction<'job'>;
   /** JSON text. */
   readonly input: string;
   readonly at: Date;
-  /** That of the run which schedules it: a chain of jobs and triggers counts on. */
+  /** Depth of the scheduling run: chains of jobs and triggers share one count. */
   readonly depth: number;
-  /** Whether that run was given something of accounts, so that the input may have some of it. */
+  /** Whether the input of the scheduling run contains user data, so that this input may contain some. */
   readonly restricted: boolean;
-  /** The request id of the run which schedules it. */
+  /** The request id of the scheduling run. */
   readonly request: string;
 }
 
 export interface JobScheduler {
   /**
    * Stores a job.
-   * @param within the transaction that it is committed with; null to store it on its own
+   * @param within the transaction to store it in; null for none
    * @returns its id
    */
   schedule(job: NewJob, within: OpenTransaction | null): Promise<{ readonly id: string }>;
 }
 
-/** The queue of something that is opened after the calls: the queue itself calls functions. */
+/** A queue that is opened after the function calls, because it calls functions itself. */
 export class LateJobs implements JobScheduler {
   #jobs: JobScheduler | null = null;
 
@@ -34,9 +34,9 @@ export class LateJobs implements JobScheduler {
     this.#jobs = jobs;
   }
 
-  /** @throws MillraceError `functions-off` before the queue is there */
+  /** @throws MillraceError `functions-disabled` before the queue is opened */
   async schedule(job: NewJob, within: OpenTransaction | null): Promise<{ readonly id: string }> {
-    if (this.#jobs === null) throw new MillraceError('functions-off', 'No jobs can be scheduled on this server');
+    if (this.#jobs === null) throw new MillraceError('functions-disabled', 'Jobs cannot be scheduled on this server');
     return this.#jobs.schedule(job, within);
   }
 }

@@ -1,4 +1,4 @@
-/** What functions may do with their own plugin: sign with one of its secrets, and schedule one of its jobs. */
+/** Operations on the function's own plugin: sign with one of its secrets, and schedule one of its jobs. */
 import { createHmac } from 'node:crypto';
 import { MillraceError } from '../../../kernel/errors.ts';
 import type { PluginFunction } from '../../plugins/plugin.ts';
@@ -6,18 +6,18 @@ import type { Argument } from './argument.ts';
 import type { Acting, HostActions } from './host-action.ts';
 import type { JobScheduler } from './job-scheduler.ts';
 
-/** The farthest time that a job can be scheduled for, in milliseconds from now. */
+/** The latest time of a job, in milliseconds from now. */
 const FARTHEST_MS = 366 * 24 * 3_600_000;
 
 const HEX = /^(?:[\da-f]{2})+$/i;
-/** Also with the alphabet for URLs. */
+/** Accepts the URL-safe alphabet too. */
 const BASE64 = /^[\w+/-]+={0,2}$/;
 
 export interface Scheduling {
   readonly jobs: JobScheduler;
   /** Depth of the run. */
   readonly depth: number;
-  /** Whether the run was given something of accounts. */
+  /** Whether the input of the run contains user data. */
   readonly restricted: boolean;
   readonly now: () => number;
 }
@@ -46,24 +46,24 @@ export function pluginActions(
       });
     }
     const at = timeOf(argument, now());
-    const input = JSON.stringify(argument.members['input'] ?? null);
+    const input = JSON.stringify(argument.fields['input'] ?? null);
     const { id } = await jobs.schedule({ fn, input, at, depth, restricted, request }, within);
     return JSON.stringify({ id, at: at.toISOString() });
   }
 
   return {
-    hmac: { writes: false, lane: 'free', target: ({ members }) => String(members['secret'] ?? ''), run: hmac },
+    hmac: { writes: false, lane: 'free', target: ({ fields }) => String(fields['secret'] ?? ''), run: hmac },
     schedule: {
       writes: true,
       lane: 'documents',
-      target: ({ members }) => String(members['name'] ?? ''),
+      target: ({ fields }) => String(fields['name'] ?? ''),
       run: schedule,
     },
   };
 }
 
 /**
- * The key that a secret is, written in UTF-8, hexadecimal, or base64 with or without `whsec_` before it.
+ * The bytes of a secret, written in UTF-8, hexadecimal, or base64 with or without the prefix `whsec_`.
  * @throws MillraceError `invalid-parameter`
  */
 function keyOf(secret: string, encoding: string): Buffer {
@@ -71,7 +71,7 @@ function keyOf(secret: string, encoding: string): Buffer {
   if (encoding !== 'base64' && encoding !== 'hex') throw invalid("'key' must be utf8, base64 or hex");
   const text = encoding === 'base64' ? secret.trim().replace(/^whsec_/, '') : secret.trim();
   const isWritten = encoding === 'hex' ? HEX.test(text) : BASE64.test(text) && text.replace(/=+$/, '').length % 4 !== 1;
-  if (!isWritten) throw invalid(`The secret is not written in ${encoding}`);
+  if (!isWritten) throw invalid(`The secret is not valid ${encoding}`);
   return Buffer.from(text, encoding);
 }
 
@@ -82,11 +82,11 @@ function jobOf(fn: PluginFunction | undefined): PluginFunction<'job'> | null {
 /** @throws MillraceError `invalid-parameter` */
 function timeOf(argument: Argument, now: number): Date {
   const [after, at] = [argument.optionalNumber('after'), argument.optionalText('at')];
-  if (after !== undefined && at !== undefined) throw invalid("Give 'after' or 'at', not both");
+  if (after !== undefined && at !== undefined) throw invalid("Pass 'after' or 'at', not both");
   const time = at === undefined ? now + (after ?? 0) : Date.parse(at);
   if (Number.isNaN(time)) throw invalid("'at' must be a time in the form 2026-01-31T12:00:00Z");
   if (after !== undefined && after < 0) throw invalid("'after' must be milliseconds, 0 or more");
-  if (time > now + FARTHEST_MS) throw invalid('The time is more than a year away');
+  if (time > now + FARTHEST_MS) throw invalid('The time is more than a year in the future');
   return new Date(Math.max(time, now));
 }
 

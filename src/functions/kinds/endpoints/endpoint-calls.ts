@@ -1,66 +1,66 @@
 /**
- * One call of an endpoint: its turn, the call itself, and what becomes of its run. The run is not in the queue: it happens in
- * the process that was asked, once. Not here: which endpoint it is (endpoint-table.ts), policies and HTTP (http/).
+ * One call of an HTTP function: its slot, the call itself, and its run. The run is not queued: it executes once, in the
+ * process that received the request.
  */
 import type { Principal } from '../../../auth/identity/principal.ts';
-import type { Calling } from '../../calling/calling.ts';
-import { blanking } from '../../plugins/blanking.ts';
+import type { Calling } from '../../calling/call-types.ts';
 import type { ActivePlugins } from '../../plugins/plugin.ts';
+import { redaction } from '../../plugins/redaction.ts';
 import type { Run } from '../../runs/run.ts';
 import type { RunRecorder } from '../../runs/run-recorder.ts';
 import type { CallOutcome } from '../../sandbox/sandbox.ts';
-import { CallSlots } from './call-slots.ts';
+import { CallSlots } from './call-limit.ts';
 import { type Endpoint, EndpointTable } from './endpoint-table.ts';
-import { sendable } from './sendable.ts';
+import { sendable } from './response-filter.ts';
 
-export interface EndpointCallsParts {
+export interface EndpointCallsDeps {
   readonly active: Pick<ActivePlugins, 'ofKind'>;
   readonly calling: Calling;
   readonly recorder: RunRecorder;
-  /** Told of a repetition that could not be called. */
+  /** Called when a rerun could not start. */
   readonly onError: (error: unknown) => void;
   readonly slots?: CallSlots;
 }
 
-export interface EndpointAnswer {
+export interface EndpointResponse {
   readonly outcome: CallOutcome;
-  /** Id of its run; null when the run is not kept. */
+  /** Id of its run; null if the run is not stored. */
   readonly run: string | null;
 }
 
-/** What one run is given. */
+/** The input of one run. */
 interface Given {
   readonly input: string;
   readonly hidden: readonly string[];
-  /** The text that limits count the caller under. */
+  /** The rate-limit key of the caller. */
   readonly client: string;
-  /** Of a repetition, which is always kept. */
+  /** Set for a rerun, which is always stored. */
   readonly id?: string;
 }
 
 export class EndpointCalls {
-  readonly #parts: EndpointCallsParts;
+  readonly #deps: EndpointCallsDeps;
   readonly #slots: CallSlots;
   #table: { readonly of: readonly Endpoint[]; readonly table: EndpointTable };
 
-  constructor(parts: EndpointCallsParts) {
-    this.#parts = parts;
-    this.#slots = parts.slots ?? new CallSlots();
-    this.#table = tableOf(parts.active.ofKind('endpoint'));
+  constructor(deps: EndpointCallsDeps) {
+    this.#deps = deps;
+    this.#slots = deps.slots ?? new CallSlots();
+    this.#table = tableOf(deps.active.ofKind('http'));
   }
 
-  /** The endpoints in force. */
+  /** The active HTTP functions. */
   get table(): EndpointTable {
-    const endpoints = this.#parts.active.ofKind('endpoint');
+    const endpoints = this.#deps.active.ofKind('http');
     if (this.#table.of !== endpoints) this.#table = tableOf(endpoints);
     return this.#table.table;
   }
 
   /**
-   * Calls an endpoint.
-   * @param client the text that limits count the caller under
+   * Calls an HTTP function.
+   * @param client the rate-limit key of the caller
    * @param input JSON text
-   * @param hidden texts that are blanked wherever something of the call is kept
+   * @param hidden texts that are redacted in everything stored of the call
    * @throws MillraceError `rate-limited`, `overloaded`, and as `Calling.call`
    */
   async call(
@@ -69,16 +69,17 @@ export class EndpointCalls {
     client: string,
     input: string,
     hidden: readonly string[] = [],
-  ): Promise<EndpointAnswer> {
+  ): Promise<EndpointResponse> {
     return await this.#slots.run(client, () => this.#run(fn, caller, { input, hidden, client }));
   }
 
   /**
-   * Calls an endpoint that acts as itself once more, on an input that was recorded. Nobody waits for it, and its run is kept.
-   * @returns the run, as it begins
+   * Reruns an HTTP function that acts as itself, with a recorded input. It is not awaited, and its run is always
+   * stored.
+   * @returns the run as it starts
    */
   repeat(fn: Endpoint, client: string, input: string): Run {
-    const { recorder, onError } = this.#parts;
+    const { recorder, onError } = this.#deps;
     const id = recorder.newId();
     const run = recorder.began({ id, fn, attempt: 1 });
     void this.#slots.run(client, () => this.#run(fn, null, { input, hidden: [], client, id })).catch(onError);
@@ -89,8 +90,8 @@ export class EndpointCalls {
     fn: Endpoint,
     caller: Principal | null,
     { input, hidden, client, id: repeated }: Given,
-  ): Promise<EndpointAnswer> {
-    const { calling, recorder } = this.#parts;
+  ): Promise<EndpointResponse> {
+    const { calling, recorder } = this.#deps;
     const id = repeated ?? recorder.newId();
     const name = { id, plugin: fn.plugin.name, function: fn.name, restricted: false };
     const { outcome: returned, ...report } = await calling.call({
@@ -103,7 +104,7 @@ export class EndpointCalls {
       hidden,
       onLog: (line) => recorder.line(name, line),
     });
-    const outcome = sendable(returned, blanking(fn.plugin));
+    const outcome = sendable(returned, redaction(fn.plugin));
     const subject = { id, fn, input, hidden, attempt: 1, depth: 0, client };
     const isKept = recorder.ended(subject, { ...report, outcome }, repeated !== undefined);
     return { outcome, run: isKept ? id : null };

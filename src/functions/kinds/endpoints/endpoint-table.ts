@@ -1,22 +1,22 @@
 /**
- * Which endpoint answers a method and a path. A segment that is written out comes before one that is a parameter, and a path
- * belongs to its closest pattern alone, as for the routes of the server itself. Pure. Not here: calling (endpoint-calls.ts).
+ * Resolves a method and a path to an HTTP function. A literal segment precedes a parameter, and a path belongs to its
+ * most specific pattern alone, as for the routes of the server itself. Pure.
  */
 import type { PluginFunction } from '../../plugins/plugin.ts';
 
-export type Endpoint = PluginFunction<'endpoint'>;
+export type Endpoint = PluginFunction<'http'>;
 
-/** What a request asks for. */
+/** The function of a request. */
 export type EndpointMatch =
   | { readonly kind: 'found'; readonly fn: Endpoint; readonly params: Readonly<Record<string, string>> }
-  /** There is something at the path, for other methods: `Allow`. */
+  /** The path exists for other methods: `Allow`. */
   | { readonly kind: 'other-methods'; readonly allow: string }
   | { readonly kind: 'nothing' };
 
 interface Node {
   readonly literals: Map<string, Node>;
   parameter: Node | null;
-  /** By method; with the names of the parameters, which may differ between them. */
+  /** By method; with the parameter names, which may differ between methods. */
   readonly endpoints: Map<string, { readonly fn: Endpoint; readonly names: readonly string[] }>;
 }
 
@@ -28,8 +28,8 @@ export class EndpointTable {
   }
 
   /**
-   * @param method as the request names it; HEAD is answered as GET
-   * @param path segments of the path after `/fn`, decoded
+   * @param method of the request; HEAD is handled as GET
+   * @param path decoded segments of the path after `/fn`
    */
   find(method: string, path: readonly string[]): EndpointMatch {
     const values: string[] = [];
@@ -44,7 +44,7 @@ export class EndpointTable {
     };
   }
 
-  /** The methods of a path, for `Allow`; null where there is nothing. */
+  /** The methods of a path, for `Allow`; null for an unknown path. */
   allowed(path: readonly string[]): string | null {
     const node = closest(this.#root, path, 0, []);
     return node === null ? null : allowOf(node);
@@ -64,7 +64,7 @@ export class EndpointTable {
       node.literals.set(segment, next);
       node = next;
     }
-    // Two endpoints on one method and path are refused with their manifests; the first one stays.
+    // Validation rejects two functions with one method and path; the first one is kept.
     for (const method of fn.use.methods) if (!node.endpoints.has(method)) node.endpoints.set(method, { fn, names });
   }
 }
@@ -78,7 +78,7 @@ function emptyNode(): Node {
   return { literals: new Map(), parameter: null, endpoints: new Map() };
 }
 
-/** The node of the closest pattern; what its parameters stand for is left in `values`. */
+/** The node of the most specific pattern; `values` receives the parameter values. */
 function closest(node: Node, path: readonly string[], at: number, values: string[]): Node | null {
   const segment = path[at];
   if (segment === undefined) return node.endpoints.size > 0 ? node : null;

@@ -1,10 +1,9 @@
 /**
- * Jobs: runs of a function at a later time, scheduled by other runs, together with what these write. They are listed and can be
- * cancelled. That one was scheduled is an event, by which the process that runs the queue hears of it. Not here: running them
- * (run-dispatch.ts).
+ * Jobs: later runs of a function, scheduled by other runs in the transaction of their writes. They can be listed and
+ * canceled. Scheduling records an event, which notifies the process that runs the queue.
  */
 import type { OpenTransaction } from '../../../collections/open-transaction.ts';
-import type { Activity } from '../../../database/activity.ts';
+import type { Activity } from '../../../database/audit-events.ts';
 import type { Stamp } from '../../../database/system-collection.ts';
 import { MillraceError } from '../../../kernel/errors.ts';
 import type { JobScheduler, NewJob } from '../../calling/host/job-scheduler.ts';
@@ -12,47 +11,47 @@ import { type ListedRun, MAX_DETAIL_BYTES, newRunId } from '../../runs/run-row.t
 import type { JobStore } from './running/job-store.ts';
 import { actorOfFunction, waitingRun } from './running/queued-run.ts';
 
-/** How many jobs of one plugin may wait. */
+/** Maximum number of pending jobs per plugin. */
 const MOST_WAITING = 10_000;
 
-export interface JobsParts {
+export interface JobsDeps {
   readonly store: JobStore;
   readonly activity: Activity;
   readonly now?: () => number;
 }
 
-/** A job as owners see it. */
+/** A job as administrators see it. */
 export interface ListedJob {
   readonly id: string;
   readonly plugin: string;
   readonly function: string;
-  readonly state: 'waiting' | 'running';
+  readonly state: 'pending' | 'running';
   readonly scheduledAt: Date;
-  /** How often it was tried. */
-  readonly attempt: number;
+  /** Number of attempts. */
+  readonly attempts: number;
   /** Null while it is running. */
   readonly nextAttemptAt: Date | null;
   readonly createdAt: Date;
 }
 
 export class Jobs implements JobScheduler {
-  readonly #parts: JobsParts;
+  readonly #deps: JobsDeps;
   readonly #now: () => number;
 
-  constructor(parts: JobsParts) {
-    this.#parts = parts;
-    this.#now = parts.now ?? Date.now;
+  constructor(deps: JobsDeps) {
+    this.#deps = deps;
+    this.#now = deps.now ?? Date.now;
   }
 
-  /** @throws MillraceError `function-limit` for a long input, and when too many jobs of the plugin wait already */
+  /** @throws MillraceError `function-limit-exceeded` for a long input, and when too many jobs of the plugin wait already */
   async schedule(job: NewJob, within: OpenTransaction | null): Promise<{ readonly id: string }> {
-    const { store, activity } = this.#parts;
+    const { store, activity } = this.#deps;
     const { fn, input, at, depth, restricted, request } = job;
     if (Buffer.byteLength(input) > MAX_DETAIL_BYTES) {
-      throw limit(`The input of a job may have ${MAX_DETAIL_BYTES / 1024} KB`);
+      throw limit(`The input of a job can have at most ${MAX_DETAIL_BYTES / 1024} KB`);
     }
     if ((await store.count(fn.plugin.name, MOST_WAITING)) >= MOST_WAITING) {
-      throw limit(`Of one plugin ${MOST_WAITING} jobs may wait`);
+      throw limit(`A plugin can have at most ${MOST_WAITING} scheduled jobs`);
     }
     const id = newRunId();
     const now = new Date(this.#now());
@@ -64,36 +63,39 @@ export class Jobs implements JobScheduler {
     return { id };
   }
 
-  /** The jobs that have not ended, the next first. @param after the `id` of the last one of the page before */
+  /**
+   * Unfinished jobs, the next first.
+   * @param after the `id` of the last one of the previous page
+   */
   async list(limit: number, after?: string): Promise<readonly ListedJob[]> {
-    return (await this.#parts.store.list(limit, after)).map(toJob);
+    return (await this.#deps.store.list(limit, after)).map(toJob);
   }
 
   /**
-   * Cancels a job that waits. Its run is kept as one that was refused.
-   * @throws MillraceError `job-not-found`, also for one that is running or has ended
+   * Cancels a pending job. Its run is kept as canceled.
+   * @throws MillraceError `job-not-found`, also for a running or finished job
    */
   async cancel(id: string, { by }: Stamp): Promise<void> {
-    const error = { code: 'job-cancelled', message: `Cancelled by ${by ?? 'nobody that is known'}`, stack: null };
-    if (await this.#parts.store.cancel(id, error, new Date(this.#now()))) return;
-    throw new MillraceError('job-not-found', `There is no job '${id.slice(0, 80)}' that waits`);
+    const error = { code: 'job-canceled', message: `Canceled by ${by ?? 'nobody that is known'}`, stack: null };
+    if (await this.#deps.store.cancel(id, error, new Date(this.#now()))) return;
+    throw new MillraceError('job-not-found', `There is no pending job '${id.slice(0, 80)}'`);
   }
 }
 
 function toJob(row: ListedRun): ListedJob {
-  const { _id: id, plugin, state, attempt, createdAt, dueAt } = row;
+  const { _id: id, plugin, state, attempts, createdAt, dueAt } = row;
   return {
     id,
     plugin,
     function: row.function,
-    state: state === 'running' ? state : 'waiting',
+    state: state === 'running' ? state : 'pending',
     scheduledAt: row.scheduledAt ?? createdAt,
-    attempt,
+    attempts,
     nextAttemptAt: dueAt ?? null,
     createdAt,
   };
 }
 
 function limit(message: string): MillraceError {
-  return new MillraceError('function-limit', message);
+  return new MillraceError('function-limit-exceeded', message);
 }

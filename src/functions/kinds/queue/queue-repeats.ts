@@ -1,32 +1,31 @@
 /**
- * Runs of the queue once more, on the input of an earlier run: for owners. A repetition is a run of its own, due now, in no
- * order with others. That it was asked for is an event, by which the process that runs the queue hears of it. Not here: which
- * runs may be repeated (run-repeats.ts).
+ * Reruns of queued runs with the input of an earlier run, for administrators. A rerun is a new run, due now, outside
+ * all FIFO groups. Requesting it records an event, which notifies the process that runs the queue.
  */
-import type { Activity } from '../../../database/activity.ts';
+import type { Activity } from '../../../database/audit-events.ts';
 import { ITSELF } from '../../../database/system-collection.ts';
 import type { PluginFunction } from '../../plugins/plugin.ts';
 import type { Run } from '../../runs/run.ts';
-import type { RunQueue } from '../../runs/run-queue.ts';
+import type { RunQueue } from '../../runs/run-queue-interface.ts';
 import { isRestricted, newRunId, type RunRow, toRun } from '../../runs/run-row.ts';
 import type { QueueStore } from './running/queue-store.ts';
 import { waitingRun } from './running/queued-run.ts';
 
-export interface QueueRepeatsParts {
+export interface QueueRepeatsDeps {
   readonly store: Pick<QueueStore, 'insert'>;
   readonly activity: Activity;
   readonly now?: () => number;
 }
 
 export class QueueRepeats implements RunQueue {
-  readonly #parts: QueueRepeatsParts;
+  readonly #deps: QueueRepeatsDeps;
 
-  constructor(parts: QueueRepeatsParts) {
-    this.#parts = parts;
+  constructor(deps: QueueRepeatsDeps) {
+    this.#deps = deps;
   }
 
   async repeat(fn: PluginFunction, earlier: RunRow): Promise<Run> {
-    const { store, activity, now = Date.now } = this.#parts;
+    const { store, activity, now = Date.now } = this.#deps;
     const { input, depth, event, position, scheduledAt } = earlier;
     const at = new Date(now());
     const id = newRunId();
@@ -34,10 +33,10 @@ export class QueueRepeats implements RunQueue {
       event,
       ...(position === undefined ? {} : { position }),
       ...(scheduledAt === undefined ? {} : { scheduledAt }),
-      // The next time of a cron does not begin while the repetition goes on.
+      // The cron job does not start again while the rerun is unfinished.
       ...(fn.use.kind === 'cron' ? { line: fn.id } : {}),
     };
-    // No run of the queue has a longer input than is kept.
+    // Queued runs never have inputs above the storage limit.
     const run = waitingRun({
       ...{ id, fn, input: input ?? 'null', depth, restricted: isRestricted(earlier) },
       ...{ now: at, dueAt: at, more },

@@ -1,113 +1,113 @@
 /**
- * Gives a range of the event log to a trigger once more: for owners. Each event that the trigger wants becomes a run of its
- * own, which waits in the queue as any other, so it survives the end of the process. One call reads a bounded part of the range
- * and tells where the next one begins. Not here: which functions can be replayed (run-repeats.ts).
+ * Replays a range of the event log to a trigger, for administrators. Each matching event becomes a queued run, so the
+ * replay survives the end of the process. One call reads a bounded part of the range and returns where the next one
+ * starts.
  */
-import type { Activity } from '../../../database/activity.ts';
+import type { Activity } from '../../../database/audit-events.ts';
 import type { Stamp } from '../../../database/system-collection.ts';
 import { formatPosition } from '../../../events/log/position.ts';
-import type { EventParts } from '../../../events/open-events.ts';
-import { wanting, wantsRow } from '../../../events/read/wanted-types.ts';
-import { Turnstile } from '../../../query/evaluate/turnstile.ts';
+import type { EventServices } from '../../../events/open-events.ts';
+import { wanting, wantsRow } from '../../../events/read/type-patterns.ts';
+import { FairYield } from '../../../query/evaluate/fair-yield.ts';
 import type { PluginFunction } from '../../plugins/plugin.ts';
 import { newRunId, type RunRow } from '../../runs/run-row.ts';
 import { RowRuns } from './planning/row-runs.ts';
-import { WantedTriggers } from './planning/wanted-triggers.ts';
+import { TriggerIndex } from './planning/wanted-triggers.ts';
 import type { QueueStore } from './running/queue-store.ts';
 
-/** How many events one call reads. */
+/** Events that one call reads. */
 export const MOST_REPLAYED = 10_000;
-/** For how long one call begins another page, in milliseconds. */
+/** After this time a call reads no further page, in milliseconds. */
 const MOST_MS = 5_000;
-/** Rows that are read at a time. Their runs are stored before the next ones are read. */
+/** Rows per page. Their runs are stored before the next page is read. */
 const PAGE = 200;
 
-/** What a request asks for. */
-export interface AskedRange {
-  /** Events after this position count… */
+/** The range and the types of a replay. */
+export interface TriggerReplayRequest {
+  /** Events after this position… */
   readonly since: string;
-  /** … up to and with this one; null for the end of the log as it is now. */
+  /** … up to and including this one; null for the current end of the log. */
   readonly until: string | null;
-  /** Event types besides those of the trigger, in which `*` stands for anything; null for all. */
+  /** Narrows the types of the trigger, with `*` as a wildcard; null for all of them. */
   readonly types: readonly string[] | null;
 }
 
 export interface ReplayedRange {
-  /** Runs that were made. */
+  /** The number of created runs. */
   readonly count: number;
   /** The position up to which the log was read. */
   readonly position: string;
   /** The last position of the range. */
   readonly until: string;
-  /** False when the range goes on after `position`. */
+  /** False if the range continues after `position`. */
   readonly done: boolean;
 }
 
-export interface TriggerReplaysParts {
+export interface TriggerReplaysDeps {
   readonly store: Pick<QueueStore, 'prepare' | 'insert' | 'releaseHeads'>;
-  readonly events: Pick<EventParts, 'log' | 'tail' | 'feed' | 'completed'>;
+  readonly events: Pick<EventServices, 'log' | 'tail' | 'feed' | 'completed'>;
   readonly activity: Pick<Activity, 'record'>;
-  /** The address of this server for clients; undefined when it is not known. */
+  /** The public URL of this server; undefined if it is not known. */
   readonly publicUrl: string | undefined;
-  /** How many events one call reads; for tests. */
+  /** Events that one call reads; for tests. */
   readonly most?: number;
 }
 
 export class TriggerReplays {
-  readonly #parts: TriggerReplaysParts;
+  readonly #deps: TriggerReplaysDeps;
   readonly #rows: RowRuns;
-  readonly #turnstile = new Turnstile();
+  readonly #fairYield = new FairYield();
 
-  constructor(parts: TriggerReplaysParts) {
-    this.#parts = parts;
-    const { events, publicUrl } = parts;
+  constructor(deps: TriggerReplaysDeps) {
+    this.#deps = deps;
+    const { events, publicUrl } = deps;
     this.#rows = new RowRuns({ completed: events.completed, publicUrl, now: Date.now });
   }
 
   /**
-   * Stores the runs, and records `system.function.replayed`, by which the process that runs the queue hears of them.
+   * Stores the runs, and records `system.function.replayed`, which notifies the process that runs the queue.
    * @throws MillraceError `position-expired`, `position-unknown`, `epoch-changed`
    */
-  async replay(fn: PluginFunction<'trigger'>, asked: AskedRange, stamp: Stamp): Promise<ReplayedRange> {
-    const { store, events, activity, most = MOST_REPLAYED } = this.#parts;
-    let place = await events.feed.usable(asked.since);
-    const until = asked.until === null ? events.tail.position : await events.feed.usable(asked.until);
-    const last = Math.min(until.number, place.number + most);
+  async replay(fn: PluginFunction<'trigger'>, requested: TriggerReplayRequest, stamp: Stamp): Promise<ReplayedRange> {
+    const { store, events, activity, most = MOST_REPLAYED } = this.#deps;
+    let position = await events.feed.usable(requested.since);
+    const until = requested.until === null ? events.tail.position : await events.feed.usable(requested.until);
+    const last = Math.min(until.number, position.number + most);
     const end = performance.now() + MOST_MS;
-    const since = formatPosition(place);
+    const since = formatPosition(position);
     let count = 0;
     await store.prepare();
     try {
-      while (place.number < last && performance.now() < end) {
-        const rows = await events.log.read(place.number, Math.min(PAGE, last - place.number));
+      while (position.number < last && performance.now() < end) {
+        const rows = await events.log.read(position.number, Math.min(PAGE, last - position.number));
         const runs = await this.#runsOf(
           rows.filter(({ number }) => number <= last),
           fn,
-          asked.types,
+          requested.types,
         );
         await store.insert(runs);
         count += runs.length;
         await store.releaseHeads([...new Set(runs.flatMap(({ line }) => line ?? []))], new Date());
-        place = rows.at(-1) ?? { ...place, number: last };
+        position = rows.at(-1) ?? { ...position, number: last };
       }
     } finally {
-      // What was stored before a failure is run as well.
-      const details = { function: fn.id, runs: String(count), since, until: formatPosition(place) };
+      // Runs stored before a failure run as well.
+      const details = { function: fn.id, runs: String(count), since, until: formatPosition(position) };
       if (count > 0) await activity.record('system.function.replayed', details, stamp);
     }
-    const done = place.number >= until.number;
-    return { count, position: formatPosition(place), until: formatPosition(until), done };
+    const done = position.number >= until.number;
+    return { count, position: formatPosition(position), until: formatPosition(until), done };
   }
 
   async #runsOf(
-    rows: Awaited<ReturnType<EventParts['log']['read']>>,
+    rows: Awaited<ReturnType<EventServices['log']['read']>>,
     fn: PluginFunction<'trigger'>,
     types: readonly string[] | null,
   ): Promise<readonly RunRow[]> {
-    // Since when the trigger stands does not matter: who asks has named the place.
-    const triggers = new WantedTriggers([fn], new Map([[fn.id, -1]]));
+    // The start position of the trigger is ignored: the request names the range.
+    const triggers = new TriggerIndex([fn], new Map([[fn.id, -1]]));
     const wants = types === null ? () => true : wanting(types);
-    const lane = this.#turnstile.lane(fn.id);
+    const lane = this.#fairYield.lane(fn.id);
     const runs: RunRow[] = [];
     for (const row of rows) {
       if (lane.isOver) await lane.pass();
@@ -117,7 +117,7 @@ export class TriggerReplays {
   }
 }
 
-/** Ordered among replays of the same document, and beside the line of new events: neither has to wait for the other. */
+/** Ordered among replays of the same document, independent of the FIFO group of new events. */
 function again(run: RunRow): RunRow {
   return { ...run, _id: newRunId(), ...(run.line === undefined ? {} : { line: `${run.line} replay` }) };
 }

@@ -1,33 +1,29 @@
-/**
- * Makes what the sandbox runs from the scripts of a plugin, or tells everything that is wrong with them. Not here: the manifest
- * (manifest/), and running anything.
- */
+/** Compiles the scripts of a plugin for the sandbox, or returns all errors. */
 import { createHash } from 'node:crypto';
-import type { Bundle, BundleFault, Sandbox } from '../../sandbox/sandbox.ts';
-import { filesFaults } from '../manifest/source.ts';
+import type { Bundle, BundleError, Sandbox } from '../../sandbox/sandbox.ts';
+import { filesIssues } from '../manifest/script-limits.ts';
 import { strip } from './strip.ts';
 
-export type Compiled = { readonly bundle: Bundle } | { readonly faults: readonly BundleFault[] };
+export type Compiled = { readonly bundle: Bundle } | { readonly diagnostics: readonly BundleError[] };
 
 /**
- * Takes the types out and nothing else: lines and columns stay those of the author.
+ * Strips types only: lines and columns stay the author's.
  * @param files scripts by path
  */
 export async function compile(files: ReadonlyMap<string, string>): Promise<Compiled> {
-  const wrong = filesFaults(files);
-  if (wrong.length > 0) return { faults: wrong };
+  const wrong = filesIssues(files);
+  if (wrong.length > 0) return { diagnostics: wrong };
   const typed = new Map([...files].filter(([path]) => path.endsWith('.ts')));
-  const { code, faults } = await strip(typed);
-  if (faults.length > 0) return { faults };
+  const { code, diagnostics } = await strip(typed);
+  if (diagnostics.length > 0) return { diagnostics };
   const whole = new Map([...files].map(([path, text]) => [path, code.get(path) ?? text]));
   return { bundle: Object.freeze({ id: idOf(whole), files: whole }) };
 }
 
 /**
- * Compiles the scripts and has the sandbox check them: their syntax, what they import, and that each entry has a default
- * export.
+ * Compiles the scripts and lets the sandbox check syntax, imports, and the default export of each entry.
  * @param entries the scripts that functions name
- * @param sandbox null where none runs: then only the types are taken out
+ * @param sandbox null where none runs: then types are stripped, and nothing else is checked
  */
 export async function compileChecked(
   files: ReadonlyMap<string, string>,
@@ -35,9 +31,9 @@ export async function compileChecked(
   sandbox: Pick<Sandbox, 'check'> | null,
 ): Promise<Compiled> {
   const compiled = await compile(files);
-  if ('faults' in compiled || sandbox === null) return compiled;
-  const faults = await sandbox.check(compiled.bundle, entries);
-  return faults.length > 0 ? { faults } : compiled;
+  if ('diagnostics' in compiled || sandbox === null) return compiled;
+  const diagnostics = await sandbox.check(compiled.bundle, entries);
+  return diagnostics.length > 0 ? { diagnostics } : compiled;
 }
 
 function idOf(files: ReadonlyMap<string, string>): string {

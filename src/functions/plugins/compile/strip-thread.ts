@@ -1,29 +1,28 @@
 /**
- * A thread that takes the types out of TypeScript, so that lines and columns stay. It is a thread of its own because a source
- * can be made to keep the parser busy for long, or to exhaust its stack, after which it parses nothing any more. Not here: who
- * starts and ends it (strip.ts).
+ * A thread that strips TypeScript types, keeping lines and columns. A separate thread, because crafted source can keep
+ * the parser busy for long, or exhaust its stack, after which it cannot parse anything.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { transformSync } from 'amaro';
-import { isPlain } from '../../../kernel/objects.ts';
+import { isPlain } from '../../../kernel/plain-object.ts';
 
 const sources: unknown = workerData;
-if (Array.isArray(sources)) for (const [path, text] of sources) if (!told(path, text)) break;
+if (Array.isArray(sources)) for (const [path, text] of sources) if (!reported(path, text)) break;
 
-/** @returns whether the parser can go on */
-function told(path: string, text: string): boolean {
+/** @returns whether the parser is still usable */
+function reported(path: string, text: string): boolean {
   try {
     const { code } = transformSync(text, { mode: 'strip-only', filename: path });
     parentPort?.postMessage({ path, code });
     return true;
   } catch (error) {
-    // What it says of a source is a plain object, and what ends it an Error.
+    // The parser throws a plain object for an error in the source, and an Error when it is broken.
     const { message, startLine, startColumn } = isPlain(error) ? error : {};
-    const fault =
+    const issue =
       message === undefined
-        ? { message: 'cannot be parsed: it may be nested too deeply' }
+        ? { message: 'cannot be parsed: it is probably nested too deeply' }
         : { message, line: startLine, column: startColumn };
-    parentPort?.postMessage({ path, ...fault });
+    parentPort?.postMessage({ path, ...issue });
     return message !== undefined;
   }
 }

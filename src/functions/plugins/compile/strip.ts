@@ -1,11 +1,8 @@
-/**
- * Takes the types out of the TypeScript of a plugin, in a thread that lives as long as that takes. Not here: what is done in
- * the thread (strip-thread.ts).
- */
+/** Strips the TypeScript types of a plugin, in a short-lived thread. */
 import { Worker } from 'node:worker_threads';
 import { Semaphore } from '../../../kernel/concurrency/semaphore.ts';
-import { isPlain } from '../../../kernel/objects.ts';
-import type { BundleFault } from '../../sandbox/sandbox.ts';
+import { isPlain } from '../../../kernel/plain-object.ts';
+import type { BundleError } from '../../sandbox/sandbox.ts';
 
 /** Milliseconds for all files of one plugin: a megabyte takes less than one second. */
 const MOST_MS = 10_000;
@@ -14,26 +11,26 @@ const HEAP_MB = 512;
 const THREAD = new URL(`./strip-thread${import.meta.url.slice(import.meta.url.lastIndexOf('.'))}`, import.meta.url);
 
 export interface Stripped {
-  /** JavaScript by path, of the files without a fault. */
+  /** JavaScript by path, of the files without errors. */
   readonly code: ReadonlyMap<string, string>;
-  readonly faults: readonly BundleFault[];
+  readonly diagnostics: readonly BundleError[];
 }
 
-/** Threads at one time, and plugins that wait for one: each takes a core for a moment. */
+/** Concurrent threads, and waiting plugins: each uses a core briefly. */
 const threads = new Semaphore(2, 100);
 
 /**
  * @param sources TypeScript by path
- * @throws MillraceError `overloaded` when too many wait already
+ * @throws MillraceError `overloaded` when too many plugins wait
  */
 export async function strip(sources: ReadonlyMap<string, string>): Promise<Stripped> {
-  if (sources.size === 0) return { code: new Map(), faults: [] };
+  if (sources.size === 0) return { code: new Map(), diagnostics: [] };
   return threads.run(() => stripped(sources));
 }
 
 async function stripped(sources: ReadonlyMap<string, string>): Promise<Stripped> {
   const code = new Map<string, string>();
-  const faults: BundleFault[] = [];
+  const diagnostics: BundleError[] = [];
   const thread = new Worker(THREAD, {
     workerData: [...sources],
     env: {},
@@ -41,27 +38,27 @@ async function stripped(sources: ReadonlyMap<string, string>): Promise<Stripped>
   });
   const timer = setTimeout(() => void thread.terminate(), MOST_MS);
   const failure = await new Promise<unknown>((resolve) => {
-    thread.on('message', (told: unknown) => {
-      const one = isPlain(told) ? told : {};
+    thread.on('message', (reported: unknown) => {
+      const one = isPlain(reported) ? reported : {};
       if (typeof one['path'] !== 'string') return;
       if (typeof one['code'] === 'string') code.set(one['path'], one['code']);
-      else faults.push(toFault(one['path'], one));
+      else diagnostics.push(toIssue(one['path'], one));
     });
     thread.on('error', resolve);
     thread.on('exit', () => resolve(null));
   });
   clearTimeout(timer);
   for (const path of sources.keys()) {
-    if (code.has(path) || faults.some(({ file }) => file === path)) continue;
-    // The files are parsed in order, so it is the first one of the rest that takes too long or too much.
-    if (faults.length > 0) break;
+    if (code.has(path) || diagnostics.some(({ file }) => file === path)) continue;
+    // The files are parsed in order, so the first unfinished one exceeded the limit.
+    if (diagnostics.length > 0) break;
     const why = failure instanceof Error ? ` (${failure.message.slice(0, 80)})` : '';
-    faults.push(toFault(path, { message: `cannot be parsed: it takes too long or too much memory${why}` }));
+    diagnostics.push(toIssue(path, { message: `cannot be parsed: it takes too much time or memory${why}` }));
   }
-  return { code, faults };
+  return { code, diagnostics };
 }
 
-function toFault(file: string, { message, line, column }: Record<string, unknown>): BundleFault {
+function toIssue(file: string, { message, line, column }: Record<string, unknown>): BundleError {
   return {
     file,
     line: typeof line === 'number' ? line : null,

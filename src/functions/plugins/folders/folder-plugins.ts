@@ -1,31 +1,28 @@
-/**
- * The plugins in folders as they are now, read again whenever something in the folders changes. Not here: what is done with them
- * (plugin-loader.ts).
- */
+/** The current plugins in folders, read again on every change of the folders. */
 import { FolderWatch } from './folder-watch.ts';
 import { findPlugins } from './plugin-folders.ts';
 import type { FolderPlugin } from './read-plugin.ts';
 
-/** Readings in a row at most, while new folders appear. */
+/** Maximum consecutive reads while new folders appear. */
 const MOST_READINGS = 5;
 
-export interface FolderPluginsParts {
+export interface FolderPluginsDeps {
   readonly folders: readonly string[];
-  /** Called when the content of a plugin is another one, or a plugin came or went. */
+  /** Called when the content of a plugin changes, or a plugin is added or removed. */
   readonly onChange: () => void;
   readonly onError: (error: unknown) => void;
 }
 
 export class FolderPlugins {
-  readonly #parts: FolderPluginsParts;
+  readonly #deps: FolderPluginsDeps;
   readonly #watch: FolderWatch;
   #found: readonly FolderPlugin[] = [];
   #reading: Promise<void> = Promise.resolve();
   #stopped = false;
 
-  constructor(parts: FolderPluginsParts) {
-    this.#parts = parts;
-    const { onChange, onError } = parts;
+  constructor(deps: FolderPluginsDeps) {
+    this.#deps = deps;
+    const { onChange, onError } = deps;
     this.#watch = new FolderWatch({
       onChange: () => {
         this.#reading = this.#reading
@@ -38,7 +35,7 @@ export class FolderPlugins {
     });
   }
 
-  /** As they were at the last reading. */
+  /** The result of the last read. */
   get found(): readonly FolderPlugin[] {
     return this.#found;
   }
@@ -53,11 +50,11 @@ export class FolderPlugins {
     await this.#reading;
   }
 
-  /** @returns whether anything is different */
+  /** @returns whether anything changed */
   async #read(): Promise<boolean> {
     const before = this.#found;
     for (let times = 0; times < MOST_READINGS && !this.#stopped; times += 1) {
-      const { plugins, watched } = await findPlugins(this.#parts.folders);
+      const { plugins, watched } = await findPlugins(this.#deps.folders);
       this.#found = plugins;
       if (this.#stopped || !this.#watch.watch(watched)) break;
     }

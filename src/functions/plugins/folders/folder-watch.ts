@@ -1,36 +1,33 @@
-/**
- * Notices changes in folders, without asking again and again. Several changes at about one time are told once. Not here: which
- * folders (plugin-folders.ts), and what has changed.
- */
+/** Watches folders for changes, without polling. Changes close together are reported once. */
 import { type FSWatcher, watch } from 'node:fs';
 import type { WatchedFolder } from './plugin-folders.ts';
 
-/** Milliseconds from a change until it is told: a program that saves a file changes it several times. */
+/** Milliseconds from a change to its report: programs that save a file change it several times. */
 const DELAY_MS = 100;
 
-export interface FolderWatchParts {
+export interface FolderWatchDeps {
   readonly onChange: () => void;
-  /** Called when a folder cannot be watched, such as when the system allows no more watches. */
+  /** Called when a folder cannot be watched, such as when the system limit of watches is reached. */
   readonly onError: (error: unknown) => void;
 }
 
 export class FolderWatch {
-  readonly #parts: FolderWatchParts;
+  readonly #deps: FolderWatchDeps;
   readonly #watchers = new Map<string, { readonly folder: WatchedFolder; readonly watcher: FSWatcher }>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(parts: FolderWatchParts) {
-    this.#parts = parts;
+  constructor(deps: FolderWatchDeps) {
+    this.#deps = deps;
   }
 
   /**
    * Watches exactly these folders.
-   * @returns whether one of them was not watched before: what changed in it meanwhile was not noticed
+   * @returns whether one of them was not watched before: earlier changes in it were not noticed
    */
   watch(folders: ReadonlyMap<string, WatchedFolder>): boolean {
     for (const [path, { folder, watcher }] of this.#watchers) {
-      const wanted = folders.get(path);
-      if (wanted?.inode === folder.inode && wanted.only === folder.only) continue;
+      const requested = folders.get(path);
+      if (requested?.inode === folder.inode && requested.only === folder.only) continue;
       watcher.close();
       this.#watchers.delete(path);
     }
@@ -53,19 +50,19 @@ export class FolderWatch {
       watcher.on('error', (error) => {
         this.#watchers.delete(path);
         watcher.close();
-        this.#parts.onError(error);
+        this.#deps.onError(error);
       });
       this.#watchers.set(path, { folder, watcher });
     } catch (error) {
-      // It may be gone since it was found; then a folder above it tells so.
-      if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) this.#parts.onError(error);
+      // It may have been deleted since it was found; then the watch of a parent folder reports it.
+      if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) this.#deps.onError(error);
     }
   }
 
   #changed(): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      this.#parts.onChange();
+      this.#deps.onChange();
     }, DELAY_MS).unref();
   }
 }

@@ -1,48 +1,45 @@
-/**
- * The plugins that lie in folders, and where to look for changes of them. Each folder in one of the folders of plugins is one if
- * it has a `plugin.json`. Not here: what a plugin needs (read-plugin.ts), and noticing changes (folder-watch.ts).
- */
+/** The plugins in folders, and where to watch for their changes. Each subfolder with a `plugin.json` is a plugin. */
 import { lstat, readdir, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { type FolderPlugin, MANIFEST_FILE, readPlugin, unreadablePlugin } from './read-plugin.ts';
 
-/** Folders of plugins in one folder; with more of them nothing after these is looked at, and the next one is a fault. */
+/** Maximum plugin folders in one folder; the rest are ignored, and the first of them is reported as an error. */
 const MOST = 500;
 
 /** A folder to watch. */
 export interface WatchedFolder {
-  /** Tells a folder from another one that took its place. */
+  /** Distinguishes a folder from another one that replaced it. */
   readonly inode: bigint;
-  /** The one name that matters in it; null for any. */
+  /** The only relevant name in it; null for any. */
   readonly only: string | null;
 }
 
-export interface FoundPlugins {
+export interface PluginFolderContents {
   /** In the order of the folders and of their names. */
   readonly plugins: readonly FolderPlugin[];
   readonly watched: ReadonlyMap<string, WatchedFolder>;
 }
 
-/** @param folders relative to the working directory; one that is missing holds none */
-export async function findPlugins(folders: readonly string[]): Promise<FoundPlugins> {
+/** @param folders relative to the working directory; a missing one has no plugins */
+export async function findPlugins(folders: readonly string[]): Promise<PluginFolderContents> {
   const plugins: FolderPlugin[] = [];
   const watched = new Map<string, WatchedFolder>();
   const watch = async (path: string, only: string | null = null): Promise<boolean> => {
     const found = await stat(path, { bigint: true }).catch(() => null);
     if (found?.isDirectory() !== true) return false;
-    // Of a folder that matters as a whole, also because of another folder, every name matters.
+    // If a folder is relevant as a whole, also because of another folder, every name in it is.
     if (only === null || !watched.has(path)) watched.set(path, { inode: found.ino, only });
     return true;
   };
   for (const folder of folders.map((one) => resolve(one))) {
     try {
-      // Asked apart: a folder that exists and cannot be read is a fault.
+      // Checked separately: a folder that exists and cannot be read is an error.
       await stat(folder);
       if (await watch(folder)) plugins.push(...(await pluginsIn(folder, watch)));
     } catch (error) {
       await watchForIt(folder, watch);
       if (isMissing(error)) continue;
-      // A check of writes that is in there must not be overlooked. No plugin of the database can have this name.
+      // A write hook in it must not be overlooked. No plugin of the database can have this name.
       const name = `folder:${basename(folder)}`;
       plugins.push(unreadablePlugin(folder, name, `The folder cannot be read (${codeOf(error)})`));
     }
@@ -55,31 +52,32 @@ async function pluginsIn(folder: string, watch: (path: string) => Promise<boolea
   const root = await realpath(folder);
   const names = (await readdir(folder)).filter((name) => !name.startsWith('.')).sort();
   for (const name of names.slice(0, MOST)) {
-    const place = join(folder, name);
-    await watch(place);
-    const found = await pluginIn(root, place, name);
+    const path = join(folder, name);
+    await watch(path);
+    const found = await pluginIn(root, path, name);
     if (found === null) continue;
     plugins.push(found);
-    for (const inner of found.places) await watch(inner);
+    for (const inner of found.folders) await watch(inner);
   }
   const [next] = names.slice(MOST);
-  const message = `Nothing is read after the first ${MOST} folders`;
+  const message = `Only the first ${MOST} folders are read`;
   return next === undefined ? plugins : [...plugins, unreadablePlugin(join(folder, next), next, message)];
 }
 
-/** The plugin at a path; null where there is certainly none. */
-async function pluginIn(root: string, place: string, name: string): Promise<FolderPlugin | null> {
+/** The plugin at a path; null if there certainly is none. */
+async function pluginIn(root: string, path: string, name: string): Promise<FolderPlugin | null> {
   try {
-    // A link of which the target is missing may lead to a plugin, too.
-    const isLink = (await lstat(place)).isSymbolicLink();
-    const target = await stat(place).catch((error: unknown) => (isMissing(error) ? null : Promise.reject(error)));
-    if (target === null) return isLink ? unreadablePlugin(place, name, `${name} is a symbolic link to nothing`) : null;
+    // A dangling link may be meant for a plugin.
+    const isLink = (await lstat(path)).isSymbolicLink();
+    const target = await stat(path).catch((error: unknown) => (isMissing(error) ? null : Promise.reject(error)));
+    if (target === null)
+      return isLink ? unreadablePlugin(path, name, `${name} is a symbolic link to a missing target`) : null;
     if (!target.isDirectory()) return null;
-    await lstat(join(place, MANIFEST_FILE));
-    if ((await realpath(place)).startsWith(root + sep)) return await readPlugin(place, name);
-    return unreadablePlugin(place, name, `${name} is a symbolic link out of the folder of plugins`);
+    await lstat(join(path, MANIFEST_FILE));
+    if ((await realpath(path)).startsWith(root + sep)) return await readPlugin(path, name);
+    return unreadablePlugin(path, name, `${name} is a symbolic link that leaves the plugins folder`);
   } catch (error) {
-    return isMissing(error) ? null : unreadablePlugin(place, name, `${name} cannot be read (${codeOf(error)})`);
+    return isMissing(error) ? null : unreadablePlugin(path, name, `${name} cannot be read (${codeOf(error)})`);
   }
 }
 
@@ -91,7 +89,7 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
 }
 
-/** Watches the nearest folder that exists for the next one on the way to a folder that does not. */
+/** Watches the nearest existing ancestor of a missing folder. */
 async function watchForIt(folder: string, watch: (path: string, only: string) => Promise<boolean>): Promise<void> {
   for (let path = folder; dirname(path) !== path; path = dirname(path)) {
     if (await watch(dirname(path), basename(path))) return;

@@ -1,22 +1,19 @@
-/**
- * Reads a manifest: its schema, and the rules that a schema cannot express. Every fault has its place. Pure. Not here: the
- * scripts that it names (compile/).
- */
+/** Reads a manifest: its schema, and the rules that a schema cannot express. Every error has a JSON Pointer. Pure. */
 import { isCollectionName } from '../../../database/names.ts';
-import { requireFilter } from '../../../events/read/wanted-events.ts';
-import { requireTypes } from '../../../events/read/wanted-types.ts';
-import { type Fault, faultsAt, MillraceError } from '../../../kernel/errors.ts';
+import { requireFilter } from '../../../events/read/event-filter.ts';
+import { requireTypes } from '../../../events/read/type-patterns.ts';
+import { type Issue, issuesAt, MillraceError } from '../../../kernel/errors.ts';
 import { checked } from '../../../kernel/parse-body.ts';
 import type { FunctionKind } from '../../sandbox/sandbox.ts';
-import { cronFault, timeZoneFault } from './cron.ts';
-import { hostFault } from './fetch-hosts.ts';
+import { cronIssue, timeZoneIssue } from './cron.ts';
+import { pathIssue, routesOf } from './endpoint-paths.ts';
+import { hostIssue } from './fetch-hosts.ts';
 import { EVERY_COLLECTION, MANIFEST, type Manifest, type ManifestFunction, METHODS, MOST_MS } from './manifest.ts';
-import type { ManifestFault } from './plugin-fault.ts';
-import { pathFault, routesOf } from './routes.ts';
+import type { ManifestDiagnostic } from './plugin-error.ts';
 
-/** The member of a manifest that makes a function one of a kind. */
-export const KINDS = { http: 'endpoint', on: 'trigger', cron: 'cron', before: 'before', job: 'job' } as const;
-/** Words of addresses and of the program itself, which would mislead as the name of a plugin or a function. */
+/** The field of a manifest that selects the kind of a function. */
+export const KINDS = { http: 'http', on: 'trigger', cron: 'cron', beforeWrite: 'beforeWrite', job: 'job' } as const;
+/** Words of URLs and of the CLI, which would mislead as the name of a plugin or a function. */
 const RESERVED: ReadonlySet<string> = new Set([
   ...['admin', 'api', 'constructor', 'events', 'examples', 'files', 'functions', 'jobs', 'live', 'millrace', 'plugins'],
   ...['prototype', 'runs', 'secrets', 'system', 'try', 'versions', 'webhooks'],
@@ -24,96 +21,97 @@ const RESERVED: ReadonlySet<string> = new Set([
 
 type Refuse = (pointer: string, message: string) => void;
 
-/** The kind of a function; null where it does not have exactly one. */
+/** The kind of a function; null if it does not have exactly one. */
 export function functionKind(fn: ManifestFunction): FunctionKind | null {
-  const [only, ...more] = Object.entries(KINDS).filter(([member]) => Object.hasOwn(fn, member));
+  const [only, ...more] = Object.entries(KINDS).filter(([field]) => Object.hasOwn(fn, field));
   return only === undefined || more.length > 0 ? null : only[1];
 }
 
 /**
- * @param written what stands in `plugin.json`
- * @param name the name that the plugin has by its address or its folder
- * @returns the manifest, or everything that is wrong with it
+ * @param written the content of `plugin.json`
+ * @param name the name that the plugin has by its URL or its folder
+ * @returns the manifest, or all errors
  */
 export async function readManifest(
   written: unknown,
   name: string,
-): Promise<{ readonly manifest: Manifest } | { readonly faults: readonly ManifestFault[] }> {
+): Promise<{ readonly manifest: Manifest } | { readonly diagnostics: readonly ManifestDiagnostic[] }> {
   let manifest: Manifest;
   try {
     manifest = checked(MANIFEST, written ?? null);
   } catch (error) {
     if (!(error instanceof MillraceError)) throw error;
-    return { faults: inWords(error.faults) };
+    return { diagnostics: inWords(error.issues) };
   }
-  const faults: ManifestFault[] = [];
-  const refuse: Refuse = (pointer, message) => faults.push({ pointer, message });
-  if (manifest.name !== name) refuse('/name', `must be '${name}', as the address and the folder of the plugin say`);
+  const diagnostics: ManifestDiagnostic[] = [];
+  const refuse: Refuse = (pointer, message) => diagnostics.push({ pointer, message });
+  if (manifest.name !== name) refuse('/name', `must be '${name}', like the URL and the folder of the plugin`);
   if (RESERVED.has(manifest.name)) refuse('/name', `'${manifest.name}' is reserved`);
   for (const [index, host] of (manifest.fetch ?? []).entries()) {
-    const fault = hostFault(host);
-    if (fault !== null) refuse(`/fetch/${index}`, fault);
+    const diagnostic = hostIssue(host);
+    if (diagnostic !== null) refuse(`/fetch/${index}`, diagnostic);
   }
   for (const [index, fn] of manifest.functions.entries()) {
     const at = `/functions/${index}`;
     const earlier = manifest.functions.slice(0, index);
-    if (earlier.some((one) => one.name === fn.name)) refuse(`${at}/name`, `'${fn.name}' is there twice`);
+    if (earlier.some((one) => one.name === fn.name)) refuse(`${at}/name`, `'${fn.name}' occurs twice`);
     if (RESERVED.has(fn.name)) refuse(`${at}/name`, `'${fn.name}' is reserved`);
     const kind = functionKind(fn);
     if (kind === null) refuse(at, `must have exactly one of ${Object.keys(KINDS).join(', ')}`);
     else await checkFunction(fn, kind, (pointer, message) => refuse(at + pointer, message));
     const taken = routesOf(fn).find((route) => earlier.flatMap(routesOf).includes(route));
     const other = earlier.find((one) => taken !== undefined && routesOf(one).includes(taken));
-    if (other !== undefined) refuse(`${at}/http`, `'${fn.name}' and '${other.name}' both answer ${taken}`);
+    if (other !== undefined) refuse(`${at}/http`, `'${fn.name}' and '${other.name}' both serve ${taken}`);
   }
-  return faults.length > 0 ? { faults } : { manifest };
+  return diagnostics.length > 0 ? { diagnostics } : { manifest };
 }
 
-/** What the schema has found, in words for an author: one fault for each place, and no patterns. */
-function inWords(faults: readonly Fault[]): readonly ManifestFault[] {
-  const places = new Map<string, string>();
-  for (const { pointer, detail } of faults) if (!places.has(pointer)) places.set(pointer, wordsOf(pointer, detail));
-  return [...places].map(([pointer, message]) => ({ pointer, message }));
+/** Schema errors in words for an author: one for each location, without patterns. */
+function inWords(diagnostics: readonly Issue[]): readonly ManifestDiagnostic[] {
+  const folders = new Map<string, string>();
+  for (const { pointer, detail } of diagnostics)
+    if (!folders.has(pointer)) folders.set(pointer, wordsOf(pointer, detail));
+  return [...folders].map(([pointer, message]) => ({ pointer, message }));
 }
 
 function wordsOf(pointer: string, detail: string): string {
-  // Whether it is one or a list, the schema tells what is wrong with it as the other one, too.
+  // For a union of one and a list, the schema also reports the errors of the other branch.
   if (pointer.endsWith('/http/method')) return `must be one of ${METHODS.join(', ')}, or a list of some of them`;
   if (!detail.startsWith('must match pattern')) return detail;
   return pointer.startsWith('/secrets/')
-    ? 'must be of capital letters, digits and _, and begin with a letter'
-    : 'must be of small letters, digits and single hyphens, and begin with a letter';
+    ? 'must consist of uppercase letters, digits and _, and start with a letter'
+    : 'must consist of lowercase letters, digits and single hyphens, and start with a letter';
 }
 
 async function checkFunction(fn: ManifestFunction, kind: FunctionKind, refuse: Refuse): Promise<void> {
-  const { http, on = [], filter, cron, timeZone, before, as, roles = [], timeoutMs = 1 } = fn;
-  const mayBeCaller = kind === 'endpoint' || kind === 'before';
+  const { http, on = [], filter, cron, timeZone, beforeWrite, as, roles = [], timeoutMs = 1 } = fn;
+  const mayBeCaller = kind === 'http' || kind === 'beforeWrite';
   if (timeoutMs > MOST_MS[kind]) refuse('/timeoutMs', `must be at most ${MOST_MS[kind]} for this kind`);
   if (as === 'caller' && !mayBeCaller)
-    refuse('/as', 'nobody calls it: only an endpoint and a before can act as caller');
+    refuse('/as', 'it has no caller: only HTTP functions and write hooks can run as the caller');
   if (roles.length > 0 && (as ?? (mayBeCaller ? 'caller' : 'function')) === 'caller') {
-    refuse('/roles', 'has no effect where the function acts as caller. Give it "as": "function"');
+    refuse('/roles', 'has no effect where the function acts as caller. Set "as": "function"');
   }
   if (filter !== undefined && kind !== 'trigger') refuse('/filter', 'belongs to a trigger');
-  if (timeZone !== undefined && kind !== 'cron') refuse('/timeZone', 'belongs to a cron');
-  for (const member of ['authorization', 'largeNumbers'] as const) {
-    if (fn[member] !== undefined && kind !== 'endpoint') refuse(`/${member}`, 'belongs to an endpoint');
+  if (timeZone !== undefined && kind !== 'cron') refuse('/timeZone', 'belongs to a cron job');
+  for (const field of ['authorization', 'largeNumbers'] as const) {
+    if (fn[field] !== undefined && kind !== 'http') refuse(`/${field}`, 'belongs to an HTTP function');
   }
   if (http !== undefined) {
-    const fault = pathFault(http.path);
-    if (fault !== null) refuse('/http/path', fault);
+    const diagnostic = pathIssue(http.path);
+    if (diagnostic !== null) refuse('/http/path', diagnostic);
   }
-  const refuseAll = (found: readonly Fault[]) => {
+  const refuseAll = (found: readonly Issue[]) => {
     for (const { pointer, detail } of found) refuse(pointer, detail);
   };
-  for (const [index, type] of on.entries()) refuseAll(faultsAt(`/on/${index}`, () => requireTypes([type])));
-  if (filter !== undefined && kind === 'trigger') refuseAll(faultsAt('/filter', () => requireFilter(filter)));
-  const inZone = timeZone === undefined ? null : timeZoneFault(timeZone);
+  for (const [index, type] of on.entries()) refuseAll(issuesAt(`/on/${index}`, () => requireTypes([type])));
+  if (filter !== undefined && kind === 'trigger') refuseAll(issuesAt('/filter', () => requireFilter(filter)));
+  const inZone = timeZone === undefined ? null : timeZoneIssue(timeZone);
   if (inZone !== null) refuse('/timeZone', inZone);
-  const inCron = cron === undefined ? null : await cronFault(cron);
+  const inCron = cron === undefined ? null : await cronIssue(cron);
   if (inCron !== null) refuse('/cron', inCron);
-  for (const [index, name] of (before?.collections ?? []).entries()) {
+  for (const [index, name] of (beforeWrite?.collections ?? []).entries()) {
     if (name !== EVERY_COLLECTION && !isCollectionName(name))
-      refuse(`/before/collections/${index}`, `'${name}' is not a name for a collection`);
+      refuse(`/beforeWrite/collections/${index}`, `'${name}' is not a valid collection name`);
   }
 }

@@ -1,37 +1,37 @@
 /**
- * The manifest of a plugin, `plugin.json`, as its author writes it: one schema for the check, the contract and the type. Rules
- * that a schema cannot express are in manifest-rules.ts; what is in force is another form (plugin.ts).
+ * The manifest of a plugin, `plugin.json`: one schema for validation, the OpenAPI document and the type. Rules that a schema
+ * cannot express are in manifest-rules.ts; the compiled form is in plugin.ts.
  */
 import Type, { type Static } from 'typebox';
 
 const closed = { additionalProperties: false } as const;
 
-/** Milliseconds that a run may take at most, by kind; also what it may take where the manifest says nothing. */
-export const MOST_MS = { endpoint: 10_000, before: 3_000, trigger: 60_000, cron: 60_000, job: 60_000 } as const;
+/** The longest run by kind, in milliseconds; also the default. */
+export const MOST_MS = { http: 10_000, beforeWrite: 3_000, trigger: 60_000, cron: 60_000, job: 60_000 } as const;
 
-/** Methods that an endpoint may have. HEAD and OPTIONS are answered by the server. */
+/** Methods that an HTTP function may have. The server handles HEAD and OPTIONS. */
 export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 const MAX_FUNCTIONS = 100;
-/** Members of one list of a manifest. */
+/** Entries of one list of a manifest. */
 const MAX_LISTED = 50;
 
-/** The writes that a `before` can see. */
-export const BEFORE_ACTIONS = ['create', 'update', 'delete'] as const;
+/** The writes that a `beforeWrite` can check. */
+export const WRITE_HOOK_ACTIONS = ['create', 'update', 'delete'] as const;
 
-export type BeforeAction = (typeof BEFORE_ACTIONS)[number];
+export type WriteHookAction = (typeof WRITE_HOOK_ACTIONS)[number];
 
-/** Stands for all collections in the `before` of a function. */
+/** All collections in the `beforeWrite` of a function. */
 export const EVERY_COLLECTION = '*';
 
-/** Small letters, digits and single hyphens: no two names look alike, and each is itself in addresses and file systems. */
+/** Lower-case letters, digits and single hyphens: no two names look alike, and each needs no escape in URLs and file systems. */
 export const NAME = '^[a-z](?:-?[a-z0-9])*$';
 
 const name = (description: string) => Type.String({ pattern: NAME, maxLength: 40, description });
 const names = (one: ReturnType<typeof Type.String>, description: string) =>
   Type.Array(one, { maxItems: MAX_LISTED, uniqueItems: true, description });
 const method = Type.Unsafe<(typeof METHODS)[number]>({ type: 'string', enum: [...METHODS] });
-const action = Type.Unsafe<BeforeAction>({ type: 'string', enum: [...BEFORE_ACTIONS] });
+const action = Type.Unsafe<WriteHookAction>({ type: 'string', enum: [...WRITE_HOOK_ACTIONS] });
 
 const MANIFEST_FUNCTION = Type.Object(
   {
@@ -39,7 +39,7 @@ const MANIFEST_FUNCTION = Type.Object(
     file: Type.String({
       minLength: 1,
       maxLength: 128,
-      description: 'The script whose default export is the function, from the folder of the plugin.',
+      description: 'The script whose default export is the function, relative to the plugin folder.',
     }),
     http: Type.Optional(
       Type.Object(
@@ -54,7 +54,7 @@ const MANIFEST_FUNCTION = Type.Object(
             description: 'Below `/fn`, with `:name` for parameters: `/invoice/:id/total`.',
           }),
         },
-        { ...closed, description: 'An endpoint: the function answers requests.' },
+        { ...closed, description: 'An HTTP function: it handles requests.' },
       ),
     ),
     on: Type.Optional(
@@ -62,7 +62,7 @@ const MANIFEST_FUNCTION = Type.Object(
         minItems: 1,
         maxItems: MAX_LISTED,
         uniqueItems: true,
-        description: 'A trigger: event types, in which `*` stands for anything.',
+        description: 'A trigger: event types; `*` is a wildcard.',
       }),
     ),
     filter: Type.Optional(
@@ -71,17 +71,17 @@ const MANIFEST_FUNCTION = Type.Object(
         {
           additionalProperties: true,
           description:
-            'Of a trigger: which documents, as a filter of the query language that both states of a change are asked.',
+            'Of a trigger: a filter of the query language, applied to the document before and after the change.',
         },
       ),
     ),
     cron: Type.Optional(
-      Type.String({ minLength: 9, maxLength: 120, description: 'A cron: five fields, such as `0 3 * * *`.' }),
+      Type.String({ minLength: 9, maxLength: 120, description: 'A cron job: five fields, such as `0 3 * * *`.' }),
     ),
     timeZone: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 60, default: 'UTC', description: 'Of a cron: `Europe/Berlin`.' }),
+      Type.String({ minLength: 1, maxLength: 60, default: 'UTC', description: 'Of a cron job: `Europe/Berlin`.' }),
     ),
-    before: Type.Optional(
+    beforeWrite: Type.Optional(
       Type.Object(
         {
           collections: Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
@@ -94,7 +94,7 @@ const MANIFEST_FUNCTION = Type.Object(
         {
           ...closed,
           description:
-            'Sees each write of the API to these collections, or to all (`*`), before it is made. Without `actions`: all of them.',
+            'A write hook: runs before each write of the API to these collections, or to all (`*`). Without `actions`: for all actions.',
         },
       ),
     ),
@@ -107,16 +107,16 @@ const MANIFEST_FUNCTION = Type.Object(
         enum: ['millrace', 'own'],
         default: 'millrace',
         description:
-          'Of an endpoint. `own`: the header `Authorization` is for the code, and callers are anonymous. Otherwise it signs in here.',
+          'Of an HTTP function. `own`: the code receives the header `Authorization`, and callers are anonymous. By default it authenticates callers of this server.',
       }),
     ),
     largeNumbers: Type.Optional(
-      Type.Unsafe<'refuse' | 'text'>({
+      Type.Unsafe<'reject' | 'string'>({
         type: 'string',
-        enum: ['refuse', 'text'],
-        default: 'refuse',
+        enum: ['reject', 'string'],
+        default: 'reject',
         description:
-          'Of an endpoint: what becomes of numbers in a JSON body that JavaScript cannot hold exactly. `text`: `body` has them as texts.',
+          'Of an HTTP function: how JSON numbers that JavaScript cannot represent exactly are passed. `text`: as texts in `body`.',
       }),
     ),
     as: Type.Optional(
@@ -124,31 +124,31 @@ const MANIFEST_FUNCTION = Type.Object(
         type: 'string',
         enum: ['caller', 'function'],
         description:
-          'As whom it acts. `caller`, for endpoints and before, is their default: as the principal that asked. `function`: as a ' +
+          'The principal of the function. `caller`, the default for HTTP functions and write hooks: the calling principal. `function`: a ' +
           'principal of its own.',
       }),
     ),
     roles: Type.Optional(
-      names(Type.String({ minLength: 1, maxLength: 64 }), 'Of `as: function`: its roles, which policies name.'),
+      names(Type.String({ minLength: 1, maxLength: 64 }), 'With `as: function`: its roles, for policies.'),
     ),
     timeoutMs: Type.Optional(
       Type.Integer({
         minimum: 1,
         maximum: Math.max(...Object.values(MOST_MS)),
         description:
-          'Milliseconds that a run may take: at most 10,000 of an endpoint, 3,000 of a before, and 60,000 of others.',
+          'Maximum duration of a run in milliseconds: at most 10,000 of an HTTP function, 3,000 of a write hook, and 60,000 of others.',
       }),
     ),
   },
-  { ...closed, description: 'One function. It has exactly one of `http`, `on`, `cron`, `before` and `job`.' },
+  { ...closed, description: 'One function. It has exactly one of `http`, `on`, `cron`, `beforeWrite` and `job`.' },
 );
 
 export const MANIFEST = Type.Object(
   {
     $schema: Type.Optional(
-      Type.String({ maxLength: 256, description: 'Where editors find this schema; the server does not look at it.' }),
+      Type.String({ maxLength: 256, description: 'The URL of this schema, for editors; the server ignores it.' }),
     ),
-    name: name('The name of the plugin, which is that of its folder.'),
+    name: name('The name of the plugin, which is the name of its folder.'),
     functions: Type.Array(MANIFEST_FUNCTION, { minItems: 1, maxItems: MAX_FUNCTIONS }),
     fetch: Type.Optional(
       names(
@@ -159,7 +159,7 @@ export const MANIFEST = Type.Object(
     secrets: Type.Optional(
       names(
         Type.String({ pattern: '^[A-Z][A-Z0-9_]{0,63}$' }),
-        'Names of the secrets that its functions get. Their values are set apart.',
+        'Names of the secrets that its functions receive. Their values are set separately.',
       ),
     ),
   },
@@ -170,7 +170,7 @@ export type Manifest = Static<typeof MANIFEST>;
 
 export type ManifestFunction = Static<typeof MANIFEST_FUNCTION>;
 
-/** A plugin as it is written: its manifest, and its scripts by path. */
+/** A plugin as its author wrote it: its manifest, and its scripts by path. */
 export interface PluginSource {
   readonly manifest: Manifest;
   readonly files: ReadonlyMap<string, string>;

@@ -1,7 +1,6 @@
 /**
- * A plugin as a document of `_plugins`, whose changes are events: which version is in force, whether it is enabled, and which
- * functions are in quarantine. Scripts and secrets stand elsewhere. Of a plugin in a folder there is one only when something
- * is to be remembered of it.
+ * A plugin as a document of `_plugins`, whose changes are events: the active version, whether it is enabled, and quarantined
+ * functions. Scripts and secrets are stored elsewhere. A plugin in a folder has a document only if it has state to store.
  */
 import type { OwnMeta } from '../../../database/system-collection.ts';
 import type { SystemCollection } from '../../../kernel/event-types.ts';
@@ -19,18 +18,18 @@ export interface QuarantinedFunction {
 export interface PluginRow {
   /** Its name. */
   readonly _id: string;
-  /** The version in force; null for a plugin in a folder. */
+  /** The active version; null for a plugin in a folder. */
   readonly version: number | null;
-  /** Names the content of that version; null for a plugin in a folder. */
+  /** Identifies the content of that version; null for a plugin in a folder. */
   readonly digest: string | null;
-  /** Whether the owner who stored the version may read accounts. */
-  readonly readsAccounts: boolean;
+  /** Whether the administrator who stored the version may read users. */
+  readonly readsUsers: boolean;
   readonly enabled: boolean;
   readonly quarantined: readonly QuarantinedFunction[];
   readonly _meta?: OwnMeta;
 }
 
-/** What is remembered of a plugin without a document. */
+/** The state of a plugin without a document. */
 export function blankRow(name: string): PluginRow {
-  return { _id: name, version: null, digest: null, readsAccounts: false, enabled: true, quarantined: [] };
+  return { _id: name, version: null, digest: null, readsUsers: false, enabled: true, quarantined: [] };
 }

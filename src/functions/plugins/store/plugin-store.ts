@@ -1,7 +1,4 @@
-/**
- * The documents of `_plugins`, in transactions. Not here: scripts (version-store.ts) and secrets (plugin-secret-store.ts). Only
- * this folder and the files above it call this file.
- */
+/** The documents of `_plugins`, in transactions. Only this folder and the files above it call this file. */
 import type { ClientSession, Collection } from 'mongodb';
 import { translated } from '../../../database/errors.ts';
 import type { Mongo } from '../../../database/mongo.ts';
@@ -30,7 +27,7 @@ export class PluginStore {
     await makeOwnCollection(this.#mongo, PLUGINS_COLLECTION);
   }
 
-  /** In the order of their names. */
+  /** Ordered by name. */
   async all(session?: ClientSession): Promise<readonly PluginRow[]> {
     const options = { sort: { _id: 1 }, ...(session && { session }) } as const;
     return translated(async () => (await this.#rows.find({}, options).toArray()).map(toRow));
@@ -41,20 +38,19 @@ export class PluginStore {
     return stored && toRow(stored);
   }
 
-  /** How many plugins are in the database. */
+  /** The number of plugins in the database. */
   count(session: ClientSession): Promise<number> {
     return this.#rows.countDocuments({ version: { $ne: null } }, { session });
   }
 
   /**
-   * Makes transactions that change plugins follow one another: of two at a time the second begins again and sees what the first
-   * one did.
+   * Serializes transactions that change plugins: of two concurrent ones, the second restarts and sees the changes of the first.
    */
   async takeTurn(session: ClientSession): Promise<void> {
     await this.#turns.updateOne({ _id: PLUGINS_COLLECTION }, { $inc: { times: 1 } }, { upsert: true, session });
   }
 
-  /** Adds a plugin, or replaces the one of its name, which `before` is. */
+  /** Adds a plugin, or replaces `before`, the one of its name. */
   async save(before: PluginRow | null, row: PluginRow, stamp: Stamp, session: ClientSession): Promise<void> {
     const fresh = newMeta(stamp, new Date());
     const { revision = 0, createdAt = fresh.createdAt, createdBy = fresh.createdBy } = before?._meta ?? {};

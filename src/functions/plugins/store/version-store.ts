@@ -1,42 +1,39 @@
-/**
- * The versions of plugins in `<db>_log.plugin_versions`: manifest and scripts, who stored them and when. Not here: which one is
- * in force (plugin-store.ts).
- */
+/** The versions of plugins in `<db>_log.plugin_versions`: manifest, scripts, author and time. */
 import type { ClientSession, Collection, Filter } from 'mongodb';
 import { CODE, serverCode, translated } from '../../../database/errors.ts';
 import { newId } from '../../../database/json/ids.ts';
 import type { Mongo } from '../../../database/mongo.ts';
 
 const VERSIONS = 'plugin_versions';
-/** Versions of one plugin that are kept, besides the one in force. */
+/** Stored versions of one plugin, in addition to the active one. */
 const KEPT = 100;
 
 export interface VersionFile {
   readonly path: string;
   /** As its author wrote it. */
   readonly text: string;
-  /** Without its types; null where that is the same. */
+  /** Without types; null if that is identical. */
   readonly code: string | null;
 }
 
 /** A version without its scripts. */
-export interface VersionNote {
+export interface VersionWarning {
   readonly version: number;
-  readonly at: Date;
-  /** Who stored it, as `owner:u1`. */
-  readonly by: string | null;
+  readonly createdAt: Date;
+  /** The author, as `admin:u1`. */
+  readonly createdBy: string | null;
   readonly note: string | null;
 }
 
-export interface StoredVersion extends VersionNote {
-  /** As JSON text: a filter in it has members that the database would take for its own. */
+export interface StoredVersion extends VersionWarning {
+  /** As JSON text: field names of filters in it would have a meaning for the database. */
   readonly manifest: string;
   readonly files: readonly VersionFile[];
-  /** Names manifest and scripts. */
+  /** Identifies manifest and scripts. */
   readonly digest: string;
   /** Id of the scripts without their types. */
   readonly bundle: string;
-  readonly readsAccounts: boolean;
+  readonly readsUsers: boolean;
 }
 
 interface VersionRow extends StoredVersion {
@@ -54,7 +51,7 @@ export class VersionStore {
     this.#rows = log.collection<VersionRow>(VERSIONS);
   }
 
-  /** Makes the collection, once. Asked before the first version is stored: without one nothing is made. */
+  /** Creates the collection, once. Called before the first version is stored. */
   prepare(): Promise<void> {
     this.#prepared ??= translated(async () => {
       await this.#log.createCollection(VERSIONS).catch((error: unknown) => {
@@ -68,37 +65,37 @@ export class VersionStore {
     return this.#prepared;
   }
 
-  /** @returns null when it is not kept */
+  /** @returns null if it is not stored */
   async find(plugin: string, version: number, session: ClientSession): Promise<StoredVersion | null> {
     return this.#rows.findOne({ plugin, version }, { session });
   }
 
   /** The newest first. */
-  async list(plugin: string, session: ClientSession): Promise<readonly VersionNote[]> {
-    const projection = { _id: 0, version: 1, at: 1, by: 1, note: 1 } as const;
+  async list(plugin: string, session: ClientSession): Promise<readonly VersionWarning[]> {
+    const projection = { _id: 0, version: 1, createdAt: 1, createdBy: 1, note: 1 } as const;
     return this.#rows.find({ plugin }, { sort: { version: -1 }, limit: KEPT, projection, session }).toArray();
   }
 
   /** Manifests by plugin, of one version each. */
   async manifests(
-    wanted: readonly { readonly plugin: string; readonly version: number }[],
+    requested: readonly { readonly plugin: string; readonly version: number }[],
     session: ClientSession,
   ): Promise<ReadonlyMap<string, string>> {
-    if (wanted.length === 0) return new Map();
+    if (requested.length === 0) return new Map();
     const projection = { plugin: 1, manifest: 1 } as const;
-    const rows = await this.#rows.find({ $or: [...wanted] }, { projection, session }).toArray();
+    const rows = await this.#rows.find({ $or: [...requested] }, { projection, session }).toArray();
     return new Map(rows.map(({ plugin, manifest }) => [plugin, manifest]));
   }
 
   /**
-   * Stores a version under the next number, and deletes the oldest ones beyond those that are kept.
-   * @param inForce the number that is in force until now
+   * Stores a version under the next number, and deletes the oldest ones above the limit.
+   * @param activeNow the currently active version
    * @returns its number
    */
   async add(
     plugin: string,
     version: Omit<StoredVersion, 'version'>,
-    inForce: number | null,
+    activeNow: number | null,
     session: ClientSession,
   ): Promise<number> {
     const newest = await this.#rows.findOne({ plugin }, { sort: { version: -1 }, projection: { version: 1 }, session });
@@ -106,7 +103,7 @@ export class VersionStore {
     await this.#rows.insertOne({ _id: newId().toHexString(), plugin, version: number, ...version }, { session });
     const old: Filter<VersionRow> = {
       plugin,
-      version: { $lte: number - KEPT, ...(inForce !== null && { $ne: inForce }) },
+      version: { $lte: number - KEPT, ...(activeNow !== null && { $ne: activeNow }) },
     };
     await this.#rows.deleteMany(old, { session });
     return number;

@@ -1,51 +1,51 @@
 /**
- * The sandbox whose code runs in isolates of another program, the runner. Here it is started when it is needed, watched and ended; what
- * its code asks for is passed on. Not here: the pipe (runner-link.ts), and the isolates (runner/).
+ * The sandbox whose code runs in isolates of a separate process, the runner. This side starts the runner on demand, watches and
+ * ends it, and serves host operations.
  */
 import { randomBytes } from 'node:crypto';
 import type {
   Bundle,
-  BundleFault,
-  CallFaultCode,
+  BundleError,
+  CallErrorCode,
   CallOutcome,
   Sandbox,
   SandboxCall,
   SandboxEvents,
 } from '../sandbox.ts';
 import type { RunnerMessage } from '../wire/messages.ts';
-import { blamed, STRIKES } from './blame.ts';
-import { Lanes } from './lanes.ts';
-import { LiveCall } from './live-call.ts';
+import { blamed, CRASH_COUNTER } from './crash-attribution.ts';
 import { LoadedBundles } from './loaded-bundles.ts';
 import { MemoryGrowth } from './memory-growth.ts';
 import { Restarts } from './restarts.ts';
 import { type RunnerEnd, RunnerLink } from './runner-link.ts';
 import type { CheckResult, Running } from './running.ts';
+import { Lanes } from './sandbox-limits.ts';
+import { LiveCall } from './server-call.ts';
 
 export interface IsolateSandboxOptions {
-  /** No code is compiled to machine code: slower, and one class of attacks less. */
+  /** Disables the JIT compiler: slower, but removes one class of attacks. */
   readonly jitless?: boolean;
-  /** Megabytes that the runner may hold. */
+  /** Maximum memory of the runner in megabytes. */
   readonly rssMb?: number;
-  /** Milliseconds without a call after which the runner ends. */
+  /** Idle time after which the runner ends, in milliseconds. */
   readonly idleMs?: number;
-  /** Milliseconds of the first pause before a runner that ended often is started again; doubled each time. */
+  /** First pause before a runner that ended often is restarted, in milliseconds; doubled each time. */
   readonly backOffMs?: number;
 }
 
 const RSS_MB = 768;
 const IDLE_MS = 600_000;
 const BACK_OFF_MS = 200;
-/** Milliseconds between two looks at the memory and at the times of calls. */
+/** Interval between checks of memory and call times, in milliseconds. */
 const WATCH_MS = 20;
-/** A look that is later than this means that the server itself stood still, and could not take results. */
+/** A check later than this means that the server itself was suspended and could not receive results. */
 const STALL_MS = 100;
-const OFFENCES: ReadonlySet<CallFaultCode> = new Set(['function-timeout', 'function-out-of-memory']);
-/** Milliseconds for a runner to start, and for a check. */
+const OFFENCES: ReadonlySet<CallErrorCode> = new Set(['function-timeout', 'function-out-of-memory']);
+/** Timeout for a runner to start, and for a check, in milliseconds. */
 const START_MS = 10_000;
 const CHECK_MS = 5_000;
-/** Checks that a kill or another call may interrupt. */
-const CHECK_TRIES = 3;
+/** Attempts of a check that a kill or another call may interrupt. */
+const CHECK_ATTEMPTS = 3;
 
 export class IsolateSandbox implements Sandbox {
   readonly #events: SandboxEvents;
@@ -66,14 +66,12 @@ export class IsolateSandbox implements Sandbox {
     this.#restarts = new Restarts(backOffMs);
   }
 
-  /** The process id of the runner; null when none runs. */
+  /** The process id of the runner; null if none runs. */
   get pid(): number | null {
     return this.#running?.link.pid ?? null;
   }
 
-  /**
-   * @throws MillraceError `overloaded` when too many calls wait; what the code does never makes it reject
-   */
+  /** @throws MillraceError `overloaded` when too many calls wait; never rejects because of the code */
   call(call: SandboxCall): Promise<CallOutcome> {
     return this.#lanes.run(call, () => this.#callNow(call));
   }
@@ -96,9 +94,9 @@ export class IsolateSandbox implements Sandbox {
     return outcome;
   }
 
-  check(bundle: Bundle, entries: readonly string[]): Promise<readonly BundleFault[]> {
+  check(bundle: Bundle, entries: readonly string[]): Promise<readonly BundleError[]> {
     return this.#lanes.check(async () => {
-      for (let tries = 0; tries < CHECK_TRIES && !this.#isStopped; tries += 1) {
+      for (let attempts = 0; attempts < CHECK_ATTEMPTS && !this.#isStopped; attempts += 1) {
         const result = await this.#checkOnce(bundle, entries);
         if (typeof result !== 'string') return result;
         if (result === 'failed') break;
@@ -134,7 +132,7 @@ export class IsolateSandbox implements Sandbox {
     this.#sleep();
   }
 
-  /** The runner, started when there is none; null when it cannot be had. */
+  /** The runner, started if there is none; null if it cannot be started. */
   async #runner(): Promise<Running | null> {
     if (this.#isStopped) return null;
     if (this.#running !== null && !this.#running.link.isGone) return this.#running;
@@ -182,33 +180,33 @@ export class IsolateSandbox implements Sandbox {
 
   #take(running: Running, message: RunnerMessage, body: string): void {
     if (message.type === 'busy') running.busy = message.calls;
-    else if (message.type === 'checked') running.checks.get(message.check)?.(message.faults);
+    else if (message.type === 'checked') running.checks.get(message.check)?.(message.issues);
     else if (message.type !== 'ready') {
       const live = running.calls.get(message.call);
-      // A frame of a call that has ended may have been on its way.
+      // A frame of an ended call may have been in transit.
       if (live === undefined || live.isOver) return;
       if (message.type === 'log') live.log(message.level, body);
-      else if (message.type === 'host') this.#ask(running, live, message, body);
-      else if (message.type === 'wedged') this.#strike(running, live, message.why);
+      else if (message.type === 'host') this.#request(running, live, message, body);
+      else if (message.type === 'wedged') this.#crash(running, live, message.why);
       else {
         const { outcome } = message;
-        if (outcome.kind === 'fault' && OFFENCES.has(outcome.code)) running.offender = { live, at: performance.now() };
+        if (outcome.kind === 'error' && OFFENCES.has(outcome.code)) running.offender = { live, at: performance.now() };
         if (!live.end(outcome, body, message.cpuMs)) running.link.distrust();
       }
     }
   }
 
-  async #ask(
+  async #request(
     { link }: Running,
     live: LiveCall,
     { number, operation }: Extract<RunnerMessage, { type: 'host' }>,
     argument: string,
   ): Promise<void> {
-    const answer = await this.#lanes.operation(live.call, () => live.ask(operation, argument));
-    if (!live.isOver) link.send({ type: 'answer', call: live.capability, number, ok: answer.ok }, answer.text);
+    const response = await this.#lanes.operation(live.call, () => live.request(operation, argument));
+    if (!live.isOver) link.send({ type: 'answer', call: live.capability, number, ok: response.ok }, response.text);
   }
 
-  /** Looks at the times of all calls and at the memory of the runner. */
+  /** Checks the times of all calls and the memory of the runner. */
   #look(): void {
     const running = this.#running;
     if (running === null || running.link.isGone) return;
@@ -221,28 +219,28 @@ export class IsolateSandbox implements Sandbox {
     if (bytes !== null) running.growth.note(bytes, running.calls.values());
     if (late.length > 0) {
       const busy = late.find((live) => running.busy.includes(live.capability));
-      this.#strike(running, running.link.isStopped ? null : (busy ?? late[0] ?? null), 'time');
+      this.#crash(running, running.link.isStopped ? null : (busy ?? late[0] ?? null), 'time');
     } else if ((bytes ?? 0) > this.#options.rssMb * 1_048_576) {
-      this.#strike(running, blamed(running, 'memory'), 'memory');
+      this.#crash(running, blamed(running, 'memory'), 'memory');
     } else if (!running.growth.isExcessive) running.withinAt = now;
   }
 
-  /** Ends the runner because of a call that nothing else can end. */
-  #strike(running: Running, guilty: LiveCall | null, why: keyof typeof STRIKES): void {
-    const { code, message, reason } = STRIKES[why];
+  /** Ends the runner because of a call that cannot be stopped otherwise. */
+  #crash(running: Running, guilty: LiveCall | null, why: keyof typeof CRASH_COUNTER): void {
+    const { code, message, reason } = CRASH_COUNTER[why];
     guilty?.fail(code, message);
     if (guilty === null) this.#restarts.ended();
-    else this.#events.onStrike(guilty.call, reason);
+    else this.#events.onCrash(guilty.call, reason);
     running.link.end();
   }
 
-  /** Ends the runner for something that no call did. */
+  /** Ends the runner for a reason unrelated to calls. */
   #giveUp(running: Running): void {
     this.#restarts.ended();
     running.link.end();
   }
 
-  /** A runner has ended: by itself, from outside, or by this class, which has dealt with the reason then. */
+  /** Handles the end of a runner: by itself, from outside, or by this class, which has then handled the reason. */
   #ended(running: Running, end: RunnerEnd): void {
     if (this.#running === running) this.#running = null;
     if (end.by !== 'server' && !this.#isStopped) this.#blame(running, end);
@@ -252,12 +250,12 @@ export class IsolateSandbox implements Sandbox {
     for (const resolve of running.checks.values()) resolve(end.by === 'itself' ? 'failed' : 'interrupted');
   }
 
-  /** What comes from outside is no fault of a function, unless one of them used more memory than it may. */
+  /** External signals are not attributed to a function, unless one exceeded its memory. */
   #blame(running: Running, end: Exclude<RunnerEnd, { by: 'server' }>): void {
     const isSystem = end.by === 'system';
     const guilty = isSystem && !running.growth.isExcessive ? null : blamed(running, isSystem ? 'memory' : 'end');
     if (isSystem) this.#events.onKilled?.(end.signal);
-    this.#strike(running, guilty, isSystem ? 'memory' : 'end');
+    this.#crash(running, guilty, isSystem ? 'memory' : 'end');
   }
 
   #awake(): void {
@@ -268,7 +266,7 @@ export class IsolateSandbox implements Sandbox {
     this.#watch = setInterval(() => this.#look(), WATCH_MS);
   }
 
-  /** Without calls nothing is watched, and after a while the runner ends. */
+  /** Without calls nothing is watched, and the runner ends after its idle time. */
   #rest(): void {
     const running = this.#running;
     if (running !== null && running.calls.size + running.checks.size > 0) return;
@@ -286,9 +284,9 @@ export class IsolateSandbox implements Sandbox {
   }
 }
 
-const RESTARTED_MESSAGE = 'What runs the code of functions was started again';
+const RESTARTED_MESSAGE = 'The process that runs functions was restarted';
 const RESTARTED: CallOutcome = {
-  kind: 'fault',
+  kind: 'error',
   code: 'function-runtime-restarted',
   message: RESTARTED_MESSAGE,
   stack: null,

@@ -1,16 +1,13 @@
-/**
- * Which bundles a runner has been sent: each once, and the longest unused are taken back before they hold too much memory. Not here:
- * what is compiled of them (runner/isolates.ts).
- */
+/** The bundles that a runner has loaded: each is sent once, and the least recently used are unloaded above a memory limit. */
 import type { Bundle } from '../sandbox.ts';
 import type { ServerMessage } from '../wire/messages.ts';
 
-/** Characters of all bundles that a runner holds. */
+/** Maximum characters of all bundles in a runner. */
 const MAX_CHARACTERS = 64 * 1_048_576;
 
 export class LoadedBundles {
   readonly #send: (message: ServerMessage, body?: string) => void;
-  /** Characters by id; the one that was needed last is the last. */
+  /** Characters by id, the most recently used last. */
   readonly #sizes = new Map<string, number>();
   #held = 0;
 

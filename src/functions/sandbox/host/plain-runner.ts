@@ -1,13 +1,13 @@
 /**
- * The runner as plain JavaScript, for a clone in jitless mode: Node strips types by WebAssembly, which is not there without the compiler.
- * The package has plain JavaScript anyway. Not here: starting it (runner-link.ts).
+ * The runner as plain JavaScript, for a clone in jitless mode: Node strips types with WebAssembly, which requires the compiler.
+ * The npm package contains plain JavaScript already.
  */
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire, stripTypeScriptTypes } from 'node:module';
 import { dirname, join } from 'node:path';
 
 /**
- * Writes what the runner consists of without types, where it finds its packages.
+ * Writes the runner's files without types to a folder from which its packages resolve.
  * @param sources the folder of the sandbox
  * @returns the folder of the copy, whose files end with `.mjs`
  */

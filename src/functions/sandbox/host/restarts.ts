@@ -1,14 +1,14 @@
-/** The pause before a runner is started again, so that a runner that ends again and again costs little. */
+/** Backoff before a runner is restarted, so that a runner that crashes repeatedly costs little. */
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Ends of the runner within a minute that cause no pause yet. */
+/** Ends of the runner within a minute without a pause. */
 const FREE_ENDS = 3;
 const MINUTE_MS = 60_000;
 const MAX_PAUSE_MS = 5_000;
 
 export class Restarts {
   readonly #firstPauseMs: number;
-  /** When runners ended without the fault of a function. The other ends count as strikes and cause no pause. */
+  /** Ends without the fault of a function. Ends attributed to a function count as its crashes and cause no pause. */
   readonly #ends: number[] = [];
 
   /** @param firstPauseMs milliseconds of the first pause; doubled each time */
@@ -16,7 +16,7 @@ export class Restarts {
     this.#firstPauseMs = firstPauseMs;
   }
 
-  /** A runner has ended for which no function is to blame. */
+  /** A runner has ended without the fault of a function. */
   ended(): void {
     this.#ends.push(performance.now());
   }

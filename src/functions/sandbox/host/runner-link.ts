@@ -1,28 +1,25 @@
-/**
- * A runner that was started, and the pipe to it. What comes out of the pipe is checked; a runner that sends anything else is ended. Not
- * here: when one is started, and what the messages mean (isolate-sandbox.ts).
- */
+/** A started runner and the pipe to it. Messages from the pipe are checked; a runner that sends anything invalid is ended. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { MAX_BASE64_RESULT_BYTES } from '../host-shapes.ts';
+import { MAX_BASE64_RESULT_BYTES } from '../host-schemas.ts';
 import { type Frame, FrameReader, FrameWriter } from '../wire/frames.ts';
 import { PIPE, type RunnerMessage, readRunnerMessage, type ServerMessage } from '../wire/messages.ts';
 import { plainRunner } from './plain-runner.ts';
 
-/** The longest frame of a runner brings a result, or an argument. */
+/** The longest frames of a runner contain a result or an argument. */
 const MAX_FRAME_BYTES = MAX_BASE64_RESULT_BYTES;
-/** Bytes of a page of memory: what `/proc` counts in. The same on all machines that Node has builds for, or smaller. */
+/** Bytes of a memory page, the unit of `/proc`. Exact or an underestimate on all platforms that Node supports. */
 const PAGE_BYTES = 4_096;
-/** The kernel ends the runner before any other program when memory runs out. */
+/** The kernel ends the runner before any other process when memory runs out. */
 const OOM_SCORE = '1000';
 
-/** Milliseconds for the system to tell how a runner has ended whose pipe is closed. */
+/** How long to wait for the exit status of a runner whose pipe is closed, in milliseconds. */
 const EXIT_MS = 1_000;
-/** Signals that a program gets for what it does itself. The system or a person sends all others. */
+/** Signals that a process causes itself. All others come from the system or an operator. */
 const OWN_SIGNALS: ReadonlySet<NodeJS.Signals> = new Set([
   'SIGABRT',
   'SIGBUS',
@@ -34,8 +31,8 @@ const OWN_SIGNALS: ReadonlySet<NodeJS.Signals> = new Set([
 ]);
 
 /**
- * Why a runner has ended: `server` ended it; it crashed, or sent what it must not (`itself`); or a signal came from outside (`system`),
- * for example from the kernel when memory ran out.
+ * Why a runner has ended: `server` ended it; it crashed or sent an invalid message (`itself`); or a signal came from outside
+ * (`system`), for example from the kernel when memory ran out.
  */
 export type RunnerEnd =
   | { readonly by: 'server' | 'itself' }
@@ -51,11 +48,11 @@ export class RunnerLink {
   readonly #child: ChildProcess;
   readonly #pipe: Socket;
   readonly #writer: FrameWriter;
-  /** What the system tells of the process; null where it does not. */
+  /** Process information from the system; null where unavailable. */
   readonly #proc: string | null;
   readonly #events: LinkEvents;
   #hasEnded = false;
-  /** Runs from the first sign that the runner is gone until the system tells how it has ended. */
+  /** Runs from the first sign that the runner is gone until its exit status is known. */
   #exiting: NodeJS.Timeout | null = null;
 
   constructor(jitless: boolean, events: LinkEvents) {
@@ -82,7 +79,7 @@ export class RunnerLink {
     this.#pipe.on('close', () => this.#gone());
     this.#child.on('error', () => this.distrust());
     this.#child.on('exit', () => this.#gone());
-    // Comes after both the exit and the last bytes of the pipe.
+    // Fires after both the exit and the last bytes of the pipe.
     this.#child.on('close', (_code, signal) => this.#finish(endOf(signal)));
     if (process.platform === 'linux') raiseOomScore(this.#child.pid);
   }
@@ -91,7 +88,7 @@ export class RunnerLink {
     return this.#child.pid;
   }
 
-  /** Whether it is gone, or about to be: it takes no more calls. */
+  /** Whether it has ended or is about to: it accepts no more calls. */
   get isGone(): boolean {
     return this.#hasEnded || this.#exiting !== null;
   }
@@ -100,14 +97,14 @@ export class RunnerLink {
     if (!this.isGone) this.#writer.send(message, body);
   }
 
-  /** Bytes of memory that the runner holds; null where the system does not tell. */
+  /** Bytes of memory that the runner holds; null where the system does not report them. */
   get rss(): number | null {
     const pages = this.#read('statm')?.split(' ')[1];
-    // A process that is ending holds nothing any more.
+    // A process that is exiting holds no memory.
     return pages === undefined || pages === '0' ? null : Number(pages) * PAGE_BYTES;
   }
 
-  /** Whether a signal or a debugger holds it, so that no code in it can go on. */
+  /** Whether a signal or a debugger stops it, so that no code in it can continue. */
   get isStopped(): boolean {
     return /\) [Tt] /.test(this.#read('stat') ?? '');
   }
@@ -121,17 +118,17 @@ export class RunnerLink {
     }
   }
 
-  /** Ends it at once. */
+  /** Kills it. */
   end(): void {
     this.#finish({ by: 'server' });
   }
 
-  /** Ends it at once, because it did what it must not do. */
+  /** Kills it because it violated the protocol. */
   distrust(): void {
     this.#finish({ by: 'itself' });
   }
 
-  /** It is gone, or has closed its pipe; how it has ended is not known yet. */
+  /** It has ended or closed its pipe; its exit status is not known yet. */
   #gone(): void {
     if (this.#hasEnded) return;
     this.#exiting ??= setTimeout(() => this.#finish(endOf(this.#child.signalCode)), EXIT_MS);
@@ -153,19 +150,19 @@ export class RunnerLink {
   }
 }
 
-/** @param signal that ended it; null when it has exited, or still runs without its pipe */
+/** @param signal that ended it; null if it has exited, or still runs without its pipe */
 function endOf(signal: NodeJS.Signals | null): RunnerEnd {
   return signal === null || OWN_SIGNALS.has(signal) ? { by: 'itself' } : { by: 'system', signal };
 }
 
-/** The runner as this program is: sources in a clone, JavaScript in the package. */
+/** The runner in the form of this program: sources in a clone, JavaScript in the package. */
 const RUNNER = fileURLToPath(
   new URL(`../runner/main${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url),
 );
 
 const SANDBOX = dirname(dirname(RUNNER));
 
-/** The runner may load its own files and isolated-vm, and do nothing else to the system. */
+/** The runner may load its own files and isolated-vm, and has no other permissions. */
 function flags(jitless: boolean, own: string): string[] {
   const ivm = createRequire(import.meta.url).resolve('isolated-vm/package.json');
   const loader = createRequire(ivm).resolve('node-gyp-build/package.json');
@@ -180,13 +177,13 @@ function flags(jitless: boolean, own: string): string[] {
   ];
 }
 
-/** The file by which node-gyp-build knows a system without glibc. */
+/** The file by which node-gyp-build recognizes a system without glibc. */
 const MUSL_MARK = '/etc/alpine-release';
 
 function raiseOomScore(pid: number | undefined): void {
   try {
     writeFileSync(`/proc/${pid}/oom_score_adj`, OOM_SCORE);
   } catch {
-    // Some containers forbid it. Then the kernel chooses as it always does.
+    // Some containers forbid this. Then the kernel chooses as usual.
   }
 }

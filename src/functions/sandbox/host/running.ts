@@ -1,15 +1,15 @@
-/** A runner, and what the server knows of it. Types alone. */
-import type { BundleFault } from '../sandbox.ts';
-import type { Evidence } from './blame.ts';
-import type { LiveCall } from './live-call.ts';
+/** The server's state of a runner. Types only. */
+import type { BundleError } from '../sandbox.ts';
+import type { Evidence } from './crash-attribution.ts';
 import type { LoadedBundles } from './loaded-bundles.ts';
 import type { MemoryGrowth } from './memory-growth.ts';
 import type { RunnerLink } from './runner-link.ts';
+import type { LiveCall } from './server-call.ts';
 
-/** What a check has found; `failed` when it crashed or took too long, `interrupted` when something else ended the runner. */
-export type CheckResult = readonly BundleFault[] | 'failed' | 'interrupted';
+/** The result of a check; `failed` when it crashed or timed out, `interrupted` when something else ended the runner. */
+export type CheckResult = readonly BundleError[] | 'failed' | 'interrupted';
 
-/** A runner and what is under way in it. */
+/** A runner and its running calls and checks. */
 export interface Running extends Evidence {
   readonly link: RunnerLink;
   readonly ready: Promise<boolean>;

@@ -1,49 +1,50 @@
 /**
- * One isolate with the code of one bundle. Every call gets a context of its own, made before it is needed, and never used again; after
- * enough of them the isolate is given up for a new one. Not here: which isolates there are (isolates.ts).
+ * One isolate with the code of one bundle. Every call gets its own context, created in advance and never reused; after a number
+ * of them a new isolate replaces this one.
  */
 import { setFlagsFromString } from 'node:v8';
 import ivm, { type Context, type Dereference, type Module, type Reference } from 'isolated-vm';
-import { address } from './address.ts';
-import { Entries } from './entries.ts';
-import type { HostedCall } from './hosted-call.ts';
 import { BOOT_NAME, BOOT_SCRIPT, TAKE_SCRIPT } from './inside/boot-script.ts';
+import { Entries } from './isolate-mutex.ts';
 import { type BundleFiles, type CompiledCode, compileGraph, type Graph, linkGraph } from './modules.ts';
+import type { HostedCall } from './runner-call.ts';
+import { address } from './url.ts';
 
-/** Contexts that an isolate makes before it is given up: about 200 kB of each stay until then. */
+/** Contexts per isolate before it is replaced: about 200 kB of each remain allocated until then. */
 const MAX_CONTEXTS = 100;
-/** Part of the heap that may be used before the isolate is given up. */
+/** Share of the heap in use above which the isolate is replaced. */
 const FULL = 0.6;
-/** Contexts between two looks at the heap. */
+/** Contexts between two heap checks. */
 const LOOK_EVERY = 20;
-/** Prepared contexts for each file that is called, and for all of them. */
+/** Prepared contexts for each called file, and in total. */
 const READY_EACH = 2;
 const READY_ALL = 6;
-/** Milliseconds after which contexts are made in advance although calls are under way. */
+/** Milliseconds after which contexts are created in advance although calls are running. */
 const REFILL_MS = 10;
-/** Megabytes for the contexts of calls that run beside each other, on top of what one call may use. */
+/** Megabytes for the contexts of concurrent calls, in addition to the limit of one call. */
 const CONTEXTS_MB = 48;
 
 /**
- * Megabytes that an isolate fills before V8 marks its whole heap for the first time: more than all its contexts take, so that they go
- * with the isolate instead. By itself V8 begins at a few megabytes, and does it again every few dozen contexts: half of what a call cost.
+ * Megabytes that an isolate fills before V8 first marks its whole heap: more than all its contexts take, so that they are freed
+ * with the isolate instead. By default V8 starts at a few megabytes, and repeats it every few dozen contexts: half of the cost of
+ * a call.
  */
 const FIRST_COLLECTION_MB = 32;
 
-/** A context with the program in it, from which all contexts are made. */
+/** A context with the bootstrap program, from which all contexts are created. */
 let snapshot: ivm.ExternalCopy<ArrayBuffer> | null = null;
 
-/** What goes into an isolate. */
+/** The parameters of an isolate. */
 type Given = string | number | boolean | Dereference<unknown>;
 
-/** A context in which nothing of the author has run yet. */
+/** A context in which no author code has run yet. */
 interface Prepared {
   readonly file: string;
   readonly context: Context;
   readonly graph: Graph;
   readonly root: Module;
   readonly receive: Reference;
-  /** Whose context it is; what is posted goes there. */
+  /** The call that owns the context; it receives posted messages. */
   readonly owner: { call: HostedCall | null };
   isReleased: boolean;
 }
@@ -56,12 +57,12 @@ export class BundleIsolate {
   readonly #ready: Prepared[] = [];
   readonly #calls = new Set<HostedCall>();
   readonly #onGone: () => void;
-  /** When it was called last, by `performance.now()`. */
+  /** Time of the last call, by `performance.now()`. */
   usedAt = performance.now();
   #take: ivm.Script | null = null;
-  #made = 0;
+  #created = 0;
   #lastCpu = 0n;
-  #wanted: string;
+  #requested: string;
   #later: NodeJS.Timeout | null = null;
   #isRetired = false;
   #isGone = false;
@@ -70,11 +71,11 @@ export class BundleIsolate {
 
   /**
    * @param heapMb megabytes of heap that a call may use
-   * @param onGone it takes no more calls: another one has to be made
+   * @param onGone it accepts no more calls: create another one
    */
   constructor(files: BundleFiles, file: string, heapMb: number, onGone: () => void, onCatastrophe: () => void) {
     this.#files = files;
-    this.#wanted = file;
+    this.#requested = file;
     this.#onGone = onGone;
     if (snapshot === null) setFlagsFromString(`--initial-old-space-size=${FIRST_COLLECTION_MB}`);
     snapshot ??= ivm.Isolate.createSnapshot([{ code: BOOT_SCRIPT, filename: BOOT_NAME }]);
@@ -90,7 +91,7 @@ export class BundleIsolate {
     return this.#calls.size > 0;
   }
 
-  /** The call whose code runs just now, and for how long. */
+  /** The call whose code is running, and for how long. */
   get running(): { readonly call: HostedCall; readonly cpu: bigint; readonly startedAt: number } | null {
     const { current } = this.#entries;
     if (current === null || current.call === null || this.#isGone) return null;
@@ -102,7 +103,7 @@ export class BundleIsolate {
     return current === null ? 0n : this.#cpuTime() - current.cpuAt;
   }
 
-  /** Nanoseconds; of an isolate that is disposed of what was seen last. */
+  /** Nanoseconds; for a disposed isolate the last measured value. */
   #cpuTime(): bigint {
     if (!this.#isolate.isDisposed) this.#lastCpu = this.#isolate.cpuTime;
     return this.#lastCpu;
@@ -112,24 +113,24 @@ export class BundleIsolate {
     this.usedAt = performance.now();
     this.#calls.add(call);
     const { file } = call.message;
-    this.#wanted = file;
+    this.#requested = file;
     const at = this.#ready.findIndex((prepared) => prepared.file === file);
     const prepared = at === -1 ? undefined : this.#ready.splice(at, 1)[0];
     if (prepared !== undefined) {
       this.#begin(call, prepared);
       return;
     }
-    let made: Prepared | null = null;
+    let created: Prepared | null = null;
     this.#entries
       .enter(null, async () => {
-        made = await this.#prepare(file);
+        created = await this.#prepare(file);
       })
       .then((error) => {
         if (this.#isGone) return;
         if (this.#isolate.isDisposed)
           this.#die(call, 'function-out-of-memory', 'The function does not fit into its memory');
-        else if (made === null) call.failWith(error, false);
-        else this.#begin(call, made);
+        else if (created === null) call.failWith(error, false);
+        else this.#begin(call, created);
       });
   }
 
@@ -149,7 +150,7 @@ export class BundleIsolate {
     };
     const receive = (...given: Given[]) => prepared.receive.apply(undefined, given);
     call.enters({
-      answered: (number, ok, text) => enter(() => receive('answered', number, ok, text)),
+      response: (number, ok, text) => enter(() => receive('host-result', number, ok, text)),
       woken: () => enter(() => receive('woken')),
       leave: () => {
         left = true;
@@ -168,7 +169,7 @@ export class BundleIsolate {
       await prepared.root.evaluate();
       await receive('start', prepared.root.namespace.derefInto({ release: true }), call.job(), call.input).catch(
         (error: unknown) => {
-          // A rejection that nobody handled comes out here too. It is of no meaning: the function's own end is posted.
+          // Unhandled rejections arrive here too. They do not matter: the end of the function is posted.
           if (this.#isolate.isDisposed) throw error;
         },
       );
@@ -186,8 +187,8 @@ export class BundleIsolate {
   }
 
   /**
-   * Ends what runs in the isolate because of `guilty`, whose code runs just now. The others in it cannot go on. The guilty call ends
-   * when its code has stopped: should that not happen, the server has to know whose code it is.
+   * Ends all code in the isolate because of `guilty`, whose code is running. The other calls in it fail. The guilty call ends
+   * when its code has stopped; if it does not stop, the server has to know whose code it is.
    */
   end(guilty: HostedCall, message: string): void {
     if (!this.#isGone) this.#die(guilty, 'function-timeout', message);
@@ -201,7 +202,7 @@ export class BundleIsolate {
     if (!this.#isolate.isDisposed) this.#isolate.dispose();
     for (const call of [...this.#calls]) {
       if (call !== guilty)
-        call.fail('function-runtime-restarted', 'Another call of the plugin ended what ran beside it');
+        call.fail('function-runtime-restarted', 'Another call of the plugin ended the isolate of this call');
     }
     this.#ready.length = 0;
   }
@@ -211,12 +212,12 @@ export class BundleIsolate {
     return this.#isGone ? (this.#entries.current?.call ?? null) : null;
   }
 
-  /** Whether nothing runs in it, and nothing will. */
+  /** Whether no code runs in it, and none will. */
   get isSpent(): boolean {
     return this.#isGone && this.#entries.current === null;
   }
 
-  /** Takes no more calls, and ends itself after those that it has. */
+  /** Accepts no more calls, and ends itself after its running calls. */
   retire(): void {
     if (this.#isRetired || this.#isGone) return;
     this.#isRetired = true;
@@ -233,17 +234,17 @@ export class BundleIsolate {
       this.#isolate.dispose();
       return;
     }
-    // A call that is under way most likely waits for its host: making a context now would only let the answer wait.
+    // A running call most likely waits for its host: creating a context now would delay its response.
     if (this.#calls.size > 0) this.#later ??= setTimeout(() => this.#refill(), REFILL_MS);
     else this.#refill();
   }
 
-  /** Makes one more context in advance, unless there are enough. */
+  /** Creates another context in advance, unless there are enough. */
   #refill(): void {
     if (this.#later !== null) clearTimeout(this.#later);
     this.#later = null;
     if (this.#isGone || this.#isRetired || this.#entries.current !== null || this.#entries.length > 0) return;
-    const file = this.#wanted;
+    const file = this.#requested;
     if (this.#ready.filter((prepared) => prepared.file === file).length >= READY_EACH) return;
     this.#entries.enter(null, async () => {
       this.#ready.push(await this.#prepare(file));
@@ -252,8 +253,8 @@ export class BundleIsolate {
   }
 
   /**
-   * Makes a context. No code of an author runs here, so it is made in this thread: every way to another thread and back takes a tenth
-   * of a millisecond of CPU and more.
+   * Creates a context. No author code runs here, so it is created in this thread: each round trip to another thread costs at
+   * least a tenth of a millisecond of CPU.
    */
   async #prepare(file: string): Promise<Prepared> {
     const graph = await compileGraph(this.#isolate, this.#files, file, this.#code);
@@ -274,13 +275,13 @@ export class BundleIsolate {
   }
 
   async #count(): Promise<void> {
-    this.#made += 1;
+    this.#created += 1;
     const isFull =
-      this.#made % LOOK_EVERY === 0 &&
+      this.#created % LOOK_EVERY === 0 &&
       (await this.#isolate
         .getHeapStatistics()
         .then((heap) => heap.used_heap_size + heap.externally_allocated_size > FULL * heap.heap_size_limit));
-    if (this.#made >= MAX_CONTEXTS || isFull) setImmediate(() => this.retire());
+    if (this.#created >= MAX_CONTEXTS || isFull) setImmediate(() => this.retire());
   }
 
   #release(prepared: Prepared | undefined): void {

@@ -1,42 +1,40 @@
-/**
- * Compiles a bundle in an isolate of its own and says what is wrong with it, without running any of it. Runs in the runner.
- */
+/** Compiles a bundle in a separate isolate and reports its errors, without running any of it. Runs in the runner. */
 import ivm, { type Isolate } from 'isolated-vm';
-import type { BundleFault } from '../sandbox.ts';
+import type { BundleError } from '../sandbox.ts';
 import { type BundleFiles, compileGraph, linkGraph, resolveImport } from './modules.ts';
 
 const CHECK_MB = 96;
-const MAX_FAULTS = 50;
+const MAX_ISSUES = 50;
 
-/** @returns the first fault of each file; empty for a bundle that can be called */
-export async function checkBundle(files: BundleFiles, entries: readonly string[]): Promise<readonly BundleFault[]> {
+/** @returns the first error of each file; empty for a valid bundle */
+export async function checkBundle(files: BundleFiles, entries: readonly string[]): Promise<readonly BundleError[]> {
   const isolate = new ivm.Isolate({ memoryLimit: CHECK_MB });
   try {
-    const faults: BundleFault[] = [];
+    const issues: BundleError[] = [];
     for (const [file, text] of files) {
-      const fault = await faultOfFile(isolate, files, file, text);
-      if (fault !== null) faults.push(fault);
-      if (faults.length >= MAX_FAULTS) return faults;
+      const issue = await issueOfFile(isolate, files, file, text);
+      if (issue !== null) issues.push(issue);
+      if (issues.length >= MAX_ISSUES) return issues;
     }
-    const areBroken = faults.length > 0;
+    const areBroken = issues.length > 0;
     for (const entry of entries) {
-      // What a broken file exports cannot be known.
+      // The exports of a broken file are unknown.
       if (areBroken && files.has(entry)) continue;
-      const fault = await faultOfEntry(isolate, files, entry);
-      if (fault !== null) faults.push(fault);
+      const issue = await issueOfEntry(isolate, files, entry);
+      if (issue !== null) issues.push(issue);
     }
-    return faults.slice(0, MAX_FAULTS);
+    return issues.slice(0, MAX_ISSUES);
   } finally {
     if (!isolate.isDisposed) isolate.dispose();
   }
 }
 
-async function faultOfFile(
+async function issueOfFile(
   isolate: Isolate,
   files: BundleFiles,
   file: string,
   text: string,
-): Promise<BundleFault | null> {
+): Promise<BundleError | null> {
   try {
     const module = await isolate.compileModule(text, { filename: file });
     for (const specifier of module.dependencySpecifiers) {
@@ -44,19 +42,19 @@ async function faultOfFile(
       const message = /^\.{1,2}\//.test(specifier)
         ? `There is no file '${specifier}' to import`
         : `'${specifier}' cannot be imported: only files of the plugin can, as './name.ts'`;
-      return { file, ...placeOf(text, specifier), message: message.slice(0, 2_000) };
+      return { file, ...positionOf(text, specifier), message: message.slice(0, 2_000) };
     }
     module.release();
     return null;
   } catch (error) {
-    return faultOf(error, file);
+    return issueOf(error, file);
   }
 }
 
-async function faultOfEntry(isolate: Isolate, files: BundleFiles, file: string): Promise<BundleFault | null> {
+async function issueOfEntry(isolate: Isolate, files: BundleFiles, file: string): Promise<BundleError | null> {
   if (!files.has(file)) return { file, line: null, column: null, message: 'The file does not exist' };
   const context = await isolate.createContext();
-  // A module that imports the default export links only where there is one. Nothing is evaluated.
+  // A module that imports the default export links only if there is one. Nothing is evaluated.
   const importing = `import each from './${file}';`;
   const name = 'check of the default export';
   const all = new Map([...files, [name, importing]]);
@@ -64,37 +62,37 @@ async function faultOfEntry(isolate: Isolate, files: BundleFiles, file: string):
     linkGraph(context, all, await compileGraph(isolate, all, name, new Map()), name);
     return null;
   } catch (error) {
-    const fault = faultOf(error, file);
-    return fault.file === name || /does not provide an export named 'default'/.test(fault.message)
+    const issue = issueOf(error, file);
+    return issue.file === name || /does not provide an export named 'default'/.test(issue.message)
       ? { file, line: null, column: null, message: 'The file has no default export' }
-      : placed(fault, files);
+      : placed(issue, files);
   } finally {
     context.release();
   }
 }
 
-/** V8 does not say which import names what is not exported: it is the first that names both. */
-function placed(fault: BundleFault, files: BundleFiles): BundleFault {
-  const [, specifier, name] = /module '(.*)' does not provide an export named '(.*)'/.exec(fault.message) ?? [];
-  if (specifier === undefined || name === undefined) return fault;
+/** V8 does not report which import names a missing export: it is the first that names both. */
+function placed(issue: BundleError, files: BundleFiles): BundleError {
+  const [, specifier, name] = /module '(.*)' does not provide an export named '(.*)'/.exec(issue.message) ?? [];
+  if (specifier === undefined || name === undefined) return issue;
   for (const [file, text] of files) {
-    const place = placeOf(text, specifier);
-    if (place.line !== null && text.includes(name)) return { file, ...place, message: fault.message };
+    const location = positionOf(text, specifier);
+    if (location.line !== null && text.includes(name)) return { file, ...location, message: issue.message };
   }
-  return fault;
+  return issue;
 }
 
-/** isolated-vm puts the place behind the message of V8: `Unexpected token '}' [total.ts:3:14]`. */
-function faultOf(error: unknown, file: string): BundleFault {
+/** isolated-vm appends the location to the message of V8: `Unexpected token '}' [total.ts:3:14]`. */
+function issueOf(error: unknown, file: string): BundleError {
   const text = error instanceof Error ? `${error.message}` : String(error);
-  const place = /^([\s\S]*?) \[(.*):(\d+):(\d+)\]$/.exec(text.slice(0, 4_000));
-  if (place === null) return { file, line: null, column: null, message: text.slice(0, 2_000) };
-  const [, message = '', at = file, line, column] = place;
+  const location = /^([\s\S]*?) \[(.*):(\d+):(\d+)\]$/.exec(text.slice(0, 4_000));
+  if (location === null) return { file, line: null, column: null, message: text.slice(0, 2_000) };
+  const [, message = '', at = file, line, column] = location;
   return { file: at, line: Number(line), column: Number(column), message: message.slice(0, 2_000) };
 }
 
-/** Where a specifier stands in a file, as far as its text tells. */
-function placeOf(text: string, specifier: string): { readonly line: number | null; readonly column: number | null } {
+/** The position of a specifier in a file, found in its text. */
+function positionOf(text: string, specifier: string): { readonly line: number | null; readonly column: number | null } {
   const at = [`'${specifier}'`, `"${specifier}"`].map((quoted) => text.indexOf(quoted)).find((index) => index !== -1);
   if (at === undefined) return { line: null, column: null };
   const before = text.slice(0, at).split('\n');

@@ -1,26 +1,23 @@
-/**
- * The isolates of the runner: one for each bundle, the longest unused given up first, and the watch over what runs in them. Not here:
- * one isolate (bundle-isolate.ts).
- */
+/** The isolates of the runner: one per bundle, the least recently used replaced first, and the limits of running code. */
 import { BundleIsolate } from './bundle-isolate.ts';
-import type { HostedCall, Send } from './hosted-call.ts';
 import type { BundleFiles } from './modules.ts';
+import type { HostedCall, Send } from './runner-call.ts';
 
 const MAX_ISOLATES = 64;
-/** Megabytes of the whole runner above which isolates that nobody uses just now are given up: well below what ends it. */
+/** Megabytes of the whole runner above which idle isolates are disposed of: well below the limit of the runner. */
 const RELIEF_MB = 320;
-/** Milliseconds after its last call at which an isolate is given up. */
+/** Idle time after which an isolate is disposed of, in milliseconds. */
 const UNUSED_MS = 120_000;
-/** Milliseconds between two looks for such isolates. */
-const SWEEP_MS = 10_000;
-/** Milliseconds between two looks at what runs. */
+/** Interval of checks for idle isolates, in milliseconds. */
+const CLEANUP_MS = 10_000;
+/** Interval of checks of running code, in milliseconds. */
 const WATCH_MS = 10;
-/** Looks without anything running until the watch sleeps. */
+/** Idle checks before the interval timer stops. */
 const SLEEP_AFTER = 20;
-/** Milliseconds that code may go on after its isolate was disposed of. */
+/** Grace period for code to stop after its isolate was disposed of, in milliseconds. */
 const STUCK_MS = 250;
 
-/** An entry as a look found it: nanoseconds of CPU of its call, and of the whole program. */
+/** An entry at a check: nanoseconds of CPU of its call, and of the whole process. */
 interface Seen {
   readonly startedAt: number;
   readonly cpu: number;
@@ -29,21 +26,21 @@ interface Seen {
 
 export class Isolates {
   readonly #send: Send;
-  /** By bundle and heap; the one that was used last is the last. */
+  /** By bundle and heap size; the most recently used last. */
   readonly #byKey = new Map<string, BundleIsolate>();
-  /** All in which something may run, also those that take no more calls. */
+  /** All in which code may run, including those that accept no more calls. */
   readonly #live = new Set<BundleIsolate>();
   /** Calls whose code did not stop, and since when. */
   readonly #stuck = new Map<HostedCall, number>();
   #watch: NodeJS.Timeout | null = null;
   #quiet = 0;
   #busy = '';
-  /** The entries that the last look found running. */
+  /** The running entries at the last check. */
   #seen = new Map<BundleIsolate, Seen>();
 
   constructor(send: Send) {
     this.#send = send;
-    setInterval(() => this.#sweep(), SWEEP_MS).unref();
+    setInterval(() => this.#orphanCleanup(), CLEANUP_MS).unref();
   }
 
   call(call: HostedCall, bundle: string, files: BundleFiles): void {
@@ -58,7 +55,7 @@ export class Isolates {
     isolate.call(call);
   }
 
-  /** Gives up the isolates of a bundle that is not called any more. */
+  /** Disposes of the isolates of an unloaded bundle. */
   drop(bundle: string): void {
     for (const [key, isolate] of [...this.#byKey]) if (key.endsWith(` ${bundle}`)) isolate.retire();
   }
@@ -87,13 +84,13 @@ export class Isolates {
     return [...this.#byKey.values()].find((each) => !each.isBusy);
   }
 
-  /** Contexts that wait for calls, and what is left of those that were used, must not hold memory for long. */
-  #sweep(): void {
+  /** Prepared contexts, and remains of used ones, must not hold memory for long. */
+  #orphanCleanup(): void {
     const since = performance.now() - UNUSED_MS;
     for (const isolate of [...this.#byKey.values()]) if (!isolate.isBusy && isolate.usedAt < since) isolate.retire();
   }
 
-  /** Ends what has used up its CPU, and tells the server what runs for long. */
+  /** Ends calls that have used up their CPU time, and reports long-running ones to the server. */
   #look(): void {
     const now = performance.now();
     const busy: { readonly call: string; readonly startedAt: number }[] = [];
@@ -113,7 +110,7 @@ export class Isolates {
       const last = this.#seen.get(isolate);
       const seen = last?.startedAt === startedAt ? last : { startedAt, cpu: Number(running.cpu), program };
       seenNow.set(isolate, seen);
-      // While an entry runs, isolated-vm counts by the clock. It cannot have had more than the whole program has.
+      // While an entry runs, isolated-vm counts wall time. The CPU time cannot exceed that of the whole process.
       const cpu = seen.cpu + Math.min(Number(running.cpu) - seen.cpu, program - seen.program);
       const { cpuMs } = call.message.limits;
       if (cpu / 1e6 > cpuMs) isolate.end(call, `The function used more than ${cpuMs} ms of CPU`);
@@ -123,7 +120,7 @@ export class Isolates {
       if (![...this.#live].some((isolate) => isolate.isStuck === call)) this.#stuck.delete(call);
     }
     if (process.memoryUsage.rss() > RELIEF_MB * 1_048_576) this.#longestUnused()?.retire();
-    this.#tell(busy.sort((a, b) => a.startedAt - b.startedAt).map(({ call }) => call));
+    this.#report(busy.sort((a, b) => a.startedAt - b.startedAt).map(({ call }) => call));
     this.#quiet = busy.length > 0 || this.#stuck.size > 0 ? 0 : this.#quiet + 1;
     if (this.#quiet < SLEEP_AFTER || [...this.#live].some((isolate) => isolate.isBusy)) return;
     if (this.#watch !== null) clearInterval(this.#watch);
@@ -139,7 +136,7 @@ export class Isolates {
     }
   }
 
-  #tell(busy: string[]): void {
+  #report(busy: string[]): void {
     const text = busy.join(' ');
     if (text === this.#busy) return;
     this.#busy = text;

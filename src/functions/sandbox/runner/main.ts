@@ -1,17 +1,17 @@
 /**
- * The runner: a program of its own in which the code of functions runs, started and ended by the server. It has one pipe, an empty
- * environment, and may read nothing but its own files. Not here: the server's side (isolate-sandbox.ts).
+ * The runner: a separate process in which the code of functions runs, started and ended by the server. It has one pipe, an empty
+ * environment, and may read only its own files.
  */
 import { Socket } from 'node:net';
-import { MAX_BASE64_RESULT_BYTES } from '../host-shapes.ts';
+import { MAX_BASE64_RESULT_BYTES } from '../host-schemas.ts';
 import { FrameReader, FrameWriter } from '../wire/frames.ts';
 import { PIPE, type ServerMessage } from '../wire/messages.ts';
 import { checkBundle } from './check-bundle.ts';
-import { HostedCall } from './hosted-call.ts';
 import { Isolates } from './isolates.ts';
 import type { BundleFiles } from './modules.ts';
+import { HostedCall } from './runner-call.ts';
 
-/** The longest frames bring the files of a bundle, or the result of an operation. */
+/** The longest frames contain the files of a bundle, or the result of an operation. */
 const MAX_FRAME_BYTES = 4 * MAX_BASE64_RESULT_BYTES;
 
 const pipe = new Socket({ fd: PIPE, readable: true, writable: true });
@@ -21,13 +21,13 @@ const isolates = new Isolates(send);
 const bundles = new Map<string, BundleFiles>();
 const calls = new Map<string, HostedCall>();
 
-/** At once, whatever threads still do: a runner never outlives its server. */
+/** Exits immediately, whatever threads still do: a runner never outlives its server. */
 const die = () => process.kill(process.pid, 'SIGKILL');
 pipe.on('end', die);
 pipe.on('close', die);
 pipe.on('error', die);
 
-// Ctrl-C and a stop of the service reach all processes. The server ends the runner when the calls in it have ended.
+// Ctrl-C and a service stop reach all processes. The server ends the runner when its calls have ended.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 
 function take(message: ServerMessage, body: string): void {
@@ -43,18 +43,18 @@ function take(message: ServerMessage, body: string): void {
       begin(message, body);
       break;
     case 'answer':
-      calls.get(message.call)?.answered(message.number, message.ok, body);
+      calls.get(message.call)?.response(message.number, message.ok, body);
       break;
     case 'check':
       checkBundle(bundles.get(message.bundle) ?? new Map(), message.entries).then(
-        (faults) => send({ type: 'checked', check: message.check, faults }),
-        () => send({ type: 'checked', check: message.check, faults: [UNKNOWN_FAULT] }),
+        (issues) => send({ type: 'checked', check: message.check, issues }),
+        () => send({ type: 'checked', check: message.check, issues: [UNKNOWN_ISSUE] }),
       );
       break;
   }
 }
 
-const UNKNOWN_FAULT = { file: '', line: null, column: null, message: 'The bundle cannot be compiled' };
+const UNKNOWN_ISSUE = { file: '', line: null, column: null, message: 'The bundle cannot be compiled' };
 
 function begin(message: Extract<ServerMessage, { type: 'call' }>, input: string): void {
   const call = new HostedCall(message, input, (head, body) => {

@@ -1,16 +1,13 @@
-/**
- * The modules of a bundle in a context: which file an import means, compiling with what an earlier compilation left, and linking. Runs
- * in the runner. Not here: contexts (bundle-isolate.ts) and what is told an author (check-bundle.ts).
- */
+/** The modules of a bundle in a context: import resolution, compilation with cached data, and linking. Runs in the runner. */
 import type { Context, ExternalCopy, Isolate, Module } from 'isolated-vm';
 
 /** The files of a bundle by path. */
 export type BundleFiles = ReadonlyMap<string, string>;
 
 /**
- * The path of the file that an import means.
+ * The path of an imported file.
  * @param from the path of the importing file
- * @returns null for what is not in the bundle: packages, modules of Node, addresses, files that do not exist
+ * @returns null for anything outside the bundle: packages, modules of Node, URLs, files that do not exist
  */
 export function resolveImport(files: BundleFiles, from: string, specifier: string): string | null {
   if (!specifier.startsWith('./') && !specifier.startsWith('../')) return null;
@@ -24,14 +21,14 @@ export function resolveImport(files: BundleFiles, from: string, specifier: strin
   return files.has(found) ? found : null;
 }
 
-/** What compiling a file once leaves for the next time, by path. */
+/** Cached data of the first compilation, by path. */
 export type CompiledCode = Map<string, ExternalCopy<ArrayBuffer>>;
 
 /** Compiled modules by path. */
 export type Graph = ReadonlyMap<string, Module>;
 
 /**
- * Compiles a file and all that it imports, for one context.
+ * Compiles a file and all its imports, for one context.
  * @throws what the compilation of a file threw; Error for an import that is not in the bundle
  */
 export async function compileGraph(
@@ -62,17 +59,17 @@ async function compileFile(isolate: Isolate, files: BundleFiles, path: string, c
   const text = files.get(path);
   if (text === undefined) throw new Error(`There is no file '${path}'`);
   const cachedData = code.get(path);
-  // What was compiled before is only read again: the way to another thread would cost more. The first time may take long.
+  // With cached data compilation is fast: another thread would cost more. The first compilation may take long.
   if (cachedData !== undefined) return isolate.compileModuleSync(text, { filename: path, cachedData });
   const module = await isolate.compileModule(text, { filename: path, produceCachedData: true });
-  const made = (module as { cachedData?: ExternalCopy<ArrayBuffer> }).cachedData;
-  if (made !== undefined) code.set(path, made);
+  const created = (module as { cachedData?: ExternalCopy<ArrayBuffer> }).cachedData;
+  if (created !== undefined) code.set(path, created);
   return module;
 }
 
 /**
  * Links a compiled graph in its context, so that it can be evaluated.
- * @throws what V8 says about an import of a name that is not exported
+ * @throws the error of V8 for an import of a name that is not exported
  */
 export function linkGraph(context: Context, files: BundleFiles, graph: Graph, entry: string): Module {
   const paths = new Map([...graph].map(([path, module]) => [module, path]));

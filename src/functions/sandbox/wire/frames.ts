@@ -1,13 +1,13 @@
 /**
- * Frames on the pipe between the server and the runner: two lengths, a head of JSON, and a body of text that is passed on as it is. Both
- * ends use this file. Not here: what heads there are (messages.ts).
+ * Frames on the pipe between the server and the runner: two lengths, a JSON head, and a text body that is passed on unparsed.
+ * Used by both ends.
  */
 
-/** Bytes of the two lengths: the whole rest of the frame, and the head. */
+/** Bytes of the two lengths: the rest of the frame, and the head. */
 const PREFIX = 8;
 
 export interface Frame {
-  /** Parsed JSON of the other end: not checked yet. */
+  /** Parsed JSON of the other end: not validated yet. */
   readonly head: unknown;
   readonly body: string;
 }
@@ -24,13 +24,13 @@ export function encodeFrame(head: object, body: string): Buffer {
   return frame;
 }
 
-/** Puts chunks of a stream together to frames. */
+/** Assembles chunks of a stream into frames. */
 export class FrameReader {
   readonly #maxBytes: number;
   readonly #onFrame: (frame: Frame) => void;
   #chunks: Buffer[] = [];
   #held = 0;
-  /** Bytes that the frame at hand needs; the prefix when its lengths are not known. */
+  /** Bytes that the current frame needs; those of the prefix until its lengths are known. */
   #needed = PREFIX;
 
   /** @param maxBytes of one frame */
@@ -40,8 +40,8 @@ export class FrameReader {
   }
 
   /**
-   * Takes what came, and hands out the frames that are complete.
-   * @throws Error for a frame that is too long, or whose head is no JSON
+   * Consumes a chunk, and emits complete frames.
+   * @throws Error for a frame that is too long, or whose head is not JSON
    */
   push(chunk: Buffer): void {
     this.#chunks.push(chunk);
@@ -66,7 +66,7 @@ export class FrameReader {
   }
 }
 
-/** Gathers the frames of one turn of the event loop into one write. */
+/** Writes the frames of one tick of the event loop together. */
 export class FrameWriter {
   readonly #write: (bytes: Buffer) => void;
   #frames: Buffer[] = [];

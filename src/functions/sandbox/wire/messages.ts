@@ -1,12 +1,12 @@
 /**
- * The heads of the frames between the server and the runner, and the check of those that the runner sends: it may have been taken
- * over, so nothing in them is believed. Not here: how frames are written (frames.ts).
+ * The heads of frames between the server and the runner, and the validation of those from the runner, which may be compromised,
+ * so none is trusted.
  */
 import {
-  type BundleFault,
-  CALL_FAULTS,
+  type BundleError,
+  CALL_ERRORS,
+  type CallErrorCode,
   type CallFacts,
-  type CallFaultCode,
   type CallRefusal,
   type FunctionKind,
   HOST_OPERATIONS,
@@ -15,10 +15,10 @@ import {
   type RunLimits,
 } from '../sandbox.ts';
 
-/** The number of the pipe among the open files of the runner. */
+/** The file descriptor of the pipe in the runner. */
 export const PIPE = 3;
 
-/** From the server to the runner. A call is named by its capability, random and new for each. */
+/** From the server to the runner. A capability identifies a call; it is random and new for each. */
 export type ServerMessage =
   /** The body has the files, as an array of pairs. */
   | { readonly type: 'load'; readonly bundle: string }
@@ -37,7 +37,7 @@ export type ServerMessage =
   | { readonly type: 'answer'; readonly call: string; readonly number: number; readonly ok: boolean }
   | { readonly type: 'check'; readonly check: string; readonly bundle: string; readonly entries: readonly string[] };
 
-/** How a call ended. The value or the body of the response is the body of the frame. */
+/** The outcome of a call. The value or the body of the response is the body of the frame. */
 export type WireOutcome =
   | { readonly kind: 'value' }
   | {
@@ -45,11 +45,11 @@ export type WireOutcome =
       readonly status: number;
       readonly headers: Readonly<Record<string, string>>;
       readonly hasBody: boolean;
-      /** Whether the body stands there as base64. */
+      /** Whether the body is encoded as base64. */
       readonly isBase64: boolean;
     }
   | CallRefusal
-  | { readonly kind: 'fault'; readonly code: CallFaultCode; readonly message: string; readonly stack: string | null };
+  | { readonly kind: 'error'; readonly code: CallErrorCode; readonly message: string; readonly stack: string | null };
 
 /** From the runner to the server. */
 export type RunnerMessage =
@@ -59,23 +59,23 @@ export type RunnerMessage =
   /** The body is the line. */
   | { readonly type: 'log'; readonly call: string; readonly level: LogLine['level'] }
   | { readonly type: 'result'; readonly call: string; readonly cpuMs: number; readonly outcome: WireOutcome }
-  | { readonly type: 'checked'; readonly check: string; readonly faults: readonly BundleFault[] }
-  /** The calls whose code has been running for a while just now, the longest first. */
+  | { readonly type: 'checked'; readonly check: string; readonly issues: readonly BundleError[] }
+  /** The calls whose code has been running for a while, the longest first. */
   | { readonly type: 'busy'; readonly calls: readonly string[] }
-  /** Code of this call does not end although its isolate is disposed of: the runner has to be ended. */
+  /** Code of this call does not stop although its isolate is disposed of: the runner has to be ended. */
   | { readonly type: 'wedged'; readonly call: string; readonly why: 'time' | 'memory' };
 
 const MAX_MESSAGE = 2_000;
 const MAX_STACK = 8_000;
 const MAX_HEADERS = 100;
 const MAX_HEADER = 8_192;
-const MAX_FAULTS = 100;
+const MAX_ISSUES = 100;
 const MAX_BUSY = 1_000;
 const LEVELS: readonly string[] = ['info', 'warn', 'error'];
 
-type Members = Readonly<Record<string, unknown>>;
+type Fields = Readonly<Record<string, unknown>>;
 
-function isMembers(value: unknown): value is Members {
+function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
@@ -93,20 +93,20 @@ function count(value: unknown, max: number): value is number {
 
 /** A record without a prototype, so that a header named `__proto__` is only a header. */
 function readHeaders(value: unknown): Readonly<Record<string, string>> | null {
-  if (!isMembers(value)) return null;
+  if (!isFields(value)) return null;
   const names = Object.keys(value);
   if (names.length > MAX_HEADERS) return null;
   const headers: Record<string, string> = Object.create(null);
   for (const name of names) {
-    const member = value[name];
-    if (name.length > MAX_HEADER || !text(member, MAX_HEADER)) return null;
-    headers[name] = member;
+    const field = value[name];
+    if (name.length > MAX_HEADER || !text(field, MAX_HEADER)) return null;
+    headers[name] = field;
   }
   return headers;
 }
 
 function readOutcome(value: unknown): WireOutcome | null {
-  if (!isMembers(value)) return null;
+  if (!isFields(value)) return null;
   const { kind, status, hasBody, isBase64, message, code, pointer, index, stack } = value;
   if (kind === 'value') return { kind };
   if (kind === 'response') {
@@ -120,22 +120,22 @@ function readOutcome(value: unknown): WireOutcome | null {
     if (!textOrNull(code, 100) || !textOrNull(pointer, 1_000) || !count(index, 1_000_000)) return null;
     return { kind, message, code, pointer, index };
   }
-  const fault = CALL_FAULTS.find((known) => known === code);
-  if (kind !== 'fault' || fault === undefined || !textOrNull(stack, MAX_STACK)) return null;
-  return { kind, code: fault, message, stack };
+  const issue = CALL_ERRORS.find((known) => known === code);
+  if (kind !== 'error' || issue === undefined || !textOrNull(stack, MAX_STACK)) return null;
+  return { kind, code: issue, message, stack };
 }
 
-function readFault(value: unknown): BundleFault | null {
-  if (!isMembers(value)) return null;
+function readIssue(value: unknown): BundleError | null {
+  if (!isFields(value)) return null;
   const { file, line, column, message } = value;
   if (!text(file, 1_000) || !text(message, MAX_MESSAGE)) return null;
   if ((line !== null && !count(line, 1e9)) || (column !== null && !count(column, 1e9))) return null;
   return { file, line, column, message };
 }
 
-/** @returns the message, made anew from what is known; null for anything else */
+/** @returns the message, rebuilt from known fields; null for anything else */
 export function readRunnerMessage(head: unknown): RunnerMessage | null {
-  if (!isMembers(head)) return null;
+  if (!isFields(head)) return null;
   const { type, call } = head;
   if (type === 'ready') return { type };
   if (type === 'busy') {
@@ -145,10 +145,10 @@ export function readRunnerMessage(head: unknown): RunnerMessage | null {
       : null;
   }
   if (type === 'checked') {
-    const { check, faults } = head;
-    if (!text(check, 100) || !Array.isArray(faults) || faults.length > MAX_FAULTS) return null;
-    const read = faults.map(readFault);
-    return read.every((fault) => fault !== null) ? { type, check, faults: read } : null;
+    const { check, issues } = head;
+    if (!text(check, 100) || !Array.isArray(issues) || issues.length > MAX_ISSUES) return null;
+    const read = issues.map(readIssue);
+    return read.every((issue) => issue !== null) ? { type, check, issues: read } : null;
   }
   if (!text(call, 100)) return null;
   if (type === 'wedged') return { type, call, why: head['why'] === 'memory' ? 'memory' : 'time' };

@@ -1,14 +1,11 @@
-/**
- * The sender that needs nothing but MongoDB: this process signs deliveries and calls their endpoints itself. Not here: where
- * they wait and when they are tried (queue/), and a call itself (callee.ts).
- */
+/** The sender that needs only MongoDB: this process signs deliveries and calls their endpoints itself. */
 import type { EndpointTarget } from '../../endpoint/endpoint.ts';
 import { outcomeOf } from '../outcome.ts';
 import { QueueSender, type QueueSenderOptions } from '../queue/queue-sender.ts';
-import { SENDER_LIMITS, type TakenDelivery } from '../queue/taken.ts';
+import { type LeasedDelivery, SENDER_LIMITS } from '../queue/taken.ts';
 import type { Transport, TryResult } from '../queue/transport.ts';
 import type { SenderState } from '../sender.ts';
-import { Callee, type Poster } from './callee.ts';
+import { Callee, type Poster } from './http-attempt.ts';
 
 export interface DirectSenderOptions extends QueueSenderOptions {
   readonly egress: Poster;
@@ -50,23 +47,23 @@ class DirectTransport implements Transport {
     this.#callees.delete(id);
   }
 
-  fault(): null {
+  issue(): null {
     return null;
   }
 
-  headerFault(): null {
+  headerIssue(): null {
     return null;
   }
 
-  async send({ row, body }: TakenDelivery, target: EndpointTarget, now: number): Promise<TryResult> {
+  async send({ row, body }: LeasedDelivery, target: EndpointTarget, now: number): Promise<TryResult> {
     const { trigger, event } = row;
     const callee = this.#callees.get(target.id) ?? new Callee(target, this.#agent);
-    const { answered, attempt } = await callee.call(this.#poster, { event, body, trigger }, now, this.#timeoutMs);
-    const succeeded = answered.error === null;
-    const tries = row.tries + 1;
+    const { response, attempt } = await callee.call(this.#poster, { event, body, trigger }, now, this.#timeoutMs);
+    const succeeded = response.error === null;
+    const attempts = row.attempt + 1;
     const ended = now + attempt.ms;
-    const outcome = outcomeOf(answered, { trigger, schedule: target.schedule, tries }, this.#random(), ended);
-    return { succeeded, judged: trigger !== 'test', outcome, attempts: [attempt], tries };
+    const outcome = outcomeOf(response, { trigger, schedule: target.retrySchedule, attempts }, this.#random(), ended);
+    return { succeeded, judged: trigger !== 'test', outcome, attempts: [attempt], attempt: attempts };
   }
 
   state(): SenderState {

@@ -1,23 +1,20 @@
-/**
- * The indexes of deliveries, and why there are that many: each is written with every delivery. Not here: the questions that
- * use them (…-store.ts).
- */
+/** The indexes of deliveries. Each delivery writes all of them, so each has a reason here. */
 import type { IndexDescription } from 'mongodb';
 
-/** Pending deliveries have a time at which they are due, others have none. */
+/** Only pending deliveries have a due time. */
 export const PENDING = { due: { $exists: true } } as const;
 
 export const DELIVERY_INDEXES: readonly IndexDescription[] = [
-  // Which endpoints have something due, and what.
+  // Due deliveries by endpoint.
   { key: { endpoint: 1, due: 1 }, partialFilterExpression: PENDING },
-  // When the next one is due, of all endpoints.
+  // The next due time of all endpoints.
   { key: { due: 1 }, partialFilterExpression: PENDING },
-  // The first one of each document, where deliveries are ordered.
+  // The first delivery of each document, for ordered endpoints.
   {
     key: { endpoint: 1, document: 1, epoch: 1, number: 1 },
     partialFilterExpression: { ordered: true, ...PENDING },
   },
-  // Lists: of all, of an endpoint, of a state, of an event.
+  // Lists: all, by endpoint, by state, by event.
   { key: { createdAt: -1, _id: -1 } },
   { key: { endpoint: 1, createdAt: -1, _id: -1 } },
   { key: { state: 1, createdAt: -1, _id: -1 } },

@@ -1,6 +1,4 @@
-/**
- * What is shown of deliveries: lists in pages, one with its body, its tries. Not here: what is written (delivery-store.ts).
- */
+/** Reads deliveries for responses: pages, one with its body, its attempts. */
 import type { Collection, Document, ObjectId } from 'mongodb';
 import { NEWEST_FIRST, olderThan, pageOf } from '../../../database/cursors/newest-first.ts';
 import { translated } from '../../../database/errors.ts';
@@ -9,11 +7,11 @@ import { literalPattern } from '../../../kernel/literal-pattern.ts';
 import type { Attempt, Delivery, DeliveryPage, DeliveryQuery } from '../sender.ts';
 import { type DeliveryRow, toAttempt, toDelivery } from './delivery-row.ts';
 
-/** A list by a type that few deliveries have may look at many. */
+/** A list by a rare type may examine many rows. */
 const LIST_MS = 10_000;
-/** Of the tries neither requests nor answers. */
+/** Of the attempts neither requests nor responses. */
 const WITHOUT_LARGE = { body: 0, 'attempts.request': 0, 'attempts.response': 0 } as const;
-const WITHOUT_ANSWERS = { 'attempts.request': 0, 'attempts.response': 0 } as const;
+const WITHOUT_RESPONSES = { 'attempts.request': 0, 'attempts.response': 0 } as const;
 
 export class DeliveryListStore {
   readonly #rows: Collection<DeliveryRow>;
@@ -41,7 +39,7 @@ export class DeliveryListStore {
   }
 
   async one(id: string): Promise<{ readonly delivery: Delivery; readonly body: string | null } | null> {
-    const row = await translated(() => this.#rows.findOne({ _id: id }, { projection: WITHOUT_ANSWERS }));
+    const row = await translated(() => this.#rows.findOne({ _id: id }, { projection: WITHOUT_RESPONSES }));
     if (row === null) return null;
     const { body, bodyRef } = row;
     if (body !== undefined || bodyRef === undefined) return { delivery: toDelivery(row), body: body ?? null };

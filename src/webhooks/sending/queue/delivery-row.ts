@@ -1,13 +1,11 @@
-/**
- * A delivery as it is stored, and as it is shown. Types and pure functions. Not here: reads and writes (…-store.ts).
- */
+/** A delivery as stored and in responses. */
 import type { ObjectId } from 'mongodb';
 import type { Attempt, Delivery, DeliveryState, Trigger } from '../sender.ts';
 
-/** Tries that are kept of one delivery. */
+/** Attempts stored for one delivery. */
 export const MAX_ATTEMPTS = 20;
 
-/** A try as it is stored: the headers as JSON, because writing one text is cheaper than writing many fields. */
+/** A stored attempt. Headers are JSON text, because one text is cheaper to write than many fields. */
 export interface StoredAttempt {
   readonly at: Date;
   readonly ms: number;
@@ -18,15 +16,15 @@ export interface StoredAttempt {
   readonly response: { readonly headers: string; readonly body: string } | null;
 }
 
-/** What a service has said of a delivery that it has taken. */
+/** What Svix reported about a delivery that it accepted. */
 export interface Handed {
-  /** Id of the message there. */
+  /** Id of the message at Svix. */
   readonly message: string;
-  /** When the service took it, the last time; absent when it is to be told to send it once more. */
+  /** When Svix last accepted it; absent if Svix is to send it again. */
   readonly since?: Date;
-  /** Present when it was told once more because the service seems to have lost it. */
+  /** Set if it was submitted again because Svix seems to have lost it. */
   readonly lost?: true;
-  /** Id of the newest try there that is kept here. */
+  /** Id of the newest attempt at Svix that is stored here. */
   readonly seen?: string;
 }
 
@@ -39,38 +37,38 @@ export interface DeliveryRow {
   epoch: number;
   number: number;
   document: string | null;
-  /** Present where the deliveries of one document go one after the other. */
+  /** Set if the deliveries of one document are ordered. */
   ordered?: true;
   state: DeliveryState;
-  /** Present while it is pending: when it is to be tried, or when the lease of the process ends that has taken it. */
+  /** Set while pending: when the next attempt is due, or when the lease of the process that holds it ends. */
   due?: Date;
-  /** Made anew by each taking; null while nobody has it. */
+  /** A new value for each lease; null without one. */
   take: string | null;
-  /** Present while it waits for an earlier one of its document. */
+  /** Set while it waits for an earlier one of its document. */
   held?: true;
-  /** Place in the schedule; of a service's, how often it was told or asked in vain. */
-  tries: number;
-  /** How often it was made due again by a request. */
+  /** Position in the schedule; for Svix, the number of failed submissions or polls. */
+  attempt: number;
+  /** How often a request made it due again. */
   round?: number;
-  /** Present once a service has taken it (svix/). */
+  /** Set after Svix has accepted it (svix/). */
   handed?: Handed;
-  /** Tries in all. */
+  /** Total number of attempts. */
   count: number;
   attempts: StoredAttempt[];
   trigger: Trigger;
   createdAt: Date;
   finishedAt: Date | null;
-  /** The body, or where it is stored for several deliveries together. */
+  /** The body, or a reference to one that several deliveries share. */
   body?: string;
   bodyRef?: ObjectId;
   /** When the row is deleted. */
   expireAt: Date;
 }
 
-/** What is needed to try a delivery. */
+/** The fields needed for an attempt. */
 export type DueRow = Omit<DeliveryRow, 'attempts'>;
 
-/** What a list reads of a delivery: of its tries only how they ended. */
+/** The fields needed for a list: of attempts only their results. */
 export interface ListedRow extends Omit<DeliveryRow, 'attempts' | 'body'> {
   readonly attempts: readonly Pick<StoredAttempt, 'at' | 'status' | 'error'>[];
 }

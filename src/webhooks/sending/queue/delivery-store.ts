@@ -1,7 +1,6 @@
 /**
- * Where deliveries wait: `webhook_deliveries` and `webhook_bodies` in `<db>_log`. Many are inserted, taken and finished by
- * one command. Taking is an update by the server's clock, so of several processes one gets each delivery. Not here: what is
- * shown of them (delivery-list-store.ts), and when they are sent (taking.ts).
+ * Stores deliveries: `webhook_deliveries` and `webhook_bodies` in `<db>_log`. One command inserts, leases or completes
+ * many. A lease is an update by the server's clock, so each delivery goes to one process only.
  */
 import { type Collection, type Document, ObjectId } from 'mongodb';
 import { CODE, translated } from '../../../database/errors.ts';
@@ -9,9 +8,9 @@ import type { Mongo } from '../../../database/mongo.ts';
 import type { Trigger } from '../sender.ts';
 import { DELIVERY_INDEXES, PENDING } from './delivery-indexes.ts';
 import { type DeliveryRow, type DueRow, type Handed, MAX_ATTEMPTS, type StoredAttempt } from './delivery-row.ts';
-import { ENDED_KEPT_MS, expiry, WAITING_KEPT_MS } from './retention.ts';
+import { expiry, FINISHED_RETENTION_MS, PENDING_RETENTION_MS } from './retention.ts';
 
-/** Rows of one answer; the driver asks for 101 at first. */
+/** Rows of one reply; the driver's first batch is 101. */
 const BATCH_ROWS = 1_000;
 const MAJORITY = { w: 'majority' } as const;
 
@@ -21,21 +20,21 @@ interface BodyRow {
   createdAt: Date;
 }
 
-/** How a try ends, for the row. */
+/** The result of an attempt, for the row. */
 export interface Finished {
   readonly id: string;
   readonly take: string;
-  /** When it was known, for the end of the delivery. */
+  /** When it ended, for the end of the delivery. */
   readonly at: Date;
-  /** New tries, oldest first. A service may have made none yet, or several. */
+  /** New attempts, oldest first. Svix may have made none yet, or several. */
   readonly attempts: readonly StoredAttempt[];
-  /** Place in the schedule from now on. */
-  readonly tries: number;
-  /** What a service says of it; absent when that has not changed, null when it is to be told as if for the first time. */
+  /** The new position in the schedule. */
+  readonly attempt: number;
+  /** What Svix reports; absent if unchanged, null if the delivery is to be submitted as if for the first time. */
   readonly handed?: Handed | null;
-  /** When it is tried again; null when it has ended. */
+  /** When it is retried; null if it has ended. */
   readonly due: Date | null;
-  readonly state: 'pending' | 'delivered' | 'dead';
+  readonly state: 'pending' | 'succeeded' | 'failed';
 }
 
 /** A document of an endpoint with ordered deliveries. */
@@ -50,7 +49,7 @@ export class DeliveryStore {
   readonly #bodies: Collection<BodyRow>;
   readonly #offset: () => number;
 
-  /** @param offset milliseconds by which the sender's time is later than the server's; for tests */
+  /** @param offset milliseconds by which the sender's clock is ahead of the server's; for tests */
   constructor(mongo: Pick<Mongo, 'log'>, offset: () => number) {
     this.#mongo = mongo;
     this.#rows = mongo.log.collection<DeliveryRow>('webhook_deliveries');
@@ -61,11 +60,11 @@ export class DeliveryStore {
   async start(): Promise<void> {
     await translated(async () => {
       await this.#rows.createIndexes([...DELIVERY_INDEXES]);
-      await this.#bodies.createIndex({ createdAt: 1 }, { expireAfterSeconds: WAITING_KEPT_MS / 1_000 });
+      await this.#bodies.createIndex({ createdAt: 1 }, { expireAfterSeconds: PENDING_RETENTION_MS / 1_000 });
     });
   }
 
-  /** The time of the server's clock, in milliseconds since 1970. */
+  /** The server's time, in milliseconds since 1970. */
   async serverTime(): Promise<number> {
     const { localTime } = await translated(() => this.#mongo.log.command({ hello: 1 }));
     return localTime.getTime();
@@ -78,24 +77,24 @@ export class DeliveryStore {
     return rows.map(({ _id }) => _id);
   }
 
-  /** Inserts deliveries. @returns the positions of those that exist already and stay as they are */
+  /** Inserts deliveries. @returns the indexes of those that already exist and stay unchanged */
   async insert(rows: readonly DeliveryRow[]): Promise<ReadonlySet<number>> {
     return new Set(await this.#insert('webhook_deliveries', rows));
   }
 
-  /** As a plain command, because `insertMany` costs the process several times as much. */
+  /** A plain command, because `insertMany` costs the process several times as much. */
   async #insert(name: string, documents: readonly Document[]): Promise<readonly number[]> {
     const { log } = this.#mongo;
     const command = { insert: name, documents, ordered: false, writeConcern: MAJORITY };
     const reply = await translated(() => log.command(command));
     if (reply['writeConcernError']) throw new Error(String(reply['writeConcernError'].errmsg));
-    const faults: readonly Document[] = reply['writeErrors'] ?? [];
-    const fault = faults.find(({ code }) => code !== CODE.duplicateKey);
-    if (fault !== undefined) throw new Error(`A delivery could not be stored: ${fault['errmsg']}`);
-    return faults.map(({ index }) => index);
+    const issues: readonly Document[] = reply['writeErrors'] ?? [];
+    const issue = issues.find(({ code }) => code !== CODE.duplicateKey);
+    if (issue !== undefined) throw new Error(`A delivery could not be stored: ${issue['errmsg']}`);
+    return issues.map(({ index }) => index);
   }
 
-  /** Makes deliveries due again that have ended, with what a replay sends. Others stay as they are. */
+  /** Makes ended deliveries due again with the body of a replay. Others stay unchanged. */
   async replay(rows: readonly DeliveryRow[]): Promise<void> {
     if (rows.length === 0) return;
     const updates = rows.map(({ _id, due, body, bodyRef, ordered, expireAt }) => ({
@@ -117,23 +116,26 @@ export class DeliveryStore {
     await translated(() => this.#rows.bulkWrite(updates, { ordered: false }));
   }
 
-  /** Of these endpoints, the ones that have something due. */
+  /** Of these endpoints, those with due deliveries. */
   async dueEndpoints(endpoints: readonly string[], now: Date): Promise<readonly string[]> {
     return await translated(() =>
       this.#rows.distinct('endpoint', { endpoint: { $in: [...endpoints] }, due: { $lte: now } }),
     );
   }
 
-  /** When the next delivery will be due that is not due yet; null when there is none. */
+  /** When the next delivery becomes due; null if there is none. */
   async nextDue(now: Date): Promise<Date | null> {
     const options = { sort: { due: 1 }, projection: { due: 1, _id: 0 } } as const;
     const row = await translated(() => this.#rows.findOne({ due: { $gt: now } }, options));
     return row?.due ?? null;
   }
 
-  /** Finds due deliveries, the longest due first, up to a count for each endpoint. */
-  async pick(wanted: readonly { readonly endpoint: string; readonly count: number }[], now: Date): Promise<DueRow[]> {
-    const [first, ...rest] = wanted.map(({ endpoint, count }) => [
+  /** Finds due deliveries, the longest due first, up to a limit for each endpoint. */
+  async pick(
+    requested: readonly { readonly endpoint: string; readonly count: number }[],
+    now: Date,
+  ): Promise<DueRow[]> {
+    const [first, ...rest] = requested.map(({ endpoint, count }) => [
       { $match: { endpoint, due: { $lte: now } } },
       { $sort: { due: 1 } },
       { $limit: count },
@@ -145,7 +147,7 @@ export class DeliveryStore {
     return await translated(() => this.#rows.aggregate<DueRow>(pipeline, { batchSize: BATCH_ROWS }).toArray());
   }
 
-  /** Takes deliveries that are still due, for a time. @returns those that this call has got */
+  /** Leases deliveries that are still due, for a time. @returns those that this call has leased */
   async take(rows: readonly DueRow[], take: string, leaseMs: number): Promise<readonly DueRow[]> {
     if (rows.length === 0) return [];
     const _id = { $in: rows.map((row) => row._id) };
@@ -169,7 +171,7 @@ export class DeliveryStore {
     return new Map(rows.map(({ _id, body }) => [_id.toHexString(), body]));
   }
 
-  /** Gives back what was taken and not tried. */
+  /** Releases leased deliveries that were not attempted. */
   async putBack(
     rows: readonly { readonly id: string; readonly take: string; readonly due: Date; readonly held: boolean }[],
   ): Promise<void> {
@@ -180,21 +182,21 @@ export class DeliveryStore {
     await this.#update(updates);
   }
 
-  /** Records tries, if this process has still taken them. @returns how many were recorded */
+  /** Records attempts, if this process still holds their leases. @returns how many were recorded */
   async finish(all: readonly Finished[]): Promise<number> {
     return await this.#update(
-      all.map(({ id, take, at, attempts, tries, due, state, handed }) => {
+      all.map(({ id, take, at, attempts, attempt, due, state, handed }) => {
         const kept = {
           $inc: { count: attempts.length, ...(handed === null ? { round: 1 } : {}) },
           $push: { attempts: { $each: attempts, $slice: -MAX_ATTEMPTS } },
         };
-        const set = { take: null, tries, ...(handed ? { handed } : {}) };
+        const set = { take: null, attempt, ...(handed ? { handed } : {}) };
         const unset = handed === null ? { handed: '' } : {};
-        // What was discarded meanwhile, because the endpoint was disabled, is not to be tried again.
+        // What was canceled meanwhile, because the endpoint was disabled, is not to be tried again.
         if (due !== null) {
           return { q: { _id: id, take, state: 'pending' }, u: { $set: { due, ...set }, $unset: unset, ...kept } };
         }
-        const ended = { state, ...set, finishedAt: at, expireAt: expiry(at.getTime(), ENDED_KEPT_MS) };
+        const ended = { state, ...set, finishedAt: at, expireAt: expiry(at.getTime(), FINISHED_RETENTION_MS) };
         return { q: { _id: id, take }, u: { $set: ended, $unset: { due: '', ...unset }, ...kept } };
       }),
     );
@@ -231,20 +233,20 @@ export class DeliveryStore {
     await translated(() => this.#rows.updateMany(held, { $set: { due: now }, $unset: { held: '' } }));
   }
 
-  /** Discards what is pending for an endpoint. A try that is under way is still recorded when it succeeds. */
+  /** Cancels what is pending for an endpoint. A try that is under way is still recorded when it succeeds. */
   async discard(endpoint: string, now: Date): Promise<void> {
-    const expireAt = expiry(now.getTime(), ENDED_KEPT_MS);
+    const expireAt = expiry(now.getTime(), FINISHED_RETENTION_MS);
     await translated(() =>
       this.#rows.updateMany(
         { endpoint, ...PENDING },
-        { $set: { state: 'discarded', finishedAt: now, expireAt }, $unset: { due: '', held: '' } },
+        { $set: { state: 'canceled', finishedAt: now, expireAt }, $unset: { due: '', held: '' } },
       ),
     );
   }
 
-  /** Makes a delivery due, unless a process is just trying it. @returns whether there is one of this id */
+  /** Makes a delivery due, unless a process is attempting it. @returns whether one has this id */
   async resend(id: string, now: Date): Promise<boolean> {
-    const set = { $set: again('resend', now), ...TOLD_ANEW };
+    const set = { $set: again('resend', now), ...REPORTED_AGAIN };
     const { matchedCount } = await translated(() =>
       this.#rows.updateOne({ _id: id, $or: [{ due: { $exists: false } }, { take: null }] }, set),
     );
@@ -252,23 +254,28 @@ export class DeliveryStore {
   }
 
   /**
-   * Makes the dead and discarded deliveries of an endpoint due that were made since a time.
+   * Makes the failed and canceled deliveries of an endpoint due that were made since a time.
    * @param but types whose deliveries stay as they are
    * @returns how many
    */
   async recover(endpoint: string, since: Date, but: readonly string[], now: Date): Promise<number> {
     const types = but.length === 0 ? {} : { type: { $nin: [...but] } };
-    const which = { endpoint, createdAt: { $gte: since }, state: { $in: ['dead', 'discarded'] }, ...types } as Document;
-    const set = { $set: again('recover', now), ...TOLD_ANEW };
+    const which = {
+      endpoint,
+      createdAt: { $gte: since },
+      state: { $in: ['failed', 'canceled'] },
+      ...types,
+    } as Document;
+    const set = { $set: again('recover', now), ...REPORTED_AGAIN };
     return (await translated(() => this.#rows.updateMany(which, set))).modifiedCount;
   }
 
-  /** How many are pending, by endpoint. */
+  /** Pending deliveries by endpoint. */
   async pending(endpoints: readonly string[]): Promise<ReadonlyMap<string, number>> {
     const rows = await translated(() =>
       this.#rows
         .aggregate<{ _id: string; count: number }>([
-          // By keys of the index alone.
+          // Answered from the index alone.
           { $match: { endpoint: { $in: [...endpoints] }, due: { $gt: new Date(0) } } },
           { $group: { _id: '$endpoint', count: { $sum: 1 } } },
         ])
@@ -278,11 +285,11 @@ export class DeliveryStore {
   }
 }
 
-/** A service that has taken the delivery is to be told once more. */
-const TOLD_ANEW = { $unset: { 'handed.since': '' }, $inc: { round: 1 } } as const;
+/** If Svix has accepted the delivery, it is submitted again. */
+const REPORTED_AGAIN = { $unset: { 'handed.since': '' }, $inc: { round: 1 } } as const;
 
-/** What makes a delivery pending once more, with all its tries before it. */
+/** Makes a delivery pending again, with all its attempts available. */
 function again(trigger: Trigger, due?: Date): Partial<DeliveryRow> {
-  const set = { state: 'pending', take: null, tries: 0, trigger, finishedAt: null } as const;
-  return due === undefined ? set : { ...set, due, expireAt: expiry(due.getTime(), WAITING_KEPT_MS) };
+  const set = { state: 'pending', take: null, attempt: 0, trigger, finishedAt: null } as const;
+  return due === undefined ? set : { ...set, due, expireAt: expiry(due.getTime(), PENDING_RETENTION_MS) };
 }

@@ -1,56 +1,53 @@
-/**
- * Sends what this process has taken, and says what follows: for the delivery, its endpoint, and the next one in line. Not
- * here: which deliveries are taken (taking.ts) and how their ends are written (finishing.ts).
- */
+/** Sends leased deliveries, and decides what follows: for the delivery, its endpoint, and the next one in the queue. */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Note } from '../../../events/log/note.ts';
+import type { LogCallback } from '../../../events/log/log-callback.ts';
 import { retry } from '../../../kernel/concurrency/retry.ts';
 import { GONE } from '../outcome.ts';
 import type { Delivery, SenderEvents } from '../sender.ts';
 import { toDelivery } from './delivery-row.ts';
 import { Finishing, type Result } from './finishing.ts';
 import { linesOf, releaseNext } from './ordering.ts';
-import type { EndpointState, Shared, TakenDelivery } from './taken.ts';
+import type { EndpointState, LeasedDelivery, Shared } from './taken.ts';
 import { Taking } from './taking.ts';
 import type { Transport } from './transport.ts';
 
-/** An endpoint is disabled when nothing succeeded for so long since the first failure, in milliseconds. */
+/** An endpoint is disabled when nothing succeeded for this time after the first failure, in milliseconds. */
 const FAILING_MS = 120 * 3_600_000;
-/** Results that may wait for being recorded. */
+/** Maximum results that wait to be recorded. */
 const MAX_UNRECORDED = 1_000;
-/** How long calls under way may still take when the program ends, in milliseconds. */
+/** Time for active requests when the program ends, in milliseconds. */
 const STOP_MS = 5_000;
-/** How long it is tried to report what has happened, while the database is away. */
+/** How long reporting is retried while the database is unavailable, in milliseconds. */
 const REPORT = { limitMs: 30_000, delayMs: 100, maxDelayMs: 2_000, retryable: () => true } as const;
 
-export interface DispatcherParts extends Shared {
+export interface DispatcherDeps extends Shared {
   readonly transport: Transport;
   readonly events: SenderEvents;
-  readonly onNote: Note;
+  readonly onLog: LogCallback;
 }
 
 export class Dispatcher {
   readonly taking: Taking;
-  readonly #parts: DispatcherParts;
+  readonly #deps: DispatcherDeps;
   readonly #finishing: Finishing;
   readonly #reports = new Set<Promise<void>>();
-  /** Runs at the next place in time of an endpoint with a rate. */
+  /** Runs at the next rate slot of an endpoint with a rate. */
   #timer: NodeJS.Timeout | undefined;
   #ended = false;
 
-  constructor(parts: DispatcherParts) {
-    this.#parts = parts;
-    this.taking = new Taking({ ...parts, send: () => this.send() });
-    this.#finishing = new Finishing({ ...parts, recorded: (results, lost) => this.#recorded(results, lost) });
+  constructor(deps: DispatcherDeps) {
+    this.#deps = deps;
+    this.taking = new Taking({ ...deps, send: () => this.send() });
+    this.#finishing = new Finishing({ ...deps, recorded: (results, lost) => this.#recorded(results, lost) });
   }
 
-  /** Whether new deliveries may still be taken. */
+  /** Whether more deliveries may be leased. */
   get ended(): boolean {
     return this.#ended;
   }
 
   async stop(): Promise<void> {
-    const { slots } = this.#parts;
+    const { slots } = this.#deps;
     this.#ended = true;
     clearTimeout(this.#timer);
     await this.taking.stop();
@@ -61,12 +58,12 @@ export class Dispatcher {
     await Promise.all(this.#reports);
   }
 
-  /** Sends what waits in lines, as far as there are places. */
+  /** Sends queued deliveries while slots are free. */
   send(): void {
-    const { slots } = this.#parts;
+    const { slots } = this.#deps;
     clearTimeout(this.#timer);
     if (this.#ended) return;
-    // One time for all of this: a place that comes in between would be missed by the loop, and by the timer.
+    // One time for all of this: the loop and the timer would both miss a rate slot that starts in between.
     const now = performance.now();
     while (this.#finishing.count < MAX_UNRECORDED) {
       const one = slots.next(now);
@@ -78,21 +75,21 @@ export class Dispatcher {
     if (next !== null && next > now) this.#timer = setTimeout(() => this.send(), next - now);
   }
 
-  async #send(one: TakenDelivery): Promise<void> {
-    const { endpoints, slots, clock, transport } = this.#parts;
+  async #send(one: LeasedDelivery): Promise<void> {
+    const { endpoints, slots, clock, transport } = this.#deps;
     const state = endpoints.get(one.endpoint);
     const { trigger, _id: id } = one.row;
     if (state === undefined || !state.target.enabled) {
       slots.end(one, null);
       return;
     }
-    const isLate = ({ sendBefore }: TakenDelivery) => performance.now() > sendBefore;
+    const isLate = ({ sendBefore }: LeasedDelivery) => performance.now() > sendBefore;
     if (isLate(one)) {
       slots.end(one, null);
       await this.#giveBack([one, ...slots.withdraw(isLate)]);
       return;
     }
-    // The breaker has opened since it was taken.
+    // The breaker has opened since the lease.
     if (state.breaker.open !== null && !one.probe && trigger !== 'test') {
       slots.end(one, null);
       await this.#giveBack([one]);
@@ -112,27 +109,27 @@ export class Dispatcher {
     this.send();
   }
 
-  /** Gives back what was taken and not sent, so that it is due at once. */
-  async #giveBack(all: readonly TakenDelivery[]): Promise<void> {
-    const { store, clock, limits, onNote } = this.#parts;
+  /** Releases leased deliveries that were not sent, so that they are due at once. */
+  async #giveBack(all: readonly LeasedDelivery[]): Promise<void> {
+    const { store, clock, limits, onLog } = this.#deps;
     const due = new Date(clock.now());
     try {
       await store.putBack(all.map(({ row, take }) => ({ id: row._id, take, due, held: false })));
     } catch (error) {
-      onNote('warn', 'Deliveries could not be given back before their leases end', { fault: String(error) });
+      onLog('warn', 'Leases of deliveries could not be released', { error: String(error) });
       this.taking.dueAt(due.getTime() + limits.leaseMs);
     }
     for (const { endpoint } of all) this.taking.due(endpoint);
   }
 
   #recorded(results: readonly Result[], lost: number): void {
-    // Others have them now, or their leases have ended.
+    // Other processes hold them now, or their leases have ended.
     if (lost > 0) this.taking.wake();
     for (const { finished } of results) if (finished.due !== null) this.taking.dueAt(finished.due.getTime());
     const steps = [() => this.#release(results), () => this.#reportDead(results), () => this.#disable(results)];
     for (const step of steps) {
       const report = retry(step, REPORT).catch((error: unknown) => {
-        this.#parts.onNote('error', 'What follows from deliveries could not be written', { fault: String(error) });
+        this.#deps.onLog('error', 'Results of deliveries could not be stored', { error: String(error) });
       });
       this.#reports.add(report);
       void report.finally(() => this.#reports.delete(report));
@@ -142,17 +139,17 @@ export class Dispatcher {
 
   async #release(results: readonly Result[]): Promise<void> {
     const ended = results.filter(({ one, finished }) => finished.due === null && one.row.ordered === true);
-    const released = await releaseNext(linesOf(ended.map(({ one }) => one.row)), this.#parts);
+    const released = await releaseNext(linesOf(ended.map(({ one }) => one.row)), this.#deps);
     for (const endpoint of released) this.taking.due(endpoint);
   }
 
   async #reportDead(results: readonly Result[]): Promise<void> {
-    const dead = results.filter(({ finished }) => finished.state === 'dead');
-    if (dead.length > 0) await this.#parts.events.onDead(dead.map(endedDelivery));
+    const failed = results.filter(({ finished }) => finished.state === 'failed');
+    if (failed.length > 0) await this.#deps.events.onFailed(failed.map(endedDelivery));
   }
 
   async #disable(results: readonly Result[]): Promise<void> {
-    const { endpoints, health, clock, events } = this.#parts;
+    const { endpoints, health, clock, events } = this.#deps;
     const gone = new Set<string>();
     const failing = new Set<string>();
     for (const { one, finished } of results) {
@@ -167,17 +164,17 @@ export class Dispatcher {
     }
     for (const endpoint of gone) await events.onDisable(endpoint, 'gone');
     for (const row of failing.size === 0 ? [] : await health.of([...failing])) {
-      // Another process may have succeeded.
+      // An attempt of another process may have succeeded.
       const since = row.failingSince?.getTime() ?? Number.POSITIVE_INFINITY;
       if (clock.now() - since >= FAILING_MS) await events.onDisable(row._id, 'failing');
     }
   }
 }
 
-/** Counts a try for the breaker. @returns its state when it has changed */
+/** Counts an attempt for the breaker. @returns its state if it has changed */
 function judge(
   { breaker }: EndpointState,
-  { probe }: TakenDelivery,
+  { probe }: LeasedDelivery,
   succeeded: boolean,
   now: number,
 ): Result['breaker'] {

@@ -1,44 +1,44 @@
 /**
- * Records the ends of tries: many by one command, each before its lease ends. While the database is away, results wait in
- * memory, and no more is sent than they may be. Not here: what follows from a try (outcome.ts).
+ * Records results of attempts, many by one command, each before its lease ends. While the database is unavailable,
+ * results wait in memory, and their number limits what is sent.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { backOff } from '../../../events/log/log-errors.ts';
-import type { Note } from '../../../events/log/note.ts';
+import type { LogCallback } from '../../../events/log/log-callback.ts';
+import { backOff } from '../../../events/log/recorder-errors.ts';
 import type { OpenState } from '../breaker.ts';
 import type { Finished } from './delivery-store.ts';
 import type { HealthNews } from './health-store.ts';
-import type { Shared, TakenDelivery } from './taken.ts';
+import type { LeasedDelivery, Shared } from './taken.ts';
 
-/** A command costs as much as a dozen of the rows in it. */
+/** The fixed cost of a command equals that of a dozen rows. */
 const GATHER_MS = 10;
 const MAX_BATCH = 500;
 
 export interface Result {
-  readonly one: TakenDelivery;
+  readonly one: LeasedDelivery;
   readonly finished: Finished;
-  /** The state of the breaker when this try has changed it. */
+  /** The state of the breaker if this attempt has changed it. */
   readonly breaker: OpenState | 'closed' | null;
 }
 
-export interface FinishingParts extends Pick<Shared, 'store' | 'health'> {
-  /** Called after results have been recorded. @param lost how many of them belong to other processes now */
+export interface FinishingDeps extends Pick<Shared, 'store' | 'health'> {
+  /** Called after results have been recorded. @param lost how many belong to other processes now */
   readonly recorded: (results: readonly Result[], lost: number) => void;
-  readonly onNote: Note;
+  readonly onLog: LogCallback;
 }
 
 export class Finishing {
-  readonly #parts: FinishingParts;
+  readonly #deps: FinishingDeps;
   readonly #end = new AbortController();
   #waiting: Result[] = [];
   #count = 0;
   #running: Promise<void> | null = null;
 
-  constructor(parts: FinishingParts) {
-    this.#parts = parts;
+  constructor(deps: FinishingDeps) {
+    this.#deps = deps;
   }
 
-  /** Results that are not recorded yet. */
+  /** Results to be recorded. */
   get count(): number {
     return this.#count;
   }
@@ -49,7 +49,7 @@ export class Finishing {
     this.#running ??= this.#run();
   }
 
-  /** Records what waits, and gives up what cannot be recorded. */
+  /** Records the waiting results, and drops those that cannot be recorded. */
   async stop(): Promise<void> {
     this.#end.abort();
     await this.#running;
@@ -66,7 +66,7 @@ export class Finishing {
   }
 
   async #record(batch: readonly Result[]): Promise<void> {
-    const { store, health, recorded, onNote } = this.#parts;
+    const { store, health, recorded, onLog } = this.#deps;
     for (let failures = 0; ; failures += 1) {
       try {
         const [count] = await Promise.all([
@@ -76,8 +76,8 @@ export class Finishing {
         recorded(batch, batch.length - count);
         return;
       } catch (error) {
-        if (failures === 0) onNote('warn', 'Tries of deliveries could not be recorded yet', { fault: String(error) });
-        // Their leases end, and other processes, or the next start, try them again.
+        if (failures === 0) onLog('warn', 'Attempts of deliveries could not be recorded yet', { error: String(error) });
+        // Their leases end, and other processes, or the next start, attempt them again.
         if (this.#end.signal.aborted) return;
         await pause(backOff('away', failures, Math.random()), undefined, { signal: this.#end.signal }).catch(
           () => undefined,
@@ -87,7 +87,7 @@ export class Finishing {
   }
 }
 
-/** What a batch says about each endpoint. Deliveries that try an endpoint out say nothing. */
+/** Summarizes a batch for each endpoint. Test deliveries do not count. */
 function newsOf(batch: readonly Result[]): ReadonlyMap<string, HealthNews> {
   const all = new Map<string, HealthNews>();
   for (const { one, finished, breaker } of batch) {

@@ -1,6 +1,6 @@
 /**
- * What all processes must know of an endpoint besides its deliveries: its breaker, its failures, and the places in time of
- * those with a rate. One row for each in `webhook_health`, which makes no event. Not here: when a breaker opens (breaker.ts).
+ * State of an endpoint that all processes share: its breaker, its failures, and its rate slots. One row each in
+ * `webhook_health`, which makes no event.
  */
 import type { Collection, Document } from 'mongodb';
 import { translated } from '../../../database/errors.ts';
@@ -10,25 +10,25 @@ import type { OpenState } from '../breaker.ts';
 export interface HealthRow {
   /** Id of the endpoint. */
   _id: string;
-  /** Present while the breaker is open. */
+  /** Set while the breaker is open. */
   openUntil?: Date;
   pauseMs?: number;
-  /** Present while a process makes the probe; `openUntil` is the end of its time for that. */
+  /** Set while a process sends the probe; `openUntil` is its deadline for that. */
   probing?: true;
   lastSuccessAt?: Date;
   lastFailureAt?: Date;
   failingSince?: Date;
-  /** The first place in time that is free, of an endpoint with a rate. */
-  nextPlace?: Date;
+  /** The first free rate slot of an endpoint with a rate. */
+  nextSlot?: Date;
 }
 
-/** What a batch of tries says about an endpoint. */
+/** The result of a batch of attempts for an endpoint. */
 export interface HealthNews {
   lastSuccessAt: Date | null;
   lastFailureAt: Date | null;
-  /** The first failure after the last success of the batch; null when its last try succeeded. */
+  /** The first failure after the last success of the batch; null if its last attempt succeeded. */
   failingSince: Date | null;
-  /** The state of the breaker when it has changed; `closed` for none. */
+  /** The state of the breaker if it has changed; `closed` for none. */
   breaker: OpenState | 'closed' | null;
 }
 
@@ -37,7 +37,7 @@ export class HealthStore {
   readonly #rows: Collection<HealthRow>;
   readonly #offset: () => number;
 
-  /** @param offset milliseconds by which the sender's time is later than the server's; for tests */
+  /** @param offset milliseconds by which the sender's clock is ahead of the server's; for tests */
   constructor(mongo: Pick<Mongo, 'log'>, offset: () => number) {
     this.#mongo = mongo;
     this.#rows = mongo.log.collection<HealthRow>('webhook_health');
@@ -67,13 +67,11 @@ export class HealthStore {
       writeConcern: { w: 'majority' },
     };
     const reply = await translated(() => this.#mongo.log.command(command));
-    if (reply['writeErrors'] || reply['writeConcernError']) throw new Error('Health could not be written');
+    if (reply['writeErrors'] || reply['writeConcernError'])
+      throw new Error('The health of endpoints could not be written');
   }
 
-  /**
-   * Asks for the right to make the one probe of a half-open breaker, for a time.
-   * @returns whether this call has got it
-   */
+  /** Acquires the right to send the one probe of a half-open breaker, for a time. @returns whether this call has it */
   async claimProbe(endpoint: string, forMs: number): Promise<boolean> {
     const now = { $add: ['$$NOW', this.#offset()] };
     const { modifiedCount } = await translated(() =>
@@ -85,21 +83,21 @@ export class HealthStore {
   }
 
   /**
-   * Reserves places in time, so that all processes together keep the rate of an endpoint.
-   * @param stepMs time from one place to the next
+   * Reserves rate slots, so that all processes together keep the rate of an endpoint.
+   * @param stepMs time from one slot to the next
    * @returns the time of the first of them, in milliseconds since 1970
    */
   async reserve(endpoint: string, count: number, stepMs: number): Promise<number> {
     const now = { $add: ['$$NOW', this.#offset()] };
-    const nextPlace = { $add: [{ $max: ['$nextPlace', now] }, { $literal: count * stepMs }] };
+    const nextSlot = { $add: [{ $max: ['$nextSlot', now] }, { $literal: count * stepMs }] };
     const options = { upsert: true, returnDocument: 'after' } as const;
     const row = await translated(() =>
-      this.#rows.findOneAndUpdate({ _id: endpoint }, [{ $set: { nextPlace } }], options),
+      this.#rows.findOneAndUpdate({ _id: endpoint }, [{ $set: { nextSlot } }], options),
     );
-    return (row?.nextPlace?.getTime() ?? 0) - count * stepMs;
+    return (row?.nextSlot?.getTime() ?? 0) - count * stepMs;
   }
 
-  /** Forgets failures: the endpoint has another URL, or was enabled again. */
+  /** Resets failures: the endpoint has another URL, or was enabled again. */
   async reset(endpoint: string): Promise<void> {
     const unset = { openUntil: '', pauseMs: '', probing: '', failingSince: '' } as const;
     await translated(() => this.#rows.updateOne({ _id: endpoint }, { $unset: unset }));
@@ -122,7 +120,7 @@ function updateOf({ lastSuccessAt, lastFailureAt, failingSince, breaker }: Healt
     ...(breaker === 'closed' && { openUntil: '', pauseMs: '' }),
     ...(failingSince === null && { failingSince: '' }),
   };
-  // Without a success in between, the earlier beginning counts.
+  // Without a success in between, the earlier first failure counts.
   const min = { ...(lastSuccessAt === null && failingSince && { failingSince }) };
   const parts = { $max: max, $set: set, $unset: unset, $min: min };
   return Object.fromEntries(Object.entries(parts).filter(([, fields]) => Object.keys(fields).length > 0));

@@ -1,26 +1,26 @@
 /**
- * Holds the deliveries of one document in the order of the log, where an endpoint asks for that: only the first pending one is
- * sent. The others wait in the database and are released when it has ended. Not here: taking (taking.ts).
+ * Keeps the deliveries of one document in log order, for endpoints with that option: only the first pending one is
+ * sent. The others wait in the database and are released when it has ended.
  */
 import type { DueRow } from './delivery-row.ts';
 import type { DocumentLine } from './delivery-store.ts';
 import type { Shared } from './taken.ts';
 
-/** After this time a held delivery is looked at again, should its release have failed; in milliseconds. */
+/** Retry interval of a held delivery, in case its release has failed; in milliseconds. */
 const HELD_MS = 60_000;
 
-/** What both functions need. */
-type OrderingParts = Pick<Shared, 'store' | 'clock' | 'endpoints'>;
+/** Arguments of both functions. */
+type OrderingDeps = Pick<Shared, 'store' | 'clock' | 'endpoints'>;
 
 /**
- * Of deliveries that this process has taken, those that may be sent; the others are given back. What is taken cannot be
- * overtaken, so the answer holds until the lease ends.
- * @returns also endpoints of which a delivery became the first one meanwhile
+ * Of leased deliveries, those that may be sent; the others are released. A leased delivery cannot be overtaken, so the
+ * result is valid until the lease ends.
+ * @returns also endpoints of which a delivery became the first one in between
  */
 export async function inOrder(
   taken: readonly DueRow[],
   take: string,
-  { store, clock, endpoints }: OrderingParts,
+  { store, clock, endpoints }: OrderingDeps,
 ): Promise<{ readonly ready: readonly DueRow[]; readonly released: readonly string[] }> {
   const isOrdered = ({ endpoint, ordered }: DueRow) =>
     ordered === true && endpoints.get(endpoint)?.target.ordering === 'document';
@@ -37,15 +37,15 @@ export async function inOrder(
     }),
   );
   const away = new Set(held);
-  // The first one may have ended before the others were given back.
+  // The first one may have ended before the others were released.
   const released = await releaseNext(linesOf(held), { store, clock });
   return { ready: taken.filter((row) => !away.has(row)), released };
 }
 
-/** Releases the deliveries that have become the first ones of their documents. @returns their endpoints */
+/** Releases the deliveries that are now the first ones of their documents. @returns their endpoints */
 export async function releaseNext(
   lines: readonly DocumentLine[],
-  { store, clock }: Pick<OrderingParts, 'store' | 'clock'>,
+  { store, clock }: Pick<OrderingDeps, 'store' | 'clock'>,
 ): Promise<readonly string[]> {
   const heads = await store.heads(lines);
   await store.release(
@@ -55,7 +55,7 @@ export async function releaseNext(
   return [...new Set(heads.map(({ endpoint }) => endpoint))];
 }
 
-/** The documents of deliveries, each once. */
+/** The distinct documents of deliveries. */
 export function linesOf(rows: readonly Pick<DueRow, 'endpoint' | 'document'>[]): readonly DocumentLine[] {
   const lines = new Map<string, DocumentLine>();
   for (const { endpoint, document } of rows) {

@@ -1,14 +1,14 @@
 /**
- * What all senders do that keep their deliveries in MongoDB: stores them, takes them when they are due, passes them to its
- * transport, and records how that ended. What is new and has a place goes out at once, from memory; all else is taken from the
- * database. A delivery that was sent by a process which died before it was recorded is sent again, with the same id. Not
- * here: how one is brought to its endpoint (direct/, svix/), and which events are deliveries.
+ * The base of all senders: stores deliveries in MongoDB, leases due ones, passes them to its transport, and records the
+ * results. A new delivery with a free slot is sent at once, from memory; all others are leased from the database. A
+ * delivery whose process died before recording the result is sent again, with the same id.
  */
 import { randomUUID } from 'node:crypto';
 import type { Mongo } from '../../../database/mongo.ts';
-import type { Note } from '../../../events/log/note.ts';
+import type { LogCallback } from '../../../events/log/log-callback.ts';
 import type { EndpointTarget } from '../../endpoint/endpoint.ts';
 import { Breaker } from '../breaker.ts';
+import { Slots } from '../endpoint-concurrency.ts';
 import type {
   Attempt,
   Delivery,
@@ -20,7 +20,6 @@ import type {
   SenderEvents,
   SenderState,
 } from '../sender.ts';
-import { Slots } from '../slots.ts';
 import { DeliveryListStore } from './delivery-list-store.ts';
 import type { DeliveryRow } from './delivery-row.ts';
 import { DeliveryStore } from './delivery-store.ts';
@@ -30,19 +29,19 @@ import { ServerClock } from './server-clock.ts';
 import { insertBatches, newRow } from './submission.ts';
 import {
   type EndpointState,
+  type LeasedDelivery,
   SENDER_LIMITS,
   type SenderLimits,
   type Shared,
   sendBefore,
-  type TakenDelivery,
 } from './taken.ts';
 import type { Transport } from './transport.ts';
 
 export interface QueueSenderOptions {
   readonly mongo: Pick<Mongo, 'log'>;
   readonly events: SenderEvents;
-  readonly onNote?: Note;
-  /** Milliseconds by which the sender's time is later than the server's; for tests. */
+  readonly onLog?: LogCallback;
+  /** Milliseconds by which the sender's clock is ahead of the server's; for tests. */
   readonly clockOffsetMs?: () => number;
   readonly limits?: Partial<SenderLimits>;
 }
@@ -55,23 +54,23 @@ export class QueueSender implements Sender {
   readonly #lists: DeliveryListStore;
   readonly #endpoints = new Map<string, EndpointState>();
   readonly #dispatcher: Dispatcher;
-  /** Endpoints that were removed: what is submitted for them a moment later is discarded. */
+  /** Endpoints that were removed: what is submitted for them a moment later is canceled. */
   readonly #removed = new Set<string>();
-  /** Health as it was at the start, of endpoints that were not named yet. */
+  /** Health at the start, of endpoints that are not registered yet. */
   #restored = new Map<string, HealthRow>();
 
   constructor(transport: Transport, options: QueueSenderOptions) {
     const { mongo, events } = options;
-    const { clockOffsetMs: offset = () => 0, onNote = () => undefined } = options;
+    const { clockOffsetMs: offset = () => 0, onLog = () => undefined } = options;
     const limits = { ...SENDER_LIMITS, ...options.limits };
     const store = new DeliveryStore(mongo, offset);
     const health = new HealthStore(mongo, offset);
     const clock = new ServerClock(() => store.serverTime(), offset);
-    const slots = new Slots<TakenDelivery>(limits.calls);
+    const slots = new Slots<LeasedDelivery>(limits.calls);
     this.#transport = transport;
     this.#lists = new DeliveryListStore(mongo);
     this.#shared = { store, health, clock, endpoints: this.#endpoints, slots, limits };
-    this.#dispatcher = new Dispatcher({ ...this.#shared, transport, events, onNote });
+    this.#dispatcher = new Dispatcher({ ...this.#shared, transport, events, onLog });
   }
 
   async start(): Promise<void> {
@@ -113,8 +112,8 @@ export class QueueSender implements Sender {
     else await this.#discard(id);
   }
 
-  headerFault(name: string): string | null {
-    return this.#transport.headerFault(name);
+  headerIssue(name: string): string | null {
+    return this.#transport.headerIssue(name);
   }
 
   async removeEndpoint(id: string): Promise<void> {
@@ -173,7 +172,7 @@ export class QueueSender implements Sender {
     return new Map(
       endpoints.map((id) => [
         id,
-        { ...healthOf(byId.get(id), pending.get(id) ?? 0, now), fault: this.#transport.fault(id) },
+        { ...healthOf(byId.get(id), pending.get(id) ?? 0, now), error: this.#transport.issue(id) },
       ]),
     );
   }
@@ -192,7 +191,7 @@ export class QueueSender implements Sender {
     await this.#shared.store.discard(id, new Date(this.#shared.clock.now()));
   }
 
-  /** Stores deliveries. Those that have a place are taken by the same insert, and need not be read. */
+  /** Stores deliveries. The insert also leases those with a free slot, which need not be read again. */
   async #submit(batch: readonly NewDelivery[]): Promise<void> {
     const { clock, limits } = this.#shared;
     const { taking } = this.#dispatcher;
@@ -208,12 +207,14 @@ export class QueueSender implements Sender {
     }
     this.#dispatcher.send();
     for (const id of new Set(rows.map(({ endpoint }) => endpoint))) {
-      // It was disabled or removed meanwhile, after its pending deliveries had been discarded.
+      // It was disabled or removed meanwhile, after its pending deliveries had been canceled.
       if (this.#removed.has(id) || this.#endpoints.get(id)?.target.enabled === false) await this.#discard(id);
     }
   }
 
-  /** The rows of deliveries, of which as many are taken as this process has places for. Bodies of several are stored once. */
+  /**
+   * The rows of deliveries, of which as many are leased as this process has slots for. A shared body is stored once.
+   */
   async #toRows(batch: readonly NewDelivery[], take: string, now: number): Promise<readonly DeliveryRow[]> {
     const { store, limits } = this.#shared;
     const counts = Map.groupBy(batch, ({ body }) => body);
@@ -232,11 +233,14 @@ export class QueueSender implements Sender {
     });
   }
 
-  /** Inserts rows, and makes those due again that a replay asks for. @returns the positions of those that existed already */
+  /**
+   * Inserts rows, and makes existing ones due again for a replay.
+   * @returns the indexes of those that existed already
+   */
   async #insert(rows: readonly DeliveryRow[], now: number): Promise<ReadonlySet<number>> {
     const { store, limits } = this.#shared;
     const known = await store.insert(rows).catch((error: unknown) => {
-      // Some may be stored, as taken by this process.
+      // Some may be stored with a lease of this process.
       this.#dispatcher.taking.dueAt(now + limits.leaseMs);
       throw error;
     });
@@ -245,7 +249,7 @@ export class QueueSender implements Sender {
     return known;
   }
 
-  /** How many new deliveries of an endpoint may be taken at once: none that would overtake those before them. */
+  /** How many new deliveries of an endpoint may be leased at once: none that would overtake earlier ones. */
   #roomOf({ target, breaker, heldUntil }: EndpointState): number {
     const { id, enabled, ratePerSecond, ordering } = target;
     const { ended, taking } = this.#dispatcher;
@@ -254,7 +258,7 @@ export class QueueSender implements Sender {
   }
 }
 
-function healthOf(row: HealthRow | undefined, pending: number, now: number): Omit<Health, 'fault'> {
+function healthOf(row: HealthRow | undefined, pending: number, now: number): Omit<Health, 'error'> {
   const { openUntil, probing, lastSuccessAt = null, lastFailureAt = null, failingSince = null } = row ?? {};
   const open = openUntil !== undefined && openUntil.getTime() > now && probing !== true;
   const breaker = openUntil === undefined ? 'closed' : open ? 'open' : 'half-open';

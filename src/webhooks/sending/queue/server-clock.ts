@@ -1,9 +1,9 @@
 /**
- * The time of the database server, which all processes share, without asking it each time. Leases are compared by the server
- * itself; this is for what is written with them. Not here: monotonic time, by which a process knows that a lease has ended.
+ * The time of the database server, which all processes share, without a query each time. The server compares leases
+ * itself; this is for values written with them.
  */
 
-const FRESH_MS = 60_000;
+const REAUTHENTICATION_MS = 60_000;
 
 export class ServerClock {
   readonly #read: () => Promise<number>;
@@ -12,20 +12,22 @@ export class ServerClock {
   #at = Number.NEGATIVE_INFINITY;
 
   /**
-   * @param read asks the server for its time, in milliseconds since 1970
-   * @param offset milliseconds that are added; for tests
+   * @param read reads the server's time, in milliseconds since 1970
+   * @param offset milliseconds added; for tests
    */
   constructor(read: () => Promise<number>, offset: () => number) {
     this.#read = read;
     this.#offset = offset;
   }
 
-  /** Asks the server, unless it was asked a moment ago. Called when there is work, so an idle process asks nothing. */
+  /**
+   * Reads the server's time, unless read a moment ago. Called when there is work, so an idle process sends no query.
+   */
   async refresh(): Promise<void> {
-    if (performance.now() - this.#at < FRESH_MS) return;
-    const asked = performance.now();
+    if (performance.now() - this.#at < REAUTHENTICATION_MS) return;
+    const requested = performance.now();
     const base = await this.#read();
-    this.#at = (asked + performance.now()) / 2;
+    this.#at = (requested + performance.now()) / 2;
     this.#base = base;
   }
 

@@ -1,18 +1,15 @@
-/**
- * What is stored of new deliveries, and how many by one command. Pure. Not here: which of them this process takes at once
- * (queue-sender.ts).
- */
+/** Builds the rows of new deliveries and splits them into commands. */
 import type { ObjectId } from 'mongodb';
 import type { EndpointTarget } from '../../endpoint/endpoint.ts';
 import type { NewDelivery } from '../sender.ts';
 import type { DeliveryRow } from './delivery-row.ts';
-import { ENDED_KEPT_MS, expiry, WAITING_KEPT_MS } from './retention.ts';
+import { expiry, FINISHED_RETENTION_MS, PENDING_RETENTION_MS } from './retention.ts';
 
-/** Far below what one command may hold, which is 48 MB. */
+/** Far below the 48 MB limit of one command. */
 const MAX_BATCH = 500;
 const MAX_CHARACTERS = 4 * 1_024 * 1_024;
 
-/** Cuts deliveries into batches, in their order. A body counts once in a batch, because it is stored once. */
+/** Splits deliveries into batches, in order. A body counts once in a batch, because it is stored once. */
 export function* insertBatches(deliveries: readonly NewDelivery[]): Generator<readonly NewDelivery[]> {
   let batch: NewDelivery[] = [];
   let bodies = new Set<string>();
@@ -37,9 +34,9 @@ export interface Stored {
   readonly now: number;
   readonly due: Date;
   readonly take: string | null;
-  /** Undefined for an endpoint that this process was not told of yet. */
+  /** Undefined for an endpoint that this process does not know yet. */
   readonly target: EndpointTarget | undefined;
-  /** Where the body is stored for several deliveries together. */
+  /** A reference to a body that several deliveries share. */
   readonly ref: ObjectId | undefined;
 }
 
@@ -54,7 +51,7 @@ export function newRow(one: NewDelivery, { now, due, take, target, ref }: Stored
     epoch: position.epoch,
     number: position.number,
     document,
-    tries: 0,
+    attempt: 0,
     count: 0,
     attempts: [],
     trigger,
@@ -62,9 +59,15 @@ export function newRow(one: NewDelivery, { now, due, take, target, ref }: Stored
     ...(ref === undefined ? { body } : { bodyRef: ref }),
   };
   if (target?.enabled === false) {
-    return { ...row, take: null, state: 'discarded', finishedAt: createdAt, expireAt: expiry(now, ENDED_KEPT_MS) };
+    return {
+      ...row,
+      take: null,
+      state: 'canceled',
+      finishedAt: createdAt,
+      expireAt: expiry(now, FINISHED_RETENTION_MS),
+    };
   }
   const ordered = target?.ordering === 'document' && document !== null && trigger !== 'test';
-  const expireAt = expiry(now, WAITING_KEPT_MS);
+  const expireAt = expiry(now, PENDING_RETENTION_MS);
   return { ...row, take, due, expireAt, state: 'pending', finishedAt: null, ...(ordered ? { ordered: true } : {}) };
 }

@@ -1,46 +1,49 @@
 /**
- * Takes deliveries that are due for this process. It looks when something may be due: after a start, when woken, at the next
- * time that it knows of, and when the line of an endpoint runs dry of which more is stored. So an idle process asks the
- * database nothing. Not here: sending what was taken (dispatcher.ts).
+ * Leases due deliveries for this process. It polls only when something may be due: after a start, when woken, at the
+ * next known due time, and when the queue of an endpoint with more stored deliveries runs empty. So an idle process
+ * sends the database no queries.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { backOff, classifyError } from '../../../events/log/log-errors.ts';
-import type { Note } from '../../../events/log/note.ts';
+import type { LogCallback } from '../../../events/log/log-callback.ts';
+import { backOff, classifyError } from '../../../events/log/recorder-errors.ts';
 import { inOrder } from './ordering.ts';
-import { type EndpointState, type Shared, sendBefore, type TakenDelivery } from './taken.ts';
+import { type EndpointState, type LeasedDelivery, type Shared, sendBefore } from './taken.ts';
 
 /** Endpoints of one command. */
 const MAX_ENDPOINTS = 64;
-/** Looks for everything that is due are at least so far apart, in milliseconds, however often this is woken. */
+/** Minimum interval between polls for everything that is due, in milliseconds. */
 const LOOK_MS = 50;
-/** After this time it is looked again for what was found and not got: others have it, or the clocks differ a little. */
+/**
+ * Interval after which deliveries that were found but not leased are polled again: other processes hold them, or the
+ * clocks differ slightly. Milliseconds.
+ */
 const AGAIN_MS = 100;
 const MAX_TIMER_MS = 6 * 3_600_000;
 
-export interface TakingParts extends Shared {
-  /** Called after deliveries were put into lines. */
+export interface TakingDeps extends Shared {
+  /** Called after deliveries were queued. */
   readonly send: () => void;
-  readonly onNote: Note;
+  readonly onLog: LogCallback;
 }
 
 export class Taking {
-  readonly #parts: TakingParts;
+  readonly #deps: TakingDeps;
   readonly #end = new AbortController();
-  /** Endpoints of which more may be due in the database; the one that is next comes first. */
+  /** Endpoints of which more may be due in the database; the next one first. */
   readonly #more = new Set<string>();
-  /** Endpoints that were told to have something due while the database was asked: its answer may lack that. */
+  /** Endpoints that became due during a poll, whose result may lack that. */
   readonly #cameMeanwhile = new Set<string>();
   #all = false;
   #lookedAt = Number.NEGATIVE_INFINITY;
-  /** When the next delivery is due that is not due yet, in milliseconds since 1970. */
+  /** The next due time, in milliseconds since 1970. */
   #nextDue = Number.POSITIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | null = null;
   #started = false;
 
-  constructor(parts: TakingParts) {
-    this.#parts = parts;
+  constructor(deps: TakingDeps) {
+    this.#deps = deps;
   }
 
   start(): void {
@@ -54,29 +57,29 @@ export class Taking {
     await this.#running;
   }
 
-  /** Looks for everything that is due. */
+  /** Polls for everything that is due. */
   wake(): void {
     this.#all = true;
     this.#begin();
   }
 
-  /** An endpoint has deliveries that are due. */
+  /** An endpoint has due deliveries. */
   due(endpoint: string): void {
     this.#more.add(endpoint);
     this.#cameMeanwhile.add(endpoint);
     this.#begin();
   }
 
-  /** A delivery will be due at a time, in milliseconds since 1970. */
+  /** A delivery becomes due at a time, in milliseconds since 1970. */
   dueAt(time: number): void {
     if (time >= this.#nextDue) return;
     this.#nextDue = time;
     this.#begin();
   }
 
-  /** Puts a delivery that this process has taken into the line of its endpoint. */
-  push(one: Omit<TakenDelivery, 'endpoint' | 'size'>): void {
-    this.#parts.slots.push({ ...one, endpoint: one.row.endpoint, size: one.body?.length ?? 0 });
+  /** Queues a leased delivery for its endpoint. */
+  push(one: Omit<LeasedDelivery, 'endpoint' | 'size'>): void {
+    this.#deps.slots.push({ ...one, endpoint: one.row.endpoint, size: one.body?.length ?? 0 });
   }
 
   /** Whether earlier deliveries of an endpoint may still wait in the database. */
@@ -88,21 +91,21 @@ export class Taking {
     this.#more.delete(endpoint);
   }
 
-  /** Lines may have run dry. */
+  /** Queues may have run empty. */
   refill(): void {
     if (this.#more.size > 0) this.#begin();
   }
 
   #begin(): void {
     if (!this.#started || this.#end.signal.aborted || this.#running !== null) return;
-    const now = this.#parts.clock.now();
-    if (this.#all || this.#wanted(now).length > 0) this.#running = this.#run();
+    const now = this.#deps.clock.now();
+    if (this.#all || this.#requested(now).length > 0) this.#running = this.#run();
     else this.#setTimer(now);
   }
 
   async #run(): Promise<void> {
     const { signal } = this.#end;
-    const { clock } = this.#parts;
+    const { clock } = this.#deps;
     let failures = 0;
     let now = clock.now();
     while (!signal.aborted) {
@@ -110,13 +113,13 @@ export class Taking {
         await clock.refresh();
         if (this.#all) await this.#lookAtAll();
         now = clock.now();
-        const wanted = this.#wanted(now);
-        if (wanted.length === 0 && !this.#all) break;
-        await this.#take(wanted);
+        const requested = this.#requested(now);
+        if (requested.length === 0 && !this.#all) break;
+        await this.#take(requested);
         failures = 0;
       } catch (error) {
         if (signal.aborted) break;
-        if (failures === 0) this.#parts.onNote('warn', 'Deliveries could not be taken yet', { fault: String(error) });
+        if (failures === 0) this.#deps.onLog('warn', 'Deliveries could not be leased yet', { error: String(error) });
         this.#all = true;
         await pause(backOff(classifyError(error), failures, Math.random()), undefined, { signal }).catch(
           () => undefined,
@@ -129,7 +132,7 @@ export class Taking {
   }
 
   async #lookAtAll(): Promise<void> {
-    const { store, health, clock, endpoints } = this.#parts;
+    const { store, health, clock, endpoints } = this.#deps;
     const early = this.#lookedAt + LOOK_MS - performance.now();
     if (early > 0) await pause(early, undefined, { signal: this.#end.signal });
     this.#all = false;
@@ -146,52 +149,52 @@ export class Taking {
     this.#nextDue = Math.min(this.#nextDue, next?.getTime() ?? Number.POSITIVE_INFINITY);
   }
 
-  /** The endpoints of which more can be taken now, and how many deliveries of each. */
-  #wanted(now: number): readonly { readonly endpoint: string; readonly count: number }[] {
-    const { slots } = this.#parts;
-    const wanted: { endpoint: string; count: number }[] = [];
+  /** The endpoints of which more can be leased now, and how many deliveries of each. */
+  #requested(now: number): readonly { readonly endpoint: string; readonly count: number }[] {
+    const { slots } = this.#deps;
+    const requested: { endpoint: string; count: number }[] = [];
     for (const endpoint of this.#more) {
-      if (wanted.length === MAX_ENDPOINTS) break;
+      if (requested.length === MAX_ENDPOINTS) break;
       const state = this.#open(endpoint, now);
       if (state === null || !slots.runsDry(endpoint)) continue;
       const rate = state.target.ratePerSecond;
       const most =
         state.breaker.state(now) === 'half-open' ? 1 : rate === null ? Number.POSITIVE_INFINITY : Math.max(1, rate);
       const count = Math.min(slots.room(endpoint), Math.floor(most));
-      if (count > 0) wanted.push({ endpoint, count });
+      if (count > 0) requested.push({ endpoint, count });
     }
-    return wanted;
+    return requested;
   }
 
-  /** The state of an endpoint to which deliveries may go now. */
+  /** The state of an endpoint to which deliveries may be sent now. */
   #open(endpoint: string, now: number): EndpointState | null {
-    const state = this.#parts.endpoints.get(endpoint);
+    const state = this.#deps.endpoints.get(endpoint);
     if (state === undefined || !state.target.enabled) return null;
     return now >= Math.max(state.notBefore, state.heldUntil) && state.breaker.state(now) !== 'open' ? state : null;
   }
 
-  async #take(wanted: readonly { readonly endpoint: string; readonly count: number }[]): Promise<void> {
-    const { store, clock, limits, send } = this.#parts;
-    const probes = await this.#claimProbes(wanted.map(({ endpoint }) => endpoint));
+  async #take(requested: readonly { readonly endpoint: string; readonly count: number }[]): Promise<void> {
+    const { store, clock, limits, send } = this.#deps;
+    const probes = await this.#claimProbes(requested.map(({ endpoint }) => endpoint));
     const now = clock.now();
-    const still = wanted.filter(({ endpoint }) => probes.has(endpoint) || this.#closed(endpoint));
+    const still = requested.filter(({ endpoint }) => probes.has(endpoint) || this.#closed(endpoint));
     this.#cameMeanwhile.clear();
     const found = await store.pick(still, new Date(now));
     const counts = Map.groupBy(found, ({ endpoint }) => endpoint);
     for (const { endpoint, count } of still) {
       this.#more.delete(endpoint);
-      // At the end of the line, so that all get their turn.
+      // Moved to the end, so that all endpoints get their turn.
       if (counts.get(endpoint)?.length === count || this.#cameMeanwhile.has(endpoint)) this.#more.add(endpoint);
     }
     const take = randomUUID();
     const until = sendBefore(limits);
     const taken = await store.take(found, take, limits.leaseMs);
     if (taken.length < found.length) this.dueAt(now + AGAIN_MS);
-    const { ready, released } = await inOrder(taken, take, this.#parts);
+    const { ready, released } = await inOrder(taken, take, this.#deps);
     for (const endpoint of released) this.#more.add(endpoint);
     const bodies = await store.bodies(ready.flatMap(({ bodyRef }) => bodyRef ?? []));
     for (const [endpoint, rows] of Map.groupBy(ready, (row) => row.endpoint)) {
-      // What a service has taken already is only asked about, which needs no place of the rate.
+      // A delivery that Svix has accepted is only polled, which needs no rate slot.
       const calls = rows.filter(({ handed }) => handed?.since === undefined);
       const times = await this.#places(endpoint, calls.length);
       for (const [index, row] of rows.entries()) {
@@ -204,15 +207,15 @@ export class Taking {
   }
 
   #closed(endpoint: string): boolean {
-    return this.#parts.endpoints.get(endpoint)?.breaker.open === null;
+    return this.#deps.endpoints.get(endpoint)?.breaker.open === null;
   }
 
-  /** The endpoints whose breakers are half-open and of which this process may make the probe. */
+  /** The endpoints with half-open breakers whose probe this process may send. */
   async #claimProbes(endpoints: readonly string[]): Promise<ReadonlySet<string>> {
-    const { health, clock, limits } = this.#parts;
+    const { health, clock, limits } = this.#deps;
     const claimed = new Set<string>();
     for (const endpoint of endpoints) {
-      const breaker = this.#parts.endpoints.get(endpoint)?.breaker;
+      const breaker = this.#deps.endpoints.get(endpoint)?.breaker;
       if (breaker === undefined || breaker.open === null) continue;
       const { pauseMs } = breaker.open;
       if (await health.claimProbe(endpoint, limits.leaseMs)) {
@@ -220,7 +223,7 @@ export class Taking {
         claimed.add(endpoint);
         continue;
       }
-      // Another process makes it, or has ended it.
+      // Another process sends it, or has ended it.
       const [row] = await health.of([endpoint]);
       const { openUntil } = row ?? {};
       breaker.adopt(openUntil === undefined ? null : { openUntil: openUntil.getTime(), pauseMs: row?.pauseMs ?? 0 });
@@ -228,9 +231,9 @@ export class Taking {
     return claimed;
   }
 
-  /** When deliveries may be sent, by the monotonic clock; for an endpoint without a rate at once. */
+  /** When deliveries may be sent, by the monotonic clock; at once for an endpoint without a rate. */
   async #places(endpoint: string, count: number): Promise<readonly number[]> {
-    const { endpoints, health, clock } = this.#parts;
+    const { endpoints, health, clock } = this.#deps;
     const state = endpoints.get(endpoint);
     const rate = state?.target.ratePerSecond ?? null;
     if (state === undefined || rate === null || count === 0) return [];
@@ -241,17 +244,20 @@ export class Taking {
     return Array.from({ length: count }, (_, index) => first + index * step + here);
   }
 
-  /** @param now the time at which nothing was wanted. With a later one, an endpoint whose time came in between would be missed. */
+  /**
+   * @param now the time at which nothing was sendable. With a later one, an endpoint whose time came in between would
+   * be missed.
+   */
   #setTimer(now: number): void {
     clearTimeout(this.#timer);
     if (this.#end.signal.aborted) return;
-    const { endpoints } = this.#parts;
+    const { endpoints } = this.#deps;
     let next = this.#nextDue;
     for (const endpoint of this.#more) {
       const state = endpoints.get(endpoint);
       if (state === undefined || !state.target.enabled) continue;
       const opens = Math.max(state.notBefore, state.heldUntil, state.breaker.open?.openUntil ?? 0);
-      // Others wait for room, which the end of a call makes.
+      // Others wait for a slot, which the end of a request frees.
       if (opens > now) next = Math.min(next, opens);
     }
     if (next === Number.POSITIVE_INFINITY) return;
@@ -259,7 +265,7 @@ export class Taking {
   }
 
   #onTime(): void {
-    if (this.#nextDue <= this.#parts.clock.now()) this.wake();
+    if (this.#nextDue <= this.#deps.clock.now()) this.wake();
     else this.#begin();
   }
 }

@@ -1,32 +1,31 @@
 /**
- * The door to Svix: calls its API by the package `svix`, within the rules for calls to other servers, and says in few words
- * why a call failed. After failures it is left alone for a while. Not here: what is asked of it (svix-mirror.ts,
- * svix-messages.ts), and the queue in which deliveries wait meanwhile.
+ * The adapter to Svix: calls its API through the package `svix` under the egress policy, and classifies errors. After
+ * failures it pauses calls.
  */
 import type { Svix } from 'svix';
 import { EgressError } from '../../../egress/egress-error.ts';
-import type { Note } from '../../../events/log/note.ts';
+import type { LogCallback } from '../../../events/log/log-callback.ts';
 import { Semaphore } from '../../../kernel/concurrency/semaphore.ts';
-import { askedPause } from '../schedule.ts';
+import { requestedPause } from '../schedule.ts';
 import type { SenderState } from '../sender.ts';
 
 /**
- * `token`: Svix refuses the token. `missing`: there is no such thing there. `conflict`: there is one already. `refused`: Svix
- * will never take this. `away`: no answer, too many calls, or an error of its own; it may go well later.
+ * `token`: Svix rejects the token. `missing`: not found. `conflict`: it exists already. `refused`: Svix will never
+ * accept this. `away`: no response, too many requests, or an error of Svix; a retry may succeed.
  */
-export type SvixFaultKind = 'token' | 'missing' | 'conflict' | 'refused' | 'away';
+export type SvixErrorKind = 'token' | 'missing' | 'conflict' | 'refused' | 'away';
 
-export class SvixFault extends Error {
+export class SvixError extends Error {
   override readonly name = 'SvixFault';
-  readonly kind: SvixFaultKind;
+  readonly kind: SvixErrorKind;
 
-  constructor(kind: SvixFaultKind, message: string, cause?: unknown) {
+  constructor(kind: SvixErrorKind, message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
     this.kind = kind;
   }
 }
 
-/** How Svix is called (egress/egress.ts). */
+/** Calls Svix (egress/egress.ts). */
 export interface SvixCaller {
   readonly fetch: (
     url: string | URL,
@@ -39,21 +38,21 @@ export interface SvixApiOptions {
   readonly url: string;
   readonly token: string;
   readonly egress: SvixCaller;
-  readonly onNote: Note;
-  /** Time for one call, in milliseconds. */
+  readonly onLog: LogCallback;
+  /** Timeout of one call, in milliseconds. */
   readonly timeoutMs: number;
-  /** After a failure nothing is called for so long, in milliseconds; after the next ones for longer, up to a minute. */
+  /** Pause after a failure, in milliseconds; longer after consecutive ones, up to a minute. */
   readonly pauseMs: number;
 }
 
-/** Calls at one time, of this process. */
+/** Concurrent calls of this process. */
 const AT_ONCE = 16;
 const MAX_WAITING = 10_000;
-/** 50 tries with 16 KiB of an answer each, as JSON. */
+/** 50 attempts with 16 KiB of response each, as JSON. */
 const MAX_BYTES = 8 * 1_048_576;
 const MAX_PAUSE_MS = 60_000;
 const MAX_DETAIL = 200;
-const KINDS: Readonly<Record<number, SvixFaultKind>> = {
+const KINDS: Readonly<Record<number, SvixErrorKind>> = {
   400: 'refused',
   401: 'token',
   403: 'token',
@@ -68,9 +67,9 @@ export class SvixApi {
   readonly #calls = new Semaphore(AT_ONCE, MAX_WAITING);
   #svix: Promise<Svix> | null = null;
   #failures = 0;
-  /** Nothing is called before this time of the monotonic clock, in milliseconds. */
+  /** No calls before this monotonic time, in milliseconds. */
   #notBefore = 0;
-  #state: { answers: boolean | null; fault: string | null } = { answers: null, fault: null };
+  #state: { reachable: boolean | null; error: string | null } = { reachable: null, error: null };
 
   constructor(options: SvixApiOptions) {
     this.#options = options;
@@ -80,25 +79,25 @@ export class SvixApi {
     return { kind: 'svix', url: this.#options.url, ...this.#state };
   }
 
-  /** For how long Svix is left alone, in milliseconds; 0 when it may be called. */
+  /** The remaining pause, in milliseconds; 0 if Svix may be called. */
   pause(): number {
     return Math.max(0, this.#notBefore - performance.now());
   }
 
-  /** @throws SvixFault when it did not go well */
+  /** @throws SvixFault on failure */
   async call<T>(work: (svix: Svix) => Promise<T>): Promise<T> {
     return await this.#calls.run(async () => {
       this.#svix ??= this.#open();
       const svix = await this.#svix;
       try {
-        const answer = await work(svix);
-        this.#answered();
-        return answer;
+        const response = await work(svix);
+        this.#response();
+        return response;
       } catch (error) {
-        const fault = error instanceof SvixFault ? error : this.#faultOf(error);
-        if (fault.kind === 'away' || fault.kind === 'token') this.#failed(fault);
-        else this.#answered();
-        throw fault;
+        const issue = error instanceof SvixError ? error : this.#issueOf(error);
+        if (issue.kind === 'away' || issue.kind === 'token') this.#failed(issue);
+        else this.#response();
+        throw issue;
       }
     });
   }
@@ -107,41 +106,42 @@ export class SvixApi {
   async #open(): Promise<Svix> {
     const { Svix } = await import('svix');
     const { url, token, timeoutMs } = this.#options;
-    const ask = async (to: unknown, init?: RequestInit): Promise<Response> => {
+    const request = async (to: unknown, init?: RequestInit): Promise<Response> => {
       const response = await this.#options.egress.fetch(String(to), init, { timeoutMs, maxBytes: MAX_BYTES });
       if (response.ok) return response;
       throw await this.#refusal(response);
     };
-    // Calls are tried again from the queue, where they outlive this process.
-    return new Svix(token, { serverUrl: url, retryScheduleInMs: [], fetch: ask });
+    // The queue repeats calls, and its retries outlive this process.
+    return new Svix(token, { serverUrl: url, retryScheduleInMs: [], fetch: request });
   }
 
-  async #refusal(response: Response): Promise<SvixFault> {
+  async #refusal(response: Response): Promise<SvixError> {
     const { status, headers } = response;
     const kind = KINDS[status] ?? 'away';
     const { url } = this.#options;
     if (kind === 'token')
-      return new SvixFault(kind, `Svix at ${url} refuses the token of MILLRACE_SVIX_TOKEN (${status})`);
-    const asked = askedPause(status, headers.get('retry-after') ?? undefined, Date.now());
-    if (asked !== null) this.#leaveAlone(Math.min(asked, MAX_PAUSE_MS));
-    return new SvixFault(kind, `Svix at ${url} answered ${status}: ${detailOf(await response.text())}`);
+      return new SvixError(kind, `Svix at ${url} rejects the token of MILLRACE_SVIX_TOKEN (${status})`);
+    const requested = requestedPause(status, headers.get('retry-after') ?? undefined, Date.now());
+    if (requested !== null) this.#leaveAlone(Math.min(requested, MAX_PAUSE_MS));
+    return new SvixError(kind, `Svix at ${url} returned ${status}: ${detailOf(await response.text())}`);
   }
 
-  #faultOf(error: unknown): SvixFault {
-    if (error instanceof EgressError) return new SvixFault('away', `Svix: ${error.message}`, error);
-    return new SvixFault('away', `${this.#options.url} does not answer as Svix does`, error);
+  #issueOf(error: unknown): SvixError {
+    if (error instanceof EgressError) return new SvixError('away', `Svix: ${error.message}`, error);
+    return new SvixError('away', `${this.#options.url} does not respond like Svix`, error);
   }
 
-  #answered(): void {
-    if (this.#state.answers === false) this.#options.onNote('info', 'Svix answers again', { url: this.#options.url });
+  #response(): void {
+    if (this.#state.reachable === false) this.#options.onLog('info', 'Svix responds again', { url: this.#options.url });
     this.#failures = 0;
-    this.#state = { answers: true, fault: null };
+    this.#state = { reachable: true, error: null };
   }
 
-  #failed({ message }: SvixFault): void {
-    if (this.#state.fault !== message) this.#options.onNote('error', 'Deliveries wait for Svix', { fault: message });
-    this.#state = { answers: false, fault: message };
-    // Calls that fail together are one failure.
+  #failed({ message }: SvixError): void {
+    if (this.#state.error !== message)
+      this.#options.onLog('error', 'Deliveries are waiting for Svix', { error: message });
+    this.#state = { reachable: false, error: message };
+    // Calls that fail together count as one failure.
     if (this.pause() > 0) return;
     this.#failures += 1;
     this.#leaveAlone(Math.min(this.#options.pauseMs * 2 ** Math.min(this.#failures - 1, 10), MAX_PAUSE_MS));
@@ -152,7 +152,7 @@ export class SvixApi {
   }
 }
 
-/** What Svix says of a fault, without line breaks. It is of the request, and never holds the token. */
+/** Svix's description of an error, without line breaks. It is about the request, and never contains the token. */
 function detailOf(body: string): string {
   return body.replaceAll(/\s+/g, ' ').slice(0, MAX_DETAIL);
 }

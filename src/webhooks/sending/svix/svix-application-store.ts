@@ -1,6 +1,6 @@
 /**
- * The name of this installation's application at Svix: made once, so that two installations that share a token do not take
- * each other's endpoints for their own. One document of `webhook_svix` in `<db>_log`. Not here: the application itself.
+ * The name of this instance's application at Svix: generated once, so that two instances that share a token do not
+ * treat each other's endpoints as their own. One document of `webhook_svix` in `<db>_log`.
  */
 import { randomBytes } from 'node:crypto';
 import type { Collection } from 'mongodb';
@@ -14,7 +14,7 @@ export class SvixApplicationStore {
     this.#rows = mongo.log.collection('webhook_svix');
   }
 
-  /** The name, which is made by whoever asks first. */
+  /** The name; the first caller generates it. */
   async uid(): Promise<string> {
     const uid = `millrace-${randomBytes(9).toString('hex')}`;
     const options = { upsert: true, returnDocument: 'after' } as const;

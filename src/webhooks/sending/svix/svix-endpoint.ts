@@ -1,26 +1,24 @@
-/**
- * One endpoint at Svix, made like Millrace's: looked at, and changed only where it is otherwise. Not here: when (svix-mirror.ts).
- */
+/** Synchronizes one endpoint to Svix: compares it, and changes only differences. */
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { EndpointOut, Svix } from 'svix';
 import type { EndpointTarget, LiveSecret } from '../../endpoint/endpoint.ts';
-import { type SvixApi, SvixFault } from './svix-api.ts';
+import { type SvixApi, SvixError } from './svix-api.ts';
 import { rotateSecrets } from './svix-secrets.ts';
 
 type EndpointUpdate = Parameters<Svix['endpoint']['upsert']>[2];
 
 const DESCRIPTION = 'Kept by Millrace: change it there';
 const PAGE = 250;
-/** Svix counts whole messages a second. */
+/** Svix accepts whole messages per second. */
 const MAX_RATE = 65_535;
 
 /**
- * Makes the endpoint at Svix as it is here.
+ * Makes the endpoint at Svix equal to the local one.
  * @param now milliseconds since 1970
  * @throws SvixFault
  */
-export async function mendEndpoint(api: SvixApi, app: string, target: EndpointTarget, now: number): Promise<void> {
+export async function fixEndpoint(api: SvixApi, app: string, target: EndpointTarget, now: number): Promise<void> {
   const { id, url } = target;
   const found = await existing(api, app, id);
   const live = liveSecrets(target, now);
@@ -28,18 +26,21 @@ export async function mendEndpoint(api: SvixApi, app: string, target: EndpointTa
     await createEndpoint(api, app, target, now);
     return;
   }
-  const wanted = { ...wantedOf(target), metadata: found.metadata };
-  const told = await mendHeaders(api, app, target);
-  // Svix reads its endpoints anew after this call, and not after one that sets headers.
-  if (told || !isDeepStrictEqual(shapeOf(found), shapeOf({ ...found, ...wanted, url }))) {
-    await api.call((svix) => svix.endpoint.upsert(app, id, wanted));
+  const requested = { ...requestedOf(target), metadata: found.metadata };
+  const reported = await fixHeaders(api, app, target);
+  // Svix reloads its endpoints after this call, and not after one that sets headers.
+  if (reported || !isDeepStrictEqual(shapeOf(found), shapeOf({ ...found, ...requested, url }))) {
+    await api.call((svix) => svix.endpoint.upsert(app, id, requested));
   }
-  const setMetadata = upsertingMetadata(api, app, id, wanted);
+  const setMetadata = upsertingMetadata(api, app, id, requested);
   if (await rotateSecrets({ api, app, id, now, metadata: found.metadata, setMetadata }, live)) return;
   await replaceEndpoint(api, app, { target, found, now });
 }
 
-/** @param name its uid at Svix; null for one that gets it later @returns its id at Svix */
+/**
+ * @param name its uid at Svix; null for one that gets it later
+ * @returns its id at Svix
+ */
 async function createEndpoint(
   api: SvixApi,
   app: string,
@@ -49,11 +50,11 @@ async function createEndpoint(
 ): Promise<string> {
   const { headers } = target;
   const live = liveSecrets(target, now);
-  // The oldest secret first, so that the ones after it can take its place one by one.
+  // The oldest secret first, so that the later ones can replace it one by one.
   const secret = live.at(-1)?.secret ?? null;
-  const { uid: _, ...wanted } = { ...wantedOf(target), metadata: {} };
-  const named = name === null ? wanted : { ...wanted, uid: name };
-  // The open server does not take headers with a new endpoint. Nothing is to be sent without them.
+  const { uid: _, ...requested } = { ...requestedOf(target), metadata: {} };
+  const named = name === null ? requested : { ...requested, uid: name };
+  // The open-source server does not accept headers with a new endpoint. Nothing must be sent without them.
   const hasHeaders = Object.keys(headers).length > 0;
   const options = { idempotencyKey: `endpoint.${target.id}.${randomUUID()}` };
   const first = { ...named, disabled: named.disabled || hasHeaders, secret };
@@ -67,15 +68,15 @@ async function createEndpoint(
   return id;
 }
 
-function upsertingMetadata(api: SvixApi, app: string, id: string, wanted: EndpointUpdate) {
+function upsertingMetadata(api: SvixApi, app: string, id: string, requested: EndpointUpdate) {
   return async (metadata: Readonly<Record<string, string>>): Promise<void> => {
-    await api.call((svix) => svix.endpoint.upsert(app, id, { ...wanted, metadata: { ...metadata } }));
+    await api.call((svix) => svix.endpoint.upsert(app, id, { ...requested, metadata: { ...metadata } }));
   };
 }
 
 /**
- * Puts a new endpoint in the place of one that would sign with secrets that have ended. For a moment both get what is sent, so
- * that nothing is lost. One without a uid is removed by `removeStrangers` if this breaks off.
+ * Replaces an endpoint that would sign with expired secrets by a new one. For a moment both receive messages, so that
+ * none is lost. If this is interrupted, `removeForeign` removes the one without a uid.
  */
 async function replaceEndpoint(
   api: SvixApi,
@@ -85,24 +86,24 @@ async function replaceEndpoint(
   const id = await createEndpoint(api, app, target, now, null);
   const { metadata } = await api.call((svix) => svix.endpoint.get(app, id));
   await removeEndpoint(api, app, found.id);
-  await api.call((svix) => svix.endpoint.upsert(app, id, { ...wantedOf(target), metadata }));
+  await api.call((svix) => svix.endpoint.upsert(app, id, { ...requestedOf(target), metadata }));
 }
 
 function liveSecrets({ secrets }: EndpointTarget, now: number): readonly LiveSecret[] {
   return secrets.filter(({ until }) => until === null || until > now);
 }
 
-/** Svix shall no longer have it. @throws SvixFault */
+/** Removes the endpoint at Svix. @throws SvixFault */
 export async function removeEndpoint(api: SvixApi, app: string, id: string): Promise<void> {
   await orNull(api.call((svix) => svix.endpoint.delete(app, id)));
 }
 
 /**
- * Removes what Millrace does not have.
- * @param storedIds asked after Svix's list was read, so that an endpoint that was just made is not removed
+ * Removes unknown endpoints at Svix.
+ * @param storedIds called after Svix's list was read, so that a new endpoint is not removed
  * @throws SvixFault
  */
-export async function removeStrangers(
+export async function removeAnonymous(
   api: SvixApi,
   app: string,
   storedIds: () => Promise<readonly string[]>,
@@ -124,15 +125,15 @@ async function existing(api: SvixApi, app: string, id: string): Promise<Endpoint
   return await orNull(api.call((svix) => svix.endpoint.get(app, id)));
 }
 
-/** What is not there is null. */
-async function orNull<T>(asked: Promise<T>): Promise<T | null> {
-  return await asked.catch((error: unknown) => {
-    if (error instanceof SvixFault && error.kind === 'missing') return null;
+/** Null if it does not exist there. */
+async function orNull<T>(requested: Promise<T>): Promise<T | null> {
+  return await requested.catch((error: unknown) => {
+    if (error instanceof SvixError && error.kind === 'missing') return null;
     throw error;
   });
 }
 
-function wantedOf({ id, url, ratePerSecond, enabled }: EndpointTarget) {
+function requestedOf({ id, url, ratePerSecond, enabled }: EndpointTarget) {
   return {
     uid: id,
     url,
@@ -144,7 +145,7 @@ function wantedOf({ id, url, ratePerSecond, enabled }: EndpointTarget) {
   };
 }
 
-/** An endpoint as far as Millrace decides it, in one spelling. */
+/** The fields of an endpoint that Millrace controls, normalized. */
 function shapeOf({
   url,
   description,
@@ -166,10 +167,10 @@ function shapeOf({
 }
 
 /**
- * Svix does not show the values of some headers, such as `authorization`: these are told each time.
- * @returns whether it was told something
+ * Svix hides the values of some headers, such as `authorization`: these are sent each time.
+ * @returns whether anything was sent
  */
-async function mendHeaders(api: SvixApi, app: string, { id, headers }: EndpointTarget): Promise<boolean> {
+async function fixHeaders(api: SvixApi, app: string, { id, headers }: EndpointTarget): Promise<boolean> {
   const { headers: found, sensitive } = await api.call((svix) => svix.endpoint.getHeaders(app, id));
   const lower = Object.fromEntries(Object.entries(found).map(([name, value]) => [name.toLowerCase(), value]));
   if (sensitive.length === 0 && isDeepStrictEqual(lower, { ...headers })) return false;

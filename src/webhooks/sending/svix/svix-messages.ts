@@ -1,31 +1,28 @@
-/**
- * A delivery as a message at Svix: told once under a key of our own, told again when that is asked for, and asked how it went.
- * Not here: what follows from that (svix-sender.ts).
- */
+/** A delivery as a message at Svix: created under our own key, resent on request, and polled for its result. */
 import type { MessageAttemptOut } from 'svix';
-import { type Answered, statusError } from '../outcome.ts';
+import { type ApiResponse, statusError } from '../outcome.ts';
 import type { DueRow } from '../queue/delivery-row.ts';
-import { ENDED_KEPT_MS } from '../queue/retention.ts';
-import { type SvixApi, SvixFault } from './svix-api.ts';
+import { FINISHED_RETENTION_MS } from '../queue/retention.ts';
+import { type SvixApi, SvixError } from './svix-api.ts';
 
-/** Tries that are read by one call: of one delivery Svix's schedule has eight. */
-const TRIES_READ = 50;
-const KEPT_DAYS = ENDED_KEPT_MS / (24 * 3_600_000);
-/** Svix's numbers for how a try ended (`MessageStatus` of its API); the others have not ended. */
+/** Attempts read by one call: Svix's schedule has eight for one delivery. */
+const ATTEMPTS_READ = 50;
+const KEPT_DAYS = FINISHED_RETENTION_MS / (24 * 3_600_000);
+/** Svix's final states of an attempt (`MessageStatus` of its API); in the other states it has not ended. */
 const FAILED: number = 2;
 const ENDED: ReadonlySet<number> = new Set([0, FAILED, 4]);
 
 /** A message that Svix has accepted. */
 export interface Accepted {
   readonly message: string;
-  /** Whether it was there already: an answer that was lost, or a process that died before it could note it. */
+  /** Whether it existed already: a response was lost, or a process died before recording it. */
   readonly known: boolean;
-  /** Whether it was tried already, as far as that was asked for. */
+  /** Whether it was attempted already, as far as that was checked. */
   readonly attempted: boolean;
 }
 
 /**
- * Tells Svix of a delivery. However often that is done, Svix makes one message of it: the id and the key are the delivery's.
+ * Creates the message of a delivery. Repeated calls create one message only: the id and the key are the delivery's.
  * @throws SvixFault
  */
 export async function createMessage(api: SvixApi, app: string, row: DueRow, body: string): Promise<Accepted> {
@@ -35,7 +32,7 @@ export async function createMessage(api: SvixApi, app: string, row: DueRow, body
     eventType: row.type.replaceAll(/[^a-zA-Z0-9\-_.]/g, '_'),
     channels: [row.endpoint],
     payloadRetentionPeriod: KEPT_DAYS,
-    // The bytes as they are: Svix would write the JSON anew.
+    // The bytes unchanged: Svix would serialize the JSON again.
     payload: {},
     transformationsParams: { rawPayload: body },
   };
@@ -45,25 +42,25 @@ export async function createMessage(api: SvixApi, app: string, row: DueRow, body
     );
     return { message: id, known: false, attempted: false };
   } catch (error) {
-    if (!(error instanceof SvixFault) || error.kind !== 'conflict') throw error;
+    if (!(error instanceof SvixError) || error.kind !== 'conflict') throw error;
     return await acceptedBefore(api, app, eventId);
   }
 }
 
-/** Svix says that there is such a message. Whether it has reached its endpoint is asked, too. */
+/** The message exists at Svix. Also checks whether it has reached its endpoint. */
 async function acceptedBefore(api: SvixApi, app: string, eventId: string): Promise<Accepted> {
   try {
     const { id } = await api.call((svix) => svix.message.get(app, eventId, { withContent: false }));
     const { data } = await api.call((svix) => svix.messageAttempt.listAttemptedDestinations(app, id));
     return { message: id, known: true, attempted: data.length > 0 };
   } catch (error) {
-    // The other request may still be under way.
-    if (error instanceof SvixFault && error.kind === 'missing') throw new SvixFault('away', error.message, error);
+    // The other request may still be active.
+    if (error instanceof SvixError && error.kind === 'missing') throw new SvixError('away', error.message, error);
     throw error;
   }
 }
 
-/** Has a message sent once more. @throws SvixFault `missing` when Svix no longer has it, `refused` without its body */
+/** Resends a message. @throws SvixFault `missing` if Svix no longer has it, `refused` without its body */
 export async function resendMessage(
   api: SvixApi,
   app: string,
@@ -75,26 +72,23 @@ export async function resendMessage(
   await api.call((svix) => svix.messageAttempt.resend(app, message, row.endpoint, options));
 }
 
-export interface SvixTry extends Pick<Answered, 'status' | 'error'> {
+export interface SvixTry extends Pick<ApiResponse, 'status' | 'error'> {
   readonly id: string;
   readonly at: Date;
   readonly durationMs: number;
-  /** The beginning of the answer's body, with secrets. */
+  /** The beginning of the response body, with secrets. */
   readonly body: string;
 }
 
-/**
- * The tries of a message that have ended and are newer than one that is known, oldest first.
- * @throws SvixFault
- */
-export async function newTries(
+/** The ended attempts of a message after a known one, oldest first. @throws SvixFault */
+export async function newAttempts(
   api: SvixApi,
   app: string,
   message: string,
   seen: string | undefined,
 ): Promise<readonly SvixTry[]> {
   const { data } = await api.call((svix) =>
-    svix.messageAttempt.listByMsg(app, message, { limit: TRIES_READ, withContent: true }),
+    svix.messageAttempt.listByMsg(app, message, { limit: ATTEMPTS_READ, withContent: true }),
   );
   const known = data.findIndex(({ id }) => id === seen);
   const fresh = known === -1 ? data : data.slice(0, known);
@@ -105,8 +99,8 @@ export async function newTries(
 }
 
 /**
- * When Svix tries a failed message again; null when it does not, now when it has tried it again meanwhile, and `gone` when the
- * endpoint to which it was sent is no longer there.
+ * When Svix retries a failed message; null if it does not, now if it has retried it in between, and `gone` if the
+ * endpoint of the message no longer exists.
  * @throws SvixFault
  */
 export async function nextTry(
@@ -116,7 +110,7 @@ export async function nextTry(
   now: number,
 ): Promise<Date | 'gone' | null> {
   const { data } = await api.call((svix) => svix.messageAttempt.listAttemptedDestinations(app, message));
-  // One that was deleted is still shown, without its uid.
+  // A deleted one is still listed, without its uid.
   const destination = data.find(({ uid }) => uid === endpoint);
   if (destination === undefined) return 'gone';
   return destination.status === FAILED ? (destination.nextAttempt ?? null) : new Date(now);
@@ -132,13 +126,13 @@ function toTry({
 }: MessageAttemptOut): SvixTry {
   const base = { id, at: timestamp, durationMs: responseDurationMs, body: response };
   if (responseStatusCode !== 0) return { ...base, status: responseStatusCode, error: statusError(responseStatusCode) };
-  if (status === 4) return { ...base, status: null, error: 'cancelled' };
-  // Without an answer, its body is a sentence of Svix's.
-  const error = /timed? ?out/i.test(response) ? 'timeout' : /block/i.test(response) ? 'blocked-address' : 'unreachable';
+  if (status === 4) return { ...base, status: null, error: 'canceled' };
+  // Without a response, its body is a sentence of Svix.
+  const error = /timed? ?out/i.test(response) ? 'timeout' : /block/i.test(response) ? 'blocked-ip' : 'unreachable';
   return { ...base, status: null, error };
 }
 
-/** The id of a delivery at Svix, where it must be unique for all applications. A replay may have another body. */
+/** The id of a delivery at Svix, where it must be unique across applications. A replay may have another body. */
 function eventIdOf({ endpoint, event, round }: DueRow): string {
   return round === undefined ? `${endpoint}.${event}` : `${endpoint}.${event}.${round}`;
 }

@@ -1,64 +1,63 @@
 /**
- * Keeps Svix's endpoints like Millrace's: after each change, at the start and every hour, each is looked at and mended, and
- * what Millrace does not have is removed. Works in the background, and again and again until Svix has taken it. Not here: one
- * endpoint (svix-endpoint.ts), and messages (svix-messages.ts).
+ * Mirrors endpoints to Svix: after each change, at the start and every hour it compares and fixes each one, and removes
+ * unknown ones. Works in the background and retries until Svix has accepted everything.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Lease } from '../../../database/lease.ts';
-import type { Note } from '../../../events/log/note.ts';
+import type { LogCallback } from '../../../events/log/log-callback.ts';
 import type { EndpointTarget } from '../../endpoint/endpoint.ts';
 import type { StoredTargets } from '../sender.ts';
 import type { SvixApi } from './svix-api.ts';
-import { SvixFault } from './svix-api.ts';
-import { mendEndpoint, removeEndpoint, removeStrangers } from './svix-endpoint.ts';
+import { SvixError } from './svix-api.ts';
+import { fixEndpoint, removeAnonymous, removeEndpoint } from './svix-endpoint.ts';
 
-export interface SvixMirrorParts {
+export interface SvixMirrorDeps {
   readonly api: SvixApi;
-  /** The name of this installation's application at Svix. */
+  /** The name of this instance's application at Svix. */
   readonly uid: () => Promise<string>;
   /**
-   * A process may have been told of an older endpoint, and two processes that tell Svix of different ones would rotate its secrets
-   * back and forth.
+   * Read from the database: a process may know an older endpoint, and two processes with different versions would
+   * rotate its secrets back and forth.
    */
   readonly stored: StoredTargets;
-  /** Held while Svix is told of endpoints, so that one process does so at a time. */
+  /** Held during synchronization, so that one process does it at a time. */
   readonly lease: Pick<Lease, 'acquire' | 'release' | 'held'>;
-  readonly onNote: Note;
-  /** Time from one look at everything to the next, in milliseconds. */
+  readonly onLog: LogCallback;
+  /** Interval of full comparisons, in milliseconds. */
   readonly checkMs: number;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 
-/** Endpoints that are looked at together. */
+/** Endpoints compared concurrently. */
 const TOGETHER = 4;
-/** Pause after an unexpected failure, in milliseconds, such as a database that is away. */
+/** Pause after an unexpected failure, such as an unavailable database, in milliseconds. */
 const AGAIN_MS = 1_000;
-/** Pause before the lease is asked for again that another process holds, in milliseconds. */
+/** Pause before another attempt to acquire the lease, in milliseconds. */
 const LEASE_MS = 100;
 
 export class SvixMirror {
-  readonly #parts: SvixMirrorParts;
+  readonly #deps: SvixMirrorDeps;
   readonly #end = new AbortController();
-  /** What Svix shall have; null where it shall have nothing. */
-  readonly #wanted = new Map<string, EndpointTarget | null>();
-  /** What Svix may have otherwise. */
+  /** The desired state at Svix; null for no endpoint. */
+  readonly #requested = new Map<string, EndpointTarget | null>();
+  /** Endpoints whose state at Svix may differ. */
   readonly #open = new Set<string>();
-  /** What Svix refuses to take, with the reason, until it is changed or looked at again. */
+  /** Endpoints that Svix rejects, with the reason, until they change or are checked again. */
   readonly #refused = new Map<string, string>();
-  #strangers = true;
+  #anonymous = true;
   #application: string | null = null;
   #running: Promise<void> | null = null;
   #step = Promise.withResolvers<void>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(parts: SvixMirrorParts) {
-    this.#parts = parts;
+  constructor(deps: SvixMirrorDeps) {
+    this.#deps = deps;
   }
 
   start(): void {
-    this.#timer = setInterval(() => this.check(), this.#parts.checkMs);
+    this.#timer = setInterval(() => this.check(), this.#deps.checkMs);
     this.#timer.unref();
     this.#wake();
   }
@@ -71,34 +70,34 @@ export class SvixMirror {
   }
 
   set(target: EndpointTarget): void {
-    this.#wanted.set(target.id, target);
+    this.#requested.set(target.id, target);
     this.#look(target.id);
   }
 
   remove(id: string): void {
-    this.#wanted.set(id, null);
+    this.#requested.set(id, null);
     this.#look(id);
   }
 
-  /** Why Svix does not take an endpoint, as a sentence; null when it does, as far as is known. */
-  fault(id: string): string | null {
+  /** Why Svix does not accept an endpoint, as a sentence; null if it does, as far as known. */
+  issue(id: string): string | null {
     return this.#refused.get(id) ?? null;
   }
 
-  /** Looks at everything. */
+  /** Compares everything. */
   check(): void {
-    this.#strangers = true;
-    for (const id of this.#wanted.keys()) this.#look(id);
+    this.#anonymous = true;
+    for (const id of this.#requested.keys()) this.#look(id);
     this.#wake();
   }
 
-  /** Svix misses something of an endpoint, perhaps the whole application. */
+  /** Svix lacks something of an endpoint, perhaps the whole application. */
   forgotten(id: string): void {
     this.#application = null;
-    if (this.#wanted.has(id)) this.#look(id);
+    if (this.#requested.has(id)) this.#look(id);
   }
 
-  /** Waits a while until Svix has an endpoint as it shall be. @returns whether it has */
+  /** Waits for a while until an endpoint is synchronized. @returns whether it is */
   async settled(id: string, forMs: number): Promise<boolean> {
     const end = performance.now() + forMs;
     const { signal } = this.#end;
@@ -111,13 +110,13 @@ export class SvixMirror {
     return !this.#open.has(id) && !this.#refused.has(id);
   }
 
-  /** The application at Svix, which is made when it is missing. @throws SvixFault */
+  /** The application at Svix, created if missing. @throws SvixFault */
   async application(): Promise<string> {
     if (this.#application !== null) return this.#application;
-    const uid = await this.#parts.uid();
-    // A key that was used answers for twelve hours with what was made then, even when that is gone.
+    const uid = await this.#deps.uid();
+    // A used idempotency key returns the created application for twelve hours, even if it was deleted.
     const options = { idempotencyKey: `application.${uid}.${randomUUID()}` };
-    await this.#parts.api.call((svix) => svix.application.getOrCreate({ name: 'Millrace', uid }, options));
+    await this.#deps.api.call((svix) => svix.application.getOrCreate({ name: 'Millrace', uid }, options));
     this.#application = uid;
     return uid;
   }
@@ -130,13 +129,13 @@ export class SvixMirror {
   #wake(): void {
     this.#running ??= this.#run().finally(() => {
       this.#running = null;
-      // It may have come while the lease was given back.
+      // A change may have come while the lease was released.
       if (!this.#end.signal.aborted && this.#hasWork()) this.#wake();
     });
   }
 
   async #run(): Promise<void> {
-    const { lease } = this.#parts;
+    const { lease } = this.#deps;
     try {
       await this.#settle();
     } finally {
@@ -145,7 +144,7 @@ export class SvixMirror {
   }
 
   async #settle(): Promise<void> {
-    const { api, onNote, lease } = this.#parts;
+    const { api, onLog, lease } = this.#deps;
     const { signal } = this.#end;
     while (!signal.aborted && this.#hasWork()) {
       try {
@@ -154,58 +153,60 @@ export class SvixMirror {
           await pause(LEASE_MS, undefined, { signal });
           continue;
         }
-        if (this.#open.size > 0) await this.#mendSome();
-        else await this.#removeStrangers();
+        if (this.#open.size > 0) await this.#fixSome();
+        else await this.#removeAnonymous();
       } catch (error) {
         if (signal.aborted) return;
-        if (error instanceof SvixFault && error.kind === 'missing') this.#application = null;
-        if (!(error instanceof SvixFault))
-          onNote('warn', 'Endpoints could not be told to Svix yet', { fault: String(error) });
+        if (error instanceof SvixError && error.kind === 'missing') this.#application = null;
+        if (!(error instanceof SvixError))
+          onLog('warn', 'Endpoints could not be sent to Svix yet', { error: String(error) });
         await pause(AGAIN_MS, undefined, { signal }).catch(() => undefined);
       }
     }
   }
 
   #hasWork(): boolean {
-    return this.#strangers || this.#open.size > 0;
+    return this.#anonymous || this.#open.size > 0;
   }
 
-  async #mendSome(): Promise<void> {
+  async #fixSome(): Promise<void> {
     const app = await this.application();
     const some = [...this.#open].slice(0, TOGETHER);
-    const results = await Promise.allSettled(some.map((id) => this.#mend(app, id)));
+    const results = await Promise.allSettled(some.map((id) => this.#fix(app, id)));
     this.#step.resolve();
     this.#step = Promise.withResolvers();
     const failed = results.find((result) => result.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
   }
 
-  async #mend(app: string, id: string): Promise<void> {
-    const { api, now, stored, onNote } = this.#parts;
-    const target = this.#wanted.get(id) ?? null;
+  async #fix(app: string, id: string): Promise<void> {
+    const { api, now, stored, onLog } = this.#deps;
+    const target = this.#requested.get(id) ?? null;
     try {
       const fresh = target === null ? null : await stored.one(id);
       if (target === null) await removeEndpoint(api, app, id);
-      else if (fresh !== null) await mendEndpoint(api, app, fresh, now());
+      else if (fresh !== null) await fixEndpoint(api, app, fresh, now());
       this.#refused.delete(id);
     } catch (error) {
-      if (!(error instanceof SvixFault) || error.kind !== 'refused') throw error;
-      onNote('error', `Svix does not take the endpoint '${id}': its deliveries wait`, { fault: error.message });
+      if (!(error instanceof SvixError) || error.kind !== 'refused') throw error;
+      onLog('error', `Svix does not accept the endpoint '${id}': its deliveries stay pending`, {
+        error: error.message,
+      });
       this.#refused.set(id, error.message);
     }
-    // It may have been changed once more meanwhile.
-    if ((this.#wanted.get(id) ?? null) !== target) return;
+    // It may have been changed again in between.
+    if ((this.#requested.get(id) ?? null) !== target) return;
     this.#open.delete(id);
-    if (target === null) this.#wanted.delete(id);
+    if (target === null) this.#requested.delete(id);
   }
 
-  async #removeStrangers(): Promise<void> {
-    const { api, stored } = this.#parts;
-    this.#strangers = false;
+  async #removeAnonymous(): Promise<void> {
+    const { api, stored } = this.#deps;
+    this.#anonymous = false;
     try {
-      await removeStrangers(api, await this.application(), stored.ids);
+      await removeAnonymous(api, await this.application(), stored.ids);
     } catch (error) {
-      this.#strangers = true;
+      this.#anonymous = true;
       throw error;
     }
   }

@@ -1,13 +1,13 @@
 /**
- * The secrets of an endpoint at Svix. Svix signs with the newest one and with those before it until their grace time ends, shows
- * only the newest, and takes back none. So Millrace notes in the endpoint's metadata there which ones it has left to their grace
- * time.
+ * The secrets of an endpoint at Svix. Svix signs with the newest one and with previous ones until their grace period
+ * ends, shows only the newest, and cannot revoke any. So Millrace records in the endpoint's metadata there which ones
+ * are in their grace period.
  */
 import { hash, randomUUID } from 'node:crypto';
 import type { LiveSecret } from '../../endpoint/endpoint.ts';
-import { type SvixApi, SvixFault } from './svix-api.ts';
+import { type SvixApi, SvixError } from './svix-api.ts';
 
-/** A secret that still signs at Svix besides the newest one. */
+/** A previous secret that still signs at Svix. */
 interface OldSecret {
   /** The beginning of its SHA-256. */
   readonly print: string;
@@ -31,13 +31,13 @@ type Metadata = Readonly<Record<string, string>>;
 
 const NOTE = 'millrace-secrets';
 const SECOND = 1_000;
-/** Svix counts whole seconds, from when it gets the request. */
+/** Svix uses whole seconds, from when it receives the request. */
 const LATER_MS = 30 * SECOND;
 
 /**
- * Rotates until the newest secret signs. The ones before it sign for as long as they do here.
- * @param live the newest first
- * @returns false when Svix would sign longer with a secret than it should: only another endpoint can end that
+ * Rotates until the newest secret signs. The previous ones sign for as long as they do here.
+ * @param live newest first
+ * @returns false if Svix would sign longer with a secret than it should: only a new endpoint can end that
  * @throws SvixFault
  */
 export async function rotateSecrets(owner: SecretsOwner, live: readonly LiveSecret[]): Promise<boolean> {
@@ -50,7 +50,7 @@ export async function rotateSecrets(owner: SecretsOwner, live: readonly LiveSecr
   const { key } = await api.call((svix) => svix.endpoint.getSecret(app, id));
   const present = bare(key);
   const at = live.findIndex(({ secret }) => bare(secret) === present);
-  // One that Millrace does not know ends at once. The oldest goes first, so that each one is signed with for its time.
+  // A secret unknown to Millrace ends at once. The oldest goes first, so that each one signs for its time.
   const steps = (at === -1 ? live : live.slice(0, at)).toReversed();
   let graceMs = at === -1 ? 0 : (live[at]?.until ?? now) - now;
   let last = present;
@@ -59,8 +59,8 @@ export async function rotateSecrets(owner: SecretsOwner, live: readonly LiveSecr
       if (graceMs > 0) {
         const left = { print: printOf(last), until: now + graceMs };
         old = [...old.filter(({ print }) => print !== left.print), left];
-        // Noted first: one that is noted and does not sign does no harm.
-        await note(owner, old);
+        // Recorded first: a recorded secret that does not sign does no harm.
+        await log(owner, old);
       }
       await rotate(owner, secret, graceMs);
       last = bare(secret);
@@ -69,7 +69,7 @@ export async function rotateSecrets(owner: SecretsOwner, live: readonly LiveSecr
     return true;
   } catch (error) {
     // Svix keeps ten old secrets at most.
-    if (error instanceof SvixFault && error.kind === 'refused') return false;
+    if (error instanceof SvixError && error.kind === 'refused') return false;
     throw error;
   }
 }
@@ -80,7 +80,7 @@ async function rotate({ api, app, id }: SecretsOwner, secret: string, graceMs: n
   await api.call((svix) => svix.endpoint.rotateSecret(app, id, { key: secret, gracePeriodSeconds }, options));
 }
 
-async function note({ metadata, setMetadata }: SecretsOwner, old: readonly OldSecret[]): Promise<void> {
+async function log({ metadata, setMetadata }: SecretsOwner, old: readonly OldSecret[]): Promise<void> {
   await setMetadata({ ...metadata, [NOTE]: old.map(({ print, until }) => `${print}:${until}`).join(' ') });
 }
 
@@ -95,5 +95,5 @@ function printOf(secret: string): string {
   return hash('sha256', bare(secret)).slice(0, 16);
 }
 
-/** Svix shows secrets with and without their prefix. */
+/** Svix returns secrets with and without their prefix. */
 const bare = (secret: string): string => secret.replace(/^whsec_/, '');

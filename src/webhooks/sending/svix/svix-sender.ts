@@ -1,39 +1,39 @@
 /**
- * The sender that leaves signing, calling and trying again to Svix. A delivery in the queue is the outbox of a message there:
- * it is told to Svix until that has accepted it, and then asked about until it has ended. Endpoints stay Millrace's, and Svix
- * gets their copies (svix-mirror.ts). Not here: Svix's API (svix-api.ts), and the queue (queue/).
+ * The sender that leaves signing, requests and retries to Svix. A queued delivery is the outbox entry of a message
+ * there: it is submitted until Svix has accepted it, and then polled until it has ended. Endpoints are mirrored to Svix
+ * (svix-mirror.ts).
  */
 import { randomUUID } from 'node:crypto';
 import { Lease } from '../../../database/lease.ts';
 import type { EndpointTarget } from '../../endpoint/endpoint.ts';
-import { Blanks } from '../blanks.ts';
 import { GONE, NO_BODY } from '../outcome.ts';
 import type { DueRow, Handed, StoredAttempt } from '../queue/delivery-row.ts';
 import { QueueSender, type QueueSenderOptions } from '../queue/queue-sender.ts';
-import type { TakenDelivery } from '../queue/taken.ts';
+import type { LeasedDelivery } from '../queue/taken.ts';
 import type { Transport, TryResult } from '../queue/transport.ts';
+import { Redaction } from '../redaction.ts';
 import type { SenderState, StoredTargets } from '../sender.ts';
-import { SvixApi, type SvixCaller, SvixFault } from './svix-api.ts';
+import { SvixApi, type SvixCaller, SvixError } from './svix-api.ts';
 import { SvixApplicationStore } from './svix-application-store.ts';
-import { svixHeaderFault } from './svix-headers.ts';
-import { createMessage, newTries, nextTry, resendMessage, type SvixTry } from './svix-messages.ts';
+import { svixHeaderIssue } from './svix-headers.ts';
+import { createMessage, newAttempts, nextTry, resendMessage, type SvixTry } from './svix-messages.ts';
 import { SvixMirror } from './svix-mirror.ts';
 
 /** Times in milliseconds. */
 export interface SvixTimes {
-  /** Time for one call of Svix. */
+  /** Timeout of one call of Svix. */
   readonly callMs: number;
-  /** How long a delivery waits for its endpoint to be known to Svix. */
+  /** How long a delivery waits for its endpoint to be mirrored. */
   readonly settleMs: number;
-  /** Pauses before Svix is asked again how a delivery went; the last one is repeated. */
+  /** Intervals of polling Svix for a result; the last one repeats. */
   readonly lookMs: readonly number[];
-  /** When Svix has not tried a message so long after it should have, it has lost it, and is told to send it again. */
+  /** If Svix has not attempted a message this long after it was due, it has lost it, and the message is resent. */
   readonly lostMs: number;
-  /** First pause after Svix did not answer. */
+  /** First pause after Svix did not respond. */
   readonly pauseMs: number;
-  /** How long deliveries wait for an endpoint that Svix refuses, before it is looked whether it still does. */
+  /** How long deliveries wait for an endpoint that Svix rejects, before the next check. */
   readonly refusedMs: number;
-  /** From one comparison of all endpoints to the next. */
+  /** Interval of full comparisons of endpoints. */
   readonly checkMs: number;
 }
 
@@ -55,12 +55,12 @@ export interface SvixSenderOptions extends QueueSenderOptions {
   readonly times?: Partial<SvixTimes>;
 }
 
-/** Deliveries that are told or asked about at one time, of this process: one endpoint alone gets ten of them. */
+/** Deliveries submitted or polled concurrently by this process: one endpoint alone gets ten of them. */
 const CALLS = { own: 0, shared: 20 };
-/** Svix's clock may be a little behind. */
+/** Svix's clock may be slightly behind. */
 const LATE_MS = 1_000;
-/** Svix does not take it, whatever is tried: it is too large, for example. */
-const REFUSED = 'refused';
+/** A retry cannot succeed: it is too large, for example. */
+const REJECTED = 'rejected';
 
 export class SvixSender extends QueueSender {
   constructor(options: SvixSenderOptions) {
@@ -74,15 +74,15 @@ class SvixTransport implements Transport {
   readonly #mirror: SvixMirror;
 
   constructor({ url, token, egress, mongo, stored, times, clockOffsetMs = () => 0, ...options }: SvixSenderOptions) {
-    const { onNote = () => undefined } = options;
+    const { onLog = () => undefined } = options;
     this.#times = { ...SVIX_TIMES, ...times };
     const { callMs: timeoutMs, pauseMs, checkMs } = this.#times;
-    this.#api = new SvixApi({ url, token, egress, onNote, timeoutMs, pauseMs });
+    this.#api = new SvixApi({ url, token, egress, onLog, timeoutMs, pauseMs });
     const store = new SvixApplicationStore(mongo);
     const uid = () => store.uid();
     const now = () => Date.now() + clockOffsetMs();
     const lease = new Lease({ collection: mongo.log.collection('lease'), id: 'svix', owner: randomUUID() });
-    this.#mirror = new SvixMirror({ api: this.#api, uid, stored, lease, onNote, checkMs, now });
+    this.#mirror = new SvixMirror({ api: this.#api, uid, stored, lease, onLog, checkMs, now });
   }
 
   async start(): Promise<void> {
@@ -105,30 +105,30 @@ class SvixTransport implements Transport {
     return this.#api.state();
   }
 
-  fault(id: string): string | null {
-    return this.#mirror.fault(id);
+  issue(id: string): string | null {
+    return this.#mirror.issue(id);
   }
 
-  headerFault(name: string): string | null {
-    return svixHeaderFault(name);
+  headerIssue(name: string): string | null {
+    return svixHeaderIssue(name);
   }
 
-  async send({ row, body }: TakenDelivery, target: EndpointTarget, now: number): Promise<TryResult> {
+  async send({ row, body }: LeasedDelivery, target: EndpointTarget, now: number): Promise<TryResult> {
     const wait = this.#api.pause();
-    // Not all of them at once when Svix answers again.
+    // Not all of them at once when Svix responds again.
     if (wait > 0) return later(row, wait * (1 + Math.random()));
     if (!(await this.#mirror.settled(target.id, this.#times.settleMs))) {
       const { refusedMs } = this.#times;
-      // All its deliveries wait, not each for itself: there may be many.
-      if (this.#mirror.fault(target.id) !== null) return { ...later(row, 0), holdMs: refusedMs };
+      // The endpoint pauses, not each delivery by itself: there may be many.
+      if (this.#mirror.issue(target.id) !== null) return { ...later(row, 0), holdMs: refusedMs };
       return later(row, Math.max(this.#times.pauseMs, this.#api.pause()));
     }
     try {
       const app = await this.#mirror.application();
       const { handed } = row;
-      if (handed?.since !== undefined) return await this.#ask(app, row, handed, target, now);
-      if (handed !== undefined) return await this.#tellAgain(app, row, handed, now);
-      if (body === null) return dead(row, NO_BODY, now);
+      if (handed?.since !== undefined) return await this.#request(app, row, handed, target, now);
+      if (handed !== undefined) return await this.#reportAgain(app, row, handed, now);
+      if (body === null) return failedResult(row, NO_BODY, now);
       const { message, attempted } = await createMessage(this.#api, app, row, body);
       const pauseMs = attempted ? 0 : this.#pauseOf(0);
       return handedOver({ message, since: new Date(now) }, pauseMs);
@@ -137,74 +137,79 @@ class SvixTransport implements Transport {
     }
   }
 
-  /** A resend or recover of what Svix had. */
-  async #tellAgain(app: string, row: DueRow, handed: Handed, now: number): Promise<TryResult> {
+  /** Resends or recovers a delivery that Svix had. */
+  async #reportAgain(app: string, row: DueRow, handed: Handed, now: number): Promise<TryResult> {
     await resendMessage(this.#api, app, row, handed.message, 'resend');
     const { lost: _, ...rest } = handed;
     return handedOver({ ...rest, since: new Date(now) }, this.#pauseOf(0));
   }
 
-  /** How did it go? */
-  async #ask(app: string, row: DueRow, handed: Handed, target: EndpointTarget, now: number): Promise<TryResult> {
+  /** Polls the result. */
+  async #request(app: string, row: DueRow, handed: Handed, target: EndpointTarget, now: number): Promise<TryResult> {
     const { message, seen, since } = handed;
-    const tries = await newTries(this.#api, app, message, seen);
-    const last = tries.at(-1);
+    const attempts = await newAttempts(this.#api, app, message, seen);
+    const last = attempts.at(-1);
     if (last === undefined) {
-      if (now - (since?.getTime() ?? now) < this.#times.lostMs) return later(row, this.#pauseOf(row.tries), true);
+      if (now - (since?.getTime() ?? now) < this.#times.lostMs) return later(row, this.#pauseOf(row.attempt), true);
       await resendMessage(this.#api, app, row, message, `lost-${seen ?? 0}`);
       return handedOver({ ...handed, since: new Date(now), lost: true }, this.#pauseOf(0));
     }
-    const news = { attempts: attemptsOf(tries, row, target), tries: 0, succeeded: true, judged: false };
-    const told = { message, seen: last.id };
-    if (tries.some(({ error }) => error === null)) return { ...news, outcome: { state: 'delivered' }, handed: told };
+    const news = { attempts: attemptsOf(attempts, row, target), attempt: 0, succeeded: true, judged: false };
+    const reported = { message, seen: last.id };
+    if (attempts.some(({ error }) => error === null))
+      return { ...news, outcome: { state: 'succeeded' }, handed: reported };
     const over = row.trigger === 'test' || last.status === GONE;
     const next = over ? null : await nextTry(this.#api, app, { message, endpoint: row.endpoint }, now);
-    // Told once more, it had one try. What was lost, or belonged to an endpoint that another one replaces, gets all its tries
-    // with a new message.
+    // A resent message had one attempt. A lost one, or one of a replaced endpoint, gets all its attempts as a new
+    // message.
     if (next === 'gone' || (next === null && handed.lost && !over))
       return { ...news, outcome: { state: 'pending', pauseMs: 0 }, handed: null };
-    if (next === null) return { ...news, outcome: { state: 'dead' }, handed: told };
+    if (next === null) return { ...news, outcome: { state: 'failed' }, handed: reported };
     const pauseMs = Math.max(next.getTime() - now, 0) + LATE_MS;
-    return { ...news, outcome: { state: 'pending', pauseMs }, handed: { ...told, since: next } };
+    return { ...news, outcome: { state: 'pending', pauseMs }, handed: { ...reported, since: next } };
   }
 
   #failed(row: DueRow, error: unknown, now: number): TryResult {
-    const fault = error instanceof SvixFault ? error.kind : 'away';
-    if (fault === 'missing') this.#mirror.forgotten(row.endpoint);
+    const issue = error instanceof SvixError ? error.kind : 'away';
+    if (issue === 'missing') this.#mirror.forgotten(row.endpoint);
     // Svix no longer has the message, or its body: it gets a new one.
-    if (row.handed !== undefined && (fault === 'missing' || fault === 'refused')) {
-      return { ...later(row, this.#pauseOf(row.tries), false), handed: null };
+    if (row.handed !== undefined && (issue === 'missing' || issue === 'refused')) {
+      return { ...later(row, this.#pauseOf(row.attempt), false), handed: null };
     }
-    if (fault === 'refused') return dead(row, REFUSED, now);
-    return later(row, Math.max(this.#pauseOf(row.tries), this.#api.pause()), false);
+    if (issue === 'refused') return failedResult(row, REJECTED, now);
+    return later(row, Math.max(this.#pauseOf(row.attempt), this.#api.pause()), false);
   }
 
-  #pauseOf(tries: number): number {
+  #pauseOf(attempts: number): number {
     const { lookMs } = this.#times;
-    return lookMs[Math.min(tries, lookMs.length - 1)] ?? 0;
+    return lookMs[Math.min(attempts, lookMs.length - 1)] ?? 0;
   }
 }
 
-/** Nothing has changed: it is looked at again after a pause, in milliseconds. */
+/** Nothing has changed: it is polled again after a pause, in milliseconds. */
 function later(row: DueRow, pauseMs: number, succeeded: boolean | null = null): TryResult {
-  return { succeeded, judged: false, outcome: { state: 'pending', pauseMs }, attempts: [], tries: row.tries + 1 };
+  return { succeeded, judged: false, outcome: { state: 'pending', pauseMs }, attempts: [], attempt: row.attempt + 1 };
 }
 
 function handedOver(handed: Handed, pauseMs: number): TryResult {
-  return { succeeded: true, judged: false, outcome: { state: 'pending', pauseMs }, attempts: [], tries: 0, handed };
+  return { succeeded: true, judged: false, outcome: { state: 'pending', pauseMs }, attempts: [], attempt: 0, handed };
 }
 
-function dead({ trigger }: DueRow, error: string, now: number): TryResult {
+function failedResult({ trigger }: DueRow, error: string, now: number): TryResult {
   const attempt = { at: new Date(now), ms: 0, status: null, error, trigger, request: '{}', response: null };
-  return { succeeded: true, judged: false, outcome: { state: 'dead' }, attempts: [attempt], tries: 0 };
+  return { succeeded: true, judged: false, outcome: { state: 'failed' }, attempts: [attempt], attempt: 0 };
 }
 
-/** Tries as they are kept. Svix tells neither the fields that it sent nor those of the answer. */
-function attemptsOf(tries: readonly SvixTry[], { trigger }: DueRow, target: EndpointTarget): readonly StoredAttempt[] {
-  const blanks = new Blanks(target);
-  const request = JSON.stringify(blanks.headers);
-  return tries.map(({ at, durationMs: ms, status, error, body }) => {
-    const response = status === null ? null : { headers: '{}', body: blanks.body(body) };
+/** Attempts as stored. Svix returns neither the fields that it sent nor those of the response. */
+function attemptsOf(
+  attempts: readonly SvixTry[],
+  { trigger }: DueRow,
+  target: EndpointTarget,
+): readonly StoredAttempt[] {
+  const redactions = new Redaction(target);
+  const request = JSON.stringify(redactions.headers);
+  return attempts.map(({ at, durationMs: ms, status, error, body }) => {
+    const response = status === null ? null : { headers: '{}', body: redactions.body(body) };
     return { at, ms, status, error, trigger, request, response };
   });
 }

@@ -1,7 +1,7 @@
-/** The types for authors, as their editor uses them: right programs compile, and each mistake is found in its line. */
+/** Typings in an author's editor: valid programs compile, and each mistake is reported in its line. */
 import t from 'tap';
-import { memberSchemas } from '../../../../src/collections/sample/member-types.ts';
-import { authorTypes } from '../../../../src/functions/plugins/author-types/author-types.ts';
+import { fieldSchemas } from '../../../../src/collections/sample/field-types.ts';
+import { authorTypes } from '../../../../src/functions/plugins/typings/typings.ts';
 import { HOST_OPERATIONS } from '../../../../src/functions/sandbox/sandbox.ts';
 import { compileForAuthors } from '../../../helpers/functions/author-program.ts';
 
@@ -15,7 +15,7 @@ const ORDER = {
   'rate */': 1,
   paidAt: null,
 };
-const TYPES = authorTypes([{ name: 'orders', sampled: 1, members: memberSchemas([ORDER]) }]);
+const TYPES = authorTypes([{ name: 'orders', sampled: 1, fields: fieldSchemas([ORDER]) }]);
 
 const RIGHT = {
   'shop/total.ts': `
@@ -92,7 +92,7 @@ export default (async ({ id }, ctx) => ctx.documents('orders').remove(id)) satis
 `,
 };
 
-/** Programs of one mistake each, and what the compiler must say of it. */
+/** Programs with one mistake each, and the expected compiler error. */
 const WRONG: readonly (readonly [string, RegExp])[] = [
   ['export default (async ({ parms }) => parms) satisfies Millrace.Endpoint;', /'parms' does not exist/],
   [
@@ -142,16 +142,16 @@ const WRONG: readonly (readonly [string, RegExp])[] = [
   ],
 ];
 
-t.test('programs of every kind compile', async (t) => {
+t.test('Programs of every kind compile.', async (t) => {
   t.strictSame(await compileForAuthors(t, TYPES, RIGHT), []);
 });
 
-t.test('they compile before any collection is known', async (t) => {
+t.test('Programs compile before any collection is known.', async (t) => {
   const scripts = { 'any.ts': RIGHT['shop/any.ts'], 'nightly.ts': RIGHT['shop/nightly.ts'] };
   t.strictSame(await compileForAuthors(t, authorTypes([]), scripts), []);
 });
 
-t.test('each mistake is found in its file', async (t) => {
+t.test('Each mistake is reported in its file.', async (t) => {
   const scripts = Object.fromEntries(WRONG.map(([script], index) => [`wrong-${index}.ts`, `${script}\n`]));
   const said = await compileForAuthors(t, TYPES, scripts);
   for (const [index, [script, message]] of WRONG.entries()) {
@@ -163,17 +163,15 @@ t.test('each mistake is found in its file', async (t) => {
   }
 });
 
-t.test('names of members cannot leave their place in the text', async (t) => {
-  const members = memberSchemas([
-    { '"; } declare const x: 1; //': 1, '\u2028': 'a', '*/ ${1} `': [null], __proto: {} },
-  ]);
-  const types = authorTypes([{ name: 'odd', sampled: 1, members }]);
+t.test('Names of fields cannot break out of the generated typings.', async (t) => {
+  const fields = fieldSchemas([{ '"; } declare const x: 1; //': 1, '\u2028': 'a', '*/ ${1} `': [null], __proto: {} }]);
+  const types = authorTypes([{ name: 'odd', sampled: 1, fields }]);
   const script =
     "export default (async (_, ctx) => (await ctx.documents('odd').get('1'))?.['\\u2028']?.length) satisfies Millrace.Cron;\n";
   t.strictSame(await compileForAuthors(t, types, { 'odd.ts': script }), []);
 });
 
-t.test('every operation of the host has its place in ctx', async (t) => {
+t.test('Every host operation is declared in ctx.', async (t) => {
   const calls = HOST_OPERATIONS.map((operation) => {
     const path = operation.startsWith('documents.') ? operation.replace('documents.', "documents('a').") : operation;
     return `ctx.${path};`;
@@ -182,7 +180,7 @@ t.test('every operation of the host has its place in ctx', async (t) => {
   t.strictSame(await compileForAuthors(t, TYPES, { 'all.ts': script }), []);
 });
 
-t.test('the types of events name those of the system that happen, and no others', async (t) => {
+t.test('The event types in the typings are exactly the system events.', async (t) => {
   for (const type of ['system.user.created', 'system.policy.deleted', 'system.auth.failed', 'system.log.gap']) {
     t.ok(TYPES.includes(`| '${type}'`), type);
   }

@@ -1,18 +1,18 @@
 /**
- * A server with something on every page of the dashboard: documents, accounts, keys, policies with versions, plugins with runs
- * and a job, endpoints with deliveries that failed, hooks, files, a provider, letters. Names are as long as people make them.
+ * A server with content on every page of the dashboard: documents, users, keys, policies with versions, plugins with
+ * runs and a job, endpoints with failed deliveries, hooks, files, a provider, e-mails. Names have realistic lengths.
  */
 import { randomBytes } from 'node:crypto';
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify';
 import type { Test } from 'tap';
-import { type Account, ask, PASSWORD, signInOwner } from '../../accounts.ts';
 import { buildTestApp } from '../../app.ts';
 import { multipart } from '../../files/upload.ts';
 import { testMailbox } from '../../network/mailbox.ts';
 import { until } from '../../until.ts';
+import { type Account, ask, PASSWORD, signInAdmin } from '../../users.ts';
 import { startReceiver } from '../../webhooks/receiver.ts';
 
-/** What the addresses of its pages name. */
+/** The ids in the URLs of its pages. */
 export interface FilledServer {
   readonly origin: string;
   readonly user: string;
@@ -22,66 +22,66 @@ export interface FilledServer {
   readonly delivery: string;
   readonly run: string;
   readonly file: string;
-  /** Another owner writes. */
-  readonly write: Made;
+  /** Another administrator writes. */
+  readonly write: Created;
 }
 
-/** Without a place where a line may break, as ids and addresses are. */
+/** Without a possible line break, as ids and URLs are. */
 const LONG = 'a-name-that-somebody-made-far-too-long-for-a-telephone_and_went_on';
 
 export async function filledServer(t: Test): Promise<FilledServer> {
   const mailbox = await testMailbox(t);
   const receiver = await startReceiver(t);
-  receiver.answer = ({ body }, response) => {
+  receiver.response = ({ body }, response) => {
     response.writeHead(body.includes('webhook.test') ? 200 : 500, { 'x-trace': LONG }).end(`{"error":"${LONG}"}`);
     return undefined;
   };
-  const { app, parts } = await buildTestApp(t, {
+  const { app, services } = await buildTestApp(t, {
     MILLRACE_MODE: 'production',
     MILLRACE_MASTER_KEY: randomBytes(32).toString('base64'),
     MILLRACE_EGRESS_ALLOW: '127.0.0.0/8,::1',
     MILLRACE_SMTP_URL: mailbox.url,
-    MILLRACE_RATE_PRINCIPAL: '100000',
+    MILLRACE_RATE_LIMIT_PRINCIPAL: '100000',
   });
   const origin = await app.listen({ host: '127.0.0.1', port: 0 });
-  const owner = await signInOwner(app, parts);
-  const made = async (request: Parameters<typeof ask>[1], body?: object) => {
-    const answer = await ask(app, request, body, owner);
-    if (answer.statusCode >= 300) throw new Error(`${request}: ${answer.statusCode} ${answer.body}`);
-    return answer.statusCode === 204 ? null : answer.json();
+  const owner = await signInAdmin(app, services);
+  const created = async (request: Parameters<typeof ask>[1], body?: object) => {
+    const response = await ask(app, request, body, owner);
+    if (response.statusCode >= 300) throw new Error(`${request}: ${response.statusCode} ${response.body}`);
+    return response.statusCode === 204 ? null : response.json();
   };
   const files = await uploads(app, owner);
-  await plugins(made);
-  const endpoint = await made('POST /webhooks/endpoints', {
+  await plugins(created);
+  const endpoint = await created('POST /webhooks/endpoints', {
     name: `Shop of ${LONG}`,
     url: `${receiver.url}/${LONG}/${LONG}`,
     types: ['orders.created', 'orders.updated', 'orders.deleted'],
     filter: { 'customer.address.city': { $in: ['Winterthur', 'La Chaux-de-Fonds'] } },
     headers: { 'x-shop-of-the-customer': 'north' },
-    schedule: 'none',
+    retrySchedule: 'none',
   });
-  await documents(made, files[0] ?? '');
-  await made(`POST /webhooks/endpoints/${endpoint.id}/test`);
-  const { user, key } = await principals(made);
-  await policies(made);
-  await made('POST /hooks', { targetUrl: `https://hooks.example.invalid/${LONG}`, event: 'orders.created' });
-  await made('POST /admin/providers', {
+  await documents(created, files[0] ?? '');
+  await created(`POST /webhooks/endpoints/${endpoint.id}/test`);
+  const { user, key } = await principals(created);
+  await policies(created);
+  await created('POST /hooks', { targetUrl: `https://hooks.example.invalid/${LONG}`, event: 'orders.created' });
+  await created('POST /admin/providers', {
     kind: 'oidc',
     name: 'company-of-our-friends',
     issuer: `${receiver.url}/${LONG}`,
     clientId: LONG,
     clientSecret: 'not a secret of anybody',
   });
-  await made('PUT /admin/settings', { redirects: [`https://app.example.org/${LONG}/${LONG}`] });
-  await made('POST /admin/mail/test');
-  await made('PUT /admin/collections/orders/indexes', [{ fields: ['customer.address.city', '-placedAt'] }]);
+  await created('PATCH /admin/settings', { redirectUrls: [`https://app.example.org/${LONG}/${LONG}`] });
+  await created('POST /admin/emails/test');
+  await created('PUT /admin/collections/orders/indexes', [{ fields: ['customer.address.city', '-placedAt'] }]);
 
-  const list = async (path: `/${string}`) => (await made(`GET ${path}`)) as readonly Row[];
-  const failed = async () => await list(`/webhooks/deliveries?endpoint=${endpoint.id}&type=orders.*`);
+  const list = async (path: `/${string}`) => (await created(`GET ${path}`)) as readonly Row[];
+  const failed = async () => await list(`/webhooks/deliveries?endpoint=${endpoint.id}&eventType=orders.*`);
   await until(async () => (await failed()).some(({ attempts }) => Number(attempts) > 0), 'a delivery has failed');
-  const runs = async () => await list('/admin/runs?plugin=remember&state=ok');
+  const runs = async () => await list('/admin/runs?plugin=remember&state=succeeded');
   await until(async () => (await runs()).length > 0, 'a run is stored');
-  const { events } = await made('GET /api/orders/order-0039/_history');
+  const { events } = await created('GET /api/orders/order-0039/_history');
   return {
     origin,
     user,
@@ -91,7 +91,7 @@ export async function filledServer(t: Test): Promise<FilledServer> {
     delivery: (await failed()).find(({ attempts }) => Number(attempts) > 0)?.id ?? '',
     run: (await runs())[0]?.id ?? '',
     file: files[0] ?? '',
-    write: made,
+    write: created,
   };
 }
 
@@ -100,10 +100,13 @@ interface Row {
   readonly attempts?: number;
 }
 
-/** Sends a request as the owner. @returns the JSON of the answer, whatever it is */
-type Made = (request: Parameters<typeof ask>[1], body?: object) => ReturnType<LightMyRequestResponse['json']>;
+/**
+ * Sends a request as the administrator.
+ * @returns the JSON of the response, with any status
+ */
+type Created = (request: Parameters<typeof ask>[1], body?: object) => ReturnType<LightMyRequestResponse['json']>;
 
-/** A picture of one pixel. */
+/** An image of one pixel. */
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==';
 
 async function uploads(app: FastifyInstance, owner: Account): Promise<readonly string[]> {
@@ -115,15 +118,15 @@ async function uploads(app: FastifyInstance, owner: Account): Promise<readonly s
     ['prices.csv', 'text/csv'],
   ] as const) {
     const bytes = type === 'image/png' ? Buffer.from(PIXEL, 'base64') : `${name},1\n`;
-    const { send, headers } = await multipart({ name, type, bytes }, ['custom', JSON.stringify({ shop: LONG })]);
+    const { send, headers } = await multipart({ name, type, bytes }, ['metadata', JSON.stringify({ shop: LONG })]);
     const all = { ...headers, ...owner.headers };
     ids.push((await app.inject({ method: 'POST', url: '/files', payload: send, headers: all })).json().id);
   }
   return ids;
 }
 
-async function documents(made: Made, receipt: string): Promise<void> {
-  await made('POST /api/customers', { id: 'ada', name: 'Ada Lovelace', mail: 'ada.lovelace@example.org' });
+async function documents(created: Created, receipt: string): Promise<void> {
+  await created('POST /api/customers', { id: 'ada', name: 'Ada Lovelace', mail: 'ada.lovelace@example.org' });
   const orders = Array.from({ length: 40 }, (_, at) => ({
     id: `order-${String(at).padStart(4, '0')}`,
     customerId: 'ada',
@@ -135,14 +138,14 @@ async function documents(made: Made, receipt: string): Promise<void> {
     receipt,
     lines: [{ sku: LONG, count: at }],
   }));
-  await made('POST /api/orders', orders);
+  await created('POST /api/orders', orders);
   const note = 'The customer asked for a delivery in the evening, because nobody is at home before six.';
-  await made('PATCH /api/orders/order-0039', { status: 'sent', note, customer: { name: LONG }, isGift: null });
-  await made(`POST /api/${LONG.slice(0, 60)}`, { id: LONG, title: 'A collection with a long name' });
-  await made('POST /api/todos', { id: 'milk', title: 'Buy milk' });
+  await created('PATCH /api/orders/order-0039', { status: 'sent', note, customer: { name: LONG }, isGift: null });
+  await created(`POST /api/${LONG.slice(0, 60)}`, { id: LONG, title: 'A collection with a long name' });
+  await created('POST /api/todos', { id: 'milk', title: 'Buy milk' });
 }
 
-async function principals(made: Made): Promise<{ readonly user: string; readonly key: string }> {
+async function principals(created: Created): Promise<{ readonly user: string; readonly key: string }> {
   const body = {
     username: 'ada',
     email: 'ada.lovelace.of.the.analytical.engine@customers.example.org',
@@ -151,57 +154,57 @@ async function principals(made: Made): Promise<{ readonly user: string; readonly
     profile: { name: LONG },
     claims: { tenant: 'north', 'https://example.org/claims/branch': LONG },
   };
-  const user = (await made('POST /admin/users', body)) as Row;
-  for (const username of ['grace', 'linus', LONG.slice(0, 60)]) await made('POST /admin/users', { username });
-  const { id } = (await made('POST /admin/keys', {
+  const user = (await created('POST /admin/users', body)) as Row;
+  for (const username of ['grace', 'linus', LONG.slice(0, 60)]) await created('POST /admin/users', { username });
+  const { id } = (await created('POST /admin/keys', {
     name: 'The nightly export of the accounting department',
     roles: ['author'],
-    collections: ['orders', 'customers'],
+    resources: ['orders', 'customers'],
     actions: ['read', 'create'],
   })) as Row;
-  await made('POST /admin/keys', { name: LONG });
+  await created('POST /admin/keys', { name: LONG });
   return { user: user.id, key: id };
 }
 
-async function policies(made: Made): Promise<void> {
+async function policies(created: Created): Promise<void> {
   const common = { effect: 'allow', actions: ['read'] };
-  await made('POST /admin/policies', {
+  await created('POST /admin/policies', {
     ...common,
     name: 'Authors see the orders of their own branch',
-    collections: ['orders', 'customers'],
+    resources: ['orders', 'customers'],
     actions: ['read', 'create', 'update'],
     principals: { roles: ['author', 'editor-of-the-northern-branch'] },
-    where: { 'customer.address.city': '$user.claims.city' },
+    filter: { 'customer.address.city': '$user.claims.city' },
     fields: { read: ['*', '-total'], write: ['status', 'note'] },
   });
   for (const role of ['accountant', 'support']) {
-    await made('POST /admin/policies', {
+    await created('POST /admin/policies', {
       ...common,
       name: `Everything is read by ${role}`,
-      collections: ['*'],
+      resources: ['*'],
       principals: { roles: [role] },
     });
   }
-  await made('POST /admin/policies', {
+  await created('POST /admin/policies', {
     ...common,
     name: 'Anybody may call',
-    collections: ['functions'],
+    resources: ['_functions'],
     actions: ['call'],
   });
-  const { policies: all } = (await made('GET /admin/policies')) as { policies: readonly { id: string }[] };
+  const { policies: all } = (await created('GET /admin/policies')) as { policies: readonly { id: string }[] };
   const { id, ...first } = all.find((policy) => policy.id.startsWith('authors')) ?? { id: '' };
-  await made(`PUT /admin/policies/${id}`, {
+  await created(`PUT /admin/policies/${id}`, {
     ...first,
     actions: ['read', 'update'],
-    where: { 'customer.address.street': LONG },
+    filter: { 'customer.address.street': LONG },
   });
 }
 
-async function plugins(made: Made): Promise<void> {
-  await made('POST /admin/policies', {
+async function plugins(created: Created): Promise<void> {
+  await created('POST /admin/policies', {
     name: 'What functions write',
     effect: 'allow',
-    collections: ['notes'],
+    resources: ['notes'],
     actions: ['create'],
     principals: { roles: ['remember'] },
   });
@@ -210,7 +213,7 @@ async function plugins(made: Made): Promise<void> {
   await ctx.documents('notes').create({ todo: documentId, text: '${LONG}' });
 };
 `;
-  await made('PUT /admin/plugins/remember', {
+  await created('PUT /admin/plugins/remember', {
     manifest: {
       name: 'remember',
       functions: [
@@ -233,11 +236,11 @@ async function plugins(made: Made): Promise<void> {
       'remind.ts': 'export default () => {};\n',
     },
   });
-  await made('PUT /admin/plugins/remember', {
+  await created('PUT /admin/plugins/remember', {
     manifest: { name: 'remember', functions: [{ name: 'follow', file: 'follow.ts', on: ['todos.created'] }] },
     files: { 'follow.ts': 'export default () => {};\n' },
     note: 'Only follows, until the printer of labels is repaired',
   });
-  await made('POST /admin/plugins/remember/versions/1/activate');
-  await made('POST /fn/ask');
+  await created('POST /admin/plugins/remember/versions/1/activate');
+  await created('POST /fn/ask');
 }

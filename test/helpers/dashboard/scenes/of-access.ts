@@ -1,15 +1,15 @@
-/** Scenes of the pages Users, Keys, Policies, Settings and of the person's own account. */
+/** Scenes of the pages Users, Keys, Policies, Settings and of the administrator's own account. */
 import type { Scenes } from './scene.ts';
 
 export const scenesOfAccess: Scenes = ({ user, key }) => [
   { name: 'users', path: '/users', act: ({ see }) => see('grace') },
-  { name: 'user-new', path: '/users?create=true', act: ({ dialog }) => dialog('New account') },
-  { name: 'user', path: `/users?user=${user}`, act: ({ dialog }) => dialog('Account ada') },
+  { name: 'user-new', path: '/users?create=true', act: ({ dialog }) => dialog('New user') },
+  { name: 'user', path: `/users?user=${user}`, act: ({ dialog }) => dialog('User ada') },
   {
     name: 'user-delete',
     path: `/users?user=${user}&search=a`,
     act: async ({ press, dialog }) => {
-      await dialog('Account ada');
+      await dialog('User ada');
       await press('Delete');
       await dialog('Delete ada');
     },
@@ -21,8 +21,8 @@ export const scenesOfAccess: Scenes = ({ user, key }) => [
     act: async ({ press, dialog }) => {
       const form = await dialog('New key');
       await form.getByLabel('Name').fill('the-key-of-the-labels');
-      await press('Make the key');
-      await dialog('The key is made');
+      await press('Create key');
+      await dialog('Key created');
     },
   },
   {
@@ -38,7 +38,7 @@ export const scenesOfAccess: Scenes = ({ user, key }) => [
     name: 'policy',
     path: '/policies?policy=authors-see-the-orders-of-their-own-branch',
     act: async ({ page, see }) => {
-      await page.getByRole('textbox', { name: 'Which documents' }).waitFor();
+      await page.getByRole('textbox', { name: 'Filter' }).waitFor();
       await page.getByLabel('Name', { exact: true }).fill('Another name');
       await see(/Before you save|What saving|would/);
     },
@@ -48,7 +48,7 @@ export const scenesOfAccess: Scenes = ({ user, key }) => [
     path: '/policies?policy=new',
     act: async ({ page, see }) => {
       await page.getByLabel('Name', { exact: true }).fill('Everybody sees the orders');
-      await page.getByRole('combobox', { name: 'Places' }).fill('orders');
+      await page.getByRole('combobox', { name: 'Resources' }).fill('orders');
       await page.keyboard.press('Enter');
       await page.keyboard.press('Tab');
       await see('anonymous: orders.created');
@@ -85,25 +85,25 @@ export const scenesOfAccess: Scenes = ({ user, key }) => [
   },
   {
     name: 'policy-matrix-cell',
-    path: '/policies?view=matrix&principal=role:author&action=read&place=orders',
+    path: '/policies?view=matrix&principal=role:author&action=read&resource=orders',
     act: ({ dialog }) => dialog('author: read orders'),
   },
   {
     name: 'policy-tester',
     path: '/policies?view=tester',
     act: async ({ page, press }) => {
-      await page.getByRole('combobox', { name: 'Like this user' }).fill('ada');
+      await page.getByRole('combobox', { name: 'Copy from user' }).fill('ada');
       await page.getByRole('option', { name: /^ada/ }).click();
       await page.getByRole('textbox', { name: 'Document', exact: true }).fill('{"status":"new"}');
-      await press('Try it');
+      await press('Test');
       await page
         .getByRole('status')
-        .filter({ hasText: /Allowed|Refused/ })
+        .filter({ hasText: /Allowed|Denied/ })
         .waitFor();
     },
   },
   { name: 'policy-versions', path: '/policies?view=versions&version=6', act: ({ see }) => see('changed') },
-  { name: 'settings', path: '/settings', act: ({ see }) => see('Try a sign-in') },
+  { name: 'settings', path: '/settings', act: ({ see }) => see('Test sign-in') },
   {
     name: 'settings-check',
     path: '/settings?tab=sign-in',
@@ -118,20 +118,20 @@ export const scenesOfAccess: Scenes = ({ user, key }) => [
   {
     name: 'settings-provider',
     path: '/settings?provider=company-of-our-friends',
-    act: ({ dialog }) => dialog(/^Change/),
+    act: ({ dialog }) => dialog(/^Edit/),
   },
-  { name: 'settings-provider-new', path: '/settings?create=true', act: ({ dialog }) => dialog('Add a provider') },
+  { name: 'settings-provider-new', path: '/settings?create=true', act: ({ dialog }) => dialog('Add provider') },
   {
     name: 'settings-team',
     path: '/settings?tab=team',
     act: ({ page }) => page.getByRole('link', { name: 'owner@example.org' }).waitFor(),
   },
-  { name: 'settings-installation', path: '/settings?tab=installation', act: ({ see }) => see('Backup') },
+  { name: 'settings-installation', path: '/settings?tab=instance', act: ({ see }) => see('Backup') },
   { name: 'settings-limits', path: '/settings?tab=limits', act: ({ see }) => see('MILLRACE_QUOTA_FILES') },
-  { name: 'settings-letters', path: '/settings?tab=letters', act: ({ see }) => see('way-in-changed') },
+  { name: 'settings-letters', path: '/settings?tab=emails', act: ({ see }) => see('sign-in-method-changed') },
   {
     name: 'settings-letter',
-    path: '/settings?tab=letters&letter=sign-in-link.en',
+    path: '/settings?tab=emails&template=magic-link.en',
     act: async ({ page, press }) => {
       await page.getByRole('dialog', { name: /./ }).getByLabel('Subject').waitFor();
       await press('Preview');
@@ -142,8 +142,8 @@ export const scenesOfAccess: Scenes = ({ user, key }) => [
     name: 'account-set-up',
     path: '/account',
     act: async ({ page, press, dialog }) => {
-      await press('Set up an app');
-      await dialog('Set up an authenticator app');
+      await press('Set up app');
+      await dialog('Set up authenticator app');
       await page.waitForFunction('document.querySelector("img[alt^=QR]")?.naturalWidth > 0');
     },
   },

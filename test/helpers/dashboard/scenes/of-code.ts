@@ -2,10 +2,10 @@
 import type { Scene, Scenes } from './scene.ts';
 
 const WEBHOOK_DIALOGS = [
-  ['test', 'Send a test'],
+  ['test', 'Send test event'],
   ['recover', 'Recover deliveries'],
   ['replay', 'Replay events'],
-  ['delete', 'Delete the endpoint'],
+  ['delete', 'Delete endpoint'],
 ] as const;
 const PLUGIN = '/functions/remember';
 
@@ -19,7 +19,7 @@ export const scenesOfCode: Scenes = ({ endpoint, delivery, run }) => [
     path: '/functions?tab=jobs',
     act: async ({ press, dialog }) => {
       await press('Cancel');
-      await dialog('Cancel the job');
+      await dialog('Cancel job');
     },
   },
   {
@@ -31,7 +31,7 @@ export const scenesOfCode: Scenes = ({ endpoint, delivery, run }) => [
     name: 'function-add-file',
     path: `${PLUGIN}?file=ask.ts`,
     act: async ({ page, press }) => {
-      await press('Add a file');
+      await press('Add file');
       await page.getByRole('textbox', { name: 'Path' }).waitFor();
     },
   },
@@ -39,10 +39,10 @@ export const scenesOfCode: Scenes = ({ endpoint, delivery, run }) => [
     name: 'function-try',
     path: `${PLUGIN}?tab=try&function=greet`,
     act: async ({ press, see, page }) => {
-      await press('Try it');
+      await press('Start dry run');
       await see('documents.create');
       await page.getByRole('textbox', { name: 'Path' }).fill('/fn/greet/Ada');
-      await press('Call');
+      await press('Send');
       await page.getByRole('status').getByText('Hello, Ada').waitFor();
     },
   },
@@ -59,16 +59,16 @@ export const scenesOfCode: Scenes = ({ endpoint, delivery, run }) => [
     name: 'webhook-new',
     path: '/webhooks?dialog=new',
     act: async ({ press, page }) => {
-      await press('Filter, headers, schedule, rate');
-      await press('Add a header');
-      await page.getByRole('textbox', { name: 'Value of the header' }).waitFor();
+      await press('Filter, headers, retries, rate');
+      await press('Add header');
+      await page.getByRole('textbox', { name: 'Header value' }).waitFor();
     },
   },
-  { name: 'webhook', path: `/webhooks?endpoint=${endpoint}`, act: ({ see }) => see('Own headers') },
+  { name: 'webhook', path: `/webhooks?endpoint=${endpoint}`, act: ({ see }) => see('Custom headers') },
   {
     name: 'webhook-edit',
     path: `/webhooks?endpoint=${endpoint}&dialog=edit`,
-    act: ({ dialog }) => dialog('Edit the endpoint'),
+    act: ({ dialog }) => dialog('Edit endpoint'),
   },
   ...WEBHOOK_DIALOGS.map(
     ([dialog, title]): Scene => ({
@@ -81,9 +81,9 @@ export const scenesOfCode: Scenes = ({ endpoint, delivery, run }) => [
     name: 'webhook-secret',
     path: `/webhooks?endpoint=${endpoint}&dialog=rotate`,
     act: async ({ press, dialog }) => {
-      await dialog('Rotate the secret');
+      await dialog('Rotate secret');
       await press('Rotate');
-      await dialog('The secret of the endpoint');
+      await dialog('Endpoint secret');
     },
   },
   {
@@ -98,7 +98,7 @@ export const scenesOfCode: Scenes = ({ endpoint, delivery, run }) => [
     name: 'webhook-delivery',
     path: `/webhooks?delivery=${delivery}`,
     act: async ({ page, see }) => {
-      await page.getByText('Request and answer').first().click();
+      await page.getByText('Request and response').first().click();
       await see('webhook-signature');
     },
   },
@@ -109,7 +109,7 @@ export const scenesOfCode: Scenes = ({ endpoint, delivery, run }) => [
     path: '/integrations?service=other',
     act: async ({ press, dialog }) => {
       await press(/^Remove the hook to/);
-      await dialog('Remove the hook');
+      await dialog('Remove hook');
     },
   },
   {

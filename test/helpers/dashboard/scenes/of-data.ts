@@ -3,11 +3,11 @@ import type { Acting, Scenes } from './scene.ts';
 
 const CSV = 'id,full name of the customer,age,note of the last person who looked\na,Ada,36,x\nb,Bob,40,y\n';
 
-/** Chooses what opens a dialog, in the menu of a collection. */
+/** Chooses an item that opens a dialog, in the menu of a collection. */
 async function choose({ page, press }: Acting, item: RegExp, menu = 'More'): Promise<void> {
   await press(menu);
   await page.getByRole('menuitem', { name: item }).click();
-  // By any name: a dialog gets it a moment after it is drawn.
+  // By any name: a dialog gets its name a moment after it is drawn.
   await page.getByRole('dialog', { name: /./ }).waitFor();
 }
 
@@ -44,7 +44,7 @@ export const scenesOfData: Scenes = ({ file, event }) => [
       await page.getByRole('combobox', { name: 'View as' }).selectOption('user');
     },
   },
-  { name: 'data-viewed-as', path: '/data/orders?as=role:accountant', act: ({ see }) => see('This is what the role') },
+  { name: 'data-viewed-as', path: '/data/orders?as=role:accountant', act: ({ see }) => see('Viewing as the role') },
   { name: 'document', path: '/data/orders?doc=order-0039', act: ({ see }) => see('Revision 2') },
   {
     name: 'document-json',
@@ -63,7 +63,7 @@ export const scenesOfData: Scenes = ({ file, event }) => [
     name: 'document-where-named',
     path: '/data/customers?doc=ada',
     act: async ({ press, see }) => {
-      await press('What refers to it?');
+      await press('What references it?');
       await see('order-0001');
     },
   },
@@ -73,7 +73,7 @@ export const scenesOfData: Scenes = ({ file, event }) => [
     act: async ({ page, press, see, server }) => {
       await page.getByLabel('status', { exact: true }).fill('mine');
       await server.write('PATCH /api/orders/order-0011', { status: 'theirs', note: 'a note of somebody else' });
-      await see('Somebody has changed this document');
+      await see('This document was changed by someone else');
       await press('Save');
       await see('Nothing is lost');
     },
@@ -87,7 +87,7 @@ export const scenesOfData: Scenes = ({ file, event }) => [
       const buffer = Buffer.from(CSV);
       const input = acting.page.locator('input[type=file]');
       await input.setInputFiles({ name: 'customers.csv', mimeType: 'text/csv', buffer });
-      await acting.see('The first documents');
+      await acting.see('Preview');
     },
   },
   { name: 'data-export', path: '/data/orders?sort=-id', act: (acting) => choose(acting, /^Export/) },
@@ -95,8 +95,8 @@ export const scenesOfData: Scenes = ({ file, event }) => [
     name: 'data-change',
     path: '/data/orders?q=status=new',
     act: async (acting) => {
-      await choose(acting, /^Change/);
-      await acting.page.getByRole('textbox', { name: 'Members to change, as JSON' }).fill('{"status":"paid"}');
+      await choose(acting, /^Update/);
+      await acting.page.getByRole('textbox', { name: 'Fields to set, as JSON' }).fill('{"status":"paid"}');
     },
   },
   { name: 'data-delete', path: '/data/orders?q=status=paid', act: (acting) => choose(acting, /^Delete/) },
@@ -106,7 +106,7 @@ export const scenesOfData: Scenes = ({ file, event }) => [
     path: '/data/orders?tab=indexes&index=status',
     act: async ({ press, dialog }) => {
       await press(/^Drop the index/);
-      await dialog('Drop an index');
+      await dialog('Drop index');
     },
   },
   { name: 'events', path: '/events', act: ({ see }) => see('orders.updated') },
@@ -141,7 +141,7 @@ export const scenesOfData: Scenes = ({ file, event }) => [
     name: 'files-delete',
     path: '/files?name=e',
     act: async ({ page, press, dialog }) => {
-      await page.getByRole('checkbox', { name: 'Choose prices.csv' }).check();
+      await page.getByRole('checkbox', { name: 'Select prices.csv' }).check();
       await press(/^Delete/);
       await dialog(/^Delete/);
     },

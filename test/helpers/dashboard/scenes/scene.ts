@@ -1,20 +1,20 @@
-/** One state of the dashboard that people see: where it is, and what is done there before it is looked at. */
+/** One visible state of the dashboard: its route, and the actions before it is checked. */
 import type { Locator, Page } from 'playwright-core';
 import type { FilledServer } from './filled-server.ts';
 
 export interface Scene {
-  /** Of its picture, such as `data-import`. */
+  /** Name of its screenshot, such as `data-import`. */
   readonly name: string;
-  /** A place of the dashboard: `/data/orders?doc=order-0001`. */
+  /** A route of the dashboard: `/data/orders?doc=order-0001`. */
   readonly path: string;
-  /** Goes on until what is to be looked at is there. */
+  /** Continues until the state is reached. */
   readonly act?: (at: Acting) => Promise<unknown>;
 }
 
 export interface Acting {
   readonly page: Page;
   readonly server: FilledServer;
-  /** Clicks the first button of this name, in the dialog if one is open. */
+  /** Clicks the first button with this name, in the dialog if one is open. */
   press(name: string | RegExp): Promise<void>;
   /** Waits for a dialog. */
   dialog(name: string | RegExp): Promise<Locator>;
@@ -24,7 +24,7 @@ export interface Acting {
 
 export type Scenes = (server: FilledServer) => readonly Scene[];
 
-/** What a scene acts by. */
+/** Actions of a scene. */
 export function actingOn(page: Page, server: FilledServer): Acting {
   const dialogs = page.getByRole('dialog');
   return {

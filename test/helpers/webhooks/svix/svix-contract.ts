@@ -1,6 +1,5 @@
 /**
- * Holds requests and answers against Svix's published OpenAPI document (svix-openapi.json, which names its source). Not here:
- * what Svix does (svix-state.ts).
+ * Checks requests and responses against Svix's published OpenAPI document (svix-openapi.json, which names its source).
  */
 import { readFileSync } from 'node:fs';
 import { Ajv, type ValidateFunction } from 'ajv';
@@ -23,7 +22,7 @@ interface Operation {
   readonly responses: Readonly<Record<string, Content>>;
 }
 
-export interface Asked {
+export interface Requested {
   readonly method: string;
   readonly url: URL;
   readonly headers: Readonly<Record<string, unknown>>;
@@ -31,7 +30,7 @@ export interface Asked {
   readonly body: unknown;
 }
 
-/** What a request asks for. */
+/** The content of a request. */
 export interface Matched {
   readonly operation: Operation;
   readonly path: Readonly<Record<string, string>>;
@@ -46,7 +45,7 @@ const DOCUMENT = JSON.parse(readFileSync(new URL('svix-openapi.json', import.met
 /** Header fields of HTTP, and those that the package `svix` adds. */
 const KNOWN_FIELDS =
   /^(host|connection|accept.*|authorization|user-agent|content-.*|sec-.*|svix-.*|transfer-encoding)$/;
-/** A dead or overloaded server, or a proxy before it, answers what no document says. */
+/** A stopped or overloaded server, or a proxy before it, responds with what no document describes. */
 const UNDECLARED = 500;
 
 const ajv = new Ajv({ strict: false, allErrors: true });
@@ -59,7 +58,7 @@ ajv.addSchema(DOCUMENT, 'svix');
 const validators = new Map<object, ValidateFunction>();
 
 /** What is wrong with a value. */
-function faultsOf(schema: object, value: unknown, what: string): string[] {
+function issuesOf(schema: object, value: unknown, what: string): string[] {
   let validate = validators.get(schema);
   if (validate === undefined) {
     // References are within the document.
@@ -70,62 +69,63 @@ function faultsOf(schema: object, value: unknown, what: string): string[] {
   return [`${what}: ${ajv.errorsText(validate.errors)} in ${JSON.stringify(value)?.slice(0, 300)}`];
 }
 
-export class SvixContract {
-  /** Everything that was not as the document says. */
-  readonly faults: string[] = [];
-  /** The operations that were asked for. */
+export class SvixOpenApi {
+  /** All deviations from the document. */
+  readonly issues: string[] = [];
+  /** The requested operations. */
   readonly seen = new Set<string>();
 
   /** Finds the operation of a request and checks the request. @returns null when there is none */
-  request(asked: Asked): Matched | null {
-    const matched = match(asked);
-    const name = `${asked.method} ${asked.url.pathname}`;
+  request(requested: Requested): Matched | null {
+    const matched = match(requested);
+    const name = `${requested.method} ${requested.url.pathname}`;
     if (matched === null) {
-      this.faults.push(`${name} is no operation`);
+      this.issues.push(`${name} is no operation`);
       return null;
     }
     const { operation, path } = matched;
     this.seen.add(operation.operationId);
     const { parameters = [], requestBody } = operation;
-    const given = { path, query: Object.fromEntries(asked.url.searchParams), header: asked.headers };
+    const given = { path, query: Object.fromEntries(requested.url.searchParams), header: requested.headers };
     for (const { in: where, name: key, required = false, schema } of parameters) {
       const value = given[where][key];
-      if (value === undefined && required) this.faults.push(`${name} has no ${key}`);
-      if (value !== undefined) this.faults.push(...faultsOf(schema, typed(value, schema.type), `${name} ${key}`));
+      if (value === undefined && required) this.issues.push(`${name} has no ${key}`);
+      if (value !== undefined) this.issues.push(...issuesOf(schema, typed(value, schema.type), `${name} ${key}`));
     }
     const known = (where: string, key: string) => parameters.some((one) => one.in === where && one.name === key);
-    for (const key of Object.keys(given.query)) if (!known('query', key)) this.faults.push(`${name} has ${key}`);
-    for (const key of Object.keys(asked.headers)) {
-      if (!KNOWN_FIELDS.test(key) && !known('header', key)) this.faults.push(`${name} has the header ${key}`);
+    for (const key of Object.keys(given.query)) if (!known('query', key)) this.issues.push(`${name} has ${key}`);
+    for (const key of Object.keys(requested.headers)) {
+      if (!KNOWN_FIELDS.test(key) && !known('header', key)) this.issues.push(`${name} has the header ${key}`);
     }
     const schema = requestBody?.content?.['application/json'].schema;
-    if ((schema === undefined) !== (asked.body === undefined)) this.faults.push(`${name}: body`);
-    if (schema !== undefined && asked.body !== undefined) this.faults.push(...faultsOf(schema, asked.body, name));
+    if ((schema === undefined) !== (requested.body === undefined)) this.issues.push(`${name}: body`);
+    if (schema !== undefined && requested.body !== undefined)
+      this.issues.push(...issuesOf(schema, requested.body, name));
     return matched;
   }
 
-  /** Checks an answer. */
-  answer({ operation }: Matched, status: number, body: unknown): void {
+  /** Checks a response. */
+  response({ operation }: Matched, status: number, body: unknown): void {
     if (status >= UNDECLARED) return;
     const declared = operation.responses[status];
     const name = `${operation.operationId} ${status}`;
     if (declared === undefined) {
-      this.faults.push(`${name} is not declared`);
+      this.issues.push(`${name} is not declared`);
       return;
     }
     const schema = declared.content?.['application/json'].schema;
-    if (schema !== undefined) this.faults.push(...faultsOf(schema, body, name));
+    if (schema !== undefined) this.issues.push(...issuesOf(schema, body, name));
   }
 }
 
-function match({ method, url }: Asked): Matched | null {
+function match({ method, url }: Requested): Matched | null {
   const parts = url.pathname.split('/');
   for (const [template, operations] of Object.entries<Record<string, Operation>>(DOCUMENT.paths)) {
-    const wanted = template.split('/');
+    const requested = template.split('/');
     const operation = operations[method.toLowerCase()];
-    if (operation === undefined || wanted.length !== parts.length) continue;
+    if (operation === undefined || requested.length !== parts.length) continue;
     const path: Record<string, string> = {};
-    const fits = wanted.every((part, n) => {
+    const fits = requested.every((part, n) => {
       const is = decodeURIComponent(parts[n] ?? '');
       if (!part.startsWith('{')) return part === is;
       path[part.slice(1, -1)] = is;

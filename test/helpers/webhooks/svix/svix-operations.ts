@@ -1,12 +1,12 @@
-/** The operations of Svix's API that the counterpart knows. Not here: HTTP, keys and scripted failures (svix-server.ts). */
+/** The operations of Svix's API that the counterpart supports. */
 import type { SvixApplication, SvixEndpoint, SvixMessage, SvixState } from './svix-state.ts';
 
-export interface Answered {
+export interface ApiResponse {
   readonly status: number;
   readonly body: unknown;
 }
 
-interface Asking {
+interface Requesting {
   readonly operationId: string;
   readonly path: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
@@ -29,7 +29,7 @@ type Body = {
     readonly secret?: string | null;
   };
 
-/** Header fields whose values the open server does not show. */
+/** Header fields whose values the open-source server does not return. */
 const SENSITIVE = new Set([
   'authorization',
   'proxy-authenticate',
@@ -38,27 +38,27 @@ const SENSITIVE = new Set([
   'x-api-key',
   'x-auth-token',
 ]);
-/** Header fields that the open server refuses, as far as Millrace does not itself. */
+/** Header fields that the open-source server rejects, as far as Millrace does not itself. */
 const FORBIDDEN =
   /^(age|cache-control|clear-site-data|expires|pragma|trailers|warning|(x-amzn?-|x-google|x-goog-|x-gfe|x-azure-|x-fd-|x-svix-|svix-).*)$/;
 const MAX_VALUE = 4_096;
 const MAX_OLD_KEYS = 10;
 const STATUS_TEXT = { 0: 'success', 2: 'fail' } as const;
 
-export function fault(status: number, code: string, detail: string): Answered {
+export function issue(status: number, code: string, detail: string): ApiResponse {
   return { status, body: { code, detail } };
 }
 
-const missing = (): Answered => fault(404, 'not_found', 'Entity not found');
+const missing = (): ApiResponse => issue(404, 'not_found', 'Entity not found');
 
-export function answerTo(state: SvixState, asking: Asking): Answered {
-  const { operationId, path, body } = asking;
+export function responseTo(state: SvixState, requesting: Requesting): ApiResponse {
+  const { operationId, path, body } = requesting;
   if (operationId === 'v1.application.create') return application(state, body);
   const app = state.apps.get(path['app_id'] ?? '');
   if (app === undefined) return missing();
   switch (operationId) {
     case 'v1.endpoint.list':
-      return { status: 200, body: page([...app.endpoints.values()].map(shown), asking.query) };
+      return { status: 200, body: page([...app.endpoints.values()].map(shown), requesting.query) };
     case 'v1.endpoint.create':
       return created(state, app, body);
     case 'v1.message.create':
@@ -67,13 +67,13 @@ export function answerTo(state: SvixState, asking: Asking): Answered {
     case 'v1.message-attempt.list-by-msg':
     case 'v1.message-attempt.list-attempted-destinations':
     case 'v1.message-attempt.resend':
-      return ofMessage(state, app, asking);
+      return ofMessage(state, app, requesting);
     default:
-      return ofEndpoint(state, app, asking);
+      return ofEndpoint(state, app, requesting);
   }
 }
 
-function application(state: SvixState, { uid = '', name = '' }: Body): Answered {
+function application(state: SvixState, { uid = '', name = '' }: Body): ApiResponse {
   const known = state.apps.get(uid);
   const app = known ?? {
     id: state.newId('app'),
@@ -91,14 +91,14 @@ function application(state: SvixState, { uid = '', name = '' }: Body): Answered 
   return { status: known === undefined ? 201 : 200, body: { id: app.id, uid, name, metadata: {}, ...times } };
 }
 
-function created(state: SvixState, app: SvixApplication, body: Body): Answered {
+function created(state: SvixState, app: SvixApplication, body: Body): ApiResponse {
   const { uid = null, secret } = body;
-  if (find(app, uid ?? '') !== undefined) return fault(409, 'conflict', 'An endpoint with this uid exists');
+  if (find(app, uid ?? '') !== undefined) return issue(409, 'conflict', 'An endpoint with this uid exists');
   const endpoint: SvixEndpoint = {
     ...written(body),
     id: state.newId('ep'),
     uid,
-    // The open server passes over `headers` here.
+    // The open-source server ignores `headers` here.
     headers: {},
     key: secret ?? `whsec_${Buffer.from(state.newId('key')).toString('base64')}`,
     oldKeys: [],
@@ -110,7 +110,7 @@ function created(state: SvixState, app: SvixApplication, body: Body): Answered {
   return { status: 201, body: shown(endpoint) };
 }
 
-function ofEndpoint(state: SvixState, app: SvixApplication, { operationId, path, body }: Asking): Answered {
+function ofEndpoint(state: SvixState, app: SvixApplication, { operationId, path, body }: Requesting): ApiResponse {
   const endpoint = find(app, path['endpoint_id'] ?? '');
   if (endpoint === undefined) return missing();
   switch (operationId) {
@@ -132,7 +132,7 @@ function ofEndpoint(state: SvixState, app: SvixApplication, { operationId, path,
       return { status: 200, body: { headers: Object.fromEntries(open), sensitive } };
     }
     case 'v1.endpoint.set-headers': {
-      const refused = headerFault(body.headers ?? {});
+      const refused = headerIssue(body.headers ?? {});
       if (refused !== null) return refused;
       endpoint.headers = { ...body.headers };
       return { status: 204, body: null };
@@ -144,7 +144,7 @@ function ofEndpoint(state: SvixState, app: SvixApplication, { operationId, path,
       const until = now + (body.gracePeriodSeconds ?? 86_400) * 1_000;
       const old = [{ key: endpoint.key, until }, ...endpoint.oldKeys].filter((one) => one.until > now);
       if (old.length > MAX_OLD_KEYS)
-        return fault(400, 'limit_reached', `You can only rotate a key ${MAX_OLD_KEYS} times`);
+        return issue(400, 'limit_reached', `You can only rotate a key ${MAX_OLD_KEYS} times`);
       endpoint.oldKeys = old;
       app.cache = null;
       endpoint.key = body.key ?? endpoint.key;
@@ -155,10 +155,10 @@ function ofEndpoint(state: SvixState, app: SvixApplication, { operationId, path,
   }
 }
 
-function message(state: SvixState, app: SvixApplication, body: Body): Answered {
+function message(state: SvixState, app: SvixApplication, body: Body): ApiResponse {
   const { eventId = null, eventType = '', channels = null, payload, transformationsParams } = body;
   if (eventId !== null && state.accepted.has(eventId))
-    return fault(409, 'conflict', 'A message with this eventId exists');
+    return issue(409, 'conflict', 'A message with this eventId exists');
   const raw = transformationsParams?.rawPayload ?? JSON.stringify(payload);
   const one: SvixMessage = {
     id: state.newId('msg'),
@@ -172,7 +172,7 @@ function message(state: SvixState, app: SvixApplication, body: Body): Answered {
   return { status: 202, body: shownMessage(one) };
 }
 
-function ofMessage(state: SvixState, app: SvixApplication, { operationId, path, query }: Asking): Answered {
+function ofMessage(state: SvixState, app: SvixApplication, { operationId, path, query }: Requesting): ApiResponse {
   const id = path['msg_id'] ?? '';
   const found = app.messages.get(id) ?? app.byEventId.get(id);
   if (found === undefined) return missing();
@@ -210,7 +210,7 @@ function ofMessage(state: SvixState, app: SvixApplication, { operationId, path, 
   }
 }
 
-function headerFault(headers: Readonly<Record<string, string>>): Answered | null {
+function headerIssue(headers: Readonly<Record<string, string>>): ApiResponse | null {
   for (const [name, value] of Object.entries(headers)) {
     const msg = FORBIDDEN.test(name.toLowerCase())
       ? 'Header uses a forbidden key.'

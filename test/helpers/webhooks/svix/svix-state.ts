@@ -1,6 +1,6 @@
 /**
- * What a Svix server keeps: applications, endpoints, messages and tries, as in its database, and a queue in memory, which dies
- * with it. Delivers messages as Svix does: signed by Standard Webhooks, by its schedule. Not here: HTTP (svix-server.ts).
+ * The data of a Svix server: applications, endpoints, messages and attempts, as in its database, and a queue in memory,
+ * which is lost with it. Delivers messages as Svix does: signed by Standard Webhooks, by its schedule.
  */
 import { createHmac, randomBytes } from 'node:crypto';
 
@@ -49,13 +49,13 @@ export interface SvixApplication {
   readonly uid: string;
   readonly name: string;
   readonly endpoints: Map<string, SvixEndpoint>;
-  /** Deleted endpoints, which are still shown with what was sent to them. */
+  /** Deleted endpoints, which are still listed with their deliveries. */
   readonly deleted: Map<string, SvixEndpoint>;
   readonly messages: Map<string, SvixMessage>;
   readonly byEventId: Map<string, SvixMessage>;
   /** By message, the oldest first. */
   readonly attempts: Map<string, SvixAttempt[]>;
-  /** Headers of endpoints as they were read with a message; null after a change of an endpoint that is not one of headers. */
+  /** Headers of endpoints as read with a message; null after a change of an endpoint other than its headers. */
   cache: ReadonlyMap<string, Readonly<Record<string, string>>> | null;
 }
 
@@ -74,7 +74,7 @@ const AT_ONCE_EACH = 10;
 
 export class SvixState {
   readonly apps = new Map<string, SvixApplication>();
-  /** How often a message was made of each `eventId`, in all applications. */
+  /** How many messages were created for each `eventId`, in all applications. */
   readonly accepted = new Map<string, number>();
   readonly #now: () => number;
   readonly #timeoutMs: number;
@@ -95,14 +95,14 @@ export class SvixState {
     return new Date(this.#now()).toISOString();
   }
 
-  /** Ids are in the order in which they are made. */
+  /** Ids are in the order of creation. */
   newId(prefix: string): string {
     this.#ids += 1;
     const rest = `${Date.now().toString(36).padStart(9, '0')}${this.#ids.toString(36).padStart(8, '0')}`;
     return `${prefix}_${rest}${randomBytes(5).toString('hex')}`;
   }
 
-  /** What was in memory is gone, and tries under way break off. */
+  /** Data in memory is lost, and running attempts are aborted. */
   die(): void {
     this.#life.abort();
     this.#life = new AbortController();
@@ -111,7 +111,7 @@ export class SvixState {
     clearTimeout(this.#timer);
   }
 
-  /** Takes a message for all endpoints that listen. */
+  /** Accepts a message for all matching endpoints. */
   create(app: SvixApplication, message: SvixMessage): void {
     app.messages.set(message.id, message);
     app.cache ??= new Map([...app.endpoints.values()].map(({ id, headers }) => [id, headers]));
@@ -161,7 +161,7 @@ export class SvixState {
       if (life.aborted) return;
       const succeeded = code >= 200 && code < 300;
       const pause = succeeded || trigger === 1 ? undefined : this.#schedule[attempt];
-      // What the receiver asks for counts up to twice the pause.
+      // A requested pause of the receiver counts up to twice the regular one.
       const next = pause === undefined ? null : this.#now() + Math.min(Math.max(pause, retryAfter * 1_000), 2 * pause);
       app.attempts.get(message.id)?.push({
         id: this.newId('atmpt'),
@@ -199,9 +199,9 @@ export class SvixState {
     };
     const signal = AbortSignal.any([life, AbortSignal.timeout(this.#timeoutMs)]);
     try {
-      const answer = await fetch(endpoint.url, { method: 'POST', body, headers, redirect: 'manual', signal });
-      const retryAfter = Number(answer.headers.get('retry-after') ?? 0) || 0;
-      return { code: answer.status, response: await answer.text(), retryAfter };
+      const response = await fetch(endpoint.url, { method: 'POST', body, headers, redirect: 'manual', signal });
+      const retryAfter = Number(response.headers.get('retry-after') ?? 0) || 0;
+      return { code: response.status, response: await response.text(), retryAfter };
     } catch (error) {
       const late = error instanceof Error && error.name === 'TimeoutError';
       return { code: 0, response: late ? 'request timed out' : `error making request: ${error}`, retryAfter: 0 };

@@ -1,7 +1,6 @@
 /**
- * Judges deliveries by the sample of docs/webhooks.md: reads one from each line of standard input, and prints a line
- * `true` or `false` for it. The other programs of this folder do the same in their languages. Form of a line:
- * ../vectors.ts.
+ * Verifies deliveries by the sample of docs/webhooks.md: reads one per line of standard input, and prints a line `true`
+ * or `false` for it. The other programs of this folder do the same in their languages. Line format: ../vectors.ts.
  */
 import { createInterface } from 'node:readline';
 import { isGenuine } from './webhook.mjs';

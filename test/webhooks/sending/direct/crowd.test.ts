@@ -1,4 +1,4 @@
-/** Many endpoints of which some refuse connections and some hang: the others get their deliveries at once. */
+/** Many endpoints of which some refuse connections and some hang: the others receive their deliveries at once. */
 import { createServer } from 'node:net';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import t, { type Test } from 'tap';
@@ -7,7 +7,7 @@ import { testMongo } from '../../../helpers/mongo.ts';
 import { until } from '../../../helpers/until.ts';
 import { newDelivery, newEndpoint } from '../../../helpers/webhooks/endpoints.ts';
 import { type Receiver, startReceiver } from '../../../helpers/webhooks/receiver.ts';
-import { openDirect } from '../../../helpers/webhooks/sender-world.ts';
+import { openDirect } from '../../../helpers/webhooks/sender-fixture.ts';
 
 const LONG = process.env['MILLRACE_LONG'] === '1';
 const ROUNDS = LONG ? 200 : 20;
@@ -17,15 +17,15 @@ interface Crowd {
   readonly healthy: number;
   readonly hanging: number;
   readonly refusing: number;
-  /** `one`: all receivers that answer or hang are paths of one server. `many`: each that hangs has a server of its own. */
+  /** `one`: all receivers that respond or hang are paths of one server. `many`: each that hangs has its own server. */
   readonly origins: 'one' | 'two' | 'many';
-  /** Whether the healthy endpoints are as new as the others in the first round that counts. */
+  /** Whether the healthy endpoints are as new as the others in the first measured round. */
   readonly countsFirst: boolean;
-  /** Whether those that hang answered at first. */
-  readonly answeredOnce?: boolean;
+  /** Whether those that hang responded at first. */
+  readonly responseOnce?: boolean;
 }
 
-/** A port of this machine at which nobody listens. */
+/** A port of this machine without a listener. */
 async function deadPort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -35,64 +35,64 @@ async function deadPort(): Promise<number> {
   return address.port;
 }
 
-async function crowd(t: Test, { healthy, hanging, refusing, origins, countsFirst, answeredOnce = false }: Crowd) {
-  const world = await openDirect(t, { ...(await testMongo(t)), limits: { timeoutMs: 15_000, leaseMs: 45_000 } });
-  let hangs = !answeredOnce;
+async function crowd(t: Test, { healthy, hanging, refusing, origins, countsFirst, responseOnce = false }: Crowd) {
+  const fixture = await openDirect(t, { ...(await testMongo(t)), limits: { timeoutMs: 15_000, leaseMs: 45_000 } });
+  let hangs = !responseOnce;
   const arrived: number[] = [];
-  const answering = (receiver: Receiver): Receiver => {
-    receiver.answer = ({ headers, at }) => {
+  const responding = (receiver: Receiver): Receiver => {
+    receiver.response = ({ headers, at }) => {
       if (headers['x-hangs'] === '1') return hangs ? undefined : 204;
       arrived.push(at);
       return 204;
     };
     return receiver;
   };
-  const main = answering(await startReceiver(t));
-  const second = origins === 'two' ? answering(await startReceiver(t)) : main;
+  const main = responding(await startReceiver(t));
+  const second = origins === 'two' ? responding(await startReceiver(t)) : main;
   const refused = `http://127.0.0.1:${await deadPort()}/`;
   const slow = { headers: { 'x-hangs': '1' } };
   const hangingUrls: string[] = [];
   for (let n = 0; n < hanging; n += 1) {
-    hangingUrls.push(origins === 'many' ? answering(await startReceiver(t)).url : `${second.url}/${n}`);
+    hangingUrls.push(origins === 'many' ? responding(await startReceiver(t)).url : `${second.url}/${n}`);
   }
   const stuck = hangingUrls.map((url) => newEndpoint(url, slow));
   const dead = Array.from({ length: refusing }, () => newEndpoint(refused));
   const good = Array.from({ length: healthy }, (_, n) => newEndpoint(`${main.url}/good/${n}`));
   const endpoints = [...stuck, ...dead, ...good];
-  for (const endpoint of endpoints) await world.sender.ensureEndpoint(endpoint);
+  for (const endpoint of endpoints) await fixture.sender.ensureEndpoint(endpoint);
   const waits: number[] = [];
   const lag = monitorEventLoopDelay({ resolution: 5 });
   lag.enable();
   for (let round = 1; round <= ROUNDS; round += 1) {
-    await world.sender.submit(endpoints.map(({ id }) => newDelivery(id, round)));
-    // The time that the database takes to store so many deliveries is not a wait behind other endpoints.
+    await fixture.sender.submit(endpoints.map(({ id }) => newDelivery(id, round)));
+    // The time that the database takes to store the deliveries is not a wait behind other endpoints.
     const from = performance.now();
     await until(() => arrived.length === healthy * round, `all healthy ones got delivery ${round}`);
-    // The first round loads the code of calls and makes the connections.
+    // The first round loads the code of requests and opens the connections.
     if (round > 1 || countsFirst) waits.push(...arrived.slice(-healthy).map((at) => Math.max(0, at - from)));
     if (round === 3) hangs = true;
   }
   waits.sort((a, b) => a - b);
   const [p50 = Number.NaN, p99 = Number.NaN] = [0.5, 0.99].map((part) => waits[Math.floor(waits.length * part)]);
-  // A machine that is held up keeps this process from running, which is not the sender's waiting.
+  // A delay of the machine keeps this process from running, which is not the sender's waiting.
   const heldUp = lag.max / 1e6;
   const figures = `p50 ${p50.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms`;
   t.comment(`${figures} of ${waits.length} first tries; the loop was held up for ${heldUp.toFixed(0)} ms at most`);
   t.ok(p99 < P99_MS + heldUp, figures);
-  return { world, dead };
+  return { fixture, dead };
 }
 
 t.test(
-  'of 200 endpoints 20 refuse and 20 hang: 99 of 100 first tries of the others come within a second',
+  'of 200 endpoints 20 refuse and 20 hang: 99 of 100 first attempts of the others come within a second',
   async (t) => {
-    const { world, dead } = await crowd(t, {
+    const { fixture, dead } = await crowd(t, {
       healthy: 160,
       hanging: 20,
       refusing: 20,
       origins: 'two',
       countsFirst: false,
     });
-    const health = await world.sender.health(dead.map(({ id }) => id));
+    const health = await fixture.sender.health(dead.map(({ id }) => id));
     t.ok(
       dead.every(({ id }) => health.get(id)?.breaker !== 'closed'),
       'the breakers of those that refuse are open',
@@ -102,7 +102,7 @@ t.test(
 
 const CROWDS: readonly (readonly [string, Crowd])[] = [
   [
-    '100 endpoints that hang and 100 that refuse hold up no healthy one at their server',
+    '100 endpoints that hang and 100 that refuse delay no healthy one at their server',
     { healthy: 20, hanging: 100, refusing: 100, origins: 'one', countsFirst: true },
   ],
   [
@@ -114,8 +114,8 @@ const CROWDS: readonly (readonly [string, Crowd])[] = [
     { healthy: 20, hanging: 250, refusing: 0, origins: 'many', countsFirst: true },
   ],
   [
-    '250 endpoints that answered before they hang hold up no healthy one',
-    { healthy: 20, hanging: 250, refusing: 0, origins: 'one', countsFirst: true, answeredOnce: true },
+    '250 endpoints that responded before they hang delay no healthy one',
+    { healthy: 20, hanging: 250, refusing: 0, origins: 'one', countsFirst: true, responseOnce: true },
   ],
 ];
 for (const [title, what] of CROWDS) {
@@ -124,18 +124,18 @@ for (const [title, what] of CROWDS) {
   });
 }
 
-t.test('a large body that all endpoints get is stored once, with all deliveries of it', async (t) => {
-  const place = await testMongo(t);
-  const world = await openDirect(t, place);
+t.test('a large body that all endpoints receive is stored once, with all its deliveries', async (t) => {
+  const position = await testMongo(t);
+  const fixture = await openDirect(t, position);
   const receiver = await startReceiver(t);
   const endpoints = Array.from({ length: 100 }, (_, n) => newEndpoint(`${receiver.url}/${n}`));
-  for (const endpoint of endpoints) await world.sender.ensureEndpoint(endpoint);
+  for (const endpoint of endpoints) await fixture.sender.ensureEndpoint(endpoint);
   const large = (id: string) => `{"id":"${id}","data":"${'x'.repeat(100_000)}"}`;
   const deliveries = ['1-1', '1-2'].flatMap((event, n) =>
     endpoints.map(({ id }) => newDelivery(id, n + 1, { body: large(event) })),
   );
-  await world.sender.submit(deliveries);
-  const { log, close } = await openMongo(place);
+  await fixture.sender.submit(deliveries);
+  const { log, close } = await openMongo(position);
   t.teardown(close);
   t.equal(await log.collection('webhook_bodies').countDocuments(), 2);
   t.equal(await log.collection('webhook_deliveries').countDocuments(), 200);

@@ -1,4 +1,4 @@
-/** The questions of the direct sender read keys of their indexes alone, and no more than they have to, however much waits. */
+/** The queries of the direct sender read index keys only, and no more than necessary, however many deliveries wait. */
 import { MongoClient, ObjectId } from 'mongodb';
 import t from 'tap';
 import { openMongo } from '../../../../src/database/mongo.ts';
@@ -10,16 +10,16 @@ import { newDelivery, newEndpoint } from '../../../helpers/webhooks/endpoints.ts
 
 const ENDPOINTS = 10;
 const EACH = 300;
-/** Keys and documents of a page of five: one more, and those that were made at the time at which it begins. */
+/** Keys and documents of a page of five: one more, and those created at the time at which it begins. */
 const PAGE = [6 + ENDPOINTS, 6 + ENDPOINTS] as const;
 
-t.test('what each question reads', async (t) => {
-  const place = await testMongo(t);
-  const mongo = await openMongo(place);
+t.test('the queries of the direct sender read only what they need', async (t) => {
+  const position = await testMongo(t);
+  const mongo = await openMongo(position);
   t.teardown(() => mongo.close());
-  const client = await new MongoClient(place.url).connect();
+  const client = await new MongoClient(position.url).connect();
   t.teardown(() => client.close());
-  const db = client.db(`${place.database}_log`);
+  const db = client.db(`${position.database}_log`);
   const store = new DeliveryStore(mongo, () => 0);
   await store.start();
   const now = Date.now();
@@ -43,15 +43,15 @@ t.test('what each question reads', async (t) => {
   const { next } = await lists.page({ limit: 5 });
   const after = next ?? '';
   const late = new Date(now + EACH);
-  /** By the server's own account of each command. */
-  const read = async (question: () => Promise<unknown>) => {
+  /** By the server's own report of each command. */
+  const read = async (query: () => Promise<unknown>) => {
     await db.command({ profile: 0 });
     await db.collection('system.profile').drop();
     await db.command({ profile: 2 });
-    await question();
+    await query();
     const entries = await db
       .collection('system.profile')
-      .find({ ns: `${place.database}_log.webhook_deliveries` })
+      .find({ ns: `${position.database}_log.webhook_deliveries` })
       .toArray();
     const sum = (name: string) => entries.reduce((total, entry) => total + Number(entry[name] ?? 0), 0);
     return {
@@ -85,8 +85,8 @@ t.test('what each question reads', async (t) => {
     ['a page of a state', () => lists.page({ limit: 5, after, state: 'pending' }), ...PAGE],
     ['how many are pending', () => store.pending(ids.slice(0, 1)), EACH + 1, 0],
   ] as const;
-  for (const [what, question, keys, documents] of cases) {
-    const found = await read(question);
+  for (const [what, query, keys, documents] of cases) {
+    const found = await read(query);
     t.comment(`${what}: ${JSON.stringify(found)}`);
     t.ok(found.keys <= keys, `${what}: ${found.keys} keys`);
     t.ok(found.documents <= documents, `${what}: ${found.documents} documents`);

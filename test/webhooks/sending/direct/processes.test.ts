@@ -1,4 +1,4 @@
-/** Several processes share the deliveries: each is taken once, whatever dies or sleeps meanwhile. */
+/** Several processes share the deliveries: each is leased once, whatever crashes or sleeps in between. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -8,11 +8,11 @@ import { type TestMongo, testMongo } from '../../../helpers/mongo.ts';
 import { until } from '../../../helpers/until.ts';
 import { newDeliveries, newEndpoint } from '../../../helpers/webhooks/endpoints.ts';
 import { type Receiver, startReceiver } from '../../../helpers/webhooks/receiver.ts';
-import { openDirect } from '../../../helpers/webhooks/sender-world.ts';
+import { openDirect } from '../../../helpers/webhooks/sender-fixture.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../../helpers/webhooks/sender-program.ts', import.meta.url));
 const LIMITS = { timeoutMs: 1_000, leaseMs: 4_000 };
-/** How many a new endpoint may have in the memory of a process: two calls, and what waits for them. */
+/** How many a new endpoint may have in the memory of a process: two requests, and the deliveries queued for them. */
 const TAKEN = 16;
 
 interface Child {
@@ -41,16 +41,16 @@ function countsOf({ received }: Receiver): ReadonlyMap<string, number> {
   return new Map([...Map.groupBy(received, ({ id }) => id)].map(([id, { length }]) => [id, length]));
 }
 
-t.test('two processes take each delivery once', async (t) => {
-  const place = await testMongo(t);
+t.test('two processes lease each delivery once', async (t) => {
+  const position = await testMongo(t);
   const receiver = await startReceiver(t);
-  // A lease that ends only where a process is held up for most of a minute.
+  // A lease that expires only if a process is delayed for most of a minute.
   const limits = { timeoutMs: 15_000, leaseMs: 60_000 };
-  const senders = [await openDirect(t, { ...place, limits }), await openDirect(t, { ...place, limits })];
+  const senders = [await openDirect(t, { ...position, limits }), await openDirect(t, { ...position, limits })];
   const endpoints = numbers(5).map(() => newEndpoint(receiver.url));
   for (const { sender } of senders) for (const endpoint of endpoints) await sender.ensureEndpoint(endpoint);
   const all = endpoints.flatMap(({ id }) => newDeliveries(id, 100));
-  // More than the first one has places for; the rest is taken by both.
+  // More than the first one has slots for; both lease the rest.
   await senders[0]?.sender.submit(all);
   for (const { sender } of senders) sender.wake();
   await until(() => receiver.received.length >= all.length, 'all have arrived');
@@ -59,80 +59,80 @@ t.test('two processes take each delivery once', async (t) => {
   t.equal(receiver.received.length, all.length, 'none twice');
 });
 
-t.test('what a process had taken when it was killed is delivered after its lease, with the same ids', async (t) => {
-  const place = await testMongo(t);
+t.test('deliveries that a killed process had leased are delivered after the lease, with the same ids', async (t) => {
+  const position = await testMongo(t);
   const receiver = await startReceiver(t);
   const endpoint = newEndpoint(receiver.url);
-  const child = await startChild(t, place, endpoint);
-  receiver.answer = () => undefined;
+  const child = await startChild(t, position, endpoint);
+  receiver.response = () => undefined;
   await child.submit(numbers(40));
   await until(() => receiver.received.length === 2, 'two calls are under way');
   child.process.kill('SIGKILL');
   await once(child.process, 'exit');
   const begun = new Set(receiver.received.map(({ id }) => id));
-  receiver.answer = () => 204;
-  const { sender, reaches } = await openDirect(t, place);
+  receiver.response = () => 204;
+  const { sender, reaches } = await openDirect(t, position);
   await sender.ensureEndpoint(endpoint);
-  for (const number of numbers(40)) await reaches(`${endpoint.id}:1-${number}`, 'delivered');
+  for (const number of numbers(40)) await reaches(`${endpoint.id}:1-${number}`, 'succeeded');
   for (const [id, count] of countsOf(receiver)) t.equal(count, begun.has(id) ? 2 : 1, id);
   t.equal(countsOf(receiver).size, 40);
 });
 
-t.test('a process that was frozen does not send what it had taken, once its lease is over', async (t) => {
-  const place = await testMongo(t);
+t.test('a process that was frozen does not send leased deliveries after its lease has expired', async (t) => {
+  const position = await testMongo(t);
   const receiver = await startReceiver(t);
   const endpoint = newEndpoint(receiver.url);
-  const child = await startChild(t, place, endpoint);
-  receiver.answer = () => undefined;
+  const child = await startChild(t, position, endpoint);
+  receiver.response = () => undefined;
   await child.submit(numbers(TAKEN));
   await until(() => receiver.received.length === 2, 'two calls are under way, the others wait in its memory');
   child.process.kill('SIGSTOP');
   const begun = new Set(receiver.received.map(({ id }) => id));
-  receiver.answer = () => 204;
-  const { sender, reaches } = await openDirect(t, place);
+  receiver.response = () => 204;
+  const { sender, reaches } = await openDirect(t, position);
   await sender.ensureEndpoint(endpoint);
-  for (const number of numbers(TAKEN)) await reaches(`${endpoint.id}:1-${number}`, 'delivered');
+  for (const number of numbers(TAKEN)) await reaches(`${endpoint.id}:1-${number}`, 'succeeded');
   child.process.kill('SIGCONT');
-  // This one comes after the others in the line of the process.
+  // This one comes after the others in the queue of the process.
   await child.submit([99]);
-  await reaches(`${endpoint.id}:1-99`, 'delivered');
+  await reaches(`${endpoint.id}:1-99`, 'succeeded');
   for (const [id, count] of countsOf(receiver)) t.equal(count, begun.has(id) ? 2 : 1, id);
   t.equal(countsOf(receiver).size, TAKEN + 1);
 });
 
-t.test('a result that comes after the lease is not recorded over that of another process', async (t) => {
-  const place = await testMongo(t);
+t.test('a result that comes after the lease does not overwrite that of another process', async (t) => {
+  const position = await testMongo(t);
   const receiver = await startReceiver(t);
   const endpoint = newEndpoint(receiver.url);
-  const first = await openDirect(t, { ...place, limits: { timeoutMs: 8_000, leaseMs: 9_000 } });
+  const first = await openDirect(t, { ...position, limits: { timeoutMs: 8_000, leaseMs: 9_000 } });
   await first.sender.ensureEndpoint(endpoint);
-  // Two calls at one time are made after a success.
+  // Two concurrent requests are allowed after a success.
   await first.sender.submit(newDeliveries(endpoint.id, 1, 9));
-  await first.reaches(`${endpoint.id}:1-9`, 'delivered');
+  await first.reaches(`${endpoint.id}:1-9`, 'succeeded');
   const late = Promise.withResolvers<void>();
-  receiver.answer = ({ id }, response) => {
+  receiver.response = ({ id }, response) => {
     void late.promise.then(() => response.writeHead(id === '1-1' ? 500 : 204).end());
     return undefined;
   };
   await first.sender.submit(newDeliveries(endpoint.id, 2));
   await until(() => receiver.received.length === 3, 'the first process has sent both');
-  receiver.answer = () => 204;
-  const second = await openDirect(t, place);
+  receiver.response = () => 204;
+  const second = await openDirect(t, position);
   await second.sender.ensureEndpoint(endpoint);
   second.advance(10_000);
   const ids = [1, 2].map((number) => `${endpoint.id}:1-${number}`);
-  for (const id of ids) await second.reaches(id, 'delivered');
+  for (const id of ids) await second.reaches(id, 'succeeded');
   late.resolve();
   await first.sender.submit(newDeliveries(endpoint.id, 1, 3));
-  await first.reaches(`${endpoint.id}:1-3`, 'delivered');
-  for (const id of ids) t.match((await second.sender.delivery(id))?.delivery, { state: 'delivered', attempts: 1 });
+  await first.reaches(`${endpoint.id}:1-3`, 'succeeded');
+  for (const id of ids) t.match((await second.sender.delivery(id))?.delivery, { state: 'succeeded', attempts: 1 });
 });
 
-t.test('a rate holds for all processes together', async (t) => {
-  const place = await testMongo(t);
+t.test('a rate limit applies to all processes together', async (t) => {
+  const position = await testMongo(t);
   const receiver = await startReceiver(t);
   const endpoint = newEndpoint(receiver.url, { ratePerSecond: 20 });
-  const senders = [await openDirect(t, place), await openDirect(t, place)];
+  const senders = [await openDirect(t, position), await openDirect(t, position)];
   for (const { sender } of senders) await sender.ensureEndpoint(endpoint);
   await senders[0]?.sender.submit(newDeliveries(endpoint.id, 40));
   for (const { sender } of senders) sender.wake();
@@ -144,11 +144,11 @@ t.test('a rate holds for all processes together', async (t) => {
 });
 
 t.test('two processes keep the order of a document', async (t) => {
-  const place = await testMongo(t);
+  const position = await testMongo(t);
   const receiver = await startReceiver(t);
   const endpoint = newEndpoint(receiver.url, { ordering: 'document' });
   const limits = { timeoutMs: 15_000, leaseMs: 60_000 };
-  const senders = [await openDirect(t, { ...place, limits }), await openDirect(t, { ...place, limits })];
+  const senders = [await openDirect(t, { ...position, limits }), await openDirect(t, { ...position, limits })];
   for (const { sender } of senders) await sender.ensureEndpoint(endpoint);
   const all = newDeliveries(endpoint.id, 60).map((one, index) => ({ ...one, document: `todos/${index % 4}` }));
   await senders[0]?.sender.submit(all);

@@ -1,16 +1,16 @@
-/** Three states of a document beside each other: what it was, what you made of it, and what somebody else did meanwhile. */
+/** Three states of a document side by side: the original, yours, and the current one. */
 import { Alert, Button, Code, Group, SegmentedControl, Stack, Table, Text } from '@mantine/core';
 import { useState } from 'react';
 import { Failure } from '../../../parts/failure.tsx';
-import { isSame, type Members } from './use-document.ts';
+import { type Fields, isSame } from './use-document.ts';
 
 interface ConflictProps {
-  readonly base: Members;
-  readonly yours: Members;
-  readonly theirs: Members;
+  readonly base: Fields;
+  readonly yours: Fields;
+  readonly theirs: Fields;
   readonly busy: boolean;
   readonly error: unknown;
-  readonly onSave: (merged: Members) => void;
+  readonly onSave: (merged: Fields) => void;
   readonly onBack: () => void;
 }
 
@@ -19,7 +19,7 @@ type Side = 'yours' | 'theirs';
 export function Conflict({ base, yours, theirs, busy, error, onSave, onBack }: ConflictProps) {
   const [chosen, setChosen] = useState<Readonly<Record<string, Side>>>({});
   const names = [...new Set([...Object.keys(base), ...Object.keys(theirs), ...Object.keys(yours)])];
-  /** What both have changed stands first: there somebody has to choose. */
+  /** Fields that both have changed come first: the user has to choose there. */
   const isContested = (name: string) => !isSame(yours[name], base[name]) && !isSame(theirs[name], base[name]);
   const differing = names
     .filter((name) => !isSame(yours[name], theirs[name]))
@@ -34,8 +34,8 @@ export function Conflict({ base, yours, theirs, busy, error, onSave, onBack }: C
   );
   return (
     <Stack>
-      <Alert color="yellow" title="Somebody has changed this document meanwhile">
-        Nothing is lost. Choose for each member which value stays, then save.
+      <Alert color="yellow" title="This document was changed by someone else">
+        Nothing is lost. Choose a value for each field, then save.
       </Alert>
       {differing.length === 0 ? <Text size="sm">Both changes are the same.</Text> : null}
       {differing.map((name) => (
@@ -46,7 +46,7 @@ export function Conflict({ base, yours, theirs, busy, error, onSave, onBack }: C
             </Text>
             <SegmentedControl
               size="xs"
-              aria-label={`Which ${name} stays`}
+              aria-label={`Value of ${name} to keep`}
               value={sideOf(name)}
               onChange={(value) => setChosen({ ...chosen, [name]: value === 'theirs' ? 'theirs' : 'yours' })}
               data={[
@@ -67,7 +67,7 @@ export function Conflict({ base, yours, theirs, busy, error, onSave, onBack }: C
       {error === null ? null : <Failure error={error} />}
       <Group>
         <Button loading={busy} onClick={() => onSave(merged)}>
-          Save this
+          Save
         </Button>
         <Button variant="default" onClick={onBack}>
           Back
@@ -77,7 +77,7 @@ export function Conflict({ base, yours, theirs, busy, error, onSave, onBack }: C
   );
 }
 
-function State({ label, from, name }: { readonly label: string; readonly from: Members; readonly name: string }) {
+function State({ label, from, name }: { readonly label: string; readonly from: Fields; readonly name: string }) {
   return (
     <Table.Tr>
       <Table.Th w={80}>{label}</Table.Th>

@@ -1,21 +1,21 @@
-/** The drawer of one document: its form, its JSON, its history. Its state stands in the address. */
+/** The drawer of one document: its form, its JSON, its history. Its state is in the URL. */
 import { Drawer, Group, SegmentedControl, Stack, Text } from '@mantine/core';
-import { Problem } from '../../../../../client/client.ts';
-import { Actor } from '../../../parts/accounts/actor.tsx';
+import { MillraceError } from '../../../../../client/client.ts';
 import { Failure } from '../../../parts/failure.tsx';
 import { Loading } from '../../../parts/page.tsx';
+import { Actor } from '../../../parts/users/actor.tsx';
 import { When } from '../../../parts/when.tsx';
-import type { ShapeMember } from '../parts/columns.ts';
+import type { ShapeField } from '../parts/columns.ts';
 import { type DataSearch, NEW, SIDES } from '../parts/search.ts';
 import { DocumentEditor } from './document-editor.tsx';
 import { History } from './history.tsx';
-import { type Members, membersOf, type Tagged, useDocument } from './use-document.ts';
+import { type Fields, fieldsOf, type Tagged, useDocument } from './use-document.ts';
 import { WhereNamed } from './where-named.tsx';
 
 interface DocumentDrawerProps {
   readonly collection: string;
   readonly search: DataSearch;
-  readonly members: readonly ShapeMember[];
+  readonly fields: readonly ShapeField[];
   readonly mayWrite: boolean;
   readonly reason: string;
   readonly onChange: (part: DataSearch, replace?: boolean) => void;
@@ -32,7 +32,7 @@ export function DocumentDrawer(props: DocumentDrawerProps) {
   const isNew = doc === NEW;
   const source = isNew ? (copy ?? null) : (doc ?? null);
   const { data, error, refetch } = useDocument(collection, source, as);
-  const isGone = error instanceof Problem && error.code === 'document-not-found';
+  const isGone = error instanceof MillraceError && error.code === 'document-not-found';
   const shown = isGone ? 'history' : isNew && side === 'history' ? 'form' : side;
   const isReady = data !== undefined || (isNew && copy === undefined);
   return (
@@ -48,7 +48,7 @@ export function DocumentDrawer(props: DocumentDrawerProps) {
         <Group justify="space-between" gap="xs">
           <SegmentedControl
             size="xs"
-            aria-label="How the document is shown"
+            aria-label="Document view"
             data={(isNew ? NEW_SIDES : SIDES).map((value) => ({
               value,
               label: TITLES[value],
@@ -60,7 +60,7 @@ export function DocumentDrawer(props: DocumentDrawerProps) {
           {data === undefined || isGone || isNew ? null : <Revision tagged={data} />}
         </Group>
         {isGone ? (
-          <Text size="sm">There is no such document now. What is known of it stands below, and can be put back.</Text>
+          <Text size="sm">This document does not exist. Its history below can be used to restore it.</Text>
         ) : null}
         {error === null || isGone ? null : <Failure error={error} again={() => void refetch()} />}
         {isReady || error !== null || doc === undefined ? null : <Loading />}
@@ -87,8 +87,8 @@ export function DocumentDrawer(props: DocumentDrawerProps) {
           <WhereNamed
             key={doc}
             id={data.document.id}
-            question="What refers to it?"
-            where={`members whose values are ids of ${collection}`}
+            query="What references it?"
+            where={`fields that contain ids of ${collection}`}
             mayName={({ reference }) => reference?.collection === collection}
           />
         ) : null}
@@ -114,6 +114,6 @@ function Revision({ tagged: { document } }: { readonly tagged: Tagged }) {
   );
 }
 
-function initialOf(tagged: Tagged | undefined): Members {
-  return tagged === undefined ? {} : membersOf(tagged.document);
+function initialOf(tagged: Tagged | undefined): Fields {
+  return tagged === undefined ? {} : fieldsOf(tagged.document);
 }

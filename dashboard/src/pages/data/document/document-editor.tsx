@@ -1,25 +1,25 @@
-/** Changes a document or makes one. A change that somebody else made meanwhile is never overwritten unseen. */
+/** Creates or edits a document. A concurrent change is never overwritten unseen. */
 import { Alert, Button, Group, Stack, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconCopy, IconTrash } from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
-import { Problem } from '../../../../../client/client.ts';
+import { MillraceError } from '../../../../../client/client.ts';
 import { request } from '../../../api/client.ts';
 import { CodeEditor } from '../../../parts/code/code-editor.tsx';
-import type { CodeFault } from '../../../parts/code/code-mirror.tsx';
-import { faultOfJson, parseJson } from '../../../parts/code/json-text.ts';
-import { Failure, tellFailure } from '../../../parts/failure.tsx';
+import type { CodeError } from '../../../parts/code/code-mirror.tsx';
+import { issueOfJson, parseJson } from '../../../parts/code/json-text.ts';
+import { Failure, reportFailure } from '../../../parts/failure.tsx';
 import { useAction } from '../../../parts/use-action.ts';
-import type { ShapeMember } from '../parts/columns.ts';
+import type { ShapeField } from '../parts/columns.ts';
 import { type DataSearch, NEW, pathOf } from '../parts/search.ts';
 import { Conflict } from './conflict.tsx';
 import classes from './document.module.css';
 import { DocumentForm } from './document-form.tsx';
 import {
   createDocument,
+  type Fields,
+  fieldsOf,
   isSame,
-  type Members,
-  membersOf,
   readDocument,
   replaceDocument,
   type Tagged,
@@ -27,13 +27,13 @@ import {
 
 interface DocumentEditorProps {
   readonly collection: string;
-  readonly members: readonly ShapeMember[];
+  readonly fields: readonly ShapeField[];
   readonly mayWrite: boolean;
   readonly reason: string;
   readonly asJson: boolean;
-  /** As the server has it now; null for a new one. */
+  /** The server's current state; null for a new document. */
   readonly stored: Tagged | null;
-  readonly initial: Members;
+  readonly initial: Fields;
   readonly onChange: (part: DataSearch, replace?: boolean) => void;
 }
 
@@ -41,50 +41,50 @@ interface DocumentEditorProps {
 const KEYS_MS = 400;
 
 export function DocumentEditor(props: DocumentEditorProps) {
-  const { collection, members, mayWrite, reason, asJson, stored, initial, onChange } = props;
-  /** What the changes began from. */
+  const { collection, fields, mayWrite, reason, asJson, stored, initial, onChange } = props;
+  /** The state on which the changes are based. */
   const [base, setBase] = useState(stored);
   const [draft, setDraft] = useState(initial);
   const [text, setText] = useState(() => toText(initial));
-  const [fault, setFault] = useState<CodeFault | null>(null);
+  const [issue, setIssue] = useState<CodeError | null>(null);
   const [faulty, setFaulty] = useState<ReadonlySet<string>>(new Set());
   const [newId, setNewId] = useState('');
   const [theirs, setTheirs] = useState<Tagged | null>(null);
   const { busy, error, run } = useAction();
-  const isChanged = base === null || !isSame(draft, membersOf(base.document));
+  const isChanged = base === null || !isSame(draft, fieldsOf(base.document));
   const isBehind = stored !== null && base !== null && stored.etag !== base.etag;
 
-  const put = (next: Members) => {
+  const put = (next: Fields) => {
     setDraft(next);
     setText(toText(next));
-    setFault(null);
+    setIssue(null);
   };
   const take = (next: Tagged) => {
     setBase(next);
-    put(membersOf(next.document));
+    put(fieldsOf(next.document));
     setTheirs(null);
   };
   // biome-ignore lint/correctness/useExhaustiveDependencies: what nobody has changed here follows the server
   useEffect(() => {
-    if (stored !== null && (!isChanged || isSame(draft, membersOf(stored.document)))) take(stored);
+    if (stored !== null && (!isChanged || isSame(draft, fieldsOf(stored.document)))) take(stored);
   }, [stored]);
 
   const compare = async () => {
     if (base !== null) setTheirs(await readDocument(collection, base.document.id));
   };
-  const save = (body: Members, over: Tagged | null) =>
+  const save = (body: Fields, over: Tagged | null) =>
     run(async () => {
       if (over === null) {
         const { document } = await createDocument(collection, newId === '' ? null : newId, body);
-        notifications.show({ message: `${document.id} is created` });
+        notifications.show({ message: `Created ${document.id}` });
         onChange({ doc: document.id, copy: undefined }, true);
         return;
       }
       try {
         take(await replaceDocument(collection, over.document.id, body, over.etag));
-        notifications.show({ message: `${over.document.id} is saved` });
+        notifications.show({ message: `Saved ${over.document.id}` });
       } catch (problem) {
-        if (!(problem instanceof Problem) || problem.code !== 'precondition-failed') throw problem;
+        if (!(problem instanceof MillraceError) || problem.code !== 'precondition-failed') throw problem;
         put(body);
         await compare();
       }
@@ -93,9 +93,9 @@ export function DocumentEditor(props: DocumentEditorProps) {
   if (theirs !== null && base !== null) {
     return (
       <Conflict
-        base={membersOf(base.document)}
+        base={fieldsOf(base.document)}
         yours={draft}
-        theirs={membersOf(theirs.document)}
+        theirs={fieldsOf(theirs.document)}
         busy={busy}
         error={error}
         onSave={(merged) => void save(merged, theirs)}
@@ -103,13 +103,13 @@ export function DocumentEditor(props: DocumentEditorProps) {
       />
     );
   }
-  const hasFault = fault !== null || faulty.size > 0;
+  const hasIssue = issue !== null || faulty.size > 0;
   return (
     <Stack>
       {isBehind && isChanged ? (
-        <Alert color="yellow" title="Somebody has changed this document">
+        <Alert color="yellow" title="This document was changed by someone else">
           <Group justify="space-between">
-            Your changes are still here and not saved.
+            Your changes are not saved yet.
             <Button size="xs" variant="default" onClick={() => void run(compare)}>
               Compare
             </Button>
@@ -119,7 +119,7 @@ export function DocumentEditor(props: DocumentEditorProps) {
       {stored === null ? (
         <TextInput
           label="id"
-          description="Empty for one by the server"
+          description="Empty: the server generates one"
           value={newId}
           onChange={({ currentTarget }) => setNewId(currentTarget.value)}
           autoComplete="off"
@@ -132,23 +132,23 @@ export function DocumentEditor(props: DocumentEditorProps) {
           lines={16}
           readOnly={!mayWrite}
           value={text}
-          faults={fault === null ? [] : [fault]}
+          issues={issue === null ? [] : [issue]}
           onChange={(next) => {
             setText(next);
             const read = fromText(next);
-            if ('members' in read) setDraft(read.members);
-            setFault('fault' in read ? read.fault : null);
+            if ('fields' in read) setDraft(read.fields);
+            setIssue('issue' in read ? read.issue : null);
           }}
         />
       ) : (
-        <DocumentForm draft={draft} members={members} readOnly={!mayWrite} onChange={put} onFaulty={setFaulty} />
+        <DocumentForm draft={draft} fields={fields} readOnly={!mayWrite} onChange={put} onFaulty={setFaulty} />
       )}
       {error === null ? null : <Failure error={error} />}
       <Group gap="xs" className={classes.foot}>
         <Button
           loading={busy}
-          disabled={!mayWrite || hasFault || !isChanged}
-          title={titleOf(mayWrite, hasFault, isChanged, reason)}
+          disabled={!mayWrite || hasIssue || !isChanged}
+          title={titleOf(mayWrite, hasIssue, isChanged, reason)}
           onClick={() => void save(draft, base)}
         >
           {base === null ? 'Create' : 'Save'}
@@ -186,20 +186,20 @@ export function DocumentEditor(props: DocumentEditorProps) {
   );
 }
 
-/** Deletes a document as it was seen, and offers for a while to put it back. */
+/** Deletes a document as it was shown, and offers for a while to restore it. */
 async function removeWithUndo(collection: string, { document, etag }: Tagged): Promise<void> {
   await request('DELETE', pathOf(collection, document.id), { headers: { 'if-match': etag } });
   const note = `deleted ${collection} ${document.id}`;
   const undo = () => {
     notifications.hide(note);
-    createDocument(collection, document.id, membersOf(document)).catch(tellFailure);
+    createDocument(collection, document.id, fieldsOf(document)).catch(reportFailure);
   };
   notifications.show({
     id: note,
     autoClose: 15_000,
     message: (
       <Group justify="space-between">
-        {document.id} is deleted
+        Deleted {document.id}
         <Button size="compact-sm" variant="default" onClick={undo} ref={takeKeys}>
           Undo
         </Button>
@@ -208,27 +208,27 @@ async function removeWithUndo(collection: string, { document, etag }: Tagged): P
   });
 }
 
-/** Who works by keys alone would not come to the button in time. After the drawer has given the keys back to the page. */
+/** Keyboard users would not reach the button in time. After the drawer has returned the focus to the page. */
 function takeKeys(button: HTMLButtonElement | null): void {
   setTimeout(() => button?.focus(), KEYS_MS);
 }
 
-function titleOf(mayWrite: boolean, hasFault: boolean, isChanged: boolean, reason: string): string | undefined {
+function titleOf(mayWrite: boolean, hasIssue: boolean, isChanged: boolean, reason: string): string | undefined {
   if (!mayWrite) return reason;
-  if (hasFault) return 'Something is not valid JSON';
-  return isChanged ? undefined : 'Nothing is changed';
+  if (hasIssue) return 'Some values are not valid JSON';
+  return isChanged ? undefined : 'There are no changes';
 }
 
-function toText(members: Members): string {
-  return JSON.stringify(members, null, 2);
+function toText(fields: Fields): string {
+  return JSON.stringify(fields, null, 2);
 }
 
-function fromText(text: string): { readonly members: Members } | { readonly fault: CodeFault } {
-  const fault = faultOfJson(text);
-  if (fault !== null) return { fault };
+function fromText(text: string): { readonly fields: Fields } | { readonly issue: CodeError } {
+  const issue = issueOfJson(text);
+  if (issue !== null) return { issue };
   const value = parseJson(text);
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-    return { members: membersOf(value as Members) };
+    return { fields: fieldsOf(value as Fields) };
   }
-  return { fault: { line: 1, column: 1, message: 'A document is an object' } };
+  return { issue: { line: 1, column: 1, message: 'A document must be a JSON object' } };
 }

@@ -1,53 +1,53 @@
-/** A document as a form: an input for each member, by the type of its value. */
+/** A document as a form: an input for each field, by the type of its value. */
 import { Autocomplete, Button, Group, NativeSelect, Stack, Text } from '@mantine/core';
 import { IconPlus } from '@tabler/icons-react';
 import { useRef, useState } from 'react';
 import { PageLink } from '../../../parts/page-link.tsx';
-import { type ShapeMember, typeLabel, typeOf } from '../parts/columns.ts';
-import { MemberInput } from './member-input.tsx';
-import { EMPTY_VALUES, KINDS, type Kind, kindOf } from './member-kinds.ts';
-import type { Members } from './use-document.ts';
+import { type ShapeField, typeLabel, typeOf } from '../parts/columns.ts';
+import { FieldInput } from './field-input.tsx';
+import { EMPTY_VALUES, KINDS, type Kind, kindOf } from './field-kinds.ts';
+import type { Fields } from './use-document.ts';
 
 interface DocumentFormProps {
-  readonly draft: Members;
-  readonly members: readonly ShapeMember[];
+  readonly draft: Fields;
+  readonly fields: readonly ShapeField[];
   readonly readOnly: boolean;
-  readonly onChange: (draft: Members) => void;
-  /** Tells the members whose text is not valid now. */
+  readonly onChange: (draft: Fields) => void;
+  /** Reports the fields whose text is currently invalid. */
   readonly onFaulty: (names: ReadonlySet<string>) => void;
 }
 
 /** More suggestions would hide the form. */
 const MAX_SUGGESTED = 12;
 
-export function DocumentForm({ draft, members, readOnly, onChange, onFaulty }: DocumentFormProps) {
+export function DocumentForm({ draft, fields, readOnly, onChange, onFaulty }: DocumentFormProps) {
   const faulty = useRef<ReadonlySet<string>>(new Set());
-  const known = members.filter(({ path }) => path !== 'id' && !/[.[*]/.test(path));
-  const tell = (name: string, isFaulty: boolean) => {
+  const known = fields.filter(({ path }) => path !== 'id' && !/[.[*]/.test(path));
+  const report = (name: string, isFaulty: boolean) => {
     const rest = [...faulty.current].filter((other) => other !== name);
     faulty.current = new Set(isFaulty ? [...rest, name] : rest);
     onFaulty(faulty.current);
   };
   const remove = (name: string) => {
-    tell(name, false);
+    report(name, false);
     onChange(Object.fromEntries(Object.entries(draft).filter(([other]) => other !== name)));
   };
   const names = Object.keys(draft);
   return (
     <Stack gap="sm">
-      {names.length === 0 ? <Text size="sm">The document has no members yet.</Text> : null}
+      {names.length === 0 ? <Text size="sm">The document has no fields yet.</Text> : null}
       {names.map((name) => {
         const value = draft[name];
         const reference = known.find(({ path }) => path === name)?.reference?.collection;
         return (
           <div key={name}>
             <Group gap="xs" align="flex-end" wrap="nowrap">
-              <MemberInput
+              <FieldInput
                 name={name}
                 value={value}
                 readOnly={readOnly}
                 onChange={(next) => onChange({ ...draft, [name]: next })}
-                onFaulty={(isFaulty) => tell(name, isFaulty)}
+                onFaulty={(isFaulty) => report(name, isFaulty)}
               />
               <NativeSelect
                 aria-label={`Type of ${name}`}
@@ -58,7 +58,7 @@ export function DocumentForm({ draft, members, readOnly, onChange, onFaulty }: D
                 value={kindOf(value)}
                 onChange={({ currentTarget }) => {
                   const kind = KINDS.find((one) => one === currentTarget.value);
-                  tell(name, false);
+                  report(name, false);
                   if (kind === undefined) remove(name);
                   else onChange({ ...draft, [name]: EMPTY_VALUES[kind] });
                 }}
@@ -73,7 +73,7 @@ export function DocumentForm({ draft, members, readOnly, onChange, onFaulty }: D
         );
       })}
       {readOnly ? null : (
-        <NewMember
+        <NewField
           suggested={known.filter(({ path }) => !Object.hasOwn(draft, path))}
           onAdd={(name, kind) => onChange({ ...draft, [name]: EMPTY_VALUES[kind] })}
         />
@@ -82,22 +82,22 @@ export function DocumentForm({ draft, members, readOnly, onChange, onFaulty }: D
   );
 }
 
-function NewMember({
+function NewField({
   suggested,
   onAdd,
 }: {
-  readonly suggested: readonly ShapeMember[];
+  readonly suggested: readonly ShapeField[];
   readonly onAdd: (name: string, kind: Kind) => void;
 }) {
   const [name, setName] = useState('');
-  const kindFor = (path: string) => toKind(suggested.find((member) => member.path === path));
+  const kindFor = (path: string) => toKind(suggested.find((field) => field.path === path));
   return (
     <Stack gap={6}>
       <Group gap="xs" align="flex-end" wrap="nowrap">
         <Autocomplete
           flex={1}
           size="xs"
-          label="Another member"
+          label="New field"
           placeholder="name"
           value={name}
           onChange={setName}
@@ -127,8 +127,8 @@ function NewMember({
   );
 }
 
-function toKind(member: ShapeMember | undefined): Kind {
-  const label = typeLabel(typeOf(member));
+function toKind(field: ShapeField | undefined): Kind {
+  const label = typeLabel(typeOf(field));
   if (label === 'object') return 'object';
   if (label === 'array') return 'list';
   return label === 'number' || label === 'boolean' ? label : 'text';

@@ -1,21 +1,21 @@
-/** What happened to a document: its events with what each changed, and the way back to an older state. */
+/** The history of a document: its events with their changes, and restoring an older state. */
 import { Accordion, Badge, Button, Group, Stack, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconArrowBackUp } from '@tabler/icons-react';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { request, withQuery } from '../../../api/client.ts';
 import type { LoggedEvent } from '../../../api/live.ts';
-import { ActorOfEvent } from '../../../parts/accounts/actor.tsx';
 import { JsonDiff } from '../../../parts/code/json-diff.tsx';
 import { Failure } from '../../../parts/failure.tsx';
 import { Loading } from '../../../parts/page.tsx';
 import { PageLink } from '../../../parts/page-link.tsx';
-import { useToldAction } from '../../../parts/use-action.ts';
+import { useActionWithNotice } from '../../../parts/use-action.ts';
+import { ActorOfEvent } from '../../../parts/users/actor.tsx';
 import { When } from '../../../parts/when.tsx';
 import { pathOf } from '../parts/search.ts';
-import { createDocument, historyKey, membersOf, replaceDocument } from './use-document.ts';
+import { createDocument, fieldsOf, historyKey, replaceDocument } from './use-document.ts';
 
-/** The answer of `GET /api/{collection}/{id}/_history`: newest first. */
+/** The response of `GET /api/{collection}/{id}/_history`: newest first. */
 interface HistoryPage {
   readonly events: readonly LoggedEvent[];
   readonly next: string | null;
@@ -24,7 +24,7 @@ interface HistoryPage {
 interface HistoryProps {
   readonly collection: string;
   readonly id: string;
-  /** The tag of the document as it is; null when it does not exist. */
+  /** The tag of the current document; null when it does not exist. */
   readonly etag: string | null;
   readonly as: string | undefined;
   readonly mayWrite: boolean;
@@ -35,7 +35,7 @@ const COLOURS: Readonly<Record<string, string>> = { created: 'teal', updated: 'b
 const PAGE = 50;
 
 export function History({ collection, id, etag, as, mayWrite, reason }: HistoryProps) {
-  const { run } = useToldAction();
+  const { run } = useActionWithNotice();
   const { data, error, hasNextPage, isFetching, fetchNextPage, refetch } = useInfiniteQuery({
     queryKey: [...historyKey(collection, id), as],
     initialPageParam: undefined as string | undefined,
@@ -49,15 +49,15 @@ export function History({ collection, id, etag, as, mayWrite, reason }: HistoryP
   if (data === undefined) return <Loading />;
   const events = data.pages.flatMap((page) => page.events);
   const restore = async (state: Readonly<Record<string, unknown>>) => {
-    const body = membersOf(state);
+    const body = fieldsOf(state);
     if (etag === null) await createDocument(collection, id, body);
     else await replaceDocument(collection, id, body, etag);
-    notifications.show({ message: `${id} is as it was` });
+    notifications.show({ message: `Restored ${id}` });
   };
   return (
     <Stack>
       {events.length === 0 && !hasNextPage ? (
-        <Text size="sm">No event of this document is kept any more.</Text>
+        <Text size="sm">The event log no longer has events of this document.</Text>
       ) : (
         <Accordion
           variant="separated"
@@ -86,7 +86,7 @@ export function History({ collection, id, etag, as, mayWrite, reason }: HistoryP
                   <JsonDiff before={withoutMeta(event.before)} after={withoutMeta(event.data)} />
                   <Group justify="space-between">
                     <PageLink to="/events" search={{ event: event.id }} size="sm">
-                      Open the event
+                      Open event
                     </PageLink>
                     <Restore
                       event={event}
@@ -113,18 +113,18 @@ export function History({ collection, id, etag, as, mayWrite, reason }: HistoryP
 
 interface RestoreProps {
   readonly event: LoggedEvent;
-  /** The newest event of a document that exists. */
+  /** The newest event of an existing document. */
   readonly isCurrent: boolean;
   readonly mayWrite: boolean;
   readonly reason: string;
   readonly onRestore: (state: Readonly<Record<string, unknown>>) => void;
 }
 
-/** A deletion gives back what was deleted; every other event the state that it left. */
+/** A deletion restores the deleted document; every other event the state after it. */
 function Restore({ event, isCurrent, mayWrite, reason, onRestore }: RestoreProps) {
   const state = kindOfEvent(event) === 'deleted' ? event.before : event.data;
-  if (isCurrent) return <Text size="sm">This is how it is now</Text>;
-  const why = mayWrite ? 'This event does not hold the document' : reason;
+  if (isCurrent) return <Text size="sm">This is the current state</Text>;
+  const why = mayWrite ? 'This event does not contain the document' : reason;
   const may = mayWrite && state !== null;
   return (
     <Button
@@ -145,5 +145,5 @@ function kindOfEvent({ type }: LoggedEvent): string {
 }
 
 function withoutMeta(state: Readonly<Record<string, unknown>> | null): Readonly<Record<string, unknown>> | null {
-  return state === null ? null : membersOf(state);
+  return state === null ? null : fieldsOf(state);
 }

@@ -1,6 +1,6 @@
 /** One document with its entity tag, live; and the writes of the drawer. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import type { Problem } from '../../../../../client/client.ts';
+import type { MillraceError } from '../../../../../client/client.ts';
 import { request } from '../../../api/client.ts';
 import { useEvents, useSession } from '../../../api/live.ts';
 import type { GridDocument } from '../grid/document-pages.ts';
@@ -12,10 +12,10 @@ export interface Tagged {
   readonly etag: string;
 }
 
-/** The members of a document that somebody may change. */
-export type Members = Readonly<Record<string, unknown>>;
+/** The editable fields of a document. */
+export type Fields = Readonly<Record<string, unknown>>;
 
-/** @param id null for a document that is not there yet */
+/** @param id null for a document that does not exist yet */
 export function useDocument(collection: string, id: string | null, as: string | undefined) {
   const { state, turn } = useSession();
   const cache = useQueryClient();
@@ -27,9 +27,9 @@ export function useDocument(collection: string, id: string | null, as: string | 
       void cache.invalidateQueries({ queryKey: historyKey(collection, id ?? '') });
     }
   });
-  return useQuery<Tagged, Problem>({
+  return useQuery<Tagged, MillraceError>({
     queryKey: key,
-    enabled: id !== null && state !== 'asked',
+    enabled: id !== null && state !== 'signed-out',
     queryFn: () => readDocument(collection, id ?? '', as),
   });
 }
@@ -42,24 +42,24 @@ export async function readDocument(collection: string, id: string, as?: string):
   return tagged(await request<GridDocument>('GET', pathOf(collection, id), { as }));
 }
 
-/** @throws Problem `precondition-failed` when somebody has changed it since the tag */
-export async function replaceDocument(collection: string, id: string, body: Members, etag: string): Promise<Tagged> {
+/** @throws MillraceError `precondition-failed` when somebody has changed it since the tag */
+export async function replaceDocument(collection: string, id: string, body: Fields, etag: string): Promise<Tagged> {
   return tagged(await request<GridDocument>('PUT', pathOf(collection, id), { body, headers: { 'if-match': etag } }));
 }
 
 /** @param id null for an id by the server */
-export async function createDocument(collection: string, id: string | null, body: Members): Promise<Tagged> {
+export async function createDocument(collection: string, id: string | null, body: Fields): Promise<Tagged> {
   if (id === null) return tagged(await request<GridDocument>('POST', pathOf(collection), { body }));
   const headers = { 'if-none-match': '*' };
   return tagged(await request<GridDocument>('PUT', pathOf(collection, id), { body, headers }));
 }
 
-export function membersOf(document: Members): Members {
-  const { id: _id, _meta, _expanded, ...members } = document;
-  return members;
+export function fieldsOf(document: Fields): Fields {
+  const { id: _id, _meta, _expanded, ...fields } = document;
+  return fields;
 }
 
-/** Whether two values are the same JSON, whatever the order of the members of objects. */
+/** Whether two values are the same JSON, in any order of object fields. */
 export function isSame(one: unknown, other: unknown): boolean {
   return canonical(one) === canonical(other);
 }

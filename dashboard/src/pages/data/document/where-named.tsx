@@ -1,15 +1,16 @@
-/** Which documents name a document or a file. Asked for by a button, because it searches all collections. */
+/** The documents that reference a document or a file. Started by a button, because it searches all collections. */
 import { Button, List, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { request } from '../../../api/client.ts';
 import { Failure } from '../../../parts/failure.tsx';
 import { PageLink } from '../../../parts/page-link.tsx';
 import { useAction } from '../../../parts/use-action.ts';
-import type { Shape, ShapeMember } from '../parts/columns.ts';
+import { type CollectionSchema, schemaPath, shapeOf } from '../parts/collection-schema.ts';
+import type { ShapeField } from '../parts/columns.ts';
 
-/** More are not searched, and the answer says so. */
+/** More are not searched, and the result says so. */
 const MOST_COLLECTIONS = 50;
-/** Documents that are shown of one collection. */
+/** Listed documents of one collection. */
 const SHOWN = 5;
 
 interface Use {
@@ -18,7 +19,7 @@ interface Use {
   readonly hasMore: boolean;
 }
 
-interface Answer {
+interface ApiResponse {
   readonly uses: readonly Use[];
   readonly searched: number;
   readonly isComplete: boolean;
@@ -26,16 +27,16 @@ interface Answer {
 
 interface WhereNamedProps {
   readonly id: string;
-  /** The question on the button. */
-  readonly question: string;
-  /** What was looked at, for the end of a sentence. */
+  /** The label of the button. */
+  readonly query: string;
+  /** What was searched, for the end of a sentence. */
   readonly where: string;
-  /** Whether values of a member may name it. */
-  readonly mayName: (member: ShapeMember) => boolean;
+  /** Whether values of a field may reference it. */
+  readonly mayName: (field: ShapeField) => boolean;
 }
 
-export function WhereNamed({ id, question, where, mayName }: WhereNamedProps) {
-  const [answer, setAnswer] = useState<Answer | null>(null);
+export function WhereNamed({ id, query, where, mayName }: WhereNamedProps) {
+  const [response, setResponse] = useState<ApiResponse | null>(null);
   const { busy, error, run } = useAction();
   return (
     <Stack gap="xs" align="flex-start">
@@ -43,25 +44,27 @@ export function WhereNamed({ id, question, where, mayName }: WhereNamedProps) {
         variant="default"
         size="xs"
         loading={busy}
-        onClick={() => void run(async () => setAnswer(await find(id, mayName)))}
+        onClick={() => void run(async () => setResponse(await find(id, mayName)))}
       >
-        {question}
+        {query}
       </Button>
       {error === null ? null : <Failure error={error} />}
-      <div role="status">{answer === null || error !== null ? null : <Found answer={answer} where={where} />}</div>
+      <div role="status">
+        {response === null || error !== null ? null : <Found response={response} where={where} />}
+      </div>
     </Stack>
   );
 }
 
 interface FoundProps {
-  readonly answer: Answer;
+  readonly response: ApiResponse;
   readonly where: string;
 }
 
-function Found({ answer: { uses, searched, isComplete }, where }: FoundProps) {
+function Found({ response: { uses, searched, isComplete }, where }: FoundProps) {
   return (
     <Stack gap={4}>
-      {uses.length === 0 ? <Text size="sm">No document names it.</Text> : null}
+      {uses.length === 0 ? <Text size="sm">No documents reference it.</Text> : null}
       <List size="sm" listStyleType="none">
         {uses.flatMap(({ collection, ids, hasMore }) => [
           ...ids.map((doc) => (
@@ -72,18 +75,18 @@ function Found({ answer: { uses, searched, isComplete }, where }: FoundProps) {
               </PageLink>
             </List.Item>
           )),
-          ...(hasMore ? [<List.Item key={`more ${collection}`}>{collection}: and more</List.Item>] : []),
+          ...(hasMore ? [<List.Item key={`more ${collection}`}>{collection}: more</List.Item>] : []),
         ])}
       </List>
       <Text size="xs" c="dimmed">
-        Looked at {where}, in {searched} {searched === 1 ? 'collection' : 'collections'}
-        {isComplete ? '.' : '; there are more.'}
+        Searched {where} in {searched} {searched === 1 ? 'collection' : 'collections'}
+        {isComplete ? '.' : '; there are more collections.'}
       </Text>
     </Stack>
   );
 }
 
-async function find(id: string, mayName: WhereNamedProps['mayName']): Promise<Answer> {
+async function find(id: string, mayName: WhereNamedProps['mayName']): Promise<ApiResponse> {
   const { body: collections } = await request<readonly { readonly name: string }[]>('GET', '/admin/collections');
   const names = collections.map(({ name }) => name).slice(0, MOST_COLLECTIONS);
   const uses: Use[] = [];
@@ -93,16 +96,18 @@ async function find(id: string, mayName: WhereNamedProps['mayName']): Promise<An
 }
 
 async function usesIn(collection: string, id: string, mayName: WhereNamedProps['mayName']): Promise<readonly Use[]> {
-  const place = encodeURIComponent(collection);
-  const { body: shape } = await request<Shape>('GET', `/admin/collections/${place}/shape`);
-  const paths = shape.members
-    .filter((member) => member.path !== 'id' && mayName(member))
+  const resource = encodeURIComponent(collection);
+  const { body: schema } = await request<CollectionSchema>('GET', schemaPath(collection));
+  const paths = shapeOf(schema)
+    .fields.filter((field) => field.path !== 'id' && mayName(field))
     .map(({ path }) => path.replaceAll('[]', ''));
   if (paths.length === 0) return [];
-  // By the id itself, or by an address that holds it.
+  // By the id itself, or by a URL that contains it.
   const filter = { $or: paths.flatMap((path) => [{ [path]: id }, { [path]: { $contains: id } }]) };
   const body = { filter, fields: ['id'], limit: SHOWN + 1 };
-  const { body: found } = await request<readonly { readonly id: string }[]>('POST', `/api/${place}/_query`, { body });
+  const { body: found } = await request<readonly { readonly id: string }[]>('POST', `/api/${resource}/_query`, {
+    body,
+  });
   if (found.length === 0) return [];
   return [{ collection, ids: found.slice(0, SHOWN).map((one) => one.id), hasMore: found.length > SHOWN }];
 }

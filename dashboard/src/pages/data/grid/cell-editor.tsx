@@ -1,6 +1,6 @@
 /** Changes one simple value in its cell. Enter keeps it, Escape leaves it. */
 import { useState } from 'react';
-import { stepsOf } from '../../../parts/member-path.ts';
+import { stepsOf } from '../../../parts/field-path.ts';
 import type { GridDocument } from './document-pages.ts';
 import classes from './grid.module.css';
 
@@ -9,7 +9,7 @@ export interface CellTarget {
   readonly path: string;
 }
 
-/** What can be done in a cell. The same object through all drawings. */
+/** The actions of a cell. The same object through all drawings. */
 export interface CellActions {
   readonly focus: (row: number, column: number) => void;
   readonly open: (id: string) => void;
@@ -23,7 +23,7 @@ interface CellEditorProps extends CellTarget {
   readonly actions: CellActions;
 }
 
-/** Whether a cell can be changed in place. The rest is changed in the drawer. */
+/** Whether a cell can be changed in place. Others are changed in the drawer. */
 export function isSimple(path: string, value: unknown): boolean {
   return path !== 'id' && !path.startsWith('_meta') && ['string', 'number', 'boolean'].includes(typeof value);
 }

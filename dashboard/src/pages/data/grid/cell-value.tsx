@@ -6,7 +6,7 @@ import classes from './grid.module.css';
 /** More does not fit into a cell. */
 const MAX_TEXT = 160;
 
-/** @param reference the collection whose document the value names */
+/** @param reference the collection whose document the value references */
 export function CellValue({
   value,
   type,
@@ -39,7 +39,7 @@ export function CellValue({
   return String(value);
 }
 
-/** JSON that fits; of a long array or object only the beginning is written. */
+/** JSON that fits; of a long array or object only the start is written. */
 function brief(value: object): string {
   const first = Array.isArray(value) ? value.slice(0, 12) : Object.fromEntries(Object.entries(value).slice(0, 12));
   const text = JSON.stringify(first);

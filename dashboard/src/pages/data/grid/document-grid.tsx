@@ -24,7 +24,7 @@ interface DocumentGridProps {
   readonly sort: string;
   /** The id of the document in the drawer. */
   readonly opened: string | undefined;
-  /** Null until the server has said what the person may do. */
+  /** Null until the server has reported the user's rights. */
   readonly mayEdit: boolean | null;
   readonly onSort: (sort: string | undefined) => void;
   readonly onOpen: (id: string) => void;
@@ -37,8 +37,8 @@ export function DocumentGrid(props: DocumentGridProps) {
   const [widths, setWidths] = useState<Readonly<Record<string, number>>>({});
   const [cursor, setCursor] = useState<{ readonly row: number; readonly column: number } | null>(null);
   const [isEditing, setEditing] = useState(false);
-  // Somebody wants to change the cell with the cursor, and it is not known yet whether they may.
-  const [isAsking, setAsking] = useState(false);
+  // The user edits the selected cell before the server has reported their rights.
+  const [isRequesting, setRequesting] = useState(false);
   useSyncExternalStore(pages.subscribe, () => pages.version);
   const { rows, isComplete } = pages;
   const count = Math.min(isComplete ? rows.length : Math.max(total ?? 0, rows.length), MAX_ROWS);
@@ -61,7 +61,7 @@ export function DocumentGrid(props: DocumentGridProps) {
       const [document, path] = [now.rows[row], shown[column]?.path ?? 'id'];
       if (document === undefined) return;
       setCursor({ row, column });
-      setAsking(mayEdit === null);
+      setRequesting(mayEdit === null);
       if (mayEdit === null) return;
       if (mayEdit && isSimple(path, valueAt(document, path))) setEditing(true);
       else onOpen(document.id);
@@ -69,7 +69,7 @@ export function DocumentGrid(props: DocumentGridProps) {
     return {
       edit,
       focus: (row, column) => {
-        setAsking(false);
+        setRequesting(false);
         setCursor({ row, column });
       },
       open: (id) => latest.current.onOpen(id),
@@ -83,8 +83,8 @@ export function DocumentGrid(props: DocumentGridProps) {
 
   const isKnown = props.mayEdit !== null;
   useEffect(() => {
-    if (isKnown && isAsking && cursor !== null) actions.edit(cursor.row, cursor.column);
-  }, [isKnown, isAsking, cursor, actions]);
+    if (isKnown && isRequesting && cursor !== null) actions.edit(cursor.row, cursor.column);
+  }, [isKnown, isRequesting, cursor, actions]);
 
   const widen = useCallback((path: string, wide: number) => setWidths((now) => ({ ...now, [path]: wide })), []);
   const sortBy = useCallback((next: string | undefined) => latest.current.onSort(next), []);
@@ -93,7 +93,7 @@ export function DocumentGrid(props: DocumentGridProps) {
     if (event.target !== frame.current) return;
     const { row, column } = cursor ?? { row: startIndex, column: 0 };
     const document = rows[row];
-    if (event.key !== 'F2') setAsking(false);
+    if (event.key !== 'F2') setRequesting(false);
     if (event.key === 'Enter' && document !== undefined) latest.current.onOpen(document.id);
     else if (event.key === 'F2') actions.edit(row, column);
     else {
@@ -147,7 +147,7 @@ export function DocumentGrid(props: DocumentGridProps) {
   );
 }
 
-/** Rows and columns to go, by key. */
+/** Offset in rows and columns, by key. */
 const MOVES: Readonly<Record<string, (page: number, count: number) => readonly number[]>> = {
   ArrowDown: () => [1, 0],
   ArrowUp: () => [-1, 0],

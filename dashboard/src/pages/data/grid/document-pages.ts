@@ -1,7 +1,7 @@
 /**
- * A long list that is read page by page while somebody scrolls, and follows changes. Each page begins at a cursor, which
- * is a position in the order of the list and stays right whatever is created or deleted. So each page can be read again by
- * itself: from its own position up to that of the next one. Only pages that are visible are read again after a change;
+ * A long list that is read page by page while the user scrolls, and follows changes. Each page starts at a cursor,
+ * which is a position in the order of the list and stays right whatever is created or deleted. So each page can be read
+ * again separately: from its own position up to that of the next one. Only visible pages are read again after a change;
  * the others when they come into view.
  */
 
@@ -11,7 +11,7 @@ export interface DocumentPage {
   readonly documents: readonly GridDocument[];
   /** The cursor of the next page; null at the end. */
   readonly next: string | null;
-  /** What the server advises about this list; null for nothing. */
+  /** The server's hint about this list; null for none. */
   readonly hint: string | null;
 }
 
@@ -28,11 +28,11 @@ interface Part {
 }
 
 const PAGE = 200;
-/** When somebody drags the scroll bar far down. Also the most that the server gives at once. */
+/** When the user drags the scroll bar far down. Also the server's maximum for one request. */
 const FAR_PAGE = 1_000;
-/** A page that changes all the time is read again at most so often, in milliseconds. */
+/** Minimum interval for reading a page that changes continuously, in milliseconds. */
 const PAUSE_MS = 200;
-/** How long a changed row is marked, in milliseconds. */
+/** How long a changed row is highlighted, in milliseconds. */
 const MARK_MS = 1_600;
 
 export class DocumentPages {
@@ -40,9 +40,9 @@ export class DocumentPages {
   rows: readonly GridDocument[] = [];
   isComplete = false;
   error: unknown = null;
-  /** The newest advice about this list. */
+  /** The newest hint about this list. */
   hint: string | null = null;
-  /** Ids of documents that have just changed or come. */
+  /** Ids of documents that have just changed or appeared. */
   marked: ReadonlySet<string> = new Set();
   /** Grows with each change, for React. */
   version = 0;
@@ -63,30 +63,33 @@ export class DocumentPages {
     return () => this.#listeners.delete(listener);
   };
 
-  /** Changes seldom, so that what is around the grid is not drawn again with each page: the error, or the advice and how full the list is. */
+  /**
+   * Changes seldom, so that what is around the grid is not drawn again with each page: the error, or the hint and the
+   * size of the list.
+   */
   get situation(): unknown {
     if (this.error !== null) return this.error;
     const fill = this.rows.length > 0 ? 'filled' : this.isComplete ? 'empty' : 'reading';
     return `${fill} ${this.hint ?? ''}`;
   }
 
-  /** Says which rows are visible. What is missing there is read, and what is old is read again. */
+  /** Reports the visible rows. Missing ones are read, and outdated ones are read again. */
   show(first: number, last: number): void {
     this.#first = first;
     this.#last = last;
     void this.#work();
   }
 
-  /** Says that something in the collection has changed. */
+  /** Reports that something in the collection has changed. */
   changed(): void {
     for (const part of this.#parts) part.isStale = true;
     void this.#work();
   }
 
-  /** Tries again after an error. */
+  /** Retries after an error. */
   again(): void {
     this.error = null;
-    this.#tell();
+    this.#report();
     void this.#work();
   }
 
@@ -99,7 +102,7 @@ export class DocumentPages {
     void this.#work();
   }
 
-  /** One request after another until everything visible is there and current. */
+  /** One request after another until all visible rows are loaded and current. */
   async #work(): Promise<void> {
     if (this.#working) return;
     this.#working = true;
@@ -107,7 +110,7 @@ export class DocumentPages {
       while (!this.#closed && this.error === null && (await this.#step()));
     } catch (error) {
       this.error = error;
-      this.#tell();
+      this.#report();
     } finally {
       this.#working = false;
     }
@@ -131,7 +134,7 @@ export class DocumentPages {
     let start = 0;
     for (const part of this.#parts) {
       const end = start + part.documents.length;
-      // An empty page may have got documents.
+      // Empty pages may have received documents.
       if (part.isStale && start <= this.#last && end >= this.#first) return part;
       start = end;
     }
@@ -149,7 +152,7 @@ export class DocumentPages {
     this.#put();
   }
 
-  /** Reads a page again, up to the first document behind the position at which the next page begins. */
+  /** Reads a page again, up to the first document after the position at which the next page starts. */
   async #refresh(part: Part): Promise<void> {
     const following = this.#parts[this.#parts.indexOf(part) + 1];
     part.isStale = false;
@@ -169,7 +172,7 @@ export class DocumentPages {
     } else {
       part.documents = page.documents;
       part.next = page.next;
-      // Nothing is behind, or so much came between that the pages in between are read anew.
+      // There is nothing after it, or so many documents were inserted that the pages in between are read again.
       this.#parts.length = at + 1;
     }
     this.#mark(before, part.documents);
@@ -179,7 +182,7 @@ export class DocumentPages {
   #put(): void {
     this.rows = this.#parts.flatMap(({ documents }) => documents);
     this.isComplete = this.#parts.length > 0 && this.#parts.at(-1)?.next === null;
-    this.#tell();
+    this.#report();
   }
 
   #mark(before: readonly GridDocument[], after: readonly GridDocument[]): void {
@@ -189,11 +192,11 @@ export class DocumentPages {
     this.marked = new Set([...this.marked, ...fresh]);
     setTimeout(() => {
       this.marked = new Set([...this.marked].filter((id) => !fresh.includes(id)));
-      this.#tell();
+      this.#report();
     }, MARK_MS);
   }
 
-  #tell(): void {
+  #report(): void {
     this.version += 1;
     for (const listener of this.#listeners) listener();
   }

@@ -12,13 +12,13 @@ interface GridHeadProps {
   readonly columns: readonly GridColumn[];
   readonly widths: Readonly<Record<string, number>>;
   readonly sort: string;
-  /** Paths that the principal of the view does not see. */
+  /** Paths that the principal of the view cannot read. */
   readonly hidden: ReadonlySet<string>;
   readonly onSort: (sort: string | undefined) => void;
   readonly onWidth: (path: string, width: number) => void;
 }
 
-/** Drawn again only when something of it changes: not while somebody scrolls. */
+/** Drawn again only after a change of it: not while the user scrolls. */
 export const GridHead = memo(function GridHead(props: GridHeadProps) {
   const { columns, widths, sort, hidden, onSort, onWidth } = props;
   const [key = ''] = sort.split(',');
@@ -40,7 +40,7 @@ export const GridHead = memo(function GridHead(props: GridHeadProps) {
             <UnstyledButton
               className={classes.sorter}
               onClick={() => onSort(next(path, direction))}
-              title={isHidden ? `${path} is hidden from them` : `Sort by ${path}`}
+              title={isHidden ? `${path} is hidden in this view` : `Sort by ${path}`}
             >
               <span className={classes.name}>{path}</span>
               <span className={classes.type}>{isHidden ? 'hidden' : path === 'id' ? '' : typeLabel(type)}</span>

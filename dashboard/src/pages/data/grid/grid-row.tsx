@@ -1,4 +1,4 @@
-/** One row of the grid. It is drawn again only when something of it changes, so that scrolling stays smooth. */
+/** One row of the grid. It is drawn again only after a change of it, so that scrolling stays smooth. */
 import { memo } from 'react';
 import { type GridColumn, typeLabel, valueAt } from '../parts/columns.ts';
 import { type CellActions, CellEditor } from './cell-editor.tsx';
@@ -11,7 +11,7 @@ interface GridRowProps {
   readonly index: number;
   /** In pixels from the top. */
   readonly start: number;
-  /** Undefined while it is on its way. */
+  /** Undefined while it is loading. */
   readonly document: GridDocument | undefined;
   readonly columns: readonly GridColumn[];
   readonly widths: Readonly<Record<string, number>>;
@@ -39,7 +39,7 @@ export const GridRow = memo(function GridRow(props: GridRowProps) {
             className={[
               classes.cell,
               active === at ? classes.active : '',
-              // The word for no value stands where the numbers of its column stand.
+              // The placeholder is aligned like the numbers of its column.
               typeof value === 'number' || (value === null && typeLabel(column.type) === 'number')
                 ? classes.number
                 : '',
@@ -53,7 +53,7 @@ export const GridRow = memo(function GridRow(props: GridRowProps) {
             ) : isEdited && active === at ? (
               <CellEditor document={document} path={column.path} value={value} actions={actions} />
             ) : at === 0 ? (
-              <span className={classes.id} onClick={() => actions.open(document.id)} title="Open the document">
+              <span className={classes.id} onClick={() => actions.open(document.id)} title="Open document">
                 {document.id}
               </span>
             ) : (

@@ -1,16 +1,16 @@
-/** The documents of the grid and how many there are, live. */
+/** The documents of the grid and their number, live. */
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { request } from '../../../api/client.ts';
 import { type LoggedEvent, useEvents, useSession } from '../../../api/live.ts';
 import { type DataSearch, listPath } from '../parts/search.ts';
 import { DocumentPages, type GridDocument } from './document-pages.ts';
 
-/** A count costs a search, so it is repeated at most so often, in milliseconds. */
+/** Minimum interval of counts, which cost a search, in milliseconds. */
 const COUNT_MS = 500;
 
 export interface GridDocuments {
   readonly pages: DocumentPages;
-  /** How many documents the filter finds; null before it is known. */
+  /** How many documents match the filter; null before it is known. */
   readonly total: number | null;
   /** Whether the connection is lost, so that changes may be missing for now. */
   readonly isOffline: boolean;
@@ -38,17 +38,17 @@ export function useDocuments(
     [path, as, turn],
   );
   useSyncExternalStore(pages.subscribe, () => pages.situation);
-  const isAsked = state === 'asked';
+  const isRequested = state === 'signed-out';
   useEffect(() => {
-    if (isAsked) return;
+    if (isRequested) return;
     pages.open();
     return () => pages.close();
-  }, [pages, isAsked]);
+  }, [pages, isRequested]);
 
   const [total, recount] = useCount(path, as, search.q);
   const [isOffline, setOffline] = useState(false);
   const wasOffline = useRef(false);
-  // What somebody else sees changes with the policies, too.
+  // What another principal sees changes with the policies, too.
   const types = [`${collection}.*`, ...(as === undefined ? [] : ['system.policy.*', 'system.user.*', 'system.key.*'])];
   useEvents({ types }, ({ status, events, missed }) => {
     const isBack = wasOffline.current && status === 'live';
@@ -66,28 +66,28 @@ export function useDocuments(
 function useCount(path: string, as: string | undefined, q: string | undefined): readonly [number | null, () => void] {
   const { state, turn } = useSession();
   const [total, setTotal] = useState<number | null>(null);
-  const [asked, setAsked] = useState(0);
+  const [requested, setRequested] = useState(0);
   const waiting = useRef(false);
   // biome-ignore lint/correctness/useExhaustiveDependencies: asked again by `asked` and after another sign-in
   useEffect(() => {
-    if (state === 'asked') return;
+    if (state === 'signed-out') return;
     let isOver = false;
     const kind = q === undefined && as === undefined ? 'estimated' : 'exact';
     void request('GET', `${path}&limit=0&count=${kind}`, { as }).then(
       ({ headers }) => isOver || setTotal(Number(headers.get('millrace-count') ?? 0)),
-      // The list says what is wrong.
+      // The list reports the error.
       () => isOver || setTotal(null),
     );
     return () => {
       isOver = true;
     };
-  }, [path, as, turn, asked, state === 'asked']);
+  }, [path, as, turn, requested, state === 'signed-out']);
   const recount = () => {
     if (waiting.current) return;
     waiting.current = true;
     setTimeout(() => {
       waiting.current = false;
-      setAsked((count) => count + 1);
+      setRequested((count) => count + 1);
     }, COUNT_MS);
   };
   return [total, recount];

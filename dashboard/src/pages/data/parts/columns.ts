@@ -1,15 +1,15 @@
-/** The columns of the grid: from the shape of the collection, or those that the address names. */
+/** The columns of the grid: from the schema of the collection, or those that the address names. */
 
-import { isBelow, stepsOf } from '../../../parts/member-path.ts';
+import { isBelow, stepsOf } from '../../../parts/field-path.ts';
 
-/** The answer of `GET /admin/collections/{collection}/shape`. */
+/** The fields of a collection, by path (collection-schema.ts). */
 export interface Shape {
   readonly sampled: number;
   readonly complete: boolean;
-  readonly members: readonly ShapeMember[];
+  readonly fields: readonly ShapeField[];
 }
 
-export interface ShapeMember {
+export interface ShapeField {
   readonly path: string;
   readonly documents: number;
   readonly types: readonly { readonly type: string; readonly documents: number }[];
@@ -22,21 +22,21 @@ export interface GridColumn {
   readonly path: string;
   /** For the badge: `string`, `date-time`; empty when no document of the sample has it. */
   readonly type: string;
-  /** The collection whose documents its values name. */
+  /** The collection whose documents its values reference. */
   readonly reference: string | null;
   /** In pixels. */
   readonly width: number;
 }
 
-/** More are cut off anyway; the menu of the columns has the others. */
+/** More are cut off anyway; the column menu has the others. */
 const SHOWN_AT_FIRST = 14;
 
-/** Members that can be columns: those of objects, not of the elements of arrays. */
-export function choices(shape: Shape | undefined): readonly ShapeMember[] {
-  return (shape?.members ?? []).filter(({ path }) => !/\[\]|\*|,/.test(path));
+/** Fields that can be columns: those of objects, not of the elements of arrays. */
+export function choices(shape: Shape | undefined): readonly ShapeField[] {
+  return (shape?.fields ?? []).filter(({ path }) => !/\[\]|\*|,/.test(path));
 }
 
-/** @param named the columns of the address, with commas */
+/** @param named the columns in the URL, separated by commas */
 export function columnsOf(shape: Shape | undefined, named: string | undefined): readonly GridColumn[] {
   const known = choices(shape);
   const paths =
@@ -49,28 +49,28 @@ export function columnsOf(shape: Shape | undefined, named: string | undefined): 
   return ['id', ...paths].map((path) =>
     toColumn(
       path,
-      known.find((member) => member.path === path),
+      known.find((field) => field.path === path),
     ),
   );
 }
 
-/** In few documents: shown behind the others. */
-function isRare({ documents }: ShapeMember, shape: Shape | undefined): boolean {
+/** In few documents: shown after the others. */
+function isRare({ documents }: ShapeField, shape: Shape | undefined): boolean {
   return documents < (shape?.sampled ?? 0) / 10;
 }
 
-function toColumn(path: string, member: ShapeMember | undefined): GridColumn {
-  const type = path.startsWith('_meta.') ? metaType(path) : typeOf(member);
-  return { path, type, reference: member?.reference?.collection ?? null, width: widthOf(path, type) };
+function toColumn(path: string, field: ShapeField | undefined): GridColumn {
+  const type = path.startsWith('_meta.') ? metaType(path) : typeOf(field);
+  return { path, type, reference: field?.reference?.collection ?? null, width: widthOf(path, type) };
 }
 
 /** The type that most documents have. */
-export function typeOf(member: ShapeMember | undefined): string {
-  const [first] = (member?.types ?? [])
+export function typeOf(field: ShapeField | undefined): string {
+  const [first] = (field?.types ?? [])
     .filter(({ type }) => type !== 'null')
     .toSorted((one, other) => other.documents - one.documents);
-  if (first === undefined) return member === undefined ? '' : 'null';
-  return first.type === 'string' && member?.format !== undefined ? member.format : first.type;
+  if (first === undefined) return field === undefined ? '' : 'null';
+  return first.type === 'string' && field?.format !== undefined ? field.format : first.type;
 }
 
 function metaType(path: string): string {

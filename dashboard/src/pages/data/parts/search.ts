@@ -1,6 +1,6 @@
 /**
- * What the address of the page holds: the filter in the words of the REST query, the sort, the columns, the open document. So
- * a view is a link, and the filter is what a program sends. Not here: the conditions of a filter (conditions.ts).
+ * The state in the URL of the page: the filter as REST query text, the sort, the columns, the open document. So a view
+ * is a link, and the filter is what a program sends.
  */
 import { SERVER } from '../../../api/server.ts';
 import { curl } from '../../../parts/command.ts';
@@ -12,29 +12,29 @@ export const SIDES = ['form', 'json', 'history'] as const;
 export interface DataSearch {
   /** Conditions as in a list: `done=false&seq[gte]=3` (docs/api.md). */
   readonly q?: string | undefined;
-  /** `-year,title`; without it the newest ids come first. */
+  /** `-year,title`; by default the newest ids come first. */
   readonly sort?: string | undefined;
-  /** Members with commas; without it those that most documents have. */
+  /** Fields separated by commas; by default those that most documents have. */
   readonly columns?: string | undefined;
-  /** The id of the open document; NEW for one that is being made. */
+  /** The id of the open document; NEW for one that is being created. */
   readonly doc?: string | undefined;
   /** How the open document is shown. */
   readonly side?: (typeof SIDES)[number] | undefined;
-  /** The document that a new one is a copy of. */
+  /** The document that a new one is copied from. */
   readonly copy?: string | undefined;
   readonly tab?: (typeof TABS)[number] | undefined;
-  /** Members of an index that is to be made, with commas. */
+  /** Fields of an index to create, separated by commas. */
   readonly index?: string | undefined;
-  /** Whose answer is shown: the value of `Millrace-As`. */
+  /** The impersonated principal: the value of `Millrace-As`. */
   readonly as?: string | undefined;
 }
 
-/** No id begins with `_`. */
+/** No id starts with `_`. */
 export const NEW = '_new';
-/** Ids that the server makes grow with time. */
+/** Ids that the server generates grow with time. */
 export const NEWEST_FIRST = '-id';
 
-/** Addresses are written by hand, too: what is not understood is left out. */
+/** URLs are also written by hand: invalid parts are ignored. */
 export function readSearch(given: Record<string, unknown>): DataSearch {
   return {
     q: textOf(given['q']),
@@ -55,15 +55,15 @@ export function pathOf(collection: string, id?: string): string {
 }
 
 /**
- * The address of the list that is shown, without limit and cursor. As somebody else all members are asked for: naming one that
- * is hidden from them would be refused.
+ * The URL of the current list, without limit and cursor. With impersonation all fields are requested: naming one that
+ * is hidden from the principal would be rejected.
  */
 export function listPath(collection: string, { q, sort = NEWEST_FIRST, columns, as }: DataSearch): string {
   const rest = new URLSearchParams({ sort, ...(columns === undefined || as !== undefined ? {} : { fields: columns }) });
   return `${pathOf(collection)}?${[q, rest.toString()].filter((part) => part !== undefined && part !== '').join('&')}`;
 }
 
-/** The same list as a command, readable: brackets and commas as they are. */
+/** The same list as a command, readable: brackets and commas unescaped. */
 export function curlOf(collection: string, search: DataSearch): string {
   const path = listPath(collection, search).replaceAll('%2C', ',').replaceAll('%5B', '[').replaceAll('%5D', ']');
   const header = search.as === undefined ? '' : ` -H ${quoted(`millrace-as: ${search.as}`)}`;

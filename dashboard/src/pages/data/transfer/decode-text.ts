@@ -1,9 +1,9 @@
-/** The text of a file that somebody chose, in whichever encoding a spreadsheet or a database has written it. */
+/** The text of a chosen file, in any encoding that a spreadsheet or a database writes. */
 import { textEncoding } from '../../../../../src/files/upload/text-encoding.ts';
 
 export interface DecodedText {
   readonly text: string;
-  /** As it is shown, such as `UTF-8`. */
+  /** As shown, such as `UTF-8`. */
   readonly encoding: string;
 }
 
@@ -17,7 +17,7 @@ const NAMES: Readonly<Record<string, string>> = {
 /** Decodes as the server does for uploaded files. @throws Error when the bytes are not text */
 export function decodeText(bytes: Uint8Array): DecodedText {
   const encoding = textEncoding(bytes, undefined, false);
-  if (encoding === null) throw new Error('The file is not text: it holds bytes that no text has');
+  if (encoding === null) throw new Error('The file is not text: it contains bytes that are not valid in text');
   // Without `ignoreBOM` the decoder removes the mark.
   return { text: new TextDecoder(encoding).decode(bytes), encoding: NAMES[encoding] ?? encoding };
 }

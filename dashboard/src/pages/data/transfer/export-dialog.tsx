@@ -1,4 +1,4 @@
-/** Export of the list that is shown, page by page into a file. */
+/** Export of the current list, page by page into a file. */
 import { Button, Group, Modal, NativeSelect, Progress, Stack, Text } from '@mantine/core';
 import { useRef, useState } from 'react';
 import { request } from '../../../api/client.ts';
@@ -50,12 +50,12 @@ export function ExportDialog({ collection, search, onClose }: ExportDialogProps)
         <Text size="sm">
           All documents
           {search.q === undefined ? '' : ' that match the filter'}, in the order of the grid
-          {search.columns === undefined ? ', with all members.' : ', with the chosen columns.'}
+          {search.columns === undefined ? ', with all fields.' : ', with the chosen columns.'}
         </Text>
         <NativeSelect
           label="Format"
           data={[
-            { value: 'ndjson', label: 'NDJSON, one document a line' },
+            { value: 'ndjson', label: 'NDJSON, one document per line' },
             { value: 'json', label: 'JSON array' },
             { value: 'csv', label: 'CSV, for spreadsheets' },
           ]}
@@ -67,7 +67,7 @@ export function ExportDialog({ collection, search, onClose }: ExportDialogProps)
           <>
             <Progress value={(100 * done) / Math.max(total ?? done, 1)} aria-label="Documents read" />
             <Text size="sm" role="status">
-              {numberText(done)} of {total === null ? '…' : numberText(total)} documents are read
+              {numberText(done)} of {total === null ? '…' : numberText(total)} documents read
             </Text>
           </>
         )}
@@ -105,7 +105,7 @@ async function readAll(
   return pages.flat();
 }
 
-/** Files can be imported again, so what the server adds is left out. */
+/** Files can be imported again, so fields that the server adds are left out. */
 async function toFile(documents: readonly GridDocument[], format: FileFormat): Promise<Blob> {
   const plain = documents.map(({ _meta, ...document }): Readonly<Record<string, unknown>> => document);
   const type = TYPES[format];
@@ -121,7 +121,7 @@ async function toFile(documents: readonly GridDocument[], format: FileFormat): P
   const { default: Papa } = await import('papaparse');
   const fields = [...new Set(plain.flatMap((document) => Object.keys(document)))];
   const data = plain.map((document) => fields.map((name) => toCell(document[name])));
-  // A spreadsheet would run a text that begins like a formula.
+  // A spreadsheet would run a text that starts like a formula.
   return new Blob([Papa.unparse({ fields, data }, { escapeFormulae: true })], { type });
 }
 

@@ -1,4 +1,4 @@
-/** Import of a file: what is in it, how columns become members, and how far it is. */
+/** Import of a file: its content, the fields of its columns, and the progress. */
 import { Button, FileInput, Group, Modal, NativeSelect, Progress, Stack, Table, Text, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useRef, useState } from 'react';
@@ -68,7 +68,7 @@ export function ImportDialog({ collection, onClose }: { readonly collection: str
       setSent(0);
       await sendDocuments(collection, documents, stop.current.signal, setSent);
       if (stop.current.signal.aborted) return;
-      notifications.show({ message: `${numberText(documents.length)} documents are imported` });
+      notifications.show({ message: `${numberText(documents.length)} documents imported` });
       onClose();
     } catch (problem) {
       setError(problem);
@@ -85,7 +85,7 @@ export function ImportDialog({ collection, onClose }: { readonly collection: str
       <Stack>
         <FileInput
           label="File"
-          description="A JSON array, NDJSON (one document a line), or CSV with a line of names"
+          description="A JSON array, NDJSON (one document per line), or CSV with a header row"
           placeholder="Choose a file"
           accept=".json,.ndjson,.jsonl,.csv,.tsv,.txt"
           disabled={isSending}
@@ -93,7 +93,7 @@ export function ImportDialog({ collection, onClose }: { readonly collection: str
         />
         {file === null || file.encoding === 'UTF-8' ? null : (
           <Text size="sm" role="note">
-            The file is read as {file.encoding}. If characters look wrong below, save it as UTF-8 and choose it again.
+            The file was read as {file.encoding}. If characters look wrong below, save it as UTF-8 and choose it again.
           </Text>
         )}
         {file === null || sent !== null ? null : (
@@ -112,8 +112,8 @@ export function ImportDialog({ collection, onClose }: { readonly collection: str
           <Stack gap={4}>
             <Progress value={(100 * sent) / Math.max(total, 1)} aria-label="Documents sent" />
             <Text size="sm" role="status">
-              {numberText(sent)} of {numberText(total)} documents are stored.
-              {isSending ? '' : ' The rest is not.'}
+              {numberText(sent)} of {numberText(total)} documents saved.
+              {isSending ? '' : ' The others are not.'}
             </Text>
           </Stack>
         )}
@@ -144,16 +144,16 @@ function Mapping({ plan, onChange }: MappingProps) {
   const put = (at: number, part: Partial<ColumnPlan>) =>
     onChange(plan.map((column, index) => (index === at ? { ...column, ...part } : column)));
   return (
-    <DataTable label="Columns of the file" columns={['Column', 'Member', 'As']} few>
-      {plan.map(({ column, member, type }, at) => (
+    <DataTable label="Columns of the file" columns={['Column', 'Field', 'Type']} few>
+      {plan.map(({ column, field, type }, at) => (
         <Table.Tr key={column}>
           <Table.Td>{column}</Table.Td>
           <Table.Td>
             <TextInput
               size="xs"
-              aria-label={`Member for ${column}`}
-              value={member}
-              onChange={({ currentTarget }) => put(at, { member: currentTarget.value })}
+              aria-label={`Field for ${column}`}
+              value={field}
+              onChange={({ currentTarget }) => put(at, { field: currentTarget.value })}
             />
           </Table.Td>
           <Table.Td>
@@ -173,14 +173,14 @@ function Mapping({ plan, onChange }: MappingProps) {
   );
 }
 
-/** The first documents as they will be stored, or what is wrong with them. */
+/** Preview as they will be stored, or what is wrong with them. */
 function Preview({ documents }: { readonly documents: () => readonly object[] }) {
   try {
     const text = documents().map((document) => JSON.stringify(document));
     return (
       <div>
         <Text size="sm" fw={500}>
-          The first documents
+          Preview
         </Text>
         {text.map((line, at) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a document is nothing but its place

@@ -1,24 +1,24 @@
-/** Documents from a file: a JSON array, NDJSON, or CSV whose columns become members. */
+/** Documents from a file: a JSON array, NDJSON, or CSV whose columns become fields. */
 import Papa from 'papaparse';
 
 export const FORMATS = ['json', 'ndjson', 'csv'] as const;
 export type FileFormat = (typeof FORMATS)[number];
 
-export type ColumnType = 'as it looks' | 'text' | 'number' | 'boolean' | 'json' | 'leave out';
-export const COLUMN_TYPES: readonly ColumnType[] = ['as it looks', 'text', 'number', 'boolean', 'json', 'leave out'];
+export type ColumnType = 'detect' | 'text' | 'number' | 'boolean' | 'json' | 'skip';
+export const COLUMN_TYPES: readonly ColumnType[] = ['detect', 'text', 'number', 'boolean', 'json', 'skip'];
 
-/** How a column of a CSV file becomes a member. */
+/** How a column of a CSV file becomes a field. */
 export interface ColumnPlan {
   readonly column: string;
-  readonly member: string;
+  readonly field: string;
   readonly type: ColumnType;
 }
 
-/** What a file holds before it is sent. */
+/** The content of a file before it is sent. */
 export interface FileContent {
   readonly format: FileFormat;
   readonly rows: readonly Readonly<Record<string, unknown>>[];
-  /** Only of CSV. */
+  /** Only for CSV. */
   readonly columns: readonly string[];
 }
 
@@ -34,12 +34,12 @@ export function formatOf(name: string, text: string): FileFormat {
 export function readContent(text: string, format: FileFormat): FileContent {
   if (format === 'csv') {
     const { data, errors, meta } = Papa.parse<Record<string, string>>(text, { header: true, skipEmptyLines: 'greedy' });
-    const [fault] = errors.filter(({ code }) => code !== 'UndetectableDelimiter');
-    if (fault !== undefined) throw new Error(`Line ${(fault.row ?? 0) + 2}: ${fault.message}`);
+    const [issue] = errors.filter(({ code }) => code !== 'UndetectableDelimiter');
+    if (issue !== undefined) throw new Error(`Line ${(issue.row ?? 0) + 2}: ${issue.message}`);
     return { format, rows: data, columns: meta.fields ?? [] };
   }
   const values: unknown = format === 'json' ? JSON.parse(text) : linesOf(text);
-  if (!Array.isArray(values)) throw new Error('The file does not hold a JSON array');
+  if (!Array.isArray(values)) throw new Error('The file does not contain a JSON array');
   const wrong = values.findIndex((value) => typeof value !== 'object' || value === null || Array.isArray(value));
   if (wrong !== -1) throw new Error(`Element ${wrong + 1} is not an object`);
   return { format, rows: values as readonly Record<string, unknown>[], columns: [] };
@@ -57,16 +57,16 @@ function linesOf(text: string): unknown[] {
 }
 
 export function firstPlan(columns: readonly string[]): readonly ColumnPlan[] {
-  return columns.map((column) => ({ column, member: column, type: column === 'id' ? 'text' : 'as it looks' }));
+  return columns.map((column) => ({ column, field: column, type: column === 'id' ? 'text' : 'detect' }));
 }
 
 /** A row of CSV as a document. An empty cell is left out. */
 export function toDocument(row: Readonly<Record<string, unknown>>, plan: readonly ColumnPlan[]): object {
   return Object.fromEntries(
-    plan.flatMap(({ column, member, type }) => {
+    plan.flatMap(({ column, field, type }) => {
       const text = row[column];
-      if (type === 'leave out' || typeof text !== 'string' || text === '') return [];
-      return [[member, toValue(text, type)]];
+      if (type === 'skip' || typeof text !== 'string' || text === '') return [];
+      return [[field, toValue(text, type)]];
     }),
   );
 }

@@ -1,15 +1,15 @@
-/** Sends many documents in requests that the server takes. Not here: where they come from (read-file.ts). */
+/** Sends many documents in requests of a size that the server accepts. */
 import { request } from '../../../api/client.ts';
 import { pathOf } from '../parts/search.ts';
 
-/** Documents and bytes of one request; the server takes 1,000 and 1 MiB. */
+/** Documents and bytes of one request; the server accepts 1,000 and 1 MiB. */
 const MAX_DOCUMENTS = 500;
 const MAX_BYTES = 900_000;
 
 /**
  * Each request is all or nothing, and carries a key, so that one whose answer was lost can be sent again.
  * @param onSent called with the number of documents so far
- * @throws Problem what the server refuses; what was sent before stays. The error's number is in `onSent`.
+ * @throws MillraceError what the server refuses; what was sent before stays. The error's number is in `onSent`.
  */
 export async function sendDocuments(
   collection: string,
@@ -22,7 +22,7 @@ export async function sendDocuments(
     if (signal.aborted) return;
     const headers = { prefer: 'return=minimal', 'idempotency-key': crypto.randomUUID() };
     const send = () => request('POST', pathOf(collection), { body: part, headers });
-    // A lost network is not a refusal.
+    // A lost network is not a rejection.
     await send().catch((error: unknown) => (error instanceof TypeError ? send() : Promise.reject(error)));
     sent += part.length;
     onSent(sent);

@@ -4,7 +4,7 @@ import { IconPlus } from '@tabler/icons-react';
 import { useState } from 'react';
 
 interface AddFileProps {
-  /** Names that are taken. */
+  /** Names in use. */
   readonly names: readonly string[];
   readonly onAdd: (name: string) => void;
 }
@@ -12,19 +12,19 @@ interface AddFileProps {
 export function AddFile({ names, onAdd }: AddFileProps) {
   const [isOpen, setOpen] = useState(false);
   const [name, setName] = useState('');
-  const fault = faultOf(name.trim(), names);
+  const issue = issueOf(name.trim(), names);
   return (
     <Popover opened={isOpen} onChange={setOpen} trapFocus withinPortal={false} position="bottom-end">
       <Popover.Target>
         <Button size="xs" variant="default" leftSection={<IconPlus size={14} />} onClick={() => setOpen(!isOpen)}>
-          Add a file
+          Add file
         </Button>
       </Popover.Target>
-      <Popover.Dropdown aria-label="A new file">
+      <Popover.Dropdown aria-label="New file">
         <form
           onSubmit={(event) => {
             event.preventDefault();
-            if (fault !== null) return;
+            if (issue !== null) return;
             onAdd(name.trim());
             setName('');
             setOpen(false);
@@ -36,11 +36,11 @@ export function AddFile({ names, onAdd }: AddFileProps) {
               placeholder="lib/tax.ts"
               data-autofocus
               value={name}
-              error={name === '' ? undefined : fault}
+              error={name === '' ? undefined : issue}
               onChange={({ currentTarget }) => setName(currentTarget.value)}
             />
             <Group justify="flex-end">
-              <Button type="submit" size="xs" disabled={fault !== null}>
+              <Button type="submit" size="xs" disabled={issue !== null}>
                 Add
               </Button>
             </Group>
@@ -51,7 +51,7 @@ export function AddFile({ names, onAdd }: AddFileProps) {
   );
 }
 
-function faultOf(name: string, names: readonly string[]): string | null {
-  if (!/\.(?:ts|js|mjs)$/.test(name)) return 'Scripts end in .ts, .js or .mjs';
-  return names.includes(name) ? 'There is such a file' : null;
+function issueOf(name: string, names: readonly string[]): string | null {
+  if (!/\.(?:ts|js|mjs)$/.test(name)) return 'Scripts must end in .ts, .js or .mjs';
+  return names.includes(name) ? 'This file already exists' : null;
 }

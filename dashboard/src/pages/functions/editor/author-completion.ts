@@ -1,35 +1,35 @@
 /**
- * Completion for scripts from the declarations that authors write against (GET /admin/plugin-types): what `ctx` and what
- * comes from it has, and names of collections. It reads the declarations by their form; it is no compiler.
+ * Completion for scripts from the declarations for authors (GET /admin/plugin-types): the members of `ctx` and of what
+ * it returns, and names of collections. It parses the declarations by their form; it is not a compiler.
  */
 import type { Completion, CompletionContext, CompletionResult, CompletionSource } from '@codemirror/autocomplete';
 import { localCompletionSource } from '@codemirror/lang-javascript';
 
-interface Member {
+interface Field {
   readonly name: string;
   /** What follows the name in the declarations. */
   readonly tail: string;
   readonly about: string;
-  /** The interface that it is or gives; null for another type. */
+  /** The interface of its value or result; null for another type. */
   readonly type: string | null;
 }
 
 interface Declared {
-  readonly members: readonly Member[];
+  readonly fields: readonly Field[];
   readonly parent: string | null;
 }
 
 type Declarations = ReadonlyMap<string, Declared>;
 
-/** So much of the script before the cursor is looked at. */
+/** Characters of the script before the cursor that are read. */
 const LOOKED_AT = 2_000;
 const INTERFACE = /^ {2}interface (\w+)(?:<.*?>)?(?: extends (\w+).*)? \{$/;
-const MEMBER = /^ {4}(?:readonly )?'?([\w-]+)'?\??((?::|\(|<).*)$/;
+const FIELD = /^ {4}(?:readonly )?'?([\w-]+)'?\??((?::|\(|<).*)$/;
 
 /** @param text the declarations */
 export function authorCompletion(text: string): CompletionSource {
   const declared = readDeclarations(text);
-  const collections = declared.get('Collections')?.members.map(({ name }) => name) ?? [];
+  const collections = declared.get('Collections')?.fields.map(({ name }) => name) ?? [];
   return (context) => {
     const before = context.state.sliceDoc(Math.max(0, context.pos - LOOKED_AT), context.pos);
     const quoted = /documents\(\s*['"]([\w-]*)$/.exec(before)?.[1];
@@ -37,11 +37,11 @@ export function authorCompletion(text: string): CompletionSource {
       return { from: context.pos - quoted.length, options: collections.map((label) => ({ label, type: 'constant' })) };
     }
     const script = context.state.doc.toString();
-    return membersAt(before, script, declared, context) ?? localCompletionSource(context);
+    return fieldsAt(before, script, declared, context) ?? localCompletionSource(context);
   };
 }
 
-function membersAt(
+function fieldsAt(
   before: string,
   script: string,
   declared: Declarations,
@@ -51,37 +51,37 @@ function membersAt(
   if (found === null) return null;
   const [, root = '', steps = '', typed = ''] = found;
   const type = typeOf(root, steps, script, declared);
-  const members = type === null ? [] : membersOf(type, declared);
-  if (members.length === 0) return null;
-  return { from: context.pos - typed.length, options: members.map(toCompletion), validFor: /^\w*$/ };
+  const fields = type === null ? [] : fieldsOf(type, declared);
+  if (fields.length === 0) return null;
+  return { from: context.pos - typed.length, options: fields.map(toCompletion), validFor: /^\w*$/ };
 }
 
-/** The interface of an expression such as `ctx.documents('todos')`, or of a variable that was made of one. */
+/** The interface of an expression such as `ctx.documents('todos')`, or of a variable initialized with one. */
 function typeOf(root: string, steps: string, script: string, declared: Declarations): string | null {
   if (root !== 'ctx') {
-    const made = new RegExp(`(?:const|let) ${root.replaceAll('$', '\\$')} = ctx((?:\\.\\w+(?:\\([^()]*\\))?)+)`).exec(
-      script,
-    );
-    return made === null ? null : typeOf('ctx', `${made[1] ?? ''}${steps}`, script, declared);
+    const created = new RegExp(
+      `(?:const|let) ${root.replaceAll('$', '\\$')} = ctx((?:\\.\\w+(?:\\([^()]*\\))?)+)`,
+    ).exec(script);
+    return created === null ? null : typeOf('ctx', `${created[1] ?? ''}${steps}`, script, declared);
   }
   let type: string | null = script.includes('Millrace.Before') ? 'ReadingContext' : 'Context';
   for (const [, name] of steps.matchAll(/\.(\w+)/g)) {
     if (type === null) return null;
-    type = membersOf(type, declared).find((member) => member.name === name)?.type ?? null;
+    type = fieldsOf(type, declared).find((field) => field.name === name)?.type ?? null;
   }
   return type;
 }
 
-/** Its own and those that it inherits, each name once. */
-function membersOf(type: string, declared: Declarations): readonly Member[] {
+/** Its own and inherited members, each name once. */
+function fieldsOf(type: string, declared: Declarations): readonly Field[] {
   const found = declared.get(type);
   if (found === undefined) return [];
-  const inherited = found.parent === null ? [] : membersOf(found.parent, declared);
-  const all = [...found.members, ...inherited];
+  const inherited = found.parent === null ? [] : fieldsOf(found.parent, declared);
+  const all = [...found.fields, ...inherited];
   return all.filter(({ name }, index) => all.findIndex((other) => other.name === name) === index);
 }
 
-function toCompletion({ name, tail, about }: Member): Completion {
+function toCompletion({ name, tail, about }: Field): Completion {
   return {
     label: name,
     type: tail.startsWith(':') ? 'property' : 'method',
@@ -92,25 +92,25 @@ function toCompletion({ name, tail, about }: Member): Completion {
 
 function readDeclarations(text: string): Declarations {
   const declared = new Map<string, Declared>();
-  let open: { name: string; parent: string | null; members: Member[] } | null = null;
+  let open: { name: string; parent: string | null; fields: Field[] } | null = null;
   let about: string[] = [];
   for (const line of text.split('\n')) {
     const begins = INTERFACE.exec(line);
     if (begins !== null) {
       const [, name = '', parent = null] = begins;
-      open = { name, parent, members: [] };
+      open = { name, parent, fields: [] };
       about = [];
     } else if (open !== null && line === '  }') {
       declared.set(open.name, open);
       open = null;
     } else if (open !== null) {
       const comment = /^ {4}(?:\/\*\*| \*(?!\/)) ?(.*?)(?: \*\/)?$/.exec(line)?.[1];
-      const member = MEMBER.exec(line);
+      const field = FIELD.exec(line);
       if (comment !== undefined) about.push(comment);
-      else if (member !== null) {
-        const [, name = '', tail = ''] = member;
+      else if (field !== null) {
+        const [, name = '', tail = ''] = field;
         const type = /(?:^|\)): (?:Promise<)?(\w+)/.exec(tail)?.[1] ?? null;
-        open.members.push({ name, tail, about: about.join(' ').trim(), type });
+        open.fields.push({ name, tail, about: about.join(' ').trim(), type });
         about = [];
       }
     }

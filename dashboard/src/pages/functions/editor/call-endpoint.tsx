@@ -1,41 +1,41 @@
-/** Calls an endpoint for real, with the rights of the person at the page. */
+/** Really calls an HTTP function, with the rights of the user. */
 import { Alert, Badge, Button, Code, Group, Select, Stack, Text, TextInput, Title } from '@mantine/core';
 import { IconSend } from '@tabler/icons-react';
 import { useState } from 'react';
-import { type PlainAnswer, plainRequest } from '../../../api/plain-request.ts';
+import { type PlainResponse, plainRequest } from '../../../api/plain-request.ts';
 import { SERVER } from '../../../api/server.ts';
 import { CodeEditor } from '../../../parts/code/code-editor.tsx';
 import { Copyable } from '../../../parts/copy.tsx';
-import { useToldAction } from '../../../parts/use-action.ts';
-import type { PluginFunction } from '../parts/answers.ts';
-import { usePluginPlace } from '../parts/place.ts';
+import { useActionWithNotice } from '../../../parts/use-action.ts';
+import type { PluginFunction } from '../parts/responses.ts';
+import { usePluginSearch } from '../parts/search-params.ts';
 
 /** Where nothing can be sent. */
 const WITHOUT_BODY = new Set(['GET', 'HEAD', 'DELETE']);
 
 export function CallEndpoint({ route }: { readonly route: NonNullable<PluginFunction['route']> }) {
-  const { go } = usePluginPlace();
+  const { go } = usePluginSearch();
   const [method, setMethod] = useState(route.methods[0] ?? 'GET');
   const [path, setPath] = useState(route.path);
   const [body, setBody] = useState('{}');
-  const [answer, setAnswer] = useState<PlainAnswer | null>(null);
-  const { busy, run } = useToldAction();
+  const [response, setResponse] = useState<PlainResponse | null>(null);
+  const { busy, run } = useActionWithNotice();
   const takesBody = !WITHOUT_BODY.has(method);
   const open = /:\w+/.exec(path)?.[0];
   const isOurs = path.startsWith('/fn/');
   const call = async () => {
-    setAnswer(await plainRequest(method, path, takesBody ? body : undefined));
+    setResponse(await plainRequest(method, path, takesBody ? body : undefined));
   };
   const command = takesBody
     ? `curl -X ${method} ${SERVER}${path} -H 'content-type: application/json' -d '${body.replaceAll("'", "'\\''")}'`
     : `curl ${method === 'GET' ? '' : `-X ${method} `}'${SERVER}${path}'`;
-  const runId = answer?.headers.get('millrace-run') ?? null;
+  const runId = response?.headers.get('millrace-run') ?? null;
   return (
     <Stack gap="sm">
       <Title order={3} size="h5">
-        Call the endpoint
+        Send request
       </Title>
-      <Text size="sm">A real request with your rights: what it writes stays.</Text>
+      <Text size="sm">A real request with your permissions: its writes are kept.</Text>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -56,7 +56,7 @@ export function CallEndpoint({ route }: { readonly route: NonNullable<PluginFunc
             flex={1}
             miw={180}
             value={path}
-            error={isOurs ? undefined : 'It begins with /fn/'}
+            error={isOurs ? undefined : 'The path must begin with /fn/'}
             onChange={({ currentTarget }) => setPath(currentTarget.value)}
           />
           <Button
@@ -64,13 +64,13 @@ export function CallEndpoint({ route }: { readonly route: NonNullable<PluginFunc
             leftSection={<IconSend size={16} />}
             loading={busy}
             disabled={!isOurs || open !== undefined}
-            title={open === undefined ? undefined : `Write a value for ${open}`}
+            title={open === undefined ? undefined : `Enter a value for ${open}`}
           >
-            Call
+            Send
           </Button>
         </Group>
       </form>
-      {open === undefined ? null : <Text size="xs">Write a value for {open} in the path.</Text>}
+      {open === undefined ? null : <Text size="xs">Enter a value for {open} in the path.</Text>}
       {takesBody ? (
         <div>
           <Text size="sm" fw={600} mb={4}>
@@ -80,24 +80,24 @@ export function CallEndpoint({ route }: { readonly route: NonNullable<PluginFunc
         </div>
       ) : null}
       <Copyable text={command} what="the command" />
-      {answer === null ? null : (
+      {response === null ? null : (
         <Alert
-          color={answer.status < 400 ? 'teal' : 'red'}
+          color={response.status < 400 ? 'teal' : 'red'}
           variant="light"
           role="status"
           title={
             <Group gap="xs">
-              <Badge variant="dot" color={answer.status < 400 ? 'teal' : 'red'} miw="max-content">
-                {answer.status}
+              <Badge variant="dot" color={response.status < 400 ? 'teal' : 'red'} miw="max-content">
+                {response.status}
               </Badge>
-              <span>{Math.round(answer.durationMs)} ms</span>
+              <span>{Math.round(response.durationMs)} ms</span>
             </Group>
           }
         >
-          <Code block>{answer.text === '' ? 'without a body' : answer.text}</Code>
+          <Code block>{response.text === '' ? 'no body' : response.text}</Code>
           {runId === null ? null : (
             <Button size="xs" mt="xs" variant="default" onClick={() => go({ tab: 'runs', run: runId })}>
-              Show the run
+              Show run
             </Button>
           )}
         </Alert>

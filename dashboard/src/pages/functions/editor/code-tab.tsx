@@ -1,42 +1,42 @@
-/** The scripts and the manifest of a plugin: read, changed, and stored as a new version. */
+/** The scripts and the manifest of a plugin: viewed, changed, and stored as a new version. */
 import { Alert, Anchor, Button, Group, List, Stack, Tabs, Text, TextInput } from '@mantine/core';
 import { useHotkeys } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
-import { Problem } from '../../../../../client/client.ts';
+import { MillraceError } from '../../../../../client/client.ts';
 import { request } from '../../../api/client.ts';
 import { type Tagged, useResource } from '../../../api/live.ts';
 import { plainRequest } from '../../../api/plain-request.ts';
 import { useRights } from '../../../api/rights.ts';
 import { CodeEditor } from '../../../parts/code/code-editor.tsx';
 import { Failure } from '../../../parts/failure.tsx';
-import { useToldAction } from '../../../parts/use-action.ts';
-import type { WholePlugin } from '../parts/answers.ts';
-import { useFunctionsAgain, usePluginPlace } from '../parts/place.ts';
+import { useActionWithNotice } from '../../../parts/use-action.ts';
+import type { WholePlugin } from '../parts/responses.ts';
+import { useFunctionsAgain, usePluginSearch } from '../parts/search-params.ts';
 import { AddFile } from './add-file.tsx';
 import { authorCompletion } from './author-completion.ts';
-import { bodyOf, type Draft, draftOf, MANIFEST, textOf, withoutFile, withText } from './draft.ts';
-import { faultsOf } from './faults.ts';
-import { type Contract, manifestCompletion } from './manifest-completion.ts';
+import { issuesOf } from './diagnostics.ts';
+import { manifestCompletion, type OpenApi } from './manifest-completion.ts';
+import { bodyOf, type Draft, draftOf, MANIFEST, textOf, withoutFile, withText } from './unsaved-plugin.ts';
 
 interface CodeTabProps {
   readonly tagged: Tagged<WholePlugin>;
-  /** Null when nothing was changed. */
+  /** Null without changes. */
   readonly draft: Draft | null;
   readonly onDraft: (draft: Draft | null) => void;
 }
 
 export function CodeTab({ tagged: { body: plugin, tag }, draft, onDraft }: CodeTabProps) {
-  const { search, go } = usePluginPlace();
+  const { search, go } = usePluginSearch();
   const { build, why } = useRights();
   const [error, setError] = useState<unknown>(null);
   const stored = draftOf(plugin);
   const shown = draft ?? stored;
   const names = [...Object.keys(shown.files).sort(), MANIFEST];
   const file = names.find((name) => name === search.file) ?? names[0] ?? MANIFEST;
-  const faults = faultsOf(error, shown);
-  const isInFolder = plugin.from === 'folder';
+  const issues = issuesOf(error, shown);
+  const isInFolder = plugin.source === 'folder';
   const mayEdit = build && !isInFolder;
   const complete = useCompletion(file === MANIFEST);
   const edit = (changed: Draft) => {
@@ -46,15 +46,16 @@ export function CodeTab({ tagged: { body: plugin, tag }, draft, onDraft }: CodeT
   return (
     <Stack gap="sm">
       {mayEdit ? null : (
-        <Alert color="gray" py="xs" title={isInFolder ? 'This plugin is in a folder of the server' : 'To be read only'}>
+        <Alert color="gray" py="xs" title={isInFolder ? 'This plugin is in a folder of the server' : 'Read only'}>
           {isInFolder
-            ? `Change its files there: the server loads what is saved. It can be switched off, tried and given secrets here.`
+            ? `Edit its files there: the server loads them when they are saved. Here you can disable it, dry-run it and set its secrets.`
             : why}
         </Alert>
       )}
       {draft !== null && draft.base !== plugin.version ? (
-        <Alert color="yellow" py="xs" title={`Version ${plugin.version} was stored meanwhile`}>
-          What you have here was begun with version {draft.base}. Saving puts yours in force; “Discard” shows theirs.
+        <Alert color="yellow" py="xs" title={`Version ${plugin.version} was saved meanwhile`}>
+          Your changes are based on version {draft.base}. Saving makes yours the active version; “Discard” shows the new
+          one.
         </Alert>
       ) : null}
       <Tabs value={file} onChange={(name) => go({ file: name ?? undefined })} variant="outline" keepMounted={false}>
@@ -63,7 +64,7 @@ export function CodeTab({ tagged: { body: plugin, tag }, draft, onDraft }: CodeT
             {names.map((name) => (
               <Tabs.Tab key={name} value={name}>
                 {name}
-                {faults.some((fault) => fault.file === name) ? ' (fault)' : ''}
+                {issues.some((issue) => issue.file === name) ? ' (fault)' : ''}
               </Tabs.Tab>
             ))}
           </Tabs.List>
@@ -80,10 +81,10 @@ export function CodeTab({ tagged: { body: plugin, tag }, draft, onDraft }: CodeT
                 size="xs"
                 variant="default"
                 disabled={file === MANIFEST}
-                title={file === MANIFEST ? 'Every plugin has a manifest' : undefined}
+                title={file === MANIFEST ? 'Every plugin needs a manifest' : undefined}
                 onClick={() => edit(withoutFile(shown, file))}
               >
-                Remove the file
+                Remove file
               </Button>
             </Group>
           ) : null}
@@ -96,27 +97,27 @@ export function CodeTab({ tagged: { body: plugin, tag }, draft, onDraft }: CodeT
             lines={16}
             value={textOf(shown, file)}
             readOnly={!mayEdit}
-            faults={faults.filter((fault) => fault.file === file)}
+            issues={issues.filter((issue) => issue.file === file)}
             complete={complete}
             onChange={(text) => edit(withText(shown, file, text))}
           />
         </Tabs.Panel>
       </Tabs>
-      {faults.length === 0 ? null : (
-        <Alert color="red" variant="light" title="It was not stored" role="alert">
+      {issues.length === 0 ? null : (
+        <Alert color="red" variant="light" title="Save failed" role="alert">
           <List size="sm">
-            {faults.map((fault) => (
-              <List.Item key={`${fault.file} ${fault.line} ${fault.column} ${fault.message}`}>
-                <Anchor component="button" type="button" size="sm" onClick={() => go({ file: fault.file })}>
-                  {fault.file}:{fault.line}:{fault.column}
+            {issues.map((issue) => (
+              <List.Item key={`${issue.file} ${issue.line} ${issue.column} ${issue.message}`}>
+                <Anchor component="button" type="button" size="sm" onClick={() => go({ file: issue.file })}>
+                  {issue.file}:{issue.line}:{issue.column}
                 </Anchor>{' '}
-                {fault.message}
+                {issue.message}
               </List.Item>
             ))}
           </List>
         </Alert>
       )}
-      {error === null || faults.length > 0 ? null : <Failure error={error} />}
+      {error === null || issues.length > 0 ? null : <Failure error={error} />}
       {mayEdit ? (
         <SaveBar
           plugin={plugin}
@@ -150,7 +151,7 @@ interface SaveBarProps {
 function SaveBar({ plugin, tag, draft, onError, onDone }: SaveBarProps) {
   const again = useFunctionsAgain();
   const [note, setNote] = useState('');
-  const { busy, run } = useToldAction(onError);
+  const { busy, run } = useActionWithNotice(onError);
   const put = async (changed: Draft) => {
     const path = `/admin/plugins/${encodeURIComponent(plugin.name)}`;
     const body = { ...bodyOf(changed), note: note === '' ? null : note };
@@ -158,8 +159,8 @@ function SaveBar({ plugin, tag, draft, onError, onDone }: SaveBarProps) {
     try {
       return (await request<WholePlugin>('PUT', path, { body, headers })).body;
     } catch (problem) {
-      // What was stored meanwhile is shown above, so that the next try knows of it.
-      if (problem instanceof Problem && problem.status === 412) await again();
+      // The version that was stored meanwhile is shown above, so that the next attempt is based on it.
+      if (problem instanceof MillraceError && problem.status === 412) await again();
       throw problem;
     }
   };
@@ -170,7 +171,7 @@ function SaveBar({ plugin, tag, draft, onError, onDone }: SaveBarProps) {
       await again();
       onDone();
       setNote('');
-      notifications.show({ message: `Version ${version} is in force` });
+      notifications.show({ message: `Version ${version} is active` });
     });
   };
   useHotkeys([['mod+S', save]], [], true);
@@ -184,7 +185,7 @@ function SaveBar({ plugin, tag, draft, onError, onDone }: SaveBarProps) {
       <Group gap="xs" align="flex-end">
         <TextInput
           label="Note"
-          placeholder="What is new, for people"
+          placeholder="What is new"
           flex={1}
           miw={200}
           maxLength={500}
@@ -198,28 +199,28 @@ function SaveBar({ plugin, tag, draft, onError, onDone }: SaveBarProps) {
           type="submit"
           loading={busy}
           disabled={draft === null}
-          title={draft === null ? 'Nothing was changed' : undefined}
+          title={draft === null ? 'There are no changes' : undefined}
         >
-          Save as a version
+          Save version
         </Button>
       </Group>
       <Text size="xs" c="dimmed" mt={4}>
-        It is in force at once, in every process. Versions can be compared and put back. Ctrl+Space completes, Ctrl+S
-        saves.
+        A saved version is active at once, in every process. Versions can be compared and restored. Ctrl+Space
+        completes, Ctrl+S saves.
       </Text>
     </form>
   );
 }
 
-/** What completes a script, or the manifest. */
+/** Completion of a script, or of the manifest. */
 function useCompletion(isManifest: boolean) {
   const { data: types = '' } = useQuery({
     queryKey: ['plugin-types'],
     queryFn: async () => (await plainRequest('GET', '/admin/plugin-types')).text,
   });
-  const { data: contract } = useResource<Contract>('/openapi.json');
+  const { data: openApi } = useResource<OpenApi>('/openapi.json');
   return useMemo(
-    () => (isManifest ? (contract === undefined ? () => null : manifestCompletion(contract)) : authorCompletion(types)),
-    [isManifest, types, contract],
+    () => (isManifest ? (openApi === undefined ? () => null : manifestCompletion(openApi)) : authorCompletion(types)),
+    [isManifest, types, openApi],
   );
 }

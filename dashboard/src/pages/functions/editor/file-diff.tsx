@@ -1,4 +1,4 @@
-/** Two states of a file, line by line. Long parts that are the same are left out. */
+/** Two states of a file, line by line. Long equal parts are left out. */
 import classes from './file-diff.module.css';
 import { type DiffLine, lineDiff } from './line-diff.ts';
 

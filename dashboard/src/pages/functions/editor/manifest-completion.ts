@@ -1,4 +1,7 @@
-/** Completion for plugin.json from its schema in the server's contract: members with what they say, and words to choose from. */
+/**
+ * Completion for plugin.json from its schema in the OpenAPI document: fields with their descriptions, and enumerated
+ * values.
+ */
 import type { CompletionContext, CompletionResult, CompletionSource } from '@codemirror/autocomplete';
 import { syntaxTree } from '@codemirror/language';
 
@@ -12,7 +15,7 @@ interface Schema {
   readonly $ref?: string;
 }
 
-export interface Contract {
+export interface OpenApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   readonly components?: { readonly schemas?: Readonly<Record<string, Schema>> };
 }
@@ -21,13 +24,13 @@ interface Operation {
   readonly requestBody?: { readonly content?: Readonly<Record<string, { readonly schema?: Schema }>> };
 }
 
-/** @param contract /openapi.json */
-export function manifestCompletion(contract: Contract): CompletionSource {
+/** @param openApi /openapi.json */
+export function manifestCompletion(openApi: OpenApi): CompletionSource {
   const real = (schema: Schema | undefined): Schema | undefined => {
     const name = schema?.$ref?.split('/').at(-1);
-    return name === undefined ? schema : real(contract.components?.schemas?.[name]);
+    return name === undefined ? schema : real(openApi.components?.schemas?.[name]);
   };
-  const put = contract.paths['/admin/plugins/{name}']?.['put'] as Operation | undefined;
+  const put = openApi.paths['/admin/plugins/{name}']?.['put'] as Operation | undefined;
   const body = real(put?.requestBody?.content?.['application/json']?.schema);
   const root = real(body?.properties?.['manifest']);
   return (context) => {
@@ -40,7 +43,7 @@ export function manifestCompletion(contract: Contract): CompletionSource {
   };
 }
 
-/** The members and lists around the cursor, from outside; null for an item of a list. */
+/** The fields and lists around the cursor, from outside; null for an item of a list. */
 function pathAt({ state, pos }: CompletionContext): readonly (string | null)[] {
   const path: (string | null)[] = [];
   for (let node = syntaxTree(state).resolveInner(pos, -1); node.parent !== null; node = node.parent) {
@@ -59,12 +62,12 @@ function suggestions(context: CompletionContext, schema: Schema): CompletionResu
     return { from: typed.from, options: schema.enum.map((one) => ({ label: JSON.stringify(one), type: 'constant' })) };
   }
   if (schema.properties === undefined) return null;
-  const options = Object.entries(schema.properties).map(([name, member]) => ({
+  const options = Object.entries(schema.properties).map(([name, field]) => ({
     label: JSON.stringify(name),
     apply: `${JSON.stringify(name)}: `,
     type: 'property',
-    ...(typeof member.type === 'string' ? { detail: member.type } : {}),
-    ...(member.description === undefined ? {} : { info: member.description }),
+    ...(typeof field.type === 'string' ? { detail: field.type } : {}),
+    ...(field.description === undefined ? {} : { info: field.description }),
   }));
   return { from: typed.from, options };
 }

@@ -1,10 +1,10 @@
-/** The newest events of the log, to try a function on. */
+/** The newest events of the log, as inputs of a dry run. */
 import { useQuery } from '@tanstack/react-query';
 import type { LoggedEvent } from '../../../../../client/client.ts';
 import { request, withQuery } from '../../../api/client.ts';
 import { useSession } from '../../../api/live.ts';
 
-/** So many rows of the log are looked through, from its end. */
+/** Rows of the log that are searched, from its end. */
 const ROWS = 900;
 const MOST = 50;
 
@@ -19,7 +19,7 @@ export function useRecordedEvents(types: readonly string[]): readonly LoggedEven
     queryKey: ['recorded events', turn, ...types],
     enabled: types.length > 0,
     queryFn: async () => {
-      const { body: state } = await request<ServerState>('GET', '/admin/state');
+      const { body: state } = await request<ServerState>('GET', '/admin/status');
       const { newest, floor } = state.events.log;
       const [epoch, end] = newest?.split('-') ?? [];
       if (epoch === undefined || end === undefined) return [];

@@ -1,11 +1,11 @@
-/** What a function gets when it is tried: an example for each kind, or a recorded event. Pure. */
+/** The input of a dry run: an example for each kind, or a recorded event. Pure. */
 import type { LoggedEvent } from '../../../../../client/client.ts';
-import type { PluginFunction } from '../parts/answers.ts';
+import type { PluginFunction } from '../parts/responses.ts';
 
-/** An input that fits the function, to be changed. */
+/** A valid input for the function, to be edited. */
 export function exampleOf(fn: PluginFunction): unknown {
   switch (fn.kind) {
-    case 'endpoint': {
+    case 'http': {
       const path = fn.route?.path.replace(/^\/fn/, '') ?? '/';
       const params = Object.fromEntries([...path.matchAll(/:(\w+)/g)].map(([, name]) => [name, 'x']));
       const method = fn.route?.methods[0] ?? 'GET';
@@ -13,12 +13,12 @@ export function exampleOf(fn: PluginFunction): unknown {
     }
     case 'trigger': {
       const [collection = 'todos', verb = 'created'] = fn.on?.[0]?.split('.') ?? [];
-      const place = collection === '*' || collection === 'system' ? 'todos' : collection;
+      const location = collection === '*' || collection === 'system' ? 'todos' : collection;
       return {
         id: '1-1',
-        type: `${place}.${verb === '*' ? 'created' : verb}`,
+        type: `${location}.${verb === '*' ? 'created' : verb}`,
         timestamp: new Date().toISOString(),
-        collection: place,
+        collection: location,
         documentId: 'a',
         revision: 1,
         changed: null,
@@ -31,9 +31,9 @@ export function exampleOf(fn: PluginFunction): unknown {
     }
     case 'cron':
       return { scheduledAt: new Date().toISOString() };
-    case 'before': {
-      const [collection = 'todos'] = fn.before?.collections ?? [];
-      const action = fn.before?.actions[0] ?? 'create';
+    case 'beforeWrite': {
+      const [collection = 'todos'] = fn.beforeWrite?.collections ?? [];
+      const action = fn.beforeWrite?.actions[0] ?? 'create';
       const document = { id: 'a', title: 'Buy milk' };
       return {
         action,
@@ -47,17 +47,17 @@ export function exampleOf(fn: PluginFunction): unknown {
   }
 }
 
-/** Types of the events that an input can be made of; empty where none can. */
+/** Types of the events that can become an input; empty where none can. */
 export function typesFor(fn: PluginFunction): readonly string[] {
   if (fn.kind === 'trigger') return fn.on ?? [];
-  return fn.kind === 'before' ? (fn.before?.collections.map((name) => `${name}.*`) ?? []) : [];
+  return fn.kind === 'beforeWrite' ? (fn.beforeWrite?.collections.map((name) => `${name}.*`) ?? []) : [];
 }
 
 const ACTIONS: Readonly<Record<string, string>> = { created: 'create', updated: 'update', deleted: 'delete' };
 
-/** The event as the function gets it: itself, or the write that it tells of. */
+/** The event as input of the function: itself, or the write that it reports. */
 export function inputOf(fn: PluginFunction, event: LoggedEvent): unknown {
-  if (fn.kind !== 'before') return event;
+  if (fn.kind !== 'beforeWrite') return event;
   const action = ACTIONS[event.type.split('.').at(-1) ?? ''] ?? 'create';
   return { action, collection: event.collection, document: event.data, before: event.before };
 }

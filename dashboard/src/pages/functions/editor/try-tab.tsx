@@ -1,4 +1,4 @@
-/** Tries a function, stored or as it stands in the editor, and shows what it did; what it wrote is taken back. */
+/** Dry-runs a function, saved or as in the editor, and shows what it did; its writes are rolled back. */
 import { Alert, Button, Group, Select, Stack, Text, Title } from '@mantine/core';
 import { IconPlayerPlay } from '@tabler/icons-react';
 import { useState } from 'react';
@@ -8,14 +8,14 @@ import { CodeEditor } from '../../../parts/code/code-editor.tsx';
 import { Copyable } from '../../../parts/copy.tsx';
 import { Failure } from '../../../parts/failure.tsx';
 import { useAction } from '../../../parts/use-action.ts';
-import type { PluginFunction, TryAnswer, WholePlugin } from '../parts/answers.ts';
-import { usePluginPlace } from '../parts/place.ts';
+import type { PluginFunction, TryResponse, WholePlugin } from '../parts/responses.ts';
+import { usePluginSearch } from '../parts/search-params.ts';
 import { Lines } from '../runs/live-log.tsx';
 import { ErrorOfRun, Operations } from '../runs/outcome.tsx';
 import { CallEndpoint } from './call-endpoint.tsx';
-import { bodyOf, type Draft } from './draft.ts';
 import { useRecordedEvents } from './recorded-events.ts';
 import { exampleOf, inputOf, typesFor } from './try-input.ts';
+import { bodyOf, type Draft } from './unsaved-plugin.ts';
 
 interface TryTabProps {
   readonly plugin: WholePlugin;
@@ -23,9 +23,9 @@ interface TryTabProps {
 }
 
 export function TryTab({ plugin, draft }: TryTabProps) {
-  const { search, go } = usePluginPlace();
+  const { search, go } = usePluginSearch();
   const fn = plugin.functions.find(({ name }) => name === search.function) ?? plugin.functions[0];
-  if (fn === undefined) return <Text size="sm">The plugin has no function.</Text>;
+  if (fn === undefined) return <Text size="sm">The plugin has no functions.</Text>;
   return (
     <Stack gap="lg">
       <Select
@@ -36,27 +36,27 @@ export function TryTab({ plugin, draft }: TryTabProps) {
         allowDeselect={false}
         onChange={(name) => go({ function: name ?? undefined })}
       />
-      <Trial key={fn.name} plugin={plugin} fn={fn} draft={draft} />
+      <Simulation key={fn.name} plugin={plugin} fn={fn} draft={draft} />
       {fn.route === undefined ? null : <CallEndpoint key={`call ${fn.name}`} route={fn.route} />}
     </Stack>
   );
 }
 
 const AS = [
-  { value: 'caller', label: 'as it would run, called by you' },
+  { value: 'caller', label: 'as in a real run, called by you' },
   { value: 'anonymous', label: 'anonymous' },
-  { value: 'user', label: 'a user who has signed in' },
+  { value: 'user', label: 'a signed-in user' },
 ];
 const PRINCIPALS: Readonly<Record<string, object>> = {
   anonymous: { kind: 'anonymous' },
   user: { kind: 'user', id: 'u1' },
 };
 
-function Trial({ plugin, fn, draft }: TryTabProps & { readonly fn: PluginFunction }) {
+function Simulation({ plugin, fn, draft }: TryTabProps & { readonly fn: PluginFunction }) {
   const { build, why } = useRights();
   const [input, setInput] = useState(() => JSON.stringify(exampleOf(fn), null, 2));
   const [as, setAs] = useState('caller');
-  const [answer, setAnswer] = useState<TryAnswer | null>(null);
+  const [response, setResponse] = useState<TryResponse | null>(null);
   const { busy, error, run } = useAction();
   const types = typesFor(fn);
   const events = useRecordedEvents(types);
@@ -68,23 +68,23 @@ function Trial({ plugin, fn, draft }: TryTabProps & { readonly fn: PluginFunctio
       ...(draft === null ? {} : bodyOf(draft)),
       ...(principal === undefined ? {} : { principal }),
     };
-    setAnswer(
-      (await request<TryAnswer>('POST', `/admin/plugins/${encodeURIComponent(plugin.name)}/try`, { body })).body,
+    setResponse(
+      (await request<TryResponse>('POST', `/admin/plugins/${encodeURIComponent(plugin.name)}/dry-run`, { body })).body,
     );
   };
   return (
     <Stack gap="sm">
       <Title order={3} size="h5">
-        Try
+        Dry run
       </Title>
       <Text size="sm">
-        The function runs once on this input{draft === null ? '' : ', as it stands in the editor'}. What it writes is
-        shown and taken back; files and jobs are not made. Fetches are really made.
+        The function runs once on this input{draft === null ? '' : ', with the code in the editor'}. Its writes are
+        shown and rolled back; files and jobs are not created. Fetches are really sent.
       </Text>
       {types.length === 0 ? null : (
         <Select
-          label="A recorded event"
-          description={events.length === 0 ? 'No event of these types is among the newest ones' : undefined}
+          label="Recorded event"
+          description={events.length === 0 ? 'None of the newest events has one of these types' : undefined}
           placeholder="Choose one to fill the input"
           w={{ base: '100%', sm: 480 }}
           searchable
@@ -117,46 +117,46 @@ function Trial({ plugin, fn, draft }: TryTabProps & { readonly fn: PluginFunctio
           disabled={!build}
           title={build ? undefined : why}
           onClick={async () => {
-            if (!(await run(tryOnce))) setAnswer(null);
+            if (!(await run(tryOnce))) setResponse(null);
           }}
         >
-          Try it
+          Start dry run
         </Button>
       </Group>
       {error === null ? null : <Failure error={error} />}
-      {answer === null ? null : <Outcome answer={answer} />}
+      {response === null ? null : <Outcome response={response} />}
     </Stack>
   );
 }
 
-function Outcome({ answer }: { readonly answer: TryAnswer }) {
+function Outcome({ response }: { readonly response: TryResponse }) {
   return (
-    <Stack gap="sm" aria-label="What it did" role="region">
-      {answer.error === undefined ? (
-        <Alert color="teal" variant="light" py="xs" title={`It ended well after ${Math.round(answer.durationMs)} ms`} />
+    <Stack gap="sm" aria-label="Outcome" role="region">
+      {response.error === undefined ? (
+        <Alert color="teal" variant="light" py="xs" title={`Succeeded after ${Math.round(response.durationMs)} ms`} />
       ) : (
-        <ErrorOfRun error={answer.error} />
+        <ErrorOfRun error={response.error} />
       )}
-      {answer.error === undefined ? (
+      {response.error === undefined ? (
         <>
           <Title order={4} size="sm">
-            Returned
+            Result
           </Title>
-          <Copyable text={JSON.stringify(answer.result ?? null, null, 2)} what="the result" />
+          <Copyable text={JSON.stringify(response.result ?? null, null, 2)} what="the result" />
         </>
       ) : null}
-      {answer.logs.length === 0 ? null : (
+      {response.logs.length === 0 ? null : (
         <>
           <Title order={4} size="sm">
-            Logged
+            Log
           </Title>
-          <Lines lines={answer.logs} />
+          <Lines lines={response.logs} />
         </>
       )}
       <Title order={4} size="sm">
-        Did, and took back what it has written
+        Operations (rolled back)
       </Title>
-      <Operations operations={answer.operations} />
+      <Operations operations={response.operations} />
     </Stack>
   );
 }

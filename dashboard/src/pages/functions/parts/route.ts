@@ -1,15 +1,15 @@
-/** The pages Functions and one plugin. Their addresses say which tab, file, version and run are open. */
+/** The pages Functions and one plugin. Their URLs contain the open tab, file, version and run. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { textOf } from '../../../parts/search-text.ts';
 import { shellRoute } from '../../../shell/route.tsx';
 
-/** Runs as they are filtered, in both pages. */
+/** Filter of runs, on both pages. */
 export interface RunsSearch {
   readonly function?: string | undefined;
   readonly state?: string | undefined;
   readonly event?: string | undefined;
   readonly cursor?: string | undefined;
-  /** Id of the run that is open. */
+  /** Id of the open run. */
   readonly run?: string | undefined;
 }
 
@@ -25,7 +25,7 @@ export type PluginTab = (typeof PLUGIN_TABS)[number];
 export interface PluginSearch extends RunsSearch {
   readonly tab?: PluginTab | undefined;
   readonly file?: string | undefined;
-  /** The version that is compared with the one in force. */
+  /** The version that is compared with the active one. */
   readonly version?: string | undefined;
   readonly dialog?: 'delete' | undefined;
 }

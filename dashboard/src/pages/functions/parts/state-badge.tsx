@@ -1,6 +1,6 @@
-/** How a function and a run are, in a word. */
+/** The state of a function and of a run, in a word. */
 import { Badge } from '@mantine/core';
-import type { PluginFunction, Run } from './answers.ts';
+import type { PluginFunction, Run } from './responses.ts';
 
 const FUNCTION_COLOURS = { active: 'teal', disabled: 'gray', quarantined: 'red', invalid: 'orange' } as const;
 
@@ -13,12 +13,13 @@ export function FunctionBadge({ state }: Pick<PluginFunction, 'state'>) {
 }
 
 const RUN_COLOURS = {
-  waiting: 'blue',
+  pending: 'blue',
   running: 'blue',
-  ok: 'teal',
+  succeeded: 'teal',
   failed: 'red',
-  parked: 'red',
-  refused: 'orange',
+  canceled: 'gray',
+  skipped: 'gray',
+  rejected: 'orange',
 } as const;
 
 export function RunBadge({ state }: Pick<Run, 'state'>) {

@@ -1,16 +1,16 @@
-/** Lines that functions log, as they come. */
+/** Log lines of functions, as they arrive. */
 import { Box, Code, ScrollArea, Stack, Text, Title } from '@mantine/core';
-import type { LogLine } from '../parts/answers.ts';
+import type { LogLine } from '../parts/responses.ts';
 
-/** A line as the stream of runs tells it. */
-export interface ToldLine extends LogLine {
+/** A line of the stream of runs. */
+export interface LogLineOfRun extends LogLine {
   /** Id of the run. */
   readonly run: string;
   readonly plugin: string;
   readonly function: string;
 }
 
-export function LiveLog({ lines }: { readonly lines: readonly ToldLine[] }) {
+export function LiveLog({ lines }: { readonly lines: readonly LogLineOfRun[] }) {
   return (
     <Stack gap={4}>
       <Title order={2} size="h5">
@@ -18,11 +18,11 @@ export function LiveLog({ lines }: { readonly lines: readonly ToldLine[] }) {
       </Title>
       {lines.length === 0 ? (
         <Text size="sm" c="dimmed">
-          What functions log from now on stands here: ctx.log.info('…').
+          New log lines of functions appear here: ctx.log.info('…').
         </Text>
       ) : (
         <ScrollArea.Autosize mah={240} viewportProps={{ tabIndex: 0, 'aria-label': 'Log' }}>
-          <Box role="log" aria-label="Lines that are logged now">
+          <Box role="log" aria-label="Live log">
             <Lines lines={lines} shown={(line) => `${line.plugin}/${line.function}`} />
           </Box>
         </ScrollArea.Autosize>
@@ -33,7 +33,7 @@ export function LiveLog({ lines }: { readonly lines: readonly ToldLine[] }) {
 
 interface LinesProps<L extends LogLine> {
   readonly lines: readonly L[];
-  /** What stands before the text of a line. */
+  /** The prefix of a line. */
   readonly shown?: (line: L) => string;
 }
 
@@ -43,8 +43,8 @@ export function Lines<L extends LogLine>({ lines, shown }: LinesProps<L>) {
     <Code block>
       {lines
         .map((line) => {
-          const place = shown === undefined ? '' : `${shown(line)}  `;
-          return `${new Date(line.at).toLocaleTimeString()}  ${line.level.padEnd(5)}  ${place}${line.text}`;
+          const location = shown === undefined ? '' : `${shown(line)}  `;
+          return `${new Date(line.at).toLocaleTimeString()}  ${line.level.padEnd(5)}  ${location}${line.text}`;
         })
         .join('\n')}
     </Code>

@@ -1,9 +1,9 @@
-/** What a run or a try did: its operations, and how it failed. */
+/** The outcome of a run or a dry run: its operations, and its error. */
 import { Alert, Code, Table, Text } from '@mantine/core';
 import { DataTable } from '../../../parts/tables/data-table.tsx';
-import type { RunFault, RunOperation } from '../parts/answers.ts';
+import type { RunError, RunOperation } from '../parts/responses.ts';
 
-export function ErrorOfRun({ error }: { readonly error: RunFault }) {
+export function ErrorOfRun({ error }: { readonly error: RunError }) {
   return (
     <Alert color="red" variant="light" title={error.code}>
       <Text size="sm">{error.message}</Text>
@@ -17,9 +17,9 @@ export function ErrorOfRun({ error }: { readonly error: RunFault }) {
 }
 
 export function Operations({ operations }: { readonly operations: readonly RunOperation[] }) {
-  if (operations.length === 0) return <Text size="sm">It asked the server for nothing.</Text>;
+  if (operations.length === 0) return <Text size="sm">No operations</Text>;
   return (
-    <DataTable label="Operations" columns={['Operation', 'On', { right: 'Took' }, 'Outcome']} few>
+    <DataTable label="Operations" columns={['Operation', 'Target', { right: 'Duration' }, 'Outcome']} few>
       {operations.map((one, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: the list of a run that has ended does not change
         <Table.Tr key={index}>

@@ -1,7 +1,7 @@
-/** One run: what it logged, what it did, its input and result; and once more. */
+/** One run: its log, its operations, its input and result; and a rerun. */
 import { Button, Code, Drawer, Group, Stack, Text, Title } from '@mantine/core';
 import { IconRepeat } from '@tabler/icons-react';
-import { Problem } from '../../../../../client/client.ts';
+import { MillraceError } from '../../../../../client/client.ts';
 import { request } from '../../../api/client.ts';
 import { useResource } from '../../../api/live.ts';
 import { useRights } from '../../../api/rights.ts';
@@ -9,30 +9,30 @@ import { Copyable } from '../../../parts/copy.tsx';
 import { Failure } from '../../../parts/failure.tsx';
 import { numberText } from '../../../parts/numbers.ts';
 import { Loading } from '../../../parts/page.tsx';
-import { useToldAction } from '../../../parts/use-action.ts';
+import { useActionWithNotice } from '../../../parts/use-action.ts';
 import { When } from '../../../parts/when.tsx';
-import type { Run, WholeRun } from '../parts/answers.ts';
-import { useFunctionsAgain } from '../parts/place.ts';
+import type { Run, WholeRun } from '../parts/responses.ts';
+import { useFunctionsAgain } from '../parts/search-params.ts';
 import { RunBadge } from '../parts/state-badge.tsx';
-import { Lines, type ToldLine } from './live-log.tsx';
+import { Lines, type LogLineOfRun } from './live-log.tsx';
 import { ErrorOfRun, Operations } from './outcome.tsx';
 
-/** While it goes on. */
+/** While it is running. */
 const AGAIN_MS = 1_000;
 
 interface RunDrawerProps {
   readonly id: string;
-  /** What was told of it live: a run that is not kept is only here. */
-  readonly told: Run | undefined;
-  readonly lines: readonly ToldLine[];
+  /** Its live messages: a run that is not stored is only here. */
+  readonly reported: Run | undefined;
+  readonly lines: readonly LogLineOfRun[];
   readonly onOther: (id: string) => void;
   readonly onClose: () => void;
 }
 
-export function RunDrawer({ id, told, lines, onOther, onClose }: RunDrawerProps) {
+export function RunDrawer({ id, reported, lines, onOther, onClose }: RunDrawerProps) {
   const { data, error } = useResource<WholeRun>(`/admin/runs/${encodeURIComponent(id)}`, [], AGAIN_MS);
-  const run = data ?? told;
-  const isMissing = error instanceof Problem && error.code === 'run-not-found' && told !== undefined;
+  const run = data ?? reported;
+  const isMissing = error instanceof MillraceError && error.code === 'run-not-found' && reported !== undefined;
   return (
     <Drawer
       opened
@@ -55,12 +55,12 @@ export function RunDrawer({ id, told, lines, onOther, onClose }: RunDrawerProps)
           ) : lines.length > 0 ? (
             <Lines lines={lines} />
           ) : (
-            <Text size="sm">Nothing was logged.</Text>
+            <Text size="sm">No log lines</Text>
           )}
           {data === undefined ? (
             <Text size="sm">
-              Of endpoints and befores, runs are kept that failed or logged something, and one in a hundred of the
-              others.
+              Runs of HTTP functions and write hooks are kept if they failed or logged something; of the others, one in
+              a hundred is kept.
             </Text>
           ) : (
             <Details run={data} />
@@ -74,10 +74,10 @@ export function RunDrawer({ id, told, lines, onOther, onClose }: RunDrawerProps)
 function About({ run, onOther }: { readonly run: Run; readonly onOther: (id: string) => void }) {
   const { build, why } = useRights();
   const again = useFunctionsAgain();
-  const { busy, run: act } = useToldAction();
-  const isBefore = run.kind === 'before';
+  const { busy, run: act } = useActionWithNotice();
+  const isBefore = run.kind === 'beforeWrite';
   const repeat = async () => {
-    const { body } = await request<Run>('POST', `/admin/runs/${encodeURIComponent(run.id)}/repeat`);
+    const { body } = await request<Run>('POST', `/admin/runs/${encodeURIComponent(run.id)}/rerun`);
     await again();
     onOther(body.id);
   };
@@ -87,7 +87,7 @@ function About({ run, onOther }: { readonly run: Run; readonly onOther: (id: str
         <Group gap="xs">
           <RunBadge state={run.state} />
           <Text size="sm" component="span">
-            {run.kind}, version {run.version.slice(0, 8)}, attempt {run.attempt},{' '}
+            {run.kind}, version {run.version.slice(0, 8)}, attempt {run.attempts},{' '}
             <When at={run.startedAt ?? run.createdAt} />
             {run.durationMs === null ? '' : `, ${Math.round(run.durationMs)} ms`}
           </Text>
@@ -110,13 +110,13 @@ function About({ run, onOther }: { readonly run: Run; readonly onOther: (id: str
         title={
           build
             ? isBefore
-              ? 'What runs before a write is not repeated: the write is not there any more'
-              : 'A new run of the version in force, on the same input'
+              ? 'Write hooks cannot be rerun: the write has ended'
+              : 'Starts a new run of the active version with the same input'
             : why
         }
         onClick={() => void act(repeat)}
       >
-        Repeat
+        Rerun
       </Button>
     </Group>
   );
@@ -143,7 +143,7 @@ function Details({ run }: { readonly run: WholeRun }) {
 
 function Kept({ text, bytes, what }: { readonly text: string | null; readonly bytes: number; readonly what: string }) {
   if (text === null) {
-    return <Text size="sm">{bytes === 0 ? 'None.' : `${numberText(bytes)} bytes, too long to be kept.`}</Text>;
+    return <Text size="sm">{bytes === 0 ? 'None' : `${numberText(bytes)} bytes, too large to be stored.`}</Text>;
   }
   return <Copyable text={pretty(text)} what={what} />;
 }

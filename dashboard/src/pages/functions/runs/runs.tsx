@@ -1,4 +1,4 @@
-/** Runs, the newest first: those that are kept, and what happens now. */
+/** Runs, the newest first: stored ones, and current ones. */
 import { Button, Group, Select, Stack, Table, Text } from '@mantine/core';
 import { useState } from 'react';
 import { withQuery } from '../../../api/client.ts';
@@ -10,23 +10,23 @@ import { DataTable } from '../../../parts/tables/data-table.tsx';
 import { Pager } from '../../../parts/tables/pager.tsx';
 import { TextFilter } from '../../../parts/tables/text-filter.tsx';
 import { When } from '../../../parts/when.tsx';
-import { RUN_STATES, type Run } from '../parts/answers.ts';
+import { RUN_STATES, type Run } from '../parts/responses.ts';
 import type { RunsSearch } from '../parts/route.ts';
 import { RunBadge } from '../parts/state-badge.tsx';
-import { LiveLog, type ToldLine } from './live-log.tsx';
+import { LiveLog, type LogLineOfRun } from './live-log.tsx';
 import { RunDrawer } from './run-drawer.tsx';
 
 const PAGE = 50;
-/** What the page keeps of what it was told live. */
+/** The live messages that the page keeps. */
 const MOST_RUNS = 200;
 const MOST_LINES = 500;
-/** What other processes run is stored a moment later than it is told. */
+/** Runs of other processes are stored a moment after their message. */
 const AGAIN_MS = 5_000;
 
 interface RunsProps {
   readonly search: RunsSearch;
   readonly go: (changes: RunsSearch) => void;
-  /** Only runs of this plugin; without it those of all. */
+  /** Only runs of this plugin; by default those of all. */
   readonly plugin?: string;
   /** Names of the functions to choose from. */
   readonly functions?: readonly string[];
@@ -34,24 +34,24 @@ interface RunsProps {
 
 export function Runs({ search, go, plugin, functions = [] }: RunsProps) {
   const { function: fn, state, event, cursor } = search;
-  const [told, setTold] = useState<ReadonlyMap<string, Run>>(new Map());
-  const [lines, setLines] = useState<readonly ToldLine[]>([]);
+  const [reported, setReported] = useState<ReadonlyMap<string, Run>>(new Map());
+  const [lines, setLines] = useState<readonly LogLineOfRun[]>([]);
   useRunStream(plugin, (kind, message) => {
-    if (kind === 'run') setTold((before) => withRun(before, message as Run));
-    else setLines((before) => [...before, message as ToldLine].slice(-MOST_LINES));
+    if (kind === 'run') setReported((before) => withRun(before, message as Run));
+    else setLines((before) => [...before, message as LogLineOfRun].slice(-MOST_LINES));
   });
-  const path = withQuery('/admin/runs', { plugin, function: fn, state, event, cursor, limit: PAGE });
+  const path = withQuery('/admin/runs', { plugin, functionName: fn, state, eventId: event, cursor, limit: PAGE });
   const { data, error, refetch } = useListPage<Run>(path, [], cursor === undefined ? AGAIN_MS : null);
   const kept = data?.items ?? [];
-  const isWanted = (run: Run) =>
+  const isRequested = (run: Run) =>
     (plugin === undefined || run.plugin === plugin) &&
     (fn === undefined || run.function === fn) &&
     (state === undefined || run.state === state) &&
     (event === undefined || run.event === event);
   const ids = new Set(kept.map(({ id }) => id));
-  const fresh = cursor === undefined ? [...told.values()].filter((run) => !ids.has(run.id)) : [];
-  const items = [...fresh, ...kept.map((run) => newerOf(run, told.get(run.id)))]
-    .filter(isWanted)
+  const fresh = cursor === undefined ? [...reported.values()].filter((run) => !ids.has(run.id)) : [];
+  const items = [...fresh, ...kept.map((run) => newerOf(run, reported.get(run.id)))]
+    .filter(isRequested)
     .sort((one, other) => other.createdAt.localeCompare(one.createdAt));
   return (
     <Stack gap="sm">
@@ -92,7 +92,7 @@ export function Runs({ search, go, plugin, functions = [] }: RunsProps) {
         <RunDrawer
           key={search.run}
           id={search.run}
-          told={told.get(search.run)}
+          reported={reported.get(search.run)}
           lines={lines.filter(({ run }) => run === search.run)}
           onOther={(run) => go({ run })}
           onClose={() => go({ run: undefined })}
@@ -104,17 +104,17 @@ export function Runs({ search, go, plugin, functions = [] }: RunsProps) {
 
 function withRun(before: ReadonlyMap<string, Run>, run: Run): ReadonlyMap<string, Run> {
   const all = new Map(before);
-  // At the end, so that the oldest ones are given up first.
+  // At the end, so that the oldest ones are dropped first.
   all.delete(run.id);
   all.set(run.id, run);
   return new Map([...all].slice(-MOST_RUNS));
 }
 
-/** A run that has ended does not go back. */
-function newerOf(kept: Run, told: Run | undefined): Run {
-  if (told === undefined || told.attempt < kept.attempt) return kept;
-  const isOver = kept.state !== 'waiting' && kept.state !== 'running';
-  return isOver && told.attempt === kept.attempt ? kept : told;
+/** A finished run never returns to an earlier state. */
+function newerOf(kept: Run, reported: Run | undefined): Run {
+  if (reported === undefined || reported.attempts < kept.attempts) return kept;
+  const isOver = kept.state !== 'pending' && kept.state !== 'running';
+  return isOver && reported.attempts === kept.attempts ? kept : reported;
 }
 
 interface RunTableProps {
@@ -127,14 +127,13 @@ interface RunTableProps {
 function RunTable({ items, search, go, plugin }: RunTableProps) {
   if (items.length === 0) {
     const isFiltered = search.function !== undefined || search.state !== undefined || search.event !== undefined;
-    return (
-      <Text size="sm">
-        {isFiltered ? 'No run is like this.' : 'Nothing has run yet. Runs appear here as they begin.'}
-      </Text>
-    );
+    return <Text size="sm">{isFiltered ? 'No matching runs' : 'No runs yet. Runs appear here when they start.'}</Text>;
   }
   return (
-    <DataTable label="Runs" columns={['State', 'Function', 'Begun', { right: 'Took' }, { right: 'Attempt' }, 'Error']}>
+    <DataTable
+      label="Runs"
+      columns={['State', 'Function', 'Started', { right: 'Duration' }, { right: 'Attempt' }, 'Error']}
+    >
       {items.map((run) => (
         <Table.Tr key={run.id}>
           <Table.Td>
@@ -159,7 +158,7 @@ function RunTable({ items, search, go, plugin }: RunTableProps) {
             <When at={run.startedAt ?? run.createdAt} />
           </Table.Td>
           <Table.Td ta="right">{run.durationMs === null ? '–' : `${Math.round(run.durationMs)} ms`}</Table.Td>
-          <Table.Td ta="right">{run.attempt}</Table.Td>
+          <Table.Td ta="right">{run.attempts}</Table.Td>
           <Table.Td maw={260}>
             {run.error === null ? null : (
               <Text size="sm" lineClamp={2} title={run.error.message}>

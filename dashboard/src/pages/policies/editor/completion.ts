@@ -1,9 +1,9 @@
-/** What the editor of a policy suggests: members of the policy and of documents, operators, variables, names. */
+/** Suggestions of the policy editor: fields of the policy and of documents, operators, variables, names. */
 import type { Completion, CompletionContext, CompletionResult } from '@codemirror/autocomplete';
 import { ACTIONS_OF, DOCUMENT_ACTIONS } from '../parts/policies.ts';
-import { scanJson } from './json-places.ts';
+import { scanJson } from './json-locations.ts';
 
-const POLICY_MEMBERS = ['name', 'collections', 'actions', 'principals', 'effect', 'where', 'fields', 'set', 'mode'];
+const POLICY_FIELDS = ['name', 'resources', 'actions', 'principals', 'effect', 'filter', 'fields', 'set', 'mode'];
 const PRINCIPALS = ['anonymous', 'authenticated', 'roles', 'users', 'keys'];
 const OPERATORS = [
   ...['$eq', '$ne', '$gt', '$gte', '$lt', '$lte', '$in', '$nin', '$exists', '$type', '$contains', '$icontains'],
@@ -11,23 +11,23 @@ const OPERATORS = [
 ];
 const LOGICAL = ['$and', '$or', '$nor', '$not'];
 const VARIABLES: readonly Completion[] = [
-  { label: '$user.id', detail: 'id of the account or key', boost: 3 },
+  { label: '$user.id', detail: 'id of the user or key', boost: 3 },
   { label: '$user.roles', detail: 'its roles, for $in', boost: 2 },
   { label: '$user.claims.', detail: 'a claim, such as $user.claims.tenant', boost: 1 },
-  { label: '$now', detail: 'this moment' },
+  { label: '$now', detail: 'the current time' },
   { label: '$now-7d', detail: 'a week ago; also ms, s, m, h, d, w and +' },
 ];
 
-/** What is known about the installation. */
+/** Data about the instance. */
 export interface KnownNames {
-  readonly members: readonly string[];
-  readonly places: readonly string[];
+  readonly fields: readonly string[];
+  readonly resources: readonly string[];
   readonly roles: readonly string[];
 }
 
 /**
  * Suggests inside quotes.
- * @param root where in the policy the text is: `['where']`, or `[]` for the whole policy
+ * @param root path in the policy of the text: `['filter']`, or `[]` for the whole policy
  */
 export function completePolicy(known: KnownNames, root: readonly string[]) {
   return ({ state, pos }: CompletionContext): CompletionResult | null => {
@@ -44,26 +44,26 @@ export function completePolicy(known: KnownNames, root: readonly string[]) {
   };
 }
 
-function namesAt(path: readonly string[], { members }: KnownNames): readonly Completion[] {
+function namesAt(path: readonly string[], { fields }: KnownNames): readonly Completion[] {
   const [first, ...rest] = path;
-  if (first === undefined) return labels(POLICY_MEMBERS, 'property');
+  if (first === undefined) return labels(POLICY_FIELDS, 'property');
   if (first === 'principals') return labels(PRINCIPALS, 'property');
   if (first === 'fields') return labels(['read', 'write'], 'property');
-  if (first === 'set') return labels(members, 'property');
-  if (first !== 'where') return [];
-  const inMember = rest.length > 0 && !/^(?:\$|\d)/.test(rest.at(-1) ?? '');
-  const ofMember = [...labels(OPERATORS, 'keyword'), ...labels(['$not'], 'keyword')];
-  return inMember ? ofMember : [...labels(members, 'property'), ...labels(LOGICAL, 'keyword')];
+  if (first === 'set') return labels(fields, 'property');
+  if (first !== 'filter') return [];
+  const inField = rest.length > 0 && !/^(?:\$|\d)/.test(rest.at(-1) ?? '');
+  const ofField = [...labels(OPERATORS, 'keyword'), ...labels(['$not'], 'keyword')];
+  return inField ? ofField : [...labels(fields, 'property'), ...labels(LOGICAL, 'keyword')];
 }
 
-function valuesAt([first, second]: readonly string[], { members, places, roles }: KnownNames): readonly Completion[] {
-  if (first === 'where' || first === 'set') return VARIABLES;
-  if (first === 'collections') return labels(['*', ...places], 'class');
+function valuesAt([first, second]: readonly string[], { fields, resources, roles }: KnownNames): readonly Completion[] {
+  if (first === 'filter' || first === 'set') return VARIABLES;
+  if (first === 'resources') return labels(['*', ...resources], 'class');
   if (first === 'actions') return labels([...DOCUMENT_ACTIONS, ...Object.values(ACTIONS_OF).flat(), 'get'], 'keyword');
   if (first === 'effect') return labels(['allow', 'deny'], 'keyword');
   if (first === 'mode') return labels(['development', 'production'], 'keyword');
   if (first === 'principals' && second === 'roles') return labels(roles, 'class');
-  if (first === 'fields') return labels(['*', ...members, ...members.map((member) => `-${member}`)], 'property');
+  if (first === 'fields') return labels(['*', ...fields, ...fields.map((field) => `-${field}`)], 'property');
   return [];
 }
 
@@ -71,7 +71,7 @@ function labels(names: readonly string[], type: string): readonly Completion[] {
   return names.map((label) => ({ label, type }));
 }
 
-/** Puts in the text and its closing quote, if there is none, and after a name the colon. */
+/** Inserts the text and its closing quote, if there is none, and after a name the colon. */
 function closing(label: string, isName: boolean): NonNullable<Completion['apply']> {
   return (view, _completion, from, to) => {
     const hasQuote = view.state.doc.sliceString(to, to + 1) === '"';

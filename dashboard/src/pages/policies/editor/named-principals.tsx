@@ -1,9 +1,9 @@
-/** The accounts or keys that a policy names: found and shown by name, or by id for people who may not read accounts. */
+/** The users or keys that a policy names: found and shown by name, or by id without the right to read users. */
 import { Pill, Stack } from '@mantine/core';
 import { useRights } from '../../../api/rights.ts';
-import { Actor } from '../../../parts/accounts/actor.tsx';
-import { ChooseKey, ChooseUser } from '../../../parts/accounts/choose-account.tsx';
 import { NamesInput } from '../../../parts/names-input.tsx';
+import { Actor } from '../../../parts/users/actor.tsx';
+import { ChooseKey, ChooseUser } from '../../../parts/users/choose-user.tsx';
 
 interface NamedPrincipalsProps {
   readonly kind: 'user' | 'key';
@@ -21,7 +21,7 @@ export function NamedPrincipals({ kind, label, ids, onChange }: NamedPrincipalsP
   };
   return (
     <Stack gap={6}>
-      {/* Made anew after each choice, which empties it for the next one. */}
+      {/* Recreated after each selection, which empties it for the next one. */}
       <Choose key={ids.length} label={label} value={null} onChange={add} />
       {ids.length === 0 ? null : (
         <Pill.Group>

@@ -1,37 +1,37 @@
-/** One policy: edited as a form or as JSON, with what it would change, saved, deleted, and put back from its history. */
+/** One policy: edited as a form or as JSON, with its preview, saved, deleted, and restored from its history. */
 import { Alert, Button, Grid, Group, Stack, Tabs, Text, Title } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
-import { Problem } from '../../../../../client/client.ts';
+import { MillraceError } from '../../../../../client/client.ts';
 import { request } from '../../../api/client.ts';
-import { useKnownRoles, usePlaces } from '../../../api/known-names.ts';
+import { useKnownRoles, useResources } from '../../../api/known-names.ts';
 import { useRights } from '../../../api/rights.ts';
 import { CodeEditor } from '../../../parts/code/code-editor.tsx';
-import { faultOfJson } from '../../../parts/code/json-text.ts';
+import { issueOfJson } from '../../../parts/code/json-text.ts';
 import { Confirm } from '../../../parts/confirm.tsx';
 import { Empty } from '../../../parts/empty.tsx';
 import { Failure } from '../../../parts/failure.tsx';
 import { PageLink } from '../../../parts/page-link.tsx';
 import { useAction } from '../../../parts/use-action.ts';
 import { type Policy, type SavedPolicy, withoutId } from '../parts/policies.ts';
-import type { ChangePlace } from '../parts/route.ts';
+import type { ChangeSearch } from '../parts/route.ts';
 import { completePolicy } from './completion.ts';
-import { DeleteChanges, DraftChanges, useDraft } from './draft-changes.tsx';
-import { placeFaults } from './json-places.ts';
-import { useMembers } from './known-members.ts';
+import { locateIssues } from './json-locations.ts';
+import { useFields } from './known-fields.ts';
 import classes from './policy-form.module.css';
 import { PolicyForm } from './policy-form.tsx';
 import { PolicyHistory } from './policy-history.tsx';
 import { idOf, isPolicy, NEW_POLICY, textOf } from './policy-text.ts';
+import { DeleteChanges, DraftChanges, useDraft } from './preview-changes.tsx';
 
 interface PolicyEditorProps {
   /** `new` for one that is not saved yet. */
   readonly id: string;
   readonly policies: readonly SavedPolicy[];
-  readonly change: ChangePlace;
+  readonly change: ChangeSearch;
 }
 
-/** What the person has written, and what was stored when they began. */
+/** The user's text, and the stored text that it is based on. */
 interface Draft {
   readonly text: string;
   readonly base: string;
@@ -42,18 +42,18 @@ export function PolicyEditor({ id, policies, change }: PolicyEditorProps) {
   const saved = policies.find((policy) => policy.id === id);
   const stored = saved === undefined ? textOf(NEW_POLICY) : textOf(withoutId(saved));
   const [draft, setDraft] = useState<Draft | null>(null);
-  const [isAsked, setAsked] = useState(false);
+  const [isRequested, setRequested] = useState(false);
   const { build, why } = useRights();
   const { busy, error, run } = useAction();
   const text = draft?.text ?? stored;
-  const fault = faultOfJson(text);
-  const written: unknown = fault === null ? JSON.parse(text) : null;
+  const issue = issueOfJson(text);
+  const written: unknown = issue === null ? JSON.parse(text) : null;
   const policy = isPolicy(written) ? written : null;
   const isChanged = isNew || text !== stored;
   const tried = useDraft(isNew ? idOf(policy?.name ?? '') : id, policy, build && isChanged && policy?.name !== '');
   const refusal = error ?? tried.error;
-  const faults = refusal instanceof Problem ? (refusal.problem.errors ?? []) : [];
-  const known = { members: useMembers(policy?.collections ?? []), places: usePlaces(), roles: useKnownRoles() };
+  const issues = refusal instanceof MillraceError ? (refusal.problem.errors ?? []) : [];
+  const known = { fields: useFields(policy?.resources ?? []), resources: useResources(), roles: useKnownRoles() };
   const write = (next: string) => setDraft({ text: next, base: draft?.base ?? stored });
   const edit = (next: Policy) => write(textOf(next));
 
@@ -64,8 +64,8 @@ export function PolicyEditor({ id, policies, change }: PolicyEditorProps) {
       body: JSON.parse(text),
     });
     notifications.show({
-      title: `${body.name} is saved and in force`,
-      message: body.warnings?.join(' ') ?? 'Every process follows within a second.',
+      title: `Saved ${body.name}`,
+      message: body.warnings?.join(' ') ?? 'It takes effect in every process within a second.',
       color: 'teal',
     });
     setDraft(null);
@@ -76,8 +76,8 @@ export function PolicyEditor({ id, policies, change }: PolicyEditorProps) {
     return (
       <>
         <Back />
-        <Empty title={`There is no policy ${id}`}>
-          It was deleted, or never was. The versions of the set keep what it was.
+        <Empty title={`The policy ${id} does not exist`}>
+          It was deleted, or never existed. Deleted policies can be restored under Versions.
         </Empty>
       </>
     );
@@ -104,32 +104,32 @@ export function PolicyEditor({ id, policies, change }: PolicyEditorProps) {
             </Button>
           ) : null}
           {isNew || !build ? null : (
-            <Button variant="outline" color="red" onClick={() => setAsked(true)}>
+            <Button variant="outline" color="red" onClick={() => setRequested(true)}>
               Delete
             </Button>
           )}
         </Group>
       </Group>
       {draft !== null && draft.base !== stored && text !== stored ? (
-        <Alert color="yellow" title="This policy was changed elsewhere meanwhile">
-          Saving replaces that change; Discard shows it.
+        <Alert color="yellow" title="This policy was changed by someone else">
+          Saving overwrites that change; Discard shows it.
         </Alert>
       ) : null}
       {error === null ? null : <Failure error={error} />}
       <Grid gap="xl">
         <Grid.Col span={{ base: 12, lg: 7 }}>
           <Tabs defaultValue="form" keepMounted={false}>
-            <Tabs.List mb="sm" aria-label="Ways to edit">
+            <Tabs.List mb="sm" aria-label="Editor">
               <Tabs.Tab value="form">Form</Tabs.Tab>
               <Tabs.Tab value="json">JSON</Tabs.Tab>
             </Tabs.List>
             <Tabs.Panel value="form">
               {policy === null ? (
                 <Text size="sm">
-                  The JSON is not a policy yet, so the form cannot show it. Mend it in the other tab.
+                  The JSON is not a valid policy, so the form cannot show it. Fix it in the other tab.
                 </Text>
               ) : (
-                <PolicyForm policy={policy} edit={edit} faults={faults} known={known} readOnly={!build} />
+                <PolicyForm policy={policy} edit={edit} issues={issues} known={known} readOnly={!build} />
               )}
             </Tabs.Panel>
             <Tabs.Panel value="json">
@@ -140,7 +140,7 @@ export function PolicyEditor({ id, policies, change }: PolicyEditorProps) {
                 value={text}
                 onChange={write}
                 readOnly={!build}
-                faults={fault === null ? placeFaults(text, faults) : [fault]}
+                issues={issue === null ? locateIssues(text, issues) : [issue]}
                 complete={completePolicy(known, [])}
               />
             </Tabs.Panel>
@@ -153,7 +153,7 @@ export function PolicyEditor({ id, policies, change }: PolicyEditorProps) {
           </Stack>
         </Grid.Col>
       </Grid>
-      {isAsked ? (
+      {isRequested ? (
         <Confirm
           title={`Delete ${saved?.name ?? id}`}
           verb="Delete"
@@ -161,12 +161,10 @@ export function PolicyEditor({ id, policies, change }: PolicyEditorProps) {
             await request('DELETE', `/admin/policies/${encodeURIComponent(id)}`);
             change({ policy: undefined });
           }}
-          onClose={() => setAsked(false)}
+          onClose={() => setRequested(false)}
         >
           <Stack gap="sm">
-            <span>
-              It is no longer in force within a second. The versions of the set keep it, so it can be restored.
-            </span>
+            <span>The change takes effect within a second. The policy can be restored under Versions.</span>
             <DeleteChanges id={id} />
           </Stack>
         </Confirm>

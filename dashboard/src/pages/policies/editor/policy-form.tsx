@@ -1,4 +1,4 @@
-/** A policy as a form. Each change makes the next state of the whole policy. */
+/** A policy as a form. Each change produces the next state of the whole policy. */
 import {
   Box,
   Checkbox,
@@ -11,36 +11,36 @@ import {
   TextInput,
 } from '@mantine/core';
 import { useState } from 'react';
-import { faultOfJson } from '../../../parts/code/json-text.ts';
+import { issueOfJson } from '../../../parts/code/json-text.ts';
 import { JsonField } from '../../../parts/forms/json-field.tsx';
 import { NamesInput } from '../../../parts/names-input.tsx';
 import type { Policy, Principals } from '../parts/policies.ts';
 import { completePolicy, type KnownNames } from './completion.ts';
-import { type PointedFault, placeFaults } from './json-places.ts';
+import { locateIssues, type PointedIssue } from './json-locations.ts';
 import { NamedPrincipals } from './named-principals.tsx';
 import classes from './policy-form.module.css';
 
 interface PolicyFormProps {
   readonly policy: Policy;
   readonly edit: (next: Policy) => void;
-  readonly faults: readonly PointedFault[];
+  readonly issues: readonly PointedIssue[];
   readonly known: KnownNames;
   readonly readOnly: boolean;
 }
 
 const ACTIONS = ['read', 'create', 'update', 'delete', 'call', 'get'];
 
-export function PolicyForm({ policy, edit, faults, known, readOnly }: PolicyFormProps) {
-  const { name, collections, actions, principals, effect, where, fields, set, mode } = policy;
-  /** Members that are empty are left out of the policy. */
+export function PolicyForm({ policy, edit, issues, known, readOnly }: PolicyFormProps) {
+  const { name, resources, actions, principals, effect, filter, fields, set, mode } = policy;
+  /** Empty fields are left out of the policy. */
   const change = (next: Partial<Record<keyof Policy, unknown>>) =>
     edit(
       Object.fromEntries(
         Object.entries({ ...policy, ...next }).filter(([, value]) => value !== undefined),
       ) as unknown as Policy,
     );
-  const faultAt = (pointer: string) =>
-    faults.find((one) => one.pointer === pointer || one.pointer.startsWith(`${pointer}/`))?.detail ?? null;
+  const issueAt = (pointer: string) =>
+    issues.find((one) => one.pointer === pointer || one.pointer.startsWith(`${pointer}/`))?.detail ?? null;
   const changeFields = (part: 'read' | 'write', rules: readonly string[]) => {
     const next = Object.fromEntries(Object.entries({ ...fields, [part]: rules }).filter(([, one]) => one.length > 0));
     change({ fields: Object.keys(next).length === 0 ? undefined : next });
@@ -51,7 +51,7 @@ export function PolicyForm({ policy, edit, faults, known, readOnly }: PolicyForm
         <TextInput
           label="Name"
           value={name}
-          error={faultAt('/name')}
+          error={issueAt('/name')}
           onChange={({ currentTarget }) => change({ name: currentTarget.value })}
           autoComplete="off"
         />
@@ -67,22 +67,22 @@ export function PolicyForm({ policy, edit, faults, known, readOnly }: PolicyForm
           />
           <Text size="xs" c="dimmed" mt={4}>
             {effect === 'allow'
-              ? 'Several allows add up.'
-              : 'A deny wins over all allows: what it matches is out of reach.'}
+              ? 'Several allow policies add up.'
+              : 'A deny policy overrides all allow policies for what it matches.'}
           </Text>
         </Box>
         <NamesInput
-          label="Places"
-          description="Collections, * for all of them, files, functions, webhooks. Enter adds one."
-          data={['*', ...known.places]}
-          value={[...collections]}
-          error={faultAt('/collections')}
-          onChange={(value) => change({ collections: value })}
+          label="Resources"
+          description="Collections, * for all of them, _files, _functions, _webhooks. Press Enter to add one."
+          data={['*', ...known.resources]}
+          value={[...resources]}
+          error={issueAt('/resources')}
+          onChange={(value) => change({ resources: value })}
         />
         <Checkbox.Group
           label="Actions"
           value={actions.map((action) => (action === 'subscribe' ? 'read' : action))}
-          error={faultAt('/actions')}
+          error={issueAt('/actions')}
           onChange={(value) => change({ actions: value })}
         >
           <Group mt={6}>
@@ -98,45 +98,47 @@ export function PolicyForm({ policy, edit, faults, known, readOnly }: PolicyForm
           principals={principals}
           known={known}
           change={(next) => change({ principals: next })}
-          fault={faultAt('/principals')}
+          issue={issueAt('/principals')}
         />
-        <JsonMember
-          label="Which documents"
-          about={'A filter, such as {"authorId":"$user.id"}. Empty: all. A quote " suggests members and variables.'}
-          pointer="/where"
-          value={where}
-          faults={faults}
+        <JsonProperty
+          label="Filter"
+          about={
+            'Documents to which the policy applies, such as {"authorId":"$user.id"}. Empty: all. A quote " suggests fields and variables.'
+          }
+          pointer="/filter"
+          value={filter}
+          issues={issues}
           known={known}
           readOnly={readOnly}
-          onChange={(value) => change({ where: value })}
+          onChange={(value) => change({ filter: value })}
         />
         <NamesInput
-          label="Members that are seen"
-          description="* for all, -secret to hide one, or names only. Empty: all members."
-          data={['*', ...known.members, ...known.members.map((member) => `-${member}`)]}
+          label="Visible fields"
+          description="* for all, -secret to hide one, or only names. Empty: all fields."
+          data={['*', ...known.fields, ...known.fields.map((field) => `-${field}`)]}
           value={[...(fields?.read ?? [])]}
-          error={faultAt('/fields/read')}
+          error={issueAt('/fields/read')}
           onChange={(rules) => changeFields('read', rules)}
         />
         <NamesInput
-          label="Members that may be set"
-          data={['*', ...known.members, ...known.members.map((member) => `-${member}`)]}
+          label="Writable fields"
+          data={['*', ...known.fields, ...known.fields.map((field) => `-${field}`)]}
           value={[...(fields?.write ?? [])]}
-          error={faultAt('/fields/write')}
+          error={issueAt('/fields/write')}
           onChange={(rules) => changeFields('write', rules)}
         />
-        <JsonMember
-          label="Members that the policy sets"
-          about={'Whatever the client sends, such as {"authorId":"$user.id"}. Empty: none.'}
+        <JsonProperty
+          label="Fields set by the policy"
+          about={'These override what the client sends, such as {"authorId":"$user.id"}. Empty: none.'}
           pointer="/set"
           value={set}
-          faults={faults}
+          issues={issues}
           known={known}
           readOnly={readOnly}
           onChange={(value) => change({ set: value })}
         />
         <NativeSelect
-          label="In force"
+          label="Mode"
           value={mode ?? ''}
           data={[
             { value: '', label: 'In both modes' },
@@ -155,11 +157,11 @@ export function PolicyForm({ policy, edit, faults, known, readOnly }: PolicyForm
 interface WhoProps {
   readonly principals: Principals | undefined;
   readonly known: KnownNames;
-  readonly fault: string | null;
+  readonly issue: string | null;
   readonly change: (next: Principals | undefined) => void;
 }
 
-function Who({ principals = {}, known, fault, change }: WhoProps) {
+function Who({ principals = {}, known, issue, change }: WhoProps) {
   const edit = (next: Readonly<Record<string, true | readonly string[] | undefined>>) => {
     const kept = Object.entries({ ...principals, ...next }).filter(([, one]) => one === true || (one ?? []).length > 0);
     change(kept.length === 0 ? undefined : Object.fromEntries(kept));
@@ -167,9 +169,9 @@ function Who({ principals = {}, known, fault, change }: WhoProps) {
   return (
     <Stack gap="xs">
       <Checkbox.Group
-        label="Who"
-        description="One match is enough. With nothing chosen it is for everyone."
-        error={fault}
+        label="Applies to"
+        description="One match is enough. None: everyone."
+        error={issue}
         value={[...(principals.anonymous ? ['anonymous'] : []), ...(principals.authenticated ? ['authenticated'] : [])]}
         onChange={(value) =>
           edit({
@@ -179,12 +181,12 @@ function Who({ principals = {}, known, fault, change }: WhoProps) {
         }
       >
         <Group mt={6}>
-          <Checkbox value="anonymous" label="Clients without a credential" />
+          <Checkbox value="anonymous" label="Anonymous clients" />
           <Checkbox value="authenticated" label="Every user, key and function" />
         </Group>
       </Checkbox.Group>
       <NamesInput
-        label="With one of these roles"
+        label="Roles"
         data={[...known.roles]}
         value={[...(principals.roles ?? [])]}
         onChange={(roles) => edit({ roles })}
@@ -197,23 +199,23 @@ function Who({ principals = {}, known, fault, change }: WhoProps) {
   );
 }
 
-interface JsonMemberProps {
+interface JsonFieldProps {
   readonly label: string;
   readonly about: string;
-  readonly pointer: '/where' | '/set';
+  readonly pointer: '/filter' | '/set';
   readonly value: Readonly<Record<string, unknown>> | undefined;
-  readonly faults: readonly PointedFault[];
+  readonly issues: readonly PointedIssue[];
   readonly known: KnownNames;
   readonly readOnly: boolean;
   readonly onChange: (value: object | undefined) => void;
 }
 
-/** An object as JSON. While the text is no object, the policy keeps the last one. */
-function JsonMember({ label, about, pointer, value, faults, known, readOnly, onChange }: JsonMemberProps) {
+/** An object as JSON. While the text is not an object, the policy keeps the last one. */
+function JsonProperty({ label, about, pointer, value, issues, known, readOnly, onChange }: JsonFieldProps) {
   const stored = value === undefined ? '' : JSON.stringify(value, null, 2);
   const [typed, setTyped] = useState(stored);
   const parsed = objectOf(typed);
-  // A change of the policy from elsewhere, such as one that was put back, replaces what was typed.
+  // A change of the policy from elsewhere, such as a restored one, replaces the typed text.
   const isSame = parsed === undefined || JSON.stringify(parsed) === JSON.stringify(value ?? null);
   const text = isSame ? typed : stored;
   return (
@@ -228,16 +230,16 @@ function JsonMember({ label, about, pointer, value, faults, known, readOnly, onC
         const object = objectOf(next);
         if (object !== undefined) onChange(object ?? undefined);
       }}
-      faults={placeFaults(text, faults, pointer)}
+      issues={locateIssues(text, issues, pointer)}
       complete={completePolicy(known, [pointer.slice(1)])}
     />
   );
 }
 
-/** Null for an empty text, undefined for one that is no object. */
+/** Null for an empty text, undefined for one that is not an object. */
 function objectOf(text: string): object | null | undefined {
   if (text.trim() === '') return null;
-  if (faultOfJson(text) !== null) return undefined;
+  if (issueOfJson(text) !== null) return undefined;
   const value: unknown = JSON.parse(text);
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
 }

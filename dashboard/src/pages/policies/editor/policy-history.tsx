@@ -1,15 +1,17 @@
-/** The history of one policy, from the versions of the set: what changed and who did it; an older state can be put back. */
+/**
+ * The history of one policy, from the versions of the set: changes with their actors; an older state can be restored.
+ */
 import { Button, Card, Group, Stack, Text, Title } from '@mantine/core';
 import { useState } from 'react';
-import { ActorText } from '../../../parts/accounts/actor.tsx';
 import { JsonDiff } from '../../../parts/code/json-diff.tsx';
 import { Failure } from '../../../parts/failure.tsx';
+import { ActorText } from '../../../parts/users/actor.tsx';
 import { When } from '../../../parts/when.tsx';
 import { type Policy, type PolicyVersion, useVersions, withoutId } from '../parts/policies.ts';
 
 interface PolicyHistoryProps {
   readonly id: string;
-  /** Puts an older state into the editor; null for those who may not change it. */
+  /** Restores an older state into the editor; null without the right to change it. */
   readonly onPutBack: ((policy: Policy) => void) | null;
 }
 
@@ -59,10 +61,10 @@ export function PolicyHistory({ id, onPutBack }: PolicyHistoryProps) {
                 <Button
                   size="xs"
                   variant="default"
-                  aria-label={`Put version ${version} into the editor`}
+                  aria-label={`Load version ${version} into the editor`}
                   onClick={() => onPutBack(policy)}
                 >
-                  Put back
+                  Restore
                 </Button>
               )}
             </Group>
@@ -74,7 +76,7 @@ export function PolicyHistory({ id, onPutBack }: PolicyHistoryProps) {
   );
 }
 
-/** The versions in which this policy became another one, newest first. */
+/** The versions in which this policy changed, newest first. */
 function statesOf(id: string, versions: readonly PolicyVersion[]): readonly State[] {
   const stateIn = (version: PolicyVersion | undefined) => {
     const found = version?.policies.find((policy) => policy.id === id);

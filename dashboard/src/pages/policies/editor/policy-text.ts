@@ -1,20 +1,20 @@
-/** A policy as the text that a person edits. */
+/** A policy as editable text. */
 import type { Policy } from '../parts/policies.ts';
 
-/** What the editor of a new policy begins with. */
-export const NEW_POLICY: Policy = { name: '', collections: [], actions: ['read'], effect: 'allow' };
+/** The initial text of a new policy. */
+export const NEW_POLICY: Policy = { name: '', resources: [], actions: ['read'], effect: 'allow' };
 
 export function textOf(policy: Policy): string {
   return JSON.stringify(policy, null, 2);
 }
 
-/** True if the form can show it; the server finds all other faults. */
+/** True if the form can show it; the server finds all other errors. */
 export function isPolicy(value: unknown): value is Policy {
   if (typeof value !== 'object' || value === null) return false;
-  const { name, collections, actions, effect, principals, fields }: Readonly<Record<string, unknown>> = { ...value };
+  const { name, resources, actions, effect, principals, fields }: Readonly<Record<string, unknown>> = { ...value };
   return (
     typeof name === 'string' &&
-    isTexts(collections) &&
+    isTexts(resources) &&
     isTexts(actions) &&
     (effect === 'allow' || effect === 'deny') &&
     isObjectOrNone(principals) &&
@@ -23,7 +23,7 @@ export function isPolicy(value: unknown): value is Policy {
   );
 }
 
-/** The id that the server makes of a name. */
+/** The id that the server derives from a name. */
 export function idOf(name: string): string {
   const words = name
     .normalize('NFKD')

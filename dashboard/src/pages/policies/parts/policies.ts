@@ -1,4 +1,4 @@
-/** Policies as `/admin/policies` sends them, and which of them speak about a question. */
+/** Policies as `/admin/policies` returns them, and which of them apply to a request. */
 import { useResource } from '../../../api/live.ts';
 
 export interface Principals {
@@ -11,11 +11,11 @@ export interface Principals {
 
 export interface Policy {
   readonly name: string;
-  readonly collections: readonly string[];
+  readonly resources: readonly string[];
   readonly actions: readonly string[];
   readonly principals?: Principals;
   readonly effect: 'allow' | 'deny';
-  readonly where?: Readonly<Record<string, unknown>>;
+  readonly filter?: Readonly<Record<string, unknown>>;
   readonly fields?: { readonly read?: readonly string[]; readonly write?: readonly string[] };
   readonly set?: Readonly<Record<string, unknown>>;
   readonly mode?: 'development' | 'production';
@@ -35,14 +35,14 @@ export interface PolicyVersion extends PolicySet {
   readonly by: string | null;
 }
 
-/** The policy that a new installation in development mode begins with. */
+/** The initial policy of a new instance in development mode. */
 export const OPEN_ID = 'open-in-development';
 
-/** Places that are not in `*`, with the actions that they have. */
+/** Resources that are not in `*`, with their actions. */
 export const ACTIONS_OF: Readonly<Record<string, readonly string[]>> = {
-  functions: ['call'],
+  _functions: ['call'],
   // To read one file by its URL, without listing the others.
-  files: ['get', 'read', 'create', 'update', 'delete'],
+  _files: ['get', 'read', 'create', 'update', 'delete'],
 };
 export const DOCUMENT_ACTIONS = ['read', 'create', 'update', 'delete'] as const;
 
@@ -57,12 +57,12 @@ export function useVersions() {
   return useResource<readonly PolicyVersion[]>('/admin/policies/versions', FOLLOWED);
 }
 
-/** A policy without its id, as it is saved. */
+/** A policy without its id, as saved. */
 export function withoutId({ id: _, ...policy }: SavedPolicy): Policy {
   return policy;
 }
 
-/** `everyone`, or who it is for: `anonymous, role author`. */
+/** `everyone`, or its principals: `anonymous, role author`. */
 export function principalsInWords(principals: Principals | undefined): string {
   if (principals === undefined) return 'everyone';
   const { anonymous, authenticated, roles = [], users = [], keys = [] } = principals;
@@ -76,6 +76,6 @@ export function principalsInWords(principals: Principals | undefined): string {
 }
 
 /** The condition in one line; `all documents` without one. */
-export function whereInWords({ where }: Policy): string {
-  return where === undefined || Object.keys(where).length === 0 ? 'all documents' : JSON.stringify(where);
+export function filterInWords({ filter }: Policy): string {
+  return filter === undefined || Object.keys(filter).length === 0 ? 'all documents' : JSON.stringify(filter);
 }

@@ -1,4 +1,4 @@
-/** The page Policies: which view, which policy, which cell of the matrix. */
+/** The page Policies: the view, the policy, the cell of the matrix. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { textOf } from '../../../parts/search-text.ts';
 import { shellRoute } from '../../../shell/route.tsx';
@@ -10,20 +10,20 @@ export type PoliciesView = (typeof VIEWS)[number];
 export interface PoliciesSearch {
   /** The list by default. */
   readonly view?: PoliciesView | undefined;
-  /** Id of the policy that is edited; `new` for one that is not saved yet. */
+  /** Id of the edited policy; `new` for one that is not saved yet. */
   readonly policy?: string | undefined;
   /** Another principal in the matrix: `user:<id>` or `key:<id>`. */
   readonly as?: string | undefined;
-  /** What is explained or tried: principal, action, place. */
+  /** What is explained or tested: principal, action, resource. */
   readonly principal?: string | undefined;
   readonly action?: string | undefined;
-  readonly place?: string | undefined;
-  /** Number of the version that is open. */
+  readonly resource?: string | undefined;
+  /** Number of the open version. */
   readonly version?: number | undefined;
 }
 
-/** Changes a part of the state of the page. */
-export type ChangePlace = (next: PoliciesSearch, replace?: boolean) => void;
+/** Changes part of the state of the page. */
+export type ChangeSearch = (next: PoliciesSearch, replace?: boolean) => void;
 
 export const policiesRoute = createRoute({
   getParentRoute: () => shellRoute,
@@ -34,7 +34,7 @@ export const policiesRoute = createRoute({
     as: textOf(given['as']),
     principal: textOf(given['principal']),
     action: textOf(given['action']),
-    place: textOf(given['place']),
+    resource: textOf(given['resource']),
     version: typeof given['version'] === 'number' ? given['version'] : undefined,
   }),
   component: lazyRouteComponent(() => import('../page.tsx'), 'PoliciesPage'),

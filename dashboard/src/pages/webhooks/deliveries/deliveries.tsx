@@ -9,19 +9,19 @@ import { DataTable } from '../../../parts/tables/data-table.tsx';
 import { Pager } from '../../../parts/tables/pager.tsx';
 import { TextFilter } from '../../../parts/tables/text-filter.tsx';
 import { When } from '../../../parts/when.tsx';
-import { DELIVERY_STATES, type Delivery, type Endpoint, nameOf } from '../parts/answers.ts';
 import { DeliveryBadge, outcomeOf } from '../parts/health.tsx';
-import { useWebhooksPlace } from '../parts/place.ts';
+import { DELIVERY_STATES, type Delivery, type Endpoint, nameOf } from '../parts/responses.ts';
+import { useWebhooksSearch } from '../parts/search-params.ts';
 
-/** No event tells of a try, so the newest page is asked for again. */
+/** Attempts have no event, so the newest page is requested again. */
 const AGAIN_MS = 1_500;
 const PAGE = 25;
 
 export function Deliveries({ endpoints }: { readonly endpoints: readonly Endpoint[] }) {
-  const { search, go } = useWebhooksPlace();
+  const { search, go } = useWebhooksSearch();
   const { endpoint, state, type, cursor } = search;
-  const path = withQuery('/webhooks/deliveries', { endpoint, state, type, cursor, limit: PAGE });
-  const follows = ['system.delivery.dead', 'system.endpoint.disabled'];
+  const path = withQuery('/webhooks/deliveries', { endpoint, state, eventType: type, cursor, limit: PAGE });
+  const follows = ['system.delivery.failed', 'system.endpoint.disabled'];
   const everyMs = cursor === undefined ? AGAIN_MS : null;
   const { data, error, refetch } = useListPage<Delivery>(path, follows, everyMs);
   return (
@@ -52,7 +52,7 @@ export function Deliveries({ endpoints }: { readonly endpoints: readonly Endpoin
           onChange={(value) => go({ state: value ?? undefined, cursor: undefined })}
         />
         <TextFilter
-          label="Type of event"
+          label="Event type"
           placeholder="todos.*"
           value={type}
           onValue={(value) => go({ type: value, cursor: undefined })}
@@ -72,14 +72,14 @@ interface DeliveryTableProps {
 }
 
 function DeliveryTable({ items, endpoints }: DeliveryTableProps) {
-  const { search } = useWebhooksPlace();
+  const { search } = useWebhooksSearch();
   if (items.length === 0) {
     const isFiltered = search.state !== undefined || search.type !== undefined;
     return (
       <Text size="sm">
         {isFiltered
-          ? 'No delivery is like this.'
-          : 'Nothing was sent yet. The next event that fits makes a delivery; “Send a test” makes one now.'}
+          ? 'No matching deliveries'
+          : 'No deliveries yet. The next matching event creates one; “Send test event” creates one now.'}
       </Text>
     );
   }
@@ -90,10 +90,10 @@ function DeliveryTable({ items, endpoints }: DeliveryTableProps) {
         'State',
         'Event',
         ...(search.endpoint === undefined ? ['Endpoint'] : []),
-        'Last try',
-        { right: 'Tries' },
-        'Next try',
-        'Made',
+        'Last attempt',
+        { right: 'Attempts' },
+        'Next attempt',
+        'Created',
       ]}
     >
       {items.map((delivery) => {
@@ -138,10 +138,10 @@ function DeliveryTable({ items, endpoints }: DeliveryTableProps) {
   );
 }
 
-/** A try that is due waits for its turn, or for the end of a pause of its endpoint. */
+/** An attempt that is due waits for its turn, or for the pause of its endpoint to end. */
 function NextTry({ delivery: { nextAttemptAt } }: { readonly delivery: Delivery }) {
   if (nextAttemptAt !== null && Date.parse(nextAttemptAt) <= Date.now()) {
-    return <span title="It waits for its turn, or for the end of a pause of its endpoint">due</span>;
+    return <span title="Waits for its turn, or for the pause of the endpoint to end">due</span>;
   }
   return <When at={nextAttemptAt} never="–" />;
 }

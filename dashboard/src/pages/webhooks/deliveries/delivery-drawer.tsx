@@ -1,4 +1,4 @@
-/** One delivery: its body, and each try with the request and the answer. */
+/** One delivery: its body, and each attempt with the request and the response. */
 import { Badge, Button, Code, Drawer, Group, Stack, Text, Title } from '@mantine/core';
 import { IconRepeat } from '@tabler/icons-react';
 import { request } from '../../../api/client.ts';
@@ -7,17 +7,17 @@ import { useRights } from '../../../api/rights.ts';
 import { Copyable } from '../../../parts/copy.tsx';
 import { Failure } from '../../../parts/failure.tsx';
 import { Loading } from '../../../parts/page.tsx';
-import { useToldAction } from '../../../parts/use-action.ts';
+import { useActionWithNotice } from '../../../parts/use-action.ts';
 import { When } from '../../../parts/when.tsx';
-import type { Attempt, Delivery } from '../parts/answers.ts';
 import { outcomeOf } from '../parts/health.tsx';
-import { useWebhooksAgain, useWebhooksPlace } from '../parts/place.ts';
+import type { Attempt, Delivery } from '../parts/responses.ts';
+import { useWebhooksAgain, useWebhooksSearch } from '../parts/search-params.ts';
 
-/** A try may come at any time while the drawer is open. */
+/** An attempt can happen at any time while the drawer is open. */
 const AGAIN_MS = 1_500;
 
 export function DeliveryDrawer({ id }: { readonly id: string }) {
-  const { go } = useWebhooksPlace();
+  const { go } = useWebhooksSearch();
   const path = `/webhooks/deliveries/${encodeURIComponent(id)}`;
   const { data: delivery, error } = useResource<Delivery & { readonly body: string | null }>(path);
   const { data: attempts } = useResource<readonly Attempt[]>(`${path}/attempts`, [], AGAIN_MS);
@@ -36,10 +36,10 @@ export function DeliveryDrawer({ id }: { readonly id: string }) {
         <Stack gap="md">
           <About delivery={delivery} />
           <Title order={3} size="sm">
-            Tries
+            Attempts
           </Title>
           {attempts === undefined ? <Loading rows={2} /> : null}
-          {attempts?.length === 0 ? <Text size="sm">It was not tried yet.</Text> : null}
+          {attempts?.length === 0 ? <Text size="sm">No attempts yet.</Text> : null}
           {attempts?.toReversed().map((attempt, index, all) => (
             <Try key={attempt.at} attempt={attempt} number={all.length - index} />
           ))}
@@ -60,7 +60,7 @@ export function DeliveryDrawer({ id }: { readonly id: string }) {
 function About({ delivery }: { readonly delivery: Delivery }) {
   const { build, why } = useRights();
   const again = useWebhooksAgain();
-  const { busy, run } = useToldAction();
+  const { busy, run } = useActionWithNotice();
   const resend = async () => {
     await request('POST', `/webhooks/deliveries/${encodeURIComponent(delivery.id)}/resend`);
     await again();
@@ -69,15 +69,15 @@ function About({ delivery }: { readonly delivery: Delivery }) {
     <Group justify="space-between">
       <Stack gap={2}>
         <Text size="sm" component="div">
-          Event <Code>{delivery.event}</Code>, made <When at={delivery.createdAt} />
+          Event <Code>{delivery.event}</Code>, created <When at={delivery.createdAt} />
         </Text>
         {delivery.nextAttemptAt === null ? null : (
           <Text size="sm" component="div">
             {Date.parse(delivery.nextAttemptAt) <= Date.now() ? (
-              'The next try is due: it waits for its turn, or for the end of a pause of its endpoint.'
+              'The next attempt is due: it waits for its turn, or for the pause of the endpoint to end.'
             ) : (
               <>
-                Tried again <When at={delivery.nextAttemptAt} />
+                Next attempt <When at={delivery.nextAttemptAt} />
               </>
             )}
           </Text>
@@ -88,7 +88,7 @@ function About({ delivery }: { readonly delivery: Delivery }) {
         leftSection={<IconRepeat size={16} />}
         loading={busy}
         disabled={!build}
-        title={build ? 'Sends it once more, with the same id' : why}
+        title={build ? 'Sends it again with the same id' : why}
         onClick={() => void run(resend)}
       >
         Send again
@@ -103,7 +103,7 @@ function Try({ attempt, number }: { readonly attempt: Attempt; readonly number: 
     <Stack gap={4}>
       <Group gap="xs">
         <Title order={4} size="sm">
-          Try {number}
+          Attempt {number}
         </Title>
         <Badge variant="dot" color={attempt.error === null ? 'teal' : 'red'}>
           {outcomeOf(attempt)}
@@ -114,19 +114,19 @@ function Try({ attempt, number }: { readonly attempt: Attempt; readonly number: 
       </Group>
       <details>
         <Text size="sm" component="summary">
-          Request and answer
+          Request and response
         </Text>
         <Stack gap="xs" mt="xs">
-          <Text size="sm">Headers of the request</Text>
-          <Copyable text={lines(sent.headers)} what="the headers of the request" />
+          <Text size="sm">Request headers</Text>
+          <Copyable text={lines(sent.headers)} what="the request headers" />
           {response === null ? (
-            <Text size="sm">There was no answer.</Text>
+            <Text size="sm">No response</Text>
           ) : (
             <>
-              <Text size="sm">Answer {attempt.status}</Text>
+              <Text size="sm">Response {attempt.status}</Text>
               <Copyable
                 text={`${lines(response.headers)}${response.body === '' ? '' : `\n\n${response.body}`}`}
-                what="the answer"
+                what="the response"
               />
             </>
           )}

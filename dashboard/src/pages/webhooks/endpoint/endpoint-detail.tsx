@@ -1,39 +1,39 @@
-/** One endpoint: what it gets, how it is, and what can be done with it. */
+/** One endpoint: its events, its health, and its actions. */
 import { Alert, Button, Code, Group, SimpleGrid, Stack, Switch, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { request } from '../../../api/client.ts';
 import { useRights } from '../../../api/rights.ts';
-import { Actor } from '../../../parts/accounts/actor.tsx';
 import { Confirm } from '../../../parts/confirm.tsx';
 import { numberText } from '../../../parts/numbers.ts';
 import { PageLink } from '../../../parts/page-link.tsx';
-import { useToldAction } from '../../../parts/use-action.ts';
+import { useActionWithNotice } from '../../../parts/use-action.ts';
+import { Actor } from '../../../parts/users/actor.tsx';
 import { When } from '../../../parts/when.tsx';
-import { type Endpoint, nameOf } from '../parts/answers.ts';
 import { HealthBadge, healthOf } from '../parts/health.tsx';
-import { useWebhooksAgain, useWebhooksPlace } from '../parts/place.ts';
+import { type Endpoint, nameOf } from '../parts/responses.ts';
 import type { WebhookDialog } from '../parts/route.ts';
+import { useWebhooksAgain, useWebhooksSearch } from '../parts/search-params.ts';
 import { Recover, Rotate, Test } from './endpoint-dialogs.tsx';
 import { EndpointForm } from './endpoint-form.tsx';
 import { ReplayDialog, ReplayProgress } from './replay.tsx';
 
 interface EndpointDetailProps {
   readonly id: string;
-  /** Undefined when there is none of this id. */
+  /** Undefined when there is none with this id. */
   readonly endpoint: Endpoint | undefined;
   readonly onSecret: (secret: string) => void;
 }
 
 export function EndpointDetail({ id, endpoint, onSecret }: EndpointDetailProps) {
-  const { search } = useWebhooksPlace();
+  const { search } = useWebhooksSearch();
   return (
     <Stack gap="md">
       <PageLink to="/webhooks" search={{}} size="sm">
         All endpoints
       </PageLink>
       {endpoint === undefined ? (
-        <Alert color="yellow" title="There is no such endpoint">
-          It may have been deleted. What was sent to {id} is still listed below.
+        <Alert color="yellow" title="The endpoint does not exist">
+          It may have been deleted. Its deliveries ({id}) are still listed below.
         </Alert>
       ) : (
         <>
@@ -48,10 +48,10 @@ export function EndpointDetail({ id, endpoint, onSecret }: EndpointDetailProps) 
 }
 
 function Actions({ endpoint }: { readonly endpoint: Endpoint }) {
-  const { go } = useWebhooksPlace();
+  const { go } = useWebhooksSearch();
   const { build, why } = useRights();
   const again = useWebhooksAgain();
-  const { busy, run } = useToldAction();
+  const { busy, run } = useActionWithNotice();
   const isStopped = !endpoint.enabled;
   const enable = async (enabled: boolean) => {
     await request('PATCH', `/webhooks/endpoints/${endpoint.id}`, { body: { enabled } });
@@ -81,18 +81,18 @@ function Actions({ endpoint }: { readonly endpoint: Endpoint }) {
           label="Enabled"
           checked={endpoint.enabled}
           disabled={!build || busy}
-          title={build ? 'Disabled, nothing is sent, and what was still to be sent is discarded' : why}
+          title={build ? 'Disabled, nothing is sent, and what was still to be sent is canceled' : why}
           onChange={({ currentTarget: { checked } }) => void run(() => enable(checked))}
         />
-        {button('test', 'Send a test', true)}
+        {button('test', 'Send test event', true)}
         {button('edit', 'Edit')}
-        {button('recover', 'Recover', true, 'Sends deliveries again that have failed')}
-        {button('replay', 'Replay', true, 'Sends events of the log, whether they were sent or not')}
-        {button('rotate', 'Rotate the secret')}
+        {button('recover', 'Recover', true, 'Sends failed deliveries again')}
+        {button('replay', 'Replay', true, 'Sends events from the log, whether or not they were sent before')}
+        {button('rotate', 'Rotate secret')}
         {button('delete', 'Delete')}
       </Group>
       <Text size="xs" c="dimmed" w="100%">
-        Recover sends deliveries again that have failed. Replay sends events of the log, whether they were sent or not.
+        Recover sends failed deliveries again. Replay sends events from the log, whether or not they were sent before.
       </Text>
     </Group>
   );
@@ -103,18 +103,18 @@ function Facts({ endpoint }: { readonly endpoint: Endpoint }) {
   const names = Object.keys(headers);
   return (
     <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="sm">
-      <Fact name="Sends to">
+      <Fact name="URL">
         <Code>{endpoint.url}</Code>
       </Fact>
-      <Fact name="Types of events">
+      <Fact name="Event types">
         <Group gap={4}>
           {endpoint.types.map((type) => (
             <Code key={type}>{type}</Code>
           ))}
         </Group>
       </Fact>
-      <Fact name="Documents">{filter === null ? 'all' : <Code>{JSON.stringify(filter)}</Code>}</Fact>
-      <Fact name="How it is">{healthOf(endpoint).title}</Fact>
+      <Fact name="Filter">{filter === null ? 'all' : <Code>{JSON.stringify(filter)}</Code>}</Fact>
+      <Fact name="Health">{healthOf(endpoint).title}</Fact>
       <Fact name="Pending">{numberText(health.pending)}</Fact>
       <Fact name="Last success">
         <When at={health.lastSuccessAt} />
@@ -127,20 +127,20 @@ function Facts({ endpoint }: { readonly endpoint: Endpoint }) {
           </>
         )}
       </Fact>
-      <Fact name="Tried again">
-        {endpoint.schedule === 'none'
+      <Fact name="Retries">
+        {endpoint.retrySchedule === 'none'
           ? 'never'
-          : endpoint.schedule === 'long'
-            ? 'ten tries in 75 hours'
-            : 'eight tries in 28 hours'}
+          : endpoint.retrySchedule === 'long'
+            ? 'ten attempts in 75 hours'
+            : 'eight attempts in 28 hours'}
         {endpoint.ordering === 'document' ? ', each document in order' : ''}
       </Fact>
-      {names.length === 0 ? null : <Fact name="Own headers">{names.join(', ')}</Fact>}
-      {ratePerSecond === null ? null : <Fact name="Calls a second">at most {ratePerSecond}</Fact>}
-      <Fact name="Sees what may be read by">
+      {names.length === 0 ? null : <Fact name="Custom headers">{names.join(', ')}</Fact>}
+      {ratePerSecond === null ? null : <Fact name="Requests per second">at most {ratePerSecond}</Fact>}
+      <Fact name="Permissions of">
         {principal.kind === 'anonymous' ? 'anonymous clients' : <Actor kind={principal.kind} id={principal.id} />}
       </Fact>
-      <Fact name="Made">
+      <Fact name="Created">
         <When at={endpoint.createdAt} />
       </Fact>
     </SimpleGrid>
@@ -167,7 +167,7 @@ function OpenDialog({
   readonly endpoint: Endpoint;
   readonly onSecret: (secret: string) => void;
 }) {
-  const { search, go } = useWebhooksPlace();
+  const { search, go } = useWebhooksSearch();
   const { build } = useRights();
   const again = useWebhooksAgain();
   const onClose = () => go({ dialog: undefined });
@@ -186,7 +186,7 @@ function OpenDialog({
     case 'delete':
       return (
         <Confirm
-          title="Delete the endpoint"
+          title="Delete endpoint"
           verb="Delete"
           onConfirm={async () => {
             await request('DELETE', `/webhooks/endpoints/${endpoint.id}`);
@@ -195,7 +195,7 @@ function OpenDialog({
           }}
           onClose={onClose}
         >
-          Nothing more is sent to {endpoint.url}, also not what is pending.
+          No more events are sent to {endpoint.url}, including pending deliveries.
         </Confirm>
       );
     default:

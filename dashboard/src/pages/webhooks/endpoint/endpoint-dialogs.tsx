@@ -1,12 +1,12 @@
-/** What an action on an endpoint needs to know: a test, another secret, and what has failed since a time. */
+/** Dialogs for actions on an endpoint: a test, another secret, and recovering failed deliveries since a time. */
 import { Autocomplete, Select, Stack, Text, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useState } from 'react';
 import { request } from '../../../api/client.ts';
 import { Confirm } from '../../../parts/confirm.tsx';
 import { numberText } from '../../../parts/numbers.ts';
-import type { Delivery, Endpoint } from '../parts/answers.ts';
-import { useWebhooksAgain, useWebhooksPlace } from '../parts/place.ts';
+import type { Delivery, Endpoint } from '../parts/responses.ts';
+import { useWebhooksAgain, useWebhooksSearch } from '../parts/search-params.ts';
 import { useEventTypes } from './event-types.ts';
 
 interface DialogProps {
@@ -16,22 +16,22 @@ interface DialogProps {
 
 export function Test({ endpoint, onClose }: DialogProps) {
   const [type, setType] = useState('');
-  const { go } = useWebhooksPlace();
+  const { go } = useWebhooksSearch();
   const again = useWebhooksAgain();
   const types = useEventTypes();
   const send = async () => {
     const body = type === '' ? {} : { type };
-    const { body: made } = await request<Delivery>('POST', `/webhooks/endpoints/${endpoint.id}/test`, { body });
+    const { body: created } = await request<Delivery>('POST', `/webhooks/endpoints/${endpoint.id}/test`, { body });
     await again();
-    go({ dialog: undefined, delivery: made.id });
+    go({ dialog: undefined, delivery: created.id });
   };
   return (
-    <Confirm title="Send a test" verb="Send" harmless onConfirm={send} onClose={onClose}>
+    <Confirm title="Send test event" verb="Send" harmless onConfirm={send} onClose={onClose}>
       <Stack gap="xs">
-        <Text size="sm">One request is made now, and its answer is shown.</Text>
+        <Text size="sm">Sends one request now and shows the response.</Text>
         <Autocomplete
-          label="Sample of the type"
-          description="The newest event of this type. Empty: an event that says that it is a test."
+          label="Event type"
+          description="Sends the newest event of this type. Empty: a test event."
           placeholder="system.webhook.test"
           data={types.filter((one) => !one.includes('*'))}
           value={type}
@@ -45,8 +45,8 @@ export function Test({ endpoint, onClose }: DialogProps) {
 const GRACE = [
   { value: '86400', label: '24 hours' },
   { value: '604800', label: '7 days' },
-  { value: '3600', label: 'an hour' },
-  { value: '0', label: 'not at all: it has leaked' },
+  { value: '3600', label: '1 hour' },
+  { value: '0', label: 'not at all (it was leaked)' },
 ];
 
 export function Rotate({ endpoint, onClose, onSecret }: DialogProps & { readonly onSecret: (secret: string) => void }) {
@@ -54,23 +54,23 @@ export function Rotate({ endpoint, onClose, onSecret }: DialogProps & { readonly
   const again = useWebhooksAgain();
   const rotate = async () => {
     const body = { graceSeconds: Number(grace) };
-    const { body: made } = await request<{ readonly secret: string }>(
+    const { body: created } = await request<{ readonly secret: string }>(
       'POST',
       `/webhooks/endpoints/${endpoint.id}/rotate`,
       { body },
     );
-    onSecret(made.secret);
+    onSecret(created.secret);
     await again();
   };
   return (
-    <Confirm title="Rotate the secret" verb="Rotate" onConfirm={rotate} onClose={onClose}>
+    <Confirm title="Rotate secret" verb="Rotate" onConfirm={rotate} onClose={onClose}>
       <Stack gap="xs">
         <Text size="sm">
-          A new secret is made and shown once. For a while each delivery is signed by both, so that receivers can change
-          over.
+          Creates a new secret and shows it once. Until the old secret expires, each delivery is signed with both, so
+          that receivers can switch.
         </Text>
         <Select
-          label="The old secret signs too for"
+          label="Keep the old secret valid for"
           data={GRACE}
           value={grace}
           onChange={setGrace}
@@ -86,25 +86,25 @@ export function Recover({ endpoint, onClose }: DialogProps) {
   const again = useWebhooksAgain();
   const recover = async () => {
     const body = { since: new Date(since).toISOString() };
-    const { body: made } = await request<{ readonly count: number }>(
+    const { body: created } = await request<{ readonly count: number }>(
       'POST',
       `/webhooks/endpoints/${endpoint.id}/recover`,
       { body },
     );
     await again();
-    notifications.show({ message: `${numberText(made.count)} deliveries are due again` });
+    notifications.show({ message: `${numberText(created.count)} deliveries queued again` });
   };
   return (
     <Confirm title="Recover deliveries" verb="Recover" harmless onConfirm={recover} onClose={onClose}>
       <Stack gap="xs">
         <Text size="sm">
-          Deliveries that have failed are sent again, with the same ids: those that are dead or discarded, and were made
-          since then. What has arrived is not sent again. To send that as well, use Replay.
+          Sends failed and discarded deliveries created since then again, with the same ids. Deliveries that are failed
+          or canceled, and were made since then. What has arrived is not sent again. To send those as well, use Replay.
         </Text>
         <TextInput
           type="datetime-local"
           label="Since"
-          description="In the time of this browser"
+          description="In the time zone of this browser"
           required
           value={since}
           onChange={({ currentTarget }) => setSince(currentTarget.value)}
@@ -114,7 +114,7 @@ export function Recover({ endpoint, onClose }: DialogProps) {
   );
 }
 
-/** A moment as the field of the browser wants it. */
+/** A time in the format of the browser's input. */
 function localTime(at: Date): string {
   return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }

@@ -1,4 +1,4 @@
-/** Makes an endpoint, or changes one: only what was changed is sent. */
+/** Creates or edits an endpoint: only changed values are sent. */
 import {
   Box,
   Collapse,
@@ -13,15 +13,15 @@ import {
   UnstyledButton,
 } from '@mantine/core';
 import { useState } from 'react';
-import { Problem } from '../../../../../client/client.ts';
+import { MillraceError } from '../../../../../client/client.ts';
 import { request } from '../../../api/client.ts';
 import { CodeEditor } from '../../../parts/code/code-editor.tsx';
 import { Failure } from '../../../parts/failure.tsx';
 import { FormEnd } from '../../../parts/forms/form-end.tsx';
 import { NamesInput } from '../../../parts/names-input.tsx';
 import { useAction } from '../../../parts/use-action.ts';
-import type { Endpoint } from '../parts/answers.ts';
-import { useWebhooksAgain } from '../parts/place.ts';
+import type { Endpoint } from '../parts/responses.ts';
+import { useWebhooksAgain } from '../parts/search-params.ts';
 import { changesOf, type FormValues, newBody, valuesOf } from './endpoint-values.ts';
 import { useEventTypes } from './event-types.ts';
 import { HeadersField } from './headers-field.tsx';
@@ -53,7 +53,7 @@ export function EndpointForm({ endpoint, onClose, onSaved }: EndpointFormProps) 
     onSaved(saved);
   };
   return (
-    <Modal opened onClose={onClose} size="lg" title={endpoint === undefined ? 'New endpoint' : 'Edit the endpoint'}>
+    <Modal opened onClose={onClose} size="lg" title={endpoint === undefined ? 'New endpoint' : 'Edit endpoint'}>
       <form
         noValidate
         onSubmit={(event) => {
@@ -64,40 +64,40 @@ export function EndpointForm({ endpoint, onClose, onSaved }: EndpointFormProps) 
         <Stack gap="sm">
           <TextInput
             label="URL"
-            description="Where to send. In production https, and an address that is public"
+            description="Where to send events. In production it must use https and a public host"
             placeholder="https://shop.example.com/hooks/millrace"
             required
             data-autofocus
             value={values.url}
-            error={faultAt(error, '/url')}
+            error={issueAt(error, '/url')}
             onChange={({ currentTarget }) => set({ url: currentTarget.value })}
           />
           <NamesInput
-            label="Types of events"
-            description="A star stands for anything: todos.* is everything that happens to todos"
+            label="Event types"
+            description="A star matches any name: todos.* matches every event of todos"
             required
             data={[...types]}
             value={values.types}
-            error={faultAt(error, '/types')}
+            error={issueAt(error, '/types')}
             onChange={(chosen) => set({ types: chosen })}
           />
           <TextInput
             label="Description"
-            description="For people"
+            description="For your own reference"
             value={values.name}
-            error={faultAt(error, '/name')}
+            error={issueAt(error, '/name')}
             onChange={({ currentTarget }) => set({ name: currentTarget.value })}
           />
           <UnstyledButton onClick={() => setShowsMore(!showsMore)} aria-expanded={showsMore}>
             <Text size="sm" td="underline">
-              Filter, headers, schedule, rate
+              Filter, headers, retries, rate
             </Text>
           </UnstyledButton>
           <Collapse expanded={showsMore}>
             {showsMore ? <More values={values} set={set} error={error} /> : null}
           </Collapse>
           {error === null ? null : <Failure error={error} />}
-          <FormEnd verb={endpoint === undefined ? 'Make the endpoint' : 'Save'} busy={busy} onCancel={onClose} />
+          <FormEnd verb={endpoint === undefined ? 'Create endpoint' : 'Save'} busy={busy} onCancel={onClose} />
         </Stack>
       </form>
     </Modal>
@@ -117,7 +117,7 @@ function More({ values, set, error }: MoreProps) {
         label="Filter"
         labelElement="div"
         description={'Only events of documents that match, such as {"status":"paid"}. Empty: all'}
-        error={faultAt(error, '/filter')}
+        error={issueAt(error, '/filter')}
       >
         <Box mt={4}>
           <CodeEditor
@@ -132,33 +132,33 @@ function More({ values, set, error }: MoreProps) {
       <HeadersField headers={values.headers} onHeaders={(headers) => set({ headers })} />
       <SimpleGrid cols={{ base: 1, xs: 3 }} spacing="sm" verticalSpacing="xs">
         <Select
-          label="Tried again"
+          label="Retries"
           data={[
-            { value: 'standard', label: '8 tries in 28 hours' },
-            { value: 'long', label: '10 tries in 75 hours' },
+            { value: 'standard', label: '8 attempts in 28 hours' },
+            { value: 'long', label: '10 attempts in 75 hours' },
             { value: 'none', label: 'never' },
           ]}
           allowDeselect={false}
-          value={values.schedule}
-          onChange={(schedule) => set({ schedule: schedule ?? 'standard' })}
+          value={values.retrySchedule}
+          onChange={(retrySchedule) => set({ retrySchedule: retrySchedule ?? 'standard' })}
         />
         <Select
-          label="Order"
+          label="Ordering"
           data={[
-            { value: 'none', label: 'as fast as possible' },
-            { value: 'document', label: 'each document in order' },
+            { value: 'none', label: 'none (fastest)' },
+            { value: 'document', label: 'in order per document' },
           ]}
           allowDeselect={false}
           value={values.ordering}
           onChange={(ordering) => set({ ordering: ordering ?? 'none' })}
         />
         <NumberInput
-          label="Calls a second"
+          label="Requests per second"
           placeholder="no limit"
           min={0.001}
           max={1000}
           value={values.rate}
-          error={faultAt(error, '/ratePerSecond')}
+          error={issueAt(error, '/ratePerSecond')}
           onChange={(rate) => set({ rate })}
         />
       </SimpleGrid>
@@ -166,10 +166,10 @@ function More({ values, set, error }: MoreProps) {
   );
 }
 
-/** What the server says of one member. */
-function faultAt(error: unknown, pointer: string): string | undefined {
+/** The server's error for one field. */
+function issueAt(error: unknown, pointer: string): string | undefined {
   if (error instanceof SyntaxError) return pointer === '/filter' ? error.message : undefined;
-  if (!(error instanceof Problem)) return undefined;
-  return error.problem.errors?.find((fault) => fault.pointer === pointer || fault.pointer.startsWith(`${pointer}/`))
+  if (!(error instanceof MillraceError)) return undefined;
+  return error.problem.errors?.find((issue) => issue.pointer === pointer || issue.pointer.startsWith(`${pointer}/`))
     ?.detail;
 }

@@ -1,8 +1,8 @@
-/** An endpoint as its form holds it, and as it is sent. Pure. */
-import type { Endpoint } from '../parts/answers.ts';
+/** An endpoint as form values, and as request body. Pure. */
+import type { Endpoint } from '../parts/responses.ts';
 
 export interface OwnHeader {
-  /** Tells the rows of the form apart. */
+  /** Distinguishes the rows of the form. */
   readonly key: number;
   readonly name: string;
   readonly value: string;
@@ -15,7 +15,7 @@ export interface FormValues {
   /** JSON, or empty. */
   readonly filter: string;
   readonly headers: readonly OwnHeader[];
-  readonly schedule: string;
+  readonly retrySchedule: string;
   readonly ordering: string;
   /** Empty for no limit. */
   readonly rate: number | string;
@@ -28,13 +28,13 @@ export function valuesOf(endpoint: Endpoint | undefined): FormValues {
     name: endpoint?.name ?? '',
     filter: endpoint === undefined || endpoint.filter === null ? '' : JSON.stringify(endpoint.filter, null, 2),
     headers: Object.entries(endpoint?.headers ?? {}).map(([name, value], key) => ({ key, name, value })),
-    schedule: endpoint?.schedule ?? 'standard',
+    retrySchedule: endpoint?.retrySchedule ?? 'standard',
     ordering: endpoint?.ordering ?? 'none',
     rate: endpoint?.ratePerSecond ?? '',
   };
 }
 
-/** @throws SyntaxError the filter is no JSON */
+/** @throws SyntaxError the filter is not JSON */
 export function newBody(values: FormValues): object {
   const { name, filter, ratePerSecond, ...rest } = bodyOf(values);
   return {
@@ -46,8 +46,8 @@ export function newBody(values: FormValues): object {
 }
 
 /**
- * A merge patch of what was changed, so that what somebody else has changed meanwhile stays.
- * @throws SyntaxError the filter is no JSON
+ * A merge patch of the changes, so that concurrent changes of other fields stay.
+ * @throws SyntaxError the filter is not JSON
  */
 export function changesOf(endpoint: Endpoint, values: FormValues): object {
   const [before, after] = [bodyOf(valuesOf(endpoint)), bodyOf(values)];
@@ -63,7 +63,7 @@ export function changesOf(endpoint: Endpoint, values: FormValues): object {
   );
 }
 
-function bodyOf({ url, types, name, filter, headers, schedule, ordering, rate }: FormValues) {
+function bodyOf({ url, types, name, filter, headers, retrySchedule, ordering, rate }: FormValues) {
   return {
     url: url.trim(),
     types,
@@ -72,7 +72,7 @@ function bodyOf({ url, types, name, filter, headers, schedule, ordering, rate }:
     headers: Object.fromEntries(
       headers.filter(({ name: field }) => field !== '').map(({ name: field, value }) => [field.toLowerCase(), value]),
     ),
-    schedule,
+    retrySchedule,
     ordering,
     ratePerSecond: rate === '' ? null : Number(rate),
   };

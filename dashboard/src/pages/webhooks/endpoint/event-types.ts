@@ -1,12 +1,12 @@
-/** Types of events to choose from: those of the collections that there are, and the ones of the system that people want. */
+/** Event types to choose from: those of the existing collections, and common ones of the system. */
 import { useResource } from '../../../api/live.ts';
 
 const OF_SYSTEM = [
   'system.file.created',
   'system.user.created',
   'system.endpoint.disabled',
-  'system.delivery.dead',
-  'system.function.failed',
+  'system.delivery.failed',
+  'system.run.attempt-failed',
 ];
 
 export function useEventTypes(): readonly string[] {

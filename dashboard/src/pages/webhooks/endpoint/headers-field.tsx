@@ -1,4 +1,4 @@
-/** Header fields of an endpoint's own. Values that are kept already are shown as dots, and stay when they are not changed. */
+/** Custom header fields of an endpoint. Stored values are shown as dots, and stay unless changed. */
 import { ActionIcon, Button, Group, Stack, Text, TextInput } from '@mantine/core';
 import { IconPlus, IconX } from '@tabler/icons-react';
 import type { OwnHeader } from './endpoint-values.ts';
@@ -13,24 +13,24 @@ export function HeadersField({ headers, onHeaders }: HeadersFieldProps) {
     onHeaders(headers.map((header) => (header.key === key ? { ...header, ...changes } : header)));
   const next = Math.max(-1, ...headers.map(({ key }) => key)) + 1;
   return (
-    <Stack gap={4} role="group" aria-label="Own headers">
+    <Stack gap={4} role="group" aria-label="Custom headers">
       <Text size="sm" fw={600}>
-        Own headers
+        Custom headers
       </Text>
       <Text size="xs" c="dimmed">
-        Sent with each call, such as authorization. Their values are encrypted and not shown again.
+        Sent with each request, such as authorization. Their values are encrypted and not shown again.
       </Text>
       {headers.map(({ key, name, value }) => (
         <Group key={key} gap="xs">
           <TextInput
-            aria-label="Name of the header"
+            aria-label="Header name"
             placeholder="authorization"
             flex="1 1 140px"
             value={name}
             onChange={({ currentTarget }) => change(key, { name: currentTarget.value })}
           />
           <TextInput
-            aria-label="Value of the header"
+            aria-label="Header value"
             placeholder="Bearer …"
             flex="2 1 180px"
             value={value}
@@ -53,7 +53,7 @@ export function HeadersField({ headers, onHeaders }: HeadersFieldProps) {
           leftSection={<IconPlus size={14} />}
           onClick={() => onHeaders([...headers, { key: next, name: '', value: '' }])}
         >
-          Add a header
+          Add header
         </Button>
       </Group>
     </Stack>

@@ -1,4 +1,4 @@
-/** Events of the log that are sent to an endpoint once more, and how far that is. */
+/** Replays events of the log to an endpoint, with the progress. */
 import { Alert, Progress, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { request } from '../../../api/client.ts';
@@ -7,23 +7,23 @@ import { Confirm } from '../../../parts/confirm.tsx';
 import { Failure } from '../../../parts/failure.tsx';
 import { NamesInput } from '../../../parts/names-input.tsx';
 import { numberText } from '../../../parts/numbers.ts';
-import type { Endpoint, Replay } from '../parts/answers.ts';
-import { useWebhooksAgain, useWebhooksPlace } from '../parts/place.ts';
+import type { Endpoint, Replay } from '../parts/responses.ts';
+import { useWebhooksAgain, useWebhooksSearch } from '../parts/search-params.ts';
 import { useEventTypes } from './event-types.ts';
 
 const PROGRESS_MS = 500;
 
-/** What the log holds (GET /admin/state). */
+/** The retained range of the log (GET /admin/status). */
 interface ServerState {
   readonly events: { readonly log: { readonly newest: string | null; readonly floor: number } };
 }
 
 export function ReplayDialog({ endpoint, onClose }: { readonly endpoint: Endpoint; readonly onClose: () => void }) {
-  const { data: state } = useResource<ServerState>('/admin/state');
+  const { data: state } = useResource<ServerState>('/admin/status');
   const [since, setSince] = useState<string | null>(null);
   const [until, setUntil] = useState('');
   const [types, setTypes] = useState<string[]>([]);
-  const { go } = useWebhooksPlace();
+  const { go } = useWebhooksSearch();
   const again = useWebhooksAgain();
   const known = useEventTypes();
   const oldest = oldestOf(state);
@@ -42,22 +42,22 @@ export function ReplayDialog({ endpoint, onClose }: { readonly endpoint: Endpoin
     <Confirm title="Replay events" verb="Replay" harmless onConfirm={begin} onClose={onClose}>
       <Stack gap="xs">
         <Text size="sm">
-          Events of the log that match the endpoint are sent, whether they were sent before or not, with the same ids.
-          So a new endpoint gets what happened before it. For failed deliveries alone, use Recover.
+          Sends events from the log that match the endpoint, whether or not they were sent before, with the same ids. A
+          new endpoint can thus receive earlier events. For failed deliveries only, use Recover.
         </Text>
         <Text size="sm">
           The log begins after {oldest} and ends with {state?.events.log.newest ?? 'nothing'}.
         </Text>
         <TextInput
-          label="After the position"
+          label="After position"
           description="The id of an event, such as 1-1042"
           value={since ?? oldest}
           onChange={({ currentTarget }) => setSince(currentTarget.value)}
           required
         />
         <TextInput
-          label="Until the position"
-          description="Empty: all up to now"
+          label="Up to position"
+          description="Empty: up to now"
           value={until}
           onChange={({ currentTarget }) => setUntil(currentTarget.value)}
         />
@@ -73,19 +73,19 @@ export function ReplayDialog({ endpoint, onClose }: { readonly endpoint: Endpoin
   );
 }
 
-/** The position before the first row that is kept. */
+/** The position before the first retained row. */
 function oldestOf(state: ServerState | undefined): string {
   const newest = state?.events.log.newest ?? null;
   if (state === undefined || newest === null) return '';
   return `${newest.split('-')[0]}-${Math.max(state.events.log.floor - 1, 0)}`;
 }
 
-const WORDS = { running: 'is running', done: 'is done', cancelled: 'was cancelled' } as const;
+const WORDS = { running: 'is running', succeeded: 'is done', canceled: 'was canceled' } as const;
 
 export function ReplayProgress({ id }: { readonly id: string }) {
-  const { go } = useWebhooksPlace();
+  const { go } = useWebhooksSearch();
   const [isOver, setOver] = useState(false);
-  const { data: state } = useResource<ServerState>('/admin/state');
+  const { data: state } = useResource<ServerState>('/admin/status');
   const { data: replay, error } = useResource<Replay>(
     `/webhooks/replays/${encodeURIComponent(id)}`,
     [],
@@ -97,22 +97,22 @@ export function ReplayProgress({ id }: { readonly id: string }) {
   if (replay === undefined) return null;
   return (
     <Alert
-      color={replay.state === 'cancelled' ? 'yellow' : 'cyan'}
+      color={replay.state === 'canceled' ? 'yellow' : 'cyan'}
       title={`The replay ${WORDS[replay.state]}`}
       role="status"
       withCloseButton
-      closeButtonLabel="Close the replay"
+      closeButtonLabel="Close"
       onClose={() => go({ replay: undefined })}
     >
       <Text size="sm" mb={4}>
-        {numberText(replay.sent)} deliveries made; the log was read up to {replay.position}.
+        {numberText(replay.sent)} deliveries created; the log was read up to {replay.position}.
       </Text>
-      <Progress value={over ? 100 : shareOf(replay.position, state)} aria-label="How much of the log was read" />
+      <Progress value={over ? 100 : shareOf(replay.position, state)} aria-label="Progress" />
     </Alert>
   );
 }
 
-/** In percent of the rows that the log held when this was asked. */
+/** In percent of the rows that the log had at the request. */
 function shareOf(position: string, state: ServerState | undefined): number {
   if (state === undefined) return 0;
   const { newest, floor } = state.events.log;

@@ -1,12 +1,12 @@
-/** How an endpoint and a delivery are, in a word. */
+/** The state of an endpoint and of a delivery, in a word. */
 import { Badge } from '@mantine/core';
-import type { Delivery, Endpoint } from './answers.ts';
+import type { Delivery, Endpoint } from './responses.ts';
 
 const DISABLED = {
-  owner: 'by a request',
+  manual: 'by a request',
   gone: 'its server answered 410',
   failing: 'nothing was delivered for 120 hours',
-  principal: 'the account or key that made it has ended',
+  principal: 'the user or key that created it no longer exists',
 } as const;
 
 export function HealthBadge({ endpoint }: { readonly endpoint: Endpoint }) {
@@ -24,30 +24,30 @@ export function healthOf({ enabled, disabledReason, health }: Endpoint) {
     const why = disabledReason === null ? '' : `, ${DISABLED[disabledReason]}`;
     return { color: 'gray', word: 'disabled', title: `Disabled${why}. Nothing is sent.` };
   }
-  if (health.fault !== null) {
-    return { color: 'red', word: 'refused', title: `${health.fault}. Its deliveries wait.` };
+  if (health.error !== null) {
+    return { color: 'red', word: 'rejected', title: `${health.error}. Its deliveries wait.` };
   }
   if (health.breaker === 'open') {
     return {
       color: 'red',
-      word: 'pausing',
-      title: 'Too many calls failed. Calls wait for a moment, then one is tried.',
+      word: 'paused',
+      title: 'Too many requests failed. After a pause, one delivery is sent as a probe.',
     };
   }
   if (health.breaker === 'half-open') {
-    return { color: 'orange', word: 'trying again', title: 'After a pause, one delivery is tried as a probe.' };
+    return { color: 'orange', word: 'probing', title: 'One delivery is being sent as a probe.' };
   }
   if (health.failingSince !== null) {
-    return { color: 'orange', word: 'failing', title: 'The last try failed. It is tried again by the schedule.' };
+    return { color: 'orange', word: 'failing', title: 'The last attempt failed. It is retried on schedule.' };
   }
   if (health.lastSuccessAt === null) {
-    // Tests do not count: they say nothing about how events arrive.
-    return { color: 'gray', word: 'no events yet', title: 'No event was sent yet. Tests do not count.' };
+    // Tests do not count: they do not show how events arrive.
+    return { color: 'gray', word: 'no events yet', title: 'No events were sent yet. Test events do not count.' };
   }
-  return { color: 'teal', word: 'healthy', title: 'The last try succeeded.' };
+  return { color: 'teal', word: 'healthy', title: 'The last attempt succeeded.' };
 }
 
-const COLOURS = { pending: 'blue', delivered: 'teal', dead: 'red', discarded: 'gray' } as const;
+const COLOURS = { pending: 'blue', succeeded: 'teal', failed: 'red', canceled: 'gray' } as const;
 
 export function DeliveryBadge({ state }: { readonly state: Delivery['state'] }) {
   return (
@@ -57,7 +57,7 @@ export function DeliveryBadge({ state }: { readonly state: Delivery['state'] }) 
   );
 }
 
-/** What came of a try: `204`, or why there was no good answer. */
+/** The outcome of an attempt: `204`, or why it failed. */
 export function outcomeOf(attempt: { readonly status: number | null; readonly error: string | null }): string {
   const { status, error } = attempt;
   if (error === null || error === 'status') return String(status ?? 'sent');

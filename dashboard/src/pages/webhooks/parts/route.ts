@@ -1,4 +1,4 @@
-/** The page Webhooks. Its address says which endpoint, which deliveries and which dialog are open. */
+/** The page Webhooks. Its URL contains the open endpoint, deliveries and dialog. */
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { textOf } from '../../../parts/search-text.ts';
 import { shellRoute } from '../../../shell/route.tsx';
@@ -8,16 +8,16 @@ const DIALOGS = ['new', 'edit', 'test', 'rotate', 'recover', 'replay', 'delete']
 export type WebhookDialog = (typeof DIALOGS)[number];
 
 export interface WebhooksSearch {
-  /** Id of the endpoint that is open. */
+  /** Id of the open endpoint. */
   readonly endpoint?: string | undefined;
-  /** Deliveries in this state, of events of this type, beginning at this cursor. */
+  /** Deliveries in this state, of events of this type, from this cursor on. */
   readonly state?: string | undefined;
   readonly type?: string | undefined;
   readonly cursor?: string | undefined;
-  /** Id of the delivery that is open. */
+  /** Id of the open delivery. */
   readonly delivery?: string | undefined;
   readonly dialog?: WebhookDialog | undefined;
-  /** Id of the replay whose progress is shown. */
+  /** Id of the replay with visible progress. */
   readonly replay?: string | undefined;
 }
 

@@ -1,21 +1,21 @@
 /**
- * The triggers in force, ready for planning: which of them want events of a type, and whether a document matches their filter.
- * Pure. Not here: the runs that are planned for them (trigger-planner.ts).
+ * The active triggers, compiled for planning: which match an event type, and whether a document matches their filter.
+ * Pure.
  */
 import type { Document } from 'mongodb';
 import type { LogRow } from '../../../../events/log/row.ts';
-import { WantedByType, WantedEvents } from '../../../../events/read/wanted-events.ts';
+import { EventFilter, FiltersByType } from '../../../../events/read/event-filter.ts';
 import { principalOf } from '../../../calling/call-principal.ts';
 import type { PluginFunction } from '../../../plugins/plugin.ts';
 
-/** Events of functions. A trigger gets them only if it names them: otherwise each failure could make the next one. */
-const OF_FUNCTIONS = 'system.function.';
+/** Events of functions. A trigger gets them only if it names them: otherwise each failure could cause the next one. */
+const OF_FUNCTIONS = ['system.function.', 'system.run.'];
 
 type TriggerFunction = PluginFunction<'trigger'>;
 
-export class WantedTrigger extends WantedEvents {
+export class TriggerFilter extends EventFilter {
   readonly fn: TriggerFunction;
-  /** Rows after this number of the log count. */
+  /** The trigger receives rows after this number. */
   readonly from: number;
 
   constructor(fn: TriggerFunction, from: number) {
@@ -30,21 +30,21 @@ export class WantedTrigger extends WantedEvents {
   }
 }
 
-/** The triggers by the types that they want. */
-export class WantedTriggers {
-  readonly #triggers: WantedByType<WantedTrigger>;
+/** The triggers by matching event type. */
+export class TriggerIndex {
+  readonly #triggers: FiltersByType<TriggerFilter>;
 
-  /** @param from for each trigger the number of the row after which it counts; one without a number does not count */
+  /** @param from for each trigger the number of the row after which it starts; a trigger without one is ignored */
   constructor(functions: readonly TriggerFunction[], from: ReadonlyMap<string, number>) {
     const triggers = functions.flatMap((fn) => {
       const begins = from.get(fn.id);
-      return begins === undefined ? [] : [new WantedTrigger(fn, begins)];
+      return begins === undefined ? [] : [new TriggerFilter(fn, begins)];
     });
-    this.#triggers = new WantedByType(triggers);
+    this.#triggers = new FiltersByType(triggers);
   }
 
-  /** The triggers that want a row by its type and its place in the log. */
-  by(row: LogRow): readonly WantedTrigger[] {
+  /** The triggers that match a row by its type and position. */
+  by(row: LogRow): readonly TriggerFilter[] {
     return this.#triggers.by(row).filter(({ from }) => row.number > from);
   }
 }

@@ -1,9 +1,9 @@
 /**
- * What an attempt leaves: the run that waits for its next attempt or is parked, the events that tell of it, and the next run of
- * its line, which may go on. Also for runs whose process died. Not here: the attempt itself (attempt.ts).
+ * What an attempt leaves: the run that waits for its next attempt or has failed, the events that tell of it, and the next run of
+ * its line, which may go on. Also for runs whose process died.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Activity } from '../../../../database/activity.ts';
+import type { Activity } from '../../../../database/audit-events.ts';
 import { MAX_CHAIN, publicCode, type RunError, requestOfRun } from '../../../runs/run.ts';
 import { isRestricted, type RunRow } from '../../../runs/run-row.ts';
 import type { AttemptEnd } from './attempt.ts';
@@ -11,12 +11,12 @@ import type { AttemptFields, QueueStore } from './queue-store.ts';
 import { actorOfFunction, functionOf, nextAttemptAt } from './queued-run.ts';
 import type { Course } from './run-slots.ts';
 
-/** When a run is due again that was given back, in milliseconds. */
+/** Delay of a released run, in milliseconds. */
 const BACK_MS = 1_000;
-/** The same for one that was interrupted again and again. */
+/** The same for a run that was interrupted repeatedly. */
 const MOST_BACK_MS = 60_000;
-/** The event that a run was made of, if it tells of a function: the input begins with its id and type. */
-const OF_FUNCTION = /^\{"id":"[\d-]+","type":"system\.function\./;
+/** The event that caused a run, if it is about a function: the input begins with its id and type. */
+const OF_FUNCTION = /^\{"id":"[\d-]+","type":"system\.(?:function|run)\./;
 
 const DIED: RunError = {
   code: 'function-runtime-restarted',
@@ -24,45 +24,45 @@ const DIED: RunError = {
   stack: null,
 };
 
-export interface AftermathParts {
+export interface AftermathDeps {
   readonly store: Pick<QueueStore, 'fail' | 'giveBack' | 'releaseNext' | 'left'>;
   readonly activity: Activity;
-  /** Called with each run that has ended, or failed and waits. */
+  /** Called with each run that has ended, or failed and waits for a retry. */
   readonly onEnd: (run: RunRow) => void;
   readonly now: () => number;
-  /** Ends waiting for a database that is away. */
+  /** Ends waiting for an unavailable database. */
   readonly signal: AbortSignal;
 }
 
-/** What there is to do after an attempt. */
+/** The follow-up of an attempt. */
 export interface After {
-  /** How it went. */
+  /** The outcome. */
   readonly course: Course;
-  /** When the run is due again; null when it has ended. */
+  /** When the run is due again; null if it has ended. */
   readonly dueAt: Date | null;
-  /** Whether the next run of its line is due now. */
+  /** Whether the next run of its FIFO group is due now. */
   readonly hasNext: boolean;
 }
 
 export class Aftermath {
-  readonly #parts: AftermathParts;
+  readonly #deps: AftermathDeps;
 
-  constructor(parts: AftermathParts) {
-    this.#parts = parts;
+  constructor(deps: AftermathDeps) {
+    this.#deps = deps;
   }
 
   /**
-   * An attempt that was interrupted does not count, whatever interrupted it.
-   * @param isStopping whether this process ends: then the run is due at once
+   * An interrupted attempt does not count, whatever interrupted it.
+   * @param isStopping whether this process ends: then the run is due immediately
    */
   async of(run: RunRow, token: string, end: AttemptEnd, isStopping: boolean): Promise<After> {
-    const { store, now } = this.#parts;
+    const { store, now } = this.#deps;
     if (end.kind === 'not-tried' || end.kind === 'interrupted') {
       const isInterrupted = end.kind === 'interrupted' && !isStopping;
       const { interruptions = 0 } = run;
       const pause = isInterrupted ? Math.min(MOST_BACK_MS, BACK_MS * 2 ** interruptions) : BACK_MS;
       const dueAt = new Date(now() + (end.kind === 'interrupted' && isStopping ? 0 : pause));
-      // Until the database can be reached it cannot be given back; who runs the queue next takes it over.
+      // Without the database the run cannot be released; the next recorder takes it over.
       await this.#persist(() => store.giveBack(run._id, token, dueAt, isInterrupted));
       return { course: 'other', dueAt, hasNext: false };
     }
@@ -70,13 +70,13 @@ export class Aftermath {
     const course = courseOf(end);
     if (end.kind === 'failed') return { course, ...(await this.#failed({ ...run, token }, end.fields, end.error)) };
     const hasNext = await this.#goOn(run);
-    this.#parts.onEnd({ ...run, ...end.fields, state: 'ok' });
+    this.#deps.onEnd({ ...run, ...end.fields, state: 'succeeded' });
     return { course, dueAt: null, hasNext };
   }
 
   /**
-   * Takes over the runs of processes that have ended: an attempt that its process did not survive has failed.
-   * @param own tokens of the runs that this process runs itself
+   * Takes over the runs of ended processes: an attempt whose process crashed has failed.
+   * @param own tokens of the runs of this process
    */
   async takeOver(own: readonly string[]): Promise<void> {
     const fields = {
@@ -88,46 +88,52 @@ export class Aftermath {
       result: null,
       resultBytes: 0,
     };
-    for (const run of await this.#parts.store.left(own)) {
-      // Most such runs did nothing wrong, so they need not wait.
-      await this.#failed(run, fields, DIED, new Date(this.#parts.now()));
+    for (const run of await this.#deps.store.left(own)) {
+      // Most such runs are not at fault, so they need no delay.
+      await this.#failed(run, fields, DIED, new Date(this.#deps.now()));
     }
   }
 
-  /** Notes a failed attempt. @param soon when the run is due again, if not by how often it has failed */
+  /**
+   * Records a failed attempt.
+   * @param soon the retry time, if not derived from the number of failures
+   */
   async #failed(run: RunRow, fields: AttemptFields, error: RunError, soon?: Date): Promise<Omit<After, 'course'>> {
-    const { store, activity } = this.#parts;
-    const now = new Date(this.#parts.now());
-    const next = nextAttemptAt(run.attempt, now);
+    const { store, activity } = this.#deps;
+    const now = new Date(this.#deps.now());
+    const next = nextAttemptAt(run.attempts, now);
     const dueAt = next === null ? null : (soon ?? next);
     const isOurs = await this.#persist(() => store.fail(run._id, run.token ?? '', { ...fields, error }, dueAt, now));
     if (!isOurs) return { dueAt: null, hasNext: false };
     const hasNext = dueAt === null && (await this.#goOn(run));
     const code = isRestricted(run) ? publicCode(error) : error.code;
     const details = { function: functionOf(run), run: run._id, code, event: run.event };
-    // A failure over the failure of a function makes no more runs: they would make each other for ever.
+    // A failure of a run caused by a function's failure causes no more runs, to prevent endless loops.
     const depth = OF_FUNCTION.test(run.input ?? '') ? MAX_CHAIN : run.depth;
     const stamp = { by: actorOfFunction(details.function), request: requestOfRun(run._id, depth) };
-    await activity.record('system.function.failed', details, stamp);
-    if (dueAt === null) await activity.record('system.function.parked', details, stamp);
-    this.#parts.onEnd({ ...run, ...fields, error, state: dueAt === null ? 'parked' : 'waiting' });
+    await activity.record('system.run.attempt-failed', details, stamp);
+    if (dueAt === null) await activity.record('system.run.failed', details, stamp);
+    this.#deps.onEnd({ ...run, ...fields, error, state: dueAt === null ? 'failed' : 'pending' });
     return { dueAt, hasNext };
   }
 
-  /** Lets the next run of a line go on. @returns whether there is one */
+  /**
+   * Releases the next run of a FIFO group.
+   * @returns whether there is one
+   */
   async #goOn({ line }: RunRow): Promise<boolean> {
-    const { store, now } = this.#parts;
+    const { store, now } = this.#deps;
     return line !== undefined && (await this.#persist(() => store.releaseNext(line, new Date(now()))));
   }
 
-  /** Tries a write until the database takes it, or this process ends. */
+  /** Retries a write until the database accepts it, or this process ends. */
   async #persist<T>(write: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
         return await write();
       } catch (error) {
-        if (this.#parts.signal.aborted) throw error;
-        await pause(BACK_MS, undefined, { signal: this.#parts.signal }).catch(() => undefined);
+        if (this.#deps.signal.aborted) throw error;
+        await pause(BACK_MS, undefined, { signal: this.#deps.signal }).catch(() => undefined);
       }
     }
   }
@@ -137,5 +143,5 @@ function courseOf(end: AttemptEnd): Course {
   if (end.kind === 'ok') return end.conflicts > 0 ? 'conflict' : 'smooth';
   if (end.kind !== 'failed') return 'other';
   if (end.error.code === 'function-timeout') return 'timeout';
-  return end.error.code === 'contention' ? 'conflict' : 'other';
+  return end.error.code === 'write-conflict' ? 'conflict' : 'other';
 }

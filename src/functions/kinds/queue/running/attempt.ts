@@ -1,47 +1,46 @@
 /**
- * One attempt of a run: everything that the function writes, and the end of the run, in one transaction of the database. So it
- * has its effect once or not at all, whatever dies meanwhile and whoever else tries the same run. Not here: which run, and when
- * (run-dispatch.ts).
+ * One attempt of a run: all writes of the function and the completion of the run, in one transaction. So it takes
+ * effect once or not at all, whatever crashes and whichever other process runs the same run.
  */
-import type { Atomic } from '../../../../collections/atomic.ts';
+import type { Atomic } from '../../../../collections/transaction-runner.ts';
 import { MillraceError } from '../../../../kernel/errors.ts';
-import type { Calling, CallReport } from '../../../calling/calling.ts';
-import { blanking } from '../../../plugins/blanking.ts';
+import type { Calling, CallReport } from '../../../calling/call-types.ts';
 import type { PluginFunction } from '../../../plugins/plugin.ts';
-import { errorOf, resultOf } from '../../../runs/ended-run.ts';
+import { redaction } from '../../../plugins/redaction.ts';
 import type { RunError } from '../../../runs/run.ts';
+import { errorOf, resultOf } from '../../../runs/run-result.ts';
 import { isRestricted, keptText, type RunRow } from '../../../runs/run-row.ts';
 import type { LogLine } from '../../../sandbox/sandbox.ts';
 import type { AttemptFields, QueueStore } from './queue-store.ts';
 import { functionOf } from './queued-run.ts';
 
-/** A transaction may be open for 60 seconds; the database ends an older one within half a minute. */
+/** A transaction may be open for 60 seconds; the database aborts an older one within half a minute. */
 const OPEN_MS = 60_000;
-/** No errors of the function: the run is given back, and the attempt does not count. */
-const NOT_TRIED: ReadonlySet<string> = new Set(['database-unavailable', 'function-quarantined', 'functions-off']);
+/** Not errors of the function: the run is released, and the attempt does not count. */
+const NOT_TRIED: ReadonlySet<string> = new Set(['database-unavailable', 'function-quarantined', 'functions-disabled']);
 
-export interface AttemptNeeds {
+export interface AttemptDeps {
   readonly store: Pick<QueueStore, 'holds' | 'succeed'>;
   readonly calling: Calling;
   readonly atomic: () => Promise<Atomic>;
   readonly onLog: (run: RunRow, line: LogLine) => void;
   readonly now: () => number;
-  /** Called with errors that nobody expects. */
+  /** Called with unexpected errors. */
   readonly onError: (error: unknown) => void;
 }
 
 export type AttemptEnd =
-  /** Its writes and its end are committed. `conflicts`: how often it began anew. */
+  /** Its writes and its completion are committed. `conflicts`: number of restarts. */
   | { readonly kind: 'ok'; readonly fields: AttemptFields; readonly conflicts: number }
   | { readonly kind: 'failed'; readonly fields: AttemptFields; readonly error: RunError }
-  /** Another process has taken the run. */
+  /** Another process has leased the run. */
   | { readonly kind: 'lost' }
-  /** Something else than the function ended what ran its code. */
+  /** Something other than the function ended its sandbox. */
   | { readonly kind: 'interrupted' }
-  /** The function could not be called, or the database went away. */
+  /** The function could not be called, or the database became unavailable. */
   | { readonly kind: 'not-tried'; readonly cause: unknown };
 
-/** Ends the transaction of a call that failed. */
+/** Rolls back the transaction of a failed call. */
 class CallFailed extends Error {
   readonly report: CallReport;
 
@@ -51,61 +50,56 @@ class CallFailed extends Error {
   }
 }
 
-/** Ends the transaction of a run that is no longer ours. */
+/** Rolls back the transaction of a run whose lease was lost. */
 class RunLost extends Error {}
 
-/** @param token by which the run was taken */
-export async function attempt(
-  fn: PluginFunction,
-  run: RunRow,
-  token: string,
-  needs: AttemptNeeds,
-): Promise<AttemptEnd> {
-  const { store, calling, now } = needs;
+/** @param token of the lease */
+export async function attempt(fn: PluginFunction, run: RunRow, token: string, deps: AttemptDeps): Promise<AttemptEnd> {
+  const { store, calling, now } = deps;
   const began = performance.now();
   let times = 0;
   try {
-    const atomic = await needs.atomic();
+    const atomic = await deps.atomic();
     const report = await atomic.run(async (within) => {
       times += 1;
-      // It begins anew because another process has changed something: perhaps this run.
+      // Restarts because another process changed something: perhaps this run.
       if (times > 1 && !(await store.holds(run._id, token))) throw new RunLost();
-      const made = await calling.call({
+      const created = await calling.call({
         fn,
         input: run.input ?? 'null',
-        run: { id: run._id, attempt: run.attempt, depth: run.depth, restricted: isRestricted(run) },
+        run: { id: run._id, attempt: run.attempts, depth: run.depth, restricted: isRestricted(run) },
         caller: null,
         within,
         mayWrite: true,
-        onLog: (line) => needs.onLog(run, line),
+        onLog: (line) => deps.onLog(run, line),
       });
-      if (errorOf(made.outcome) !== null) throw new CallFailed(made);
-      const isOurs = await store.succeed(within.session, run._id, token, fieldsOf(made, null, fn), new Date(now()));
+      if (errorOf(created.outcome) !== null) throw new CallFailed(created);
+      const isOurs = await store.succeed(within.session, run._id, token, fieldsOf(created, null, fn), new Date(now()));
       if (!isOurs) throw new RunLost();
-      return made;
+      return created;
     });
     return { kind: 'ok', fields: fieldsOf(report, null, fn), conflicts: times - 1 };
   } catch (error) {
     if (error instanceof RunLost) return { kind: 'lost' };
     if (error instanceof CallFailed) {
-      const fault = errorOf(error.report.outcome) ?? unknownError();
-      if (fault.code === 'function-runtime-restarted') return { kind: 'interrupted' };
-      return { kind: 'failed', fields: fieldsOf(error.report, fault, fn), error: fault };
+      const issue = errorOf(error.report.outcome) ?? unknownError();
+      if (issue.code === 'function-runtime-restarted') return { kind: 'interrupted' };
+      return { kind: 'failed', fields: fieldsOf(error.report, issue, fn), error: issue };
     }
     if (error instanceof MillraceError && NOT_TRIED.has(error.code)) return { kind: 'not-tried', cause: error };
     const durationMs = performance.now() - began;
-    const fault = faultOf(error, durationMs, functionOf(run));
-    if (fault.code === 'internal') needs.onError(error);
-    return { kind: 'failed', fields: fieldsWithout(fault, durationMs), error: fault };
+    const cause = issueOf(error, durationMs, functionOf(run));
+    if (cause.code === 'internal') deps.onError(error);
+    return { kind: 'failed', fields: fieldsWithout(cause, durationMs), error: cause };
   }
 }
 
-/** What kept a call that ended well from being committed. */
-function faultOf(error: unknown, durationMs: number, fn: string): RunError {
+/** Why a successful call was not committed. */
+function issueOf(error: unknown, durationMs: number, fn: string): RunError {
   if (!(error instanceof MillraceError))
     return { code: 'internal', message: 'The run could not be committed', stack: null };
-  if (error.code === 'contention' && durationMs >= OPEN_MS - 5_000) {
-    const message = `${fn} took longer than its writes may wait to be committed (${OPEN_MS / 1_000} seconds)`;
+  if (error.code === 'write-conflict' && durationMs >= OPEN_MS - 5_000) {
+    const message = `${fn} took longer than its writes can wait to be committed (${OPEN_MS / 1_000} seconds)`;
     return { code: 'function-timeout', message, stack: null };
   }
   return { code: error.code, message: error.message, stack: null };
@@ -118,7 +112,7 @@ function unknownError(): RunError {
 function fieldsOf(report: CallReport, error: RunError | null, { plugin }: PluginFunction): AttemptFields {
   const { outcome, durationMs, logs, operations } = report;
   const returned = resultOf(outcome);
-  const { text: result, bytes: resultBytes } = keptText(returned === null ? null : blanking(plugin)(returned));
+  const { text: result, bytes: resultBytes } = keptText(returned === null ? null : redaction(plugin)(returned));
   return { durationMs, cpuMs: outcome.cpuMs, error, logs, operations, result, resultBytes };
 }
 

@@ -1,7 +1,4 @@
-/**
- * Jobs in `<db>_log.runs`: those that wait or run, listed by their time, and cancelled. Not here: taking and running them
- * (queue-store.ts).
- */
+/** Pending and running jobs in `<db>_log.runs`: listed by time, and canceled. */
 import type { ClientSession, Collection, Document, IndexDescription } from 'mongodb';
 import { translated } from '../../../../database/errors.ts';
 import type { Mongo } from '../../../../database/mongo.ts';
@@ -9,7 +6,7 @@ import { MillraceError } from '../../../../kernel/errors.ts';
 import type { RunError } from '../../../runs/run.ts';
 import { type ListedRun, RUNS, type RunRow, runExpiry } from '../../../runs/run-row.ts';
 
-const OPEN = { kind: 'job', state: { $in: ['waiting', 'running'] } } as const;
+const OPEN = { kind: 'job', state: { $in: ['pending', 'running'] } } as const;
 const BY_TIME = { scheduledAt: 1, _id: 1 } as const;
 const WITHOUT_DETAILS = { logs: 0, operations: 0, input: 0, result: 0 } as const;
 
@@ -25,7 +22,7 @@ export class JobStore {
     this.#runs = log.collection<RunRow>(RUNS);
   }
 
-  /** How many jobs of a plugin have not ended, counted up to a bound. */
+  /** The number of unfinished jobs of a plugin, counted up to a limit. */
   async count(plugin: string, most: number): Promise<number> {
     return await translated(() => this.#runs.countDocuments({ ...OPEN, plugin }, { limit: most }));
   }
@@ -35,16 +32,16 @@ export class JobStore {
   }
 
   /**
-   * The jobs that have not ended, the next first.
-   * @param after id of the last one of the page before
-   * @throws MillraceError `cursor-mismatch` when there is no run of this id
+   * Unfinished jobs, the next first.
+   * @param after id of the last one of the previous page
+   * @throws MillraceError `cursor-mismatch` when no run has this id
    */
   async list(limit: number, after: string | undefined): Promise<readonly ListedRun[]> {
     const filter: Document = { ...OPEN };
     if (after !== undefined) {
       const last = await translated(() => this.#runs.findOne({ _id: after }, { projection: { scheduledAt: 1 } }));
       if (last?.scheduledAt === undefined)
-        throw new MillraceError('cursor-mismatch', 'The cursor is not one of this list');
+        throw new MillraceError('cursor-mismatch', 'The cursor is not from this list');
       const { scheduledAt } = last;
       filter['$or'] = [{ scheduledAt: { $gt: scheduledAt } }, { scheduledAt, _id: { $gt: after } }];
     }
@@ -52,13 +49,16 @@ export class JobStore {
     return await translated(() => this.#runs.find(filter, options).toArray());
   }
 
-  /** Ends a job that waits. @returns whether there was one of this id that waits */
+  /**
+   * Cancels a pending job.
+   * @returns whether a pending job had this id
+   */
   async cancel(id: string, error: RunError, now: Date): Promise<boolean> {
     const change: Document = {
-      $set: { state: 'refused', error, expireAt: runExpiry(now) },
+      $set: { state: 'canceled', error, expireAt: runExpiry(now) },
       $unset: { dueAt: '' },
     };
-    const waits = { _id: id, kind: 'job', state: 'waiting' } as const;
+    const waits = { _id: id, kind: 'job', state: 'pending' } as const;
     return (await translated(() => this.#runs.updateOne(waits, change))).matchedCount === 1;
   }
 }

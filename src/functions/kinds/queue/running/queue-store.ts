@@ -1,31 +1,33 @@
 /**
- * The runs of the queue in `<db>_log.runs`: what is due, taking it, and how an attempt ends. A run that may be run now or later
- * has a time at which it is due; one that waits for an earlier run of its line has none; one that is running has a token, and
- * only who knows the token may end it. Not here: lists of runs (runs/run-store.ts), and when something is taken (run-dispatch.ts).
+ * The queued runs in `<db>_log.runs`: due runs, leases, and completion. A pending run has a due time, unless it waits
+ * for an earlier run of its FIFO group; a running one has a token, and only the holder of the token can complete it.
  */
 import type { ClientSession, Collection, Document, Filter, IndexDescription, UpdateFilter } from 'mongodb';
 import { translated } from '../../../../database/errors.ts';
 import type { Mongo } from '../../../../database/mongo.ts';
 import { insertOutputs } from '../../../../events/read/consumer.ts';
-import { ACCOUNT_TYPES } from '../../../../kernel/event-types.ts';
+import { USER_TYPES } from '../../../../kernel/event-types.ts';
 import type { RunError } from '../../../runs/run.ts';
 import { RUNS, type RunRow, runExpiry } from '../../../runs/run-row.ts';
 import { JOB_INDEXES } from './job-store.ts';
 
 const INDEXES: readonly IndexDescription[] = [
-  // What is due, by function.
+  // Due runs by function.
   { key: { plugin: 1, function: 1, dueAt: 1 }, partialFilterExpression: { dueAt: { $exists: true } } },
-  // When the next one is due, of all functions.
+  // The next due time of all functions.
   { key: { dueAt: 1 }, partialFilterExpression: { dueAt: { $exists: true } } },
-  // The first one of a line. A run leaves its line when it has ended.
+  // The first run of a FIFO group. A run leaves the group when it has ended.
   { key: { line: 1, 'position.number': 1 }, partialFilterExpression: { line: { $exists: true } } },
   ...JOB_INDEXES,
 ];
 
-/** An event of accounts: the input begins with its id and type. */
-const OF_ACCOUNTS = `^\\{"id":"[\\d-]+","type":"(?:${ACCOUNT_TYPES.map((type) => type.replaceAll('.', '\\.')).join('|')})"`;
+/** An event about users: the input begins with its id and type. */
+const OF_USERS = `^\\{"id":"[\\d-]+","type":"(?:${USER_TYPES.map((type) => type.replaceAll('.', '\\.')).join('|')})"`;
 
-/** A claim that a crash of the database undoes is made again, so it need not wait for the other members. */
+/**
+ * A lease that a crash of the database rolls back is taken again, so it need not wait for the other replica set
+ * members.
+ */
 const QUICK = { writeConcern: { w: 1 } } as const;
 
 /** A function, as runs name it. */
@@ -34,17 +36,17 @@ export interface FunctionName {
   readonly function: string;
 }
 
-/** A function as it is now, and what it may be given. */
+/** The active version of a function, and the runs that it may receive. */
 export interface RunnableFunction extends FunctionName {
-  /** Whether its code may read accounts. Otherwise restricted runs wait for a version that may. */
-  readonly readsAccounts: boolean;
+  /** Whether its code may read users. If not, restricted runs wait for a version that may. */
+  readonly readsUsers: boolean;
 }
 
 export interface DueRun extends FunctionName {
   readonly _id: string;
 }
 
-/** What an attempt leaves in its run. */
+/** The fields that an attempt sets in its run. */
 export type AttemptFields = Pick<
   RunRow,
   'durationMs' | 'cpuMs' | 'error' | 'logs' | 'operations' | 'result' | 'resultBytes'
@@ -58,7 +60,7 @@ export class QueueStore {
     this.#runs = log.collection<RunRow>(RUNS);
   }
 
-  /** Makes the indexes, once. Asked when there is a function that needs a queue. */
+  /** Creates the indexes, once. Called when a function needs the queue. */
   prepare(): Promise<void> {
     this.#prepared ??= translated(() => this.#prepare()).catch((error: unknown) => {
       this.#prepared = null;
@@ -69,18 +71,18 @@ export class QueueStore {
 
   async #prepare(): Promise<void> {
     await this.#runs.createIndexes([...INDEXES]);
-    // Versions before this one did not record what a run may tell of.
-    const former = { state: { $in: ['waiting', 'running'] }, kind: 'trigger', restricted: { $exists: false } } as const;
-    const restricted = { $regexMatch: { input: { $ifNull: ['$input', ''] }, regex: OF_ACCOUNTS } };
+    // Earlier versions did not record whether a run is restricted.
+    const former = { state: { $in: ['pending', 'running'] }, kind: 'trigger', restricted: { $exists: false } } as const;
+    const restricted = { $regexMatch: { input: { $ifNull: ['$input', ''] }, regex: OF_USERS } };
     await this.#runs.updateMany(former, [{ $set: { restricted } }]);
   }
 
-  /** Inserts runs. One whose id is there already stays as it is. */
+  /** Inserts runs. A run whose id exists is left unchanged. */
   async insert(rows: readonly RunRow[]): Promise<void> {
     await translated(() => insertOutputs(this.#runs, [...rows]));
   }
 
-  /** Makes the first unfinished run of each line due, unless it has a time already. */
+  /** Makes the first unfinished run of each FIFO group due, unless it has a due time already. */
   async releaseHeads(lines: readonly string[], now: Date): Promise<void> {
     const [first, ...rest] = lines.map((line) => [
       { $match: { line } },
@@ -93,7 +95,7 @@ export class QueueStore {
     await this.#release(pipeline, now);
   }
 
-  /** The same for all lines, when a process begins to run the queue. */
+  /** The same for all FIFO groups, when a process starts to run the queue. */
   async releaseAllHeads(now: Date): Promise<void> {
     await this.#release(
       [
@@ -110,12 +112,12 @@ export class QueueStore {
     await translated(async () => {
       const found = await this.#runs.aggregate<{ _id: string }>([...heads], { allowDiskUse: true }).toArray();
       if (found.length === 0) return;
-      const held = { _id: { $in: found.map(({ _id }) => _id) }, state: 'waiting', dueAt: { $exists: false } } as const;
+      const held = { _id: { $in: found.map(({ _id }) => _id) }, state: 'pending', dueAt: { $exists: false } } as const;
       await this.#runs.updateMany(held, { $set: { dueAt: now } }, QUICK);
     });
   }
 
-  /** The runs of each function that are due, the longest due first, up to a count for each. */
+  /** The due runs of each function, the longest due first, up to a limit for each. */
   async due(functions: readonly RunnableFunction[], now: Date, count: number): Promise<readonly DueRun[]> {
     const [first, ...rest] = functions.map((name) => [
       { $match: { ...runsFor(name), dueAt: { $lte: now } } },
@@ -128,63 +130,75 @@ export class QueueStore {
     return await translated(() => this.#runs.aggregate<DueRun>(pipeline).toArray());
   }
 
-  /** When the next run is due that is not due yet; null when there is none. */
+  /** The earliest future due time; null if there is none. */
   async nextDue(now: Date): Promise<Date | null> {
     const options = { sort: { dueAt: 1 }, projection: { dueAt: 1 } } as const;
     const row = await translated(() => this.#runs.findOne({ dueAt: { $gt: now } }, options));
     return row?.dueAt ?? null;
   }
 
-  /** Takes a run that is due. @returns the run, of which an attempt has begun; null when it is no longer due */
+  /**
+   * Leases a due run.
+   * @returns the run with its attempt started; null if it is no longer due
+   */
   async claim(id: string, token: string, fn: RunnableFunction, version: string, now: Date): Promise<RunRow | null> {
     return await translated(() =>
       this.#runs.findOneAndUpdate(
-        { _id: id, ...runsFor(fn), state: 'waiting', dueAt: { $lte: now } },
-        { $set: { state: 'running', token, version, startedAt: now }, $inc: { attempt: 1 }, $unset: { dueAt: '' } },
+        { _id: id, ...runsFor(fn), state: 'pending', dueAt: { $lte: now } },
+        { $set: { state: 'running', token, version, startedAt: now }, $inc: { attempts: 1 }, $unset: { dueAt: '' } },
         { returnDocument: 'after', ...QUICK },
       ),
     );
   }
 
-  /** Whether a run is still taken by this token. */
+  /** Whether this token still holds the run. */
   async holds(id: string, token: string): Promise<boolean> {
     return (await translated(() => this.#runs.findOne({ _id: id, token }, { projection: { _id: 1 } }))) !== null;
   }
 
   /**
-   * Ends a run that succeeded, as a part of the transaction of what it wrote.
-   * @returns false when another process has taken the run: then nothing of the transaction may be committed
+   * Completes a successful run in the transaction of its writes.
+   * @returns false if another process has leased the run: then the transaction must not be committed
    */
   async succeed(session: ClientSession, id: string, token: string, fields: AttemptFields, now: Date): Promise<boolean> {
-    const { matchedCount } = await this.#runs.updateOne({ _id: id, token }, ended('ok', fields, now), { session });
+    const { matchedCount } = await this.#runs.updateOne({ _id: id, token }, ended('succeeded', fields, now), {
+      session,
+    });
     return matchedCount === 1;
   }
 
-  /** Notes a failed attempt. @param dueAt when it is tried again; null to park it @returns whether the token held */
+  /**
+   * Records a failed attempt.
+   * @param dueAt the time of the next attempt; null if the run has failed
+   * @returns whether the token still held the run
+   */
   async fail(id: string, token: string, fields: AttemptFields, dueAt: Date | null, now: Date): Promise<boolean> {
     const change: UpdateFilter<RunRow> =
-      dueAt === null ? ended('parked', fields, now) : { $set: { ...fields, state: 'waiting', token: null, dueAt } };
+      dueAt === null ? ended('failed', fields, now) : { $set: { ...fields, state: 'pending', token: null, dueAt } };
     return (await translated(() => this.#runs.updateOne({ _id: id, token }, change))).matchedCount === 1;
   }
 
   /**
-   * Gives back a run that was not tried, or not to its end, through no fault of its function: the attempt does not count.
-   * @param isInterrupted whether it had begun
+   * Releases a run whose attempt did not start or end, through no fault of its function: the attempt does not count.
+   * @param isInterrupted whether it had started
    */
   async giveBack(id: string, token: string, dueAt: Date, isInterrupted: boolean): Promise<void> {
-    const $inc = { attempt: -1, ...(isInterrupted ? { interruptions: 1 } : {}) };
-    const change = { $set: { state: 'waiting', token: null, dueAt }, $inc } as const;
+    const $inc = { attempts: -1, ...(isInterrupted ? { interruptions: 1 } : {}) };
+    const change = { $set: { state: 'pending', token: null, dueAt }, $inc } as const;
     await translated(() => this.#runs.updateOne({ _id: id, token }, change));
   }
 
-  /** The runs that are running, but for those that this process runs itself. */
+  /** The running runs, except those of this process. */
   async left(own: readonly string[]): Promise<readonly RunRow[]> {
     return await translated(() => this.#runs.find({ state: 'running', token: { $nin: [null, ...own] } }).toArray());
   }
 
-  /** Makes the next run of a line due, when the one before it has ended. @returns whether there is one */
+  /**
+   * Makes the next run of a FIFO group due, after the previous one has ended.
+   * @returns whether there is one
+   */
   async releaseNext(line: string, now: Date): Promise<boolean> {
-    const waits = { $and: [{ $eq: ['$state', 'waiting'] }, { $eq: [{ $type: '$dueAt' }, 'missing'] }] };
+    const waits = { $and: [{ $eq: ['$state', 'pending'] }, { $eq: [{ $type: '$dueAt' }, 'missing'] }] };
     const next = await translated(() =>
       this.#runs.findOneAndUpdate(
         { line },
@@ -195,7 +209,10 @@ export class QueueStore {
     return next !== null;
   }
 
-  /** Ends what has waited since `before` for functions that may not be given it. @returns the lines that go on */
+  /**
+   * Fails runs that have waited since `before` for a function that may receive them.
+   * @returns the FIFO groups that continue
+   */
   async endAbandoned(
     known: readonly RunnableFunction[],
     before: Date,
@@ -203,7 +220,7 @@ export class QueueStore {
     now: Date,
   ): Promise<readonly string[]> {
     const abandoned: Document = {
-      state: 'waiting',
+      state: 'pending',
       $or: [{ dueAt: { $lte: before } }, { dueAt: { $exists: false }, createdAt: { $lte: before } }],
       ...(known.length === 0 ? {} : { $nor: known.map(runsFor) }),
     };
@@ -218,19 +235,19 @@ export class QueueStore {
     });
   }
 
-  /** Whether a line has a run that has not ended, other than this one. */
+  /** Whether a FIFO group has another unfinished run. */
   async isBusy(line: string, but: string): Promise<boolean> {
     const open = { line, _id: { $ne: but } } as const;
     return (await translated(() => this.#runs.findOne(open, { projection: { _id: 1 } }))) !== null;
   }
 }
 
-/** The runs that the code of a function may be given, as it is now. */
-function runsFor({ plugin, function: name, readsAccounts }: RunnableFunction): Filter<RunRow> {
-  return { plugin, function: name, ...(readsAccounts ? {} : { restricted: { $ne: true } }) };
+/** The runs that the active version of a function may receive. */
+function runsFor({ plugin, function: name, readsUsers }: RunnableFunction): Filter<RunRow> {
+  return { plugin, function: name, ...(readsUsers ? {} : { restricted: { $ne: true } }) };
 }
 
-/** The change that ends a run. It leaves its line, and is kept for its time. */
-function ended(state: 'ok' | 'parked', fields: AttemptFields, now: Date): UpdateFilter<RunRow> {
+/** The update that ends a run. It leaves its FIFO group, and is kept for the retention time. */
+function ended(state: 'succeeded' | 'failed', fields: AttemptFields, now: Date): UpdateFilter<RunRow> {
   return { $set: { ...fields, state, token: null, expireAt: runExpiry(now) }, $unset: { dueAt: '', line: '' } };
 }

@@ -1,40 +1,37 @@
-/**
- * A run on its way through the queue: as it is stored when it is planned, when an attempt ends, and when it waits again. Pure.
- * Not here: the stored shape (runs/run-row.ts), and the writes (queue-store.ts).
- */
+/** The transitions of a queued run: planned, attempted, pending again. Pure. */
 import { createHash } from 'node:crypto';
 import type { PluginFunction } from '../../../plugins/plugin.ts';
 import type { RunError } from '../../../runs/run.ts';
 import { keptText, type RunRow, runExpiry } from '../../../runs/run-row.ts';
 
-/** Milliseconds after which a failed run is tried again, by attempt. A run of which more have failed is parked. */
+/** Milliseconds after which a failed run is tried again, by attempt. A run of which more have failed has failed. */
 const PAUSES_MS = [1_000, 10_000, 60_000, 600_000] as const;
 
-/** Kinds whose runs the queue runs. */
+/** Kinds of functions whose runs are queued. */
 export const QUEUED_KINDS = ['trigger', 'cron', 'job'] as const;
 
-/** The id of the run of a function for a cause: the same whoever plans it, so that a second insert changes nothing. */
+/** The id of a run is derived from its function and cause, so that a second insert changes nothing. */
 export function runIdFor(fn: string, cause: string): string {
   const hash = createHash('sha256').update(`${fn} ${cause}`).digest('base64url');
   return `run_${hash.slice(0, 22)}`;
 }
 
-/** What is planned. */
+/** A planned run. */
 export interface PlannedRun {
   readonly id: string;
   readonly fn: Pick<PluginFunction, 'name' | 'plugin' | 'use'>;
   /** JSON text. */
   readonly input: string;
   readonly depth: number;
-  /** Whether the input has something of accounts. */
+  /** Whether the input contains user data. */
   readonly restricted: boolean;
   readonly now: Date;
-  /** Null while an earlier run of the same line may be before it. */
+  /** Null while an earlier run of the same FIFO group may be unfinished. */
   readonly dueAt: Date | null;
   readonly more?: Partial<Pick<RunRow, 'event' | 'position' | 'line' | 'scheduledAt'>>;
 }
 
-/** A run that waits. */
+/** A pending run. */
 export function waitingRun({ id, fn, input, depth, restricted, now, dueAt, more = {} }: PlannedRun): RunRow {
   const { text, bytes } = keptText(input);
   return {
@@ -43,12 +40,12 @@ export function waitingRun({ id, fn, input, depth, restricted, now, dueAt, more 
     function: fn.name,
     version: fn.plugin.version,
     kind: fn.use.kind,
-    state: 'waiting',
+    state: 'pending',
     createdAt: now,
     startedAt: null,
     durationMs: null,
     cpuMs: null,
-    attempt: 0,
+    attempts: 0,
     event: null,
     error: null,
     restricted,
@@ -65,13 +62,13 @@ export function waitingRun({ id, fn, input, depth, restricted, now, dueAt, more 
   };
 }
 
-/** A run that is stored for owners to see that it is not run, and why. */
-export function refusedRun(planned: PlannedRun, error: RunError): RunRow {
+/** A run that is stored only to show administrators that it does not run, and why. */
+export function skippedRun(planned: PlannedRun, error: RunError): RunRow {
   const { dueAt: _dueAt, line: _line, ...row } = waitingRun(planned);
-  return { ...row, state: 'refused', error, expireAt: runExpiry(planned.now) };
+  return { ...row, state: 'skipped', error, expireAt: runExpiry(planned.now) };
 }
 
-/** When a run is tried again of which so many attempts have failed; null when it is parked. */
+/** When a run is tried again of which so many attempts have failed; null after the last attempt. */
 export function nextAttemptAt(attempts: number, now: Date): Date | null {
   const pause = PAUSES_MS[attempts - 1];
   return pause === undefined ? null : new Date(now.getTime() + pause);

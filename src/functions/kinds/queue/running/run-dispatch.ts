@@ -1,44 +1,44 @@
 /**
- * Runs what is due in the queue, in the one process that records: a few runs at one time, functions taking turns, and of one
- * line one run after the other. What waits stays in the database; a few ids of it are held in memory. Between two times at
- * which something is due it asks the database nothing. Not here: one attempt (attempt.ts), and what it leaves (aftermath.ts).
+ * Runs what is due in the queue, in the one process that records: with limited concurrency, fairly between functions,
+ * and one run of a FIFO group at a time. Pending runs stay in the database; only some ids are held in memory. Between
+ * due times it sends no queries.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ActivePlugins, PluginFunction } from '../../../plugins/plugin.ts';
 import type { Aftermath } from './aftermath.ts';
-import { type AttemptNeeds, attempt } from './attempt.ts';
+import { type AttemptDeps, attempt } from './attempt.ts';
 import type { QueueStore, RunnableFunction } from './queue-store.ts';
 import { functionOf, QUEUED_KINDS } from './queued-run.ts';
 import { RunSlots } from './run-slots.ts';
 
 /** Ids of due runs that are held for one function. */
 const WINDOW = 32;
-/** What is due is not looked for more often, in milliseconds. */
+/** Minimum interval between queries for due runs, in milliseconds. */
 const LEAST_MS = 20;
-/** How soon it is looked for again after an error of the database. */
+/** Retry delay after a database error. */
 const AGAIN_MS = 1_000;
-/** How long the end of the process waits for what is under way. */
+/** Grace period for running runs when the process ends. */
 const GRACE_MS = 3_000;
-/** The longest time that a timer of Node can wait. */
+/** The longest timer of Node. */
 const MOST_MS = 2 ** 31 - 1;
 
-export interface RunDispatchParts extends Omit<AttemptNeeds, 'store'> {
+export interface RunDispatchDeps extends Omit<AttemptDeps, 'store'> {
   readonly store: QueueStore;
   readonly active: ActivePlugins;
   readonly aftermath: Aftermath;
-  /** Whether this process is the one that runs the queue. */
+  /** Whether this process runs the queue. */
   readonly mayRun: () => boolean;
 }
 
 export class RunDispatch {
-  readonly #parts: RunDispatchParts;
+  readonly #deps: RunDispatchDeps;
   readonly #slots = new RunSlots();
-  /** Ids of due runs, by function; the function whose turn is next comes first. */
+  /** Ids of due runs, by function; the next function comes first. */
   readonly #window = new Map<string, string[]>();
-  /** Functions of which more may be due than the window holds. */
+  /** Functions with more due runs than the window holds. */
   readonly #stale = new Set<string>();
-  /** Tokens of the runs that are under way here, and their ends. */
+  /** Tokens of the runs of this process, and their completion. */
   readonly #underWay = new Map<string, Promise<void>>();
   #turning: Promise<void> | null = null;
   #again = false;
@@ -46,16 +46,19 @@ export class RunDispatch {
   #timerAt = Number.POSITIVE_INFINITY;
   #stopped = false;
 
-  constructor(parts: RunDispatchParts) {
-    this.#parts = parts;
+  constructor(deps: RunDispatchDeps) {
+    this.#deps = deps;
   }
 
-  /** Tokens of the runs that are under way in this process. */
+  /** Tokens of the runs of this process. */
   get tokens(): readonly string[] {
     return [...this.#underWay.keys()];
   }
 
-  /** Begins nothing more, and waits a moment for what is under way. @returns whether all of it has ended */
+  /**
+   * Starts no more runs, and gives running ones a grace period.
+   * @returns whether all of them have ended
+   */
   async stop(): Promise<boolean> {
     this.#stopped = true;
     clearTimeout(this.#timer);
@@ -67,22 +70,22 @@ export class RunDispatch {
   }
 
   /**
-   * Looks for what is due, of all functions or of those named, and for the next time at which something will be.
-   * Resolves when everything that may begin has begun.
+   * Queries due runs, of all or the named functions, and the next due time. Resolves when every run that can start has
+   * started.
    */
   async look(functions?: Iterable<string>): Promise<void> {
-    if (this.#stopped || !this.#parts.mayRun()) return;
-    for (const id of functions ?? this.#inForce().keys()) this.#stale.add(id);
+    if (this.#stopped || !this.#deps.mayRun()) return;
+    for (const id of functions ?? this.#activeNow().keys()) this.#stale.add(id);
     if (functions === undefined) await this.#armNext();
     await this.#turn();
   }
 
-  /** Looks for what is due at a time. */
+  /** Schedules a query for due runs. */
   arm(at: Date): void {
     if (this.#stopped || at.getTime() >= this.#timerAt) return;
     clearTimeout(this.#timer);
     this.#timerAt = at.getTime();
-    const wait = Math.min(MOST_MS, Math.max(LEAST_MS, this.#timerAt - this.#parts.now()));
+    const wait = Math.min(MOST_MS, Math.max(LEAST_MS, this.#timerAt - this.#deps.now()));
     this.#timer = setTimeout(() => {
       this.#timerAt = Number.POSITIVE_INFINITY;
       this.#looked(this.look());
@@ -90,7 +93,7 @@ export class RunDispatch {
     this.#timer.unref();
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when nothing is running. */
   async quiet(): Promise<void> {
     for (;;) {
       await this.#turning;
@@ -101,24 +104,24 @@ export class RunDispatch {
 
   #looked(looking: Promise<void>): void {
     looking.catch((error: unknown) => {
-      this.#parts.onError(error);
-      this.arm(new Date(this.#parts.now() + AGAIN_MS));
+      this.#deps.onError(error);
+      this.arm(new Date(this.#deps.now() + AGAIN_MS));
     });
   }
 
   async #armNext(): Promise<void> {
-    const next = await this.#parts.store.nextDue(new Date(this.#parts.now()));
+    const next = await this.#deps.store.nextDue(new Date(this.#deps.now()));
     if (next !== null) this.arm(next);
   }
 
-  /** The functions whose runs may be run. */
-  #inForce(): ReadonlyMap<string, PluginFunction> {
-    const { active } = this.#parts;
+  /** The functions whose runs may run. */
+  #activeNow(): ReadonlyMap<string, PluginFunction> {
+    const { active } = this.#deps;
     const all = QUEUED_KINDS.flatMap((kind): readonly PluginFunction[] => active.ofKind(kind));
     return new Map(all.filter((fn) => !fn.isQuarantined).map((fn) => [fn.id, fn]));
   }
 
-  /** One turn at a time; one more when it was asked for meanwhile. */
+  /** One pass at a time; another one if it was requested meanwhile. */
   #turn(): Promise<void> {
     this.#again = true;
     this.#turning ??= this.#turns();
@@ -126,29 +129,29 @@ export class RunDispatch {
   }
 
   async #turns(): Promise<void> {
-    // The promise of these turns must be known before they can end.
+    // The promise of this pass must be known before the pass can end.
     await null;
     try {
-      while (this.#again && !this.#stopped && this.#parts.mayRun()) {
+      while (this.#again && !this.#stopped && this.#deps.mayRun()) {
         this.#again = false;
-        const inForce = this.#inForce();
-        if (this.#slots.free > 0) await this.#refill(inForce);
-        for (let fn = this.#next(inForce); fn !== null; fn = this.#next(inForce)) this.#begin(fn);
+        const activeNow = this.#activeNow();
+        if (this.#slots.free > 0) await this.#refill(activeNow);
+        for (let fn = this.#next(activeNow); fn !== null; fn = this.#next(activeNow)) this.#begin(fn);
       }
     } finally {
       this.#turning = null;
     }
   }
 
-  async #refill(inForce: ReadonlyMap<string, PluginFunction>): Promise<void> {
+  async #refill(activeNow: ReadonlyMap<string, PluginFunction>): Promise<void> {
     const empty = [...this.#stale].filter((id) => !this.#window.has(id));
-    const wanted = empty.flatMap((id) => inForce.get(id) ?? []).filter(({ id }) => this.#slots.mayBegin(id));
-    if (wanted.length === 0) return;
-    // What becomes due from here on is told again.
-    for (const { id } of wanted) this.#stale.delete(id);
+    const requested = empty.flatMap((id) => activeNow.get(id) ?? []).filter(({ id }) => this.#slots.mayBegin(id));
+    if (requested.length === 0) return;
+    // Runs that become due from here on are reported again.
+    for (const { id } of requested) this.#stale.delete(id);
     try {
-      const now = new Date(this.#parts.now());
-      const found = await this.#parts.store.due(wanted.map(runnableOf), now, WINDOW);
+      const now = new Date(this.#deps.now());
+      const found = await this.#deps.store.due(requested.map(runnableOf), now, WINDOW);
       for (const [id, runs] of Map.groupBy(found, functionOf)) {
         this.#window.set(
           id,
@@ -157,15 +160,15 @@ export class RunDispatch {
         if (runs.length >= WINDOW) this.#stale.add(id);
       }
     } catch (error) {
-      for (const { id } of wanted) this.#stale.add(id);
+      for (const { id } of requested) this.#stale.add(id);
       throw error;
     }
   }
 
-  /** The next function that has a run due and a place for it; its turn comes again after the others. */
-  #next(inForce: ReadonlyMap<string, PluginFunction>): PluginFunction | null {
+  /** The next function with a due run and a free slot; it then moves behind the others. */
+  #next(activeNow: ReadonlyMap<string, PluginFunction>): PluginFunction | null {
     for (const [id, runs] of this.#window) {
-      const fn = inForce.get(id);
+      const fn = activeNow.get(id);
       if (fn === undefined) {
         this.#window.delete(id);
         continue;
@@ -189,10 +192,10 @@ export class RunDispatch {
       .then((course) => this.#slots.end(fn.id, course))
       .catch((error: unknown) => {
         this.#slots.end(fn.id, 'other');
-        this.#parts.onError(error);
-        // It may be due still.
+        this.#deps.onError(error);
+        // It may still be due.
         this.#stale.add(fn.id);
-        this.arm(new Date(this.#parts.now() + AGAIN_MS));
+        this.arm(new Date(this.#deps.now() + AGAIN_MS));
       })
       .finally(() => {
         this.#underWay.delete(token);
@@ -202,10 +205,10 @@ export class RunDispatch {
   }
 
   async #run(fn: PluginFunction, id: string, token: string) {
-    const { store, aftermath, now } = this.#parts;
+    const { store, aftermath, now } = this.#deps;
     const run = await store.claim(id, token, runnableOf(fn), fn.plugin.version, new Date(now()));
     if (run === null) return 'other';
-    const end = await attempt(fn, run, token, this.#parts);
+    const end = await attempt(fn, run, token, this.#deps);
     const { course, dueAt, hasNext } = await aftermath.of(run, token, end, this.#stopped);
     if (hasNext) this.#stale.add(fn.id);
     if (dueAt !== null) this.arm(dueAt);
@@ -213,7 +216,7 @@ export class RunDispatch {
   }
 }
 
-/** The function as the store looks for its runs. */
+/** The function as the store queries its runs. */
 export function runnableOf({ name, plugin }: PluginFunction): RunnableFunction {
-  return { plugin: plugin.name, function: name, readsAccounts: plugin.readsAccounts };
+  return { plugin: plugin.name, function: name, readsUsers: plugin.readsUsers };
 }

@@ -1,21 +1,21 @@
 /**
- * Which functions may begin another run now: a few runs at one time in all, and of one function no more than it leaves free
- * for the others, so that one that hangs cannot take every place. A function whose runs ran out of time, or met each other in
- * the database, gets fewer places until its runs succeed again. Pure. Not here: the runs (run-dispatch.ts).
+ * Concurrency limits of runs: a total, and per function a share that leaves slots for the others, so that a hanging
+ * function cannot take every slot. A function whose runs timed out or conflicted gets fewer slots until its runs
+ * succeed again. Pure.
  */
 
-/** How many runs are under way at one time. Each has a session of the database. */
+/** Concurrent runs. Each has a database session. */
 export const SLOTS = 8;
 
-/** How much a run that succeeded widens the bound of its function. */
+/** How much a successful run raises the limit of its function. */
 const WIDER = 0.25;
 
-/** How a run went, for the bound of its function. */
+/** The outcome of a run, for the limit of its function. */
 export type Course = 'smooth' | 'conflict' | 'timeout' | 'other';
 
 interface Use {
   underWay: number;
-  /** How many runs the function may have under way. */
+  /** The concurrency limit of the function. */
   bound: number;
 }
 
@@ -27,7 +27,7 @@ export class RunSlots {
     return this.#free;
   }
 
-  /** Whether a function may begin a run. */
+  /** Whether a function may start a run. */
   mayBegin(fn: string): boolean {
     const { underWay, bound } = this.#uses.get(fn) ?? { underWay: 0, bound: SLOTS };
     return underWay < this.#free && underWay < Math.floor(bound);
@@ -42,7 +42,7 @@ export class RunSlots {
   end(fn: string, course: Course): void {
     const { underWay, bound } = this.#uses.get(fn) ?? { underWay: 1, bound: SLOTS };
     const next = { underWay: underWay - 1, bound: boundAfter(bound, course) };
-    // A function about which there is nothing to remember needs no entry.
+    // A function with the default limit needs no entry.
     if (next.underWay === 0 && next.bound === SLOTS) this.#uses.delete(fn);
     else this.#uses.set(fn, next);
     this.#free += 1;

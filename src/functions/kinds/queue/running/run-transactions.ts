@@ -1,16 +1,17 @@
 /**
- * The transactions of runs: sessions of their own, so that runs, which may be long, never keep a request from its session. Made
- * when the first run needs one. Not here: transactions of requests (parts.ts).
+ * The transactions of runs: a separate session pool, so that long runs never block requests. Created for the first run
+ * that needs one.
  */
-import { Atomic } from '../../../../collections/atomic.ts';
+
 import type { Registry } from '../../../../collections/registry.ts';
+import { Atomic } from '../../../../collections/transaction-runner.ts';
 import type { Mongo } from '../../../../database/mongo.ts';
 import { Transactions } from '../../../../database/transactions.ts';
 
 export class RunTransactions {
   readonly #mongo: Mongo;
   readonly #registry: Registry;
-  #made: Promise<{ readonly atomic: Atomic; readonly transactions: Transactions }> | null = null;
+  #created: Promise<{ readonly atomic: Atomic; readonly transactions: Transactions }> | null = null;
 
   constructor(mongo: Mongo, registry: Registry) {
     this.#mongo = mongo;
@@ -18,15 +19,15 @@ export class RunTransactions {
   }
 
   async atomic(): Promise<Atomic> {
-    this.#made ??= this.#make().catch((error: unknown) => {
-      this.#made = null;
+    this.#created ??= this.#make().catch((error: unknown) => {
+      this.#created = null;
       throw error;
     });
-    return (await this.#made).atomic;
+    return (await this.#created).atomic;
   }
 
   async stop(): Promise<void> {
-    await (await this.#made?.catch(() => null))?.transactions.stop();
+    await (await this.#created?.catch(() => null))?.transactions.stop();
   }
 
   async #make() {

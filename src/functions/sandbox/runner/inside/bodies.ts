@@ -1,10 +1,10 @@
 /**
- * Bodies inside an isolate: text, bytes, `Blob` and streams of bytes, as a Response, `ctx.fetch` and `ctx.files` take them. The
- * function is sent to the isolate as text, so it uses nothing from outside of itself.
+ * Bodies inside an isolate: text, bytes, `Blob` and byte streams, as a Response, `ctx.fetch` and `ctx.files` accept them. Sent to
+ * the isolate as text, so it references nothing outside itself.
  */
 import type { Encodings } from './encodings.ts';
 
-/** Chunks of bytes or text that come one after the other. */
+/** A sequence of chunks of bytes or text. */
 export interface Streaming {
   readonly chunks: AsyncIterable<unknown> | Iterable<unknown>;
 }
@@ -12,17 +12,23 @@ export interface Streaming {
 export type Whole = string | Uint8Array | null;
 
 export interface Bodies {
-  /** What code gave as a body. Bytes are copied. @throws TypeError for an object that is none */
+  /**
+   * A body given by the code. Bytes are copied.
+   * @throws TypeError for an unsupported object
+   */
   readonly take: (given: unknown) => Whole | Streaming;
-  /** The media type that a Blob has; null for others. */
+  /** The media type of a Blob; null for others. */
   readonly typeOf: (given: unknown) => string | null;
   readonly isStreaming: (body: Whole | Streaming) => body is Streaming;
-  /** All bytes of a stream. @throws RangeError when there are more than a bound */
+  /**
+   * All bytes of a stream.
+   * @throws RangeError above the limit
+   */
   readonly collect: (body: Streaming, maxBytes: number) => Promise<Uint8Array>;
   readonly globals: Readonly<Record<string, unknown>>;
 }
 
-/** Made in an isolate, before any code of an author. */
+/** Runs in an isolate, before any author code. */
 export function makeBodies(encodings: Encodings): Bodies {
   const { isView } = ArrayBuffer;
   const [Bytes, Buffers] = [Uint8Array, ArrayBuffer];
@@ -47,7 +53,7 @@ export function makeBodies(encodings: Encodings): Bodies {
     if (own !== null) return own;
     if (typeof value === 'string') return utf8(value);
     if (isBytes(value)) return bytesOf(value);
-    throw new TypeError('A stream of a body has bytes or text');
+    throw new TypeError('A body stream must contain bytes or text');
   };
 
   const joined = (chunks: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> => {
@@ -106,12 +112,15 @@ export function makeBodies(encodings: Encodings): Bodies {
     readonly cancel?: (reason: unknown) => unknown;
   }
 
-  /** What of the standard's stream a function needs: it is read once, chunk by chunk, and asks its source when it is empty. */
+  /**
+   * The part of the standard's stream that functions need: it is read once, chunk by chunk, and pulls from its source when it is
+   * empty.
+   */
   class ReadableStream {
     readonly #source: Source;
     readonly #controller: object;
     #chunks: unknown[] = [];
-    /** How many of them were read. */
+    /** The number of chunks read. */
     #at = 0;
     readonly #started: Promise<unknown>;
     #isClosed = false;
@@ -141,7 +150,7 @@ export function makeBodies(encodings: Encodings): Bodies {
       };
       const controller = this.#controller;
       this.#started = (async () => source.start?.(controller))();
-      // Whoever reads is told of it.
+      // Reported to the reader.
       this.#started.catch(() => {});
     }
 
@@ -190,7 +199,7 @@ export function makeBodies(encodings: Encodings): Bodies {
     }
 
     getReader(): object {
-      if (this.#isLocked) throw new TypeError('The stream has a reader');
+      if (this.#isLocked) throw new TypeError('The stream is locked to a reader');
       this.#isLocked = true;
       return {
         read: () => this.#read(),
@@ -202,7 +211,7 @@ export function makeBodies(encodings: Encodings): Bodies {
     }
 
     [Symbol.asyncIterator](): AsyncIterator<unknown> {
-      if (this.#isLocked) throw new TypeError('The stream has a reader');
+      if (this.#isLocked) throw new TypeError('The stream is locked to a reader');
       this.#isLocked = true;
       return {
         next: () => this.#read() as Promise<IteratorResult<unknown>>,
@@ -221,7 +230,7 @@ export function makeBodies(encodings: Encodings): Bodies {
 
   const isStream = (value: object): value is AsyncIterable<unknown> | Iterable<unknown> => {
     if (Symbol.asyncIterator in value) return typeof value[Symbol.asyncIterator] === 'function';
-    // A generator; other iterable objects have a text of their own.
+    // A generator; other iterables are converted to text.
     return Symbol.iterator in value && 'next' in value && !isArray(value);
   };
 
@@ -233,9 +242,7 @@ export function makeBodies(encodings: Encodings): Bodies {
     if (typeof given !== 'object') return `${given as string}`;
     if (isStream(given)) return { chunks: given };
     if (given.toString === plainText) {
-      throw new TypeError(
-        'A body is text, bytes, a Blob or a stream of bytes; for other values there is Response.json',
-      );
+      throw new TypeError('A body must be text, bytes, a Blob or a byte stream; use Response.json for other values');
     }
     return `${given as unknown as string}`;
   };

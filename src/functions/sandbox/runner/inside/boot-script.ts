@@ -1,5 +1,5 @@
 /**
- * The script that every new context runs first, put together from the functions of this folder as they are written. They are sent as
+ * The script that every new context runs first, assembled from the source text of the functions of this folder. They are sent as
  * text because nothing of the runner may be reachable from inside.
  */
 import {
@@ -10,22 +10,22 @@ import {
   MAX_LOG_LINES,
   MAX_OPEN_OPERATIONS,
   MAX_RESULT_BYTES,
-} from '../../host-shapes.ts';
-import { makeAddresses } from './addresses.ts';
-import { makeAsking } from './asking.ts';
+} from '../../host-schemas.ts';
 import { makeBodies } from './bodies.ts';
+import { makeProgram, type ProgramLimits } from './bootstrap.ts';
 import { makeCloning } from './cloning.ts';
 import { makeContext } from './context.ts';
 import { makeDigests } from './digests.ts';
 import { makeEncodings } from './encodings.ts';
-import { makeProgram, type ProgramLimits } from './program.ts';
-import { makeValues } from './values.ts';
+import { makeValues } from './errors-and-response.ts';
+import { makeRequesting } from './host-bridge.ts';
+import { makeAddresses } from './urls.ts';
 import { makeWebhooks } from './webhooks.ts';
 
-/** The name of the script in stack traces, by which its frames are left out. */
+/** The name of the script in stack traces, by which its frames are removed. */
 export const BOOT_NAME = 'millrace:inside';
 
-/** Timers that one call can have. */
+/** Timers per call. */
 const MAX_TIMERS = 1_000;
 
 const LIMITS: ProgramLimits = {
@@ -41,7 +41,7 @@ const LIMITS: ProgramLimits = {
 
 const PARTS = {
   makeAddresses,
-  makeAsking,
+  makeRequesting,
   makeBodies,
   makeCloning,
   makeContext,
@@ -51,12 +51,12 @@ const PARTS = {
   makeWebhooks,
 };
 
-/** Under this name the program waits in a new context until it is taken. */
+/** The global that holds the program in a new context until it is removed. */
 const WAITING = 'millrace:program';
 
 const WARMING = JSON.stringify({ kind: 'job', facts: { principal: {}, run: {}, secrets: {} }, seed: 'A'.repeat(43) });
 
-/** What every context begins with. It is run once, and kept as a snapshot. */
+/** The start of every context. It runs once, and is kept as a snapshot. */
 export const BOOT_SCRIPT = `'use strict';
 {
   const scope = globalThis;
@@ -68,7 +68,7 @@ ${Object.entries(PARTS)
   const makeProgram = ${makeProgram};
   let post = () => undefined;
   let address = null;
-  const { lock, start, answered, woken } = makeProgram(
+  const { lock, start, hostResult, woken } = makeProgram(
     scope,
     parts,
     (what, number, name, text) => post(what, number, name, text),
@@ -83,13 +83,16 @@ ${Object.entries(PARTS)
     lock();
     return (what, a, b, c) => {
       if (what === 'start') start(a, b, c);
-      else if (what === 'answered') answered(a, b, c);
+      else if (what === 'host-result') hostResult(a, b, c);
       else woken();
     };
   };
 }`;
 
-/** Takes the program out of a new context: a function that takes the two ways out of the isolate and returns the one way in. */
+/**
+ * Removes the program from a new context: a function that takes the two outgoing functions of the isolate and returns the
+ * incoming one.
+ */
 export const TAKE_SCRIPT = `(() => {
   const program = globalThis['${WAITING}'];
   delete globalThis['${WAITING}'];

@@ -1,9 +1,9 @@
 /**
- * `structuredClone` inside an isolate, for what code of functions has: plain values, dates, maps, sets, buffers and errors, with
- * circles. The function is sent to the isolate as text, so it uses nothing from outside of itself.
+ * `structuredClone` inside an isolate, for the values that functions use: plain values, dates, maps, sets, buffers and errors,
+ * with cycles. Sent to the isolate as text, so it references nothing outside itself.
  */
 
-/** Made in an isolate, before any code of an author. */
+/** Runs in an isolate, before any author code. */
 export function makeCloning(): { readonly globals: Readonly<Record<string, unknown>> } {
   const { isArray } = Array;
   const { isView } = ArrayBuffer;
@@ -18,7 +18,7 @@ export function makeCloning(): { readonly globals: Readonly<Record<string, unkno
     return new Type(buffer, view.byteOffset, length);
   };
 
-  const cloneMembers = (from: object, to: object, seen: Map<unknown, unknown>): void => {
+  const cloneFields = (from: object, to: object, seen: Map<unknown, unknown>): void => {
     for (const key of ownKeys(from)) {
       if (typeof key === 'symbol') continue;
       const descriptor = getOwnPropertyDescriptor(from, key);
@@ -28,7 +28,7 @@ export function makeCloning(): { readonly globals: Readonly<Record<string, unkno
     }
   };
 
-  /** The copy of an object whose members are not copied yet; undefined for a view, which has none. */
+  /** The copy of an object, without its properties yet; undefined for a view, which has none. */
   const shell = (value: object): object | undefined => {
     if (isArray(value)) return new Array(value.length);
     if (value instanceof Dates) return new Dates(value.getTime());
@@ -50,13 +50,13 @@ export function makeCloning(): { readonly globals: Readonly<Record<string, unkno
     const copy = shell(value) ?? cloneView(value as ArrayBufferView, seen);
     seen.set(value, copy);
     if (value instanceof Maps) {
-      for (const [key, member] of value) (copy as Map<unknown, unknown>).set(clone(key, seen), clone(member, seen));
+      for (const [key, field] of value) (copy as Map<unknown, unknown>).set(clone(key, seen), clone(field, seen));
     } else if (value instanceof Sets) {
-      for (const member of value) (copy as Set<unknown>).add(clone(member, seen));
+      for (const field of value) (copy as Set<unknown>).add(clone(field, seen));
     } else if (value instanceof Errors) {
       defineProperty(copy, 'name', { value: `${value.name}`, writable: true, configurable: true });
       defineProperty(copy, 'stack', { value: `${value.stack}`, writable: true, configurable: true });
-    } else if (!isView(value) && !(value instanceof Buffers)) cloneMembers(value, copy as object, seen);
+    } else if (!isView(value) && !(value instanceof Buffers)) cloneFields(value, copy as object, seen);
     return copy;
   }
 

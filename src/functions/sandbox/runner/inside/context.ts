@@ -1,16 +1,16 @@
 /**
- * `ctx`, the second argument of every function: what it may ask its host, and what it is told of its call. The function is sent to the
- * isolate as text, so it uses nothing from outside of itself. The JSON of the operations is in host-shapes.ts.
+ * `ctx`, the second argument of every function: host operations and data of the call. Sent to the isolate as text, so it
+ * references nothing outside itself. The JSON of the operations is in host-schemas.ts.
  */
 import type { CallFacts } from '../../sandbox.ts';
-import type { HostAsking } from './asking.ts';
 import type { Bodies, Whole } from './bodies.ts';
 import type { Encodings } from './encodings.ts';
-import type { Values } from './values.ts';
+import type { Values } from './errors-and-response.ts';
+import type { HostRequesting } from './host-bridge.ts';
 import type { Webhooks } from './webhooks.ts';
 
-/** What a context is made with. */
-export interface ContextParts {
+/** The parameters of a context. */
+export interface ContextDeps {
   readonly encodings: Encodings;
   readonly bodies: Bodies;
   readonly values: Values;
@@ -18,19 +18,19 @@ export interface ContextParts {
 }
 
 /**
- * Makes `ctx` for a call, frozen. Made in an isolate, before any code of an author.
- * @param maxBytes of a body that is a stream
+ * Creates the frozen `ctx` of a call. Runs in an isolate, before any author code.
+ * @param maxBytes of a stream body
  */
 export function makeContext(
-  asking: HostAsking,
-  { encodings, bodies, values, webhooks }: ContextParts,
+  requesting: HostRequesting,
+  { encodings, bodies, values, webhooks }: ContextDeps,
   maxBytes: number,
 ): (facts: CallFacts) => object {
   const { freeze, create, keys } = Object;
   const { isArray } = Array;
   const Dates = Date;
   const { parse } = JSON;
-  const { ask } = asking;
+  const { request } = requesting;
   const { fromBase64, toBase64, text: decode } = encodings;
 
   interface ListOptions {
@@ -52,7 +52,7 @@ export function makeContext(
     if (body === null) return {};
     return typeof body === 'string' ? { text: body } : { base64: toBase64(body) };
   };
-  /** A promise for a stream alone: other operations keep their order. */
+  /** Awaits streams only: other operations keep their order. */
   const withBody = (given: unknown, send: (body: SentBody) => Promise<unknown>): Promise<unknown> => {
     const body = bodies.take(given);
     if (!bodies.isStreaming(body)) return send(sent(body));
@@ -62,25 +62,25 @@ export function makeContext(
   const documents = (collection: unknown) =>
     freeze({
       list: ({ filter, sort, limit, cursor, fields }: ListOptions = {}) =>
-        ask('documents.list', { collection, filter, sort: commas(sort), limit, cursor, fields: commas(fields) }),
-      get: (id: unknown) => ask('documents.get', { collection, id }),
-      count: (filter?: unknown) => ask('documents.count', { collection, filter }),
-      create: (document: unknown) => ask('documents.create', { collection, document }),
+        request('documents.list', { collection, filter, sort: commas(sort), limit, cursor, fields: commas(fields) }),
+      get: (id: unknown) => request('documents.get', { collection, id }),
+      count: (filter?: unknown) => request('documents.count', { collection, filter }),
+      create: (document: unknown) => request('documents.create', { collection, document }),
       replace: (id: unknown, document: unknown, { ifMatch }: WriteOptions = {}) =>
-        ask('documents.replace', { collection, id, document, ifMatch }),
+        request('documents.replace', { collection, id, document, ifMatch }),
       patch: (id: unknown, changes: unknown, { ifMatch }: WriteOptions = {}) =>
-        ask('documents.patch', { collection, id, changes, ifMatch }),
+        request('documents.patch', { collection, id, changes, ifMatch }),
       update: (id: unknown, operators: unknown, { ifMatch }: WriteOptions = {}) =>
-        ask('documents.update', { collection, id, operators, ifMatch }),
+        request('documents.update', { collection, id, operators, ifMatch }),
       remove: async (id: unknown, { ifMatch }: WriteOptions = {}) => {
-        await ask('documents.remove', { collection, id, ifMatch });
+        await request('documents.remove', { collection, id, ifMatch });
       },
     });
 
   const files = freeze({
-    get: (id: unknown) => ask('files.get', { id }),
-    text: (id: unknown) => ask('files.text', { id }),
-    bytes: async (id: unknown) => fromBase64((await ask('files.bytes', { id })) as string),
+    get: (id: unknown) => request('files.get', { id }),
+    text: (id: unknown) => request('files.text', { id }),
+    bytes: async (id: unknown) => fromBase64((await request('files.bytes', { id })) as string),
     create: async ({
       name,
       type,
@@ -91,10 +91,10 @@ export function makeContext(
       readonly body?: unknown;
     }) => {
       const known = type ?? bodies.typeOf(body) ?? undefined;
-      return withBody(body ?? '', (taken) => ask('files.create', { name, type: known, ...taken }));
+      return withBody(body ?? '', (taken) => request('files.create', { name, type: known, ...taken }));
     },
     remove: async (id: unknown) => {
-      await ask('files.remove', { id });
+      await request('files.remove', { id });
     },
   });
 
@@ -112,13 +112,13 @@ export function makeContext(
   const call = async (url: unknown, { method, headers, body, timeoutMs }: FetchOptions = {}) => {
     const given = headers === undefined ? undefined : values.headersOf(headers);
     const argument = { url: `${url}`, method, headers: given, timeoutMs };
-    const answer = (await withBody(body, (taken) => ask('fetch', { ...argument, ...taken }))) as FetchResult;
-    const bytes = () => fromBase64(answer.base64);
+    const response = (await withBody(body, (taken) => request('fetch', { ...argument, ...taken }))) as FetchResult;
+    const bytes = () => fromBase64(response.base64);
     const text = () => decode(bytes());
     return freeze({
-      status: answer.status,
-      ok: answer.status >= 200 && answer.status < 300,
-      headers: freeze(answer.headers),
+      status: response.status,
+      ok: response.status >= 200 && response.status < 300,
+      headers: freeze(response.headers),
       bytes: async () => bytes(),
       text: async () => text(),
       json: async () => parse(text()) as unknown,
@@ -131,12 +131,12 @@ export function makeContext(
   }
   const hmac = (secret: unknown, text: unknown, given: unknown = {}) => {
     const { encoding, key }: HmacOptions = typeof given === 'object' && given !== null ? given : { encoding: given };
-    return ask('hmac', { secret, text: `${text}`, encoding, key });
+    return request('hmac', { secret, text: `${text}`, encoding, key });
   };
 
   const schedule = (name: unknown, input: unknown = null, given: { after?: unknown; at?: unknown } = {}) => {
     const at = given.at instanceof Dates ? given.at.toISOString() : given.at;
-    return ask('schedule', { name, input, after: given.after, at });
+    return request('schedule', { name, input, after: given.after, at });
   };
 
   const frozen = (value: unknown): unknown => {
@@ -148,7 +148,7 @@ export function makeContext(
   const line =
     (level: 'info' | 'warn' | 'error') =>
     (...given: unknown[]): void =>
-      asking.log(level, given);
+      requesting.log(level, given);
   const log = freeze({ info: line('info'), warn: line('warn'), error: line('error') });
 
   return ({ principal, run, secrets }) => {
@@ -156,7 +156,7 @@ export function makeContext(
     for (const name of keys(secrets)) own[name] = secrets[name] ?? '';
     return freeze({
       documents,
-      batch: (operations: unknown) => ask('batch', { operations }),
+      batch: (operations: unknown) => request('batch', { operations }),
       files,
       ['fetch']: call,
       hmac,

@@ -1,18 +1,18 @@
 /**
- * `crypto` inside an isolate: SHA-256, and random bytes made of a seed that the host gives each call. The function is sent to the
- * isolate as text, so it uses nothing from outside of itself.
+ * `crypto` inside an isolate: SHA-256, and random bytes derived from a seed that the host gives each call. Sent to the isolate as
+ * text, so it references nothing outside itself.
  */
 import type { Encodings } from './encodings.ts';
 
 export interface Digests {
   readonly globals: Readonly<Record<string, unknown>>;
-  /** Gives the seed of the call, 32 random bytes as base64. Without it nothing random can be made. */
+  /** Sets the seed of the call, 32 random bytes as base64. Required for random values. */
   readonly seed: (base64: string) => void;
   /** HMAC-SHA-256 of bytes. */
   readonly hmac: (key: Uint8Array, bytes: Uint8Array) => Uint8Array;
 }
 
-/** Made in an isolate, before any code of an author. */
+/** Runs in an isolate, before any author code. */
 export function makeDigests(encodings: Encodings): Digests {
   const Bytes = Uint8Array;
   const Words = Uint32Array;
@@ -93,7 +93,7 @@ export function makeDigests(encodings: Encodings): Digests {
   };
 
   const BLOCK = 64;
-  /** The digest of a key, combined with one byte all over, and bytes after it. */
+  /** The digest of the key XOR one repeated byte, followed by bytes. */
   const keyed = (key: Uint8Array, pad: number, bytes: Uint8Array): Uint8Array => {
     const all = new Bytes(BLOCK + bytes.length);
     for (let index = 0; index < BLOCK; index += 1) all[index] = (key[index] ?? 0) ^ pad;
@@ -105,18 +105,18 @@ export function makeDigests(encodings: Encodings): Digests {
     return keyed(key, 0x5c, keyed(key, 0x36, bytes));
   };
 
-  /** Read when it is needed for the first time: most calls want nothing random. */
+  /** Decoded on first use: most calls need no random values. */
   let seed = '';
   let key: Uint8Array | null = null;
-  let made = 0;
+  let created = 0;
   /** The next 32 random bytes: the digest of the seed and a counter. */
   const nextBlock = (): Uint8Array => {
-    if (seed === '') throw new TypeError('Random values are there only while a call runs');
+    if (seed === '') throw new TypeError('Random values are available only during a call');
     key ??= fromBase64(seed);
     const block = new Bytes(40);
     for (let index = 0; index < 32; index += 1) block[index] = key[index] ?? 0;
-    for (let index = 0; index < 6; index += 1) block[32 + index] = Math.floor(made / 2 ** (8 * index)) & 255;
-    made += 1;
+    for (let index = 0; index < 6; index += 1) block[32 + index] = Math.floor(created / 2 ** (8 * index)) & 255;
+    created += 1;
     return sha256(block);
   };
 
@@ -153,7 +153,7 @@ export function makeDigests(encodings: Encodings): Digests {
   const digest = async (algorithm: unknown, given: unknown): Promise<ArrayBuffer> => {
     const name =
       typeof algorithm === 'object' && algorithm !== null && 'name' in algorithm ? algorithm.name : algorithm;
-    if (`${name}` !== 'SHA-256') throw new TypeError('Only SHA-256 can be computed');
+    if (`${name}` !== 'SHA-256') throw new TypeError('Only SHA-256 is supported');
     return sha256(typeof given === 'string' ? utf8(given) : bytesOf(given)).buffer;
   };
 

@@ -1,21 +1,18 @@
-/**
- * Text and bytes inside an isolate: UTF-8 and base64. The function is sent to the isolate as text, so it uses nothing from outside of
- * itself. Not here: where it is put together (boot-script.ts).
- */
+/** Text and bytes inside an isolate: UTF-8 and base64. Sent to the isolate as text, so it references nothing outside itself. */
 
 export interface Encodings {
   readonly utf8: (text: string) => Uint8Array;
   /** Malformed bytes become U+FFFD. */
   readonly text: (bytes: Uint8Array, fatal?: boolean) => string;
   readonly toBase64: (bytes: Uint8Array) => string;
-  /** @throws TypeError for text that is no base64 */
+  /** @throws TypeError for invalid base64 */
   readonly fromBase64: (text: string) => Uint8Array<ArrayBuffer>;
-  /** What code of an author may see as bytes: a view or a buffer, as a Uint8Array on the same memory. */
+  /** A view or a buffer given by the code, as a Uint8Array on the same memory. */
   readonly bytesOf: (value: unknown) => Uint8Array;
   readonly globals: Readonly<Record<string, unknown>>;
 }
 
-/** Made in an isolate, before any code of an author. */
+/** Runs in an isolate, before any author code. */
 export function makeEncodings(): Encodings {
   const uncurry = Function.prototype.bind.bind(Function.prototype.call) as <T, A extends unknown[], R>(
     fn: (this: T, ...rest: A) => R,
@@ -76,7 +73,7 @@ export function makeEncodings(): Encodings {
     return text;
   };
 
-  /** How many bytes follow a first byte, and the least code point that may be written with so many. */
+  /** The number of bytes that follow a first byte, and the least code point that this length may encode. */
   const following = (first: number): readonly [number, number] => {
     if (first >= 0xc2 && first < 0xe0) return [1, 0x80];
     if (first >= 0xe0 && first < 0xf0) return [2, 0x800];
@@ -100,7 +97,7 @@ export function makeEncodings(): Encodings {
         if ((next & 0xc0) !== 0x80) break;
         const [low, high] = [(code << 6) | (next & 63), count - taken - 1];
         const lowest = low << (6 * high);
-        // What can no longer become a valid code point ends here, as in the standard's decoder.
+        // Bytes that can no longer become a valid code point end here, as in the standard's decoder.
         if (taken === 0 && (lowest + (1 << (6 * high)) <= least || (lowest >= 0xd800 && lowest < 0xe000))) break;
         if (lowest > 0x10ffff) break;
         code = low;
@@ -185,7 +182,7 @@ export function makeEncodings(): Encodings {
     const bytes = new Bytes(source.length);
     for (let index = 0; index < source.length; index += 1) {
       const code = codeAt(source, index);
-      if (code > 255) throw new TypeError('btoa takes characters up to U+00FF only');
+      if (code > 255) throw new TypeError('btoa supports characters up to U+00FF only');
       bytes[index] = code;
     }
     return toBase64(bytes);

@@ -1,12 +1,12 @@
 /**
- * `ctx.webhooks`: checks the signature of a received webhook as Standard Webhooks 1.0 says, under the names of its headers and those of
- * Svix. The function is sent to the isolate as text, so it uses nothing from outside of itself.
+ * `ctx.webhooks`: verifies the signature of a received webhook as specified by Standard Webhooks 1.0, with its header names and
+ * those of Svix. Sent to the isolate as text, so it references nothing outside itself.
  */
 import type { Digests } from './digests.ts';
 import type { Encodings } from './encodings.ts';
-import type { Values } from './values.ts';
+import type { Values } from './errors-and-response.ts';
 
-/** What a webhook whose signature is right says of itself. */
+/** The verified headers of a webhook. */
 export interface VerifiedWebhook {
   /** The same for each attempt of a delivery. */
   readonly id: string;
@@ -20,7 +20,7 @@ export interface Webhooks {
   };
 }
 
-/** Made in an isolate, before any code of an author. */
+/** Runs in an isolate, before any author code. */
 export function makeWebhooks(
   { utf8, fromBase64, bytesOf }: Encodings,
   { hmac }: Digests,
@@ -42,20 +42,19 @@ export function makeWebhooks(
   const PREFIX = 'whsec_';
   const SECONDS = /^\d{1,12}$/;
 
-  const refused = (message: string): Error =>
-    makeError({ code: 'invalid-credential', status: 401, message, details: {} });
+  const refused = (message: string): Error => makeError({ code: 'invalid-token', status: 401, message, details: {} });
   const misused = (message: string): Error =>
     makeError({ code: 'invalid-parameter', status: 400, message, details: {} });
 
   const headersOf = (given: unknown): Readonly<Record<string, string>> => {
     const headers: Record<string, string> = create(null);
-    if (typeof given !== 'object' || given === null) throw misused('Give the headers of the request as an object');
+    if (typeof given !== 'object' || given === null) throw misused('Pass the headers of the request as an object');
     if (isArray(given)) for (const pair of given) headers[lower(`${pair[0]}`)] = `${pair[1]}`;
     else for (const name of keys(given)) headers[lower(name)] = `${(given as Record<string, unknown>)[name]}`;
     return headers;
   };
 
-  /** The headers of one naming, all or none: a half of each would be of two senders. */
+  /** The headers of one naming scheme, all or none: a mixture would come from two senders. */
   const signedBy = (headers: Readonly<Record<string, string>>) => {
     let missing = '';
     for (const by of ['webhook', 'svix']) {
@@ -64,12 +63,12 @@ export function makeWebhooks(
       const lacks = !id ? 'id' : !timestamp ? 'timestamp' : 'signature';
       if (missing === '' || id || timestamp || signatures) missing = `${by}-${lacks}`;
     }
-    throw refused(`The request is no signed webhook: it has no header ${missing}`);
+    throw refused(`The request is not a signed webhook: the header ${missing} is missing`);
   };
 
   const sentAtOf = (timestamp: string): Date => {
     const at = matches(SECONDS, timestamp) ? Number(timestamp) * 1_000 : Number.NaN;
-    if (!(at >= 0)) throw refused('The timestamp of the webhook is no number of seconds');
+    if (!(at >= 0)) throw refused('The timestamp of the webhook is not a number of seconds');
     const age = now() - at;
     if (age > TOLERANCE_MS) throw refused('The webhook was sent more than 5 minutes ago');
     if (age < -TOLERANCE_MS) throw refused('The timestamp of the webhook is more than 5 minutes in the future');
@@ -78,14 +77,14 @@ export function makeWebhooks(
 
   const messageOf = (id: string, timestamp: string, given: unknown): Uint8Array => {
     if (typeof given !== 'string' && (typeof given !== 'object' || given === null)) {
-      throw misused('Give the text of the request, as it was sent');
+      throw misused('Pass the text of the request, as it was sent');
     }
     const head = utf8(`${id}.${timestamp}.`);
     let body: Uint8Array;
     try {
       body = typeof given === 'string' ? utf8(given) : bytesOf(given);
     } catch {
-      throw misused('Give the text of the request, as it was sent, and not what was parsed from it');
+      throw misused('Pass the text of the request as it was sent, not the value parsed from it');
     }
     const message = new Bytes(head.length + body.length);
     for (let index = 0; index < head.length; index += 1) message[index] = head[index] ?? 0;
@@ -94,7 +93,7 @@ export function makeWebhooks(
   };
 
   const keyOf = (secrets: Readonly<Record<string, string>>, given: unknown): Uint8Array => {
-    if (typeof given !== 'string') throw misused('Give the name of a secret of the plugin');
+    if (typeof given !== 'string') throw misused('Use the name of a secret of the plugin');
     const isValue = slice(given, 0, PREFIX.length) === PREFIX;
     const value = secrets[given] ?? (isValue ? given : '');
     // The name may be a secret by mistake, so it is not repeated.
@@ -104,13 +103,13 @@ export function makeWebhooks(
     try {
       key = fromBase64(base64);
     } catch {
-      // Reported below, as a key of no bytes is.
+      // Reported below, as an empty key is.
     }
     if (key.length === 0) throw misused('The secret is not base64, with or without whsec_ before it');
     return key;
   };
 
-  /** Takes the same time wherever the signatures differ. */
+  /** Constant time, independent of where the signatures differ. */
   const isSame = (given: string, expected: Uint8Array): boolean => {
     let bytes: Uint8Array;
     try {
@@ -139,9 +138,9 @@ export function makeWebhooks(
             const base64 = slice(one, -1) === ',' ? slice(one, 3, -1) : slice(one, 3);
             if (isSame(base64, expected)) isRight = true;
           }
-          if (!isKnown) throw refused('The webhook has no signature of the version v1');
+          if (!isKnown) throw refused('The webhook has no signature of version v1');
           if (!isRight) {
-            throw refused('No signature of the webhook is right: the secret is another one, or the text was changed');
+            throw refused('No signature of the webhook is valid: the secret is wrong, or the text was changed');
           }
           return freeze({ id, sentAt });
         },

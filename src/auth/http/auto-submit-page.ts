@@ -1,0 +1,17 @@
+/**
+ * A page that posts fields to another server by itself, as the POST binding of SAML requires. Without scripts, the user
+ * presses its button. Pure.
+ */
+import { escaped, type SmallPage, smallPage } from './page-template.ts';
+
+const SCRIPT = 'document.forms[0].submit()';
+
+export function postingPage(address: string, fields: Readonly<Record<string, string>>): SmallPage {
+  const inputs = Object.entries(fields).map(
+    ([name, value]) => `<input type="hidden" name="${escaped(name)}" value="${escaped(value)}">`,
+  );
+  const form = `<form method="post" action="${escaped(address)}">${inputs.join('')}<button>Continue</button></form>`;
+  const { html, policy } = smallPage('Continue to sign-in', form, SCRIPT);
+  // Browsers apply the same rule to the provider's redirect after the post.
+  return { html, policy: policy.replace("form-action 'none'", 'form-action http: https:') };
+}

@@ -1,0 +1,130 @@
+/**
+ * Routes of sign-in with a provider: the two requests of a browser. An error that cannot be sent to a redirect URL is
+ * shown as a page.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { MillraceError } from '../../kernel/errors.ts';
+import { parameters, queryText, requestBase, requireMediaType } from '../../kernel/request.ts';
+import type { Step } from '../oauth/authorization-redirect.ts';
+import type { BrowserRequest, ProviderSignIn } from '../oauth/provider-sign-in.ts';
+import type { ProviderLogOut } from '../oauth/rp-logout.ts';
+import { postingPage } from './auto-submit-page.ts';
+import { refusalPage } from './error-page.ts';
+import { BY_PROVIDER } from './oauth-openapi.ts';
+import { sessionOriginOf } from './request-context.ts';
+
+const FORM = 'application/x-www-form-urlencoded';
+/** Responses of users in many groups reach hundreds of kilobytes. Other forms are small (http/bodies/form.ts). */
+const MAX_SAML_BYTES = 1_048_576;
+
+export interface FlowRoutesOptions {
+  readonly providerSignIn: ProviderSignIn;
+  readonly providerLogOut: ProviderLogOut;
+  readonly publicUrl: string | undefined;
+}
+
+interface OfProvider {
+  Params: { provider: string };
+}
+
+/** Register it where forms are parsed (http/bodies/form.ts). */
+export async function flowRoutes(app: FastifyInstance, options: FlowRoutesOptions): Promise<void> {
+  const { providerSignIn, providerLogOut, publicUrl } = options;
+  const browserOf = (request: FastifyRequest): BrowserRequest => ({
+    base: publicUrl ?? requestBase(request),
+    cookies: request.headers.cookie,
+    origin: sessionOriginOf(request),
+  });
+
+  app.addHook('onRequest', (_request, reply, done) => {
+    reply.header('cache-control', 'no-store');
+    done();
+  });
+  app.setErrorHandler((error, request, reply) => {
+    const isShown = error instanceof MillraceError && request.headers.accept?.includes('text/html') === true;
+    // The handler of all routes responds with a problem document.
+    if (!isShown) throw error;
+    request.refusal = error;
+    const { html, policy } = refusalPage(error, request.id);
+    return reply
+      .code(error.status)
+      .headers(error.headers)
+      .header('content-security-policy', policy)
+      .type('text/html; charset=utf-8')
+      .send(html);
+  });
+
+  app.get<OfProvider>('/auth/providers/:provider', { config: BY_PROVIDER.begin }, async (request, reply) => {
+    const known = ['redirect', 'code_challenge', 'code_challenge_method', 'state', 'link_ticket'];
+    const requested = parameters(request, known);
+    const wish = {
+      redirect: requested.get('redirect'),
+      challenge: requested.get('code_challenge'),
+      method: requested.get('code_challenge_method'),
+      state: requested.get('state'),
+      linkTicket: requested.get('link_ticket'),
+    };
+    return send(reply, await providerSignIn.begin(request.params.provider, wish, browserOf(request)));
+  });
+
+  // Providers add parameters of their own.
+  app.get<OfProvider>('/auth/providers/:provider/callback', { config: BY_PROVIDER.finish }, async (request, reply) => {
+    const result = new URLSearchParams(queryText(request));
+    return send(reply, await providerSignIn.finish(request.params.provider, result, browserOf(request)));
+  });
+
+  app.post<OfProvider>(
+    '/auth/providers/:provider/callback',
+    { config: BY_PROVIDER.finishPosted },
+    async (request, reply) => {
+      requireMediaType(request, [FORM]);
+      const { body } = request;
+      const result = body instanceof URLSearchParams ? body : new URLSearchParams();
+      return send(reply, await providerSignIn.finish(request.params.provider, result, browserOf(request)));
+    },
+  );
+
+  app.get<OfProvider>('/auth/saml/:provider/metadata', { config: BY_PROVIDER.samlMetadata }, async (request, reply) => {
+    parameters(request, []);
+    const xml = await providerSignIn.metadata(request.params.provider, browserOf(request).base);
+    return reply.type('application/samlmetadata+xml').send(xml);
+  });
+
+  const response = { config: BY_PROVIDER.samlResponse, bodyLimit: MAX_SAML_BYTES };
+  app.post<OfProvider>('/auth/saml/:provider/acs', response, async (request, reply) => {
+    parameters(request, []);
+    requireMediaType(request, [FORM]);
+    const { body } = request;
+    const result = body instanceof URLSearchParams ? body : new URLSearchParams();
+    return send(reply, await providerSignIn.finish(request.params.provider, result, browserOf(request), true));
+  });
+
+  app.get<OfProvider>('/auth/saml/:provider/slo', { config: BY_PROVIDER.samlLogOut }, async (request, reply) => {
+    const query = queryText(request);
+    const { provider } = request.params;
+    const location = await providerLogOut.receive(provider, logOutQuery(request), query, browserOf(request));
+    return send(reply, { location, cookies: [] });
+  });
+
+  app.post<OfProvider>('/auth/saml/:provider/slo', { config: BY_PROVIDER.samlLogOutPosted }, async (request, reply) => {
+    parameters(request, []);
+    requireMediaType(request, [FORM]);
+    const { body } = request;
+    const message = body instanceof URLSearchParams ? body : new URLSearchParams();
+    const location = await providerLogOut.receive(request.params.provider, message, null, browserOf(request));
+    return send(reply, { location, cookies: [] });
+  });
+}
+
+function logOutQuery(request: FastifyRequest): URLSearchParams {
+  return parameters(request, ['SAMLRequest', 'SAMLResponse', 'RelayState', 'SigAlg', 'Signature', 'SAMLEncoding']);
+}
+
+function send(reply: FastifyReply, { location, form, cookies }: Step): FastifyReply {
+  if (cookies.length > 0) reply.header('set-cookie', [...cookies]);
+  if (form !== undefined) {
+    const { html, policy } = postingPage(location, form);
+    return reply.header('content-security-policy', policy).type('text/html; charset=utf-8').send(html);
+  }
+  return reply.code(302).header('location', location).send();
+}

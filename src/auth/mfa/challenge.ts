@@ -1,0 +1,51 @@
+/**
+ * Requires the second factor after the first one: throws `mfa-required` with a ticket to continue, so that no client
+ * sends the password twice.
+ */
+import { hash } from 'node:crypto';
+import { MillraceError } from '../../kernel/errors.ts';
+import type { Passwords } from '../accounts/passwords.ts';
+import type { User } from '../identity/user.ts';
+import type { FirstProof, MfaGate } from '../sign-in/mfa-gate.ts';
+import { ONE_TIME_TOKEN_MS, type OneTimeTokens } from '../sign-in/one-time-tokens.ts';
+import type { SessionOrigin } from '../tokens/session.ts';
+import type { Factors } from './totp-factor.ts';
+
+export interface MfaChallengeDeps {
+  readonly factors: Factors;
+  readonly passwords: Pick<Passwords, 'mark'>;
+  readonly oneTimeTokens: OneTimeTokens;
+}
+
+export class MfaChallenge implements MfaGate {
+  readonly #deps: MfaChallengeDeps;
+
+  constructor(deps: MfaChallengeDeps) {
+    this.#deps = deps;
+  }
+
+  stands(user: string): Promise<boolean> {
+    return this.#deps.factors.stands(user);
+  }
+
+  async query({ _id }: User, proof: FirstProof): Promise<MillraceError> {
+    const { passwords, oneTimeTokens } = this.#deps;
+    const { identity = null, email = null } = proof;
+    const facts = { password: await passwordStamp(passwords, _id), identity, email };
+    const ticket = await oneTimeTokens.make('factor', _id, { facts });
+    return new MillraceError('mfa-required', 'Sign in with a code of the second factor as well', {
+      hint: 'POST /auth/mfa/login with this ticket and a code of the authenticator, or a recovery code',
+      extensions: { ticket, expiresIn: ONE_TIME_TOKEN_MS.factor / 1_000 },
+      headers: { 'www-authenticate': 'Bearer realm="millrace"' },
+    });
+  }
+
+  prove(user: User, code: string, origin: SessionOrigin): Promise<void> {
+    return this.#deps.factors.prove(user, code, origin);
+  }
+}
+
+/** A string that changes whenever the password is set. */
+export async function passwordStamp(passwords: Pick<Passwords, 'mark'>, user: string): Promise<string> {
+  return hash('sha256', (await passwords.mark(user)) ?? '', 'base64url');
+}

@@ -1,0 +1,59 @@
+/**
+ * Completes a sign-in with the second factor. Its ticket works once, and only as long as the first proof holds: the
+ * same password, the same identity, the same e-mail address, an enabled user.
+ */
+import { actorText } from '../../database/system-collection.ts';
+import type { Passwords } from '../accounts/passwords.ts';
+import type { Users } from '../accounts/users.ts';
+import { invalidCredentials, invalidToken } from '../identity/auth-errors.ts';
+import { isEmailOf, type User } from '../identity/user.ts';
+import type { OneTimeTokens } from '../sign-in/one-time-tokens.ts';
+import type { SignedIn, SignIn } from '../sign-in/sign-in.ts';
+import { type SessionOrigin, stampOf } from '../tokens/session.ts';
+import { passwordStamp } from './challenge.ts';
+import type { Passkeys } from './passkeys.ts';
+import type { Factors } from './totp-factor.ts';
+import type { AuthenticationResponseJSON } from './webauthn.ts';
+
+/** The proof of the second factor: a code, or a passkey. */
+export type FactorProof = { readonly code: string } | { readonly credential: AuthenticationResponseJSON };
+
+export interface FactorSignInDeps {
+  readonly factors: Factors;
+  readonly passkeys: Passkeys;
+  readonly users: Users;
+  readonly passwords: Pick<Passwords, 'mark'>;
+  readonly oneTimeTokens: OneTimeTokens;
+  readonly signIn: SignIn;
+}
+
+export class FactorSignIn {
+  readonly #deps: FactorSignInDeps;
+
+  constructor(deps: FactorSignInDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Opens the session. After a wrong code or passkey the ticket still works.
+   * @throws MillraceError `invalid-token` for the ticket, `invalid-credentials`, `rate-limited`
+   */
+  async enter(ticket: string, proof: FactorProof, origin: SessionOrigin): Promise<SignedIn> {
+    const { factors, passkeys, users, passwords, oneTimeTokens, signIn } = this.#deps;
+    const seen = await oneTimeTokens.see('factor', ticket);
+    if (seen?.subject == null) throw invalidToken();
+    const { password, identity, email = null } = seen.facts;
+    const holds = async ({ _id, disabled, email: address, identities = [] }: User) =>
+      !disabled &&
+      (email === null || (typeof email === 'string' && isEmailOf({ email: address }, email))) &&
+      (identity === null || identities.some(({ id }) => id === identity)) &&
+      (await passwordStamp(passwords, _id)) === password;
+    const user = await users.get(seen.subject);
+    if (!(await holds(user))) throw invalidToken();
+    if ('code' in proof) await factors.prove(user, proof.code, origin);
+    else if ((await passkeys.prove(proof.credential, ticket, origin)).user._id !== user._id) throw invalidCredentials();
+    if ((await oneTimeTokens.take('factor', ticket)) === null) throw invalidToken();
+    if (email !== null) await users.proveEmail(user, stampOf(origin, actorText(user.kind, user._id)));
+    return signIn.welcome(user, origin, { holds, ...(typeof identity === 'string' ? { identity } : {}) });
+  }
+}

@@ -1,0 +1,299 @@
+/**
+ * Sign-in with a provider (RFC 6749 section 4.1 with RFC 7636, OpenID Connect Core 1.0 section 3.1). It starts with one
+ * request, which creates its `state`, and ends with another, which checks that and may reach another process. It ends
+ * at a redirect URL of the list with a one-time code, so that no token is ever in a URL.
+ */
+import { randomBytes } from 'node:crypto';
+import { cookieScopeOf } from '../../kernel/cookie-scope.ts';
+import { MillraceError } from '../../kernel/errors.ts';
+import { callbackUrl, type Provider } from '../providers/provider.ts';
+import type { ProviderTokenVault } from '../providers/provider-tokens.ts';
+import type { OneTimeTokens } from '../sign-in/one-time-tokens.ts';
+import type { SessionOrigin } from '../tokens/session.ts';
+import type { OneTimeCodes } from './authorization-codes.ts';
+import { ending, endOf, type Step, withParameters } from './authorization-redirect.ts';
+import {
+  type AuthorizationProofs,
+  type AuthorizationRequest,
+  CHALLENGE,
+  hashOf,
+  isHashOf,
+  type Outcome,
+  proofsOf,
+  readFlow,
+} from './authorization-request.ts';
+import type { ProviderAttempts } from './oauth-throttle.ts';
+import type { OpenId } from './openid.ts';
+import { missingProvider, redirectNotAllowed } from './provider-errors.ts';
+import { admittedIdentity, type ProviderAccounts } from './provider-users.ts';
+import { beginCookies, type CookieOptions, endCookie, flowSecret, isPosted } from './state-cookie.ts';
+import type { VerifiedIdentity } from './verified-identity.ts';
+
+const MAX_CLIENT_STATE = 512;
+/** The hosted sign-in page. */
+export const SIGN_IN_PATH = '/signin';
+/** Hosted pages at which a sign-in may always end. In both, only a script of this server reads the code. */
+const OWN_PAGES = [SIGN_IN_PATH, '/dashboard'] as const;
+
+export interface ProviderRegistry {
+  /**
+   * The provider of this name, enabled or not, even if it is new to this process.
+   * @param version an expected version: the provider is read again when this process has another one
+   */
+  find(name: string, version?: string): Promise<Provider | undefined>;
+  enabled(): readonly Provider[];
+}
+
+/** Where the browser goes to sign in at a provider, and what it posts there. */
+export type Onward = Pick<Step, 'location' | 'form'>;
+
+/** Sign-in with SAML, which has other messages than OAuth. */
+export interface SamlMessages {
+  begin(provider: Provider, relayState: string, flow: AuthorizationRequest & AuthorizationProofs): Promise<Onward>;
+  /**
+   * @param flow null where the sign-in started at the provider
+   * @param recipient the URL that received the response
+   */
+  prove(
+    provider: Provider,
+    recipient: string,
+    flow: AuthorizationProofs | null,
+    message: string,
+  ): Promise<VerifiedIdentity>;
+  metadata(provider: Provider, base: string): string;
+}
+
+export interface ProviderSignInDeps {
+  readonly registry: ProviderRegistry;
+  /** Whether an administrator lists a redirect URL. */
+  readonly isAllowedRedirect: (address: string) => boolean;
+  /** Loaded on first use. */
+  readonly openId: () => Promise<OpenId>;
+  /** Loaded on first use. */
+  readonly saml: () => Promise<SamlMessages>;
+  readonly users: ProviderAccounts;
+  readonly codes: OneTimeCodes;
+  readonly oneTimeTokens: OneTimeTokens;
+  readonly attempts: ProviderAttempts;
+  readonly tokens: Pick<ProviderTokenVault, 'encrypt'>;
+}
+
+/** The request of the browser in a sign-in. */
+export interface BrowserRequest {
+  /** The public URL of this server, without a slash at the end. */
+  readonly base: string;
+  readonly cookies: string | undefined;
+  readonly origin: SessionOrigin;
+}
+
+/** The client's request for a sign-in. */
+export interface AuthorizationFlow {
+  readonly redirect: string | null;
+  readonly challenge: string | null;
+  readonly method: string | null;
+  /** The client's state, returned with the response. */
+  readonly state: string | null;
+  /** A ticket of {@link ProviderSignIn.beginLink}; null for a sign-in. */
+  readonly linkTicket: string | null;
+}
+
+export class ProviderSignIn {
+  readonly #deps: ProviderSignInDeps;
+
+  constructor(deps: ProviderSignInDeps) {
+    this.#deps = deps;
+  }
+
+  /** The available providers. */
+  usable(): readonly Provider[] {
+    return this.#deps.registry.enabled();
+  }
+
+  /**
+   * Starts a sign-in. Once the redirect URL is known to be on the list, it receives errors.
+   * @throws MillraceError `provider-not-found`, `redirect-not-allowed`, `invalid-parameter`
+   */
+  async begin(name: string, wish: AuthorizationFlow, { base, cookies }: BrowserRequest): Promise<Step> {
+    const provider = await this.#find(name);
+    const redirect = this.#allowed(wish.redirect, base);
+    const clientState = wish.state;
+    if (clientState !== null && clientState.length > MAX_CLIENT_STATE) {
+      throw wrongParameter(`'state' has at most ${MAX_CLIENT_STATE} characters`);
+    }
+    return ending(redirect, clientState, async () => {
+      const challenge = challengeOf(wish);
+      const joins = wish.linkTicket === null ? null : await this.#joining(wish.linkTicket, name, challenge);
+      const secret = random();
+      const flow: AuthorizationRequest = {
+        provider: name,
+        version: provider.version,
+        redirect,
+        clientState,
+        challenge,
+        callback: callbackUrl(base, provider),
+        browser: hashOf(secret),
+        joins,
+      };
+      const state = await this.#deps.oneTimeTokens.make('flow', null, { facts: flow });
+      const onward = await this.#onward(provider, state, { ...flow, ...proofsOf(secret) });
+      return { ...onward, cookies: beginCookies(state, secret, cookies, termsOf(provider, base)) };
+    });
+  }
+
+  /**
+   * Ends a sign-in with the response that the browser brings from the provider.
+   * @param isSaml whether it came to the SAML endpoint
+   * @throws MillraceError `sign-in-expired` when its redirect URL is unknown, `provider-not-found`
+   */
+  async finish(
+    name: string,
+    response: URLSearchParams,
+    { base, cookies, origin }: BrowserRequest,
+    isSaml = false,
+  ): Promise<Step> {
+    const { oneTimeTokens, attempts } = this.#deps;
+    const known = await this.#find(name);
+    if ((known.kind === 'saml') !== isSaml) throw unusable(`'${name}' does not send responses to this URL`);
+    const options = termsOf(known, base);
+    const [state = '', second] = response.getAll(isSaml ? 'RelayState' : 'state');
+    const secret = flowSecret(state, cookies, options);
+    if (secret === null && known.saml?.allowIdpInitiated === true) return this.#arrive(known, response, base, origin);
+    if (secret === null || second !== undefined) {
+      throw unusable('This browser did not start the sign-in, or does not accept cookies of this server');
+    }
+    const flow = readFlow((await oneTimeTokens.take('flow', state))?.facts);
+    if (flow === null || !isHashOf(flow.browser, secret) || flow.provider !== name) {
+      throw unusable('The sign-in was used, or took longer than ten minutes');
+    }
+    const { location } = await ending(flow.redirect, flow.clientState, async () => {
+      const provider = await this.#find(name, flow.version);
+      if (flow.version !== provider.version) throw unusable(`'${name}' was changed in the meantime`);
+      const proven = { ...flow, ...proofsOf(secret) };
+      const code = await attempts.run(origin, name, () => this.#prove(provider, proven, state, response, origin));
+      return { location: endOf(flow.redirect, { code, state: flow.clientState }), cookies: [] };
+    });
+    return { location, cookies: [endCookie(state, options)] };
+  }
+
+  /**
+   * Prepares to link an identity to its signed-in user.
+   * @returns the URL that the user's browser has to open
+   * @throws MillraceError `provider-not-found`, `redirect-not-allowed`
+   */
+  async beginLink(
+    user: string,
+    name: string,
+    wish: { readonly redirect: string; readonly challenge: string; readonly state: string | null },
+    base: string,
+  ): Promise<string> {
+    await this.#find(name);
+    const redirect = this.#allowed(wish.redirect, base);
+    const facts = { provider: name, challenge: wish.challenge };
+    const join = await this.#deps.oneTimeTokens.make('link-identity', user, { facts });
+    return withParameters(`${base}/auth/providers/${name}`, {
+      redirect,
+      code_challenge: wish.challenge,
+      code_challenge_method: 'S256',
+      state: wish.state,
+      link_ticket: join,
+    });
+  }
+
+  /**
+   * Our own metadata for a SAML provider.
+   * @throws MillraceError `provider-not-found`
+   */
+  async metadata(name: string, base: string): Promise<string> {
+    const provider = await this.#find(name);
+    if (provider.kind !== 'saml') throw missingProvider(name);
+    return (await this.#deps.saml()).metadata(provider, base);
+  }
+
+  /**
+   * Ends a sign-in that started at a SAML provider: the response has to be valid, but signs no one in, because an
+   * attacker may have planted it to sign the user in as the attacker. The browser starts a new sign-in, which the
+   * provider completes at once.
+   */
+  async #arrive(provider: Provider, response: URLSearchParams, base: string, origin: SessionOrigin): Promise<Step> {
+    const { saml, attempts, isAllowedRedirect } = this.#deps;
+    const message = response.get('SAMLResponse') ?? '';
+    await attempts.run(origin, provider.name, async () =>
+      admittedIdentity(provider, await (await saml()).prove(provider, callbackUrl(base, provider), null, message)),
+    );
+    const wish = response.get('RelayState') ?? '';
+    const url = isAllowedRedirect(wish) ? wish : `${base}${SIGN_IN_PATH}`;
+    return { location: withParameters(url, { provider: provider.name }), cookies: [] };
+  }
+
+  async #onward(provider: Provider, state: string, flow: AuthorizationRequest & AuthorizationProofs): Promise<Onward> {
+    const { openId, saml } = this.#deps;
+    if (provider.kind === 'saml') return (await saml()).begin(provider, state, flow);
+    return { location: await (await openId()).address(provider, state, flow) };
+  }
+
+  /** Verifies the response of a provider, and creates the one-time code. */
+  async #prove(
+    provider: Provider,
+    flow: AuthorizationRequest & AuthorizationProofs,
+    state: string,
+    response: URLSearchParams,
+    origin: SessionOrigin,
+  ): Promise<string> {
+    const { openId, saml, users, codes } = this.#deps;
+    const signedIn = provider.kind === 'saml' ? null : await (await openId()).prove(provider, flow, state, response);
+    const proof =
+      signedIn ?? (await (await saml()).prove(provider, flow.callback, flow, response.get('SAMLResponse') ?? ''));
+    const identity = admittedIdentity(provider, proof);
+    const encrypted = provider.storeTokens && signedIn ? this.#deps.tokens.encrypt(identity, signedIn.tokens) : null;
+    const kept = encrypted === null ? {} : { tokens: encrypted };
+    const outcome: Outcome = { provider: provider.name, identity, challenge: flow.challenge, ...kept };
+    if (flow.joins !== null) return codes.make('link-code', flow.joins, outcome);
+    const { _id: user } = await users.enter(provider, proof, origin);
+    return codes.make('code', user, outcome);
+  }
+
+  /** The user of a ticket for linking. */
+  async #joining(ticket: string, name: string, challenge: string): Promise<string> {
+    const taken = await this.#deps.oneTimeTokens.take('link-identity', ticket);
+    const { provider, challenge: expected } = taken?.facts ?? {};
+    if (taken?.subject == null || provider !== name || expected !== challenge) {
+      throw unusable('The URL works once, for five minutes');
+    }
+    return taken.subject;
+  }
+
+  async #find(name: string, version?: string): Promise<Provider> {
+    const provider = await this.#deps.registry.find(name, version);
+    if (provider?.enabled === true) return provider;
+    throw missingProvider(name);
+  }
+
+  #allowed(redirect: string | null, base: string): string {
+    if (redirect === null) throw wrongParameter("'redirect' is missing: the URL to which the sign-in redirects");
+    if (OWN_PAGES.some((page) => redirect === `${base}${page}`)) return redirect;
+    if (this.#deps.isAllowedRedirect(redirect)) return redirect;
+    throw redirectNotAllowed();
+  }
+}
+
+function challengeOf({ challenge, method }: AuthorizationFlow): string {
+  if (method !== 'S256') throw wrongParameter("'code_challenge_method' must be S256");
+  if (challenge !== null && CHALLENGE.test(challenge)) return challenge;
+  throw wrongParameter("'code_challenge' must be the SHA-256 of the verifier, in base64url (RFC 7636)");
+}
+
+function termsOf(provider: Provider, base: string): CookieOptions {
+  return { ...cookieScopeOf(base), posted: isPosted(provider) };
+}
+
+function random(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+function unusable(message: string): MillraceError {
+  return new MillraceError('sign-in-expired', message, { hint: 'Start the sign-in again' });
+}
+
+function wrongParameter(message: string): MillraceError {
+  return new MillraceError('invalid-parameter', `The parameter ${message}`);
+}

@@ -1,0 +1,137 @@
+/**
+ * Lists for requests: returned after their first batch was read, so that an error still has the right status, with
+ * hints where the result is probably not the intended one.
+ */
+import { FIRST_BATCH } from '../database/cursors/open-cursor.ts';
+import type { CollectionName } from '../database/names.ts';
+import { resume } from '../kernel/concurrency/closable-iterator.ts';
+import { bindingsOf } from '../policies/bindings.ts';
+import type { Scope } from '../policies/scope.ts';
+import { joinedFilter } from '../policies/scope-filter.ts';
+import { bind } from '../query/evaluate/bind-variables.ts';
+import { coversAll } from '../query/evaluate/fields.ts';
+import { pathsOf } from '../query/filter.ts';
+import type { Query } from '../query/parse/query.ts';
+import { notAvailable } from './document-errors.ts';
+import type { OpenTransaction } from './open-transaction.ts';
+import { hintsForEmpty, hintsForFound, hintsForLacking } from './read/hints.ts';
+import { keysOfNone, type List, Listing, type ListingDeps, MAX_LOOKED_AT } from './read/list-query.ts';
+import { SampledFields } from './read/sampled-fields.ts';
+import type { Registry } from './registry.ts';
+import type { MissingIndexes } from './store/slow-list-advice.ts';
+
+export interface HintedList extends List {
+  /** Hints about a result that is probably not the intended one. */
+  readonly hints: readonly string[];
+}
+
+export interface ListsDeps extends ListingDeps {
+  readonly registry: Registry;
+  readonly missingIndexes: MissingIndexes;
+  /** Milliseconds from which a list counts as slow. */
+  readonly slowQueryMs: number;
+}
+
+/** How a list is read for programs: without hints, which are for people and cost additional reads. */
+export interface Plain {
+  /** The transaction whose writes it must see; null outside of one. */
+  readonly within: OpenTransaction | null;
+}
+
+/** What was found first, and how long that took. */
+interface Found extends Pick<List, 'next' | 'unsorted'> {
+  readonly documents: readonly Uint8Array[];
+  readonly tookMs: number;
+}
+
+export class Lists {
+  readonly #deps: ListsDeps;
+  readonly #listing: Listing;
+  readonly #fields: SampledFields;
+
+  constructor(deps: ListsDeps) {
+    this.#deps = deps;
+    this.#listing = new Listing(deps);
+    this.#fields = new SampledFields(deps.store);
+  }
+
+  /**
+   * The documents that match a query.
+   * @param plain for a reader without hints
+   * @throws MillraceError `resource-not-available` when the collection was never created, and those of {@link
+   * Listing.list}
+   */
+  async list(scope: Scope<'read'>, name: CollectionName, query: Query, now: Date, plain?: Plain): Promise<HintedList> {
+    if (plain !== undefined) return this.#plain(scope, name, query, now, plain);
+    const begun = performance.now();
+    const list = await this.#listing.list(scope, name, query, now);
+    const { documents, next, unsorted } = list;
+    if (!('next' in documents)) {
+      const found = { documents, next, unsorted, tookMs: performance.now() - begun };
+      return { ...list, hints: await this.#hints(scope, name, query, now, found) };
+    }
+    const first = await documents.next();
+    const tookMs = performance.now() - begun;
+    const batch = first.done ? [] : first.value;
+    const shown = query.sort.filter(({ path }) => query.fields === null || coversAll(query.fields, [path]));
+    const found = { documents: batch, next, unsorted: keysOfNone(batch, shown), tookMs };
+    const hints = await this.#hints(scope, name, query, now, found);
+    return { ...list, documents: resume(first, documents), hints };
+  }
+
+  async #plain(
+    scope: Scope<'read'>,
+    name: CollectionName,
+    query: Query,
+    now: Date,
+    { within }: Plain,
+  ): Promise<HintedList> {
+    const reads = within === null ? this.#deps.store : this.#deps.store.within(within.session);
+    const list = await this.#listing.list(scope, name, query, now, reads);
+    const isEmpty = 'length' in list.documents && list.documents.length === 0;
+    if (isEmpty && within?.created.has(name) !== true && !(await this.#deps.registry.exists(name)))
+      throw notAvailable(name);
+    return { ...list, hints: [] };
+  }
+
+  async #hints(
+    scope: Scope<'read'>,
+    name: CollectionName,
+    query: Query,
+    now: Date,
+    found: Found,
+  ): Promise<readonly string[]> {
+    const { documents, next, unsorted, tookMs } = found;
+    const isEmpty = documents.length === 0;
+    if (isEmpty && !(await this.#deps.registry.exists(name))) throw notAvailable(name);
+    const hints: string[] = [];
+    if (isEmpty && next === null) hints.push(...(await hintsForEmpty(this.#fields, scope, name, query, now)));
+    if (!isEmpty) hints.push(...hintsForFound(query, documents));
+    const lacking = [...unsorted, ...this.#unshown(scope, name, query, documents)];
+    if (lacking.length > 0) hints.push(...(await hintsForLacking(this.#fields, scope, name, lacking)));
+    // A field that no document has needs no index.
+    if (hints.length > 0 || tookMs <= this.#deps.slowQueryMs) return hints;
+    const { sort, skip, limit } = query;
+    const requested = bind(query.filter, bindingsOf(scope.principal, now)).filter;
+    const granted = [...scope.grants.map(({ filter }) => filter), scope.denied];
+    const paths = new Set([requested, ...granted].flatMap((filter) => [...pathsOf(filter)]));
+    const filter = joinedFilter(requested, scope);
+    const goesOn = limit === null && documents.length >= FIRST_BATCH;
+    const slow = { name, requested, filter, paths, sort, skip, limit, found: goesOn ? null : documents.length, tookMs };
+    return this.#deps.missingIndexes.hints(slow);
+  }
+
+  /** The stored paths of requested fields that the first documents of a list lack. */
+  #unshown(
+    scope: Scope<'read'>,
+    name: CollectionName,
+    { fields, expand }: Query,
+    documents: readonly Uint8Array[],
+  ): readonly string[] {
+    const shown = fields?.mode === 'include' ? fields.paths : [];
+    const requested = new Set([...shown, ...expand.map(({ path }) => path)].filter((path) => !path.startsWith('_')));
+    if (requested.size === 0 || documents.length === 0) return [];
+    const unknown = this.#fields.unknown(scope, name, [...requested]);
+    return unknown.length === 0 ? [] : this.#fields.learn(scope, name, unknown, documents.slice(0, MAX_LOOKED_AT));
+  }
+}

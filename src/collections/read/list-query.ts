@@ -1,0 +1,298 @@
+/**
+ * Lists of documents: turns a query and a Scope into database reads. Without `limit` a list is a stream of all
+ * documents; with it, a keyset page that a signed cursor continues.
+ */
+import type { Document } from 'mongodb';
+import { meetsArray } from '../../database/bson/bson-bytes.ts';
+import { readNamed } from '../../database/bson/partial-decode.ts';
+import { readStored } from '../../database/bson/stored.ts';
+import type { FirstFound } from '../../database/cursors/find-raw.ts';
+import { translated } from '../../database/errors.ts';
+import type { CollectionName } from '../../database/names.ts';
+import type { ClosableIterator } from '../../kernel/concurrency/closable-iterator.ts';
+import { mapInTurns } from '../../kernel/concurrency/cooperative-yield.ts';
+import type { SigningKeys } from '../../kernel/signing-keys.ts';
+import { bindingsOf } from '../../policies/bindings.ts';
+import { countReached, pageOfReached } from '../../policies/recheck-in-memory.ts';
+import type { Scope } from '../../policies/scope.ts';
+import { databaseDecides, fieldHidden, joinedFilter, reaches, requireReadable } from '../../policies/scope-filter.ts';
+import { bind } from '../../query/evaluate/bind-variables.ts';
+import { coversAll, type Fields, toMongoProjection } from '../../query/evaluate/fields.ts';
+import { compileMatch, type Match } from '../../query/evaluate/match.ts';
+import { isCertain } from '../../query/evaluate/regex-certainty.ts';
+import { type Filter, pathsOf } from '../../query/filter.ts';
+import { decodeCursor, encodeCursor } from '../../query/page/cursor.ts';
+import {
+  cutPage,
+  exactStages,
+  orderOf,
+  type Page,
+  type PagePosition,
+  type PageRequest,
+  requestPage,
+} from '../../query/page/page.ts';
+import { requestInTies } from '../../query/page/page-without-id-index.ts';
+import { optimisticPage, optimisticRequest } from '../../query/page/plain-comparison-page.ts';
+import { isSortable, type Sort } from '../../query/page/sort.ts';
+import { sortKeyOf } from '../../query/page/sort-key.ts';
+import { type Query, queryOf } from '../../query/parse/query.ts';
+import { stepsOf } from '../../query/paths.ts';
+import type { Reads } from '../store/read-interface.ts';
+import type { SortIndexes } from '../store/sort-indexes.ts';
+import type { DocumentStore } from '../store/store.ts';
+import { cutStored, withIds } from './field-selection.ts';
+import { type Projection, projectionOf } from './projection.ts';
+
+/** Raw documents, and the positions of neighboring pages. */
+export interface List {
+  /** The documents of a page, complete in memory; those of a whole list come in batches. */
+  readonly documents: readonly Uint8Array[] | ClosableIterator<readonly Uint8Array[]>;
+  /** Cursors; null where there is no further page, or the list is not paged. */
+  readonly next: string | null;
+  readonly prev: string | null;
+  readonly count: { readonly kind: 'exact' | 'estimated'; readonly value: number } | null;
+  /** Of a page, the stored paths of sort keys that its documents lack ({@link keysOfNone}). */
+  readonly unsorted: readonly string[];
+}
+
+/** Documents at the start of a response that are checked for fields that all of them lack. */
+export const MAX_LOOKED_AT = 20;
+
+export interface ListingDeps {
+  readonly store: DocumentStore;
+  readonly sortIndexes: SortIndexes;
+  readonly queryTimeoutMs: number;
+  readonly listTimeoutMs: number;
+  /** Signs page cursors. */
+  readonly cursorKeys: SigningKeys;
+}
+
+/** The filter of a query, with the principal's values for its variables. */
+function boundFilter({ principal }: Scope, { filter }: Pick<Query, 'filter'>, now: Date): Filter {
+  return bind(filter, bindingsOf(principal, now)).filter;
+}
+
+/**
+ * The filter of a write. It may use readable fields only, and is combined with the filter of readable documents: the
+ * number of affected documents would reveal something about the others. A filter by id alone is exempt, because the
+ * client knows that id.
+ * @throws MillraceError `field-hidden`
+ */
+export function writingFilter(scope: Scope<'update' | 'delete'>, query: Pick<Query, 'filter'>, now: Date): Document {
+  const requested = boundFilter(scope, query, now);
+  const { reader } = scope;
+  const [path, ...others] = [...pathsOf(query.filter)].filter((one) => one !== '_id');
+  if (path === undefined) return joinedFilter(requested, scope);
+  if (reader === null) throw fieldHidden(path);
+  requireReadable(reader, [path, ...others]);
+  return joinedFilter(requested, reader, scope);
+}
+
+/**
+ * The filter of {@link writingFilter} as a test in memory, for writes where the database may have returned too many
+ * documents; null where the database's result is certain.
+ */
+export function writingMatch(scope: Scope<'update' | 'delete'>, query: Pick<Query, 'filter'>, now: Date): Match | null {
+  const requested = boundFilter(scope, query, now);
+  const { reader } = scope;
+  const readers = reader === null || [...pathsOf(query.filter)].every((path) => path === '_id') ? [] : [reader];
+  const scopes = [scope, ...readers];
+  if (isCertain(requested) && scopes.every(databaseDecides)) return null;
+  const match = compileMatch(requested);
+  return (document) => match(document) && scopes.every((one) => reaches(one, document));
+}
+
+/** One page, as far as its request is known. */
+interface PageRequestOf {
+  readonly scope: Scope<'read'>;
+  readonly name: CollectionName;
+  readonly query: Query;
+  readonly showing: Projection;
+  readonly filter: Document;
+  readonly position: PagePosition | null;
+  readonly reads: Reads;
+}
+
+export class Listing {
+  readonly #deps: ListingDeps;
+
+  constructor(deps: ListingDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * A list with the fields of the query, and those that `expand` needs: the expansion removes them again.
+   * @param reads those of an open transaction, if the list should include what that transaction wrote
+   * @throws MillraceError `cursor-mismatch`, `query-timeout`
+   */
+  async list(
+    scope: Scope<'read'>,
+    name: CollectionName,
+    query: Query,
+    now: Date,
+    reads: Reads = this.#deps.store,
+  ): Promise<List> {
+    requireReadable(scope, pathsOf(query.filter));
+    requireReadable(
+      scope,
+      query.sort.map(({ path }) => path),
+    );
+    const showing = projectionOf(scope, withIds(query.fields, query.expand));
+    const filter = joinedFilter(boundFilter(scope, query, now), scope);
+    const count = await this.#count(scope, name, query, filter, reads);
+    if (query.limit === null) {
+      return { documents: this.#all(name, query, showing, filter, reads), next: null, prev: null, count, unsorted: [] };
+    }
+    const spec = queryOf(name, query);
+    const { cursorKeys } = this.#deps;
+    const position = query.cursor === null ? null : decodeCursor(cursorKeys.verifying, spec, query.cursor, readStored);
+    const page = await this.#page({ scope, name, query, showing, filter, position, reads });
+    const written = (at: PagePosition | null) => (at === null ? null : encodeCursor(cursorKeys.signing, spec, at));
+    const { documents, unsorted } = page;
+    return { documents, next: written(page.next), prev: written(page.prev), count, unsorted };
+  }
+
+  #all(
+    name: CollectionName,
+    query: Query,
+    { fields, cut }: Projection,
+    filter: Document,
+    reads: Reads,
+  ): AsyncGenerator<readonly Uint8Array[]> {
+    const batches = reads.list(name, filter, {
+      ...orderOf(query.sort),
+      skip: query.skip,
+      maxTimeMS: this.#deps.listTimeoutMs,
+      ...projected(fields),
+    });
+    return cut === null ? batches : mapped(batches, cut);
+  }
+
+  async #page({
+    scope,
+    name,
+    query,
+    showing,
+    filter,
+    position,
+    reads,
+  }: PageRequestOf): Promise<Page<Uint8Array> & Pick<List, 'unsorted'>> {
+    const { fields, cut } = showing;
+    const { sort, skip } = query;
+    const limit = query.limit ?? 0;
+    if (limit === 0) return { documents: [], next: null, prev: null, unsorted: [] };
+    // The cursor is computed from the sort's fields. If the client does not request all of them, they are read too and
+    // removed here.
+    const whole =
+      fields !== null &&
+      !coversAll(
+        fields,
+        sort.map(({ path }) => path),
+      );
+    const options = { skip, maxTimeMS: this.#deps.queryTimeoutMs, ...(whole ? {} : projected(fields)) };
+    const plain = (request: PageRequest, limit: number) =>
+      reads.page(name, request.filter, { ...options, ...orderOf(request.sort), limit });
+    const reading = readers(sort);
+    const { read, holdsArray } = reading;
+    // With `skip`, the order of documents with equal keys decides which of them are skipped.
+    const inTies = skip === 0 && isSortable(sort) && (await this.#deps.sortIndexes.serveWithoutId(name, filter, sort));
+    const send = async (request: PageRequest, limit: number) =>
+      (inTies ? await requestInTies(plain, request, limit, read) : null) ?? plain(request, limit);
+    const found = async () => {
+      const request = requestPage(filter, sort, position);
+      const response = await send(request, limit + 1);
+      // For a reversed sort the server uses the other end of an array as its key, so the order may be wrong.
+      if (position?.direction !== 'prev' || !response.documents.some(holdsArray)) return response;
+      return this.#inExactOrder(reads, name, request.filter, query, limit + 1);
+    };
+    const likely = async (position: PagePosition) => {
+      const request = optimisticRequest(filter, sort, position, limit);
+      if (request === null) return null;
+      const { documents, more } = await send(request, request.limit);
+      const page = optimisticPage(documents, { request, position, limit, more }, { read, holdsArray });
+      return page && { documents: page, more };
+    };
+    // One reply of the server is enough for a page: if the documents are large, the page is shorter.
+    const result = (position && (await likely(position))) ?? (await found());
+    const { documents, more = false } = await pageOfReached(scope, result);
+    const page = {
+      ...cutPage(documents, { sort, limit, position, more }, read),
+      unsorted: keysOfNone(documents, sort),
+    };
+    if (cut !== null) return { ...page, documents: await cutAll(page.documents, cut) };
+    if (!whole || fields === null) return page;
+    return { ...page, documents: page.documents.map((raw) => cutStored(raw, fields)) };
+  }
+
+  #inExactOrder(
+    reads: Reads,
+    name: CollectionName,
+    filter: Document,
+    { sort }: Query,
+    limit: number,
+  ): Promise<FirstFound> {
+    const stages = [{ $match: filter }, ...exactStages(sort, limit)];
+    return reads.aggregate(name, stages, limit, this.#deps.queryTimeoutMs);
+  }
+
+  async #count(
+    scope: Scope<'read'>,
+    name: CollectionName,
+    query: Query,
+    filter: Document,
+    reads: Reads,
+  ): Promise<List['count']> {
+    if (query.count === 'none') return null;
+    if (!databaseDecides(scope)) {
+      const found = reads.list(name, filter, { maxTimeMS: this.#deps.queryTimeoutMs });
+      return { kind: 'exact', value: await countReached(scope, found) };
+    }
+    // The server's estimate ignores filters and transactions: with either of them the documents are counted.
+    const isPlain = Object.keys(filter).length === 0 && reads === this.#deps.store;
+    const kind = query.count === 'estimated' && isPlain ? 'estimated' : 'exact';
+    return { kind, value: await translated(() => reads.count(name, filter, kind)) };
+  }
+}
+
+/**
+ * The stored paths of those sort keys whose value is null or missing in the last document and in the first ones. Nulls
+ * are sorted together, so usually no document between them has the field.
+ * @param documents with all fields that the sort names
+ */
+export function keysOfNone(documents: readonly Uint8Array[], sort: Sort, { read } = readers(sort)): readonly string[] {
+  const last = documents.at(-1);
+  if (last === undefined) return [];
+  const lacks = (raw: Uint8Array, index: number) => sortKeyOf(read(raw), sort)[index] === null;
+  return sort.flatMap(({ path }, index) => {
+    const isLacked = path !== '_id' && lacks(last, index);
+    return isLacked && documents.slice(0, MAX_LOOKED_AT).every((raw) => lacks(raw, index)) ? [path] : [];
+  });
+}
+
+/** Functions that read what decides a raw document's position in the sort. */
+function readers(sort: Sort): { read: (raw: Uint8Array) => Document; holdsArray: (raw: Uint8Array) => boolean } {
+  const paths = sort.map(({ path }) => stepsOf(path).map((step) => Buffer.from(step)));
+  const names = paths.flatMap((steps) => steps.slice(0, 1));
+  return {
+    read: (raw) => readNamed(raw, names),
+    holdsArray: (raw) => paths.some((steps) => meetsArray(raw, steps)),
+  };
+}
+
+function projected(fields: Fields | null): { projection?: Map<string, 0 | 1> } {
+  return fields === null ? {} : { projection: toMongoProjection(fields) };
+}
+
+async function* mapped(
+  batches: AsyncIterable<readonly Uint8Array[]>,
+  cut: NonNullable<Projection['cut']>,
+): AsyncGenerator<readonly Uint8Array[]> {
+  for await (const batch of batches) yield await cutAll(batch, cut);
+}
+
+async function cutAll(
+  documents: readonly Uint8Array[],
+  cut: NonNullable<Projection['cut']>,
+): Promise<readonly Uint8Array[]> {
+  return (await mapInTurns(documents, cut)).filter((raw) => raw !== null);
+}

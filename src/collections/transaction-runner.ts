@@ -1,0 +1,74 @@
+/**
+ * Runs several writes as one transaction, with its state while it is open. Bulk creates, writes by filter, batches and
+ * writes with an idempotency key need one; other single writes do not.
+ */
+import type { CollectionName } from '../database/names.ts';
+import type { Transactions } from '../database/transactions.ts';
+import { Semaphore } from '../kernel/concurrency/semaphore.ts';
+import type { Hold } from '../quotas/quotas.ts';
+import type { OpenTransaction } from './open-transaction.ts';
+import type { Registry } from './registry.ts';
+
+/**
+ * Large transactions run one at a time: each holds its documents several times in memory here, and takes a good part of
+ * the database's cache. At most this many wait; more are rejected.
+ */
+const LARGE_WAITING = 16;
+
+export class Atomic {
+  readonly #transactions: Transactions;
+  readonly #registry: Registry;
+  readonly #largeTurn = new Semaphore(1, LARGE_WAITING);
+
+  constructor(transactions: Transactions, registry: Registry) {
+    this.#transactions = transactions;
+    this.#registry = registry;
+  }
+
+  /**
+   * Runs `work` in a transaction. After a temporary conflict all of `work` runs again, so a repetition must be
+   * harmless.
+   * @param within the transaction that is already open, if any: then `work` becomes part of it
+   * @throws MillraceError `overloaded` when the transaction is large and too many large ones are waiting
+   */
+  async run<T>(work: (within: OpenTransaction) => Promise<T>, within?: OpenTransaction): Promise<T> {
+    if (within !== undefined) return work(within);
+    let needsTurn = false;
+    const noticed = async (open: OpenTransaction): Promise<T> => {
+      try {
+        return await work(open);
+      } finally {
+        needsTurn ||= open.needsTurn;
+      }
+    };
+    try {
+      return await this.#transact(noticed, false);
+    } catch (error) {
+      if (!needsTurn) throw error;
+    }
+    // A large transaction waits here without a session and before it is opened, so small ones continue meanwhile.
+    return this.#largeTurn.run(() => this.#transact(work, true));
+  }
+
+  async #transact<T>(work: (within: OpenTransaction) => Promise<T>, large: boolean): Promise<T> {
+    const created = new Set<CollectionName>();
+    const unprepared = new Set<CollectionName>();
+    const holds: Hold[] = [];
+    const release = () => {
+      for (const hold of holds.splice(0)) hold.release();
+    };
+    const run = this.#transactions.run(async (session) => {
+      created.clear();
+      release();
+      // The transaction has sent nothing to the database yet, so it holds no lock that this step would wait for.
+      for (const name of unprepared) await this.#registry.ensure(name);
+      return work({ session, created, unprepared, holds, touched: 0, bytes: 0, large, needsTurn: false });
+    });
+    const result = await run.catch((error: unknown) => {
+      release();
+      throw error;
+    });
+    for (const name of created) this.#registry.learn(name);
+    return result;
+  }
+}

@@ -1,0 +1,20 @@
+/** The log function of the event log, which the server connects to its logger. */
+export type LogCallback = (
+  level: 'info' | 'warn' | 'error',
+  message: string,
+  details: Readonly<Record<string, unknown>>,
+) => void;
+
+export interface NoteTargets {
+  readonly onError: (error: unknown) => void;
+  readonly onAdvice: (text: string) => void;
+}
+
+/** Writes errors to the server's log as errors, and warnings, after which work continues by itself, as advice. */
+export function noteTo({ onError, onAdvice }: NoteTargets): LogCallback {
+  return (level, message, details) => {
+    const text = `${message}: ${JSON.stringify(details)}`;
+    if (level === 'error') onError(new Error(text));
+    else if (level === 'warn') onAdvice(text);
+  };
+}

@@ -1,0 +1,186 @@
+/**
+ * One run of the recorder: it reads the change stream from the log's newest row on, until the stream ends, the lease is
+ * lost or an error occurs. The next reply is read while a batch is written. Two batches are never written concurrently:
+ * the later one could survive while the earlier one is lost.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Db } from 'mongodb';
+import type { StreamChange } from '../../database/cursors/change.ts';
+import { type ChangeStreamOptions, changeStream, type StreamReply } from '../../database/cursors/change-stream.ts';
+import type { EventLog } from '../log/event-log.ts';
+import type { LogCallback } from '../log/log-callback.ts';
+import type { LogPosition } from '../log/position.ts';
+import { bodyBytes, type LogRow } from '../log/row.ts';
+import { keepImages } from './pre-images.ts';
+import { RowBuilder } from './row-builder.ts';
+
+/** A reply above this size may have been cut within a transaction. */
+const CUT_BYTES = 12 * 1024 * 1024;
+/**
+ * The wait before the next request after a reply with changes, in milliseconds. A change after an idle time is read at
+ * once. Continuous changes share a reply and an append; otherwise recording them would take more CPU time than the
+ * writes themselves.
+ */
+const GATHERING_MS = 8;
+
+/**
+ * The maximum time for a reply, in milliseconds. The server replies when it finds a change of our database or the end
+ * of the oplog. If it times out, we get no resume token for the oplog entries of other databases scanned so far, so the
+ * next attempt scans the same entries and times out again. Hence so long.
+ */
+const LONGEST_MS = 600_000;
+
+const BODIES = ['fullDocument', 'fullDocumentBeforeChange', 'updateDescription'];
+
+type Replies = AsyncGenerator<StreamReply, void, void>;
+
+/** How to open the next stream. */
+export interface Approach {
+  /** `by-time` if the token is unknown, `single` and `bodiless` to get past an entry that does not fit into a reply. */
+  readonly kind: 'normal' | 'by-time' | 'single' | 'bodiless';
+  /** A token up to which all changes after this row have been read and made no row. */
+  readonly seen: { readonly after: number; readonly token: string } | null;
+  /** Tokens of changes that the log rejected with their documents. */
+  readonly big: Set<string>;
+  /** The timeout of the stream's next reply, in milliseconds. */
+  readonly responseMs: number;
+}
+
+export interface Recording {
+  readonly data: Db;
+  readonly log: EventLog;
+  readonly newest: LogRow;
+  readonly approach: Approach;
+  /** After how long without rows the resume token is stored, in milliseconds. */
+  readonly markMs: number;
+  /** Interval of retries for images that could not be enabled, in milliseconds. */
+  readonly imagesMs: number;
+  /** The timeout of a reply until one has timed out, in milliseconds. */
+  readonly responseMs: number;
+  readonly allowed: () => boolean;
+  readonly signal: AbortSignal;
+  readonly onRows: (rows: readonly LogRow[]) => void;
+  readonly onReply: (empty: boolean) => void;
+  /** Called with the input of the next run when this one fails. */
+  readonly onApproach: (approach: Approach) => void;
+  readonly onLog: LogCallback | undefined;
+}
+
+/** Records until the stream ends or the lease is lost; returns how to open the next stream. Throws on errors. */
+export async function record(run: Recording): Promise<Approach> {
+  const { log, newest, markMs } = run;
+  let approach = run.approach;
+  const { kind } = approach;
+  const creator = new RowBuilder(newest);
+  const inner = new AbortController();
+  const signal = AbortSignal.any([run.signal, inner.signal]);
+  const responseMs = () => approach.responseMs;
+  const stream = changeStream({ db: run.data, full: true, signal, responseMs, ...(await opening(run)) });
+  let last: LogRow | LogPosition = newest;
+  let quietSince = performance.now();
+  let opened = false;
+  images(run, signal);
+  try {
+    let next = follow(stream);
+    for (;;) {
+      const step = await next.catch((error: unknown) => {
+        if (opened && isTimeout(error)) run.onApproach(patient(approach));
+        throw error;
+      });
+      if (opened) approach = { ...approach, responseMs: run.responseMs };
+      if (step.done) return { ...approach, kind: 'normal' };
+      if (!run.allowed()) return approach;
+      const reply = step.value;
+      next = follow(stream, reply.changes.length > 0 ? GATHERING_MS : 0);
+      const ended = kind === 'normal' || kind === 'by-time' ? reply.bytes < CUT_BYTES : reply.changes.length === 0;
+      const rows = creator.rows(judged(run, reply), ended);
+      if (rows.length > 0) {
+        await log
+          .append(rows, run.allowed, (written) => {
+            last = written.at(-1) ?? last;
+            if (!run.allowed()) return;
+            run.onRows(written);
+          })
+          .catch((error: unknown) => remember(error, rows, approach));
+        quietSince = performance.now();
+        imagesFor(run, signal, rows);
+      }
+      if (reply.token !== null && !creator.holding) {
+        approach = { ...approach, seen: { after: last.number, token: reply.token } };
+        run.onApproach(approach);
+        if (performance.now() - quietSince >= markMs && run.allowed()) {
+          await log.setMark(last.number, reply.token);
+          quietSince = performance.now();
+        }
+      }
+      // The first reply is that of the opening and does not show what follows.
+      const empty = opened && reply.changes.length === 0;
+      opened = true;
+      run.onReply(empty);
+      if (kind === 'bodiless' && reply.changes.length > 0) return { ...approach, kind: 'normal' };
+      if (kind === 'single' && empty) return { ...approach, kind: 'normal' };
+    }
+  } finally {
+    inner.abort();
+    await stream.return().catch(() => {});
+  }
+}
+
+/**
+ * Whether our own deadline passed (kernel/concurrency/deadline.ts): the driver wraps it in its own error while reading.
+ */
+function isTimeout(error: unknown): boolean {
+  return error instanceof Error && (error.name === 'TimeoutError' || error.name === 'MongoOperationTimeoutError');
+}
+
+/** Doubles the timeout of the next stream. */
+function patient(approach: Approach): Approach {
+  return { ...approach, responseMs: Math.min(approach.responseMs * 2, LONGEST_MS) };
+}
+
+/** The next reply, requested ahead; its error is thrown when it is awaited. */
+function follow(stream: Replies, afterMs = 0): ReturnType<Replies['next']> {
+  const next = afterMs === 0 ? stream.next() : pause(afterMs).then(() => stream.next());
+  next.catch(() => {});
+  return next;
+}
+
+async function opening(run: Recording): Promise<Pick<ChangeStreamOptions, 'from' | 'batchSize' | 'stages'>> {
+  const { newest, approach } = run;
+  if (approach.kind === 'by-time') return { from: { at: newest.time } };
+  const marked = await run.log.mark(newest);
+  const { seen } = approach;
+  const after = seen?.after === newest.number && seen.token > marked ? seen.token : marked;
+  if (approach.kind === 'normal') return { from: { after } };
+  return { from: { after }, batchSize: 1, ...(approach.kind === 'bodiless' ? { stages: [{ $unset: BODIES }] } : {}) };
+}
+
+/**
+ * The reply's changes without those that the log has already; those that must be stored without documents are marked.
+ */
+function judged(run: Recording, reply: StreamReply): StreamChange[] {
+  const { kind, big } = run.approach;
+  const fresh = kind === 'by-time' ? reply.changes.filter((one) => one.token > run.newest.token) : reply.changes;
+  return fresh.map((one) => (kind === 'bodiless' || big.has(one.token) ? { ...one, big: true } : one));
+}
+
+function remember(error: unknown, rows: readonly LogRow[], approach: Approach): never {
+  // An ordered insert reports the rejected row within its batch; the largest one is the culprit.
+  if (error instanceof Error && 'index' in error) {
+    const largest = rows.reduce((one, other) => (bodyBytes(other) > bodyBytes(one) ? other : one));
+    approach.big.add(largest.token);
+  }
+  throw error;
+}
+
+/** Enables images in the named collection, or in all. Runs in the background, because it may wait for locks. */
+function images({ data, imagesMs, onLog }: Recording, signal: AbortSignal, name?: string): void {
+  void keepImages({ db: data, againMs: imagesMs, signal, onLog, ...(name === undefined ? {} : { name }) });
+}
+
+function imagesFor(run: Recording, signal: AbortSignal, rows: readonly LogRow[]): void {
+  for (const row of rows) {
+    const name = row.operation === 'rename' ? row.to : row.operation === 'create' ? row.collection : null;
+    if (name !== null) images(run, signal, name);
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * Moves files from other stores to the store for new files, while the server runs: copies the bytes, compares the hash, then
+ * updates the store in the document. The old bytes remain for running downloads and are removed by orphan cleanup later. An
+ * interrupted move continues when it is started again.
+ */
+import { pipeline } from 'node:stream';
+import { MillraceError } from '../kernel/errors.ts';
+import type { OpenStores } from './open-files.ts';
+import { STORE } from './store.ts';
+import type { FileStore } from './stores/file-store.ts';
+import { Meter } from './upload/byte-meter.ts';
+import { fromRaw, type StoredFile } from './upload/file.ts';
+import { takeBack } from './upload/multipart-upload.ts';
+
+/** How long running downloads may read the old bytes. */
+const READERS_MS = 10 * 60_000;
+
+export interface MoveProgress {
+  readonly moved: number;
+  /** Deleted meanwhile, or moved by another process. */
+  readonly gone: number;
+  readonly failed: number;
+  readonly total: number;
+  readonly bytes: number;
+  readonly file: StoredFile;
+  /** Why this file could not be moved. */
+  readonly error?: unknown;
+}
+
+/** In the database, 0 milliseconds mean no limit. */
+const NO_LIMIT = 0;
+
+/** Moves all files, one after the other, and reports each. A file that cannot be moved keeps its store. */
+export async function* moveFiles(
+  opened: Pick<OpenStores, 'store' | 'marks' | 'fileStores'>,
+  signal: AbortSignal,
+): AsyncGenerator<MoveProgress> {
+  const [target, ...others] = opened.fileStores;
+  if (target === undefined) return;
+  const elsewhere = { [STORE]: { $ne: target.name } };
+  const total = await opened.store.count(elsewhere);
+  const counts = { moved: 0, gone: 0, failed: 0, bytes: 0 };
+  const options = { sort: new Map([['_id', 1]] as const), maxTimeMS: NO_LIMIT };
+  for await (const batch of opened.store.list(elsewhere, options)) {
+    for (const file of batch.map(fromRaw)) {
+      if (signal.aborted) return;
+      const from = others.find(({ name }) => name === file.store);
+      try {
+        if (await moveOne(file, from, target, opened)) {
+          counts.moved++;
+          counts.bytes += file.size;
+        } else counts.gone++;
+        yield { ...counts, total, file };
+      } catch (error) {
+        counts.failed++;
+        yield { ...counts, total, file, error };
+      }
+    }
+  }
+}
+
+/** @returns false if the file was deleted or moved meanwhile */
+async function moveOne(
+  file: StoredFile,
+  from: FileStore | undefined,
+  target: FileStore,
+  { store, marks }: Pick<OpenStores, 'store' | 'marks'>,
+): Promise<boolean> {
+  if (from === undefined) {
+    throw new MillraceError('file-store-unavailable', `The store ${file.store} is not in MILLRACE_FILE_STORAGE`);
+  }
+  const { key } = file;
+  const back = () => takeBack([key], { fileStore: target, marks });
+  const lost = await marks.hold(target.name, key);
+  try {
+    await copy(file, from, target, lost);
+    await marks.condemn(from.name, key, READERS_MS);
+  } catch (error) {
+    await back();
+    throw error;
+  }
+  try {
+    const moved = await store.relocate(key, from.name, target.name);
+    if (moved) await marks.settle(target.name, key);
+    else await back();
+    return moved;
+  } finally {
+    // If the outcome is unknown, orphan cleanup reads the document to decide which copy to keep.
+    marks.letGo(target.name, key);
+  }
+}
+
+async function copy({ key, size, sha256 }: StoredFile, from: FileStore, target: FileStore, lost: AbortSignal) {
+  const meter = new Meter(size);
+  const bytes = pipeline(await from.read(key, size), meter, () => undefined);
+  // An earlier move may have been interrupted here.
+  await target.remove(key);
+  await target.write(key, bytes, lost);
+  if (meter.digest() === sha256) return;
+  throw new MillraceError('file-store-unavailable', 'The bytes in the store differ from those that were uploaded');
+}

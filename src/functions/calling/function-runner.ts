@@ -1,0 +1,144 @@
+/**
+ * Calls functions in the sandbox: chooses the principal, provides host operations and limits, and reports the redacted
+ * outcome.
+ */
+import type { Egress } from '../../egress/egress.ts';
+import { MillraceError } from '../../kernel/errors.ts';
+import { type Blank, redactionOf } from '../plugins/redaction.ts';
+import { type OperationNote, requestOfRun } from '../runs/run.ts';
+import type { CallOutcome, RunLimits, Sandbox } from '../sandbox/sandbox.ts';
+import { CallLogs } from './call-logs.ts';
+import { principalFacts, principalOf } from './call-principal.ts';
+import type { Calling, CallReport, FunctionCall } from './call-types.ts';
+import type { Argument } from './host/argument.ts';
+import { type DocumentDeps, documentActions } from './host/document-actions.ts';
+import { fetchAction } from './host/fetch-action.ts';
+import { type FileActionDeps, fileActions } from './host/file-actions.ts';
+import type { Acting, HostActions } from './host/host-action.ts';
+import { CallHost } from './host/host-api.ts';
+import type { JobScheduler } from './host/job-scheduler.ts';
+import { pluginActions } from './host/plugin-actions.ts';
+
+const CPU_MS = 1_000;
+const HEAP_MB = 64;
+const MAX_TARGET = 200;
+
+export interface FunctionCallsDeps extends DocumentDeps, FileActionDeps {
+  /** Null where functions are disabled. */
+  readonly sandbox: Pick<Sandbox, 'call'> | null;
+  readonly egress: Pick<Egress, 'fetch'>;
+  readonly jobs: JobScheduler;
+  readonly now: () => Date;
+  /** Called with unexpected errors. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Differences of a dry run. */
+export interface Pretence {
+  /** Replaces the queue. */
+  readonly jobs: JobScheduler;
+  /** Called after each operation, with its argument. */
+  readonly onDone: (log: OperationNote, argument: Argument | null) => void;
+}
+
+export class FunctionCalls implements Calling {
+  readonly #deps: FunctionCallsDeps;
+
+  constructor(deps: FunctionCallsDeps) {
+    this.#deps = deps;
+  }
+
+  call(call: FunctionCall): Promise<CallReport> {
+    if (call.fn.isQuarantined) {
+      throw new MillraceError('function-quarantined', `The function ${call.fn.id} is in quarantine`);
+    }
+    return this.#call(call, null);
+  }
+
+  /** Calls a function as a dry run: files and jobs are not created. The caller rolls the transaction back. */
+  pretend(call: FunctionCall, pretence: Pretence): Promise<CallReport> {
+    return this.#call(call, pretence);
+  }
+
+  async #call(call: FunctionCall, pretence: Pretence | null): Promise<CallReport> {
+    const { sandbox, now, onError } = this.#deps;
+    if (sandbox === null) throw new MillraceError('functions-disabled', 'Functions are disabled on this server');
+    const { fn, run, within, mayWrite } = call;
+    const { plugin } = fn;
+    const startedAt = now();
+    const begun = performance.now();
+    const principal = principalOf(fn, call.caller);
+    const blank = redactionOf(plugin, call.hidden);
+    const logs = new CallLogs(blank, call.onLog);
+    const operations: OperationNote[] = [];
+    const host = new CallHost({
+      actions: this.#actions(call, { principal, request: requestOfRun(run.id, run.depth), within }, pretence),
+      within,
+      mayWrite,
+      onError,
+      onDone: (log, argument) => {
+        // Truncate after redacting: a truncated secret would not be recognized.
+        const shown = { ...log, target: blank(log.target).slice(0, MAX_TARGET) };
+        operations.push(shown);
+        pretence?.onDone(shown, argument);
+      },
+    });
+    let outcome: CallOutcome;
+    try {
+      outcome = await sandbox.call({
+        bundle: plugin.bundle,
+        file: fn.file,
+        kind: fn.use.kind,
+        input: call.input,
+        facts: {
+          principal: principalFacts(principal),
+          run: { id: run.id, key: run.id, attempt: run.attempt, function: fn.id, version: plugin.version },
+          secrets: plugin.secrets,
+        },
+        limits: limitsOf(fn.timeoutMs),
+        host: (operation, argument) => host.run(operation, argument),
+        onLog: logs.add,
+      });
+    } finally {
+      await host.end();
+    }
+    // To the microsecond, the precision of CPU time: the remaining digits of the clock are noise.
+    const durationMs = Math.round((performance.now() - begun) * 1_000) / 1_000;
+    const kept = blanked(ended(outcome, host.verdict()), blank);
+    return { outcome: kept, startedAt, durationMs, logs: logs.lines, operations };
+  }
+
+  #actions({ fn, run }: FunctionCall, acting: Acting, pretence: Pretence | null): HostActions {
+    const { egress, now } = this.#deps;
+    const { depth, restricted } = run;
+    const jobs = pretence?.jobs ?? this.#deps.jobs;
+    const scheduling = { jobs, depth, restricted, now: () => now().getTime() };
+    return {
+      ...documentActions(this.#deps, acting),
+      ...fileActions(this.#deps, acting, pretence !== null),
+      ...fetchAction(egress, fn),
+      ...pluginActions(fn, acting, scheduling),
+    };
+  }
+}
+
+function limitsOf(wallMs: number): RunLimits {
+  return { wallMs, cpuMs: CPU_MS, heapMb: HEAP_MB };
+}
+
+/** A call whose transaction cannot be committed has failed, even if its code caught the error. */
+function ended(outcome: CallOutcome, refused: MillraceError | null): CallOutcome {
+  if (refused === null || outcome.kind === 'error') return outcome;
+  const message = `${refused.code}: ${refused.message}. The database aborted the transaction, so nothing of the run is stored`;
+  return { kind: 'error', code: 'function-failed', message, stack: null, cpuMs: outcome.cpuMs };
+}
+
+/** Values and responses are returned to the caller unredacted; runs/ redacts them before they are stored. */
+function blanked(outcome: CallOutcome, blank: Blank): CallOutcome {
+  if (outcome.kind === 'refusal') {
+    const [code, pointer] = [outcome.code, outcome.pointer].map((text) => text && blank(text));
+    return { ...outcome, message: blank(outcome.message), code: code ?? null, pointer: pointer ?? null };
+  }
+  if (outcome.kind !== 'error') return outcome;
+  return { ...outcome, message: blank(outcome.message), stack: outcome.stack === null ? null : blank(outcome.stack) };
+}

@@ -1,0 +1,89 @@
+/** OpenAPI operations of runs. */
+import { CHECKED_ERRORS, jsonBody, operation, REQUEST_ERRORS } from '../../contract/operation.ts';
+import { idParameter, PAGE_CURSOR, pageLimit, queryParameter } from '../../contract/parameters.ts';
+import { listOf } from '../../contract/schema.ts';
+import { MOST_REPLAYED } from '../kinds/queue/trigger-replays.ts';
+import { RUN_STATES } from '../runs/run.ts';
+import { FUNCTION_NAME, PLUGIN_NAME } from './plugin-openapi.ts';
+import { REPLAY_RANGE, REPLAYED_SHAPE, RUN_SHAPE, WHOLE_RUN_SHAPE } from './run-schemas.ts';
+
+export const MAX_RUNS_OF_PAGE = 1_000;
+
+const tag = 'functions';
+const ONE = idParameter('id', 'the run', 'runId');
+const PLUGIN = queryParameter('plugin', 'Only runs of this plugin.');
+const FUNCTION = queryParameter('functionName', 'Only runs of functions with this name.');
+
+export const RUN_OPERATIONS = {
+  list: operation({
+    id: 'listRuns',
+    tag,
+    summary: 'List runs of functions',
+    parameters: [
+      PLUGIN,
+      FUNCTION,
+      queryParameter('state', 'Only runs in this state.', { type: 'string', enum: [...RUN_STATES] }, 'runState'),
+      queryParameter('eventId', 'Only those of the event with this id.'),
+      pageLimit(MAX_RUNS_OF_PAGE),
+      PAGE_CURSOR,
+    ],
+    responses: {
+      200: {
+        description: 'A page, the newest first.',
+        schema: listOf(RUN_SHAPE),
+        headers: ['Link', 'Millrace-Next'],
+      },
+    },
+    errors: [...REQUEST_ERRORS, 'invalid-parameter', 'cursor-mismatch'],
+  }),
+  get: operation({
+    id: 'getRun',
+    tag,
+    summary: 'Get a run with its log and operations',
+    parameters: [ONE],
+    responses: { 200: { description: 'The run.', schema: WHOLE_RUN_SHAPE } },
+    errors: [...REQUEST_ERRORS, 'run-not-found'],
+  }),
+  repeat: operation({
+    id: 'rerunFunction',
+    tag,
+    summary: 'Rerun a function with the recorded input',
+    description:
+      'Creates a new run of the active version. Runs of triggers, cron jobs and jobs can be rerun, and HTTP functions with ' +
+      '`"as": "function"`; a function that acts as its caller cannot, because the caller is not present.',
+    parameters: [ONE],
+    responses: { 202: { description: 'The new run.', schema: RUN_SHAPE } },
+    errors: [...REQUEST_ERRORS, 'run-not-found', 'function-not-found', 'rerun-not-possible', 'function-quarantined'],
+  }),
+  replay: operation({
+    id: 'replayTrigger',
+    tag,
+    summary: 'Replay a range of the event log to a trigger',
+    description:
+      'Each event that matches the types and the filter of the trigger becomes a new run. One request reads at most ' +
+      `${MOST_REPLAYED.toLocaleString('en')} events; while \`done\` is false, the range continues after \`position\`.`,
+    parameters: [PLUGIN_NAME, FUNCTION_NAME],
+    body: jsonBody(REPLAY_RANGE),
+    responses: { 202: { description: 'The number of created runs, and the progress.', schema: REPLAYED_SHAPE } },
+    errors: [
+      ...CHECKED_ERRORS,
+      'invalid-parameter',
+      'function-not-found',
+      'function-quarantined',
+      'position-expired',
+      'position-unknown',
+      'epoch-changed',
+    ],
+  }),
+  live: operation({
+    id: 'streamRuns',
+    tag,
+    summary: 'Follow runs live',
+    description:
+      'Server-Sent Events: `run` with a run when it starts, changes or ends, and `line` with ' +
+      '`{run, plugin, function, at, level, text}` for each line that a run of this process logs.',
+    parameters: [PLUGIN, FUNCTION, queryParameter('ticket', 'From `POST /auth/ticket`, for an `EventSource`.')],
+    responses: { 200: { description: 'The stream.', content: { 'text/event-stream': { type: 'string' } } } },
+    errors: [...REQUEST_ERRORS, 'invalid-parameter'],
+  }),
+};

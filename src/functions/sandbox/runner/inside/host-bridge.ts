@@ -1,0 +1,212 @@
+/**
+ * Host operations from inside an isolate: a bounded number at a time, each with one response. Also the clock of `setTimeout` and
+ * the bounded log. Sent to the isolate as text, so it references nothing outside itself.
+ */
+import type { HostError, Values } from './errors-and-response.ts';
+
+/** Sends to the runner: a message type and texts. */
+export type Post = (what: 'ask' | 'log' | 'wake' | 'done', number: number, name: string, text: string) => void;
+
+export interface HostRequesting {
+  /** Calls an operation. Resolves with the result of the host, rejects with a MillraceError. */
+  readonly request: (operation: string, argument: unknown) => Promise<unknown>;
+  /** A response has arrived. */
+  readonly hostResult: (number: number, ok: boolean, text: string) => void;
+  /** A timer may be due. */
+  readonly woken: () => void;
+  readonly log: (level: 'info' | 'warn' | 'error', values: readonly unknown[]) => void;
+  readonly globals: Readonly<Record<string, unknown>>;
+}
+
+export interface RequestingLimits {
+  readonly operations: number;
+  readonly fetches: number;
+  readonly argumentBytes: number;
+  readonly atOnce: number;
+  readonly timers: number;
+  readonly logLines: number;
+  readonly logCharacters: number;
+}
+
+/** Runs in an isolate, before any author code. */
+export function makeRequesting(post: Post, values: Values, limits: RequestingLimits): HostRequesting {
+  const { parse, stringify } = JSON;
+  const { now } = Date;
+  const Promises = Promise;
+  const uncurry = Function.prototype.bind.bind(Function.prototype.call) as <T, A extends unknown[], R>(
+    fn: (this: T, ...rest: A) => R,
+  ) => (self: T, ...rest: A) => R;
+  const slice = uncurry(String.prototype.slice);
+  const { freeze } = Object;
+
+  interface Query {
+    readonly number: number;
+    readonly operation: string;
+    readonly argument: string;
+    readonly resolve: (value: unknown) => void;
+    readonly reject: (error: unknown) => void;
+    next: Query | null;
+  }
+  const waiting: { first: Query | null; last: Query | null } = { first: null, last: null };
+  let open: Query | null = null;
+  let openCount = 0;
+  let requested = 0;
+  let fetches = 0;
+
+  const tooMuch = (message: string) =>
+    values.makeError({ code: 'function-limit-exceeded', status: 400, message, details: { retryable: false } });
+
+  const sendNext = (): void => {
+    while (openCount < limits.atOnce && waiting.first !== null) {
+      const query = waiting.first;
+      waiting.first = query.next;
+      if (waiting.first === null) waiting.last = null;
+      query.next = open;
+      open = query;
+      openCount += 1;
+      post('ask', query.number, query.operation, query.argument);
+    }
+  };
+
+  const request = async (operation: string, given: unknown): Promise<unknown> => {
+    const argument = stringify(given);
+    if (argument.length > limits.argumentBytes) throw tooMuch('The argument is longer than 1 MB');
+    requested += 1;
+    if (requested > limits.operations) throw tooMuch(`A call can perform at most ${limits.operations} operations`);
+    if (operation === 'fetch') fetches += 1;
+    if (fetches > limits.fetches) throw tooMuch(`A call can use at most ${limits.fetches} fetches`);
+    const number = requested;
+    try {
+      return await new Promises((resolve, reject) => {
+        const query: Query = { number, operation, argument, resolve, reject, next: null };
+        if (waiting.last === null) waiting.first = query;
+        else waiting.last.next = query;
+        waiting.last = query;
+        sendNext();
+      });
+    } catch (refused) {
+      // Created here, where the stack contains the author's lines that await the response.
+      throw values.makeError(refused as HostError);
+    }
+  };
+
+  const hostResult = (number: number, ok: boolean, text: string): void => {
+    let before: Query | null = null;
+    let query = open;
+    while (query !== null && query.number !== number) {
+      before = query;
+      query = query.next;
+    }
+    if (query === null) return;
+    if (before === null) open = query.next;
+    else before.next = query.next;
+    openCount -= 1;
+    if (ok) query.resolve(parse(text));
+    else query.reject(parse(text));
+    sendNext();
+  };
+
+  interface Timer {
+    readonly id: number;
+    readonly at: number;
+    readonly run: () => void;
+    next: Timer | null;
+  }
+  /** Ordered by time. The host wakes the call for the first one only. */
+  let timers: Timer | null = null;
+  let timerCount = 0;
+  let created = 0;
+  let wakeAt = Number.POSITIVE_INFINITY;
+
+  const wake = (): void => {
+    if (timers === null || timers.at >= wakeAt) return;
+    wakeAt = timers.at;
+    const wait = wakeAt - now();
+    post('wake', wait > 0 ? wait : 0, '', '');
+  };
+
+  const setTimeout = (callback: unknown, delay: unknown = 0, ...rest: unknown[]): number => {
+    if (typeof callback !== 'function') throw new TypeError('setTimeout requires a function');
+    if (timerCount >= limits.timers) throw tooMuch(`A call can have at most ${limits.timers} timers`);
+    const wait = Number(delay);
+    created += 1;
+    timerCount += 1;
+    const timer: Timer = { id: created, at: now() + (wait > 0 ? wait : 0), run: () => callback(...rest), next: null };
+    let before: Timer | null = null;
+    for (let after = timers; after !== null && after.at <= timer.at; after = after.next) before = after;
+    if (before === null) {
+      timer.next = timers;
+      timers = timer;
+    } else {
+      timer.next = before.next;
+      before.next = timer;
+    }
+    wake();
+    return created;
+  };
+
+  const clearTimeout = (id: unknown): void => {
+    let before: Timer | null = null;
+    for (let timer = timers; timer !== null; timer = timer.next) {
+      if (timer.id === id) {
+        if (before === null) timers = timer.next;
+        else before.next = timer.next;
+        timerCount -= 1;
+        return;
+      }
+      before = timer;
+    }
+  };
+
+  const woken = (): void => {
+    wakeAt = Number.POSITIVE_INFINITY;
+    const time = now() + 1;
+    try {
+      // One at a time: one may throw, but the others are still due.
+      if (timers !== null && timers.at <= time) {
+        const timer = timers;
+        timers = timer.next;
+        timerCount -= 1;
+        timer.run();
+      }
+    } catch (error) {
+      log('error', ['An error in a timer:', error]);
+    } finally {
+      wake();
+    }
+  };
+
+  let lines = 0;
+  let characters = 0;
+  const word = (value: unknown): string => {
+    if (typeof value === 'string') return value;
+    try {
+      if (value instanceof Error) {
+        const thrown = values.describe(value);
+        return thrown.stack ?? thrown.message;
+      }
+      return typeof value === 'object' && value !== null ? (stringify(value) ?? String(value)) : String(value);
+    } catch {
+      return '(a value that cannot be shown)';
+    }
+  };
+  const log = (level: 'info' | 'warn' | 'error', given: readonly unknown[]): void => {
+    if (lines >= limits.logLines || characters >= limits.logCharacters) return;
+    let text = '';
+    for (let index = 0; index < given.length && text.length < limits.logCharacters; index += 1) {
+      text += `${index === 0 ? '' : ' '}${slice(word(given[index]), 0, limits.logCharacters)}`;
+    }
+    text = slice(text, 0, limits.logCharacters - characters);
+    lines += 1;
+    characters += text.length;
+    post('log', 0, level, text);
+  };
+  const at =
+    (level: 'info' | 'warn' | 'error') =>
+    (...given: unknown[]): void =>
+      log(level, given);
+  const [info, warn, error] = [at('info'), at('warn'), at('error')];
+  const console = freeze({ log: info, info, debug: info, trace: info, warn, error });
+
+  return { request, hostResult, woken, log, globals: { setTimeout, clearTimeout, console } };
+}

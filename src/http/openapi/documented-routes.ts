@@ -1,0 +1,83 @@
+/**
+ * The OpenAPI document as one principal sees it: the routes, the endpoints of plugins, and the existing collections
+ * that it may read. Cached for a few seconds.
+ */
+import type { FastifyInstance } from 'fastify';
+import { actorOf, type Principal } from '../../auth/identity/principal.ts';
+import type { CollectionList } from '../../collections/sample/seen-collections.ts';
+import { outsideOpenApi } from '../../contract/operation.ts';
+import { MillraceError } from '../../kernel/errors.ts';
+import { parameters } from '../../kernel/request.ts';
+import type { Policies } from '../../policies/policies.ts';
+import type { Scope } from '../../policies/scope.ts';
+import { type DeclaredRoute, type HttpFunctionSummary, type OpenApi, toOpenApi } from './openapi.ts';
+
+const RETENTION_MS = 3_000;
+/** Cached documents, one per principal. */
+const MAX_KEPT = 50;
+
+export interface OpenApiDeps {
+  readonly seen: Pick<CollectionList, 'of'>;
+  readonly version: string;
+  /** The path below which clients reach this server; empty for none. */
+  readonly basePath?: string;
+  /** All routes in the document. */
+  readonly routes: readonly DeclaredRoute[];
+  /** The HTTP functions of enabled plugins; none when absent. */
+  readonly endpoints?: () => readonly HttpFunctionSummary[];
+  /** Milliseconds of a monotonic clock. */
+  readonly now?: () => number;
+}
+
+interface Kept {
+  readonly until: number;
+  readonly openApi: Promise<OpenApi>;
+}
+
+export class Contract {
+  readonly #deps: OpenApiDeps;
+  readonly #kept = new Map<string, Kept>();
+
+  constructor(deps: OpenApiDeps) {
+    this.#deps = deps;
+  }
+
+  get({ principal }: Scope<'read', '_admin'>): Promise<OpenApi> {
+    const key = actorOf(principal) ?? 'anonymous';
+    const now = this.#deps.now?.() ?? performance.now();
+    const kept = this.#kept.get(key);
+    if (kept !== undefined && kept.until > now) return kept.openApi;
+    const openApi = this.#build(principal);
+    this.#kept.delete(key);
+    this.#kept.set(key, { until: now + RETENTION_MS, openApi });
+    openApi.catch(() => this.#kept.delete(key));
+    for (const oldest of this.#kept.keys()) {
+      if (this.#kept.size <= MAX_KEPT) break;
+      this.#kept.delete(oldest);
+    }
+    return openApi;
+  }
+
+  async #build(principal: Principal): Promise<OpenApi> {
+    const { seen, version, routes, endpoints, basePath } = this.#deps;
+    return toOpenApi(routes, await seen.of(principal), version, endpoints?.(), basePath);
+  }
+}
+
+export interface OpenApiRoutesOptions {
+  readonly policies: Policies;
+  readonly openApi: Contract;
+}
+
+/** The contract over HTTP, for programs: all of it, or the part with some tags. */
+export async function openApiRoutes(app: FastifyInstance, { policies, openApi }: OpenApiRoutesOptions): Promise<void> {
+  app.get('/openapi.json', { config: outsideOpenApi('The contract itself') }, async (request) => {
+    const scope = policies.scope(request.principal, 'read', '_admin');
+    const tags = parameters(request, ['tags']).get('tags');
+    if (tags === '') throw new MillraceError('invalid-parameter', "The parameter 'tags' must not be empty");
+    const whole = await openApi.get(scope);
+    if (tags === null) return whole;
+    const { partOf } = await import('./document-part.ts');
+    return partOf(whole, tags.split(','));
+  });
+}

@@ -1,0 +1,66 @@
+/**
+ * Streamed responses of routes: the memory that one holds counts for its client, the client must read at a minimum
+ * rate, and the response continues only while the rights hold that it began with.
+ */
+import type { ServerResponse } from 'node:http';
+import type { FastifyRequest } from 'fastify';
+import { clientOf } from '../../auth/identity/principal.ts';
+import type { OpenResponse, OpenResponses } from '../../kernel/answers/open-responses.ts';
+import { type Grants, Revalidation, type RightsDeps } from './revalidation.ts';
+
+export interface StreamedResponsesDeps extends RightsDeps {
+  readonly openResponses: OpenResponses;
+}
+
+export interface StreamedResponse extends OpenResponse {
+  /**
+   * The same chunks, each released only while the rights hold: the response ends before the first chunk that may no
+   * longer be read.
+   */
+  allowed<T>(chunks: Iterable<T> | AsyncIterable<T>): AsyncGenerator<T>;
+}
+
+export class StreamedResponses {
+  readonly #deps: StreamedResponsesDeps;
+
+  constructor(deps: StreamedResponsesDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Counts a response until it closes.
+   * @param grants the rights it began with; null if they cannot be revoked
+   * @param bytes the memory that it holds
+   * @throws MillraceError `client-memory-exceeded`, `overloaded`
+   */
+  begin(
+    { asker, ip }: Pick<FastifyRequest, 'asker' | 'ip'>,
+    response: ServerResponse,
+    grants: Grants | null,
+    bytes: number,
+  ): StreamedResponse {
+    const { resize } = this.#deps.openResponses.begin(response, clientOf(asker, ip), bytes);
+    const rights = grants === null ? null : new Revalidation(this.#deps, grants);
+    response.once('close', () => rights?.end());
+    return { resize, allowed: (chunks) => whileAllowed(chunks, rights) };
+  }
+
+  /**
+   * Watches the rights of an upload.
+   * @returns the watch: check it before the commit, and end it in any case
+   */
+  watch(grants: Grants): Revalidation {
+    return new Revalidation(this.#deps, grants);
+  }
+}
+
+async function* whileAllowed<T>(
+  chunks: Iterable<T> | AsyncIterable<T>,
+  rights: Revalidation | null,
+): AsyncGenerator<T> {
+  for await (const chunk of chunks) {
+    const requested = rights?.check();
+    if (requested !== undefined) await requested;
+    yield chunk;
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * The subscriptions of one client that an administrator opened as another principal. Each follows the rights of that
+ * principal, and ends when that principal ends or the administrator may no longer impersonate it.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { ImpersonationTarget } from '../../auth/identity/impersonation-target.ts';
+import type { ClientPrincipal, Principal } from '../../auth/identity/principal.ts';
+import { type Impersonation, nobody } from '../../policies/revalidation/impersonation.ts';
+import type { DocumentSubscription } from '../subscription/document-subscription.ts';
+import type { EventSubscription } from '../subscription/event-subscription.ts';
+
+export type ClientSubscription = DocumentSubscription | EventSubscription;
+
+interface View {
+  readonly target: ImpersonationTarget;
+  principal: ClientPrincipal;
+  /** Counts reads of the principal: only the result of the last one is used. */
+  reading: number;
+}
+
+export class Views {
+  readonly #impersonation: Impersonation;
+  /** Null without any: most clients never have one. */
+  #views: WeakMap<ClientSubscription, View> | null = null;
+
+  constructor(impersonation: Impersonation) {
+    this.#impersonation = impersonation;
+  }
+
+  /** Records that a subscription was opened as another principal. */
+  add(subscription: ClientSubscription, target: ImpersonationTarget, principal: ClientPrincipal): void {
+    this.#views ??= new WeakMap();
+    this.#views.set(subscription, { target, principal, reading: 0 });
+  }
+
+  /** Gets a new Scope for a subscription. @param asker the current principal of the client */
+  rescope(subscription: ClientSubscription, asker: ClientPrincipal): void {
+    const view = this.#views?.get(subscription);
+    if (view === undefined) {
+      subscription.rescope(asker);
+      return;
+    }
+    try {
+      this.#impersonation.require(asker);
+    } catch (error) {
+      this.#end(subscription, view, error);
+      return;
+    }
+    subscription.rescope(view.principal);
+  }
+
+  /**
+   * Whether the principal of a subscription may have changed.
+   * @param still whether a principal is unchanged and valid
+   */
+  isDoubtful(subscription: ClientSubscription, still: (principal: Principal) => boolean): boolean {
+    const view = this.#views?.get(subscription);
+    return view !== undefined && !still(view.principal);
+  }
+
+  /** Reads the principal of a subscription again; does nothing for one of the client's own. */
+  async renew(subscription: ClientSubscription, asker: ClientPrincipal): Promise<void> {
+    const view = this.#views?.get(subscription);
+    if (view === undefined) return;
+    view.reading += 1;
+    const { reading } = view;
+    const isMeant = () => view.reading === reading && !subscription.ended;
+    try {
+      const principal = await this.#impersonation.begin(asker, view.target, null);
+      if (!isMeant() || isDeepStrictEqual(principal, view.principal)) return;
+      view.principal = principal;
+      subscription.rescope(principal);
+    } catch (error) {
+      if (isMeant()) this.#end(subscription, view, error);
+    }
+  }
+
+  /** Ends a subscription if it impersonates an expired key. @param now milliseconds since 1970 */
+  look(subscription: ClientSubscription, now: number): void {
+    const view = this.#views?.get(subscription);
+    if (view?.principal.kind !== 'key' || view.principal.expiresAt === null || view.principal.expiresAt > now) return;
+    this.#end(subscription, view, nobody(view.target));
+  }
+
+  #end(subscription: ClientSubscription, view: View, error: unknown): void {
+    view.reading += 1;
+    if (!subscription.ended) subscription.end(error);
+  }
+}

@@ -1,0 +1,66 @@
+/** Shared dependencies of all connections and subscriptions of one process, and its timing. */
+import type { Authenticator } from '../../auth/authenticator.ts';
+import type { RequestRate } from '../../auth/request-rate.ts';
+import type { Feed } from '../../events/read/feed.ts';
+import type { FairSemaphore } from '../../kernel/concurrency/fair-semaphore.ts';
+import type { ByteBudget } from '../../kernel/memory/byte-budget.ts';
+import type { Policies } from '../../policies/policies.ts';
+import type { Impersonation } from '../../policies/revalidation/impersonation.ts';
+import type { FairYield } from '../../query/evaluate/fair-yield.ts';
+import type { Hub } from '../hub/hub.ts';
+import type { SnapshotStore } from '../result/snapshot-store.ts';
+import type { FlushScheduler } from '../wire/send-queue.ts';
+import type { Backlog } from './backlog.ts';
+import type { RightsChanges } from './rights-changes.ts';
+import type { Rescoping } from './scope-difference.ts';
+
+export interface RealtimeDeps {
+  readonly hub: Hub;
+  readonly backlog: Backlog;
+  readonly store: SnapshotStore;
+  readonly feed: Pick<Feed, 'usable'>;
+  readonly policies: Policies;
+  readonly authenticator: Authenticator;
+  /** For subscriptions that impersonate another principal. */
+  readonly impersonation: Impersonation;
+  /** Each subscription counts as one request. */
+  readonly requestRate: RequestRate;
+  readonly turns: FlushScheduler;
+  /** Limits how many snapshots start to read the database concurrently. */
+  readonly slots: FairSemaphore;
+  /** Schedules subscriptions that catch up, piece by piece. */
+  readonly fairYield: FairYield;
+  readonly rescoping: Rescoping;
+  readonly rights: RightsChanges;
+  readonly timing: Timing;
+  /** The memory used for clients, and its limits. */
+  readonly budget: ByteBudget;
+  /** Counts the changes of policies in this process. */
+  policyVersion: number;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Times of the protocol, in milliseconds. */
+export interface Timing {
+  readonly helloMs: number;
+  readonly heartbeatMs: number;
+  /** A position is sent at least this often while unrelated rows pass. */
+  readonly positionMs: number;
+  /** How long a client may lag. */
+  readonly lagMs: number;
+  /** How long before the end of a credential its client is warned. */
+  readonly expiringMs: number;
+  /** Clients of a server that restarts reconnect within this time. */
+  readonly comeBackMs: number;
+}
+
+export function timingOf(heartbeatMs: number): Timing {
+  return {
+    helloMs: 5_000,
+    heartbeatMs,
+    positionMs: Math.min(5_000, heartbeatMs / 5),
+    lagMs: 30_000,
+    expiringMs: 60_000,
+    comeBackMs: 5_000,
+  };
+}

@@ -1,0 +1,126 @@
+/** The operations on webhook endpoints in the OpenAPI document. */
+import { CHECKED_ERRORS, CONDITIONAL_ERRORS, jsonBody, operation, REQUEST_ERRORS } from '../../contract/operation.ts';
+import { IF_MATCH, idParameter } from '../../contract/parameters.ts';
+import { listOf, shape } from '../../contract/schema.ts';
+import { ENDPOINT_PATCH, NEW_ENDPOINT } from '../endpoint/endpoint-schema.ts';
+import {
+  COUNT_SHAPE,
+  DELIVERY_SHAPE,
+  ENDPOINT_SHAPE,
+  NEW_ENDPOINT_SHAPE,
+  RECOVER,
+  REPLAY,
+  REPLAY_SHAPE,
+  ROTATE,
+  ROTATED_SHAPE,
+  TEST,
+} from './webhook-schemas.ts';
+
+const tag = 'webhooks';
+
+const PATCH = shape('WebhookEndpointPatch', ENDPOINT_PATCH);
+const ONE = idParameter('id', 'the endpoint', 'endpointId');
+
+export const ENDPOINT_OPERATIONS = {
+  list: operation({
+    id: 'listWebhookEndpoints',
+    tag,
+    summary: 'List webhook endpoints',
+    responses: {
+      200: { description: 'All endpoints that the client may read, oldest first.', schema: listOf(ENDPOINT_SHAPE) },
+    },
+    errors: REQUEST_ERRORS,
+  }),
+  create: operation({
+    id: 'createWebhookEndpoint',
+    tag,
+    summary: 'Create a webhook endpoint',
+    description: 'It receives events from its creation on, as far as the client that created it may read them.',
+    body: jsonBody(NEW_ENDPOINT),
+    responses: {
+      201: { description: 'The endpoint, with its secret.', schema: NEW_ENDPOINT_SHAPE, headers: ['Location', 'ETag'] },
+    },
+    errors: [...CHECKED_ERRORS, 'invalid-endpoint', 'too-many-endpoints', 'write-conflict'],
+  }),
+  get: operation({
+    id: 'getWebhookEndpoint',
+    tag,
+    summary: 'Get a webhook endpoint',
+    parameters: [ONE],
+    responses: { 200: { description: 'The endpoint.', schema: ENDPOINT_SHAPE, headers: ['ETag'] } },
+    errors: [...REQUEST_ERRORS, 'endpoint-not-found'],
+  }),
+  change: operation({
+    id: 'updateWebhookEndpoint',
+    tag,
+    summary: 'Update a webhook endpoint',
+    description: 'By merge patch (RFC 7396). A header that is sent back as shown keeps its value.',
+    parameters: [ONE, IF_MATCH],
+    body: { 'application/merge-patch+json': PATCH, 'application/json': PATCH },
+    responses: { 200: { description: 'The endpoint.', schema: ENDPOINT_SHAPE, headers: ['ETag'] } },
+    errors: [...CHECKED_ERRORS, ...CONDITIONAL_ERRORS, 'invalid-endpoint', 'endpoint-not-found'],
+  }),
+  remove: operation({
+    id: 'deleteWebhookEndpoint',
+    tag,
+    summary: 'Delete a webhook endpoint and its pending deliveries',
+    parameters: [ONE, IF_MATCH],
+    responses: { 204: { description: 'Removed.' } },
+    errors: [...REQUEST_ERRORS, ...CONDITIONAL_ERRORS, 'endpoint-not-found'],
+  }),
+  rotate: operation({
+    id: 'rotateWebhookSecret',
+    tag,
+    summary: 'Rotate the secret of a webhook endpoint',
+    description: 'The previous secret still signs for the grace period. At most three secrets sign at a time.',
+    parameters: [ONE, IF_MATCH],
+    body: jsonBody(ROTATE),
+    responses: { 200: { description: 'The new secret.', schema: ROTATED_SHAPE } },
+    errors: [...CHECKED_ERRORS, ...CONDITIONAL_ERRORS, 'endpoint-not-found'],
+  }),
+  test: operation({
+    id: 'testWebhookEndpoint',
+    tag,
+    summary: 'Send a sample event to a webhook endpoint',
+    description: 'Immediately, with one attempt, even while its breaker is open.',
+    parameters: [ONE],
+    body: jsonBody(TEST),
+    responses: { 202: { description: 'The delivery.', schema: DELIVERY_SHAPE, headers: ['Location'] } },
+    errors: [...CHECKED_ERRORS, 'endpoint-not-found', 'endpoint-disabled', 'sample-not-found'],
+  }),
+  recover: operation({
+    id: 'recoverWebhookEndpoint',
+    tag,
+    summary: 'Resend deliveries that did not succeed',
+    description: 'Deliveries that are failed or canceled, made since a moment, become due.',
+    parameters: [ONE],
+    body: jsonBody(RECOVER),
+    responses: { 202: { description: 'The number of deliveries.', schema: COUNT_SHAPE } },
+    errors: [...CHECKED_ERRORS, 'endpoint-not-found', 'endpoint-disabled'],
+  }),
+  replay: operation({
+    id: 'replayWebhookEndpoint',
+    tag,
+    summary: 'Replay a range of the event log to a webhook endpoint',
+    description: 'Runs in the background. Existing deliveries are sent again, under the same ids.',
+    parameters: [ONE],
+    body: jsonBody(REPLAY),
+    responses: { 202: { description: 'The replay.', schema: REPLAY_SHAPE, headers: ['Location'] } },
+    errors: [
+      ...CHECKED_ERRORS,
+      'endpoint-not-found',
+      'endpoint-disabled',
+      'position-expired',
+      'position-unknown',
+      'epoch-changed',
+    ],
+  }),
+  replayed: operation({
+    id: 'getWebhookReplay',
+    tag,
+    summary: 'Get the progress of a replay',
+    parameters: [idParameter('id', 'the replay', 'replayId')],
+    responses: { 200: { description: 'The replay.', schema: REPLAY_SHAPE } },
+    errors: [...REQUEST_ERRORS, 'replay-not-found'],
+  }),
+};

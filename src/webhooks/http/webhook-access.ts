@@ -1,0 +1,62 @@
+/** Which endpoints a client may use: administrators all, other principals those that they created. */
+import type { FastifyRequest } from 'fastify';
+import type { Authenticator } from '../../auth/authenticator.ts';
+import { type Action, type ClientPrincipal, stampBy } from '../../auth/identity/principal.ts';
+import type { Stamp } from '../../database/system-collection.ts';
+import type { Mode } from '../../kernel/config/config.ts';
+import { MillraceError } from '../../kernel/errors.ts';
+import type { Policies } from '../../policies/policies.ts';
+import type { Creator } from '../endpoint/endpoint.ts';
+
+export interface Requesting {
+  /** The creator recorded with new endpoints. */
+  readonly creator: Creator;
+  /** The principal whose endpoints it may use; null for all. */
+  readonly of: Creator | null;
+  readonly stamp: Stamp;
+}
+
+/**
+ * @param mode in production anonymous clients own nothing, even with a policy for everyone: they are not one client
+ * @throws MillraceError `not-authenticated`, `forbidden`, `policies-unavailable`
+ */
+export function requestingFor(
+  policies: Pick<Policies, 'scope'>,
+  mode: Mode,
+  request: Pick<FastifyRequest, 'principal' | 'id'>,
+  action: Action,
+): Requesting {
+  const { principal, id } = request;
+  const scope = policies.scope(principal, action, '_webhooks');
+  if (principal.kind === 'anonymous' && mode === 'production') {
+    throw new MillraceError('not-authenticated', 'Webhooks belong to a user or an API key', {
+      headers: { 'www-authenticate': 'Bearer realm="millrace"' },
+    });
+  }
+  const creator = creatorOf(principal);
+  return { creator, of: principal.kind === 'admin' ? null : creator, stamp: stampBy(scope, id) };
+}
+
+/**
+ * Checks again the session or key that authenticated a request, after the request created something lasting: a sign-out
+ * at the same time may have cleaned up just before.
+ * @param undo deletes what was created
+ * @throws MillraceError `invalid-token` if the session or key has ended
+ */
+export async function confirmPrincipal(
+  authenticator: Pick<Authenticator, 'present'>,
+  { principal }: Pick<FastifyRequest, 'principal'>,
+  undo: () => Promise<void>,
+): Promise<void> {
+  if (principal.kind === 'anonymous') return;
+  try {
+    await authenticator.present(principal);
+  } catch (error) {
+    if (error instanceof MillraceError && error.code === 'invalid-token') await undo();
+    throw error;
+  }
+}
+
+function creatorOf(principal: ClientPrincipal): Creator {
+  return { kind: principal.kind, id: principal.kind === 'anonymous' ? '' : principal.id };
+}
