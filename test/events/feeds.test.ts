@@ -191,8 +191,11 @@ t.test('an event of a document too large for a row has the current document', as
 
 t.test('a collection that is the target of a rename gets an event', async (t) => {
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const before = await now();
   await write('POST', '/api/board', { id: 'old' });
   await write('POST', '/api/draft', { id: 'new' });
+  // Recorded before the subscriptions start at the end of the log.
+  await get(`/api/draft/_changes?since=${before}&wait=30`);
   const since = (await get('/api/board')).headers['millrace-position'];
   const socket = await openSocket(t, url);
   socket.send({ type: 'subscribe', id: 'board', events: ['board.*'] });
