@@ -70,7 +70,7 @@ import { exampleRoutes } from './http/example-routes.ts';
 import { healthRoutes } from './http/health.ts';
 import { methods } from './http/method-not-allowed.ts';
 import { declaredRoutes } from './http/openapi/declared-routes.ts';
-import { Contract, openApiRoutes } from './http/openapi/documented-routes.ts';
+import { OpenApiDocuments, openApiRoutes } from './http/openapi/documented-routes.ts';
 import type { DeclaredRoute } from './http/openapi/openapi.ts';
 import { boundedHead, MAX_HEAD_BYTES, protection, requestsForSocket, trustedProxies } from './http/protection.ts';
 import { publicHost } from './http/public-host.ts';
@@ -235,7 +235,7 @@ export async function buildApp(services: Services, log: Logger): Promise<Fastify
     const onError = (err: unknown, collection: string) =>
       log.error({ err, collection }, 'The schema of a collection cannot be inferred');
     const seen = new CollectionList({ ...services, onError });
-    const openApi = new Contract({
+    const openApi = new OpenApiDocuments({
       seen,
       routes,
       endpoints: services.functions.reported,

@@ -37,7 +37,7 @@ millrace functions dry-run PLUGIN/FUNCTION [--input JSON] [--as PRINCIPAL] [--ro
   --local          the code in plugins/PLUGIN, and not the version active
 
 millrace functions types
-  Writes plugins/millrace.d.ts anew, from which editors complete, with the collections that the server has.
+  Writes plugins/millrace.d.ts, the types for editors, with the current collections of the server.
 
   --folder FOLDER  where plugins lie here; the first of MILLRACE_PLUGINS_DIR, or plugins
 

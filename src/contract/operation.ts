@@ -54,7 +54,7 @@ interface Single {
   readonly operation: Operation;
 }
 
-/** Described once for any collection, and once more for each that exists: its id has `Document` in it. */
+/** Described for any collection, and for each that exists: its id contains `Document`. */
 interface OfCollection {
   readonly kind: 'of-collection';
   readonly operation: (subject: Subject) => Operation;

@@ -27,7 +27,7 @@ const ASSETS = /(?<=")\.\/assets\//g;
 /** What the build wrote instead of the nonce of a response. */
 const NONCE = /__NONCE__/g;
 
-/** The one page of the dashboard, which shows all others. Read again when it was built anew. */
+/** The one page of the dashboard, which shows all others. Read again after each build. */
 export class BuiltPage {
   #kept: { readonly changedAt: number; readonly html: string } | null = null;
   readonly #assets: string;

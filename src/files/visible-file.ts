@@ -1,7 +1,7 @@
 /** A file as one client may see it: its data, and its visible fields. Pure. */
 import { SYSTEM_ONLY } from '../policies/fields/field-rules.ts';
 import type { Scope } from '../policies/scope.ts';
-import { fieldsFor, hidesFields, requestStored, uniformFields } from '../policies/scope-filter.ts';
+import { evaluateStored, fieldsFor, hidesFields, uniformFields } from '../policies/scope-filter.ts';
 import { ALL, childOf, cutTo, type FieldTree } from '../query/evaluate/field-tree.ts';
 import { type FileResource, fromRaw, type StoredFile, toResource } from './upload/file.ts';
 
@@ -19,7 +19,7 @@ export async function toVisibleFile(reader: Scope<'read'> | null, raw: Uint8Arra
 async function fieldsOf(reader: Scope<'read'> | null, raw: Uint8Array): Promise<FieldTree> {
   if (reader === null) return SYSTEM_ONLY;
   if (!hidesFields(reader)) return ALL;
-  return uniformFields(reader) ?? (await requestStored(reader, raw, fieldsFor)) ?? SYSTEM_ONLY;
+  return uniformFields(reader) ?? (await evaluateStored(reader, raw, fieldsFor)) ?? SYSTEM_ONLY;
 }
 
 /**

@@ -4,12 +4,12 @@
  */
 import { mapInTurns } from '../kernel/concurrency/cooperative-yield.ts';
 import type { Scope } from './scope.ts';
-import { databaseDecides, reaches, requestStored } from './scope-filter.ts';
+import { databaseDecides, evaluateStored, reaches } from './scope-filter.ts';
 
 /** The documents that the Scope reaches, in their order; the same list where the database result is certain. */
 export async function reachedOf<T extends Uint8Array>(scope: Scope, found: readonly T[]): Promise<readonly T[]> {
   if (databaseDecides(scope)) return found;
-  const responses = await mapInTurns(found, (raw) => requestStored(scope, raw, reaches));
+  const responses = await mapInTurns(found, (raw) => evaluateStored(scope, raw, reaches));
   return found.filter((_, index) => responses[index]);
 }
 

@@ -191,7 +191,7 @@ export async function fieldsInTurns(scope: Scope, document: Document): Promise<F
  * and to test it against the Scope.
  * @param turn resolves when the next slice may begin; by default after other ready work
  */
-export async function requestStored<T>(
+export async function evaluateStored<T>(
   scope: Scope,
   raw: Uint8Array,
   request: (scope: Scope, document: Document) => T,

@@ -31,7 +31,7 @@ export function useLive(collection: string, query: Query): LiveState<Doc<Record<
   const { state, turn } = useSession();
   const key = JSON.stringify([collection, query]);
   const [response, setResponse] = useState<LiveState<Doc<Record<string, unknown>>>>(BEGINNING);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the key says all of the query
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the key contains the whole query
   useEffect(() => {
     if (state === 'signed-out') return;
     setResponse(BEGINNING);
@@ -51,7 +51,7 @@ export function useEvents(query: EventQuery | null, onState: (state: EventState)
   const listener = useRef(onState);
   listener.current = onState;
   const key = JSON.stringify(query);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the key says all of the query
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the key contains the whole query
   useEffect(() => {
     if (query === null || state === 'signed-out') return;
     return client.events(query, (next) => {

@@ -17,7 +17,7 @@ export function useRunStream(plugin: string | undefined, onMessage: (event: stri
   const { state, turn } = useSession();
   const listener = useRef(onMessage);
   listener.current = onMessage;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: after another sign-in it begins anew
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `turn` restarts it after another sign-in
   useEffect(() => {
     if (state === 'signed-out') return;
     const ending = new AbortController();

@@ -15,7 +15,7 @@ export interface Beginning {
   readonly version: string;
 }
 
-/** `asked`: the page must show the sign-in. `open`: without sign-in. */
+/** `signed-out`: the page must show the sign-in. `open`: without sign-in. */
 export type SessionState = 'beginning' | 'signed-out' | 'open' | 'signed-in';
 
 export type Credentials =

@@ -1,6 +1,6 @@
 /**
- * Where letters wait to be sent, and what came of them: `<db>_log.emails`. A row says what is to be said and to whom; the
- * link or code of a letter is made when it is sent, and is in no row. Only this folder calls this file.
+ * E-mails that wait to be sent, and their results: `<db>_log.emails`. A row contains the kind, the
+ * facts and the recipient. The link or code of an e-mail is created when it is sent, and is never stored.
  */
 import type { Collection } from 'mongodb';
 import { duplicateKey, translated } from '../../database/errors.ts';

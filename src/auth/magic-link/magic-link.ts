@@ -162,7 +162,7 @@ export class MagicLinkSignIn {
     // A factor that was enrolled before the address was verified ends with the verification. Any other one is required
     // first, and then the address counts as verified.
     if (isUnproven(user)) await prove();
-    if (await mfaGate.stands(user._id)) throw await mfaGate.query(user, { email });
+    if (await mfaGate.hasFactor(user._id)) throw await mfaGate.challenge(user, { email });
     const verified = await prove();
     return signIn.welcome(verified, origin, { holds: (one) => !one.disabled && isEmailOf(one, email) });
   }

@@ -24,11 +24,11 @@ export class MfaChallenge implements MfaGate {
     this.#deps = deps;
   }
 
-  stands(user: string): Promise<boolean> {
-    return this.#deps.factors.stands(user);
+  hasFactor(user: string): Promise<boolean> {
+    return this.#deps.factors.hasFactor(user);
   }
 
-  async query({ _id }: User, proof: FirstProof): Promise<MillraceError> {
+  async challenge({ _id }: User, proof: FirstProof): Promise<MillraceError> {
     const { passwords, oneTimeTokens } = this.#deps;
     const { identity = null, email = null } = proof;
     const facts = { password: await passwordStamp(passwords, _id), identity, email };

@@ -27,9 +27,9 @@ export class PasskeySignIn {
     const { passkeys, mfaGate, signIn } = this.#deps;
     const { id, user, isVerified } = await passkeys.prove(credential, null, origin);
     if (user.disabled) throw invalidCredentials();
-    if (!isVerified && (await mfaGate.stands(user._id))) throw await mfaGate.query(user, {});
+    if (!isVerified && (await mfaGate.hasFactor(user._id))) throw await mfaGate.challenge(user, {});
     return signIn.welcome(user, origin, {
-      holds: async ({ disabled }) => !disabled && (await passkeys.stands(user._id, id)),
+      holds: async ({ disabled }) => !disabled && (await passkeys.exists(user._id, id)),
     });
   }
 }

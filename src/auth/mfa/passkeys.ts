@@ -137,7 +137,7 @@ export class Passkeys {
   }
 
   /** Whether a passkey still belongs to a user. */
-  async stands(user: string, id: string): Promise<boolean> {
+  async exists(user: string, id: string): Promise<boolean> {
     return (await this.#deps.store.find(id))?.user === user;
   }
 

@@ -127,7 +127,7 @@ export class Factors {
   }
 
   /** Whether a user has an active second factor. */
-  async stands(user: string): Promise<boolean> {
+  async hasFactor(user: string): Promise<boolean> {
     return (await this.#deps.store.find(user))?.since !== undefined;
   }
 

@@ -62,10 +62,10 @@ export class OneTimeCodes {
       const user = await users.byIdentity(identity);
       if (user?._id !== account) throw invalidToken();
       if (user.disabled) throw userDisabled();
-      if (await mfaGate.stands(account)) {
+      if (await mfaGate.hasFactor(account)) {
         // The provider issues its tokens only once.
         await keep();
-        throw await mfaGate.query(user, { identity });
+        throw await mfaGate.challenge(user, { identity });
       }
       const holds = ({ disabled, identities = [] }: User) => !disabled && identities.some(({ id }) => id === identity);
       const signedIn = await signIn.welcome(user, origin, { holds, identity });

@@ -1,6 +1,6 @@
 /**
  * Tokens that providers gave for identities, kept where a provider says `storeTokens`: sealed, in `<db>_log`, as long as the
- * identity belongs to an account. They are shown to nobody.
+ * identity belongs to an account. No response contains them.
  */
 import type { AnyBulkWriteOperation, Collection } from 'mongodb';
 import Type, { type Static } from 'typebox';

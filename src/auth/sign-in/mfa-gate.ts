@@ -11,12 +11,12 @@ export interface FirstProof {
 
 export interface MfaGate {
   /** Whether a user has an active second factor. */
-  stands(user: string): Promise<boolean>;
+  hasFactor(user: string): Promise<boolean>;
   /**
    * The error of a sign-in without a code. It contains a ticket to complete the sign-in.
    * @param proof of the first factor, other than the password
    */
-  query(user: User, proof: FirstProof): Promise<MillraceError>;
+  challenge(user: User, proof: FirstProof): Promise<MillraceError>;
   /**
    * Verifies a code of the authenticator, or a recovery code, and uses it up.
    * @throws MillraceError `invalid-credentials`, `rate-limited`

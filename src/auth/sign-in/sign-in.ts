@@ -74,8 +74,8 @@ export class SignIn {
     const mark = await passwords.mark(user?._id ?? null);
     const attempt = { under: underName(name), user: user?._id ?? null, ip: origin.ip };
     if (!(await this.#isRight(user, password, attempt, origin)) || user === null) throw invalidCredentials();
-    if (await mfaGate.stands(user._id)) {
-      if (code === undefined) throw await mfaGate.query(user, {});
+    if (await mfaGate.hasFactor(user._id)) {
+      if (code === undefined) throw await mfaGate.challenge(user, {});
       await mfaGate.prove(user, code, origin);
     }
     const { session, tokens } = await sessions.open(user, origin);

@@ -8,10 +8,10 @@ import { cutBytes } from '../../policies/fields/cut-bytes.ts';
 import type { Scope } from '../../policies/scope.ts';
 import {
   databaseDecides,
+  evaluateStored,
   fieldsFor,
   hidesFields,
   reachesAll,
-  requestStored,
   uniformFields,
 } from '../../policies/scope-filter.ts';
 import { documentTag, UNSEEN } from '../store/preconditions.ts';
@@ -35,7 +35,7 @@ export async function viewOf(
 export async function seenBytes(reader: Scope<'read'>, raw: Uint8Array, reached: boolean): Promise<Uint8Array | null> {
   const isReached = reached && databaseDecides(reader);
   if (!hidesFields(reader) && (isReached || reachesAll(reader))) return raw;
-  const fields = (isReached ? uniformFields(reader) : null) ?? (await requestStored(reader, raw, fieldsFor));
+  const fields = (isReached ? uniformFields(reader) : null) ?? (await evaluateStored(reader, raw, fieldsFor));
   return fields === null ? null : cutBytes(raw, fields);
 }
 

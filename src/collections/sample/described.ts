@@ -92,7 +92,7 @@ export class CollectionSchemas {
     };
   }
 
-  /** A collection that cannot be asked, such as a broken view, is no reference. */
+  /** A collection that cannot be read, such as a broken view, is not a reference. */
   async #holdsAny(principal: Principal, name: CollectionName, ids: readonly string[]): Promise<boolean> {
     const scope = this.#deps.policies.find(principal, 'read', name);
     if (scope === null) return false;
@@ -119,7 +119,7 @@ const META = {
   additionalProperties: true,
 };
 
-/** The schemas of the fields of a document. A member comes after the one that holds it. */
+/** The schemas of the fields of a document. A field comes after its parent. */
 function propertiesOf(
   fields: readonly FoundField[],
   sampled: number,

@@ -37,7 +37,7 @@ export interface FieldShape {
   readonly example?: unknown;
 }
 
-/** Where a member stands in its parent: a named field, the elements of an array, or every name of a map. */
+/** The step from a parent to a field: a named field, the elements of an array, or every name of a map. */
 export type FieldStep = { readonly name: string } | 'items' | 'map';
 
 /** A member with some of its values that may be ids of documents. */

@@ -6,7 +6,7 @@ import type { Document } from 'mongodb';
 import { readInTurns } from '../../database/bson/stored.ts';
 import { cutBytes } from '../../policies/fields/cut-bytes.ts';
 import type { Resource, Scope } from '../../policies/scope.ts';
-import { fieldsFor, hidesFields, reachesAll, requestStored } from '../../policies/scope-filter.ts';
+import { evaluateStored, fieldsFor, hidesFields, reachesAll } from '../../policies/scope-filter.ts';
 import { ALL, type FieldTree } from '../../query/evaluate/field-tree.ts';
 import { resourcesOfRow } from '../log/event-visibility.ts';
 import type { LogRow } from '../log/row.ts';
@@ -80,7 +80,7 @@ export async function shownStates(
   if (showsAll(scope)) return show(row, scope, () => ALL);
   const known = new Map<Buffer, FieldTree | null>();
   for (const state of [row.after, row.before]) {
-    if (state !== null) known.set(state, await requestStored(scope, state, fieldsFor, turn));
+    if (state !== null) known.set(state, await evaluateStored(scope, state, fieldsFor, turn));
   }
   return show(row, scope, (state) => known.get(state) ?? null);
 }

@@ -19,7 +19,7 @@ const IN_GENERAL: Readonly<Record<CallErrorCode, string>> = {
  * Whether the messages of failed functions are sent to the client.
  * @param isDevelopment whether the server is in development mode
  */
-export function isReportedIssues(principal: Principal, isDevelopment: boolean): boolean {
+export function reportsCallErrors(principal: Principal, isDevelopment: boolean): boolean {
   return isDevelopment || principal.kind === 'admin';
 }
 
@@ -27,12 +27,12 @@ export function isReportedIssues(principal: Principal, isDevelopment: boolean): 
  * The error for clients without access to messages of the code.
  * @param subject the function, in words that do not name it
  */
-export function issueInGeneral(code: CallErrorCode, subject: 'A function' | 'The function'): string {
+export function generalMessage(code: CallErrorCode, subject: 'A function' | 'The function'): string {
   return `${subject} ${IN_GENERAL[code]}`;
 }
 
 /** The response headers for an error: `Retry-After` if it may be temporary. */
-export function issueHeaders(code: CallErrorCode): Readonly<Record<string, string>> {
+export function callErrorHeaders(code: CallErrorCode): Readonly<Record<string, string>> {
   return ERRORS[code].retryable ? { 'retry-after': '1' } : {};
 }
 
@@ -41,13 +41,13 @@ export function issueHeaders(code: CallErrorCode): Readonly<Record<string, strin
  * @param fn `plugin/name`
  * @param isReported whether the client gets the message of the code
  */
-export function issueError(issue: CallError, fn: string, isReported: boolean): MillraceError {
+export function toCallError(issue: CallError, fn: string, isReported: boolean): MillraceError {
   const { code, message } = issue;
-  const reported = isReported ? `${fn}: ${message}` : `${issueInGeneral(code, 'A function')}; nothing was written`;
-  return new MillraceError(code, reported, { headers: issueHeaders(code), cause: issueCause(issue, fn) });
+  const reported = isReported ? `${fn}: ${message}` : `${generalMessage(code, 'A function')}; nothing was written`;
+  return new MillraceError(code, reported, { headers: callErrorHeaders(code), cause: callErrorCause(issue, fn) });
 }
 
 /** The error for the log: the function and the location in its author's code, not the location in the server. */
-export function issueCause({ message, stack }: CallError, fn: string): Error {
+export function callErrorCause({ message, stack }: CallError, fn: string): Error {
   return Object.assign(new Error(`${fn}: ${message}`), { stack: `${fn}: ${stack ?? message}` });
 }

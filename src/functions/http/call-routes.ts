@@ -10,7 +10,7 @@ import { MillraceError } from '../../kernel/errors.ts';
 import type { Policies } from '../../policies/policies.ts';
 import type { StreamedResponses } from '../../policies/revalidation/streamed-responses.ts';
 import { reaches } from '../../policies/scope-filter.ts';
-import { isReportedIssues } from '../calling/function-error.ts';
+import { reportsCallErrors } from '../calling/function-error.ts';
 import type { EndpointCalls } from '../kinds/endpoints/endpoint-calls.ts';
 import { type Endpoint, segmentsOf } from '../kinds/endpoints/endpoint-table.ts';
 import { callInput, MAX_CALL_BYTES } from './endpoint-request.ts';
@@ -75,7 +75,7 @@ export async function callRoutes(
       input,
       ownCredentials(request, fn),
     );
-    const isReported = isReportedIssues(principal, mode === 'development');
+    const isReported = reportsCallErrors(principal, mode === 'development');
     const { status, headers, body } = responseOf(outcome, fn.id, isReported, run);
     const bytes = body?.length ?? 0;
     if (held !== null) held.resize(bytes);

@@ -1,6 +1,6 @@
 /** The HTTP response for the outcome of a call: status, headers and body, or an error. Pure. */
 import { type ErrorOptions, MillraceError } from '../../kernel/errors.ts';
-import { issueCause, issueHeaders, issueInGeneral } from '../calling/function-error.ts';
+import { callErrorCause, callErrorHeaders, generalMessage } from '../calling/function-error.ts';
 import { sentHeaders } from '../kinds/endpoints/response-filter.ts';
 import type { CallOutcome, FunctionResponse } from '../sandbox/sandbox.ts';
 
@@ -20,7 +20,7 @@ export interface CallResponse {
 
 /**
  * @param fn `plugin/name`
- * @param isReported whether the client gets messages of the code (`isReportedIssues`)
+ * @param isReported whether the client gets messages of the code (`reportsCallErrors`)
  * @param run id of the run, if it is stored
  * @throws MillraceError for a failed call (a `CallFaultCode`) and for a Refusal (`rejected-by-function`)
  */
@@ -40,9 +40,9 @@ export function responseOf(outcome: CallOutcome, fn: string, isReported: boolean
       throw new MillraceError('rejected-by-function', outcome.message, options);
     case 'error': {
       const { code, message } = outcome;
-      const headers = { ...named, ...issueHeaders(code) };
-      const reported = isReported ? message : issueInGeneral(code, 'The function');
-      throw new MillraceError(code, reported, { headers, cause: issueCause(outcome, fn) });
+      const headers = { ...named, ...callErrorHeaders(code) };
+      const reported = isReported ? message : generalMessage(code, 'The function');
+      throw new MillraceError(code, reported, { headers, cause: callErrorCause(outcome, fn) });
     }
     default:
       return outcome satisfies never;

@@ -27,7 +27,7 @@ export interface RunRow extends Omit<Run, 'id' | 'restricted'>, RunDetails {
   readonly dueAt?: Date;
   /** How often an attempts was interrupted through no fault of the function; such attempts are not counted. */
   readonly interruptions?: number;
-  /** Made anew for each attempts: only who has it may end the run. Null while nobody runs it. */
+  /** Lease token, new for each attempt: only its holder can end the run. Null while no process runs it. */
   readonly token?: string | null;
   /** When it is deleted. Set for every ended run. */
   readonly expireAt?: Date;

@@ -12,7 +12,7 @@ import type { Policies } from '../../policies/policies.ts';
 import type { Scope } from '../../policies/scope.ts';
 import { type DeclaredRoute, type HttpFunctionSummary, type OpenApi, toOpenApi } from './openapi.ts';
 
-const RETENTION_MS = 3_000;
+const CACHE_MS = 3_000;
 /** Cached documents, one per principal. */
 const MAX_KEPT = 50;
 
@@ -34,7 +34,7 @@ interface Kept {
   readonly openApi: Promise<OpenApi>;
 }
 
-export class Contract {
+export class OpenApiDocuments {
   readonly #deps: OpenApiDeps;
   readonly #kept = new Map<string, Kept>();
 
@@ -49,7 +49,7 @@ export class Contract {
     if (kept !== undefined && kept.until > now) return kept.openApi;
     const openApi = this.#build(principal);
     this.#kept.delete(key);
-    this.#kept.set(key, { until: now + RETENTION_MS, openApi });
+    this.#kept.set(key, { until: now + CACHE_MS, openApi });
     openApi.catch(() => this.#kept.delete(key));
     for (const oldest of this.#kept.keys()) {
       if (this.#kept.size <= MAX_KEPT) break;
@@ -66,12 +66,12 @@ export class Contract {
 
 export interface OpenApiRoutesOptions {
   readonly policies: Policies;
-  readonly openApi: Contract;
+  readonly openApi: OpenApiDocuments;
 }
 
-/** The contract over HTTP, for programs: all of it, or the part with some tags. */
+/** Serves the OpenAPI document, or its part with some tags. */
 export async function openApiRoutes(app: FastifyInstance, { policies, openApi }: OpenApiRoutesOptions): Promise<void> {
-  app.get('/openapi.json', { config: outsideOpenApi('The contract itself') }, async (request) => {
+  app.get('/openapi.json', { config: outsideOpenApi('The OpenAPI document itself') }, async (request) => {
     const scope = policies.scope(request.principal, 'read', '_admin');
     const tags = parameters(request, ['tags']).get('tags');
     if (tags === '') throw new MillraceError('invalid-parameter', "The parameter 'tags' must not be empty");

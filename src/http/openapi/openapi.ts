@@ -153,7 +153,7 @@ function titlesOf(collections: readonly CollectionEntry[]): ReadonlyMap<string, 
   return new Map([...others, ...prefixed].map((name) => [name, titles.unique(pascalCase(name))]));
 }
 
-/** Parts of a tag are asked for by its name, or with all others of their kind by the name before the slash. */
+/** A tag is selected by its name, or with all others of its kind by the part before the slash. */
 function tagOf(collection: string): string {
   return `documents/${collection}`;
 }

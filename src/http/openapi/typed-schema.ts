@@ -2,6 +2,7 @@
  * Writes a JSON Schema in the forms that generators of clients know: every schema has a type, null is one more type, and
  * a map has `additionalProperties`. What it accepts stays the same. Pure.
  */
+import { isPlain } from '../../kernel/plain-object.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -20,12 +21,14 @@ const OF_TYPE: Readonly<Record<string, readonly string[]>> = {
   object: ['properties', 'required', 'additionalProperties', 'propertyNames', 'minProperties', 'maxProperties'],
 };
 
+const TYPED_KEYWORDS = new Set(Object.values(OF_TYPE).flat());
+
 /** @param inner writes a schema inside of this one */
 export function typedSchema(schema: object, inner: (schema: object) => object): object {
   const written: Record<string, unknown> = {};
   for (const [keyword, value] of Object.entries(schema)) {
-    if (ONE.has(keyword) && isSchema(value)) written[keyword] = inner(value);
-    else if (NAMED.has(keyword) && isSchema(value)) written[keyword] = mapValues(value, inner);
+    if (ONE.has(keyword) && isPlain(value)) written[keyword] = inner(value);
+    else if (NAMED.has(keyword) && isPlain(value)) written[keyword] = mapValues(value, inner);
     else if (LISTED.has(keyword) && Array.isArray(value)) written[keyword] = value.map(inner);
     else written[keyword] = value;
   }
@@ -36,7 +39,7 @@ export function typedSchema(schema: object, inner: (schema: object) => object): 
 function single(schema: Schema): Schema {
   const { allOf, ...rest } = schema;
   const [only, ...others] = Array.isArray(allOf) ? allOf : [];
-  return isSchema(only) && others.length === 0 && Object.keys(rest).length === 0 ? only : schema;
+  return isPlain(only) && others.length === 0 && Object.keys(rest).length === 0 ? only : schema;
 }
 
 /** `const` is an enumeration of one value, which more generators know; those for Java cannot enumerate booleans. */
@@ -46,7 +49,7 @@ function constant({ const: value, ...rest }: Schema): Schema {
 }
 
 function mapped({ patternProperties, ...rest }: Schema): Schema {
-  if (!isSchema(patternProperties)) return rest;
+  if (!isPlain(patternProperties)) return rest;
   const { [ANY_NAME]: value, ...others } = patternProperties;
   const kept = Object.keys(others).length === 0 ? {} : { patternProperties: others };
   return { ...rest, ...kept, ...(value === undefined ? {} : { additionalProperties: value }) };
@@ -65,7 +68,7 @@ function typed(schema: Schema): Schema {
 function branches(schema: Schema): Schema {
   const { anyOf, ...rest } = schema;
   if (Array.isArray(anyOf)) {
-    const flat = anyOf.filter(isSchema).flatMap((one) => (Object.keys(one).join() === 'anyOf' ? listed(one) : [one]));
+    const flat = anyOf.filter(isPlain).flatMap((one) => (Object.keys(one).join() === 'anyOf' ? listed(one) : [one]));
     const [only, ...others] = flat.filter((one) => one['type'] !== 'null');
     const type = only?.['type'];
     if (others.length > 0 || only === undefined || flat.length === 1 || typeof type !== 'string') {
@@ -76,7 +79,7 @@ function branches(schema: Schema): Schema {
   }
   const { type, ...more } = rest;
   if (!Array.isArray(type) || type.filter((one) => one !== 'null').length < 2) return schema;
-  const shared = Object.entries(more).filter(([keyword]) => !Object.values(OF_TYPE).flat().includes(keyword));
+  const shared = Object.entries(more).filter(([keyword]) => !TYPED_KEYWORDS.has(keyword));
   const ofType = (one: string) =>
     Object.fromEntries((OF_TYPE[one] ?? []).flatMap((keyword) => (keyword in more ? [[keyword, more[keyword]]] : [])));
   return { ...Object.fromEntries(shared), anyOf: type.map((one: string) => specific({ type: one, ...ofType(one) })) };
@@ -97,13 +100,9 @@ function specific(schema: Schema): Schema {
 
 /** The branches of a schema that is nothing but these. */
 function listed({ anyOf }: Schema): readonly Schema[] {
-  return Array.isArray(anyOf) ? anyOf.filter(isSchema) : [];
+  return Array.isArray(anyOf) ? anyOf.filter(isPlain) : [];
 }
 
 function mapValues(schemas: Schema, inner: (schema: object) => object): Schema {
-  return Object.fromEntries(Object.entries(schemas).map(([name, one]) => [name, isSchema(one) ? inner(one) : one]));
-}
-
-function isSchema(value: unknown): value is Schema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return Object.fromEntries(Object.entries(schemas).map(([name, one]) => [name, isPlain(one) ? inner(one) : one]));
 }

@@ -80,7 +80,7 @@ export class Impersonation {
       return { kind: 'user', id: targetText(target), roles: [id], claims: {}, session: '', expiresAt };
     }
     const found = await this.#deps.authenticator.principalFor({ kind, id });
-    if (found === null) throw nobody(target);
+    if (found === null) throw noSuchTarget(target);
     return found;
   }
 
@@ -119,7 +119,7 @@ export class Impersonation {
 }
 
 /** The error for a user or key that does not exist, or with which no client could authenticate. */
-export function nobody({ kind, id }: ImpersonationTarget): MillraceError {
+export function noSuchTarget({ kind, id }: ImpersonationTarget): MillraceError {
   const [what, code] = kind === 'key' ? (['key', 'key-not-found'] as const) : (['user', 'user-not-found'] as const);
   const hint = kind === 'key' ? 'It may have expired' : 'It may be disabled: it could not sign in either';
   return new MillraceError(code, `There is no ${what} '${id}' to impersonate`, { hint });

@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ImpersonationTarget } from '../../auth/identity/impersonation-target.ts';
 import type { ClientPrincipal, Principal } from '../../auth/identity/principal.ts';
-import { type Impersonation, nobody } from '../../policies/revalidation/impersonation.ts';
+import { type Impersonation, noSuchTarget } from '../../policies/revalidation/impersonation.ts';
 import type { DocumentSubscription } from '../subscription/document-subscription.ts';
 import type { EventSubscription } from '../subscription/event-subscription.ts';
 
@@ -79,7 +79,7 @@ export class Views {
   look(subscription: ClientSubscription, now: number): void {
     const view = this.#views?.get(subscription);
     if (view?.principal.kind !== 'key' || view.principal.expiresAt === null || view.principal.expiresAt > now) return;
-    this.#end(subscription, view, nobody(view.target));
+    this.#end(subscription, view, noSuchTarget(view.target));
   }
 
   #end(subscription: ClientSubscription, view: View, error: unknown): void {

@@ -24,11 +24,11 @@ export class GroupIndex {
   }
 
   /** Adds a subscription with its result to a group. Creates a group if no group with that result fits. */
-  join(field: GroupMember, live: LiveResponse, indexKey: IndexKey | null): Group {
+  join(member: GroupMember, live: LiveResponse, indexKey: IndexKey | null): Group {
     const known = this.#byKey.get(live.key) ?? [];
-    const group = known.find((one) => one.suits(field)) ?? this.#make(known, new Group(live, indexKey, field));
+    const group = known.find((one) => one.suits(member)) ?? this.#make(known, new Group(live, indexKey, member));
     if (group.live !== live) live.end();
-    group.add(field);
+    group.add(member);
     return group;
   }
 
@@ -43,13 +43,13 @@ export class GroupIndex {
     return group;
   }
 
-  leave(group: Group, field: GroupMember): void {
-    group.remove(field);
-    const [other] = group.fields;
+  leave(group: Group, member: GroupMember): void {
+    group.remove(member);
+    const [other] = group.members;
     if (other === undefined) {
       this.remove(group);
       group.live.end();
-    } else if (group.live.payer === field.queue.account) group.live.payBy(other.queue.account);
+    } else if (group.live.payer === member.queue.account) group.live.payBy(other.queue.account);
   }
 
   remove(group: Group): void {

@@ -45,17 +45,17 @@ function makesOrDrops({ operation, collection, to }: LogRow, name: string): bool
 }
 
 /** True if the subscription has the row already. Otherwise its snapshot is obsolete and cleared. */
-export function knows(field: LogCursor, row: LogRow): boolean {
-  if (!isBehind(field, row)) return true;
-  field.until = null;
-  field.absent = null;
+export function knows(member: LogCursor, row: LogRow): boolean {
+  if (!isBehind(member, row)) return true;
+  member.until = null;
+  member.absent = null;
   return false;
 }
 
 export class Group {
   readonly live: LiveResponse;
   readonly indexKey: IndexKey | null;
-  readonly fields = new Set<GroupMember>();
+  readonly members = new Set<GroupMember>();
   /** Subscriptions whose snapshot may have been newer than the result when they joined. */
   readonly #ahead = new Set<GroupMember>();
   /** The log position of the result when the group was created. */
@@ -79,22 +79,22 @@ export class Group {
     return logCursor.until === null || until?.greaterThanOrEqual(logCursor.until) === true;
   }
 
-  add(field: GroupMember): void {
-    this.fields.add(field);
-    if (this.live.remembers) this.#ahead.add(field);
+  add(member: GroupMember): void {
+    this.members.add(member);
+    if (this.live.remembers) this.#ahead.add(member);
   }
 
-  remove(field: GroupMember): void {
-    this.fields.delete(field);
-    this.#ahead.delete(field);
+  remove(member: GroupMember): void {
+    this.members.delete(member);
+    this.#ahead.delete(member);
   }
 
   /** True if some subscription's snapshot lies between `row` and `next`: it contains the first but not the second. */
   parts(row: LogRow, next: LogRow): boolean {
     let parted = false;
-    for (const field of this.#ahead) {
-      if (isBehind(field, row)) this.#ahead.delete(field);
-      else if (isBehind(field, next)) parted = true;
+    for (const member of this.#ahead) {
+      if (isBehind(member, row)) this.#ahead.delete(member);
+      else if (isBehind(member, next)) parted = true;
     }
     return parted;
   }
@@ -106,8 +106,8 @@ export class Group {
 }
 
 /** Pushes messages about one row to the send queue of a subscription. */
-export function report(field: GroupMember, reported: readonly Reported[]): void {
-  const { id, queue } = field;
+export function report(member: GroupMember, reported: readonly Reported[]): void {
+  const { id, queue } = member;
   for (const one of reported) {
     const { created } = one;
     const bytes = id === null ? one.chunk() : one.frame(id);
@@ -128,8 +128,8 @@ export function hasRoom({ queue }: GroupMember, reported: readonly Reported[]): 
 
 /** Ends the result of a group and resets all of its subscriptions. */
 export function resetAll(group: Group, reason: ResetReason): void {
-  const fields = [...group.fields];
-  group.fields.clear();
+  const members = [...group.members];
+  group.members.clear();
   group.live.end();
-  for (const field of fields) field.reset(reason);
+  for (const member of members) member.reset(reason);
 }

@@ -88,12 +88,12 @@ export class Hub {
    * Adds a subscription that has all rows up to `taken` at least.
    * @param live the result that it updated by itself; dropped if it can join a group with an equal result
    */
-  join(field: GroupMember, live: LiveResponse, indexKey: IndexKey | null): Group {
-    return this.#index.join(field, live, indexKey);
+  join(member: GroupMember, live: LiveResponse, indexKey: IndexKey | null): Group {
+    return this.#index.join(member, live, indexKey);
   }
 
-  leave(group: Group, field: GroupMember): void {
-    this.#index.leave(group, field);
+  leave(group: Group, member: GroupMember): void {
+    this.#index.leave(group, member);
   }
 
   /** Resolves when a row of this cluster time or a later one has arrived, or after the limit. */

@@ -163,7 +163,7 @@ export class RowBatch {
   /** Lets all subscriptions of a group read the log by themselves, from their position before this batch. */
   #letGo(group: Group): void {
     this.#wanting.delete(group);
-    for (const field of [...group.fields]) field.lag(0);
+    for (const member of [...group.members]) member.lag(0);
   }
 
   /** Yields to other work of the process, however much is left to evaluate. */
@@ -272,15 +272,15 @@ export class RowBatch {
         resetAll(group, reset);
         continue;
       }
-      for (const field of group.fields) {
-        if (knows(field, row)) continue;
-        const fits = hasRoom(field, reported) && (frames === null || frames.add(field, reported));
-        if (fits && frames === null) report(field, reported);
+      for (const member of group.members) {
+        if (knows(member, row)) continue;
+        const fits = hasRoom(member, reported) && (frames === null || frames.add(member, reported));
+        if (fits && frames === null) report(member, reported);
         if (fits) continue;
         // One turn of the event loop must not add more to the send queue of this client.
-        frames?.drop(field);
+        frames?.drop(member);
         // A window gets the whole batch, or stays at its position before the batch.
-        field.lag(group.live.remembers ? 0 : before);
+        member.lag(group.live.remembers ? 0 : before);
       }
     }
     frames?.push();

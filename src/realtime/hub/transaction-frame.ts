@@ -12,7 +12,7 @@ function bytesOf(reported: readonly Reported[]): number {
 }
 
 interface Part {
-  readonly field: GroupMember;
+  readonly member: GroupMember;
   readonly reported: readonly Reported[];
 }
 
@@ -31,25 +31,25 @@ export class TransactionFrames {
    * Adds messages of one subscription. False if they are too many: more than the per-turn limit of a client is added
    * only for the first of its subscriptions.
    */
-  add(field: GroupMember, reported: readonly Reported[]): boolean {
+  add(member: GroupMember, reported: readonly Reported[]): boolean {
     if (reported.length === 0) return true;
-    const { queue } = field;
+    const { queue } = member;
     const parts = this.#parts.get(queue);
     const bytes = (this.#bytes.get(queue) ?? 0) + bytesOf(reported);
-    if (parts?.some((part) => part.field !== field) && !queue.takes(bytes)) return false;
+    if (parts?.some((part) => part.member !== member) && !queue.takes(bytes)) return false;
     this.#bytes.set(queue, bytes);
-    if (parts === undefined) this.#parts.set(queue, [{ field, reported }]);
-    else parts.push({ field, reported });
+    if (parts === undefined) this.#parts.set(queue, [{ member, reported }]);
+    else parts.push({ member, reported });
     return true;
   }
 
   /** Removes what has been added for a subscription. */
-  drop(field: GroupMember): void {
-    const parts = this.#parts.get(field.queue);
+  drop(member: GroupMember): void {
+    const parts = this.#parts.get(member.queue);
     if (parts === undefined) return;
-    const others = parts.filter((part) => part.field !== field);
-    this.#parts.set(field.queue, others);
-    this.#bytes.set(field.queue, bytesOf(others.flatMap(({ reported }) => reported)));
+    const others = parts.filter((part) => part.member !== member);
+    this.#parts.set(member.queue, others);
+    this.#bytes.set(member.queue, bytesOf(others.flatMap(({ reported }) => reported)));
   }
 
   /** Pushes one message to each client. */
@@ -62,7 +62,7 @@ export class TransactionFrames {
         queue.push(this.#message(parts));
         continue;
       }
-      const name = String(first.field.id);
+      const name = String(first.member.id);
       const same = created.get(name) ?? new Map<readonly Reported[], Buffer>();
       created.set(name, same);
       const known = same.get(first.reported);
@@ -73,9 +73,9 @@ export class TransactionFrames {
   }
 
   #message(parts: readonly Part[]): Buffer {
-    const changes = parts.flatMap(({ field, reported }) => reported.map((one) => one.part(field.id)));
+    const changes = parts.flatMap(({ member, reported }) => reported.map((one) => one.part(member.id)));
     const json = joined(changes);
-    if (parts[0]?.field.id === null) {
+    if (parts[0]?.member.id === null) {
       return streamChunk(
         'transaction',
         [Buffer.from(`{"event":"${this.#event}","changes":[`), json, Buffer.from(']}')],
@@ -93,13 +93,13 @@ function joined(parts: readonly Buffer[]): Buffer {
 }
 
 /** Sends messages to one subscription, as one transaction if they belong to one. */
-export function reportAlone(field: GroupMember, reported: readonly Reported[], transaction: string | null): void {
+export function reportAlone(member: GroupMember, reported: readonly Reported[], transaction: string | null): void {
   if (reported.length === 0) return;
   if (transaction === null) {
-    report(field, reported);
+    report(member, reported);
     return;
   }
   const frames = new TransactionFrames(transaction);
-  frames.add(field, reported);
+  frames.add(member, reported);
   frames.push();
 }

@@ -21,7 +21,7 @@ import { differences, encodeVisible, isWhole, keyText, renderedInTurns, visibleB
 import { identityOf, type RowView } from './row-view.ts';
 import type { SnapshotStore } from './snapshot-store.ts';
 import { Window, type WindowMember } from './window.ts';
-import { fieldBytes, toField } from './window-document.ts';
+import { fieldBytes, toWindowMember } from './window-document.ts';
 
 export class LiveQuery implements LiveResponse {
   readonly query: LiveSpec;
@@ -89,9 +89,9 @@ export class LiveQuery implements LiveResponse {
   }
 
   /** Fills the window, if any, with the first documents of the result. */
-  fill(fields: readonly WindowMember[]): void {
+  fill(members: readonly WindowMember[]): void {
     const { window } = this;
-    window?.fill(fields, fields.length === window.capacity);
+    window?.fill(members, members.length === window.capacity);
     this.#pay(window?.bytes ?? 0);
   }
 
@@ -238,8 +238,8 @@ export class LiveQuery implements LiveResponse {
     return toMessage(view.event, () => ({ op: 'leave', documentId: view.documentId, reason, at: view.at }));
   }
 
-  #leftWindow(field: WindowMember, view: RowView): Reported {
-    return toMessage(view.event, () => ({ op: 'leave', documentId: field.text, reason: 'window', at: view.at }));
+  #leftWindow(member: WindowMember, view: RowView): Reported {
+    return toMessage(view.event, () => ({ op: 'leave', documentId: member.text, reason: 'window', at: view.at }));
   }
 
   #reason(view: RowView): LeaveReason {
@@ -272,9 +272,9 @@ export class LiveQuery implements LiveResponse {
     });
     await mapInTurns(next ?? [], async (raw) => {
       const read = await readInTurns(raw);
-      const field = toField(read, query);
-      documents.set(field.identity, { raw, read });
-      added.push(field);
+      const member = toWindowMember(read, query);
+      documents.set(member.identity, { raw, read });
+      added.push(member);
     });
     const entered = window.supply(added, next === null ? null : next.length === further);
     if (!this.#pay(window.bytes)) throw new MillraceError('client-memory-exceeded', 'A window uses too much memory');

@@ -8,7 +8,7 @@ import { encodeDocument } from '../../database/json/json.ts';
 import { sameAsJson } from '../../database/json/transcode-document.ts';
 import { valueToWire } from '../../database/json/wire-values.ts';
 import { cutBytes } from '../../policies/fields/cut-bytes.ts';
-import { fieldsFor, hidesFields, requestStored } from '../../policies/scope-filter.ts';
+import { evaluateStored, fieldsFor, hidesFields } from '../../policies/scope-filter.ts';
 import { ALL, type FieldTree, NONE } from '../../query/evaluate/field-tree.ts';
 import { showsMeta, treeOf } from '../../query/evaluate/fields.ts';
 import { compareNumbers, isNaNValue, isNumber, type NumberValue } from '../../query/evaluate/numbers.ts';
@@ -36,7 +36,7 @@ export function encodeVisible({ fields }: LiveSpec, seen: Buffer): Buffer {
 /** The same, a few milliseconds at a time if redaction may be slow. */
 export async function renderedInTurns(query: LiveSpec, raw: Buffer, turn?: () => Promise<unknown>): Promise<Buffer> {
   const { scope } = query;
-  const fields = hidesFields(scope) ? await requestStored(scope, raw, fieldsFor, turn) : ALL;
+  const fields = hidesFields(scope) ? await evaluateStored(scope, raw, fieldsFor, turn) : ALL;
   return rendered(query, raw, () => fields);
 }
 

@@ -9,7 +9,7 @@ import { identityOf } from './row-view.ts';
 import type { WindowMember } from './window.ts';
 
 /** A document as an entry of its query's window. */
-export function toField(document: Document, { sort }: LiveSpec): WindowMember {
+export function toWindowMember(document: Document, { sort }: LiveSpec): WindowMember {
   const id: unknown = document['_id'];
   const [text, key] = [idText(id), sortKeyOf(document, sort)];
   return { identity: identityOf(id), text, id, key, bytes: fieldBytes(text, id, key) };

@@ -48,7 +48,7 @@ export class Window {
   readonly capacity: number;
   readonly #byIdentity = new Map<string, WindowMember>();
   /** In order, without gaps: every matching document that sorts before the last of them is one of them. */
-  #fields: WindowMember[] = [];
+  #members: WindowMember[] = [];
   /** Whether more documents may match after them. */
   #more = true;
   /** The documents that have been sent to clients. */
@@ -64,7 +64,7 @@ export class Window {
 
   /** The visible documents, in order. */
   get shown(): readonly WindowMember[] {
-    return this.#fields.slice(0, this.#limit);
+    return this.#members.slice(0, this.#limit);
   }
 
   /** The memory of its entries. */
@@ -80,22 +80,22 @@ export class Window {
    * Sets the first documents as the database returned them, and counts the visible ones as sent.
    * @param more whether more documents may follow
    */
-  fill(fields: readonly WindowMember[], more: boolean): void {
-    this.#fields = [...fields];
+  fill(members: readonly WindowMember[], more: boolean): void {
+    this.#members = [...members];
     this.#more = more;
     this.#byIdentity.clear();
     this.#reported.clear();
     this.#bytes = 0;
-    for (const field of fields) {
-      this.#byIdentity.set(field.identity, field);
-      this.#bytes += field.bytes;
+    for (const member of members) {
+      this.#byIdentity.set(member.identity, member);
+      this.#bytes += member.bytes;
     }
-    for (const field of this.shown) this.#reported.add(field.identity);
+    for (const member of this.shown) this.#reported.add(member.identity);
   }
 
-  /** A document changed. @param field the document with its current key; its key is null if it no longer matches */
-  apply(field: Omit<WindowMember, 'key'> & { readonly key: KeyValues | null }): Effect {
-    const { identity, text, id, key, bytes } = field;
+  /** A document changed. @param member the document with its current key; its key is null if it no longer matches */
+  apply(member: Omit<WindowMember, 'key'> & { readonly key: KeyValues | null }): Effect {
+    const { identity, text, id, key, bytes } = member;
     const old = this.#byIdentity.get(identity);
     if (old === undefined && key === null) return NO_EFFECT;
     if (old !== undefined) this.#remove(old);
@@ -104,7 +104,7 @@ export class Window {
     const wasReported = this.#reported.has(identity);
     if (isShown) this.#reported.add(identity);
     else this.#reported.delete(identity);
-    const next = this.#fields[this.#limit];
+    const next = this.#members[this.#limit];
     const displaced = next !== undefined && this.#reported.delete(next.identity) ? next : null;
     return { own: isShown ? (wasReported ? 'update' : 'enter') : wasReported ? 'leave' : null, displaced };
   }
@@ -113,13 +113,13 @@ export class Window {
   get want(): Want | null {
     if (!this.#loose) return null;
     const untold = this.shown.filter(({ identity }) => !this.#reported.has(identity));
-    const short = this.#more && this.#fields.length < this.#limit;
+    const short = this.#more && this.#members.length < this.#limit;
     if (untold.length === 0 && !short) {
       this.#loose = false;
       return null;
     }
-    const further = short ? this.capacity - this.#fields.length : 0;
-    return { untold, further, behind: this.#fields.at(-1)?.key ?? null };
+    const further = short ? this.capacity - this.#members.length : 0;
+    return { untold, further, behind: this.#members.at(-1)?.key ?? null };
   }
 
   /**
@@ -129,11 +129,11 @@ export class Window {
    * @returns the visible documents that have not been sent to clients; they count as sent from now on
    */
   supply(further: readonly WindowMember[], more: boolean | null): readonly WindowMember[] {
-    for (const field of further) {
-      if (this.#byIdentity.has(field.identity)) continue;
-      this.#byIdentity.set(field.identity, field);
-      this.#fields.push(field);
-      this.#bytes += field.bytes;
+    for (const member of further) {
+      if (this.#byIdentity.has(member.identity)) continue;
+      this.#byIdentity.set(member.identity, member);
+      this.#members.push(member);
+      this.#bytes += member.bytes;
     }
     if (more !== null) this.#more = more;
     this.#loose = false;
@@ -142,23 +142,23 @@ export class Window {
     return untold;
   }
 
-  #remove(field: WindowMember): void {
-    const at = this.#positionOf(field.key);
-    this.#fields.splice(at, 1);
-    this.#byIdentity.delete(field.identity);
-    this.#bytes -= field.bytes;
+  #remove(member: WindowMember): void {
+    const at = this.#positionOf(member.key);
+    this.#members.splice(at, 1);
+    this.#byIdentity.delete(member.identity);
+    this.#bytes -= member.bytes;
     this.#loose = true;
   }
 
   /** The index of the entry, or -1 if it comes after the last known document and others may come between. */
-  #insert(field: WindowMember): number {
-    const at = this.#positionOf(field.key);
-    if (at === this.#fields.length && this.#more) return -1;
-    this.#fields.splice(at, 0, field);
-    this.#byIdentity.set(field.identity, field);
-    this.#bytes += field.bytes;
-    if (this.#fields.length > this.capacity) {
-      const last = this.#fields.pop();
+  #insert(member: WindowMember): number {
+    const at = this.#positionOf(member.key);
+    if (at === this.#members.length && this.#more) return -1;
+    this.#members.splice(at, 0, member);
+    this.#byIdentity.set(member.identity, member);
+    this.#bytes += member.bytes;
+    if (this.#members.length > this.capacity) {
+      const last = this.#members.pop();
       if (last !== undefined) {
         this.#byIdentity.delete(last.identity);
         this.#bytes -= last.bytes;
@@ -171,10 +171,10 @@ export class Window {
   /** The first index with a key that is not before the given one. */
   #positionOf(key: KeyValues): number {
     let low = 0;
-    let high = this.#fields.length;
+    let high = this.#members.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      const one = this.#fields[middle];
+      const one = this.#members[middle];
       if (one !== undefined && compareKeys(one.key, key, this.#sort) < 0) low = middle + 1;
       else high = middle;
     }

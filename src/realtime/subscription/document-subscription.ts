@@ -18,7 +18,7 @@ import type { Verification } from '../result/live-result.ts';
 import type { RowView } from '../result/row-view.ts';
 import type { SnapshotRead } from '../result/snapshot-store.ts';
 import type { WindowMember } from '../result/window.ts';
-import { toField } from '../result/window-document.ts';
+import { toWindowMember } from '../result/window-document.ts';
 import { NOWHERE } from '../wire/protocol.ts';
 import type { Reported } from '../wire/shared-message.ts';
 import { checkResume, type ResumeVerdict, rowAt } from './resume-check.ts';
@@ -103,7 +103,7 @@ export class DocumentSubscription extends Subscription {
       }
       report(this, difference.reported);
       const live = this.#live(run);
-      live.fill(difference.fields);
+      live.fill(difference.members);
       await this.follow(run, live, this.#indexKey(), false);
     });
   }
@@ -208,17 +208,17 @@ export class DocumentSubscription extends Subscription {
     if (live.window === null) return live;
     if (through.time === null) return null;
     const read = await this.#open(live, through.time);
-    const fields: WindowMember[] = [];
+    const members: WindowMember[] = [];
     let bytes = 0;
     try {
       if (read.time === null || !read.time.equals(through.time)) return null;
       for await (const batch of heldBatches(read, this.queue.account)) {
         await mapInTurns(batch, async (raw) => {
           const document = await readInTurns(raw);
-          const field = toField(document, live.query);
-          live.reserve(field);
-          fields.push(field);
-          const isShown = fields.length <= (live.query.limit ?? 0);
+          const member = toWindowMember(document, live.query);
+          live.reserve(member);
+          members.push(member);
+          const isShown = members.length <= (live.query.limit ?? 0);
           if (cause === null || !isShown || bytes > AGAIN_BYTES) return;
           const reported = await live.entering(document, raw, cause);
           bytes += reported.bytes;
@@ -229,7 +229,7 @@ export class DocumentSubscription extends Subscription {
     } finally {
       await read.close();
     }
-    live.fill(fields);
+    live.fill(members);
     this.after = through.number;
     return live;
   }

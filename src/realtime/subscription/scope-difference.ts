@@ -10,7 +10,7 @@ import type { LiveSpec } from '../result/live-query-spec.ts';
 import { keyText, renderedInTurns } from '../result/rendering.ts';
 import { type SnapshotStore, snapshotBatches } from '../result/snapshot-store.ts';
 import { capacityOf, type WindowMember } from '../result/window.ts';
-import { toField } from '../result/window-document.ts';
+import { toWindowMember } from '../result/window-document.ts';
 import { type Reported, toMessage } from '../wire/shared-message.ts';
 
 /** Above this a new snapshot is cheaper than a difference. */
@@ -25,13 +25,13 @@ interface Shown {
 
 interface ApiResponse {
   readonly shown: ReadonlyMap<string, Shown>;
-  readonly fields: readonly WindowMember[];
+  readonly members: readonly WindowMember[];
 }
 
 export interface Difference {
   readonly reported: readonly Reported[];
   /** The first documents of the new result, with which a window continues. */
-  readonly fields: readonly WindowMember[];
+  readonly members: readonly WindowMember[];
 }
 
 /** Reads differences, each once if several clients need the same one at the same time. */
@@ -90,7 +90,7 @@ async function differenceOf(
     const op = before === undefined ? 'enter' : 'update';
     reported.push(toMessage(position, () => ({ op, documentId: text, document: json, sortKey, at })));
   }
-  return { reported, fields: is.fields };
+  return { reported, members: is.members };
 }
 
 async function responseAt(
@@ -104,23 +104,23 @@ async function responseAt(
   try {
     if (read.time === null || !read.time.equals(time)) return null;
     const shown = new Map<string, Shown>();
-    const fields: WindowMember[] = [];
+    const members: WindowMember[] = [];
     let bytes = 0;
     const take = async (raw: Buffer) => {
       const document = await readInTurns(raw);
-      const field = toField(document, query);
-      fields.push(field);
-      if (query.limit !== null && fields.length > query.limit) return;
+      const member = toWindowMember(document, query);
+      members.push(member);
+      if (query.limit !== null && members.length > query.limit) return;
       const json = await renderedInTurns(query, raw);
       const sortKey = query.keyed ? keyText(query, document) : null;
-      shown.set(field.identity, { text: field.text, json, sortKey });
+      shown.set(member.identity, { text: member.text, json, sortKey });
     };
     for await (const batch of snapshotBatches(read)) {
       for (const raw of batch) bytes += raw.length;
       if (bytes > MOST_BYTES) return null;
       await mapInTurns(batch, take);
     }
-    return capacity === null && fields.length > MOST_DOCUMENTS ? null : { shown, fields };
+    return capacity === null && members.length > MOST_DOCUMENTS ? null : { shown, members };
   } finally {
     await read.close();
   }

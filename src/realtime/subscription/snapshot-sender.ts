@@ -9,7 +9,7 @@ import type { LiveQuery } from '../result/live-query.ts';
 import { keyText, renderedInTurns } from '../result/rendering.ts';
 import { type SnapshotRead, snapshotBatches } from '../result/snapshot-store.ts';
 import type { WindowMember } from '../result/window.ts';
-import { toField } from '../result/window-document.ts';
+import { toWindowMember } from '../result/window-document.ts';
 import { snapshotPart } from '../wire/messages.ts';
 import type { SendQueue } from '../wire/send-queue.ts';
 
@@ -36,7 +36,7 @@ export async function sendSnapshot(
   const { window, query } = live;
   const lane = fairYield.lane(queue);
   const turn = () => lane.pass();
-  const fields: WindowMember[] = [];
+  const members: WindowMember[] = [];
   let documents: Buffer[] = [];
   let keys: Buffer[] = [];
   let bytes = 0;
@@ -54,11 +54,11 @@ export async function sendSnapshot(
       if (run.aborted) return;
       const document = query.keyed ? await readInTurns(raw, turn) : null;
       if (window !== null && document !== null) {
-        const field = toField(document, query);
-        live.reserve(field);
-        fields.push(field);
+        const member = toWindowMember(document, query);
+        live.reserve(member);
+        members.push(member);
       }
-      if (query.limit !== null && fields.length > query.limit) continue;
+      if (query.limit !== null && members.length > query.limit) continue;
       const json = await renderedInTurns(query, raw, turn);
       if (run.aborted) return;
       documents.push(json);
@@ -76,7 +76,7 @@ export async function sendSnapshot(
     }
   }
   if (run.aborted) return;
-  live.fill(fields);
+  live.fill(members);
   part(position);
 }
 

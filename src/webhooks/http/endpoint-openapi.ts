@@ -92,7 +92,7 @@ export const ENDPOINT_OPERATIONS = {
     id: 'recoverWebhookEndpoint',
     tag,
     summary: 'Resend deliveries that did not succeed',
-    description: 'Deliveries that are failed or canceled, made since a moment, become due.',
+    description: 'Failed and canceled deliveries that were created since a moment become due.',
     parameters: [ONE],
     body: jsonBody(RECOVER),
     responses: { 202: { description: 'The number of deliveries.', schema: COUNT_SHAPE } },

@@ -148,7 +148,7 @@ export interface Sender {
   /** Makes one delivery due now, with all its attempts available. @returns null if none has this id */
   resend(id: string): Promise<Delivery | null>;
   /**
-   * Makes the endpoint's failed and canceled deliveries due that were made since then.
+   * Makes the endpoint's failed and canceled deliveries due that were created since then.
    * @param but types of events whose deliveries stay as they are
    * @returns how many
    */

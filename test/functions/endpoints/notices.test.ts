@@ -3,7 +3,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import t from 'tap';
 import { ANONYMOUS } from '../../../src/auth/identity/principal.ts';
 import { endpointOperations } from '../../../src/functions/kinds/endpoints/endpoint-openapi.ts';
-import { Contract } from '../../../src/http/openapi/documented-routes.ts';
+import { OpenApiDocuments } from '../../../src/http/openapi/documented-routes.ts';
 import { endpointFixture } from '../../helpers/functions/endpoint-fixture.ts';
 import { endpoint, pluginOf } from '../../helpers/functions/plugins.ts';
 
@@ -11,7 +11,7 @@ t.test('The OpenAPI document lists the active HTTP functions.', async (t) => {
   const { app, registry, parts } = await endpointFixture(t);
   const paths = async () => {
     const seen = { of: async () => [] };
-    const openApi = new Contract({ seen, routes: [], endpoints: parts.functions.reported, version: '1' });
+    const openApi = new OpenApiDocuments({ seen, routes: [], endpoints: parts.functions.reported, version: '1' });
     return await openApi.get(parts.policies.scope(ANONYMOUS, 'read', '_admin'));
   };
   t.strictSame((await paths()).paths, {});

@@ -9,7 +9,7 @@ import { READING, WRITES } from '../../../src/collections/http/document-openapi.
 import { fieldSchemas } from '../../../src/collections/sample/field-types.ts';
 import { CollectionList } from '../../../src/collections/sample/seen-collections.ts';
 import { referenceVersion } from '../../../src/http/docs/reference-script.ts';
-import { Contract } from '../../../src/http/openapi/documented-routes.ts';
+import { OpenApiDocuments } from '../../../src/http/openapi/documented-routes.ts';
 import { toOpenApi } from '../../../src/http/openapi/openapi.ts';
 import { ERRORS } from '../../../src/kernel/errors.ts';
 import { buildTestApp } from '../../helpers/app.ts';
@@ -176,7 +176,7 @@ t.test('the OpenAPI document', async (t) => {
     const reported: string[] = [];
     const onError = (_error: unknown, collection: string) => reported.push(collection);
     const seen = new CollectionList({ ...services, onError });
-    const { paths } = await new Contract({ seen, routes: ROUTES, version: '1' }).get(seeing);
+    const { paths } = await new OpenApiDocuments({ seen, routes: ROUTES, version: '1' }).get(seeing);
     t.strictSame(reported, [], 'a client error is not a server error');
     t.ok('/api/books' in paths);
     t.ok('/api/foreign' in paths);
@@ -193,7 +193,7 @@ t.test('the OpenAPI document', async (t) => {
   await t.test('the OpenAPI document is cached briefly', async (t) => {
     let now = 0;
     const seen = new CollectionList({ ...services, onError: (error) => t.fail(String(error)) });
-    const kept = new Contract({ seen, routes: ROUTES, version: '1', now: () => now });
+    const kept = new OpenApiDocuments({ seen, routes: ROUTES, version: '1', now: () => now });
     const before = await kept.get(seeing);
     await app.inject({ method: 'POST', url: '/api/late', payload: {} });
     now = 2_000;

@@ -13,7 +13,7 @@ import { RowBatch } from '../../../src/realtime/hub/row-batch.ts';
 import { LiveQuery } from '../../../src/realtime/result/live-query.ts';
 import { toLiveQuery, toRequestedQuery } from '../../../src/realtime/result/live-query-spec.ts';
 import { SnapshotStore } from '../../../src/realtime/result/snapshot-store.ts';
-import { toField } from '../../../src/realtime/result/window-document.ts';
+import { toWindowMember } from '../../../src/realtime/result/window-document.ts';
 import { FlushScheduler, SendQueue } from '../../../src/realtime/wire/send-queue.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { unbounded } from '../../helpers/unbounded.ts';
@@ -85,7 +85,7 @@ t.test('one batch is new to one of two subscriptions and half known to the other
     );
     const response = (documents: readonly object[]) => {
       const live = new LiveQuery(spec, store, unbounded());
-      const fields = documents.map((document) => toField(document, spec));
+      const fields = documents.map((document) => toWindowMember(document, spec));
       live.window?.fill(fields, false);
       return live;
     };

@@ -41,7 +41,7 @@ export function FilterBar({ q, fields, command, onChange }: FilterBarProps) {
     <Card withBorder padding="sm" component="section" aria-label="Filter">
       <Stack gap="xs">
         {rows.map((row, at) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: a condition is nothing but its place
+          // biome-ignore lint/suspicious/noArrayIndexKey: conditions are identified by their index
           <Group key={at} gap="xs" wrap="nowrap" align="center" className={classes.condition}>
             <Autocomplete
               aria-label={`Field of condition ${at + 1}`}

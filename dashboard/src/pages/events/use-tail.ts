@@ -49,7 +49,7 @@ export function useTail(requested: Requested, since: string | undefined): TailSt
     if (isCurrent()) change({ kind: 'older', older: found });
   };
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the key says what is asked
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the key contains the whole request
   useEffect(() => {
     if (state === 'signed-out') return;
     received.current += 1;

@@ -208,7 +208,7 @@ function DropArea({ onFiles, children }: DropAreaProps) {
     setOver(over && onFiles !== null);
   };
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: dropping is one of two ways; the button Upload is the other
+    // biome-ignore lint/a11y/noStaticElementInteractions: the button Upload does the same for the keyboard
     <div
       className={isOver ? `${classes.area} ${classes.over}` : classes.area}
       data-drop

@@ -41,7 +41,7 @@ export function CodeMirror(props: CodeMirrorProps) {
   const scheme = useComputedColorScheme('light');
   const colours = useRef(new Compartment());
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the editor is made once; later values are given to it below
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the editor is created once; later values are set below
   useEffect(() => {
     if (host.current === null) return;
     const nonce = document.querySelector<HTMLMetaElement>('meta[property=csp-nonce]')?.nonce ?? '';

@@ -14,7 +14,7 @@ import type {
 import type { CollectionName } from '../../../database/names.ts';
 import { type Issue, MillraceError } from '../../../kernel/errors.ts';
 import type { Calling, CallReport } from '../../calling/call-types.ts';
-import { isReportedIssues, issueError } from '../../calling/function-error.ts';
+import { reportsCallErrors, toCallError } from '../../calling/function-error.ts';
 import type { ActivePlugins } from '../../plugins/plugin.ts';
 import { type Blank, redaction } from '../../plugins/redaction.ts';
 import { depthOf } from '../../runs/run.ts';
@@ -61,15 +61,15 @@ export class WriteHookRunner implements WriteHooks {
   async #see(fn: Before, writes: readonly WriteView[], showing: Showing): Promise<readonly HookResponse[]> {
     const { recorder, isDevelopment } = this.#deps;
     const { origin } = showing;
-    if (fn.plugin.isStandIn) throw unavailable(fn, isReportedIssues(origin.principal, isDevelopment));
+    if (fn.plugin.isStandIn) throw unavailable(fn, reportsCallErrors(origin.principal, isDevelopment));
     const input = inputOf(writes, showing);
     const client = actorOf(origin.principal) ?? 'anonymous';
     const subject = { id: recorder.newId(), fn, input, attempt: 1, depth: depthOf(origin.request), client };
-    const isReported = isReportedIssues(origin.principal, isDevelopment);
+    const isReported = reportsCallErrors(origin.principal, isDevelopment);
     const report = await this.#call(subject, showing, isReported);
     const { outcome, responses } = response(report.outcome, writes.length, showing.action, redaction(fn.plugin));
     recorder.ended(subject, { ...report, outcome });
-    if (outcome.kind === 'error') throw issueError(outcome, fn.id, isReported);
+    if (outcome.kind === 'error') throw toCallError(outcome, fn.id, isReported);
     return responses;
   }
 

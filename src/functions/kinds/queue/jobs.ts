@@ -76,7 +76,7 @@ export class Jobs implements JobScheduler {
    * @throws MillraceError `job-not-found`, also for a running or finished job
    */
   async cancel(id: string, { by }: Stamp): Promise<void> {
-    const error = { code: 'job-canceled', message: `Canceled by ${by ?? 'nobody that is known'}`, stack: null };
+    const error = { code: 'job-canceled', message: `Canceled by ${by ?? 'an unknown principal'}`, stack: null };
     if (await this.#deps.store.cancel(id, error, new Date(this.#now()))) return;
     throw new MillraceError('job-not-found', `There is no pending job '${id.slice(0, 80)}'`);
   }

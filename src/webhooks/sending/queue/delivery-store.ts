@@ -26,7 +26,7 @@ export interface Finished {
   readonly take: string;
   /** When it ended, for the end of the delivery. */
   readonly at: Date;
-  /** New attempts, oldest first. Svix may have made none yet, or several. */
+  /** New attempts, oldest first. Svix may have none yet, or several. */
   readonly attempts: readonly StoredAttempt[];
   /** The new position in the schedule. */
   readonly attempt: number;
@@ -254,7 +254,7 @@ export class DeliveryStore {
   }
 
   /**
-   * Makes the failed and canceled deliveries of an endpoint due that were made since a time.
+   * Makes the failed and canceled deliveries of an endpoint due that were created since a time.
    * @param but types whose deliveries stay as they are
    * @returns how many
    */

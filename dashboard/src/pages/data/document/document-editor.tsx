@@ -64,7 +64,7 @@ export function DocumentEditor(props: DocumentEditorProps) {
     put(fieldsOf(next.document));
     setTheirs(null);
   };
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what nobody has changed here follows the server
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only an unedited form follows the server
   useEffect(() => {
     if (stored !== null && (!isChanged || isSame(draft, fieldsOf(stored.document)))) take(stored);
   }, [stored]);

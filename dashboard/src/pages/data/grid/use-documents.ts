@@ -25,7 +25,7 @@ export function useDocuments(
   const { state, turn } = useSession();
   const { as } = search;
   const path = listPath(collection, search);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another sign-in may see another list
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another user may see another list
   const pages = useMemo(
     () =>
       new DocumentPages(async (cursor, limit) => {
@@ -68,7 +68,7 @@ function useCount(path: string, as: string | undefined, q: string | undefined): 
   const [total, setTotal] = useState<number | null>(null);
   const [requested, setRequested] = useState(0);
   const waiting = useRef(false);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: asked again by `asked` and after another sign-in
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `requested` and `turn` repeat the request
   useEffect(() => {
     if (state === 'signed-out') return;
     let isOver = false;

@@ -183,7 +183,7 @@ function Preview({ documents }: { readonly documents: () => readonly object[] })
           Preview
         </Text>
         {text.map((line, at) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: a document is nothing but its place
+          // biome-ignore lint/suspicious/noArrayIndexKey: documents are identified by their index
           <Text key={at} size="xs" ff="monospace" truncate>
             {line}
           </Text>

@@ -17,12 +17,12 @@ export function FileDiff({ before, after }: FileDiffProps) {
     <pre className={classes.diff}>
       {lines.map((line, index) =>
         isNear(lines, index) ? (
-          // biome-ignore lint/suspicious/noArrayIndexKey: the lines are made anew when the texts change
+          // biome-ignore lint/suspicious/noArrayIndexKey: the lines are computed again when the texts change
           <span key={index} className={classes[line.kind]}>
             {`${SIGNS[line.kind]} ${line.text}\n`}
           </span>
         ) : isNear(lines, index - 1) ? (
-          // biome-ignore lint/suspicious/noArrayIndexKey: the lines are made anew when the texts change
+          // biome-ignore lint/suspicious/noArrayIndexKey: the lines are computed again when the texts change
           <span key={index} className={classes.same}>
             {'  …\n'}
           </span>

@@ -21,7 +21,7 @@ export function Operations({ operations }: { readonly operations: readonly RunOp
   return (
     <DataTable label="Operations" columns={['Operation', 'Target', { right: 'Duration' }, 'Outcome']} few>
       {operations.map((one, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: the list of a run that has ended does not change
+        // biome-ignore lint/suspicious/noArrayIndexKey: the list of a finished run does not change
         <Table.Tr key={index}>
           <Table.Td>{one.operation}</Table.Td>
           <Table.Td style={{ overflowWrap: 'anywhere' }}>{one.target}</Table.Td>

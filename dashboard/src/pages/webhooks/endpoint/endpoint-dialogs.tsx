@@ -99,7 +99,8 @@ export function Recover({ endpoint, onClose }: DialogProps) {
       <Stack gap="xs">
         <Text size="sm">
           Sends failed and discarded deliveries created since then again, with the same ids. Deliveries that are failed
-          or canceled, and were made since then. What has arrived is not sent again. To send those as well, use Replay.
+          or canceled, and were created since then. What has arrived is not sent again. To send those as well, use
+          Replay.
         </Text>
         <TextInput
           type="datetime-local"
