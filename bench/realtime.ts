@@ -13,7 +13,7 @@ import { BSON, Timestamp } from 'mongodb';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { parseCollectionName } from '../src/database/names.ts';
 import { EMPTY_ROW, type LogRow } from '../src/events/log/row.ts';
-import { Account, ByteBudget, byteBounds } from '../src/kernel/memory/byte-budget.ts';
+import { Account, ByteBudget, byteBounds } from '../src/lib/memory/byte-budget.ts';
 import { Policies } from '../src/policies/policies.ts';
 import { parseQueryJson } from '../src/query/parse/parse-query.ts';
 import type { GroupMember } from '../src/realtime/hub/group.ts';

@@ -6,39 +6,36 @@ import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, LogController } from 'fastify';
 import type { Logger } from 'pino';
-import { keyRoutes } from './admin/accounts/key-routes.ts';
-import { ManagedUsers } from './admin/accounts/managed-accounts.ts';
-import { ManagedKeys } from './admin/accounts/managed-keys.ts';
-import { userRoutes } from './admin/accounts/user-routes.ts';
-import { auditRoutes } from './admin/audit-routes.ts';
-import { collectionAdminRoutes } from './admin/collection-routes.ts';
-import { draftRoutes } from './admin/drafts/draft-routes.ts';
-import { indexRoutes } from './admin/index-routes.ts';
-import { installationRoutes } from './admin/installation/installation-routes.ts';
-import { emailRoutes } from './admin/letters/email-routes.ts';
-import { policyRoutes } from './admin/policy-routes.ts';
-import { adminRoutes } from './admin/routes.ts';
-import { providerRoutes } from './admin/sign-in/provider-routes.ts';
-import { settingsRoutes } from './admin/sign-in/settings-routes.ts';
+import { keyRoutes } from './auth/http/api-key-routes.ts';
 import { identityRoutes } from './auth/http/identity-routes.ts';
-import { linkRoutes } from './auth/http/magic-link/magic-link-routes.ts';
-import { factorLoginRoutes } from './auth/http/mfa/mfa-login-routes.ts';
-import { factorRoutes } from './auth/http/mfa/mfa-routes.ts';
-import { passkeyLoginRoutes } from './auth/http/mfa/passkey-login-routes.ts';
-import { passkeyRoutes } from './auth/http/mfa/passkey-routes.ts';
+import { linkRoutes } from './auth/http/magic-link-routes.ts';
+import { ManagedKeys } from './auth/http/managed-keys.ts';
+import { ManagedUsers } from './auth/http/managed-users.ts';
+import { factorLoginRoutes } from './auth/http/mfa-login-routes.ts';
+import { factorRoutes } from './auth/http/mfa-routes.ts';
 import { flowRoutes } from './auth/http/oauth-routes.ts';
-import { pageRoutes } from './auth/http/page-routes.ts';
+import { passkeyLoginRoutes } from './auth/http/passkey-login-routes.ts';
+import { passkeyRoutes } from './auth/http/passkey-routes.ts';
+import { providerRoutes } from './auth/http/provider-routes.ts';
+import { settingsRoutes } from './auth/http/settings-routes.ts';
+import { pageRoutes } from './auth/http/sign-in-page-routes.ts';
 import { signInRoutes } from './auth/http/sign-in-routes.ts';
+import { userRoutes } from './auth/http/user-admin-routes.ts';
 import { accountRoutes } from './auth/http/user-routes.ts';
 import { RequestRate } from './auth/request-rate.ts';
 import { VERSION } from './cli-text.ts';
+import { collectionAdminRoutes } from './collections/http/collection-routes.ts';
+import { indexRoutes } from './collections/http/index-routes.ts';
 import { readRoutes } from './collections/http/read-routes.ts';
 import { writeRoutes } from './collections/http/write-routes.ts';
-import { CollectionSchemas } from './collections/sample/described.ts';
-import { CollectionList } from './collections/sample/seen-collections.ts';
+import { CollectionSchemas } from './collections/schema/described.ts';
+import { CollectionList } from './collections/schema/seen-collections.ts';
+import type { ServerConfig } from './config/config.ts';
 import { dashboardRoutes } from './dashboard/page-routes.ts';
 import { sessionRoutes } from './dashboard/session-routes.ts';
-import { eventRoutes } from './events/routes.ts';
+import { emailRoutes } from './email/http/email-routes.ts';
+import { auditRoutes } from './events/http/audit-routes.ts';
+import { eventRoutes } from './events/http/event-routes.ts';
 import { fileRoutes } from './files/routes.ts';
 import { signRoutes } from './files/sign-routes.ts';
 import { authorTypeRoutes } from './functions/http/author-type-routes.ts';
@@ -76,7 +73,10 @@ import { boundedHead, MAX_HEAD_BYTES, protection, requestsForSocket, trustedProx
 import { publicHost } from './http/public-host.ts';
 import { refuseConnection } from './http/refused-heads.ts';
 import { requestLog } from './http/request-log.ts';
-import type { ServerConfig } from './kernel/config/config.ts';
+import { effectiveSettingsRoutes } from './http/settings/settings-routes.ts';
+import { adminRoutes } from './http/status-routes.ts';
+import { policyRoutes } from './policies/http/policy-routes.ts';
+import { draftRoutes } from './policies/http/preview-routes.ts';
 import { realtimeRoutes } from './realtime/routes.ts';
 import { listStream } from './realtime/stream-route.ts';
 import type { Services } from './services.ts';
@@ -223,11 +223,14 @@ export async function buildApp(services: Services, log: Logger): Promise<Fastify
       await context.register(keyRoutes, { ...services, ...services.auth, keys: new ManagedKeys(services.auth) });
       await context.register(providerRoutes, { ...services, base: services.config.auth.base });
       await context.register(settingsRoutes, services);
-      await context.register(installationRoutes, {
-        ...services,
-        ...services.auth,
-        version: VERSION,
-        databaseVersion: services.mongo.version,
+      await context.register(effectiveSettingsRoutes, {
+        policies: services.policies,
+        config: services.config,
+        server: {
+          version: VERSION,
+          databaseVersion: services.mongo.version,
+          mailWay: services.auth.testEmail.way,
+        },
       });
       await context.register(emailRoutes, { ...services, ...services.auth });
       await context.register(auditRoutes, services);

@@ -4,9 +4,9 @@
  */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { Config, Environment } from './kernel/config/config.ts';
-import { SETTINGS } from './kernel/config/settings.ts';
-import { nearest } from './kernel/did-you-mean.ts';
+import type { Config, Environment } from './config/config.ts';
+import { SETTINGS } from './config/settings.ts';
+import { nearest } from './lib/did-you-mean.ts';
 
 const PACKAGE: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 

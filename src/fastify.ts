@@ -1,16 +1,15 @@
 /** Millrace's extensions of Fastify's types. */
-
 import type { ImpersonationTarget } from './auth/identity/impersonation-target.ts';
 import type { ClientPrincipal } from './auth/identity/principal.ts';
-import type { Declaration } from './contract/operation.ts';
-import type { MillraceError } from './kernel/errors.ts';
+import type { MillraceError } from './lib/errors.ts';
+import type { Declaration } from './openapi/operation.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
     /** True in a context whose routes accept and return JSON only (http/bodies/json.ts); elsewhere undefined. */
     speaksJson?: true;
     /**
-     * The path below which clients reach this server, such as `/backend`; empty for none (kernel/config/base-path.ts).
+     * The path below which clients reach this server, such as `/backend`; empty for none (config/base-path.ts).
      */
     basePath?: string;
   }

@@ -10,14 +10,14 @@ import pino, { type Logger } from 'pino';
 import { ANONYMOUS } from './auth/identity/principal.ts';
 import { HELP, summary, unknownSettings, VERSION } from './cli-text.ts';
 import { isCommand, runCommand } from './commands/commands.ts';
+import { type Config, ConfigError, loadConfig } from './config/config.ts';
 import { type EmbeddedDatabase, startEmbedded } from './database/embedded/embedded.ts';
 import { UnusableDatabase } from './database/startup-error.ts';
 import { databaseWarnings } from './database/version-warnings.ts';
 import { consoleLog, LISTENING } from './http/console-log.ts';
-import { type Config, ConfigError, loadConfig } from './kernel/config/config.ts';
-import { DiskSpace, megabytes, type SpaceState } from './kernel/disk-space.ts';
-import { MillraceError } from './kernel/errors.ts';
-import { onStopSignal } from './kernel/stop-signal.ts';
+import { DiskSpace, megabytes, type SpaceState } from './lib/disk-space.ts';
+import { MillraceError } from './lib/errors.ts';
+import { onStopSignal } from './lib/stop-signal.ts';
 import type { Services } from './services.ts';
 
 /**

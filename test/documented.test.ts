@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import t from 'tap';
 import { PATCH_TYPES } from '../src/collections/patch/patch-bodies.ts';
 import { UPDATE_OPERATORS } from '../src/collections/patch/update-operators.ts';
-import { literalPattern } from '../src/kernel/literal-pattern.ts';
+import { literalPattern } from '../src/lib/literal-pattern.ts';
 import { OPERATORS } from '../src/query/operators.ts';
 import { LIST } from '../src/query/parse/query-openapi.ts';
 import { ROWS } from './policies/matrix-rows.ts';

@@ -6,7 +6,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { MongoClient } from 'mongodb';
 import t from 'tap';
-import { loadConfig } from '../src/kernel/config/config.ts';
+import { loadConfig } from '../src/config/config.ts';
 import { createServices } from '../src/services.ts';
 import { testMongo } from './helpers/mongo.ts';
 import { until } from './helpers/until.ts';

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import t from 'tap';
 import { summary, unknownSettings } from '../src/cli-text.ts';
-import { loadConfig } from '../src/kernel/config/config.ts';
+import { loadConfig } from '../src/config/config.ts';
 import { OPEN_ID } from '../src/policies/policy-set.ts';
 import { buildTestApp } from './helpers/app.ts';
 import { dataFolder } from './helpers/database/embedded-program.ts';

@@ -3,8 +3,7 @@
  * changed or ended.
  */
 import { actorText } from '../database/system-collection.ts';
-import { MillraceError } from '../kernel/errors.ts';
-import type { UserStore } from './accounts/user-store.ts';
+import { MillraceError } from '../lib/errors.ts';
 import { invalidToken } from './identity/auth-errors.ts';
 import {
   ANONYMOUS,
@@ -14,13 +13,14 @@ import {
   type ProvenPrincipal,
 } from './identity/principal.ts';
 import { toPrincipal } from './identity/user.ts';
-import { ONE_TIME_TOKEN_MS, type OneTimeTokens, type Taken } from './sign-in/one-time-tokens.ts';
+import { type Revoked, restsOn } from './sessions/revocations.ts';
+import type { SessionStore } from './sessions/session-store.ts';
 import type { AccessTokens } from './tokens/access-tokens.ts';
 import { toKeyPrincipal } from './tokens/api-key.ts';
 import type { ApiKeys } from './tokens/api-keys.ts';
-import { type Revoked, restsOn } from './tokens/revocations.ts';
-import type { SessionStore } from './tokens/session-store.ts';
+import { ONE_TIME_TOKEN_MS, type OneTimeTokens, type Taken } from './tokens/one-time-tokens.ts';
 import { type PassUse, STREAM_MS, type StreamPasses } from './tokens/stream-passes.ts';
+import type { UserStore } from './users/user-store.ts';
 
 /** Maximum cached credentials; the oldest are dropped first. */
 const MAX_KEPT = 20_000;

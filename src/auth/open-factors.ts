@@ -1,14 +1,14 @@
 /** Creates the services of second factors and passkeys, and the sign-ins with them. */
-import type { Passwords } from './accounts/passwords.ts';
 import { MfaChallenge } from './mfa/challenge.ts';
 import { FactorSignIn } from './mfa/complete.ts';
 import type { FactorStore } from './mfa/factor-store.ts';
-import { PasskeySignIn } from './mfa/passkey-sign-in.ts';
-import type { PasskeyStore } from './mfa/passkey-store.ts';
-import { Passkeys } from './mfa/passkeys.ts';
 import { Factors, type FactorsDeps } from './mfa/totp-factor.ts';
-import type { OneTimeTokens } from './sign-in/one-time-tokens.ts';
+import { PasskeySignIn } from './passkeys/passkey-sign-in.ts';
+import type { PasskeyStore } from './passkeys/passkey-store.ts';
+import { Passkeys } from './passkeys/passkeys.ts';
+import type { Passwords } from './passwords/passwords.ts';
 import type { SignIn } from './sign-in/sign-in.ts';
+import type { OneTimeTokens } from './tokens/one-time-tokens.ts';
 
 export interface FactorDeps extends Omit<FactorsDeps, 'store'> {
   readonly factorStore: FactorStore;

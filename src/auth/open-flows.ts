@@ -5,8 +5,6 @@
 import type { Activity } from '../database/audit-events.ts';
 import type { Mongo } from '../database/mongo.ts';
 import type { Egress } from '../egress/egress.ts';
-import type { Identities } from './accounts/identities.ts';
-import type { Users } from './accounts/users.ts';
 import { OneTimeCodes } from './oauth/authorization-codes.ts';
 import { ClaimRenewals } from './oauth/claim-refresh.ts';
 import { ProviderAttempts } from './oauth/oauth-throttle.ts';
@@ -15,11 +13,13 @@ import { ProviderSignIn, type ProviderSignInDeps, type SamlMessages } from './oa
 import { ProviderAccounts } from './oauth/provider-users.ts';
 import { ProviderLogOut, type SamlLogOutMessages } from './oauth/rp-logout.ts';
 import type { ProviderTokenVault } from './providers/provider-tokens.ts';
+import type { Sessions } from './sessions/sessions.ts';
 import type { SignInDelays } from './sign-in/login-throttle.ts';
 import type { MfaGate } from './sign-in/mfa-gate.ts';
-import type { OneTimeTokens } from './sign-in/one-time-tokens.ts';
 import type { SignIn } from './sign-in/sign-in.ts';
-import type { Sessions } from './tokens/sessions.ts';
+import type { OneTimeTokens } from './tokens/one-time-tokens.ts';
+import type { Identities } from './users/identities.ts';
+import type { Users } from './users/users.ts';
 
 export interface OAuthServices {
   readonly mongo: Mongo;
@@ -65,7 +65,7 @@ export function openFlows(
   };
   let samlLoaded: Promise<SamlMessages & SamlLogOutMessages> | undefined;
   const saml = () => {
-    samlLoaded ??= import('./saml-sign-in/open-saml.ts').then(({ openSaml }) => openSaml({ ...services, egress }));
+    samlLoaded ??= import('./saml/open-saml.ts').then(({ openSaml }) => openSaml({ ...services, egress }));
     return samlLoaded;
   };
   const common = { ...services, attempts, findProvider, openId, saml, registry, isAllowedRedirect };

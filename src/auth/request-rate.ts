@@ -2,7 +2,7 @@
  * The rate limit of clients: a token bucket for each principal, or for the anonymous clients of one network, in this
  * process's memory. Each HTTP request takes a token, and so does a subscription over a socket.
  */
-import { MillraceError } from '../kernel/errors.ts';
+import { MillraceError } from '../lib/errors.ts';
 import type { Principal } from './identity/principal.ts';
 
 /** Maximum number of buckets; the longest unused ones are dropped first. */

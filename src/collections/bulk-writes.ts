@@ -9,15 +9,12 @@ import { decodeStored, decodeStoredId, readStored } from '../database/bson/store
 import { duplicateKey, translateError } from '../database/errors.ts';
 import { idText } from '../database/json/ids.ts';
 import type { CollectionName } from '../database/names.ts';
-import { inTurns } from '../kernel/concurrency/cooperative-yield.ts';
-import { MillraceError } from '../kernel/errors.ts';
+import { inTurns } from '../lib/concurrency/cooperative-yield.ts';
+import { MillraceError } from '../lib/errors.ts';
 import type { Scope } from '../policies/scope.ts';
 import { grantsInTurns } from '../policies/scope-filter.ts';
 import type { Match } from '../query/evaluate/match.ts';
 import type { OpenFilter } from '../query/filter.ts';
-import { permittedChange } from './change/authorize-write.ts';
-import type { DocumentChange } from './change/change-types.ts';
-import type { WriteOrigin } from './change/next-document.ts';
 import { duplicate, notAvailable } from './document-errors.ts';
 import { type Hooked, seenChanges, seenRemovals } from './hook-pipeline.ts';
 import type { OpenTransaction } from './open-transaction.ts';
@@ -26,6 +23,9 @@ import type { Registry } from './registry.ts';
 import type { DocumentStore } from './store/store.ts';
 import { type StoredChange, storedChange } from './store/stored-change.ts';
 import type { Atomic } from './transaction-runner.ts';
+import { permittedChange } from './write/authorize-write.ts';
+import type { DocumentChange } from './write/change-types.ts';
+import type { WriteOrigin } from './write/next-document.ts';
 import type { Write } from './write-context.ts';
 import type { WriteAction, WriteHooks } from './write-hooks.ts';
 

@@ -6,7 +6,7 @@ import type { Document } from 'mongodb';
 import { CODE, serverCode, translated } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
 import { type CollectionName, isCollectionName, type OtherName } from '../database/names.ts';
-import { MillraceError } from '../kernel/errors.ts';
+import { MillraceError } from '../lib/errors.ts';
 import type { Scope } from '../policies/scope.ts';
 import { notAvailable } from './document-errors.ts';
 import type { Registry } from './registry.ts';

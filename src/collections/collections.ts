@@ -8,15 +8,12 @@ import { decodeOrdered, decodeStored, decodeStoredId } from '../database/bson/st
 import { duplicateKey, translateError } from '../database/errors.ts';
 import { idText, newId } from '../database/json/ids.ts';
 import type { CollectionName } from '../database/names.ts';
-import { FairSemaphore } from '../kernel/concurrency/fair-semaphore.ts';
-import { MillraceError } from '../kernel/errors.ts';
+import { FairSemaphore } from '../lib/concurrency/fair-semaphore.ts';
+import { MillraceError } from '../lib/errors.ts';
 import type { Scope } from '../policies/scope.ts';
 import { databaseDecides, reachesAll, toDatabaseFilter } from '../policies/scope-filter.ts';
 import type { Query } from '../query/parse/query.ts';
 import type { Quotas } from '../quotas/quotas.ts';
-import { permittedChange, permittedCreate, permittedCreates } from './change/authorize-write.ts';
-import type { DocumentChange } from './change/change-types.ts';
-import type { JsonObject, WriteOrigin } from './change/next-document.ts';
 import { duplicate, notAvailable, tooBusy } from './document-errors.ts';
 import { type HintedList, Lists, type ListsDeps, type Plain } from './hinted-list.ts';
 import { type Hooked, isComparable, seenChange, seenCreate, seenCreates, seenRemovals } from './hook-pipeline.ts';
@@ -30,6 +27,9 @@ import { checkPreconditions, UNCONDITIONAL, UNSEEN } from './store/preconditions
 import { storedChange } from './store/stored-change.ts';
 import { type StoredDocument, toStored, written } from './store/stored-document.ts';
 import type { Atomic } from './transaction-runner.ts';
+import { permittedChange, permittedCreate, permittedCreates } from './write/authorize-write.ts';
+import type { DocumentChange } from './write/change-types.ts';
+import type { JsonObject, WriteOrigin } from './write/next-document.ts';
 import type { Write, WriteScopes } from './write-context.ts';
 import type { WriteAction, WriteHooks } from './write-hooks.ts';
 

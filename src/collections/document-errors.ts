@@ -3,7 +3,7 @@ import type { Document } from 'mongodb';
 import { duplicateKey, refusedFields, uniqueViolation } from '../database/errors.ts';
 import { idText } from '../database/json/ids.ts';
 import { type CollectionName, isCollectionName, type OtherName } from '../database/names.ts';
-import { MillraceError } from '../kernel/errors.ts';
+import { MillraceError } from '../lib/errors.ts';
 import type { Scope } from '../policies/scope.ts';
 import { hidesFields, isReadable } from '../policies/scope-filter.ts';
 

@@ -4,7 +4,7 @@
  */
 import { FIRST_BATCH } from '../database/cursors/open-cursor.ts';
 import type { CollectionName } from '../database/names.ts';
-import { resume } from '../kernel/concurrency/closable-iterator.ts';
+import { resume } from '../lib/concurrency/closable-iterator.ts';
 import { bindingsOf } from '../policies/bindings.ts';
 import type { Scope } from '../policies/scope.ts';
 import { joinedFilter } from '../policies/scope-filter.ts';

@@ -7,7 +7,7 @@ import type { Document } from 'mongodb';
 import { decodeOrdered, decodeStored, encodeStored } from '../database/bson/stored.ts';
 import { newId } from '../database/json/ids.ts';
 import { encodeDocument } from '../database/json/json.ts';
-import { MillraceError } from '../kernel/errors.ts';
+import { MillraceError } from '../lib/errors.ts';
 import type { Scope } from '../policies/scope.ts';
 import { hidesFields } from '../policies/scope-filter.ts';
 import {
@@ -19,9 +19,9 @@ import {
   proposedCreate,
   settledChange,
   settledCreate,
-} from './change/authorize-write.ts';
-import type { DocumentChange } from './change/change-types.ts';
-import type { JsonObject } from './change/next-document.ts';
+} from './write/authorize-write.ts';
+import type { DocumentChange } from './write/change-types.ts';
+import type { JsonObject } from './write/next-document.ts';
 import type { HookResponse, Showing, WriteHook } from './write-hooks.ts';
 
 /** Writes per batch: a hook may need an operation or two for each, and its operations are limited. */

@@ -5,7 +5,7 @@
 import Type, { type Static } from 'typebox';
 import { Check, Errors } from 'typebox/schema';
 import { wirePath } from '../database/names.ts';
-import { MillraceError } from '../kernel/errors.ts';
+import { MillraceError } from '../lib/errors.ts';
 import { isEscaped, requestedPath } from '../query/paths.ts';
 
 /** Maximum indexes of one collection, and fields of one index. Each index costs every write. */

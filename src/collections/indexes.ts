@@ -6,8 +6,8 @@ import type { IndexDescription } from 'mongodb';
 import { CODE, duplicateKey, serverCode, translated, uniqueViolation } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
 import type { CollectionName } from '../database/names.ts';
-import { KeyedQueues } from '../kernel/concurrency/keyed-queue.ts';
-import { MillraceError } from '../kernel/errors.ts';
+import { KeyedQueues } from '../lib/concurrency/keyed-queue.ts';
+import { MillraceError } from '../lib/errors.ts';
 import type { Scope } from '../policies/scope.ts';
 import { notAvailable } from './document-errors.ts';
 import {

@@ -1,7 +1,7 @@
 /** Finds one document by the id that a client wrote, and creates the right error when there is none. */
 import { idCandidates, idFromText } from '../database/json/ids.ts';
 import type { CollectionName } from '../database/names.ts';
-import { MillraceError } from '../kernel/errors.ts';
+import { MillraceError } from '../lib/errors.ts';
 import { reachedOf } from '../policies/recheck-in-memory.ts';
 import type { Scope } from '../policies/scope.ts';
 import { databaseDecides, reachesAll, toDatabaseFilter } from '../policies/scope-filter.ts';

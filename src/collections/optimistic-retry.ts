@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { translated } from '../database/errors.ts';
 import type { CollectionName } from '../database/names.ts';
-import { KeyedQueues } from '../kernel/concurrency/keyed-queue.ts';
+import { KeyedQueues } from '../lib/concurrency/keyed-queue.ts';
 import { tooBusy } from './document-errors.ts';
 import type { Write } from './write-context.ts';
 

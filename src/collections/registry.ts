@@ -7,7 +7,7 @@ import { CODE, serverCode, translated } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
 import { type CollectionName, isCollectionName, isOtherName, type OtherName } from '../database/names.ts';
 import { ensureCollection } from '../database/system-collection.ts';
-import { MillraceError } from '../kernel/errors.ts';
+import { MillraceError } from '../lib/errors.ts';
 import type { OpenTransaction } from './open-transaction.ts';
 
 const IMAGES = { enabled: true } as const;

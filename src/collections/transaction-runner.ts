@@ -4,7 +4,7 @@
  */
 import type { CollectionName } from '../database/names.ts';
 import type { Transactions } from '../database/transactions.ts';
-import { Semaphore } from '../kernel/concurrency/semaphore.ts';
+import { Semaphore } from '../lib/concurrency/semaphore.ts';
 import type { Hold } from '../quotas/quotas.ts';
 import type { OpenTransaction } from './open-transaction.ts';
 import type { Registry } from './registry.ts';

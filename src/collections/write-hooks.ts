@@ -1,8 +1,8 @@
 /** The interface of write hooks. This layer does not know the hooks; others register theirs here. */
 import type { CollectionName } from '../database/names.ts';
-import type { MillraceError } from '../kernel/errors.ts';
-import type { JsonObject, WriteOrigin } from './change/next-document.ts';
+import type { MillraceError } from '../lib/errors.ts';
 import type { OpenTransaction } from './open-transaction.ts';
+import type { JsonObject, WriteOrigin } from './write/next-document.ts';
 
 export type WriteAction = 'create' | 'update' | 'delete';
 

@@ -5,13 +5,13 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { Check } from 'typebox/schema';
-import { checkPassword } from '../auth/accounts/passwords.ts';
-import type { Users } from '../auth/accounts/users.ts';
 import { SETUP } from '../auth/http/request-schemas.ts';
 import { ADMIN_ROLES } from '../auth/identity/principal.ts';
 import { foldName, type User } from '../auth/identity/user.ts';
+import { checkPassword } from '../auth/passwords/passwords.ts';
+import type { Users } from '../auth/users/users.ts';
+import { ConfigError, type Environment, loadConfig } from '../config/config.ts';
 import { ITSELF } from '../database/system-collection.ts';
-import { ConfigError, type Environment, loadConfig } from '../kernel/config/config.ts';
 import type { CommandOutcome } from './commands.ts';
 import { withAuth } from './database.ts';
 

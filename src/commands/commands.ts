@@ -2,8 +2,8 @@
  * The commands of the program besides serving: `millrace admin`, `signing-keys`, `files`, `webhooks` and `functions`. They are
  * part of the program, because images and packages have no scripts.
  */
-import type { Environment } from '../kernel/config/config.ts';
-import { MillraceError } from '../kernel/errors.ts';
+import type { Environment } from '../config/config.ts';
+import { MillraceError } from '../lib/errors.ts';
 
 /** The result of a command. */
 export interface CommandOutcome {

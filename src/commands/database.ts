@@ -4,11 +4,11 @@
  */
 import { join, resolve } from 'node:path';
 import { type AuthServices, openAuth } from '../auth/open-auth.ts';
+import type { Config } from '../config/config.ts';
 import { runningUrl } from '../database/embedded/credentials.ts';
 import { findHolder } from '../database/embedded/data-dir-lock.ts';
 import { startEmbedded } from '../database/embedded/embedded.ts';
 import { type Mongo, mayNot, openMongo } from '../database/mongo.ts';
-import type { Config } from '../kernel/config/config.ts';
 
 /** Opens the database, runs the work and closes everything that was opened. */
 export async function withDatabase<T>(config: Config, work: (mongo: Mongo) => Promise<T>): Promise<T> {

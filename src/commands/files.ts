@@ -3,9 +3,9 @@
  * are only read. The server may run meanwhile. Ctrl-C stops after the current file, and the next run continues.
  */
 import { parseArgs } from 'node:util';
+import { type Environment, loadConfig } from '../config/config.ts';
 import { moveFiles } from '../files/file-migration.ts';
 import { openStores } from '../files/open-files.ts';
-import { type Environment, loadConfig } from '../kernel/config/config.ts';
 import { type CommandOutcome, explainError } from './commands.ts';
 import { withDatabase } from './database.ts';
 

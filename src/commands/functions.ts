@@ -2,8 +2,8 @@
  * `millrace functions`: plugins in folders of this machine, and on a running server. It uses HTTP and needs no access to the
  * database.
  */
+import type { Environment } from '../config/config.ts';
 import { FUNCTION_KINDS } from '../functions/sandbox/sandbox.ts';
-import type { Environment } from '../kernel/config/config.ts';
 import type { CommandOutcome } from './commands.ts';
 import { writeTypes } from './functions/author-files.ts';
 import { tryFunction } from './functions/dry-run.ts';

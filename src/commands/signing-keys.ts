@@ -4,7 +4,7 @@
  * becomes invalid at once. The server can run meanwhile.
  */
 import { parseArgs } from 'node:util';
-import { type Environment, loadConfig } from '../kernel/config/config.ts';
+import { type Environment, loadConfig } from '../config/config.ts';
 import type { CommandOutcome } from './commands.ts';
 import { withAuth } from './database.ts';
 

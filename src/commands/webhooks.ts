@@ -2,8 +2,8 @@
  * `millrace webhooks`: a receiver for development, and endpoints and deliveries of a running server. It uses HTTP and needs no
  * access to the database.
  */
-import type { Environment } from '../kernel/config/config.ts';
-import { isPlain } from '../kernel/plain-object.ts';
+import type { Environment } from '../config/config.ts';
+import { isPlain } from '../lib/plain-object.ts';
 import type { CommandOutcome } from './commands.ts';
 import { REMOTE_OPTIONS, REMOTE_USAGE, readWords, TEXT_OPTION, withRemote, YES_OPTION } from './remote/cli-args.ts';
 import { endpointTable } from './webhooks/endpoint-table.ts';

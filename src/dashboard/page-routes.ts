@@ -3,8 +3,8 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
-import { outsideOpenApi } from '../contract/operation.ts';
-import { MillraceError } from '../kernel/errors.ts';
+import { MillraceError } from '../lib/errors.ts';
+import { outsideOpenApi } from '../openapi/operation.ts';
 import { BuiltPage, builtAsset } from './built-pages.ts';
 
 const PAGE = outsideOpenApi('A page for people');

@@ -2,7 +2,7 @@
  * The cookie that keeps a person signed in to the dashboard: the refresh token of the session. No other route reads it, so
  * no request to the API can be forged by another site. Pure.
  */
-import { type CookieScope, cookieName } from '../kernel/cookie-scope.ts';
+import { type CookieScope, cookieName } from '../lib/cookie-scope.ts';
 
 const NAME = 'millrace';
 /** As long as a session lives without use, in seconds. */

@@ -1,9 +1,9 @@
 /** The session of the dashboard, as the contract describes it. */
 import Type from 'typebox';
-import { VERIFY_OTP } from '../auth/http/magic-link/magic-link-openapi.ts';
-import { PASSKEY_LOGIN } from '../auth/http/mfa/passkey-openapi.ts';
+import { VERIFY_OTP } from '../auth/http/magic-link-openapi.ts';
+import { PASSKEY_LOGIN } from '../auth/http/passkey-openapi.ts';
 import { EXCHANGE, FACTOR_LOGIN, LOGIN, TOKEN } from '../auth/http/request-schemas.ts';
-import { CHECKED_ERRORS, DONE, jsonBody, operation, REQUEST_ERRORS, response } from '../contract/operation.ts';
+import { CHECKED_ERRORS, DONE, jsonBody, operation, REQUEST_ERRORS, response } from '../openapi/operation.ts';
 
 const tag = 'admin';
 

@@ -3,7 +3,7 @@
  * `_activity`, and so an event, within a second and in every process.
  */
 import { type ClientSession, type Collection, ObjectId } from 'mongodb';
-import type { DetailsOf, Occurrence } from '../kernel/event-types.ts';
+import type { DetailsOf, Occurrence } from '../lib/event-types.ts';
 import { translated } from './errors.ts';
 import type { Mongo } from './mongo.ts';
 import { makeOwnCollection, newMeta, type OwnMeta, type Stamp } from './system-collection.ts';

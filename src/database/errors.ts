@@ -14,7 +14,7 @@ import {
   MongoTopologyClosedError,
   type WriteError,
 } from 'mongodb';
-import { MillraceError } from '../kernel/errors.ts';
+import { MillraceError } from '../lib/errors.ts';
 import { wirePath } from './names.ts';
 import { CODE, type Meaning, meaningOf, UNREACHABLE, UNWRITABLE } from './server-codes.ts';
 
@@ -137,7 +137,7 @@ function reported({ code, message, hint, retryAfter }: Meaning, cause: unknown):
 }
 
 /**
- * Whether a command was abandoned before it was sent (kernel/concurrency/deadline.ts). After it was sent, the driver
+ * Whether a command was abandoned before it was sent (lib/concurrency/deadline.ts). After it was sent, the driver
  * throws an error of its own.
  */
 function isDeadline(error: unknown): boolean {

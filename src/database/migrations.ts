@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Db } from 'mongodb';
-import { SYSTEM_COLLECTIONS, type SystemCollection } from '../kernel/event-types.ts';
+import { SYSTEM_COLLECTIONS, type SystemCollection } from '../lib/event-types.ts';
 import { CODE, serverCode } from './errors.ts';
 import { Lease } from './lease.ts';
 import { UnusableDatabase } from './startup-error.ts';

@@ -2,8 +2,8 @@
  * Names of collections. Only this module creates a `CollectionName`, so every name in a store is one that clients may
  * use: no route accepts internal collections (leading `_`).
  */
-import { pathParameter } from '../contract/parameters.ts';
-import { MillraceError } from '../kernel/errors.ts';
+import { MillraceError } from '../lib/errors.ts';
+import { pathParameter } from '../openapi/parameters.ts';
 
 declare const brand: unique symbol;
 

@@ -2,7 +2,7 @@
  * The MongoDB server's error codes that Millrace handles, and the meaning of those that mean the same for every
  * operation. Source: `error_codes.yml` of MongoDB 6.0.
  */
-import type { ErrorCode } from '../kernel/errors.ts';
+import type { ErrorCode } from '../lib/errors.ts';
 
 /** Server error codes that Millrace acts on. */
 export const CODE = {

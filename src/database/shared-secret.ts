@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Binary } from 'mongodb';
-import type { Encryption } from '../kernel/encryption.ts';
+import type { Encryption } from '../lib/encryption.ts';
 import type { Mongo } from './mongo.ts';
 
 export interface SecretRow {

@@ -1,12 +1,12 @@
 /**
  * A shared secret that signs texts for clients, such as page cursors (HMAC), and that can be replaced at any time: the
  * old secret still verifies as long as a text that it signed may be valid. Encrypted before it is stored, like all
- * secrets (kernel/encryption.ts).
+ * secrets (lib/encryption.ts).
  */
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import type { Collection } from 'mongodb';
-import type { Encryption } from '../kernel/encryption.ts';
-import type { SigningKeys } from '../kernel/signing-keys.ts';
+import type { Encryption } from '../lib/encryption.ts';
+import type { SigningKeys } from '../lib/signing-keys.ts';
 import { translated } from './errors.ts';
 import type { Mongo } from './mongo.ts';
 import { contextOf, type SecretRow, secretText, sharedSecret } from './shared-secret.ts';

@@ -3,10 +3,13 @@
  * has in `_meta` the actor of its last change.
  */
 import type { CollectionInfo, Db, IndexDescription } from 'mongodb';
-import type { SystemCollection } from '../kernel/event-types.ts';
+import type { SystemCollection } from '../lib/event-types.ts';
 import { CODE, serverCode, translated } from './errors.ts';
 
 const IMAGES = { enabled: true } as const;
+
+/** The collection of settings that administrators change at run time, in `<db>`. */
+export const SETTINGS_COLLECTION = '_settings';
 
 /** The actor of a change, as in its event. */
 export interface Stamp {

@@ -6,8 +6,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Binary, ClientSession, Collection } from 'mongodb';
-import { retry } from '../kernel/concurrency/retry.ts';
-import { MillraceError } from '../kernel/errors.ts';
+import { retry } from '../lib/concurrency/retry.ts';
+import { MillraceError } from '../lib/errors.ts';
 import { CODE, serverCode, translated } from './errors.ts';
 import type { Mongo } from './mongo.ts';
 

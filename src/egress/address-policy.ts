@@ -3,8 +3,8 @@
  * MILLRACE_EGRESS_ALLOW also over http. Development mode adds http everywhere, and this machine. Pure.
  */
 import { isIP } from 'node:net';
-import { networkTest } from '../kernel/config/addresses.ts';
-import type { Mode } from '../kernel/config/config.ts';
+import { networkTest } from '../config/addresses.ts';
+import type { Mode } from '../config/config.ts';
 
 /** Whether an IP address may be called. @param secure whether the call uses https */
 export type AddressPolicy = (address: string, secure: boolean) => boolean;

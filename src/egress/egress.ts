@@ -4,7 +4,7 @@
  * are trusted: the operator of the machine wrote them.
  */
 import type { Agent, Dispatcher } from 'undici';
-import type { Mode } from '../kernel/config/config.ts';
+import type { Mode } from '../config/config.ts';
 import { createAddressPolicy } from './address-policy.ts';
 import type { AddressLookup } from './connector.ts';
 import { asEgressError, EgressError, egressError } from './egress-error.ts';

@@ -3,7 +3,7 @@
  * same), so only one is accepted, and anything misleading to a reader is rejected. Pure: names are not resolved.
  */
 import { isIP } from 'node:net';
-import type { Mode } from '../kernel/config/config.ts';
+import type { Mode } from '../config/config.ts';
 import { type AddressPolicy, isLocalhost, LOCALHOST } from './address-policy.ts';
 
 export interface TargetRules {

@@ -12,7 +12,7 @@ import { readOrdered } from '../database/bson/stored.ts';
 import { serverCode } from '../database/errors.ts';
 import { Lease } from '../database/lease.ts';
 import { ITSELF } from '../database/system-collection.ts';
-import { FairSemaphore } from '../kernel/concurrency/fair-semaphore.ts';
+import { FairSemaphore } from '../lib/concurrency/fair-semaphore.ts';
 import type { Scope } from '../policies/scope.ts';
 import { EventLog } from './log/event-log.ts';
 import type { LogCallback } from './log/log-callback.ts';

@@ -1,5 +1,5 @@
 /** The response to a request for a file's bytes: status, headers and range. Pure. */
-import { MillraceError } from '../kernel/errors.ts';
+import { MillraceError } from '../lib/errors.ts';
 import { type ConditionHeaders, evaluateConditions, preconditionFailed, rangeAllowed } from './conditions.ts';
 import { parseRange } from './range.ts';
 import type { ByteRange } from './stores/file-store.ts';

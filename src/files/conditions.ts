@@ -2,8 +2,8 @@
  * Conditional requests for the bytes of a file (RFC 9110 section 13). Pure. The bytes of a file never change, so its entity tag
  * is strong and derived from their SHA-256, and its date is the upload time.
  */
-import { isSameTag } from '../kernel/entity-tags.ts';
-import { MillraceError } from '../kernel/errors.ts';
+import { isSameTag } from '../lib/entity-tags.ts';
+import { MillraceError } from '../lib/errors.ts';
 
 /** The validators that conditions are compared with. */
 export interface Validators {

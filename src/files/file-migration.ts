@@ -4,7 +4,7 @@
  * interrupted move continues when it is started again.
  */
 import { pipeline } from 'node:stream';
-import { MillraceError } from '../kernel/errors.ts';
+import { MillraceError } from '../lib/errors.ts';
 import type { OpenStores } from './open-files.ts';
 import { STORE } from './store.ts';
 import type { FileStore } from './stores/file-store.ts';

@@ -1,9 +1,9 @@
 /** OpenAPI operations of files. */
 import Type from 'typebox';
-import { operation, response } from '../contract/operation.ts';
-import { headerParameter, IF_MATCH, IF_NONE_MATCH, pathParameter } from '../contract/parameters.ts';
-import { listOf, nullable, shape, TIME } from '../contract/schema.ts';
-import type { ErrorCode } from '../kernel/errors.ts';
+import type { ErrorCode } from '../lib/errors.ts';
+import { operation, response } from '../openapi/operation.ts';
+import { headerParameter, IF_MATCH, IF_NONE_MATCH, pathParameter } from '../openapi/parameters.ts';
+import { listOf, nullable, shape, TIME } from '../openapi/schema.ts';
 import { LIST, LIST_HEADERS, QUERY_ERRORS } from '../query/parse/query-openapi.ts';
 import { FILE_KEY } from './stores/file-store.ts';
 import { MAX_CUSTOM_BYTES, MAX_FILES } from './upload/multipart-upload.ts';

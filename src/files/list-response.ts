@@ -1,7 +1,7 @@
 /** The response with a list of files: one JSON array, streamed as fast as the client reads, with headers for the next page. */
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
-import { begun, boundedChunks } from '../kernel/streaming/chunks.ts';
+import { begun, boundedChunks } from '../lib/streaming/chunks.ts';
 import type { StreamedResponse } from '../policies/revalidation/streamed-responses.ts';
 import { cutTo } from '../query/evaluate/field-tree.ts';
 import { type Fields, treeOf } from '../query/evaluate/fields.ts';

@@ -4,10 +4,10 @@
  */
 import type { Document } from 'mongodb';
 import { readStored } from '../database/bson/stored.ts';
-import type { ClosableIterator } from '../kernel/concurrency/closable-iterator.ts';
-import { mapInTurns } from '../kernel/concurrency/cooperative-yield.ts';
-import { MillraceError } from '../kernel/errors.ts';
-import type { SigningKeys } from '../kernel/signing-keys.ts';
+import type { ClosableIterator } from '../lib/concurrency/closable-iterator.ts';
+import { mapInTurns } from '../lib/concurrency/cooperative-yield.ts';
+import { MillraceError } from '../lib/errors.ts';
+import type { SigningKeys } from '../lib/signing-keys.ts';
 import { bindingsOf } from '../policies/bindings.ts';
 import { countReached, pageOfReached, reachedOf } from '../policies/recheck-in-memory.ts';
 import type { Scope } from '../policies/scope.ts';

@@ -2,11 +2,11 @@
  * Wires and starts the parts that serve files: the configured stores, the upload journal, orphan cleanup, and the operations.
  * Stops what it starts.
  */
+import { ConfigError } from '../config/config.ts';
 import type { Mongo } from '../database/mongo.ts';
 import type { Transactions } from '../database/transactions.ts';
-import { ConfigError } from '../kernel/config/config.ts';
-import type { DiskSpace } from '../kernel/disk-space.ts';
-import type { SigningKeys } from '../kernel/signing-keys.ts';
+import type { DiskSpace } from '../lib/disk-space.ts';
+import type { SigningKeys } from '../lib/signing-keys.ts';
 import type { Quotas } from '../quotas/quotas.ts';
 import { Files } from './files.ts';
 import { OrphanCleanup } from './orphan-cleanup.ts';

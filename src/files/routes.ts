@@ -1,9 +1,9 @@
 /** Files over HTTP. Specified in docs/api.md. */
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { MillraceError } from '../kernel/errors.ts';
-import { parameters, queryText, refuseEncoding, requestBase } from '../kernel/request.ts';
-import { AT_ONCE_BYTES } from '../kernel/streaming/chunks.ts';
+import { MillraceError } from '../lib/errors.ts';
+import { parameters, queryText, refuseEncoding, requestBase } from '../lib/request.ts';
+import { AT_ONCE_BYTES } from '../lib/streaming/chunks.ts';
 import type { Policies } from '../policies/policies.ts';
 import type { Grants } from '../policies/revalidation/revalidation.ts';
 import type { StreamedResponses } from '../policies/revalidation/streamed-responses.ts';

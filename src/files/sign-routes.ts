@@ -4,10 +4,10 @@
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { Check } from 'typebox/schema';
-import { jsonBody, operation, REQUEST_ERRORS } from '../contract/operation.ts';
-import { TIME } from '../contract/schema.ts';
-import { MillraceError } from '../kernel/errors.ts';
-import { hasBody, parameters, requestBase, requireMediaType } from '../kernel/request.ts';
+import { MillraceError } from '../lib/errors.ts';
+import { hasBody, parameters, requestBase, requireMediaType } from '../lib/request.ts';
+import { jsonBody, operation, REQUEST_ERRORS } from '../openapi/operation.ts';
+import { TIME } from '../openapi/schema.ts';
 import type { Policies } from '../policies/policies.ts';
 import { FILE_ID } from './file-openapi.ts';
 import type { Files } from './files.ts';

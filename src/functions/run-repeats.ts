@@ -4,10 +4,10 @@
  * without its write.
  */
 import type { Stamp } from '../database/system-collection.ts';
-import { MillraceError } from '../kernel/errors.ts';
-import type { EndpointCalls } from './kinds/endpoints/endpoint-calls.ts';
-import type { ReplayedRange, TriggerReplayRequest, TriggerReplays } from './kinds/queue/trigger-replays.ts';
+import { MillraceError } from '../lib/errors.ts';
+import type { EndpointCalls } from './endpoints/endpoint-calls.ts';
 import type { ActivePlugins, PluginFunction } from './plugins/plugin.ts';
+import type { ReplayedRange, TriggerReplayRequest, TriggerReplays } from './queue/trigger-replays.ts';
 import type { Run } from './runs/run.ts';
 import type { RunQueue } from './runs/run-queue-interface.ts';
 import { isRestricted, type RunRow } from './runs/run-row.ts';

@@ -5,8 +5,8 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import type { ServerConfig } from '../kernel/config/config.ts';
-import { isLoopbackOrigin } from '../kernel/config/loopback.ts';
+import type { ServerConfig } from '../config/config.ts';
+import { isLoopbackOrigin } from '../config/loopback.ts';
 
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 const EXPOSED =

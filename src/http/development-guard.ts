@@ -4,10 +4,10 @@
  * send writes (cross-site request forgery), and can read under any name that resolves to loopback (DNS rebinding).
  */
 import fp from 'fastify-plugin';
-import type { ServerConfig } from '../kernel/config/config.ts';
-import { isLoopback } from '../kernel/config/loopback.ts';
-import { isOriginAllowed } from '../kernel/config/origin.ts';
-import { MillraceError } from '../kernel/errors.ts';
+import type { ServerConfig } from '../config/config.ts';
+import { isLoopback } from '../config/loopback.ts';
+import { isOriginAllowed } from '../config/origin.ts';
+import { MillraceError } from '../lib/errors.ts';
 import { requestsForSocket } from './protection.ts';
 
 /**

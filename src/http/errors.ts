@@ -4,7 +4,7 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import { MillraceError } from '../kernel/errors.ts';
+import { MillraceError } from '../lib/errors.ts';
 import { type AllowsOrigin, admit } from './cors.ts';
 import { PROBLEM_TYPE, toMillraceError, toProblem } from './problem.ts';
 import { SECURITY_HEADERS } from './protection.ts';

@@ -3,8 +3,8 @@
  * of a product.
  */
 import type { FastifyInstance } from 'fastify';
-import { outsideOpenApi } from '../contract/operation.ts';
-import { MillraceError } from '../kernel/errors.ts';
+import { MillraceError } from '../lib/errors.ts';
+import { outsideOpenApi } from '../openapi/operation.ts';
 import { browserFile } from './browser-modules.ts';
 
 /** A page may load files from its own server only, and connect only to it. */

@@ -4,8 +4,8 @@
  * `/admin/status`.
  */
 import type { FastifyInstance } from 'fastify';
-import { type Declared, operation } from '../contract/operation.ts';
-import { MillraceError } from '../kernel/errors.ts';
+import { MillraceError } from '../lib/errors.ts';
+import { type Declared, operation } from '../openapi/operation.ts';
 
 export interface HealthOptions {
   /** Resolves when requests can be served; rejects when not. */

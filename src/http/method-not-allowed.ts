@@ -6,8 +6,8 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import { MillraceError } from '../kernel/errors.ts';
-import { literalPattern } from '../kernel/literal-pattern.ts';
+import { MillraceError } from '../lib/errors.ts';
+import { literalPattern } from '../lib/literal-pattern.ts';
 
 interface Known {
   readonly url: string;

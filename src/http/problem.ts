@@ -1,6 +1,6 @@
 /** The response to a failed request: a problem document (RFC 9457). Pure. */
-import { type ErrorCode, MillraceError } from '../kernel/errors.ts';
-import { type ProblemFields, problemFields } from '../kernel/problem.ts';
+import { type ErrorCode, MillraceError } from '../lib/errors.ts';
+import { type ProblemFields, problemFields } from '../lib/problem.ts';
 
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
 

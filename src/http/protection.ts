@@ -5,9 +5,9 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import fp from 'fastify-plugin';
-import { forwardedAddresses, networkOf, proxyTest } from '../kernel/config/addresses.ts';
-import type { ServerConfig } from '../kernel/config/config.ts';
-import { MillraceError } from '../kernel/errors.ts';
+import { forwardedAddresses, networkOf, proxyTest } from '../config/addresses.ts';
+import type { ServerConfig } from '../config/config.ts';
+import { MillraceError } from '../lib/errors.ts';
 
 /** Headers of every response; routes of files and pages replace some of them. */
 export const SECURITY_HEADERS = Object.freeze({

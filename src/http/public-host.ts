@@ -4,10 +4,10 @@
  * it read everything. Names of this machine and health routes are exempt.
  */
 import fp from 'fastify-plugin';
-import { hostName } from '../kernel/config/addresses.ts';
-import type { ServerConfig } from '../kernel/config/config.ts';
-import { isLoopback } from '../kernel/config/loopback.ts';
-import { MillraceError } from '../kernel/errors.ts';
+import { hostName } from '../config/addresses.ts';
+import type { ServerConfig } from '../config/config.ts';
+import { isLoopback } from '../config/loopback.ts';
+import { MillraceError } from '../lib/errors.ts';
 
 export interface PublicHostOptions {
   readonly config: Pick<ServerConfig, 'mode' | 'publicUrl'>;

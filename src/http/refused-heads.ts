@@ -4,7 +4,7 @@
  */
 import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
-import { type ErrorCode, MillraceError } from '../kernel/errors.ts';
+import { type ErrorCode, MillraceError } from '../lib/errors.ts';
 import { type AllowsOrigin, preflightHeaders, readableBy } from './cors.ts';
 import { PROBLEM_TYPE, toProblem } from './problem.ts';
 import { SECURITY_HEADERS } from './protection.ts';

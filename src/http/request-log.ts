@@ -5,8 +5,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Logger } from 'pino';
-import type { ServerConfig } from '../kernel/config/config.ts';
-import { queryText } from '../kernel/request.ts';
+import type { ServerConfig } from '../config/config.ts';
+import { queryText } from '../lib/request.ts';
 
 /** Characters of a query in a line. */
 const MAX_QUERY = 300;

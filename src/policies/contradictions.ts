@@ -2,7 +2,7 @@
  * Finds conditions that can never be true, in one policy alone and together with the others. Each is reported with its
  * JSON Pointer, because a policy without effect is one that its administrator misunderstood. Pure.
  */
-import type { Issue } from '../kernel/errors.ts';
+import type { Issue } from '../lib/errors.ts';
 import { everything } from '../query/filter.ts';
 import type { Policy } from './policy.ts';
 

@@ -4,7 +4,7 @@
  */
 import type { Document } from 'mongodb';
 import type { KeyPrincipal, Principal } from '../auth/identity/principal.ts';
-import type { Mode } from '../kernel/config/config.ts';
+import type { Mode } from '../config/config.ts';
 import { type Bindings, bind, bindValue, missingIn } from '../query/evaluate/bind-variables.ts';
 import { sameTree, union } from '../query/evaluate/field-tree.ts';
 import { compileMatch } from '../query/evaluate/match.ts';

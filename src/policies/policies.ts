@@ -1,9 +1,9 @@
 /** Decides from the policies in memory whether a principal may do an action; the decisions are cached per principal. */
 import type { Document } from 'mongodb';
 import type { Principal } from '../auth/identity/principal.ts';
+import type { Mode } from '../config/config.ts';
 import { isCollectionName } from '../database/names.ts';
-import type { Mode } from '../kernel/config/config.ts';
-import { MillraceError } from '../kernel/errors.ts';
+import { MillraceError } from '../lib/errors.ts';
 import { adminMay } from './admin-roles.ts';
 import {
   earlier,

@@ -5,11 +5,11 @@
  */
 import type { ClientSession } from 'mongodb';
 import { type Action, stampBy } from '../auth/identity/principal.ts';
+import type { Mode } from '../config/config.ts';
 import { ITSELF } from '../database/system-collection.ts';
 import type { Transactions } from '../database/transactions.ts';
-import { Reloader } from '../kernel/concurrency/reloader.ts';
-import type { Mode } from '../kernel/config/config.ts';
-import { MillraceError } from '../kernel/errors.ts';
+import { Reloader } from '../lib/concurrency/reloader.ts';
+import { MillraceError } from '../lib/errors.ts';
 import type { Policies } from './policies.ts';
 import { OPEN, OPEN_ID, type PolicyRecord, type PolicySet, toPolicySet } from './policy-set.ts';
 import { POLICIES_COLLECTION, type PolicyStore, type Version } from './policy-store.ts';

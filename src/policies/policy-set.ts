@@ -3,7 +3,7 @@
  * Pure.
  */
 import { ACTIONS } from '../auth/identity/principal.ts';
-import { type Issue, MillraceError } from '../kernel/errors.ts';
+import { type Issue, MillraceError } from '../lib/errors.ts';
 import { contradictionsOf, overruledBy } from './contradictions.ts';
 import { invalidPolicy, type Policy, parsePolicy } from './policy.ts';
 import type { PolicyJson } from './policy-schema.ts';

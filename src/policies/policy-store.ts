@@ -3,11 +3,11 @@
  * set in `<db>_log.policy_versions`. Only this folder calls this file.
  */
 import type { ClientSession, Collection, Document } from 'mongodb';
+import type { Mode } from '../config/config.ts';
 import { CODE, serverCode, translated } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
 import { ensureCollection, idOfActor, type Stamp, stampedForDeletion } from '../database/system-collection.ts';
-import type { Mode } from '../kernel/config/config.ts';
-import type { SystemCollection } from '../kernel/event-types.ts';
+import type { SystemCollection } from '../lib/event-types.ts';
 import type { PolicyRecord } from './policy-set.ts';
 
 /** The collection of policies in `<db>`. */

@@ -3,10 +3,10 @@
  * that can never be true. Pure.
  */
 import { Check, Errors } from 'typebox/schema';
+import type { Mode } from '../config/config.ts';
 import { isCollectionName } from '../database/names.ts';
-import type { Mode } from '../kernel/config/config.ts';
-import { hintFor } from '../kernel/did-you-mean.ts';
-import { type Issue, MillraceError } from '../kernel/errors.ts';
+import { hintFor } from '../lib/did-you-mean.ts';
+import { type Issue, MillraceError } from '../lib/errors.ts';
 import { bind } from '../query/evaluate/bind-variables.ts';
 import { affordable } from '../query/evaluate/cost.ts';
 import type { FieldTree } from '../query/evaluate/field-tree.ts';

@@ -2,7 +2,7 @@
  * Tests documents that the database found by a Scope's filter again in memory, if the server's regex engine may have
  * given up on one: a document that a policy denies must not become visible because a string in it is long.
  */
-import { mapInTurns } from '../kernel/concurrency/cooperative-yield.ts';
+import { mapInTurns } from '../lib/concurrency/cooperative-yield.ts';
 import type { Scope } from './scope.ts';
 import { databaseDecides, evaluateStored, reaches } from './scope-filter.ts';
 

@@ -5,8 +5,8 @@
  */
 import type { Document } from 'mongodb';
 import { readStored } from '../database/bson/stored.ts';
-import { inTurns } from '../kernel/concurrency/cooperative-yield.ts';
-import { MillraceError } from '../kernel/errors.ts';
+import { inTurns } from '../lib/concurrency/cooperative-yield.ts';
+import { MillraceError } from '../lib/errors.ts';
 import { costOf, isHeavy, READ_COST, TEXT_COST } from '../query/evaluate/cost.ts';
 import { ALL, coversPath, cutTo, type FieldTree, sameTree, touches, union } from '../query/evaluate/field-tree.ts';
 import { compileMatch, type Match } from '../query/evaluate/match.ts';

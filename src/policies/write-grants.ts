@@ -3,8 +3,8 @@
  * set. Pure, on stored values.
  */
 import type { Document } from 'mongodb';
-import { isPlain } from '../kernel/plain-object.ts';
-import { SERVER_FIELDS } from '../kernel/server-fields.ts';
+import { isPlain } from '../lib/plain-object.ts';
+import { SERVER_FIELDS } from '../lib/server-fields.ts';
 import { ALL, childOf, type FieldTree, union } from '../query/evaluate/field-tree.ts';
 import { equalValues } from '../query/evaluate/order.ts';
 import type { Value } from '../query/filter.ts';

@@ -2,9 +2,8 @@
  * The operators of filters, and how a test is attached to a path. Both written forms, short and JSON, end here, so they
  * mean the same and are rejected with the same error, `invalid-filter`.
  */
-
-import { hintFor } from '../kernel/did-you-mean.ts';
-import { MillraceError } from '../kernel/errors.ts';
+import { hintFor } from '../lib/did-you-mean.ts';
+import { MillraceError } from '../lib/errors.ts';
 import {
   and,
   everything,

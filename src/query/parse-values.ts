@@ -3,7 +3,7 @@
  * something else (the id and the times in `_meta`).
  */
 import { Long, ObjectId, UUID } from 'bson';
-import { MillraceError } from '../kernel/errors.ts';
+import { MillraceError } from '../lib/errors.ts';
 import { type Value, type ValueOf, Variable } from './filter.ts';
 import { isTimePath } from './paths.ts';
 import { readText, wellFormed } from './variables.ts';

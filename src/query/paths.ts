@@ -1,7 +1,6 @@
 /** Paths: the dotted names of fields in requests, checked and turned into the stored ones (`id` is `_id`). */
-
-import { hintFor } from '../kernel/did-you-mean.ts';
-import { type ErrorCode, MillraceError } from '../kernel/errors.ts';
+import { hintFor } from '../lib/did-you-mean.ts';
+import { type ErrorCode, MillraceError } from '../lib/errors.ts';
 import { LIMITS } from './limits.ts';
 
 /** The stored times of a document: always dates, in whatever form a client writes them. */

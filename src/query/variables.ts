@@ -1,7 +1,6 @@
 /** Variables as written: `$now`, `$now-7d`, `$user.id`, `$user.roles`, `$user.claims.<path>`. */
-
-import { hintFor } from '../kernel/did-you-mean.ts';
-import { MillraceError } from '../kernel/errors.ts';
+import { hintFor } from '../lib/did-you-mean.ts';
+import { MillraceError } from '../lib/errors.ts';
 import { Variable } from './filter.ts';
 
 const UNIT_MS: Readonly<Record<string, number>> = {

@@ -4,7 +4,7 @@
  * are not counted yet.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { MillraceError } from '../kernel/errors.ts';
+import { MillraceError } from '../lib/errors.ts';
 import { type CountedRow, isCounted } from './quota-counter.ts';
 import type { Amounts, CountedPosition, QuotaStore } from './quota-store.ts';
 

@@ -4,11 +4,11 @@
  */
 import type { Authenticator } from '../auth/authenticator.ts';
 import type { RequestRate } from '../auth/request-rate.ts';
+import { networkOf } from '../config/addresses.ts';
 import type { Mongo } from '../database/mongo.ts';
 import type { EventServices } from '../events/open-events.ts';
-import { FairSemaphore } from '../kernel/concurrency/fair-semaphore.ts';
-import { networkOf } from '../kernel/config/addresses.ts';
-import { Account, type ByteBudget } from '../kernel/memory/byte-budget.ts';
+import { FairSemaphore } from '../lib/concurrency/fair-semaphore.ts';
+import { Account, type ByteBudget } from '../lib/memory/byte-budget.ts';
 import type { Policies } from '../policies/policies.ts';
 import type { Impersonation } from '../policies/revalidation/impersonation.ts';
 import { FairYield } from '../query/evaluate/fair-yield.ts';

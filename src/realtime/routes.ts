@@ -2,11 +2,11 @@
 import websocket from '@fastify/websocket';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { WebSocket } from 'ws';
-import { outsideOpenApi } from '../contract/operation.ts';
-import type { ServerConfig } from '../kernel/config/config.ts';
-import { isOriginAllowed } from '../kernel/config/origin.ts';
-import { MillraceError } from '../kernel/errors.ts';
-import { queryText } from '../kernel/request.ts';
+import type { ServerConfig } from '../config/config.ts';
+import { isOriginAllowed } from '../config/origin.ts';
+import { MillraceError } from '../lib/errors.ts';
+import { queryText } from '../lib/request.ts';
+import { outsideOpenApi } from '../openapi/operation.ts';
 import { CLIENT_BYTES } from './client/client.ts';
 import { SocketClient } from './client/socket-client.ts';
 import type { Realtime } from './realtime.ts';

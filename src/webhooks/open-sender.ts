@@ -1,8 +1,8 @@
 /** Chooses the sender of webhooks by the settings: Svix if configured, otherwise Millrace itself. */
+import { type Config, ConfigError } from '../config/config.ts';
 import type { Mongo } from '../database/mongo.ts';
 import type { Egress } from '../egress/egress.ts';
 import type { LogCallback } from '../events/log/log-callback.ts';
-import { type Config, ConfigError } from '../kernel/config/config.ts';
 import { DirectSender } from './sending/direct/direct-sender.ts';
 import type { Sender, SenderEvents, StoredTargets } from './sending/sender.ts';
 

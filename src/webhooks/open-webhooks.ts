@@ -2,16 +2,16 @@
  * Creates and connects the parts of webhooks: endpoints, sender, planner, replays and samples; stops them in reverse
  * order.
  */
-import type { Users } from '../auth/accounts/users.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
+import type { Users } from '../auth/users/users.ts';
 import type { Activity } from '../database/audit-events.ts';
 import type { Mongo } from '../database/mongo.ts';
 import { ITSELF, type Stamp } from '../database/system-collection.ts';
 import type { Transactions } from '../database/transactions.ts';
 import type { Egress } from '../egress/egress.ts';
 import type { EventServices } from '../events/open-events.ts';
-import { Closers } from '../kernel/closers.ts';
-import type { Encryption } from '../kernel/encryption.ts';
+import { Closers } from '../lib/closers.ts';
+import type { Encryption } from '../lib/encryption.ts';
 import type { Policies } from '../policies/policies.ts';
 import type { Creator } from './endpoint/endpoint.ts';
 import { EndpointStore } from './endpoint/endpoint-store.ts';

@@ -5,7 +5,7 @@ import { createSecretKey } from 'node:crypto';
 import t from 'tap';
 import { Authenticator, type AuthenticatorDeps } from '../../src/auth/authenticator.ts';
 import { ANONYMOUS, type Principal } from '../../src/auth/identity/principal.ts';
-import { readRevoked } from '../../src/auth/tokens/revocations.ts';
+import { readRevoked } from '../../src/auth/sessions/revocations.ts';
 import { StreamPasses } from '../../src/auth/tokens/stream-passes.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { acting } from '../helpers/principals.ts';

@@ -1,6 +1,6 @@
 /** Guessing is slow, in all processes together, for users that exist and for names that do not. */
 import t from 'tap';
-import { networkOf } from '../../src/kernel/config/addresses.ts';
+import { networkOf } from '../../src/config/addresses.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { ownTimeOf } from '../helpers/own-time.ts';

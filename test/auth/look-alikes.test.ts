@@ -2,7 +2,7 @@
  * User names that could be mistaken for one another: rejected on creation and on change; existing users keep working.
  */
 import t from 'tap';
-import { requireOneScript, skeletonOf } from '../../src/auth/accounts/look-alikes.ts';
+import { requireOneScript, skeletonOf } from '../../src/auth/users/look-alikes.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { codeOf } from '../helpers/code-of.ts';
 import { testMongo } from '../helpers/mongo.ts';

@@ -10,7 +10,7 @@ import {
   hashToken,
   leadsTo,
   successor,
-} from '../../src/auth/tokens/refresh-token.ts';
+} from '../../src/auth/sessions/refresh-token.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { ask, signUp, toUser } from '../helpers/users.ts';

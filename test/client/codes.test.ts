@@ -1,7 +1,7 @@
 /** The error codes that the client names are in the closed table of errors, or are its own and documented in docs/client.md. */
 import { readdir, readFile } from 'node:fs/promises';
 import t from 'tap';
-import { ERRORS } from '../../src/kernel/errors.ts';
+import { ERRORS } from '../../src/lib/errors.ts';
 
 const CLIENT = new URL('../../client/', import.meta.url);
 /** Set by the client itself. */

@@ -1,8 +1,8 @@
 /** Writes by filter to the maximum number of documents, and by many writers at once. */
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
-import type { DocumentChange } from '../../src/collections/change/change-types.ts';
 import { UNCONDITIONAL } from '../../src/collections/store/preconditions.ts';
+import type { DocumentChange } from '../../src/collections/write/change-types.ts';
 import { parseCollectionName } from '../../src/database/names.ts';
 import { parseFilterJson } from '../../src/query/parse/parse-json.ts';
 import { buildTestApp } from '../helpers/app.ts';

@@ -3,7 +3,7 @@
  * tested in test/functions/before.
  */
 import t from 'tap';
-import { MillraceError } from '../../src/kernel/errors.ts';
+import { MillraceError } from '../../src/lib/errors.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { watchEvents } from '../helpers/events/event-watch.ts';
 import { SEEDED, waysToWrite, write } from '../helpers/functions/ways-to-write.ts';

@@ -1,7 +1,7 @@
 /** Concurrent large writes by filter: one after the other, or rejected at once, without delaying other requests. */
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
-import { MillraceError } from '../../src/kernel/errors.ts';
+import { MillraceError } from '../../src/lib/errors.ts';
 import { buildTestApp } from '../helpers/app.ts';
 
 const WRITES = 4;

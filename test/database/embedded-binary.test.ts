@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
 import { findBinary, type Source } from '../../src/database/embedded/find-mongod.ts';
 import { fetchOfficialBuild } from '../../src/database/embedded/official-build.ts';
-import { MillraceError } from '../../src/kernel/errors.ts';
+import { MillraceError } from '../../src/lib/errors.ts';
 
 /** Creates a program that only prints its version at `path`. */
 async function fake(path: string, version: string): Promise<string> {

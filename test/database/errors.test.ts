@@ -7,7 +7,7 @@ import type { Document } from 'mongodb';
 import t from 'tap';
 import { translateError } from '../../src/database/errors.ts';
 import { meaningOf } from '../../src/database/server-codes.ts';
-import { ERRORS } from '../../src/kernel/errors.ts';
+import { ERRORS } from '../../src/lib/errors.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { testReplicaSet } from '../helpers/database/replica-set.ts';
 import { runScenarios } from '../helpers/scenario.ts';

@@ -6,7 +6,7 @@ import { isUtf8 } from 'node:buffer';
 import t from 'tap';
 import { decodeStored, readStored } from '../../src/database/bson/stored.ts';
 import { encodeDocument, toWire } from '../../src/database/json/json.ts';
-import { MillraceError } from '../../src/kernel/errors.ts';
+import { MillraceError } from '../../src/lib/errors.ts';
 import { randomBson } from '../helpers/database/random-bson.ts';
 import { Random, runCount, runSeed } from '../helpers/random.ts';
 

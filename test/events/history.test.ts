@@ -5,7 +5,7 @@
 import { BSON, type Document } from 'mongodb';
 import t from 'tap';
 import { Feed } from '../../src/events/read/feed.ts';
-import { FairSemaphore } from '../../src/kernel/concurrency/fair-semaphore.ts';
+import { FairSemaphore } from '../../src/lib/concurrency/fair-semaphore.ts';
 import { testReplicaSet } from '../helpers/database/replica-set.ts';
 import { eventFixture, type Fixture, type Node } from '../helpers/events/event-fixture.ts';
 import { until } from '../helpers/until.ts';

@@ -8,7 +8,7 @@ import { Binary } from 'mongodb';
 import t from 'tap';
 import { SigningSecret } from '../../src/database/signing-secret.ts';
 import { isSigned, signedQuery } from '../../src/files/signature.ts';
-import { Encryption } from '../../src/kernel/encryption.ts';
+import { Encryption } from '../../src/lib/encryption.ts';
 import type { Services } from '../../src/services.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { multipart } from '../helpers/files/upload.ts';

@@ -4,8 +4,8 @@ import type { FastifyInstance } from 'fastify';
 import pino from 'pino';
 import type { Test } from 'tap';
 import { buildApp } from '../../src/app.ts';
-import { loadConfig } from '../../src/kernel/config/config.ts';
-import type { DiskSpace } from '../../src/kernel/disk-space.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import type { DiskSpace } from '../../src/lib/disk-space.ts';
 import { createServices, type Services } from '../../src/services.ts';
 import { type TestMongo, testMongo } from './mongo.ts';
 

@@ -1,6 +1,6 @@
 /** Reads the promises of docs/security.md with their links to tests, and checks that tests with these titles exist. */
 import { existsSync, readFileSync } from 'node:fs';
-import { literalPattern } from '../../src/kernel/literal-pattern.ts';
+import { literalPattern } from '../../src/lib/literal-pattern.ts';
 
 const PAGE = 'docs/security.md';
 /** A table of promises, without its head. */

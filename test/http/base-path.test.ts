@@ -2,8 +2,8 @@
 import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { OWN_SEGMENTS } from '../../src/kernel/config/base-path.ts';
-import { ConfigError, loadConfig } from '../../src/kernel/config/config.ts';
+import { OWN_SEGMENTS } from '../../src/config/base-path.ts';
+import { ConfigError, loadConfig } from '../../src/config/config.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { multipart } from '../helpers/files/upload.ts';
 import { linkIn, testMailbox } from '../helpers/network/mailbox.ts';

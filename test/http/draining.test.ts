@@ -5,8 +5,8 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import pino from 'pino';
 import t, { type Test } from 'tap';
 import { buildApp } from '../../src/app.ts';
-import { outsideOpenApi } from '../../src/contract/operation.ts';
-import { loadConfig } from '../../src/kernel/config/config.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import { outsideOpenApi } from '../../src/openapi/operation.ts';
 import { createServices } from '../../src/services.ts';
 import { testMongo } from '../helpers/mongo.ts';
 

@@ -3,7 +3,7 @@
  * fails when one of the lines that expect an error has none. At run time the Scope has its action.
  */
 import t from 'tap';
-import type { ManagedUsers } from '../../src/admin/accounts/managed-accounts.ts';
+import type { ManagedUsers } from '../../src/auth/http/managed-users.ts';
 import { ANONYMOUS } from '../../src/auth/identity/principal.ts';
 import type { Catalogue } from '../../src/collections/collection-admin.ts';
 import type { Collections } from '../../src/collections/collections.ts';

@@ -5,7 +5,7 @@
 import { BSON } from 'bson';
 import t from 'tap';
 import { decodeStored } from '../../src/database/bson/stored.ts';
-import { inTurns } from '../../src/kernel/concurrency/cooperative-yield.ts';
+import { inTurns } from '../../src/lib/concurrency/cooperative-yield.ts';
 import { compileMatch } from '../../src/query/evaluate/match.ts';
 import { and, type Filter, field, not, or } from '../../src/query/filter.ts';
 import { folded } from '../../src/query/text/case-fold-cache.ts';

@@ -107,7 +107,7 @@ async function nativeRedirects(product: Product): Promise<void> {
     for (const redirect of [...NATIVE, 'http://127.0.0.1:60123/cb']) {
       const { challenge, verifier } = newClient();
       const begin = (to: string, more: Record<string, string> = { code_challenge: challenge }) =>
-        `${url}/auth/acme?${new URLSearchParams({ redirect: to, code_challenge_method: 'S256', ...more })}`;
+        `${url}/auth/providers/acme?${new URLSearchParams({ redirect: to, code_challenge_method: 'S256', ...more })}`;
       const { url: end } = await newBrowser({ apps: ['null', new URL(redirect).origin] }).goto(begin(redirect));
       assert.ok(end.href.startsWith(`${redirect}?code=`), end.href);
       const body = { code: end.searchParams.get('code'), codeVerifier: verifier };

@@ -105,7 +105,7 @@ async function namedRefusals(product: Product): Promise<void> {
     send(`{"type":"subscribe","id":"${id}","collection":"named","query":{"filter":{"a":${value}}}}`);
     const { problem, type } = await next((message) => message['id'] === id);
     assert.equal(type, 'unsubscribed');
-    assert.match(String(Object(problem).code), /^unsupported-(?:value|key)$/);
+    assert.match(String(Object(problem).code), /^unsupported-(?:value|field-name)$/);
   }
   close();
 }
@@ -180,7 +180,7 @@ async function otherNames({ call, database }: Product): Promise<void> {
   const refused = await call('GET', '/api/shop.users');
   assert.deepEqual([refused.status, refused.body.code], [400, 'invalid-collection-name']);
   assert.match(refused.body.hint, /collections\?reachable=false lists .* renamed in the dashboard/);
-  assert.match((await call('GET', '/api')).body.hint, /GET \/admin\/collections/);
+  assert.equal((await call('GET', '/api')).status, 200);
   const { body } = await call('GET', '/admin/collections?reachable=false');
   assert.deepEqual(
     new Set(body.map(({ name }: { name: string }) => name)),

@@ -1,6 +1,6 @@
 /** What every implementation of the mail door must do: hand over exactly what it was given, and refuse what is none. */
 import type { Test } from 'tap';
-import type { Email, Mail } from '../../src/auth/email/mailer.ts';
+import type { Email, Mail } from '../../src/email/mailer.ts';
 
 /** @param received all that arrived so far, as text */
 export async function mailSuite(t: Test, mail: Mail, received: () => string): Promise<void> {

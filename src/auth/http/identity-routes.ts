@@ -3,15 +3,15 @@
  * are checked.
  */
 import type { FastifyInstance } from 'fastify';
-import { checked } from '../../kernel/parse-body.ts';
-import { requestBase } from '../../kernel/request.ts';
-import { type Identities, shownIdentities } from '../accounts/identities.ts';
-import type { Users } from '../accounts/users.ts';
+import { checked } from '../../lib/parse-body.ts';
+import { requestBase } from '../../lib/request.ts';
 import { stampBy } from '../identity/principal.ts';
 import type { OneTimeCodes } from '../oauth/authorization-codes.ts';
 import type { ProviderSignIn } from '../oauth/provider-sign-in.ts';
 import type { ProviderLogOut } from '../oauth/rp-logout.ts';
 import type { Reauthentication } from '../sign-in/reauthentication.ts';
+import { type Identities, shownIdentities } from '../users/identities.ts';
+import type { Users } from '../users/users.ts';
 import { BY_PROVIDER } from './oauth-openapi.ts';
 import { refuseParameters, requireUser, sessionOriginOf } from './request-context.ts';
 import { EXCHANGE, LINK, LOG_OUT } from './request-schemas.ts';

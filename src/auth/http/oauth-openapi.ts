@@ -1,4 +1,5 @@
 /** OpenAPI operations of sign-in with a provider. */
+import type { ErrorCode } from '../../lib/errors.ts';
 import {
   type ApiResponse,
   CHECKED_ERRORS,
@@ -7,10 +8,9 @@ import {
   operation,
   REQUEST_ERRORS,
   response,
-} from '../../contract/operation.ts';
-import { pathParameter, queryParameter } from '../../contract/parameters.ts';
-import { listOf } from '../../contract/schema.ts';
-import type { ErrorCode } from '../../kernel/errors.ts';
+} from '../../openapi/operation.ts';
+import { pathParameter, queryParameter } from '../../openapi/parameters.ts';
+import { listOf } from '../../openapi/schema.ts';
 import { EXCHANGE, LINK, LINK_URL, LOG_OUT, LOGOUT_URL } from './request-schemas.ts';
 import { IDENTITY_SHAPE, SIGNED_IN_SHAPE } from './response-schemas.ts';
 

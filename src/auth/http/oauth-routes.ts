@@ -3,8 +3,8 @@
  * shown as a page.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { MillraceError } from '../../kernel/errors.ts';
-import { parameters, queryText, requestBase, requireMediaType } from '../../kernel/request.ts';
+import { MillraceError } from '../../lib/errors.ts';
+import { parameters, queryText, requestBase, requireMediaType } from '../../lib/request.ts';
 import type { Step } from '../oauth/authorization-redirect.ts';
 import type { BrowserRequest, ProviderSignIn } from '../oauth/provider-sign-in.ts';
 import type { ProviderLogOut } from '../oauth/rp-logout.ts';

@@ -1,10 +1,10 @@
 /** What the routes of this folder read from a request besides its path. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { MillraceError } from '../../kernel/errors.ts';
-import { parameters } from '../../kernel/request.ts';
-import { acceptedLanguage, type LanguageName } from '../email/locales/locales.ts';
+import { acceptedLanguage, type LanguageName } from '../../email/locales/locales.ts';
+import { MillraceError } from '../../lib/errors.ts';
+import { parameters } from '../../lib/request.ts';
 import type { Principal } from '../identity/principal.ts';
-import type { SessionOrigin } from '../tokens/session.ts';
+import type { SessionOrigin } from '../sessions/session.ts';
 import { MAX_KEPT_BYTES } from './request-schemas.ts';
 
 /** Rejects requests with parameters on every route of the context, with MillraceError `unknown-parameter`. */

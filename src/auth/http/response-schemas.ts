@@ -2,8 +2,8 @@
  * OpenAPI responses that operations on users, sessions and keys share. The operations themselves are next to their
  * routes, here and in admin/.
  */
-import { shape } from '../../contract/schema.ts';
-import type { ErrorCode } from '../../kernel/errors.ts';
+import type { ErrorCode } from '../../lib/errors.ts';
+import { shape } from '../../openapi/schema.ts';
 import * as schema from './request-schemas.ts';
 
 export const USER_SHAPE = shape('User', schema.USER);

@@ -1,5 +1,5 @@
 /** OpenAPI operations that need no credential. */
-import { CHECKED_ERRORS, DONE, jsonBody, operation, REQUEST_ERRORS, response } from '../../contract/operation.ts';
+import { CHECKED_ERRORS, DONE, jsonBody, operation, REQUEST_ERRORS, response } from '../../openapi/operation.ts';
 import {
   JWKS,
   LOGIN,

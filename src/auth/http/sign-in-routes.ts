@@ -3,9 +3,9 @@
  * expired one does not prevent getting a new one. Only the verification of an e-mail address reads one, by itself.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { MillraceError } from '../../kernel/errors.ts';
-import { checked } from '../../kernel/parse-body.ts';
-import { requestBase } from '../../kernel/request.ts';
+import { MillraceError } from '../../lib/errors.ts';
+import { checked } from '../../lib/parse-body.ts';
+import { requestBase } from '../../lib/request.ts';
 import type { Authenticator } from '../authenticator.ts';
 import type { MagicLinkSignIn } from '../magic-link/magic-link.ts';
 import type { OneTimeCodes } from '../oauth/authorization-codes.ts';

@@ -1,7 +1,7 @@
 /** OpenAPI operations on the caller's own user. */
-import { CHECKED_ERRORS, DONE, jsonBody, operation, REQUEST_ERRORS, response } from '../../contract/operation.ts';
-import { idParameter } from '../../contract/parameters.ts';
-import { listOf } from '../../contract/schema.ts';
+import { CHECKED_ERRORS, DONE, jsonBody, operation, REQUEST_ERRORS, response } from '../../openapi/operation.ts';
+import { idParameter } from '../../openapi/parameters.ts';
+import { listOf } from '../../openapi/schema.ts';
 import { CHANGE_ME, CHANGE_PASSWORD, FRESH } from './request-schemas.ts';
 import { NAMING_ERRORS, OWN_KEY_SHAPE, SESSION_SHAPE, TICKET_SHAPE, USER_SHAPE } from './response-schemas.ts';
 

@@ -3,18 +3,18 @@
  * password requires the current password. Registered where credentials are checked.
  */
 import type { FastifyInstance } from 'fastify';
-import { MillraceError } from '../../kernel/errors.ts';
-import { checked } from '../../kernel/parse-body.ts';
-import type { Users } from '../accounts/users.ts';
+import { MillraceError } from '../../lib/errors.ts';
+import { checked } from '../../lib/parse-body.ts';
 import type { Authenticator } from '../authenticator.ts';
 import { type KeyPrincipal, stampBy } from '../identity/principal.ts';
 import { foldName, toShown } from '../identity/user.ts';
 import type { Factors } from '../mfa/totp-factor.ts';
+import type { Sessions } from '../sessions/sessions.ts';
 import type { Recovery } from '../sign-in/email-verification.ts';
 import type { SignIn } from '../sign-in/sign-in.ts';
 import type { ApiKey } from '../tokens/api-key.ts';
 import type { ApiKeys } from '../tokens/api-keys.ts';
-import type { Sessions } from '../tokens/sessions.ts';
+import type { Users } from '../users/users.ts';
 import { preferredLanguage, refuseParameters, requireSmall, requireUser, sessionOriginOf } from './request-context.ts';
 import { CHANGE_ME, CHANGE_PASSWORD, FRESH } from './request-schemas.ts';
 import { ACCOUNT } from './user-openapi.ts';

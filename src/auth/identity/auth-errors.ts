@@ -1,5 +1,5 @@
 /** The errors of sign-in, worded in one file: they say what to do, and do not reveal what exists. */
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
 
 /** The same for a wrong password, an unknown name and a disabled user. */
 export function invalidCredentials(): MillraceError {

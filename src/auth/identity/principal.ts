@@ -1,6 +1,6 @@
 /** The principal of a request: its authenticated identity. Anonymous is a principal too, never `null`. */
+import { networkOf } from '../../config/addresses.ts';
 import { actorText, type RequestStamp } from '../../database/system-collection.ts';
-import { networkOf } from '../../kernel/config/addresses.ts';
 
 /** The roles of administrators, from all rights to reading only. */
 export const ADMIN_ROLES = ['owner', 'manager', 'developer', 'viewer'] as const;

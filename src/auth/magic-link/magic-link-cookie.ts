@@ -2,7 +2,7 @@
  * The cookie that binds a magic link to the browser that requested it: without it, anyone who gets hold of the e-mail
  * could use the link, and an attacker could sign another person's browser in to the attacker's user. Pure.
  */
-import { type CookieScope, cookieName } from '../../kernel/cookie-scope.ts';
+import { type CookieScope, cookieName } from '../../lib/cookie-scope.ts';
 
 const NAME = 'millrace-link';
 /** As long as a link is valid, in seconds. */

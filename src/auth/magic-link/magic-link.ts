@@ -4,22 +4,21 @@
  * address has a user. The e-mail proves the address; the second factor is required as after a password.
  */
 import { createHmac, randomBytes, randomInt } from 'node:crypto';
+import { networkOf } from '../../config/addresses.ts';
 import type { Activity } from '../../database/audit-events.ts';
 import { actorText } from '../../database/system-collection.ts';
-import { networkOf } from '../../kernel/config/addresses.ts';
-import type { Users } from '../accounts/users.ts';
-import type { LanguageName } from '../email/locales/locales.ts';
-import type { Composed, Outbox } from '../email/outbox.ts';
-import type { EmailRow } from '../email/outbox-store.ts';
+import type { LanguageName } from '../../email/locales/locales.ts';
+import type { Composed, EmailRow, Outbox } from '../../email/outbox.ts';
 import { foreignBrowser, linkExpired, wrongEmailCode } from '../identity/auth-errors.ts';
 import { foldName, isEmailOf, isUnproven, type User } from '../identity/user.ts';
 import { hashOf, isHashOf, isVerifierOf } from '../oauth/authorization-request.ts';
+import { type SessionOrigin, stampOf } from '../sessions/session.ts';
+import type { Sessions } from '../sessions/sessions.ts';
 import { type SignInDelays, underNetwork } from '../sign-in/login-throttle.ts';
 import type { MfaGate } from '../sign-in/mfa-gate.ts';
-import type { OneTimeTokens } from '../sign-in/one-time-tokens.ts';
 import type { SignedIn, SignIn } from '../sign-in/sign-in.ts';
-import { type SessionOrigin, stampOf } from '../tokens/session.ts';
-import type { Sessions } from '../tokens/sessions.ts';
+import type { OneTimeTokens } from '../tokens/one-time-tokens.ts';
+import type { Users } from '../users/users.ts';
 import type { LinkRow, LinkStore } from './magic-link-store.ts';
 
 /** How long a link and its code are valid, in milliseconds. */

@@ -3,12 +3,12 @@
  * sends the password twice.
  */
 import { hash } from 'node:crypto';
-import { MillraceError } from '../../kernel/errors.ts';
-import type { Passwords } from '../accounts/passwords.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import type { User } from '../identity/user.ts';
+import type { Passwords } from '../passwords/passwords.ts';
+import type { SessionOrigin } from '../sessions/session.ts';
 import type { FirstProof, MfaGate } from '../sign-in/mfa-gate.ts';
-import { ONE_TIME_TOKEN_MS, type OneTimeTokens } from '../sign-in/one-time-tokens.ts';
-import type { SessionOrigin } from '../tokens/session.ts';
+import { ONE_TIME_TOKEN_MS, type OneTimeTokens } from '../tokens/one-time-tokens.ts';
 import type { Factors } from './totp-factor.ts';
 
 export interface MfaChallengeDeps {

@@ -3,17 +3,17 @@
  * same password, the same identity, the same e-mail address, an enabled user.
  */
 import { actorText } from '../../database/system-collection.ts';
-import type { Passwords } from '../accounts/passwords.ts';
-import type { Users } from '../accounts/users.ts';
 import { invalidCredentials, invalidToken } from '../identity/auth-errors.ts';
 import { isEmailOf, type User } from '../identity/user.ts';
-import type { OneTimeTokens } from '../sign-in/one-time-tokens.ts';
+import type { Passkeys } from '../passkeys/passkeys.ts';
+import type { AuthenticationResponseJSON } from '../passkeys/webauthn.ts';
+import type { Passwords } from '../passwords/passwords.ts';
+import { type SessionOrigin, stampOf } from '../sessions/session.ts';
 import type { SignedIn, SignIn } from '../sign-in/sign-in.ts';
-import { type SessionOrigin, stampOf } from '../tokens/session.ts';
+import type { OneTimeTokens } from '../tokens/one-time-tokens.ts';
+import type { Users } from '../users/users.ts';
 import { passwordStamp } from './challenge.ts';
-import type { Passkeys } from './passkeys.ts';
 import type { Factors } from './totp-factor.ts';
-import type { AuthenticationResponseJSON } from './webauthn.ts';
 
 /** The proof of the second factor: a code, or a passkey. */
 export type FactorProof = { readonly code: string } | { readonly credential: AuthenticationResponseJSON };

@@ -5,7 +5,7 @@
 import type { Collection } from 'mongodb';
 import { duplicateKey, translated } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
-import type { Encryption } from '../../kernel/encryption.ts';
+import type { Encryption } from '../../lib/encryption.ts';
 
 /** The collection in `<db>_log`. */
 const FACTORS = 'mfa_factors';

@@ -4,14 +4,14 @@
  */
 import type { Activity } from '../../database/audit-events.ts';
 import type { Stamp } from '../../database/system-collection.ts';
-import { Semaphore } from '../../kernel/concurrency/semaphore.ts';
-import { MillraceError } from '../../kernel/errors.ts';
-import type { Users } from '../accounts/users.ts';
+import { Semaphore } from '../../lib/concurrency/semaphore.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import { wrongCode } from '../identity/auth-errors.ts';
 import type { User } from '../identity/user.ts';
+import { type SessionOrigin, stampOf } from '../sessions/session.ts';
+import type { Sessions } from '../sessions/sessions.ts';
 import { type SignInDelays, underFactor } from '../sign-in/login-throttle.ts';
-import { type SessionOrigin, stampOf } from '../tokens/session.ts';
-import type { Sessions } from '../tokens/sessions.ts';
+import type { Users } from '../users/users.ts';
 import type { FactorRow, FactorStore } from './factor-store.ts';
 import { qrOf } from './qr.ts';
 import { hashRecoveryCode, newRecoveryCodes } from './recovery-codes.ts';

@@ -3,16 +3,16 @@
  * verifier of the client that started the sign-in (RFC 7636): an attacker who reads it in a URL cannot use it.
  */
 import { actorText } from '../../database/system-collection.ts';
-import type { Identities, IdentityView } from '../accounts/identities.ts';
-import type { Users } from '../accounts/users.ts';
 import { invalidToken } from '../identity/auth-errors.ts';
 import type { User } from '../identity/user.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { ProviderTokenVault } from '../providers/provider-tokens.ts';
+import { type SessionOrigin, stampOf } from '../sessions/session.ts';
 import type { MfaGate } from '../sign-in/mfa-gate.ts';
-import type { OneTimeTokens } from '../sign-in/one-time-tokens.ts';
 import type { SignedIn, SignIn } from '../sign-in/sign-in.ts';
-import { type SessionOrigin, stampOf } from '../tokens/session.ts';
+import type { OneTimeTokens } from '../tokens/one-time-tokens.ts';
+import type { Identities, IdentityView } from '../users/identities.ts';
+import type { Users } from '../users/users.ts';
 import { isVerifierOf, type Outcome, readOutcome } from './authorization-request.ts';
 import type { ProviderAttempts } from './oauth-throttle.ts';
 import { userDisabled } from './provider-users.ts';

@@ -2,7 +2,7 @@
  * The end of a sign-in with a provider: a URL of the client, with a one-time code or an error (RFC 6749 section 4.1.2).
  * Pure.
  */
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
 
 /** Where the browser goes next. */
 export interface Step {

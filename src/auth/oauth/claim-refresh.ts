@@ -3,14 +3,14 @@
  * (`"when": "renewal"`). Roles that the provider removed are removed here too, and a user that is no longer admitted is
  * signed out. It runs in the background: the renewal does not wait for another server.
  */
-import { MillraceError } from '../../kernel/errors.ts';
-import type { Users } from '../accounts/users.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import { identityParts } from '../identity/provider-identity.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { ProviderTokenVault } from '../providers/provider-tokens.ts';
-import type { OneTimeTokens } from '../sign-in/one-time-tokens.ts';
-import { type SessionOrigin, stampOf } from '../tokens/session.ts';
-import type { Sessions } from '../tokens/sessions.ts';
+import { type SessionOrigin, stampOf } from '../sessions/session.ts';
+import type { Sessions } from '../sessions/sessions.ts';
+import type { OneTimeTokens } from '../tokens/one-time-tokens.ts';
+import type { Users } from '../users/users.ts';
 import type { OpenId } from './openid.ts';
 import { admittedIdentity, type ProviderAccounts } from './provider-users.ts';
 

@@ -2,11 +2,11 @@
  * Throttles failed sign-ins with providers like those with passwords: from the fifth failure on, a network has to wait.
  * Each failure is an event, with the reason for administrators.
  */
+import { networkOf } from '../../config/addresses.ts';
 import type { Activity } from '../../database/audit-events.ts';
-import { networkOf } from '../../kernel/config/addresses.ts';
-import { type ErrorCode, MillraceError } from '../../kernel/errors.ts';
+import { type ErrorCode, MillraceError } from '../../lib/errors.ts';
+import { type SessionOrigin, stampOf } from '../sessions/session.ts';
 import { type SignInAttempt, type SignInDelays, underNetwork } from '../sign-in/login-throttle.ts';
-import { type SessionOrigin, stampOf } from '../tokens/session.ts';
 
 /** Errors that the client neither caused nor is throttled for. */
 const HARMLESS: ReadonlySet<ErrorCode> = new Set([

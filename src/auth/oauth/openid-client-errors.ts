@@ -9,7 +9,7 @@ import {
   WWWAuthenticateChallengeError,
 } from 'openid-client';
 import { EgressError } from '../../egress/egress-error.ts';
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import type { Provider } from '../providers/provider.ts';
 import { ERROR_WORD, providerDenied, providerUnavailable, responseRefused } from './provider-errors.ts';
 

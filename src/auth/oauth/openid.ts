@@ -27,9 +27,9 @@ import {
   setJwksCache,
   type TokenEndpointResponse,
 } from 'openid-client';
+import { withoutSlash } from '../../config/addresses.ts';
 import type { Egress } from '../../egress/egress.ts';
-import { withoutSlash } from '../../kernel/config/addresses.ts';
-import { isPlain } from '../../kernel/plain-object.ts';
+import { isPlain } from '../../lib/plain-object.ts';
 import { isDiscovered, type Provider } from '../providers/provider.ts';
 import type { ProviderTokens } from '../providers/provider-tokens.ts';
 import { appleSecret } from './apple-secret.ts';

@@ -2,7 +2,7 @@
  * Provider failures as errors of the closed table. Clients learn what they can do; the reason, for administrators, is
  * the `cause`. Pure.
  */
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
 
 /**
  * An error code of a provider (RFC 6749 section 5.2): words in lower case. Other text is not repeated: a provider may

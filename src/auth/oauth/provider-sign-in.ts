@@ -4,12 +4,12 @@
  * at a redirect URL of the list with a one-time code, so that no token is ever in a URL.
  */
 import { randomBytes } from 'node:crypto';
-import { cookieScopeOf } from '../../kernel/cookie-scope.ts';
-import { MillraceError } from '../../kernel/errors.ts';
+import { cookieScopeOf } from '../../lib/cookie-scope.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import { callbackUrl, type Provider } from '../providers/provider.ts';
 import type { ProviderTokenVault } from '../providers/provider-tokens.ts';
-import type { OneTimeTokens } from '../sign-in/one-time-tokens.ts';
-import type { SessionOrigin } from '../tokens/session.ts';
+import type { SessionOrigin } from '../sessions/session.ts';
+import type { OneTimeTokens } from '../tokens/one-time-tokens.ts';
 import type { OneTimeCodes } from './authorization-codes.ts';
 import { ending, endOf, type Step, withParameters } from './authorization-redirect.ts';
 import {

@@ -3,14 +3,14 @@
  * e-mail address: an attacker who can set an address at a provider would get into that user.
  */
 import { actorText } from '../../database/system-collection.ts';
-import { MillraceError } from '../../kernel/errors.ts';
-import type { Users } from '../accounts/users.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import { registrationClosed } from '../identity/auth-errors.ts';
 import { identityId } from '../identity/provider-identity.ts';
 import type { User } from '../identity/user.ts';
 import { mapClaims, missingClaim, rolesAfter } from '../providers/claims.ts';
 import type { Provider } from '../providers/provider.ts';
-import { type SessionOrigin, stampOf } from '../tokens/session.ts';
+import { type SessionOrigin, stampOf } from '../sessions/session.ts';
+import type { Users } from '../users/users.ts';
 import { responseRefused } from './provider-errors.ts';
 import type { VerifiedIdentity } from './verified-identity.ts';
 

@@ -3,11 +3,11 @@
  * the session ends at once, and the browser goes to a URL of the provider. With SAML the provider can start it.
  */
 import { actorText } from '../../database/system-collection.ts';
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import { identityParts } from '../identity/provider-identity.ts';
 import type { Provider } from '../providers/provider.ts';
-import { type SessionOrigin, stampOf } from '../tokens/session.ts';
-import type { Sessions } from '../tokens/sessions.ts';
+import { type SessionOrigin, stampOf } from '../sessions/session.ts';
+import type { Sessions } from '../sessions/sessions.ts';
 import type { ProviderAttempts } from './oauth-throttle.ts';
 import type { OpenId } from './openid.ts';
 import { missingProvider, redirectNotAllowed } from './provider-errors.ts';

@@ -3,7 +3,7 @@
  * browser end a sign-in that the attacker started. Each sign-in has a cookie of its own name, so that several may run
  * in one browser. Pure.
  */
-import { type CookieScope, cookieName } from '../../kernel/cookie-scope.ts';
+import { type CookieScope, cookieName } from '../../lib/cookie-scope.ts';
 import type { Provider } from '../providers/provider.ts';
 import { hashOf } from './authorization-request.ts';
 

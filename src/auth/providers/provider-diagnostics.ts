@@ -3,11 +3,11 @@
  * register there. Each check has a message for the administrator.
  */
 import { createPublicKey, sign } from 'node:crypto';
+import { withoutSlash } from '../../config/addresses.ts';
+import { isLoopback } from '../../config/loopback.ts';
 import type { Egress } from '../../egress/egress.ts';
 import { EgressError } from '../../egress/egress-error.ts';
-import { withoutSlash } from '../../kernel/config/addresses.ts';
-import { isLoopback } from '../../kernel/config/loopback.ts';
-import { isPlain } from '../../kernel/plain-object.ts';
+import { isPlain } from '../../lib/plain-object.ts';
 import { callbackUrl, isDiscovered, type Provider } from './provider.ts';
 
 /** Timeout of each of the two calls. */

@@ -14,7 +14,7 @@ import {
   type Stamp,
   stampedForDeletion,
 } from '../../database/system-collection.ts';
-import type { Encryption } from '../../kernel/encryption.ts';
+import type { Encryption } from '../../lib/encryption.ts';
 import { type ProviderDefinition, type ProviderSecrets, SECRET_NAMES, type SecretName } from './provider.ts';
 import { PROVIDER_TOKENS, type ProviderTokensRow } from './provider-tokens.ts';
 

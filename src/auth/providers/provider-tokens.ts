@@ -7,8 +7,8 @@ import Type, { type Static } from 'typebox';
 import { Check } from 'typebox/schema';
 import { translated } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
-import { DecryptionError, type Encryption } from '../../kernel/encryption.ts';
-import { literalPattern } from '../../kernel/literal-pattern.ts';
+import { DecryptionError, type Encryption } from '../../lib/encryption.ts';
+import { literalPattern } from '../../lib/literal-pattern.ts';
 import { identityParts } from '../identity/provider-identity.ts';
 
 /** The collection in `<db>_log`. */

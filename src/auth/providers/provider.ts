@@ -3,8 +3,8 @@
  * shown without its secrets. Pure.
  */
 import { createPrivateKey } from 'node:crypto';
-import { type Issue, MillraceError } from '../../kernel/errors.ts';
-import { checked } from '../../kernel/parse-body.ts';
+import { type Issue, MillraceError } from '../../lib/errors.ts';
+import { checked } from '../../lib/parse-body.ts';
 import { PRESETS } from './presets.ts';
 import { PROVIDER, type ProviderBody } from './provider-schema.ts';
 import { samlIssues } from './saml-validation.ts';

@@ -5,8 +5,8 @@
 import type { ClientSession } from 'mongodb';
 import type { Stamp } from '../../database/system-collection.ts';
 import type { Transactions } from '../../database/transactions.ts';
-import { Reloader } from '../../kernel/concurrency/reloader.ts';
-import { MillraceError } from '../../kernel/errors.ts';
+import { Reloader } from '../../lib/concurrency/reloader.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import { type CheckUrl, type Provider, parseProvider, toProvider, toShownProvider } from './provider.ts';
 import type { ProviderBody } from './provider-schema.ts';
 import { PROVIDERS_COLLECTION, type ProviderRecord, type ProviderStore } from './provider-store.ts';

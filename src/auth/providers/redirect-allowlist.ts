@@ -2,12 +2,13 @@
  * The redirect URLs at which a sign-in with a provider may end: those of the setting, and those that administrators
  * allow at run time, active in every process within a second.
  */
+import type { Mode } from '../../config/config.ts';
+import { isAllowedRedirect, redirectIssue } from '../../config/redirects.ts';
 import type { Stamp } from '../../database/system-collection.ts';
-import { Reloader } from '../../kernel/concurrency/reloader.ts';
-import type { Mode } from '../../kernel/config/config.ts';
-import { isAllowedRedirect, redirectIssue } from '../../kernel/config/redirects.ts';
-import { type Issue, MillraceError } from '../../kernel/errors.ts';
-import { type RedirectStore, type RedirectsRecord, SETTINGS_COLLECTION } from './redirect-store.ts';
+import { SETTINGS_COLLECTION } from '../../database/system-collection.ts';
+import { Reloader } from '../../lib/concurrency/reloader.ts';
+import { type Issue, MillraceError } from '../../lib/errors.ts';
+import type { RedirectStore, RedirectsRecord } from './redirect-store.ts';
 
 export interface RedirectsDeps {
   readonly store: RedirectStore;

@@ -5,10 +5,8 @@
 import type { Collection } from 'mongodb';
 import { CODE, serverCode, translated } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
-import { newMeta, type OwnMeta, type Stamp, stamped } from '../../database/system-collection.ts';
+import { newMeta, type OwnMeta, SETTINGS_COLLECTION, type Stamp, stamped } from '../../database/system-collection.ts';
 
-/** The collection of settings that administrators change at run time, in `<db>`. */
-export const SETTINGS_COLLECTION = '_settings';
 const ID = 'sign-in';
 
 interface SettingsRow {

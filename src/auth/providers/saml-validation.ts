@@ -1,6 +1,6 @@
 /** Validates the fields of a SAML provider as an administrator wrote them. */
-import { MillraceError } from '../../kernel/errors.ts';
-import { certificateIssue, isCertificateOf, isSamlKey } from '../saml/certificates.ts';
+import { MillraceError } from '../../lib/errors.ts';
+import { certificateIssue, isCertificateOf, isSamlKey } from './certificates.ts';
 import type { ProviderBody } from './provider-schema.ts';
 
 /** @returns JSON Pointers, each with the error as the end of a sentence */

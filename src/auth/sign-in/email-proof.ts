@@ -4,14 +4,14 @@
  * person.
  */
 import { actorText, type Stamp } from '../../database/system-collection.ts';
-import { MillraceError } from '../../kernel/errors.ts';
-import { checkPassword, type Passwords } from '../accounts/passwords.ts';
-import type { Users } from '../accounts/users.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import { linkExpired } from '../identity/auth-errors.ts';
 import { isEmailOf, isUnproven, signInNames, type User } from '../identity/user.ts';
-import { type SessionOrigin, stampOf } from '../tokens/session.ts';
+import { checkPassword, type Passwords } from '../passwords/passwords.ts';
+import { type SessionOrigin, stampOf } from '../sessions/session.ts';
+import type { OneTimeTokens } from '../tokens/one-time-tokens.ts';
+import type { Users } from '../users/users.ts';
 import type { Recovery } from './email-verification.ts';
-import type { OneTimeTokens } from './one-time-tokens.ts';
 import type { SignIn } from './sign-in.ts';
 
 export interface EmailProofDeps {

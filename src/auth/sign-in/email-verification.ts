@@ -4,15 +4,14 @@
  */
 import type { Activity } from '../../database/audit-events.ts';
 import { actorText, type Stamp } from '../../database/system-collection.ts';
-import { checkPassword, type Passwords } from '../accounts/passwords.ts';
-import type { Users } from '../accounts/users.ts';
-import type { LanguageName } from '../email/locales/locales.ts';
-import type { Composed, Outbox } from '../email/outbox.ts';
-import type { EmailRow } from '../email/outbox-store.ts';
+import type { LanguageName } from '../../email/locales/locales.ts';
+import type { Composed, EmailRow, Outbox } from '../../email/outbox.ts';
 import { linkExpired } from '../identity/auth-errors.ts';
 import { foldName, isEmailOf, type User } from '../identity/user.ts';
-import { type SessionOrigin, stampOf } from '../tokens/session.ts';
-import type { OneTimeTokens } from './one-time-tokens.ts';
+import { checkPassword, type Passwords } from '../passwords/passwords.ts';
+import { type SessionOrigin, stampOf } from '../sessions/session.ts';
+import type { OneTimeTokens } from '../tokens/one-time-tokens.ts';
+import type { Users } from '../users/users.ts';
 
 /** Minimum interval between e-mails of one type to one address, in milliseconds. */
 const EMAIL_MS = 60_000;

@@ -2,16 +2,16 @@
  * How an instance gets its first administrator: with a link that works once and is written to the program's log, by
  * settings, or by a script; never by signing up first.
  */
+import type { Mode } from '../../config/config.ts';
 import type { Activity } from '../../database/audit-events.ts';
 import { ITSELF } from '../../database/system-collection.ts';
-import type { Mode } from '../../kernel/config/config.ts';
-import type { UserStore } from '../accounts/user-store.ts';
-import type { Users } from '../accounts/users.ts';
 import { linkExpired } from '../identity/auth-errors.ts';
 import { foldName, type User } from '../identity/user.ts';
+import { type SessionOrigin, stampOf } from '../sessions/session.ts';
 import type { ApiKeys } from '../tokens/api-keys.ts';
-import { type SessionOrigin, stampOf } from '../tokens/session.ts';
-import type { OneTimeTokens } from './one-time-tokens.ts';
+import type { OneTimeTokens } from '../tokens/one-time-tokens.ts';
+import type { UserStore } from '../users/user-store.ts';
+import type { Users } from '../users/users.ts';
 import type { SignedIn, SignIn } from './sign-in.ts';
 
 export interface FirstAdminDeps {

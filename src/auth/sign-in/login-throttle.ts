@@ -6,8 +6,8 @@
  * name would also show under its e-mail address, and reveal that the two belong together (docs/decisions/0063).
  */
 import { hash } from 'node:crypto';
-import { networkOf } from '../../kernel/config/addresses.ts';
-import { MillraceError } from '../../kernel/errors.ts';
+import { networkOf } from '../../config/addresses.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import type { DelayOptions, DelayStore } from './login-throttle-store.ts';
 
 const NETWORK: DelayOptions = { from: 5, firstMs: 1_000, maxMs: 60_000 };

@@ -1,7 +1,7 @@
 /** The interface between sign-in and second factors, so that sign-in does not depend on how a factor is verified. */
-import type { MillraceError } from '../../kernel/errors.ts';
+import type { MillraceError } from '../../lib/errors.ts';
 import type { User } from '../identity/user.ts';
-import type { SessionOrigin } from '../tokens/session.ts';
+import type { SessionOrigin } from '../sessions/session.ts';
 
 /** The identity that a provider verified, or the e-mail address that an e-mail verified; neither for a password. */
 export interface FirstProof {

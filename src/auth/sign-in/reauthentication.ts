@@ -3,9 +3,9 @@
  * So an unlocked device or a stolen token is not enough. API keys and anonymous clients are exempt: they have no
  * session, and their rights have other bounds.
  */
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import type { Principal } from '../identity/principal.ts';
-import type { Sessions } from '../tokens/sessions.ts';
+import type { Sessions } from '../sessions/sessions.ts';
 
 /** How long after its proof a session is fresh. */
 const REAUTHENTICATION_MS = 15 * 60_000;

@@ -4,13 +4,13 @@
  */
 import type { Activity } from '../../database/audit-events.ts';
 import { actorText } from '../../database/system-collection.ts';
-import { checkPassword, type Passwords } from '../accounts/passwords.ts';
-import type { NewUser, Users } from '../accounts/users.ts';
-import type { LanguageName } from '../email/locales/locales.ts';
+import type { LanguageName } from '../../email/locales/locales.ts';
 import { invalidCredentials, invalidToken, noPassword, registrationClosed } from '../identity/auth-errors.ts';
 import { foldName, toShown, type User, type UserView } from '../identity/user.ts';
-import { type SessionOrigin, stampOf } from '../tokens/session.ts';
-import type { Sessions, Tokens } from '../tokens/sessions.ts';
+import { checkPassword, type Passwords } from '../passwords/passwords.ts';
+import { type SessionOrigin, stampOf } from '../sessions/session.ts';
+import type { Sessions, Tokens } from '../sessions/sessions.ts';
+import type { NewUser, Users } from '../users/users.ts';
 import type { Recovery } from './email-verification.ts';
 import { belowUser, type SignInAttempt, type SignInDelays, underName } from './login-throttle.ts';
 import type { MfaGate } from './mfa-gate.ts';

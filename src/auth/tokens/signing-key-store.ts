@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import type { Collection } from 'mongodb';
 import { translated } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
-import type { Encryption } from '../../kernel/encryption.ts';
+import type { Encryption } from '../../lib/encryption.ts';
 import type { TokenKey } from './jwt.ts';
 
 /** A stored key; the first of the ring signs, the others only verify. */

@@ -1,7 +1,7 @@
 /** The batch in the OpenAPI document. */
 import Type from 'typebox';
-import { jsonBody, operation } from '../../contract/operation.ts';
-import { shape } from '../../contract/schema.ts';
+import { jsonBody, operation } from '../../openapi/operation.ts';
+import { shape } from '../../openapi/schema.ts';
 import { MAX_BATCH_OPERATIONS, REF } from './batch-operations.ts';
 import { BULK_ERRORS, IDEMPOTENCY_KEY, MISSING } from './document-openapi.ts';
 

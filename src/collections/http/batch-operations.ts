@@ -1,6 +1,6 @@
 /** Operations of a batch, and `$ref.id`, by which a later operation refers to the document of an earlier one. Pure. */
-import { MillraceError } from '../../kernel/errors.ts';
-import { isPlain, setField } from '../../kernel/plain-object.ts';
+import { MillraceError } from '../../lib/errors.ts';
+import { isPlain, setField } from '../../lib/plain-object.ts';
 
 /** Maximum operations of one batch. */
 export const MAX_BATCH_OPERATIONS = 100;

@@ -3,8 +3,8 @@
  * rules of a single write.
  */
 import type { Principal } from '../../auth/identity/principal.ts';
-import { MillraceError } from '../../kernel/errors.ts';
-import { parameters, type RequestLike, requireMediaType } from '../../kernel/request.ts';
+import { MillraceError } from '../../lib/errors.ts';
+import { parameters, type RequestLike, requireMediaType } from '../../lib/request.ts';
 import { isAccessRefusal } from '../document-errors.ts';
 import type { OpenTransaction } from '../open-transaction.ts';
 import type { Atomic } from '../transaction-runner.ts';

@@ -3,8 +3,8 @@
  * documents it may affect. Pure. A request without either is rejected, so that a mistake cannot affect a whole
  * collection.
  */
-import { MillraceError } from '../../kernel/errors.ts';
-import { queryText, type RequestLike } from '../../kernel/request.ts';
+import { MillraceError } from '../../lib/errors.ts';
+import { queryText, type RequestLike } from '../../lib/request.ts';
 import { readParameters } from '../../query/parse/parameters.ts';
 import { parseQuery, RESERVED } from '../../query/parse/parse-query.ts';
 import type { BulkTarget } from '../bulk-writes.ts';

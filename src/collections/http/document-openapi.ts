@@ -1,11 +1,11 @@
 /** Operations on documents in the OpenAPI document: for any collection, and for each existing one. */
 import Type from 'typebox';
-import { type ApiResponse, collectionOperation, jsonBody, type Subject } from '../../contract/operation.ts';
-import { headerParameter, IF_MATCH, IF_NONE_MATCH, idParameter, queryParameter } from '../../contract/parameters.ts';
-import { listOf, shape } from '../../contract/schema.ts';
 import { DOCUMENT_BODY, NEW_DOCUMENT } from '../../database/json/document-shapes.ts';
 import { COLLECTION } from '../../database/names.ts';
-import type { ErrorCode } from '../../kernel/errors.ts';
+import type { ErrorCode } from '../../lib/errors.ts';
+import { type ApiResponse, collectionOperation, jsonBody, type Subject } from '../../openapi/operation.ts';
+import { headerParameter, IF_MATCH, IF_NONE_MATCH, idParameter, queryParameter } from '../../openapi/parameters.ts';
+import { listOf, shape } from '../../openapi/schema.ts';
 import { FILTERS, LIST, LIST_HEADERS, QUERY_BODY, QUERY_ERRORS, SHOWING } from '../../query/parse/query-openapi.ts';
 import { MAX_DOCUMENTS } from '../collections.ts';
 import { PATCH_BODIES } from '../patch/patch-bodies.ts';

@@ -5,7 +5,7 @@
 import type { Binary, ClientSession, Collection } from 'mongodb';
 import { CODE, duplicateKey, serverCode, translated } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
-import { ERRORS, type ErrorCode, type Issue, MillraceError } from '../../kernel/errors.ts';
+import { ERRORS, type ErrorCode, type Issue, MillraceError } from '../../lib/errors.ts';
 import { keyInUse } from '../document-errors.ts';
 import type { WriteResponse } from './write-response.ts';
 

@@ -5,9 +5,9 @@
 import { hash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { actorOf, type Principal } from '../../auth/identity/principal.ts';
+import { networkOf } from '../../config/addresses.ts';
 import { isCollectionName } from '../../database/names.ts';
-import { networkOf } from '../../kernel/config/addresses.ts';
-import { ERRORS, MillraceError } from '../../kernel/errors.ts';
+import { ERRORS, MillraceError } from '../../lib/errors.ts';
 import type { Policies } from '../../policies/policies.ts';
 import { hidesFields, reachesAll } from '../../policies/scope-filter.ts';
 import { scopeKey } from '../../policies/scope-key.ts';

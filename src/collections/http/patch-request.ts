@@ -1,9 +1,9 @@
 /** The three patch formats, by media type, each parsed into a change of stored documents. Pure. */
-import { type RequestLike, requireBody, requireMediaType } from '../../kernel/request.ts';
-import type { DocumentChange, FieldPath } from '../change/change-types.ts';
+import { type RequestLike, requireBody, requireMediaType } from '../../lib/request.ts';
 import { applyJsonPatch, type JsonPatch, parseJsonPatch } from '../patch/json-patch.ts';
 import { PATCH_TYPES } from '../patch/patch-bodies.ts';
 import { applyUpdate, parseUpdate } from '../patch/update.ts';
+import type { DocumentChange, FieldPath } from '../write/change-types.ts';
 import { objectBody } from './request-body.ts';
 
 /**

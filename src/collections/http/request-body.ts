@@ -1,10 +1,10 @@
 /** Parses the body of a document request, and the write that it describes. Pure. */
-import { MillraceError } from '../../kernel/errors.ts';
-import { isPlain } from '../../kernel/plain-object.ts';
-import { type RequestLike, requireBody } from '../../kernel/request.ts';
-import type { JsonObject } from '../change/next-document.ts';
+import { MillraceError } from '../../lib/errors.ts';
+import { isPlain } from '../../lib/plain-object.ts';
+import { type RequestLike, requireBody } from '../../lib/request.ts';
 import type { OpenTransaction } from '../open-transaction.ts';
 import { parsePreconditions } from '../store/preconditions.ts';
+import type { JsonObject } from '../write/next-document.ts';
 import type { Write } from '../write-context.ts';
 
 /** @throws MillraceError `body-required`, `invalid-body-type` */

@@ -3,9 +3,9 @@
  * with an idempotency key or inside a batch, by the same rules.
  */
 import type { CollectionName } from '../../database/names.ts';
-import { mapInTurns } from '../../kernel/concurrency/cooperative-yield.ts';
-import { MillraceError } from '../../kernel/errors.ts';
-import { flag, parameters, type RequestLike, requireMediaType } from '../../kernel/request.ts';
+import { mapInTurns } from '../../lib/concurrency/cooperative-yield.ts';
+import { MillraceError } from '../../lib/errors.ts';
+import { flag, parameters, type RequestLike, requireMediaType } from '../../lib/request.ts';
 import type { Policies } from '../../policies/policies.ts';
 import type { Scope } from '../../policies/scope.ts';
 import type { BulkWrites } from '../bulk-writes.ts';

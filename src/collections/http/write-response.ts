@@ -4,7 +4,7 @@
  */
 import type { FastifyReply } from 'fastify';
 import { encodeDocument, ListEncoder } from '../../database/json/json.ts';
-import type { RequestLike } from '../../kernel/request.ts';
+import type { RequestLike } from '../../lib/request.ts';
 import type { Written } from '../read/document-view.ts';
 import type { StoredDocument } from '../store/stored-document.ts';
 import { parsePrefer } from './prefer.ts';

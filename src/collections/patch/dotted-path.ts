@@ -3,7 +3,7 @@
  * position. Missing documents on the way are created. Pure. Names with a dot, a leading `$` or no characters are
  * written as in queries, `dependencies['socket.io']`.
  */
-import { isPlain, setField } from '../../kernel/plain-object.ts';
+import { isPlain, setField } from '../../lib/plain-object.ts';
 import { compareText } from '../../query/evaluate/order.ts';
 import { innerPath, stepsOf } from '../../query/paths.ts';
 import { checkChange, checkChangedPath, checkDepth, invalidPatch } from './patch-limits.ts';

@@ -5,9 +5,9 @@
  * change their arguments.
  */
 import { pointerTo } from '../../database/json/json-errors.ts';
-import { MillraceError } from '../../kernel/errors.ts';
-import { isPlain, setField } from '../../kernel/plain-object.ts';
-import { sameJson } from '../change/json-equality.ts';
+import { MillraceError } from '../../lib/errors.ts';
+import { isPlain, setField } from '../../lib/plain-object.ts';
+import { sameJson } from '../write/json-equality.ts';
 import { checkChange, checkChangedPath, invalidPatch, MAX_PATCH_OPERATIONS } from './patch-limits.ts';
 import { type Node, WorkingCopy } from './working-copy.ts';
 

@@ -2,8 +2,8 @@
  * The media types of a PATCH with the schemas of their bodies: the one list that the body parser, the routes and the
  * OpenAPI document use.
  */
-import { shape } from '../../contract/schema.ts';
 import { DOCUMENT_BODY } from '../../database/json/document-shapes.ts';
+import { shape } from '../../openapi/schema.ts';
 import { OPS } from './json-patch.ts';
 import { UPDATE_OPERATORS } from './update-operators.ts';
 

@@ -1,9 +1,9 @@
 /** Limits of every change by paths: names that can be stored, fields that only the server sets, and depth. */
 import { keyProblem, pointerTo } from '../../database/json/json-errors.ts';
 import { MAX_DEPTH } from '../../database/json/parse-json.ts';
-import { MillraceError } from '../../kernel/errors.ts';
-import { isPlain } from '../../kernel/plain-object.ts';
-import { SERVER_FIELDS } from '../../kernel/server-fields.ts';
+import { MillraceError } from '../../lib/errors.ts';
+import { isPlain } from '../../lib/plain-object.ts';
+import { SERVER_FIELDS } from '../../lib/server-fields.ts';
 
 /** Maximum operations of one patch, or paths of one update. */
 export const MAX_PATCH_OPERATIONS = 1_000;

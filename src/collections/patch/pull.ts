@@ -2,12 +2,12 @@
  * `$pull`: removes the elements of an array that equal a value or match a condition in the JSON form of the query
  * language. Pure.
  */
-import { isPlain } from '../../kernel/plain-object.ts';
+import { isPlain } from '../../lib/plain-object.ts';
 import { bind } from '../../query/evaluate/bind-variables.ts';
 import { compileMatch } from '../../query/evaluate/match.ts';
 import { parseFilterJson } from '../../query/parse/parse-json.ts';
 import { compilePattern } from '../../query/text/pattern.ts';
-import { sameJson } from '../change/json-equality.ts';
+import { sameJson } from '../write/json-equality.ts';
 import type { PathChange } from './dotted-path.ts';
 import { invalidPatch } from './patch-limits.ts';
 

@@ -1,5 +1,5 @@
 /** `$push`: appends one value, or inserts several (`$each`) at a position, sorted, cut to a length. Pure. */
-import { isPlain } from '../../kernel/plain-object.ts';
+import { isPlain } from '../../lib/plain-object.ts';
 import { compareValues } from '../../query/evaluate/order.ts';
 import type { PathChange } from './dotted-path.ts';
 import { invalidPatch } from './patch-limits.ts';

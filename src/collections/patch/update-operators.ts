@@ -2,9 +2,9 @@
  * MongoDB's update operators, each as a pure function from its operand and the value at a path to the value after it.
  */
 import { type Calculation, calculate, toStoredNumber, zeroLike } from '../../database/bson/arithmetic.ts';
-import { isPlain } from '../../kernel/plain-object.ts';
+import { isPlain } from '../../lib/plain-object.ts';
 import { compareValues, equalValues } from '../../query/evaluate/order.ts';
-import { sameJson } from '../change/json-equality.ts';
+import { sameJson } from '../write/json-equality.ts';
 import { type PathChange, REMOVED } from './dotted-path.ts';
 import { invalidPatch } from './patch-limits.ts';
 import { parsePull } from './pull.ts';

@@ -2,8 +2,8 @@
  * An update by operators (`application/vnd.millrace.update+json`): `{"$inc":{"n":1},"$set":{"a.b":true}}` with MongoDB's
  * meaning, as a pure function on stored values.
  */
-import { MillraceError } from '../../kernel/errors.ts';
-import { isPlain } from '../../kernel/plain-object.ts';
+import { MillraceError } from '../../lib/errors.ts';
+import { isPlain } from '../../lib/plain-object.ts';
 import { changeAt, compareSteps, type PathChange, type PathSteps, parseSteps } from './dotted-path.ts';
 import { invalidPatch, MAX_PATCH_OPERATIONS } from './patch-limits.ts';
 import { UPDATE_OPERATORS } from './update-operators.ts';

@@ -3,9 +3,9 @@
  * budget of work. A node is copied once per patch, however many of its fields change, because copying a wide node takes
  * longer than everything else. A failed patch needs no rollback: its copies are discarded.
  */
-import { MillraceError } from '../../kernel/errors.ts';
-import { isPlain } from '../../kernel/plain-object.ts';
-import { TypeKeeper } from '../change/bson-type-preservation.ts';
+import { MillraceError } from '../../lib/errors.ts';
+import { isPlain } from '../../lib/plain-object.ts';
+import { TypeKeeper } from '../write/bson-type-preservation.ts';
 import { invalidPatch } from './patch-limits.ts';
 
 /** Bytes (about) that a patch may add to a document by copying: no document is larger than this. */

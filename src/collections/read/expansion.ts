@@ -8,7 +8,7 @@ import { readNamed } from '../../database/bson/partial-decode.ts';
 import { idCandidates, idFromText, idText } from '../../database/json/ids.ts';
 import { encodeDocument } from '../../database/json/json.ts';
 import { type CollectionName, parseCollectionName } from '../../database/names.ts';
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import type { Scope } from '../../policies/scope.ts';
 import { toDatabaseFilter } from '../../policies/scope-filter.ts';
 import type { Fields } from '../../query/evaluate/fields.ts';

@@ -4,7 +4,7 @@
  */
 import { readStored } from '../../database/bson/stored.ts';
 import type { CollectionName } from '../../database/names.ts';
-import { nearest } from '../../kernel/did-you-mean.ts';
+import { nearest } from '../../lib/did-you-mean.ts';
 import { bindingsOf } from '../../policies/bindings.ts';
 import type { Scope } from '../../policies/scope.ts';
 import { bind } from '../../query/evaluate/bind-variables.ts';

@@ -6,7 +6,7 @@
 import type { Document } from 'mongodb';
 import { readStored } from '../../database/bson/stored.ts';
 import type { CollectionName } from '../../database/names.ts';
-import { mapInTurns } from '../../kernel/concurrency/cooperative-yield.ts';
+import { mapInTurns } from '../../lib/concurrency/cooperative-yield.ts';
 import type { Scope } from '../../policies/scope.ts';
 import { joinedFilter, reaches, toDatabaseFilter } from '../../policies/scope-filter.ts';
 import { compileMatch } from '../../query/evaluate/match.ts';

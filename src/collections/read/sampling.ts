@@ -5,8 +5,8 @@
 import type { Document } from 'mongodb';
 import { storedIdKey } from '../../database/json/transcode-document.ts';
 import type { CollectionName } from '../../database/names.ts';
-import { mapInTurns } from '../../kernel/concurrency/cooperative-yield.ts';
-import { MillraceError } from '../../kernel/errors.ts';
+import { mapInTurns } from '../../lib/concurrency/cooperative-yield.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import { reachedOf } from '../../policies/recheck-in-memory.ts';
 import type { Scope } from '../../policies/scope.ts';
 import { joinedFilter, toDatabaseFilter } from '../../policies/scope-filter.ts';

@@ -1,6 +1,6 @@
 /** A document store on a disk that may become full: it rejects writes for which there is no space. */
 import type { Mongo } from '../../database/mongo.ts';
-import type { DiskSpace } from '../../kernel/disk-space.ts';
+import type { DiskSpace } from '../../lib/disk-space.ts';
 import { DocumentStore } from './store.ts';
 
 type ParametersOf<Name extends 'insert' | 'insertMany' | 'change' | 'replaceMany' | 'stamp' | 'removeMany'> =

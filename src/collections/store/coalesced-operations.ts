@@ -8,7 +8,7 @@ import type { OrderedDocument } from '../../database/bson/stored.ts';
 import { type FirstFound, type RawFind, wordsOf } from '../../database/cursors/find-raw.ts';
 import { idKey, storedIdKey } from '../../database/json/transcode-document.ts';
 import type { CollectionName } from '../../database/names.ts';
-import { Batches } from '../../kernel/concurrency/coalescer.ts';
+import { Batches } from '../../lib/concurrency/coalescer.ts';
 
 /** Bounds of one shared call: a larger one would delay other requests. */
 const LIMITS = { count: 256, bytes: 4 * 1024 * 1024 };

@@ -5,7 +5,7 @@
 import type { AnyBulkWriteOperation, ClientSession, Document, Filter } from 'mongodb';
 import type { OrderedDocument } from '../../database/bson/stored.ts';
 import type { RequestStamp } from '../../database/system-collection.ts';
-import { isPlain } from '../../kernel/plain-object.ts';
+import { isPlain } from '../../lib/plain-object.ts';
 import type { Replacement } from './coalesced-operations.ts';
 import { fieldOf, goesWhole } from './field-order.ts';
 

@@ -5,7 +5,7 @@
  */
 import type { Document } from 'mongodb';
 import type { OrderedDocument } from '../../database/bson/stored.ts';
-import { isPlain } from '../../kernel/plain-object.ts';
+import { isPlain } from '../../lib/plain-object.ts';
 import type { Replacement } from './coalesced-operations.ts';
 
 /** Clients always see it last, wherever it is stored. */

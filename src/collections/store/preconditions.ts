@@ -2,8 +2,8 @@
  * Entity tags and the conditions that requests put on them (RFC 9110 sections 8.8.3 and 13.1). Pure.
  */
 import { hash } from 'node:crypto';
-import { isSameTag } from '../../kernel/entity-tags.ts';
-import { MillraceError } from '../../kernel/errors.ts';
+import { isSameTag } from '../../lib/entity-tags.ts';
+import { MillraceError } from '../../lib/errors.ts';
 
 /** `*`, or the tags of an `If-Match` or `If-None-Match` header as sent. */
 export type Tags = '*' | readonly string[];

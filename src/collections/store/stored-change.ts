@@ -5,8 +5,8 @@
 import type { Document } from 'mongodb';
 import { asBuffer, sameFields } from '../../database/bson/raw-bson.ts';
 import { decodeOrdered, decodeStoredId, encodeStored, exactly, inOrderOf } from '../../database/bson/stored.ts';
-import { SERVER_FIELDS } from '../../kernel/server-fields.ts';
-import type { DocumentChange } from '../change/change-types.ts';
+import { SERVER_FIELDS } from '../../lib/server-fields.ts';
+import type { DocumentChange } from '../write/change-types.ts';
 import type { Replacement } from './coalesced-operations.ts';
 import { type StoredDocument, toStored, written } from './stored-document.ts';
 

@@ -3,8 +3,8 @@
  * did.
  */
 import Type, { type Static } from 'typebox';
-import { isPlain } from '../../kernel/plain-object.ts';
-import { printable } from '../../kernel/strip-control-chars.ts';
+import { isPlain } from '../../lib/plain-object.ts';
+import { printable } from '../../lib/strip-control-chars.ts';
 import type { Remote } from '../remote/remote.ts';
 import { explained, readDraft } from './push.ts';
 

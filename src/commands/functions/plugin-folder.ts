@@ -1,7 +1,7 @@
 /** The plugins folder of this machine, and writing files into it. */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { type Environment, loadConfig } from '../../kernel/config/config.ts';
+import { type Environment, loadConfig } from '../../config/config.ts';
 
 /** How this command is called: only a clone has npm's scripts. */
 export const FUNCTIONS = import.meta.url.endsWith('.ts') ? 'npm run functions --' : 'millrace functions';

@@ -1,7 +1,7 @@
 /** Command-line arguments of commands that talk to a running Millrace: options, positional arguments, and the server. */
 import { parseArgs } from 'node:util';
-import type { Environment } from '../../kernel/config/config.ts';
-import { onStopSignal } from '../../kernel/stop-signal.ts';
+import type { Environment } from '../../config/config.ts';
+import { onStopSignal } from '../../lib/stop-signal.ts';
 import { Remote } from './remote.ts';
 
 export const TEXT_OPTION = { type: 'string' } as const;

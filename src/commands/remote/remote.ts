@@ -3,7 +3,7 @@ import Type, { type Static, type TSchema } from 'typebox';
 import { Check } from 'typebox/schema';
 import { Egress } from '../../egress/egress.ts';
 import { EgressError } from '../../egress/egress-error.ts';
-import { isPlain } from '../../kernel/plain-object.ts';
+import { isPlain } from '../../lib/plain-object.ts';
 
 /** A person typed the URLs that these commands call, so none of them is forbidden. */
 export const EVERYWHERE = { mode: 'development', allow: ['0.0.0.0/0', '::/0'] } as const;

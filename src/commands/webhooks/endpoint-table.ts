@@ -2,7 +2,7 @@
  * `millrace webhooks endpoints`: all endpoints with their health, as a table.
  */
 import Type, { type Static } from 'typebox';
-import { printable } from '../../kernel/strip-control-chars.ts';
+import { printable } from '../../lib/strip-control-chars.ts';
 import type { Remote } from '../remote/remote.ts';
 
 const nullableText = Type.Union([Type.String(), Type.Null()]);

@@ -1,6 +1,6 @@
 /** Verifies a delivery, and formats it for the terminal. Pure. */
-import { isPlain } from '../../kernel/plain-object.ts';
-import { printable } from '../../kernel/strip-control-chars.ts';
+import { isPlain } from '../../lib/plain-object.ts';
+import { printable } from '../../lib/strip-control-chars.ts';
 import { Signer } from '../../webhooks/sending/signature.ts';
 import type { ReceivedCall, Reply } from './receiver.ts';
 

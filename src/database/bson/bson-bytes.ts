@@ -2,7 +2,7 @@
  * BSON as bytes (bsonspec.org, version 1.1): where a document, a name and a value end. Every length is checked against
  * the end of the surrounding document, so damaged bytes cause an error and never a read beyond that end.
  */
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
 
 /** Element types, with the numbers of the specification. */
 export const DOUBLE = 0x01;

@@ -4,7 +4,7 @@
  * those of JavaScript, as the driver does.
  */
 import { type Document, Double, Int32, Long, Timestamp } from 'mongodb';
-import { isPlain, setField } from '../../kernel/plain-object.ts';
+import { isPlain, setField } from '../../lib/plain-object.ts';
 import { binary } from './raw-bson.ts';
 import { readStored } from './stored.ts';
 

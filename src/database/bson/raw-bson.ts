@@ -3,7 +3,7 @@
  * documents that no user wrote.
  */
 import { BSON, type Timestamp } from 'mongodb';
-import { progress, step } from '../../kernel/concurrency/cooperative-yield.ts';
+import { progress, step } from '../../lib/concurrency/cooperative-yield.ts';
 import type { ValueOffsets } from './bson-bytes.ts';
 
 /** A field of a raw document: its type byte, its name, and the location of its value. */
@@ -91,7 +91,7 @@ interface Comparison {
 
 /**
  * The names of the top-level fields that differ between two documents. It can yield
- * (kernel/concurrency/cooperative-yield.ts).
+ * (lib/concurrency/cooperative-yield.ts).
  * @param same compares fields whose type or bytes differ; by default they count as different
  */
 export function rawDifference(one: Buffer, other: Buffer, same: SameFields = () => false): string[] {

@@ -18,9 +18,9 @@ import {
   ObjectId,
   Timestamp,
 } from 'mongodb';
-import { mayPause, progress, step } from '../../kernel/concurrency/cooperative-yield.ts';
-import { MillraceError } from '../../kernel/errors.ts';
-import { setField } from '../../kernel/plain-object.ts';
+import { mayPause, progress, step } from '../../lib/concurrency/cooperative-yield.ts';
+import { MillraceError } from '../../lib/errors.ts';
+import { setField } from '../../lib/plain-object.ts';
 import * as bson from './bson-bytes.ts';
 import { DbPointer } from './db-pointer.ts';
 
@@ -94,7 +94,7 @@ interface Reading<T> {
 const nothing = (): void => {};
 
 /**
- * Starts to read at an offset, or continues there after a yield (kernel/concurrency/cooperative-yield.ts). The
+ * Starts to read at an offset, or continues there after a yield (lib/concurrency/cooperative-yield.ts). The
  * outermost document of a run stays stored, so that work that begins by reading it gets the same object after each
  * yield.
  */

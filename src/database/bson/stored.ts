@@ -6,8 +6,8 @@
  * number-like names, and writes an unreadable date back as 1970.
  */
 import { BSON, Code, type Document } from 'mongodb';
-import { inTurns } from '../../kernel/concurrency/cooperative-yield.ts';
-import { isPlain } from '../../kernel/plain-object.ts';
+import { inTurns } from '../../lib/concurrency/cooperative-yield.ts';
+import { isPlain } from '../../lib/plain-object.ts';
 import { translateError } from '../errors.ts';
 import * as bson from './bson-bytes.ts';
 import { asBuffer, rawFields } from './raw-bson.ts';

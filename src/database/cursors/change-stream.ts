@@ -4,7 +4,7 @@
  * Every error is thrown unchanged.
  */
 import { type ClientSession, type Db, type Document, Long, type Timestamp } from 'mongodb';
-import { within } from '../../kernel/concurrency/deadline.ts';
+import { within } from '../../lib/concurrency/deadline.ts';
 import { timestamp } from '../bson/raw-bson.ts';
 import { serverCode } from '../errors.ts';
 import { fragmentOf, readEntry, type StreamChange, toChange } from './change.ts';

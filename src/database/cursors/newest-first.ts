@@ -3,7 +3,7 @@
  * previous page.
  */
 import type { Document } from 'mongodb';
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
 
 export const NEWEST_FIRST = { createdAt: -1, _id: -1 } as const;
 

@@ -6,7 +6,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import { hasEnded, lookUp, type RunningProgram, signal } from './process-info.ts';
 
 /** How long a mongod whose program has ended may take to close its files. */

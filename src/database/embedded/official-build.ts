@@ -7,7 +7,7 @@ import { createWriteStream } from 'node:fs';
 import { basename, join } from 'node:path';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
 
 /** Timeout of the first byte. */
 const RESPONSE_LIMIT_MS = 5000;

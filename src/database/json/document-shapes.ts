@@ -1,7 +1,7 @@
 /** The schemas of documents in the OpenAPI document: any JSON object, with the fields that the server sets. */
 import Type from 'typebox';
-import { nullable, shape, TIME } from '../../contract/schema.ts';
-import { REFUSED_NAMES } from '../../kernel/server-fields.ts';
+import { REFUSED_NAMES } from '../../lib/server-fields.ts';
+import { nullable, shape, TIME } from '../../openapi/schema.ts';
 import { NEW_ID } from './ids.ts';
 
 /** Field names that a document in a request cannot have at its top level. */

@@ -19,8 +19,8 @@ import {
   ObjectId,
   Timestamp,
 } from 'mongodb';
-import { parseExactJson } from '../../kernel/exact-json.ts';
-import { isPlain, setField } from '../../kernel/plain-object.ts';
+import { parseExactJson } from '../../lib/exact-json.ts';
+import { isPlain, setField } from '../../lib/plain-object.ts';
 import { DbPointer } from '../bson/db-pointer.ts';
 
 /**

@@ -1,6 +1,6 @@
 /** Ids: how any `_id` that the database can store is written as text, and which ids a text may mean. */
 import { Binary, BSON, BSONRegExp, Decimal128, Double, Int32, Long, ObjectId, Timestamp, UUID } from 'mongodb';
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import { readExtended, writeExtended } from './extended-json.ts';
 import { binaryText, dateText } from './wire-values.ts';
 

@@ -2,8 +2,8 @@
  * The slow part of strict decoding: reads a JSON text token by token and finds the first field name or value that
  * cannot be stored unchanged. It expects a text that JSON.parse has accepted, uses no recursion, and builds no value.
  */
-import type { Issue } from '../../kernel/errors.ts';
-import { REFUSED_NAMES } from '../../kernel/server-fields.ts';
+import type { Issue } from '../../lib/errors.ts';
+import { REFUSED_NAMES } from '../../lib/server-fields.ts';
 
 /** A path in a JSON text: field names and array indexes from the outside in. */
 export type Path = readonly (string | number)[];

@@ -3,8 +3,8 @@
  * with a JSON Pointer.
  */
 import { isUtf8 } from 'node:buffer';
-import { MillraceError } from '../../kernel/errors.ts';
-import { parseExactJson } from '../../kernel/exact-json.ts';
+import { MillraceError } from '../../lib/errors.ts';
+import { parseExactJson } from '../../lib/exact-json.ts';
 import { findIssue, pointerTo } from './json-errors.ts';
 
 /** Deepest nesting of a stored document; the outer object is depth 1. */

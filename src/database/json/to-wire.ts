@@ -4,9 +4,9 @@
  * deserialized with or without `promoteValues`.
  */
 import type { Document } from 'mongodb';
-import { progress, step } from '../../kernel/concurrency/cooperative-yield.ts';
-import { isPlain, setField } from '../../kernel/plain-object.ts';
-import { SERVER_FIELDS } from '../../kernel/server-fields.ts';
+import { progress, step } from '../../lib/concurrency/cooperative-yield.ts';
+import { isPlain, setField } from '../../lib/plain-object.ts';
+import { SERVER_FIELDS } from '../../lib/server-fields.ts';
 import { idText } from './ids.ts';
 import { dateText, valueToWire } from './wire-values.ts';
 
@@ -26,7 +26,7 @@ export interface WireMeta {
 
 /**
  * A stored document as clients see it: `id` first, its fields in stored order, `_meta` last. A document without `_id`
- * (a row of a view) has no `id`. It can yield (kernel/concurrency/cooperative-yield.ts).
+ * (a row of a view) has no `id`. It can yield (lib/concurrency/cooperative-yield.ts).
  */
 export function toWire(document: Document, options: WireOptions = {}): Record<string, unknown> {
   const done = progress(document, toWire, () => begin(document));

@@ -3,7 +3,7 @@
  * does with objects.
  */
 import type { ObjectId } from 'mongodb';
-import { SERVER_FIELDS } from '../../kernel/server-fields.ts';
+import { SERVER_FIELDS } from '../../lib/server-fields.ts';
 import * as bson from '../bson/bson-bytes.ts';
 import { asBuffer } from '../bson/raw-bson.ts';
 import { readStored } from '../bson/stored.ts';

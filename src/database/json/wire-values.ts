@@ -13,8 +13,8 @@ import {
   ObjectId,
   Timestamp,
 } from 'mongodb';
-import { forget, progress, step } from '../../kernel/concurrency/cooperative-yield.ts';
-import { isPlain, setField } from '../../kernel/plain-object.ts';
+import { forget, progress, step } from '../../lib/concurrency/cooperative-yield.ts';
+import { isPlain, setField } from '../../lib/plain-object.ts';
 import { DbPointer } from '../bson/db-pointer.ts';
 
 /**
@@ -81,7 +81,7 @@ function integerToWire(value: bigint): number | string {
   return value >= -(2n ** 53n) && value <= 2n ** 53n ? Number(value) : value.toString();
 }
 
-/** It can yield between fields (kernel/concurrency/cooperative-yield.ts). */
+/** It can yield between fields (lib/concurrency/cooperative-yield.ts). */
 function fieldsToWire(fields: Record<string, unknown>): Record<string, unknown> {
   const done = progress(fields, valueToWire, () => ({ names: Object.keys(fields), at: 0, wire: {} }));
   for (; done.at < done.names.length; step()) {

@@ -6,7 +6,7 @@
 import type { Binary, Collection, CollectionInfo, Db, Document } from 'mongodb';
 import { CODE, serverCode } from '../../database/errors.ts';
 import { UnusableDatabase } from '../../database/startup-error.ts';
-import { within } from '../../kernel/concurrency/deadline.ts';
+import { within } from '../../lib/concurrency/deadline.ts';
 import { decodeRow, EMPTY_ROW, encodeRow, type LogRow, rowBytes, wholeBytes } from './row.ts';
 
 const BATCH_ROWS = 500;

@@ -3,7 +3,7 @@
  * others.
  */
 import { isCollectionName } from '../../database/names.ts';
-import { isSystemCollection, SYSTEM_COLLECTIONS, SYSTEM_TYPES } from '../../kernel/event-types.ts';
+import { isSystemCollection, SYSTEM_COLLECTIONS, SYSTEM_TYPES } from '../../lib/event-types.ts';
 import type { Resource } from '../../policies/scope.ts';
 import { systemType } from './event.ts';
 import type { LogRow } from './row.ts';

@@ -16,7 +16,7 @@ import {
   type SystemType,
   VERBS,
   type Verb,
-} from '../../kernel/event-types.ts';
+} from '../../lib/event-types.ts';
 import { formatPosition } from './position.ts';
 import type { LogRow, RowOperation } from './row.ts';
 import { updatedPaths } from './updated-paths.ts';

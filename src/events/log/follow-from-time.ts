@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Db, Timestamp } from 'mongodb';
 import { timestamp } from '../../database/bson/raw-bson.ts';
-import { within } from '../../kernel/concurrency/deadline.ts';
+import { within } from '../../lib/concurrency/deadline.ts';
 
 const RESPONSE_MS = 10_000;
 /** Milliseconds before a server that returned no time is queried again. */

@@ -2,7 +2,7 @@
  * A position as clients see it: `<epoch>-<number>`, opaque to them and compared by the server only. It is the id of an
  * event and identifies a row of the log.
  */
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import type { LogRow } from './row.ts';
 
 /** A log position. */

@@ -3,7 +3,7 @@
  * waits, and restarts from the log's newest row.
  */
 import { serverCode } from '../../database/errors.ts';
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import { NumbersTaken, UnusableLog } from './event-log.ts';
 
 export type ErrorClass =

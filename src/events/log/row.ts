@@ -6,7 +6,7 @@ import type { Document, Timestamp } from 'mongodb';
 import { withoutNamed } from '../../database/bson/partial-decode.ts';
 import { binary, decodeOwn, decodeShallow, timestamp } from '../../database/bson/raw-bson.ts';
 import { readOrdered } from '../../database/bson/stored.ts';
-import { internalFields } from '../../kernel/event-types.ts';
+import { internalFields } from '../../lib/event-types.ts';
 
 /** Documents above this size are omitted from a row, because a whole row must fit into 16 MB. */
 export const BODY_LIMIT = 12 * 1024 * 1024;

@@ -4,7 +4,7 @@
  */
 import type { CollectionInfo, Db } from 'mongodb';
 import { translated } from '../../database/errors.ts';
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
 
 /**
  * The collection as the database lists it; undefined if it does not exist yet, and then it can be followed.

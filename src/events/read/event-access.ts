@@ -4,7 +4,7 @@
  */
 import type { Principal } from '../../auth/identity/principal.ts';
 import { type CollectionName, isCollectionName } from '../../database/names.ts';
-import { SYSTEM_TYPES } from '../../kernel/event-types.ts';
+import { SYSTEM_TYPES } from '../../lib/event-types.ts';
 import type { Policies } from '../../policies/policies.ts';
 import { typesOf } from '../log/event.ts';
 import { systemTypesOf, wanting } from './type-patterns.ts';

@@ -2,8 +2,8 @@
  * Parses the parameters of the feeds (position, wait, limit, types, filter) and of histories (limit, cursor). Unknown
  * parameters are rejected by name, because ignoring one would silently change the result.
  */
-import { MillraceError } from '../../kernel/errors.ts';
-import { parameters, queryText, type RequestLike } from '../../kernel/request.ts';
+import { MillraceError } from '../../lib/errors.ts';
+import { parameters, queryText, type RequestLike } from '../../lib/request.ts';
 import { affordable } from '../../query/evaluate/cost.ts';
 import type { OpenFilter } from '../../query/filter.ts';
 import { LIMITS } from '../../query/limits.ts';

@@ -2,8 +2,8 @@
  * Pages of the log after a position: at once if there are new rows, otherwise after waiting for some. Unusable
  * positions are rejected.
  */
-import type { FairSemaphore } from '../../kernel/concurrency/fair-semaphore.ts';
-import { MillraceError } from '../../kernel/errors.ts';
+import type { FairSemaphore } from '../../lib/concurrency/fair-semaphore.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import type { Lane } from '../../query/evaluate/fair-yield.ts';
 import type { EventLog } from '../log/event-log.ts';
 import { formatPosition, type LogPosition, requirePosition } from '../log/position.ts';

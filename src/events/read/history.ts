@@ -1,5 +1,5 @@
 /** The history of one document: its events, newest first, in pages. */
-import type { FairSemaphore } from '../../kernel/concurrency/fair-semaphore.ts';
+import type { FairSemaphore } from '../../lib/concurrency/fair-semaphore.ts';
 import type { Lane } from '../../query/evaluate/fair-yield.ts';
 import type { EventLog } from '../log/event-log.ts';
 import { formatPosition } from '../log/position.ts';

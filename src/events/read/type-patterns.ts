@@ -2,10 +2,9 @@
  * The event types that a client requests, with wildcards: whether events of them can exist, and which rows match. A
  * type without events is rejected, because its client would wait in vain.
  */
-
-import { nearest } from '../../kernel/did-you-mean.ts';
-import { MillraceError } from '../../kernel/errors.ts';
-import { SYSTEM_TYPES, VERBS } from '../../kernel/event-types.ts';
+import { nearest } from '../../lib/did-you-mean.ts';
+import { MillraceError } from '../../lib/errors.ts';
+import { SYSTEM_TYPES, VERBS } from '../../lib/event-types.ts';
 import { eventType } from '../log/event.ts';
 import type { LogRow } from '../log/row.ts';
 

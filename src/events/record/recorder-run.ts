@@ -127,7 +127,7 @@ export async function record(run: Recording): Promise<Approach> {
 }
 
 /**
- * Whether our own deadline passed (kernel/concurrency/deadline.ts): the driver wraps it in its own error while reading.
+ * Whether our own deadline passed (lib/concurrency/deadline.ts): the driver wraps it in its own error while reading.
  */
 function isTimeout(error: unknown): boolean {
   return error instanceof Error && (error.name === 'TimeoutError' || error.name === 'MongoOperationTimeoutError');

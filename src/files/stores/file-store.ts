@@ -4,7 +4,7 @@
  * test/suites/file-store.ts.
  */
 import type { Readable } from 'node:stream';
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
 
 declare const brand: unique symbol;
 

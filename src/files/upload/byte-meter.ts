@@ -4,8 +4,8 @@
  */
 import { createHash } from 'node:crypto';
 import { Transform, type TransformCallback } from 'node:stream';
-import type { DiskSpace } from '../../kernel/disk-space.ts';
-import { MillraceError } from '../../kernel/errors.ts';
+import type { DiskSpace } from '../../lib/disk-space.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import { SNIFF_BYTES } from './signatures.ts';
 
 /** Passes bytes through unchanged; its results are complete when it has ended. */

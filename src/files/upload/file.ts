@@ -7,8 +7,8 @@ import { actorOf, type Principal } from '../../auth/identity/principal.ts';
 import { decodeStored } from '../../database/bson/stored.ts';
 import { idFromText } from '../../database/json/ids.ts';
 import { valueToWire } from '../../database/json/wire-values.ts';
-import { MillraceError } from '../../kernel/errors.ts';
-import { isPlain } from '../../kernel/plain-object.ts';
+import { MillraceError } from '../../lib/errors.ts';
+import { isPlain } from '../../lib/plain-object.ts';
 import { FILE_KEY, type FileKey, fileKey } from '../stores/file-store.ts';
 import { nameInPath } from './file-name.ts';
 

@@ -3,7 +3,7 @@
  * ignored, except that they reveal when a file is only one chunk of a larger one.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
 
 /** Fields with the number of chunks of a file. */
 const CHUNK_COUNTS: ReadonlySet<string> = new Set([

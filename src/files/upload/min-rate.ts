@@ -4,7 +4,7 @@
  * of a broken connection.
  */
 import type { IncomingMessage } from 'node:http';
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
 
 /** The window in which the rate is measured, and the bytes that must arrive in it. */
 const WINDOW_MS = 10_000;

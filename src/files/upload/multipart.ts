@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { Dicer } from '@fastify/busboy';
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import { type PartHeaders, partHead } from './disposition.ts';
 import { MAX_PARTS, type Part, tooManyParts } from './multipart-upload.ts';
 

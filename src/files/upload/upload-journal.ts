@@ -7,7 +7,7 @@
 import type { ClientSession, Collection } from 'mongodb';
 import { translated } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import type { FileKey } from '../stores/file-store.ts';
 
 /** How long an entry outlives its process. */

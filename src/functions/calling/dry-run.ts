@@ -4,9 +4,9 @@
  */
 import type { Principal } from '../../auth/identity/principal.ts';
 import type { Atomic } from '../../collections/transaction-runner.ts';
-import { Semaphore } from '../../kernel/concurrency/semaphore.ts';
-import { MillraceError } from '../../kernel/errors.ts';
-import { isPlain } from '../../kernel/plain-object.ts';
+import { Semaphore } from '../../lib/concurrency/semaphore.ts';
+import { MillraceError } from '../../lib/errors.ts';
+import { isPlain } from '../../lib/plain-object.ts';
 import type { Plugin, PluginFunction } from '../plugins/plugin.ts';
 import { type Blank, redaction } from '../plugins/redaction.ts';
 import type { OperationNote, RunError } from '../runs/run.ts';

@@ -3,7 +3,7 @@
  * only administrators and development mode get them. Pure.
  */
 import type { Principal } from '../../auth/identity/principal.ts';
-import { ERRORS, MillraceError } from '../../kernel/errors.ts';
+import { ERRORS, MillraceError } from '../../lib/errors.ts';
 import type { CallErrorCode, CallOutcome } from '../sandbox/sandbox.ts';
 
 type CallError = Extract<CallOutcome, { kind: 'error' }>;

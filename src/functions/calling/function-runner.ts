@@ -3,7 +3,7 @@
  * outcome.
  */
 import type { Egress } from '../../egress/egress.ts';
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import { type Blank, redactionOf } from '../plugins/redaction.ts';
 import { type OperationNote, requestOfRun } from '../runs/run.ts';
 import type { CallOutcome, RunLimits, Sandbox } from '../sandbox/sandbox.ts';

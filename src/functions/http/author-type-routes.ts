@@ -3,9 +3,9 @@
  * read.
  */
 import type { FastifyInstance } from 'fastify';
-import type { CollectionList } from '../../collections/sample/seen-collections.ts';
-import { operation, REQUEST_ERRORS } from '../../contract/operation.ts';
-import { parameters } from '../../kernel/request.ts';
+import type { CollectionList } from '../../collections/schema/seen-collections.ts';
+import { parameters } from '../../lib/request.ts';
+import { operation, REQUEST_ERRORS } from '../../openapi/operation.ts';
 import type { Policies } from '../../policies/policies.ts';
 import { authorTypes } from '../plugins/typings/typings.ts';
 

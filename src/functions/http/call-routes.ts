@@ -4,15 +4,15 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { clientOf } from '../../auth/identity/principal.ts';
-import { outsideOpenApi } from '../../contract/operation.ts';
-import type { Mode } from '../../kernel/config/config.ts';
-import { MillraceError } from '../../kernel/errors.ts';
+import type { Mode } from '../../config/config.ts';
+import { MillraceError } from '../../lib/errors.ts';
+import { outsideOpenApi } from '../../openapi/operation.ts';
 import type { Policies } from '../../policies/policies.ts';
 import type { StreamedResponses } from '../../policies/revalidation/streamed-responses.ts';
 import { reaches } from '../../policies/scope-filter.ts';
 import { reportsCallErrors } from '../calling/function-error.ts';
-import type { EndpointCalls } from '../kinds/endpoints/endpoint-calls.ts';
-import { type Endpoint, segmentsOf } from '../kinds/endpoints/endpoint-table.ts';
+import type { EndpointCalls } from '../endpoints/endpoint-calls.ts';
+import { type Endpoint, segmentsOf } from '../endpoints/endpoint-table.ts';
 import { callInput, MAX_CALL_BYTES } from './endpoint-request.ts';
 import { responseOf } from './endpoint-response.ts';
 

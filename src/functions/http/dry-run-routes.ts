@@ -1,12 +1,12 @@
 /** Dry runs of functions over HTTP, for administrators with the right to build. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
-import { CHECKED_ERRORS, jsonBody, operation, response } from '../../contract/operation.ts';
-import { nullable, shape, TIME } from '../../contract/schema.ts';
-import { checked } from '../../kernel/parse-body.ts';
-import { requireBody, requireMediaType } from '../../kernel/request.ts';
-import { enterAt } from '../../policies/http/require-scope.ts';
+import { checked } from '../../lib/parse-body.ts';
+import { requireBody, requireMediaType } from '../../lib/request.ts';
+import { CHECKED_ERRORS, jsonBody, operation, response } from '../../openapi/operation.ts';
+import { nullable, shape, TIME } from '../../openapi/schema.ts';
 import type { Policies } from '../../policies/policies.ts';
+import { enterAt } from '../../policies/require-scope.ts';
 import { SIMULATION_PRINCIPAL, toTestPrincipal } from '../../policies/simulator/test-request.ts';
 import type { TryOut } from '../calling/dry-run.ts';
 import type { Drafts } from '../plugins/unsaved-plugins.ts';

@@ -4,10 +4,10 @@
  */
 import type { FastifyRequest } from 'fastify';
 import { findInexact, numberProblem } from '../../database/json/json-errors.ts';
-import { MillraceError } from '../../kernel/errors.ts';
-import { parseExactJson } from '../../kernel/exact-json.ts';
-import { hasBody, queryText } from '../../kernel/request.ts';
-import type { Endpoint } from '../kinds/endpoints/endpoint-table.ts';
+import { MillraceError } from '../../lib/errors.ts';
+import { parseExactJson } from '../../lib/exact-json.ts';
+import { hasBody, queryText } from '../../lib/request.ts';
+import type { Endpoint } from '../endpoints/endpoint-table.ts';
 
 /** The largest body of a call, in bytes. */
 export const MAX_CALL_BYTES = 1024 * 1024;

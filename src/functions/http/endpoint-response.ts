@@ -1,7 +1,7 @@
 /** The HTTP response for the outcome of a call: status, headers and body, or an error. Pure. */
-import { type ErrorOptions, MillraceError } from '../../kernel/errors.ts';
+import { type ErrorOptions, MillraceError } from '../../lib/errors.ts';
 import { callErrorCause, callErrorHeaders, generalMessage } from '../calling/function-error.ts';
-import { sentHeaders } from '../kinds/endpoints/response-filter.ts';
+import { sentHeaders } from '../endpoints/response-filter.ts';
 import type { CallOutcome, FunctionResponse } from '../sandbox/sandbox.ts';
 
 /**

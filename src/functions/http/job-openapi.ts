@@ -1,8 +1,8 @@
 /** OpenAPI operations of jobs. */
 import Type from 'typebox';
-import { DONE, operation, REQUEST_ERRORS } from '../../contract/operation.ts';
-import { idParameter, PAGE_CURSOR, pageLimit } from '../../contract/parameters.ts';
-import { listOf, nullable, shape, TIME } from '../../contract/schema.ts';
+import { DONE, operation, REQUEST_ERRORS } from '../../openapi/operation.ts';
+import { idParameter, PAGE_CURSOR, pageLimit } from '../../openapi/parameters.ts';
+import { listOf, nullable, shape, TIME } from '../../openapi/schema.ts';
 
 export const MAX_JOBS_OF_PAGE = 1_000;
 

@@ -1,11 +1,11 @@
 /** Jobs over HTTP, for administrators: list and cancel. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { stampBy } from '../../auth/identity/principal.ts';
-import { MillraceError } from '../../kernel/errors.ts';
-import { parameters } from '../../kernel/request.ts';
+import { MillraceError } from '../../lib/errors.ts';
+import { parameters } from '../../lib/request.ts';
 import type { Policies } from '../../policies/policies.ts';
 import { pageLinks } from '../../query/page/page-links.ts';
-import type { Jobs } from '../kinds/queue/jobs.ts';
+import type { Jobs } from '../queue/jobs.ts';
 import { MAX_JOBS_OF_PAGE, JOB_OPERATIONS as OPERATIONS } from './job-openapi.ts';
 
 const URL = '/admin/jobs';

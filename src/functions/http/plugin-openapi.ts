@@ -7,9 +7,9 @@ import {
   operation,
   REQUEST_ERRORS,
   response,
-} from '../../contract/operation.ts';
-import { IF_MATCH, IF_NONE_MATCH, pathParameter } from '../../contract/parameters.ts';
-import { listOf, shape } from '../../contract/schema.ts';
+} from '../../openapi/operation.ts';
+import { IF_MATCH, IF_NONE_MATCH, pathParameter } from '../../openapi/parameters.ts';
+import { listOf, shape } from '../../openapi/schema.ts';
 import { PLUGIN_BODY, PLUGIN_PATCH, SECRET_BODY } from '../plugins/plugin-body.ts';
 import { PLUGIN_SHAPE, PLUGIN_VERSION_SHAPE, WHOLE_PLUGIN_SHAPE, WHOLE_VERSION_SHAPE } from './plugin-schemas.ts';
 

@@ -2,10 +2,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Action, stampBy } from '../../auth/identity/principal.ts';
 import { versionCondition, versionTag } from '../../collections/store/preconditions.ts';
-import { MillraceError } from '../../kernel/errors.ts';
-import { requireBody, requireMediaType } from '../../kernel/request.ts';
-import { enterAt } from '../../policies/http/require-scope.ts';
+import { MillraceError } from '../../lib/errors.ts';
+import { requireBody, requireMediaType } from '../../lib/request.ts';
 import type { Policies } from '../../policies/policies.ts';
+import { enterAt } from '../../policies/require-scope.ts';
 import type { PluginViews } from '../plugins/plugin-views.ts';
 import type { PluginChange, Plugins } from '../plugins/plugins.ts';
 import { PLUGIN_OPERATIONS as OPERATIONS } from './plugin-openapi.ts';

@@ -1,6 +1,6 @@
 /** Response schemas of the plugin routes. */
 import Type from 'typebox';
-import { nullable, shape, TIME } from '../../contract/schema.ts';
+import { nullable, shape, TIME } from '../../openapi/schema.ts';
 import { FUNCTION_KINDS } from '../sandbox/sandbox.ts';
 
 const SHOWN_FUNCTION = Type.Object(

@@ -3,7 +3,7 @@
  * bounded: a client that reads too slowly is disconnected.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { idWithPass } from '../../kernel/answers/stream-ids.ts';
+import { idWithPass } from '../../lib/streaming/stream-ids.ts';
 import type { LiveRuns, RunName } from '../runs/live-runs.ts';
 import { type Run, withoutUsers } from '../runs/run.ts';
 

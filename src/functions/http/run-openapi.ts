@@ -1,8 +1,8 @@
 /** OpenAPI operations of runs. */
-import { CHECKED_ERRORS, jsonBody, operation, REQUEST_ERRORS } from '../../contract/operation.ts';
-import { idParameter, PAGE_CURSOR, pageLimit, queryParameter } from '../../contract/parameters.ts';
-import { listOf } from '../../contract/schema.ts';
-import { MOST_REPLAYED } from '../kinds/queue/trigger-replays.ts';
+import { CHECKED_ERRORS, jsonBody, operation, REQUEST_ERRORS } from '../../openapi/operation.ts';
+import { idParameter, PAGE_CURSOR, pageLimit, queryParameter } from '../../openapi/parameters.ts';
+import { listOf } from '../../openapi/schema.ts';
+import { MOST_REPLAYED } from '../queue/trigger-replays.ts';
 import { RUN_STATES } from '../runs/run.ts';
 import { FUNCTION_NAME, PLUGIN_NAME } from './plugin-openapi.ts';
 import { REPLAY_RANGE, REPLAYED_SHAPE, RUN_SHAPE, WHOLE_RUN_SHAPE } from './run-schemas.ts';

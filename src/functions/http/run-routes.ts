@@ -2,9 +2,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { clientOf, stampBy } from '../../auth/identity/principal.ts';
 import { requireTypes } from '../../events/read/type-patterns.ts';
-import { MillraceError } from '../../kernel/errors.ts';
-import { checked } from '../../kernel/parse-body.ts';
-import { parameters, requireMediaType } from '../../kernel/request.ts';
+import { MillraceError } from '../../lib/errors.ts';
+import { checked } from '../../lib/parse-body.ts';
+import { parameters, requireMediaType } from '../../lib/request.ts';
 import type { Policies } from '../../policies/policies.ts';
 import type { StreamedResponses } from '../../policies/revalidation/streamed-responses.ts';
 import { pageLinks } from '../../query/page/page-links.ts';

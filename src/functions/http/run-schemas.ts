@@ -1,6 +1,6 @@
 /** Schemas of runs. */
 import Type from 'typebox';
-import { nullable, shape, TIME } from '../../contract/schema.ts';
+import { nullable, shape, TIME } from '../../openapi/schema.ts';
 import { RUN_STATES } from '../runs/run.ts';
 import { FUNCTION_KINDS } from '../sandbox/sandbox.ts';
 

@@ -5,9 +5,9 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Principal } from '../../auth/identity/principal.ts';
-import { STREAM_HEADERS } from '../../kernel/answers/stream-headers.ts';
-import { MillraceError } from '../../kernel/errors.ts';
-import { parameters } from '../../kernel/request.ts';
+import { MillraceError } from '../../lib/errors.ts';
+import { parameters } from '../../lib/request.ts';
+import { STREAM_HEADERS } from '../../lib/streaming/stream-headers.ts';
 import type { Policies } from '../../policies/policies.ts';
 import type { StreamedResponses } from '../../policies/revalidation/streamed-responses.ts';
 import type { LiveRuns } from '../runs/live-runs.ts';

@@ -1,8 +1,8 @@
 /** The bodies of requests that change plugins: their schemas, and reading an uploaded plugin. */
 import Type from 'typebox';
-import { nullable } from '../../contract/schema.ts';
-import { MillraceError } from '../../kernel/errors.ts';
-import { checked } from '../../kernel/parse-body.ts';
+import { MillraceError } from '../../lib/errors.ts';
+import { checked } from '../../lib/parse-body.ts';
+import { nullable } from '../../openapi/schema.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { compileChecked } from './compile/compile.ts';
 import { MANIFEST, type Manifest } from './manifest/manifest.ts';

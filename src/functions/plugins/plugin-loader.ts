@@ -5,7 +5,7 @@
 import { relative } from 'node:path';
 import type { ClientSession } from 'mongodb';
 import type { Transactions } from '../../database/transactions.ts';
-import { Reloader } from '../../kernel/concurrency/reloader.ts';
+import { Reloader } from '../../lib/concurrency/reloader.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { PluginRegistry } from './active-plugins.ts';
 import { toPlugin, toStandIn, type UsablePlugin } from './build-plugin.ts';

@@ -3,7 +3,7 @@
  * URL, and inside JSON. Texts of code have a maximum length, so one may end in the middle of a secret: such a prefix is redacted
  * too. A secret that the code itself splits or encrypts is not found. Pure.
  */
-import { literalPattern } from '../../kernel/literal-pattern.ts';
+import { literalPattern } from '../../lib/literal-pattern.ts';
 import type { Plugin } from './plugin.ts';
 
 const BLANK = '[secret]';

@@ -3,7 +3,7 @@
  * dropped and counted.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { ERRORS, MillraceError } from '../../kernel/errors.ts';
+import { ERRORS, MillraceError } from '../../lib/errors.ts';
 import { bytesOf, type RunRow } from './run-row.ts';
 
 /** How long runs are collected into a batch, in milliseconds. */

@@ -2,7 +2,7 @@
  * Log lines and outcomes of runs as text for a terminal: of the server in development mode, and of `millrace functions logs`.
  * Pure.
  */
-import { printable } from '../../kernel/strip-control-chars.ts';
+import { printable } from '../../lib/strip-control-chars.ts';
 import type { LogLine } from '../sandbox/sandbox.ts';
 import type { Run } from './run.ts';
 

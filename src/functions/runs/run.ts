@@ -2,7 +2,7 @@
  * A run: one execution of a function as administrators see it and as it is stored in `<db>_log.runs`. Runs of triggers, cron jobs
  * and jobs are stored before they start: they are the queue as well.
  */
-import { ERRORS } from '../../kernel/errors.ts';
+import { ERRORS } from '../../lib/errors.ts';
 import type { FunctionKind, LogLine } from '../sandbox/sandbox.ts';
 
 /**

@@ -6,7 +6,7 @@ import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Authenticator } from '../../auth/authenticator.ts';
 import { ANONYMOUS, type ClientPrincipal } from '../../auth/identity/principal.ts';
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import type { BadCredentials } from './bad-credentials.ts';
 
 export interface AuthenticationOptions {

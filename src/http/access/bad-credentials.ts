@@ -5,9 +5,9 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import { RateLimiter, tooManyRequests } from '../../auth/request-rate.ts';
-import { Semaphore } from '../../kernel/concurrency/semaphore.ts';
-import { networkOf } from '../../kernel/config/addresses.ts';
-import { MillraceError } from '../../kernel/errors.ts';
+import { networkOf } from '../../config/addresses.ts';
+import { Semaphore } from '../../lib/concurrency/semaphore.ts';
+import { MillraceError } from '../../lib/errors.ts';
 
 /** Waiting credentials of one slowed network; as many as one IP address may have connections by default. */
 const MAX_WAITING = 1_024;

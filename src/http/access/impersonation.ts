@@ -6,8 +6,8 @@
  */
 import fp from 'fastify-plugin';
 import { parseImpersonationTarget, TARGET_FORMS } from '../../auth/identity/impersonation-target.ts';
-import type { Declaration } from '../../contract/operation.ts';
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
+import type { Declaration } from '../../openapi/operation.ts';
 import type { Impersonation } from '../../policies/revalidation/impersonation.ts';
 import { inGeneral } from '../openapi/openapi.ts';
 

@@ -4,7 +4,7 @@
  * that passes here is rejected, too.
  */
 import fp from 'fastify-plugin';
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
 
 /** Routes that an administrator needs to enroll one, and to sign out. */
 const OPEN: ReadonlySet<string> = new Set([

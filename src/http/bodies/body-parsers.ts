@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { hasBody, refuseEncoding } from '../../kernel/request.ts';
+import { hasBody, refuseEncoding } from '../../lib/request.ts';
 
 export interface KnownBodies {
   /** Their media types; a pattern starts at the start of the header. */

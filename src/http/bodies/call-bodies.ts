@@ -1,6 +1,6 @@
 /** Bodies of function calls: JSON, texts and forms, each as the received bytes. */
 import fp from 'fastify-plugin';
-import type { ServerConfig } from '../../kernel/config/config.ts';
+import type { ServerConfig } from '../../config/config.ts';
 import { readBodies } from './body-parsers.ts';
 
 export interface CallBodiesOptions {

@@ -2,7 +2,7 @@
  * Bodies of HTML forms, for the routes to which a provider lets a browser post. Each is parsed as `URLSearchParams`.
  */
 import fp from 'fastify-plugin';
-import type { ServerConfig } from '../../kernel/config/config.ts';
+import type { ServerConfig } from '../../config/config.ts';
 import { readBodies } from './body-parsers.ts';
 
 const MAX_BYTES = 65_536;

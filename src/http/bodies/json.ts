@@ -1,9 +1,9 @@
 /** JSON requests and responses of the data routes: strict body parsing, and the `Accept` header. */
 import fp from 'fastify-plugin';
 import { PATCH_TYPES } from '../../collections/patch/patch-bodies.ts';
+import type { ServerConfig } from '../../config/config.ts';
 import { parseJson } from '../../database/json/parse-json.ts';
-import type { ServerConfig } from '../../kernel/config/config.ts';
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import { readBodies } from './body-parsers.ts';
 
 export interface JsonOptions {

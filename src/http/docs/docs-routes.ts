@@ -3,7 +3,7 @@
  * it fetches `/openapi.json` with the rights of its reader.
  */
 import type { FastifyInstance } from 'fastify';
-import { outsideOpenApi } from '../../contract/operation.ts';
+import { outsideOpenApi } from '../../openapi/operation.ts';
 import { PAGE_FILES, toPage } from './docs-page.ts';
 import { referenceScript, referenceVersion } from './reference-script.ts';
 

@@ -2,9 +2,9 @@
  * Deduplicates what operations share: schemas, parameters and errors become components, and operations reference them.
  * Otherwise a server with many collections would repeat every error for each of them. Pure.
  */
-import { HEADERS, type HeaderName } from '../../contract/headers.ts';
-import type { Parameter } from '../../contract/parameters.ts';
-import { pascalCase, shapeName } from '../../contract/schema.ts';
+import { HEADERS, type HeaderName } from '../../openapi/headers.ts';
+import type { Parameter } from '../../openapi/parameters.ts';
+import { pascalCase, shapeName } from '../../openapi/schema.ts';
 import { typedSchema } from './typed-schema.ts';
 
 export interface Reference {

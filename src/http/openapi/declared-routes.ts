@@ -3,7 +3,7 @@
  * declares it wrongly, so that the OpenAPI document matches the routes.
  */
 import fp from 'fastify-plugin';
-import { type Operation, outsideOpenApi } from '../../contract/operation.ts';
+import { type Operation, outsideOpenApi } from '../../openapi/operation.ts';
 import { type DeclaredRoute, inGeneral } from './openapi.ts';
 
 export interface DeclaredRoutesOptions {

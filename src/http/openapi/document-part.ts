@@ -1,5 +1,5 @@
 /** The part of the OpenAPI document that has some tags, with only the components that it refers to. Pure. */
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import type { OpenApi } from './openapi.ts';
 
 type Kind = Exclude<keyof OpenApi['components'], 'securitySchemes'>;

@@ -4,10 +4,10 @@
  */
 import type { FastifyInstance } from 'fastify';
 import { actorOf, type Principal } from '../../auth/identity/principal.ts';
-import type { CollectionList } from '../../collections/sample/seen-collections.ts';
-import { outsideOpenApi } from '../../contract/operation.ts';
-import { MillraceError } from '../../kernel/errors.ts';
-import { parameters } from '../../kernel/request.ts';
+import type { CollectionList } from '../../collections/schema/seen-collections.ts';
+import { MillraceError } from '../../lib/errors.ts';
+import { parameters } from '../../lib/request.ts';
+import { outsideOpenApi } from '../../openapi/operation.ts';
 import type { Policies } from '../../policies/policies.ts';
 import type { Scope } from '../../policies/scope.ts';
 import { type DeclaredRoute, type HttpFunctionSummary, type OpenApi, toOpenApi } from './openapi.ts';

@@ -1,15 +1,15 @@
 /** Builds the OpenAPI 3.1 document of this server from the declarations of its routes. Pure. */
-import type { CollectionEntry } from '../../collections/sample/seen-collections.ts';
+import type { CollectionEntry } from '../../collections/schema/seen-collections.ts';
+import { DOCUMENT_FIELDS, DOCUMENT_SHAPE } from '../../database/json/document-shapes.ts';
+import type { ErrorCode } from '../../lib/errors.ts';
 import {
   BODY_ERRORS,
   type DeclaredOperation,
   type Operation,
   type Subject,
   type Tag,
-} from '../../contract/operation.ts';
-import { pascalCase, shape } from '../../contract/schema.ts';
-import { DOCUMENT_FIELDS, DOCUMENT_SHAPE } from '../../database/json/document-shapes.ts';
-import type { ErrorCode } from '../../kernel/errors.ts';
+} from '../../openapi/operation.ts';
+import { pascalCase, shape } from '../../openapi/schema.ts';
 import { Components, isPrefixed, Titles } from './components.ts';
 import { type NamedCollection, type OpenApiOperation, writeOperation } from './write-operation.ts';
 

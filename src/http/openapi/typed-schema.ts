@@ -2,7 +2,7 @@
  * Writes a JSON Schema in the forms that generators of clients know: every schema has a type, null is one more type, and
  * a map has `additionalProperties`. What it accepts stays the same. Pure.
  */
-import { isPlain } from '../../kernel/plain-object.ts';
+import { isPlain } from '../../lib/plain-object.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 

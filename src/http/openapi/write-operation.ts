@@ -4,11 +4,11 @@
  */
 import Type from 'typebox';
 import { TARGET } from '../../auth/identity/impersonation-target.ts';
-import type { HeaderName } from '../../contract/headers.ts';
-import type { ApiResponse, Operation } from '../../contract/operation.ts';
-import { headerParameter } from '../../contract/parameters.ts';
-import { shape } from '../../contract/schema.ts';
-import { ERRORS, type ErrorCode } from '../../kernel/errors.ts';
+import { ERRORS, type ErrorCode } from '../../lib/errors.ts';
+import type { HeaderName } from '../../openapi/headers.ts';
+import type { ApiResponse, Operation } from '../../openapi/operation.ts';
+import { headerParameter } from '../../openapi/parameters.ts';
+import { shape } from '../../openapi/schema.ts';
 import type { Components, Reference } from './components.ts';
 
 /** OpenAPI's Operation Object. */

@@ -1,8 +1,8 @@
 /**
  * Parses the rules by which a policy selects fields, `["*","-secret"]` or `["title","author.name"]`, into a tree. Pure.
  */
-import { MillraceError } from '../../kernel/errors.ts';
-import { ALWAYS_VISIBLE } from '../../kernel/server-fields.ts';
+import { MillraceError } from '../../lib/errors.ts';
+import { ALWAYS_VISIBLE } from '../../lib/server-fields.ts';
 import { ALL, type FieldTree, fieldTree, NONE } from '../../query/evaluate/field-tree.ts';
 import { isPosition, stepsOf, storedPath, writtenPath } from '../../query/paths.ts';
 

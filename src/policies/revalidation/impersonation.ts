@@ -5,9 +5,9 @@
 import type { Authenticator } from '../../auth/authenticator.ts';
 import { type ImpersonationTarget, targetText } from '../../auth/identity/impersonation-target.ts';
 import { ANONYMOUS, actorOf, type ClientPrincipal } from '../../auth/identity/principal.ts';
+import type { Mode } from '../../config/config.ts';
 import type { Activity } from '../../database/audit-events.ts';
-import type { Mode } from '../../kernel/config/config.ts';
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import type { Policies } from '../policies.ts';
 
 /** How long a session may impersonate the same principal without another record, in milliseconds. */

@@ -6,7 +6,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Authenticator } from '../../auth/authenticator.ts';
 import type { Principal } from '../../auth/identity/principal.ts';
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import type { Policies } from '../policies.ts';
 import type { Scope } from '../scope.ts';
 import type { Impersonation, Viewing } from './impersonation.ts';

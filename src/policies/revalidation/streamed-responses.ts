@@ -5,7 +5,7 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { clientOf } from '../../auth/identity/principal.ts';
-import type { OpenResponse, OpenResponses } from '../../kernel/answers/open-responses.ts';
+import type { OpenResponse, OpenResponses } from '../../lib/streaming/open-responses.ts';
 import { type Grants, Revalidation, type RightsDeps } from './revalidation.ts';
 
 export interface StreamedResponsesDeps extends RightsDeps {

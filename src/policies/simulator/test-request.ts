@@ -8,7 +8,7 @@ import { Check, Errors } from 'typebox/schema';
 import { ADMIN_ROLES, ANONYMOUS, type Principal } from '../../auth/identity/principal.ts';
 import { idFromText } from '../../database/json/ids.ts';
 import { isCollectionName } from '../../database/names.ts';
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import { POLICY_ACTIONS } from '../scope.ts';
 import type { TestRequest } from './verdict.ts';
 

@@ -3,7 +3,7 @@
  * measured worst case. It limits which filters are accepted, and selects the documents whose evaluation yields. It does
  * not estimate the cost in the database.
  */
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import { type OpenFilter, type OpenTest, Variable } from '../filter.ts';
 import { LIMITS } from '../limits.ts';
 import { patternWeight } from '../text/pattern.ts';

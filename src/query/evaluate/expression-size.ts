@@ -2,7 +2,7 @@
  * The size of a filter's aggregation expressions, computed before it runs. The database limits how deeply a command is
  * nested, and parses a large expression slowly.
  */
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import type { OpenFilter, OpenTest } from '../filter.ts';
 import { isEscaped, stepsOf } from '../paths.ts';
 

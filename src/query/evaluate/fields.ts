@@ -2,7 +2,7 @@
  * Which fields of a document a response contains (`fields=a,b.c` or `fields=-body`): as a projection for the database,
  * and as a tree that cuts a document in memory (field-tree.ts). It does not cover policies.
  */
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import { LIMITS } from '../limits.ts';
 import { isEscaped, isPosition, stepsOf, storedPath } from '../paths.ts';
 import { ALL, childOf, type FieldTree, fieldTree, NONE } from './field-tree.ts';

@@ -4,7 +4,7 @@
  * expected as the reader of stored documents returns them (database/bson/stored.ts): Int32, Double, Long, Decimal128,
  * Binary and similar. Plain JavaScript numbers work as well where they are exact.
  */
-import { once, someElement } from '../../kernel/concurrency/cooperative-yield.ts';
+import { once, someElement } from '../../lib/concurrency/cooperative-yield.ts';
 import type { Filter, Test, TypeName, Value } from '../filter.ts';
 import { isPosition, stepsOf } from '../paths.ts';
 import { compilePattern } from '../text/pattern.ts';

@@ -4,7 +4,7 @@
  */
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { BSON, type Document } from 'bson';
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import { LIMITS } from '../limits.ts';
 import type { PagePosition } from './page.ts';
 

@@ -3,7 +3,7 @@
  * Positions are sort keys, so page 10,000 costs as much as page 1 when an index has the sort.
  */
 import type { Document } from 'bson';
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import { equalValues, type Fields } from '../evaluate/order.ts';
 import { stepsOf } from '../paths.ts';
 import { keyExpression } from './key-expression.ts';

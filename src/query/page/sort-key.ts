@@ -1,8 +1,8 @@
 /**
  * The sort key of a document in memory, as the server computes it. It can pause within a long array
- * (kernel/concurrency/cooperative-yield.ts).
+ * (lib/concurrency/cooperative-yield.ts).
  */
-import { progress, step } from '../../kernel/concurrency/cooperative-yield.ts';
+import { progress, step } from '../../lib/concurrency/cooperative-yield.ts';
 import { compareValues, type Fields, isFields, keptNames, type NamesOf } from '../evaluate/order.ts';
 import { byNextStep, compareKeys, type KeyValues, type Rest, restsOf, type Sort } from './sort.ts';
 

@@ -1,5 +1,5 @@
 /** Sort keys: how clients write them, and how two keys compare, as the server sorts. */
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import { compareValues } from '../evaluate/order.ts';
 import { LIMITS } from '../limits.ts';
 import { isEscaped, isPosition, requestedPath, stepsOf } from '../paths.ts';

@@ -2,7 +2,7 @@
  * Operators without their `$`: `{"seq":{"gte":0}}` is a comparison with the object `{"gte":0}`, which is allowed and
  * hardly ever intended. Pure.
  */
-import { isPlain } from '../../kernel/plain-object.ts';
+import { isPlain } from '../../lib/plain-object.ts';
 import { eachTest, type OpenFilter, type OpenTest } from '../filter.ts';
 import { OPERATORS } from '../operators.ts';
 import type { OpenValue } from '../parse-values.ts';

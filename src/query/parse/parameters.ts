@@ -2,7 +2,7 @@
  * The query string of a URL as a list of names and values, decoded strictly: bytes that are not UTF-8 are rejected, not
  * replaced.
  */
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import { LIMITS } from '../limits.ts';
 
 export type QueryParameter = readonly [name: string, value: string];

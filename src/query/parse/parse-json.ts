@@ -4,7 +4,7 @@
  * directly.
  */
 import { ObjectId } from 'bson';
-import { REFUSED_NAMES } from '../../kernel/server-fields.ts';
+import { REFUSED_NAMES } from '../../lib/server-fields.ts';
 import { and, field, not, type OpenFilter, type OpenTest, or, type TypeName, Variable } from '../filter.ts';
 import { LIMITS } from '../limits.ts';
 import {

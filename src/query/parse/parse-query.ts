@@ -3,10 +3,9 @@
  * condition, except the names that other backends give to their parameters: those are rejected. This file decides which
  * part of the query a parameter is; each part is parsed in its own file.
  */
-
-import { hintFor } from '../../kernel/did-you-mean.ts';
-import { type ErrorCode, MillraceError } from '../../kernel/errors.ts';
-import { parseExactJson } from '../../kernel/exact-json.ts';
+import { hintFor } from '../../lib/did-you-mean.ts';
+import { type ErrorCode, MillraceError } from '../../lib/errors.ts';
+import { parseExactJson } from '../../lib/exact-json.ts';
 import { affordable } from '../evaluate/cost.ts';
 import { type Fields, parseFields } from '../evaluate/fields.ts';
 import { and, type OpenFilter } from '../filter.ts';

@@ -1,8 +1,8 @@
 /** The query language in the OpenAPI document: the parameters of a list, the body of `_query`, and their errors. */
-import type { Parameter } from '../../contract/parameters.ts';
-import { queryParameter } from '../../contract/parameters.ts';
-import { shape } from '../../contract/schema.ts';
-import type { ErrorCode } from '../../kernel/errors.ts';
+import type { ErrorCode } from '../../lib/errors.ts';
+import type { Parameter } from '../../openapi/parameters.ts';
+import { queryParameter } from '../../openapi/parameters.ts';
+import { shape } from '../../openapi/schema.ts';
 import { LIMITS } from '../limits.ts';
 import type { Reserved } from './parse-query.ts';
 import { COUNTS } from './query.ts';

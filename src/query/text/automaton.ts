@@ -5,7 +5,7 @@
  * (cooperative-yield.ts). Its steps come from pattern-program.ts.
  * @see https://swtch.com/~rsc/regexp/regexp1.html
  */
-import { pause, progress } from '../../kernel/concurrency/cooperative-yield.ts';
+import { pause, progress } from '../../lib/concurrency/cooperative-yield.ts';
 import { responseFor } from './match-cache.ts';
 import {
   ASSERTION,

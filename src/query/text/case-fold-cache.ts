@@ -2,7 +2,7 @@
  * Long texts folded to one letter case, once for all conditions that read them, of one filter or of many. A few folded
  * texts are kept, of a bounded total size.
  */
-import { pause, progress } from '../../kernel/concurrency/cooperative-yield.ts';
+import { pause, progress } from '../../lib/concurrency/cooperative-yield.ts';
 import { foldCase } from './case-folding.ts';
 
 /** UTF-16 units from which a text is kept: folding a shorter text again is as fast as the lookup. */

@@ -2,7 +2,7 @@
  * Text tests (`contains`, `startsWith`, `endsWith`, `like`): the pattern for the database, and the same test of a
  * string in memory. Letter case is folded by case-folding.ts on both sides.
  */
-import { pause, progress } from '../../kernel/concurrency/cooperative-yield.ts';
+import { pause, progress } from '../../lib/concurrency/cooperative-yield.ts';
 import type { Test } from '../filter.ts';
 import { folded } from './case-fold-cache.ts';
 import { foldCase } from './case-folding.ts';

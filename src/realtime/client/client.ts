@@ -3,7 +3,7 @@
  */
 import { actorOf, type ClientPrincipal, type Principal, type ProvenPrincipal } from '../../auth/identity/principal.ts';
 import { formatPosition } from '../../events/log/position.ts';
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import type { RealtimeDeps } from '../subscription/deps.ts';
 import { EventSubscription } from '../subscription/event-subscription.ts';
 import { CLOSE, type CloseCode } from '../wire/protocol.ts';

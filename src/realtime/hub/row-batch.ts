@@ -4,9 +4,9 @@
  */
 import { setImmediate as otherWork } from 'node:timers/promises';
 import type { LogRow } from '../../events/log/row.ts';
-import { FairSemaphore } from '../../kernel/concurrency/fair-semaphore.ts';
-import { MillraceError } from '../../kernel/errors.ts';
-import type { Account } from '../../kernel/memory/byte-budget.ts';
+import { FairSemaphore } from '../../lib/concurrency/fair-semaphore.ts';
+import { MillraceError } from '../../lib/errors.ts';
+import type { Account } from '../../lib/memory/byte-budget.ts';
 import type { LiveResponse } from '../result/live-result.ts';
 import { RowView } from '../result/row-view.ts';
 import { voidBy } from '../result/snapshot-store.ts';

@@ -6,7 +6,7 @@
 import type { Principal } from '../../auth/identity/principal.ts';
 import { type NamedRow, namedRow, shownRow, showsAll } from '../../events/read/redact-row.ts';
 import { wanting, wantsRow } from '../../events/read/type-patterns.ts';
-import type { Account } from '../../kernel/memory/byte-budget.ts';
+import type { Account } from '../../lib/memory/byte-budget.ts';
 import type { Resource, Scope } from '../../policies/scope.ts';
 import { costOfScope } from '../../policies/scope-filter.ts';
 import { scopeKey } from '../../policies/scope-key.ts';

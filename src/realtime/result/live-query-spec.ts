@@ -3,7 +3,7 @@
  * principal. It decides whether one document matches.
  */
 import type { CollectionName } from '../../database/names.ts';
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import { bindingsOf } from '../../policies/bindings.ts';
 import type { Scope } from '../../policies/scope.ts';
 import { costOfScope, databaseDecides, reaches, requireReadable, requireShown } from '../../policies/scope-filter.ts';

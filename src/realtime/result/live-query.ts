@@ -6,9 +6,9 @@
 import type { Document } from 'mongodb';
 import { readInTurns, readStored } from '../../database/bson/stored.ts';
 import { idText } from '../../database/json/ids.ts';
-import { mapInTurns } from '../../kernel/concurrency/cooperative-yield.ts';
-import { MillraceError } from '../../kernel/errors.ts';
-import type { Account } from '../../kernel/memory/byte-budget.ts';
+import { mapInTurns } from '../../lib/concurrency/cooperative-yield.ts';
+import { MillraceError } from '../../lib/errors.ts';
+import type { Account } from '../../lib/memory/byte-budget.ts';
 import { costOfScope, hidesFields, reachesAll } from '../../policies/scope-filter.ts';
 import { isHeavy } from '../../query/evaluate/cost.ts';
 import { ALL, type FieldTree } from '../../query/evaluate/field-tree.ts';

@@ -2,7 +2,7 @@
  * The interface of a live result, which is updated from the event log. live-query.ts implements it for documents,
  * live-events.ts for events.
  */
-import type { Account } from '../../kernel/memory/byte-budget.ts';
+import type { Account } from '../../lib/memory/byte-budget.ts';
 import type { Lane } from '../../query/evaluate/fair-yield.ts';
 import type { Reported } from '../wire/shared-message.ts';
 import type { RowView } from './row-view.ts';

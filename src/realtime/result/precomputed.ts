@@ -1,7 +1,7 @@
 /**
  * Results about the states of a row that were computed cooperatively, ahead of code that needs them and cannot wait.
  */
-import { inTurns } from '../../kernel/concurrency/cooperative-yield.ts';
+import { inTurns } from '../../lib/concurrency/cooperative-yield.ts';
 
 export class Prepared<T extends object | string | number | boolean | null> {
   /** Null without any, as for almost every row. */

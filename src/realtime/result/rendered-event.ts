@@ -4,7 +4,7 @@
  */
 import { beforeOf, dataOf, type Envelope, encodeEvent, toEnvelope } from '../../events/log/event.ts';
 import type { LogRow } from '../../events/log/row.ts';
-import { inTurns } from '../../kernel/concurrency/cooperative-yield.ts';
+import { inTurns } from '../../lib/concurrency/cooperative-yield.ts';
 import type { Fields } from '../../query/evaluate/order.ts';
 
 export class RenderedEvent {

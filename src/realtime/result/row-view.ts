@@ -10,7 +10,7 @@ import { encodeDocument } from '../../database/json/json.ts';
 import { eventType } from '../../events/log/event.ts';
 import { formatPosition } from '../../events/log/position.ts';
 import type { LogRow } from '../../events/log/row.ts';
-import { inTurns } from '../../kernel/concurrency/cooperative-yield.ts';
+import { inTurns } from '../../lib/concurrency/cooperative-yield.ts';
 import type { Scope } from '../../policies/scope.ts';
 import { fieldsFor } from '../../policies/scope-filter.ts';
 import type { FieldTree } from '../../query/evaluate/field-tree.ts';

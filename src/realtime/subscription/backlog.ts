@@ -5,7 +5,7 @@
  */
 import type { EventLog } from '../../events/log/event-log.ts';
 import { type LogRow, wholeBytes } from '../../events/log/row.ts';
-import type { FairSemaphore } from '../../kernel/concurrency/fair-semaphore.ts';
+import type { FairSemaphore } from '../../lib/concurrency/fair-semaphore.ts';
 import type { Hub } from '../hub/hub.ts';
 import { type Segment, toSegments } from '../hub/transactions.ts';
 

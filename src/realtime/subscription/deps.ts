@@ -2,8 +2,8 @@
 import type { Authenticator } from '../../auth/authenticator.ts';
 import type { RequestRate } from '../../auth/request-rate.ts';
 import type { Feed } from '../../events/read/feed.ts';
-import type { FairSemaphore } from '../../kernel/concurrency/fair-semaphore.ts';
-import type { ByteBudget } from '../../kernel/memory/byte-budget.ts';
+import type { FairSemaphore } from '../../lib/concurrency/fair-semaphore.ts';
+import type { ByteBudget } from '../../lib/memory/byte-budget.ts';
 import type { Policies } from '../../policies/policies.ts';
 import type { Impersonation } from '../../policies/revalidation/impersonation.ts';
 import type { FairYield } from '../../query/evaluate/fair-yield.ts';

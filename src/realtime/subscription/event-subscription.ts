@@ -5,7 +5,7 @@
 import type { Principal } from '../../auth/identity/principal.ts';
 import { formatPosition } from '../../events/log/position.ts';
 import { hearable } from '../../events/read/event-access.ts';
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import { bindingKey, bindingsOf } from '../../policies/bindings.ts';
 import { bind } from '../../query/evaluate/bind-variables.ts';
 import { affordable, costOf } from '../../query/evaluate/cost.ts';

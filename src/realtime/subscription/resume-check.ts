@@ -4,7 +4,7 @@
  */
 import type { Principal } from '../../auth/identity/principal.ts';
 import type { LogPosition } from '../../events/log/position.ts';
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import type { LogMoment } from '../hub/hub.ts';
 import { type LiveResponse, readyFor, type Verification } from '../result/live-result.ts';
 import { RowView } from '../result/row-view.ts';

@@ -4,8 +4,8 @@
  */
 import type { Timestamp } from 'mongodb';
 import { readInTurns } from '../../database/bson/stored.ts';
-import { mapInTurns } from '../../kernel/concurrency/cooperative-yield.ts';
-import type { FairSemaphore } from '../../kernel/concurrency/fair-semaphore.ts';
+import { mapInTurns } from '../../lib/concurrency/cooperative-yield.ts';
+import type { FairSemaphore } from '../../lib/concurrency/fair-semaphore.ts';
 import type { LiveSpec } from '../result/live-query-spec.ts';
 import { keyText, renderedInTurns } from '../result/rendering.ts';
 import { type SnapshotStore, snapshotBatches } from '../result/snapshot-store.ts';

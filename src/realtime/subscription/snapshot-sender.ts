@@ -3,7 +3,7 @@
  * and the entries of a window, count against the client's memory budget.
  */
 import { readInTurns } from '../../database/bson/stored.ts';
-import type { Account } from '../../kernel/memory/byte-budget.ts';
+import type { Account } from '../../lib/memory/byte-budget.ts';
 import type { FairYield } from '../../query/evaluate/fair-yield.ts';
 import type { LiveQuery } from '../result/live-query.ts';
 import { keyText, renderedInTurns } from '../result/rendering.ts';

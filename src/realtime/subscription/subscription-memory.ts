@@ -3,7 +3,7 @@
  * takes that over.
  */
 import { wholeBytes } from '../../events/log/row.ts';
-import type { Account } from '../../kernel/memory/byte-budget.ts';
+import type { Account } from '../../lib/memory/byte-budget.ts';
 import type { LiveResponse } from '../result/live-result.ts';
 import type { Stretch } from './backlog.ts';
 

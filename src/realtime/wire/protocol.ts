@@ -6,9 +6,9 @@ import {
 } from '../../auth/identity/impersonation-target.ts';
 import { parseJson } from '../../database/json/json.ts';
 import { requireTypes } from '../../events/read/type-patterns.ts';
-import { MillraceError } from '../../kernel/errors.ts';
-import { parseExactJson } from '../../kernel/exact-json.ts';
-import { isPlain } from '../../kernel/plain-object.ts';
+import { MillraceError } from '../../lib/errors.ts';
+import { parseExactJson } from '../../lib/exact-json.ts';
+import { isPlain } from '../../lib/plain-object.ts';
 
 export const SUBPROTOCOL = 'millrace.v1';
 

@@ -1,8 +1,8 @@
 /**
- * A response whose event ids contain the pass of the stream (kernel/answers/stream-ids.ts). The pass is written after
+ * A response whose event ids contain the pass of the stream (lib/streaming/stream-ids.ts). The pass is written after
  * each event, because the bytes of an event are shared with other clients.
  */
-import { idWithPass } from '../../kernel/answers/stream-ids.ts';
+import { idWithPass } from '../../lib/streaming/stream-ids.ts';
 import type { Writable } from './send-queue.ts';
 
 const ID = '\nid: ';

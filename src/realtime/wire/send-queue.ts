@@ -3,8 +3,8 @@
  * more than 1 MiB waits because the client reads too slowly, `onFull` is called and its subscriptions stop pushing;
  * when all is written, `onDrained` is called. The waiting bytes count against the client's memory budget.
  */
-import { Semaphore } from '../../kernel/concurrency/semaphore.ts';
-import type { Account } from '../../kernel/memory/byte-budget.ts';
+import { Semaphore } from '../../lib/concurrency/semaphore.ts';
+import type { Account } from '../../lib/memory/byte-budget.ts';
 
 /** The part of a socket or of a response that is used here. */
 export interface Writable {

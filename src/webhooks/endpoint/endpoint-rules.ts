@@ -1,14 +1,14 @@
 /**
  * Validates an endpoint from a request: schema, URL, filter, headers and secret. Pure, except for generating a secret.
  */
-import { TypeKeeper } from '../../collections/change/bson-type-preservation.ts';
-import { mergePatch } from '../../collections/change/next-document.ts';
+import { TypeKeeper } from '../../collections/write/bson-type-preservation.ts';
+import { mergePatch } from '../../collections/write/next-document.ts';
 import type { Egress } from '../../egress/egress.ts';
 import { requireFilter } from '../../events/read/event-filter.ts';
 import { requireTypes } from '../../events/read/type-patterns.ts';
-import { type Issue, issuesAt, MillraceError } from '../../kernel/errors.ts';
-import { checked } from '../../kernel/parse-body.ts';
-import { isPlain } from '../../kernel/plain-object.ts';
+import { type Issue, issuesAt, MillraceError } from '../../lib/errors.ts';
+import { checked } from '../../lib/parse-body.ts';
+import { isPlain } from '../../lib/plain-object.ts';
 import { headerIssues } from './custom-headers.ts';
 import type { EndpointInterest, EndpointTarget } from './endpoint.ts';
 import { BLANK, ENDPOINT, type EndpointBody, NEW_ENDPOINT } from './endpoint-schema.ts';

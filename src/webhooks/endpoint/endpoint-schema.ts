@@ -2,7 +2,7 @@
  * The schema of a webhook endpoint in requests and responses. endpoint-rules.ts checks what a schema cannot express.
  */
 import Type, { type Static } from 'typebox';
-import { nullable } from '../../contract/schema.ts';
+import { nullable } from '../../openapi/schema.ts';
 import { ORDERINGS, type Ordering, SCHEDULES, type ScheduleName } from './endpoint.ts';
 
 const closed = { additionalProperties: false } as const;

@@ -15,7 +15,7 @@ import {
   stamped,
   stampedForDeletion,
 } from '../../database/system-collection.ts';
-import type { Encryption } from '../../kernel/encryption.ts';
+import type { Encryption } from '../../lib/encryption.ts';
 import type { Creator, DisabledReason, LiveSecret, Via } from './endpoint.ts';
 import type { EndpointRow, OwnHeaders } from './endpoint-rules.ts';
 import { ENDPOINTS_COLLECTION, type StoredEndpoint } from './stored-endpoint.ts';

@@ -1,7 +1,7 @@
 /** An endpoint as a document of `_endpoints` and in the event log, and what the planner reads of it. */
 import type { OwnMeta } from '../../database/system-collection.ts';
-import type { SystemCollection } from '../../kernel/event-types.ts';
-import { isPlain } from '../../kernel/plain-object.ts';
+import type { SystemCollection } from '../../lib/event-types.ts';
+import { isPlain } from '../../lib/plain-object.ts';
 import { type Creator, type DisabledReason, type EndpointInterest, ORDERINGS, type Via } from './endpoint.ts';
 import type { EndpointRow } from './endpoint-rules.ts';
 

@@ -1,7 +1,7 @@
 /** The operations on deliveries in the OpenAPI document. */
-import { operation, REQUEST_ERRORS } from '../../contract/operation.ts';
-import { PAGE_CURSOR, pageLimit, pathParameter, queryParameter } from '../../contract/parameters.ts';
-import { listOf } from '../../contract/schema.ts';
+import { operation, REQUEST_ERRORS } from '../../openapi/operation.ts';
+import { PAGE_CURSOR, pageLimit, pathParameter, queryParameter } from '../../openapi/parameters.ts';
+import { listOf } from '../../openapi/schema.ts';
 import { DELIVERY_STATES } from '../sending/sender.ts';
 import { ATTEMPT_SHAPE, DELIVERY_SHAPE, MAX_PAGE, WHOLE_DELIVERY_SHAPE } from './webhook-schemas.ts';
 

@@ -1,8 +1,8 @@
 /** Routes of deliveries: list, read, attempts, resend. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { requireTypes } from '../../events/read/type-patterns.ts';
-import { MillraceError } from '../../kernel/errors.ts';
-import { parameters } from '../../kernel/request.ts';
+import { MillraceError } from '../../lib/errors.ts';
+import { parameters } from '../../lib/request.ts';
 import { pageLinks } from '../../query/page/page-links.ts';
 import type { Creator } from '../endpoint/endpoint.ts';
 import { DELIVERY_STATES, type Delivery, type DeliveryQuery } from '../sending/sender.ts';

@@ -1,7 +1,7 @@
 /** The operations on webhook endpoints in the OpenAPI document. */
-import { CHECKED_ERRORS, CONDITIONAL_ERRORS, jsonBody, operation, REQUEST_ERRORS } from '../../contract/operation.ts';
-import { IF_MATCH, idParameter } from '../../contract/parameters.ts';
-import { listOf, shape } from '../../contract/schema.ts';
+import { CHECKED_ERRORS, CONDITIONAL_ERRORS, jsonBody, operation, REQUEST_ERRORS } from '../../openapi/operation.ts';
+import { IF_MATCH, idParameter } from '../../openapi/parameters.ts';
+import { listOf, shape } from '../../openapi/schema.ts';
 import { ENDPOINT_PATCH, NEW_ENDPOINT } from '../endpoint/endpoint-schema.ts';
 import {
   COUNT_SHAPE,

@@ -3,9 +3,9 @@
  * to read users. The type recorded with the delivery decides, whatever types its endpoint has today.
  */
 import type { Principal } from '../../auth/identity/principal.ts';
-import { MillraceError } from '../../kernel/errors.ts';
-import { SYSTEM_TYPES } from '../../kernel/event-types.ts';
-import { isPlain } from '../../kernel/plain-object.ts';
+import { MillraceError } from '../../lib/errors.ts';
+import { SYSTEM_TYPES } from '../../lib/event-types.ts';
+import { isPlain } from '../../lib/plain-object.ts';
 import type { Policies } from '../../policies/policies.ts';
 import type { Attempt } from '../sending/sender.ts';
 import { TEST_TYPE } from './test-delivery.ts';

@@ -2,9 +2,9 @@
 import type { FastifyRequest } from 'fastify';
 import type { Authenticator } from '../../auth/authenticator.ts';
 import { type Action, type ClientPrincipal, stampBy } from '../../auth/identity/principal.ts';
+import type { Mode } from '../../config/config.ts';
 import type { Stamp } from '../../database/system-collection.ts';
-import type { Mode } from '../../kernel/config/config.ts';
-import { MillraceError } from '../../kernel/errors.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import type { Policies } from '../../policies/policies.ts';
 import type { Creator } from '../endpoint/endpoint.ts';
 

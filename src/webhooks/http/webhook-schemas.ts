@@ -1,6 +1,6 @@
 /** Request and response schemas of the webhook routes. */
 import Type from 'typebox';
-import { nullable, shape, TIME } from '../../contract/schema.ts';
+import { nullable, shape, TIME } from '../../openapi/schema.ts';
 import { DISABLED_REASONS, HOOKS, ORDERINGS, SCHEDULES } from '../endpoint/endpoint.ts';
 import { TYPES } from '../endpoint/endpoint-schema.ts';
 import { REPLAY_STATES } from '../planning/replay.ts';

@@ -10,7 +10,7 @@ import { formatPosition } from '../../events/log/position.ts';
 import { type LogRow, wholeBytes } from '../../events/log/row.ts';
 import { toBody } from '../../events/read/event-body.ts';
 import { namedRow, type RedactedRow, shownStates } from '../../events/read/redact-row.ts';
-import { inTurns } from '../../kernel/concurrency/cooperative-yield.ts';
+import { inTurns } from '../../lib/concurrency/cooperative-yield.ts';
 import type { Policies } from '../../policies/policies.ts';
 import { scopeKey } from '../../policies/scope-key.ts';
 import { isHeavy } from '../../query/evaluate/cost.ts';

@@ -7,7 +7,7 @@ import type { CollectionName } from '../../database/names.ts';
 import type { Event } from '../../events/log/event.ts';
 import type { LogRow } from '../../events/log/row.ts';
 import type { EventServices } from '../../events/open-events.ts';
-import { FairSemaphore } from '../../kernel/concurrency/fair-semaphore.ts';
+import { FairSemaphore } from '../../lib/concurrency/fair-semaphore.ts';
 import { FairYield } from '../../query/evaluate/fair-yield.ts';
 import type { EndpointInterest } from '../endpoint/endpoint.ts';
 import { PlannedEndpoint } from './compiled-endpoint.ts';

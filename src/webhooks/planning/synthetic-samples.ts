@@ -9,8 +9,8 @@ import type { CollectionName } from '../../database/names.ts';
 import { EMPTY_ROW, type LogRow, type RowOperation } from '../../events/log/row.ts';
 import { toBody } from '../../events/read/event-body.ts';
 import { wanting } from '../../events/read/type-patterns.ts';
-import { isPlain } from '../../kernel/plain-object.ts';
-import { SERVER_FIELDS } from '../../kernel/server-fields.ts';
+import { isPlain } from '../../lib/plain-object.ts';
+import { SERVER_FIELDS } from '../../lib/server-fields.ts';
 
 /** Event actions and their log operations, the likeliest first. */
 const CHANGES = [

@@ -1,7 +1,7 @@
 /** Claims are read again when a session is renewed, where the mapping says so: rights follow the provider. */
 import t, { type Test } from 'tap';
 import { ProviderTokenVault } from '../../../src/auth/providers/provider-tokens.ts';
-import { Encryption } from '../../../src/kernel/encryption.ts';
+import { Encryption } from '../../../src/lib/encryption.ts';
 import { startOpenIdProvider } from '../../helpers/providers/openid-provider.ts';
 import { newBrowser, newClient, outcomeOf, signInFixture } from '../../helpers/providers/sign-in-fixture.ts';
 import { ask } from '../../helpers/users.ts';

@@ -7,7 +7,7 @@ import { SignJWT } from 'jose';
 import pino from 'pino';
 import t from 'tap';
 import { buildApp } from '../../../src/app.ts';
-import { loadConfig } from '../../../src/kernel/config/config.ts';
+import { loadConfig } from '../../../src/config/config.ts';
 import { createServices } from '../../../src/services.ts';
 import { testMongo } from '../../helpers/mongo.ts';
 import { Planted } from '../../helpers/planted.ts';

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import t from 'tap';
 import { ProviderTokenVault } from '../../../src/auth/providers/provider-tokens.ts';
 import { openMongo } from '../../../src/database/mongo.ts';
-import { Encryption } from '../../../src/kernel/encryption.ts';
+import { Encryption } from '../../../src/lib/encryption.ts';
 import { testMongo } from '../../helpers/mongo.ts';
 import { owner, speakingAs } from '../../helpers/principals.ts';
 import { startLyingProvider } from '../../helpers/providers/lying-provider.ts';

@@ -6,7 +6,7 @@ import t from 'tap';
 import { missingClaim } from '../../../src/auth/providers/claims.ts';
 import { callbackUrl, parseProvider, toProvider, toShownProvider } from '../../../src/auth/providers/provider.ts';
 import { Egress } from '../../../src/egress/egress.ts';
-import { MillraceError } from '../../../src/kernel/errors.ts';
+import { MillraceError } from '../../../src/lib/errors.ts';
 
 const egress = new Egress({ mode: 'development', allow: [] });
 t.teardown(() => egress.close());

@@ -1,7 +1,7 @@
 /** When the metadata of a SAML provider is read again, and how long it is valid where it cannot be. */
 import t from 'tap';
 import { toProvider } from '../../../src/auth/providers/provider.ts';
-import { KnownSamlProviders } from '../../../src/auth/saml-sign-in/idp-metadata-cache.ts';
+import { KnownSamlProviders } from '../../../src/auth/saml/idp-metadata-cache.ts';
 import { EgressError } from '../../../src/egress/egress-error.ts';
 import { samlKeys } from '../../helpers/saml/certificate.ts';
 

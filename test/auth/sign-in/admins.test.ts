@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { admin } from '../../../src/commands/admin.ts';
-import { loadConfig } from '../../../src/kernel/config/config.ts';
+import { loadConfig } from '../../../src/config/config.ts';
 import { createServices } from '../../../src/services.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { testMongo } from '../../helpers/mongo.ts';

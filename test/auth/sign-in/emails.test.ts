@@ -1,7 +1,7 @@
 /** E-mails verify an address and set a new password, once, and reveal nothing to unauthenticated clients. */
 import t from 'tap';
-import { logMail } from '../../../src/auth/email/console-mailer.ts';
-import { smtpMail } from '../../../src/auth/email/smtp-mailer.ts';
+import { logMail } from '../../../src/email/console-mailer.ts';
+import { smtpMail } from '../../../src/email/smtp-mailer.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { testSmtp } from '../../helpers/network/smtp.ts';
 import { runCount } from '../../helpers/random.ts';

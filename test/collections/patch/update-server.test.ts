@@ -6,7 +6,7 @@ import { BSON, Decimal128, Double, Int32, Long, MongoBulkWriteError, MongoClient
 import t from 'tap';
 import { applyUpdate, parseUpdate } from '../../../src/collections/patch/update.ts';
 import { decodeOrdered, decodeStored, encodeStored, inOrderOf } from '../../../src/database/bson/stored.ts';
-import { MillraceError } from '../../../src/kernel/errors.ts';
+import { MillraceError } from '../../../src/lib/errors.ts';
 import { testMongo } from '../../helpers/mongo.ts';
 import { Random, runSeed } from '../../helpers/random.ts';
 

@@ -6,7 +6,7 @@ import type { LightMyRequestResponse } from 'fastify';
 import pino from 'pino';
 import t, { type Test } from 'tap';
 import { buildApp } from '../../../src/app.ts';
-import { loadConfig } from '../../../src/kernel/config/config.ts';
+import { loadConfig } from '../../../src/config/config.ts';
 import { createServices } from '../../../src/services.ts';
 import { testMongo } from '../../helpers/mongo.ts';
 import { withPolicies } from '../../helpers/policies.ts';

@@ -5,7 +5,7 @@
 import { BSON, type Document } from 'bson';
 import t from 'tap';
 import { decodeOrdered, decodeStored, readStored } from '../../../src/database/bson/stored.ts';
-import { inTurns } from '../../../src/kernel/concurrency/cooperative-yield.ts';
+import { inTurns } from '../../../src/lib/concurrency/cooperative-yield.ts';
 import { longestHold } from '../../helpers/longest-hold.ts';
 import { runCount } from '../../helpers/random.ts';
 import { seeded } from '../../query/random.ts';

@@ -5,7 +5,7 @@ import { rawDifference } from '../../../src/database/bson/raw-bson.ts';
 import { readStored } from '../../../src/database/bson/stored.ts';
 import { toWire } from '../../../src/database/json/json.ts';
 import { sameAsJson } from '../../../src/database/json/transcode-document.ts';
-import { inTurns } from '../../../src/kernel/concurrency/cooperative-yield.ts';
+import { inTurns } from '../../../src/lib/concurrency/cooperative-yield.ts';
 import { seeded } from '../../query/random.ts';
 import { documentFields, value } from '../../query/random-documents.ts';
 

@@ -10,7 +10,7 @@ import {
   inOrderOf,
 } from '../../../src/database/bson/stored.ts';
 import { encodeDocument, toWire } from '../../../src/database/json/json.ts';
-import { MillraceError } from '../../../src/kernel/errors.ts';
+import { MillraceError } from '../../../src/lib/errors.ts';
 import { element, frame } from '../../helpers/database/bson-parts.ts';
 import { randomBson } from '../../helpers/database/random-bson.ts';
 import { Random, runSeed } from '../../helpers/random.ts';

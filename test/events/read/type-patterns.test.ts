@@ -1,8 +1,8 @@
 /** The event types that clients request: which can exist, the errors of the others, and how patterns match. */
 import t from 'tap';
 import { requireTypes, systemTypesOf, wanting } from '../../../src/events/read/type-patterns.ts';
-import { MillraceError } from '../../../src/kernel/errors.ts';
-import { SYSTEM_TYPES } from '../../../src/kernel/event-types.ts';
+import { MillraceError } from '../../../src/lib/errors.ts';
+import { SYSTEM_TYPES } from '../../../src/lib/event-types.ts';
 
 t.test('an asterisk in an event type is a wildcard', async (t) => {
   t.ok(wanting(['a.b', 'system.file.*'])('system.file.created'));

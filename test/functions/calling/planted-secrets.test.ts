@@ -214,7 +214,7 @@ t.test('Functions that leak their secrets in any form expose none of them.', asy
   }
   for (const path of [
     'admin/state',
-    'admin/audit?limit=1000',
+    'events/audit/audit?limit=1000',
     'events?since=1-0&limit=1000',
     'openapi.json',
     'readyz',

@@ -1,6 +1,6 @@
 /** Concurrent calls are limited, in total and per client, and clients take turns. */
 import t from 'tap';
-import { CallSlots } from '../../../src/functions/kinds/endpoints/call-limit.ts';
+import { CallSlots } from '../../../src/functions/endpoints/call-limit.ts';
 import { until } from '../../helpers/until.ts';
 
 t.test('Concurrent calls are limited, and fair between clients.', async (t) => {

@@ -1,6 +1,6 @@
 /** Routing of HTTP functions: literal segments before parameters, the most specific pattern alone, HEAD as GET. */
 import t from 'tap';
-import { type Endpoint, EndpointTable, segmentsOf } from '../../../src/functions/kinds/endpoints/endpoint-table.ts';
+import { type Endpoint, EndpointTable, segmentsOf } from '../../../src/functions/endpoints/endpoint-table.ts';
 import { endpoint, pluginOf } from '../../helpers/functions/plugins.ts';
 
 const ROUTES: Readonly<Record<string, string>> = {

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { ANONYMOUS } from '../../../src/auth/identity/principal.ts';
 import type { CallOutcome } from '../../../src/functions/sandbox/sandbox.ts';
-import { MillraceError } from '../../../src/kernel/errors.ts';
+import { MillraceError } from '../../../src/lib/errors.ts';
 import { endpointFixture, value } from '../../helpers/functions/endpoint-fixture.ts';
 import { endpoint, pluginOf } from '../../helpers/functions/plugins.ts';
 import { beOwned, withPolicies } from '../../helpers/policies.ts';

@@ -4,10 +4,10 @@
  */
 import t from 'tap';
 import type { FunctionCall } from '../../../src/functions/calling/call-types.ts';
-import { WriteHookRunner } from '../../../src/functions/kinds/hooks/hooks.ts';
+import { WriteHookRunner } from '../../../src/functions/hooks/hooks.ts';
 import { PluginRegistry } from '../../../src/functions/plugins/active-plugins.ts';
 import type { CallErrorCode, CallOutcome } from '../../../src/functions/sandbox/sandbox.ts';
-import { MillraceError } from '../../../src/kernel/errors.ts';
+import { MillraceError } from '../../../src/lib/errors.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { before, pluginOf } from '../../helpers/functions/plugins.ts';
 import { beOwned, withPolicies } from '../../helpers/policies.ts';

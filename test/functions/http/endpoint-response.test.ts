@@ -1,7 +1,7 @@
 /** The response to a failed function, and its log entry. */
 import t from 'tap';
 import { responseOf } from '../../../src/functions/http/endpoint-response.ts';
-import { MillraceError } from '../../../src/kernel/errors.ts';
+import { MillraceError } from '../../../src/lib/errors.ts';
 
 t.test('The log names the failed function and the location, even if the response does not.', async (t) => {
   const stack = "TypeError: no 'x'\n    at default (greet.ts:5:8)";

@@ -5,9 +5,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import t from 'tap';
 import { ITSELF } from '../../../src/database/system-collection.ts';
-import { QueueStore } from '../../../src/functions/kinds/queue/running/queue-store.ts';
-import { TriggerReplays } from '../../../src/functions/kinds/queue/trigger-replays.ts';
 import type { PluginFunction } from '../../../src/functions/plugins/plugin.ts';
+import { QueueStore } from '../../../src/functions/queue/running/queue-store.ts';
+import { TriggerReplays } from '../../../src/functions/queue/trigger-replays.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { markLog } from '../../helpers/events/log-rows.ts';
 import { until } from '../../helpers/until.ts';

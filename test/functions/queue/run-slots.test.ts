@@ -1,6 +1,6 @@
 /** Concurrency limits of runs per function. */
 import t from 'tap';
-import { RunSlots, SLOTS } from '../../../src/functions/kinds/queue/running/run-slots.ts';
+import { RunSlots, SLOTS } from '../../../src/functions/queue/running/run-slots.ts';
 
 /** Starts runs of a function up to its limit. */
 function fill(slots: RunSlots, fn: string): number {

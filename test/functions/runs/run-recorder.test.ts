@@ -10,7 +10,7 @@ import { RunRecorder } from '../../../src/functions/runs/run-recorder.ts';
 import type { RunReport, RunSubject } from '../../../src/functions/runs/run-result.ts';
 import type { RunRow } from '../../../src/functions/runs/run-row.ts';
 import type { CallOutcome } from '../../../src/functions/sandbox/sandbox.ts';
-import { MillraceError } from '../../../src/kernel/errors.ts';
+import { MillraceError } from '../../../src/lib/errors.ts';
 import { endpoint, pluginOf } from '../../helpers/functions/plugins.ts';
 import { runRow } from '../../helpers/functions/run-rows.ts';
 import { testMongo } from '../../helpers/mongo.ts';

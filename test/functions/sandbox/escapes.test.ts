@@ -5,7 +5,7 @@
 import t from 'tap';
 import { IsolateSandbox } from '../../../src/functions/sandbox/host/isolate-sandbox.ts';
 import type { HostOperation } from '../../../src/functions/sandbox/sandbox.ts';
-import { MillraceError } from '../../../src/kernel/errors.ts';
+import { MillraceError } from '../../../src/lib/errors.ts';
 import { callOf, parsed, resultOf } from './calls.ts';
 import { ESCAPES } from './escape-attempts.ts';
 import { IN_ENVIRONMENT, reportsNothing, SECRET } from './escape-checks.ts';

@@ -1,7 +1,7 @@
 /** The suite that every sandbox implementation must pass. */
 import type t from 'tap';
 import type { HostOperation, LogLine, Sandbox, SandboxEvents } from '../../../src/functions/sandbox/sandbox.ts';
-import { MillraceError } from '../../../src/kernel/errors.ts';
+import { MillraceError } from '../../../src/lib/errors.ts';
 import { bundleOf, callOf, parsed, resultOf } from './calls.ts';
 
 type Test = Pick<typeof t, 'test' | 'teardown' | 'fail'>;

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
 import { startEmbedded } from '../../../src/database/embedded/embedded.ts';
 import { hasEnded, lookUp, type RunningProgram } from '../../../src/database/embedded/process-info.ts';
-import { MillraceError } from '../../../src/kernel/errors.ts';
+import { MillraceError } from '../../../src/lib/errors.ts';
 
 export interface EmbeddedProgram {
   readonly child: ChildProcess;

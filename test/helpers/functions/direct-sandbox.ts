@@ -4,7 +4,7 @@
  */
 import type { HostArguments, HostResults } from '../../../src/functions/sandbox/host-schemas.ts';
 import type { CallOutcome, Sandbox, SandboxCall } from '../../../src/functions/sandbox/sandbox.ts';
-import { MillraceError } from '../../../src/kernel/errors.ts';
+import { MillraceError } from '../../../src/lib/errors.ts';
 
 export type SendRequest = <O extends keyof HostArguments>(
   operation: O,

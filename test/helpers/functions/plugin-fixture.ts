@@ -10,7 +10,7 @@ import type { FastifyInstance } from 'fastify';
 import pino from 'pino';
 import type { Test } from 'tap';
 import { buildApp } from '../../../src/app.ts';
-import { loadConfig } from '../../../src/kernel/config/config.ts';
+import { loadConfig } from '../../../src/config/config.ts';
 import { createServices, type Services } from '../../../src/services.ts';
 import { type TestMongo, testMongo } from '../mongo.ts';
 import { type Client, clientsOf, key, owner, user } from '../principals.ts';

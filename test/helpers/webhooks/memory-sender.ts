@@ -1,5 +1,5 @@
 /** A sender that keeps everything in memory: the smallest implementation of the sender interface. */
-import { MillraceError } from '../../../src/kernel/errors.ts';
+import { MillraceError } from '../../../src/lib/errors.ts';
 import type { EndpointTarget } from '../../../src/webhooks/endpoint/endpoint.ts';
 import { Breaker } from '../../../src/webhooks/sending/breaker.ts';
 import { GONE, outcomeOf, statusError } from '../../../src/webhooks/sending/outcome.ts';

@@ -5,10 +5,10 @@
 import '../../../src/fastify.ts';
 import Fastify from 'fastify';
 import t from 'tap';
-import { type Declared, operation, outsideOpenApi } from '../../../src/contract/operation.ts';
-import { pathParameter } from '../../../src/contract/parameters.ts';
 import { declaredRoutes } from '../../../src/http/openapi/declared-routes.ts';
 import type { DeclaredRoute } from '../../../src/http/openapi/openapi.ts';
+import { type Declared, operation, outsideOpenApi } from '../../../src/openapi/operation.ts';
+import { pathParameter } from '../../../src/openapi/parameters.ts';
 
 const NOTHING = {
   tag: 'files',

@@ -5,7 +5,7 @@
 import t from 'tap';
 import { Titles } from '../../../src/http/openapi/components.ts';
 import { typedSchema } from '../../../src/http/openapi/typed-schema.ts';
-import { ERRORS } from '../../../src/kernel/errors.ts';
+import { ERRORS } from '../../../src/lib/errors.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 
 type Schema = Readonly<Record<string, unknown>>;

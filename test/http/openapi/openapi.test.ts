@@ -6,12 +6,12 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import t from 'tap';
 import { ANONYMOUS } from '../../../src/auth/identity/principal.ts';
 import { READING, WRITES } from '../../../src/collections/http/document-openapi.ts';
-import { fieldSchemas } from '../../../src/collections/sample/field-types.ts';
-import { CollectionList } from '../../../src/collections/sample/seen-collections.ts';
+import { fieldSchemas } from '../../../src/collections/schema/field-types.ts';
+import { CollectionList } from '../../../src/collections/schema/seen-collections.ts';
 import { referenceVersion } from '../../../src/http/docs/reference-script.ts';
 import { OpenApiDocuments } from '../../../src/http/openapi/documented-routes.ts';
 import { toOpenApi } from '../../../src/http/openapi/openapi.ts';
-import { ERRORS } from '../../../src/kernel/errors.ts';
+import { ERRORS } from '../../../src/lib/errors.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { routesOf } from '../../helpers/routes.ts';
 

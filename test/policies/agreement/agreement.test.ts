@@ -10,7 +10,7 @@ import { encodeDocument, toWire } from '../../../src/database/json/json.ts';
 import { toEvent } from '../../../src/events/log/event.ts';
 import { EMPTY_ROW, type LogRow } from '../../../src/events/log/row.ts';
 import { shownRow } from '../../../src/events/read/redact-row.ts';
-import { isPlain, setField } from '../../../src/kernel/plain-object.ts';
+import { isPlain, setField } from '../../../src/lib/plain-object.ts';
 import { cutBytes } from '../../../src/policies/fields/cut-bytes.ts';
 import { parseFieldRules } from '../../../src/policies/fields/field-rules.ts';
 import { reachedOf } from '../../../src/policies/recheck-in-memory.ts';

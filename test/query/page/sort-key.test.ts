@@ -5,7 +5,7 @@
 import { BSON } from 'bson';
 import t from 'tap';
 import { readStored } from '../../../src/database/bson/stored.ts';
-import { inTurns } from '../../../src/kernel/concurrency/cooperative-yield.ts';
+import { inTurns } from '../../../src/lib/concurrency/cooperative-yield.ts';
 import { compileMatch } from '../../../src/query/evaluate/match.ts';
 import { field } from '../../../src/query/filter.ts';
 import { parseSort } from '../../../src/query/page/sort.ts';

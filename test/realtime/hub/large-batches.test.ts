@@ -2,7 +2,7 @@
 import { Timestamp } from 'mongodb';
 import t from 'tap';
 import { EMPTY_ROW, type LogRow } from '../../../src/events/log/row.ts';
-import { FairSemaphore } from '../../../src/kernel/concurrency/fair-semaphore.ts';
+import { FairSemaphore } from '../../../src/lib/concurrency/fair-semaphore.ts';
 import { Hub } from '../../../src/realtime/hub/hub.ts';
 import { Backlog } from '../../../src/realtime/subscription/backlog.ts';
 

@@ -5,7 +5,7 @@ import { BSON, Timestamp } from 'mongodb';
 import t from 'tap';
 import { parseCollectionName } from '../../../src/database/names.ts';
 import { EMPTY_ROW, type LogRow } from '../../../src/events/log/row.ts';
-import { Account, ByteBudget } from '../../../src/kernel/memory/byte-budget.ts';
+import { Account, ByteBudget } from '../../../src/lib/memory/byte-budget.ts';
 import { unlimited } from '../../../src/policies/scope.ts';
 import { parseQueryJson } from '../../../src/query/parse/parse-query.ts';
 import type { GroupMember } from '../../../src/realtime/hub/group.ts';

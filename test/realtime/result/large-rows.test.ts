@@ -7,7 +7,7 @@ import { BSON, Timestamp } from 'mongodb';
 import t from 'tap';
 import { parseCollectionName } from '../../../src/database/names.ts';
 import { EMPTY_ROW, type LogRow } from '../../../src/events/log/row.ts';
-import { Account, ByteBudget } from '../../../src/kernel/memory/byte-budget.ts';
+import { Account, ByteBudget } from '../../../src/lib/memory/byte-budget.ts';
 import { Policies } from '../../../src/policies/policies.ts';
 import { toPolicySet } from '../../../src/policies/policy-set.ts';
 import { FairYield } from '../../../src/query/evaluate/fair-yield.ts';

@@ -3,7 +3,7 @@
  * database connections stay available.
  */
 import t from 'tap';
-import { FairSemaphore } from '../../../src/kernel/concurrency/fair-semaphore.ts';
+import { FairSemaphore } from '../../../src/lib/concurrency/fair-semaphore.ts';
 import { Backlog } from '../../../src/realtime/subscription/backlog.ts';
 import { until } from '../../helpers/until.ts';
 

@@ -1,6 +1,6 @@
 /** The event types of a subscription are checked when its message is read, as those of a feed are. */
 import t from 'tap';
-import { MillraceError } from '../../../src/kernel/errors.ts';
+import { MillraceError } from '../../../src/lib/errors.ts';
 import { BadMessage, parseMessage } from '../../../src/realtime/wire/protocol.ts';
 
 const subscribe = (events: readonly string[]) =>

@@ -5,7 +5,7 @@
  */
 import { type Edit, loadEdited, type Mutations, wordsFor } from '../edited.ts';
 
-const QUEUE = 'src/functions/kinds/queue';
+const QUEUE = 'src/functions/queue';
 
 const TIMES: readonly Edit[] = [
   {

@@ -1,8 +1,8 @@
 /** Validation of endpoints: what is rejected and why, what is completed, and what a merge patch keeps. */
 import t from 'tap';
+import type { Mode } from '../../../src/config/config.ts';
 import { Egress } from '../../../src/egress/egress.ts';
-import type { Mode } from '../../../src/kernel/config/config.ts';
-import { MillraceError } from '../../../src/kernel/errors.ts';
+import { MillraceError } from '../../../src/lib/errors.ts';
 import { checkKept, parseChange, parseNewEndpoint } from '../../../src/webhooks/endpoint/endpoint-rules.ts';
 import { BLANK } from '../../../src/webhooks/endpoint/endpoint-schema.ts';
 import { Random, runCount, runSeed } from '../../helpers/random.ts';

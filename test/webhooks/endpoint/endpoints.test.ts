@@ -6,7 +6,7 @@ import t from 'tap';
 import { Activity } from '../../../src/database/audit-events.ts';
 import { openMongo } from '../../../src/database/mongo.ts';
 import { Transactions } from '../../../src/database/transactions.ts';
-import { Encryption } from '../../../src/kernel/encryption.ts';
+import { Encryption } from '../../../src/lib/encryption.ts';
 import type { Creator } from '../../../src/webhooks/endpoint/endpoint.ts';
 import { EndpointStore } from '../../../src/webhooks/endpoint/endpoint-store.ts';
 import { Endpoints } from '../../../src/webhooks/endpoint/endpoints.ts';

@@ -10,7 +10,7 @@ import type { Principal } from '../../../src/auth/identity/principal.ts';
 import { readStored } from '../../../src/database/bson/stored.ts';
 import { EMPTY_ROW, type LogRow } from '../../../src/events/log/row.ts';
 import { namedRow, shownRow } from '../../../src/events/read/redact-row.ts';
-import { MillraceError } from '../../../src/kernel/errors.ts';
+import { MillraceError } from '../../../src/lib/errors.ts';
 import type { Scope } from '../../../src/policies/scope.ts';
 import { fieldsFor } from '../../../src/policies/scope-filter.ts';
 import { FairYield } from '../../../src/query/evaluate/fair-yield.ts';

@@ -1,8 +1,7 @@
 /** One e-mail template in one language: edited, previewed with sample values, tested, and reset. */
 import { Badge, Button, Code, Drawer, Group, List, Stack, Tabs, Text, Textarea, TextInput } from '@mantine/core';
 import { useState } from 'react';
-import type { MailVerdict } from '../../../../src/admin/installation/installation-shapes.ts';
-import type { EmailPreview, EmailTemplateView } from '../../../../src/admin/letters/email-shapes.ts';
+import type { EmailPreview, EmailTemplateView, MailVerdict } from '../../../../src/email/http/email-schemas.ts';
 import { request } from '../../api/client.ts';
 import { useResource } from '../../api/live.ts';
 import { Confirm } from '../../parts/confirm.tsx';

@@ -1,7 +1,7 @@
 /** The templates of the e-mails that this instance sends, and the last e-mails with their states. */
 import { Anchor, Badge, Group, SegmentedControl, Stack, Table, Text, Title } from '@mantine/core';
 import { useState } from 'react';
-import type { EmailLogEntry, EmailTemplateEntry } from '../../../../src/admin/letters/email-shapes.ts';
+import type { EmailLogEntry, EmailTemplateEntry } from '../../../../src/email/http/email-schemas.ts';
 import { useResource } from '../../api/live.ts';
 import { Failure } from '../../parts/failure.tsx';
 import { useEffectiveSettings } from '../../parts/instance/effective-settings.ts';

@@ -1,7 +1,7 @@
 /** How e-mails are sent, and a test e-mail to the user's own e-mail address. */
 import { Button, Code, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
-import type { MailVerdict } from '../../../../src/admin/installation/installation-shapes.ts';
+import type { MailVerdict } from '../../../../src/email/http/email-schemas.ts';
 import { request } from '../../api/client.ts';
 import { Copyable } from '../copy.tsx';
 import { Failure } from '../failure.tsx';

@@ -3,8 +3,8 @@
  * is used. Pure.
  */
 import { parseJson } from '../../../database/json/parse-json.ts';
-import { MillraceError } from '../../../kernel/errors.ts';
-import { isPlain } from '../../../kernel/plain-object.ts';
+import { MillraceError } from '../../../lib/errors.ts';
+import { isPlain } from '../../../lib/plain-object.ts';
 import type { HostObject } from '../../sandbox/host-schemas.ts';
 
 /** Fields that hold a whole HTTP body: pointers in their errors are relative to that body. */

@@ -1,5 +1,4 @@
 /** Document operations for functions: the same bodies, conditions, rights, errors and results as over HTTP. */
-
 import { access, type RequestOnCollection } from '../../../collections/http/access.ts';
 import { prepareBatch } from '../../../collections/http/batch.ts';
 import { inRefusedBody } from '../../../collections/http/batch-operations.ts';
@@ -7,7 +6,7 @@ import { prepareWrite, type WriteDeps, type WriteRequest } from '../../../collec
 import { withWholeMeta } from '../../../collections/read/field-selection.ts';
 import type { Atomic } from '../../../collections/transaction-runner.ts';
 import { encodeDocument, encodeList } from '../../../database/json/json.ts';
-import { MillraceError } from '../../../kernel/errors.ts';
+import { MillraceError } from '../../../lib/errors.ts';
 import { showsMeta } from '../../../query/evaluate/fields.ts';
 import { parseQueryJson } from '../../../query/parse/parse-query.ts';
 import type { HostArguments } from '../../sandbox/host-schemas.ts';

@@ -4,7 +4,7 @@
  */
 import type { Egress } from '../../../egress/egress.ts';
 import { EgressError } from '../../../egress/egress-error.ts';
-import { MillraceError } from '../../../kernel/errors.ts';
+import { MillraceError } from '../../../lib/errors.ts';
 import type { PluginFunction } from '../../plugins/plugin.ts';
 import type { Argument } from './argument.ts';
 import { fetchRule } from './fetch-hosts.ts';

@@ -10,7 +10,7 @@ import { cleanName } from '../../../files/upload/file-name.ts';
 import { agreedType } from '../../../files/upload/media-type.ts';
 import { SNIFF_BYTES } from '../../../files/upload/signatures.ts';
 import { seenResource, type VisibleFile } from '../../../files/visible-file.ts';
-import { MillraceError } from '../../../kernel/errors.ts';
+import { MillraceError } from '../../../lib/errors.ts';
 import type { Policies } from '../../../policies/policies.ts';
 import type { HostArguments } from '../../sandbox/host-schemas.ts';
 import type { Argument } from './argument.ts';

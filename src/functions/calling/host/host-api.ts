@@ -7,8 +7,8 @@
 import type { OpenTransaction } from '../../../collections/open-transaction.ts';
 import { isOfDatabase } from '../../../database/errors.ts';
 import { isConflict } from '../../../database/transactions.ts';
-import { Semaphore } from '../../../kernel/concurrency/semaphore.ts';
-import { MillraceError } from '../../../kernel/errors.ts';
+import { Semaphore } from '../../../lib/concurrency/semaphore.ts';
+import { MillraceError } from '../../../lib/errors.ts';
 import type { OperationNote } from '../../runs/run.ts';
 import { MAX_ARGUMENT_BYTES, MAX_FETCHES, MAX_HOST_OPERATIONS, maxResultBytes } from '../../sandbox/host-schemas.ts';
 import type { HostOperation } from '../../sandbox/sandbox.ts';

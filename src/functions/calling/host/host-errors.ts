@@ -1,5 +1,5 @@
 /** Errors that only code inside a function sees. */
-import { MillraceError } from '../../../kernel/errors.ts';
+import { MillraceError } from '../../../lib/errors.ts';
 
 export function functionLimit(message: string): MillraceError {
   return new MillraceError('function-limit-exceeded', message);

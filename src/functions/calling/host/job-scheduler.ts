@@ -1,6 +1,6 @@
 /** The interface to the job queue, for functions that schedule a job. */
 import type { OpenTransaction } from '../../../collections/open-transaction.ts';
-import { MillraceError } from '../../../kernel/errors.ts';
+import { MillraceError } from '../../../lib/errors.ts';
 import type { PluginFunction } from '../../plugins/plugin.ts';
 
 /** One later run of a function of the kind `job`. */

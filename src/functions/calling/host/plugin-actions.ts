@@ -1,6 +1,6 @@
 /** Operations on the function's own plugin: sign with one of its secrets, and schedule one of its jobs. */
 import { createHmac } from 'node:crypto';
-import { MillraceError } from '../../../kernel/errors.ts';
+import { MillraceError } from '../../../lib/errors.ts';
 import type { PluginFunction } from '../../plugins/plugin.ts';
 import type { Argument } from './argument.ts';
 import type { Acting, HostActions } from './host-action.ts';

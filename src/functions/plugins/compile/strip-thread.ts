@@ -4,7 +4,7 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { transformSync } from 'amaro';
-import { isPlain } from '../../../kernel/plain-object.ts';
+import { isPlain } from '../../../lib/plain-object.ts';
 
 const sources: unknown = workerData;
 if (Array.isArray(sources)) for (const [path, text] of sources) if (!reported(path, text)) break;

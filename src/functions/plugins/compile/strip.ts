@@ -1,7 +1,7 @@
 /** Strips the TypeScript types of a plugin, in a short-lived thread. */
 import { Worker } from 'node:worker_threads';
-import { Semaphore } from '../../../kernel/concurrency/semaphore.ts';
-import { isPlain } from '../../../kernel/plain-object.ts';
+import { Semaphore } from '../../../lib/concurrency/semaphore.ts';
+import { isPlain } from '../../../lib/plain-object.ts';
 import type { BundleError } from '../../sandbox/sandbox.ts';
 
 /** Milliseconds for all files of one plugin: a megabyte takes less than one second. */

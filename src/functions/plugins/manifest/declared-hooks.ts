@@ -3,7 +3,7 @@
  * check would let writes pass. Pure.
  */
 import { isCollectionName } from '../../../database/names.ts';
-import { isPlain } from '../../../kernel/plain-object.ts';
+import { isPlain } from '../../../lib/plain-object.ts';
 import { EVERY_COLLECTION, WRITE_HOOK_ACTIONS, type WriteHookAction } from './manifest.ts';
 import { KINDS } from './manifest-rules.ts';
 

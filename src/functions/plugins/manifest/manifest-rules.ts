@@ -2,8 +2,8 @@
 import { isCollectionName } from '../../../database/names.ts';
 import { requireFilter } from '../../../events/read/event-filter.ts';
 import { requireTypes } from '../../../events/read/type-patterns.ts';
-import { type Issue, issuesAt, MillraceError } from '../../../kernel/errors.ts';
-import { checked } from '../../../kernel/parse-body.ts';
+import { type Issue, issuesAt, MillraceError } from '../../../lib/errors.ts';
+import { checked } from '../../../lib/parse-body.ts';
 import type { FunctionKind } from '../../sandbox/sandbox.ts';
 import { cronIssue, timeZoneIssue } from './cron.ts';
 import { pathIssue, routesOf } from './endpoint-paths.ts';

@@ -1,6 +1,6 @@
 /** Errors in a plugin: located in its manifest, or in one of its scripts. Pure. */
 import { join } from 'node:path';
-import { type Issue, MillraceError } from '../../../kernel/errors.ts';
+import { type Issue, MillraceError } from '../../../lib/errors.ts';
 import type { BundleError } from '../../sandbox/sandbox.ts';
 
 export interface ManifestDiagnostic {

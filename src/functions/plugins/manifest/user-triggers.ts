@@ -1,6 +1,6 @@
 /** The triggers of a manifest that name events of users, keys and settings. Pure. */
 import { systemTypesOf } from '../../../events/read/type-patterns.ts';
-import { SYSTEM_TYPES } from '../../../kernel/event-types.ts';
+import { SYSTEM_TYPES } from '../../../lib/event-types.ts';
 import type { Manifest } from './manifest.ts';
 import type { ManifestDiagnostic } from './plugin-error.ts';
 

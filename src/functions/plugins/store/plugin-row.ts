@@ -3,7 +3,7 @@
  * functions. Scripts and secrets are stored elsewhere. A plugin in a folder has a document only if it has state to store.
  */
 import type { OwnMeta } from '../../../database/system-collection.ts';
-import type { SystemCollection } from '../../../kernel/event-types.ts';
+import type { SystemCollection } from '../../../lib/event-types.ts';
 
 /** The collection of plugins in `<db>`. */
 export const PLUGINS_COLLECTION: SystemCollection = '_plugins';

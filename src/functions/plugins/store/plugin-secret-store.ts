@@ -3,7 +3,7 @@ import type { ClientSession, Collection } from 'mongodb';
 import { CODE, serverCode, translated } from '../../../database/errors.ts';
 import { newId } from '../../../database/json/ids.ts';
 import type { Mongo } from '../../../database/mongo.ts';
-import type { Encryption } from '../../../kernel/encryption.ts';
+import type { Encryption } from '../../../lib/encryption.ts';
 
 const SECRETS = 'plugin_secrets';
 

@@ -1,5 +1,5 @@
 /** The TypeScript type of a field, from the schema inferred from a sample of documents. Pure. */
-import { isPlain } from '../../../kernel/plain-object.ts';
+import { isPlain } from '../../../lib/plain-object.ts';
 
 const TYPES: Readonly<Record<string, string>> = {
   string: 'string',

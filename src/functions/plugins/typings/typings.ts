@@ -3,9 +3,9 @@
  * collections with types inferred from their newest documents. Pure.
  */
 import { UPDATE_OPERATORS } from '../../../collections/patch/update-operators.ts';
-import type { CollectionEntry } from '../../../collections/sample/seen-collections.ts';
-import { ERRORS } from '../../../kernel/errors.ts';
-import { USUAL_SYSTEM_TYPES } from '../../../kernel/event-types.ts';
+import type { CollectionEntry } from '../../../collections/schema/seen-collections.ts';
+import { ERRORS } from '../../../lib/errors.ts';
+import { USUAL_SYSTEM_TYPES } from '../../../lib/event-types.ts';
 import { CONTEXT_TEXT, DOCUMENTS_TEXT } from './context.ts';
 import { fieldsText, nameText } from './field-types.ts';
 import { GLOBALS_TEXT } from './globals.ts';

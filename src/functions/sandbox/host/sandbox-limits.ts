@@ -2,9 +2,9 @@
  * Limits concurrent calls and host operations, fair between plugins. Write hooks have their own limiter: the outer call waits for
  * them while holding its slot, so a shared limit could deadlock.
  */
-import { FairSemaphore } from '../../../kernel/concurrency/fair-semaphore.ts';
-import { Semaphore } from '../../../kernel/concurrency/semaphore.ts';
-import { MillraceError } from '../../../kernel/errors.ts';
+import { FairSemaphore } from '../../../lib/concurrency/fair-semaphore.ts';
+import { Semaphore } from '../../../lib/concurrency/semaphore.ts';
+import { MillraceError } from '../../../lib/errors.ts';
 import type { BundleError, CallOutcome, SandboxCall } from '../sandbox.ts';
 import type { HostResponse } from './server-call.ts';
 

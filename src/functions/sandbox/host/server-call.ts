@@ -1,7 +1,7 @@
 /** One running call on the server's side: its operations, log, and end, which comes exactly once. */
 import { randomBytes } from 'node:crypto';
-import { MillraceError } from '../../../kernel/errors.ts';
-import { problemFields } from '../../../kernel/problem.ts';
+import { MillraceError } from '../../../lib/errors.ts';
+import { problemFields } from '../../../lib/problem.ts';
 import {
   MAX_ARGUMENT_BYTES,
   MAX_FETCHES,

@@ -4,7 +4,7 @@
  */
 import { setFlagsFromString } from 'node:v8';
 import ivm, { type Context, type Dereference, type Module, type Reference } from 'isolated-vm';
-import { BOOT_NAME, BOOT_SCRIPT, TAKE_SCRIPT } from './inside/boot-script.ts';
+import { BOOT_NAME, BOOT_SCRIPT, TAKE_SCRIPT } from '../isolate/boot-script.ts';
 import { Entries } from './isolate-mutex.ts';
 import { type BundleFiles, type CompiledCode, compileGraph, type Graph, linkGraph } from './modules.ts';
 import type { HostedCall } from './runner-call.ts';

@@ -7,8 +7,8 @@ import {
   MAX_LOG_LINES,
   MAX_RESULT_BYTES,
 } from '../host-schemas.ts';
+import type { Ending } from '../isolate/bootstrap.ts';
 import type { ServerMessage, WireOutcome } from '../wire/messages.ts';
-import type { Ending } from './inside/bootstrap.ts';
 
 /** Sends a frame to the server. */
 export type Send = (head: object, body?: string) => void;

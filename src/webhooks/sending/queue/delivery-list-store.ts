@@ -3,7 +3,7 @@ import type { Collection, Document, ObjectId } from 'mongodb';
 import { NEWEST_FIRST, olderThan, pageOf } from '../../../database/cursors/newest-first.ts';
 import { translated } from '../../../database/errors.ts';
 import type { Mongo } from '../../../database/mongo.ts';
-import { literalPattern } from '../../../kernel/literal-pattern.ts';
+import { literalPattern } from '../../../lib/literal-pattern.ts';
 import type { Attempt, Delivery, DeliveryPage, DeliveryQuery } from '../sender.ts';
 import { type DeliveryRow, toAttempt, toDelivery } from './delivery-row.ts';
 

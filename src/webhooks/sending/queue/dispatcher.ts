@@ -1,7 +1,7 @@
 /** Sends leased deliveries, and decides what follows: for the delivery, its endpoint, and the next one in the queue. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { LogCallback } from '../../../events/log/log-callback.ts';
-import { retry } from '../../../kernel/concurrency/retry.ts';
+import { retry } from '../../../lib/concurrency/retry.ts';
 import { GONE } from '../outcome.ts';
 import type { Delivery, SenderEvents } from '../sender.ts';
 import { toDelivery } from './delivery-row.ts';

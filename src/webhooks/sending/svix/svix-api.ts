@@ -5,7 +5,7 @@
 import type { Svix } from 'svix';
 import { EgressError } from '../../../egress/egress-error.ts';
 import type { LogCallback } from '../../../events/log/log-callback.ts';
-import { Semaphore } from '../../../kernel/concurrency/semaphore.ts';
+import { Semaphore } from '../../../lib/concurrency/semaphore.ts';
 import { requestedPause } from '../schedule.ts';
 import type { SenderState } from '../sender.ts';
 

@@ -1,6 +1,6 @@
 /** Typings in an author's editor: valid programs compile, and each mistake is reported in its line. */
 import t from 'tap';
-import { fieldSchemas } from '../../../../src/collections/sample/field-types.ts';
+import { fieldSchemas } from '../../../../src/collections/schema/field-types.ts';
 import { authorTypes } from '../../../../src/functions/plugins/typings/typings.ts';
 import { HOST_OPERATIONS } from '../../../../src/functions/sandbox/sandbox.ts';
 import { compileForAuthors } from '../../../helpers/functions/author-program.ts';

@@ -1,0 +1,87 @@
+/** API keys over HTTP for administrators. */
+import type { FastifyInstance } from 'fastify';
+import { isCollectionName } from '../../database/names.ts';
+import { MillraceError } from '../../lib/errors.ts';
+import { checked } from '../../lib/parse-body.ts';
+import { parseListQuery } from '../../openapi/list-query.ts';
+import { OTHER_RESOURCES } from '../../policies/evaluation.ts';
+import type { Policies } from '../../policies/policies.ts';
+import { enterAt } from '../../policies/require-scope.ts';
+import type { Reauthentication } from '../sign-in/reauthentication.ts';
+import { KEYS } from './api-key-openapi.ts';
+import type { ManagedKeys } from './managed-keys.ts';
+import { NEW_KEY } from './request-schemas.ts';
+
+export interface KeyRoutesOptions {
+  readonly policies: Policies;
+  readonly keys: ManagedKeys;
+  readonly reauthentication: Reauthentication;
+}
+
+interface OnKey {
+  Params: { id: string };
+}
+
+export async function keyRoutes(
+  app: FastifyInstance,
+  { policies, keys, reauthentication }: KeyRoutesOptions,
+): Promise<void> {
+  const enter = enterAt(policies, '_admin:accounts');
+
+  app.get('/admin/keys', { config: KEYS.list }, async (request, reply) => {
+    const scope = policies.scope(request.principal, 'read', '_admin:accounts');
+    const { limit, cursor } = parseListQuery(request);
+    const found = await keys.list(scope, cursor, limit + 1);
+    const page = found.slice(0, limit);
+    if (found.length > limit) reply.header('millrace-next', page.at(-1)?.id ?? '');
+    return page;
+  });
+
+  app.post('/admin/keys', { config: KEYS.create }, async (request, reply) => {
+    const scope = enter(request, 'create');
+    await reauthentication.require(request.principal);
+    const { name, roles = [], resources = null, actions = null, expiresAt } = checked(NEW_KEY, request.body);
+    requireResources(resources);
+    const requested = { name, roles, resources, actions, expiresAt: parseEnd(expiresAt ?? null) };
+    const key = await keys.create(scope, requested, request.id);
+    return reply.code(201).header('location', `/admin/keys/${key.id}`).header('cache-control', 'no-store').send(key);
+  });
+
+  app.get<OnKey>('/admin/keys/:id', { config: KEYS.get }, async (request) => {
+    const key = await keys.get(enter(request, 'read'), request.params.id);
+    return key ?? missing();
+  });
+
+  app.delete<OnKey>('/admin/keys/:id', { config: KEYS.remove }, async (request, reply) => {
+    const scope = enter(request, 'delete');
+    await reauthentication.require(request.principal);
+    if (!(await keys.remove(scope, request.params.id, request.id))) missing();
+    return reply.code(204).send();
+  });
+}
+
+/** A key limited to a collection that cannot exist would be rejected everywhere, without an understandable reason. */
+function requireResources(names: readonly string[] | null): void {
+  const at = (names ?? []).findIndex((name) => !OTHER_RESOURCES.has(name) && !isCollectionName(name));
+  const name = names?.[at];
+  if (name === undefined) return;
+  const detail = `'${name}' is not the name of a collection. Omit "resources" to allow all that policies allow`;
+  throw invalid(`/resources/${at}`, detail);
+}
+
+function parseEnd(text: string | null): Date | null {
+  if (text === null) return null;
+  const end = new Date(text);
+  if (!(end.getTime() > Date.now())) throw invalid('/expiresAt', 'The expiry of a key must be in the future');
+  // JavaScript reads 31 February as 3 March.
+  if (!end.toISOString().startsWith(text.slice(0, 10))) throw invalid('/expiresAt', 'There is no such date');
+  return end;
+}
+
+function invalid(pointer: string, detail: string): MillraceError {
+  return new MillraceError('invalid-body', detail, { issues: [{ pointer, code: 'invalid-body', detail }] });
+}
+
+function missing(): never {
+  throw new MillraceError('key-not-found', 'There is no such key');
+}

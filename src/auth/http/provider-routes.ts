@@ -1,0 +1,80 @@
+/** Identity providers over HTTP, for administrators. */
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { versionCondition, versionTag } from '../../collections/store/preconditions.ts';
+import type { Egress } from '../../egress/egress.ts';
+import { MillraceError } from '../../lib/errors.ts';
+import { isPlain } from '../../lib/plain-object.ts';
+import type { Policies } from '../../policies/policies.ts';
+import { enterAt } from '../../policies/require-scope.ts';
+import { stampBy } from '../identity/principal.ts';
+import { checkProvider } from '../providers/provider-diagnostics.ts';
+import type { Providers, Shown } from '../providers/providers.ts';
+import { PROVIDER_OPERATIONS } from './provider-openapi.ts';
+
+export interface ProviderRoutesOptions {
+  readonly policies: Policies;
+  readonly providers: Providers;
+  readonly egress: Egress;
+  /** The public URL of this server, without a slash at its end. */
+  readonly base: string;
+}
+
+interface OnProvider {
+  Params: { name: string };
+}
+
+const URL = '/admin/providers';
+
+export async function providerRoutes(app: FastifyInstance, options: ProviderRoutesOptions): Promise<void> {
+  const { policies, providers, egress, base } = options;
+  const enter = enterAt(policies, '_admin:accounts');
+  const send = (reply: FastifyReply, { provider, version }: Shown) =>
+    reply.header('etag', versionTag(version)).send(provider);
+
+  app.get(URL, { config: PROVIDER_OPERATIONS.list }, async (request) => {
+    enter(request, 'read');
+    return (await providers.list()).map(({ provider }) => provider);
+  });
+
+  app.post(URL, { config: PROVIDER_OPERATIONS.create }, async (request, reply) => {
+    const created = await providers.create(request.body, stampBy(enter(request, 'create'), request.id));
+    return send(reply.code(201).header('location', `${URL}/${created.provider.name}`), created);
+  });
+
+  app.get<OnProvider>(`${URL}/:name`, { config: PROVIDER_OPERATIONS.get }, async (request, reply) => {
+    enter(request, 'read');
+    return send(reply, await providers.show(request.params.name));
+  });
+
+  app.put<OnProvider>(`${URL}/:name`, { config: PROVIDER_OPERATIONS.replace }, async (request, reply) => {
+    const stamp = stampBy(enter(request, 'update'), request.id);
+    const { name } = request.params;
+    return send(
+      reply,
+      await providers.replace(name, named(request.body, name), versionCondition(request.headers), stamp),
+    );
+  });
+
+  app.delete<OnProvider>(`${URL}/:name`, { config: PROVIDER_OPERATIONS.remove }, async (request, reply) => {
+    const stamp = stampBy(enter(request, 'delete'), request.id);
+    await providers.remove(request.params.name, versionCondition(request.headers), stamp);
+    return reply.code(204).send();
+  });
+
+  app.post<OnProvider>(`${URL}/:name/check`, { config: PROVIDER_OPERATIONS.check }, async (request) => {
+    enter(request, 'update');
+    const provider = await providers.latest(request.params.name);
+    if (provider.saml === null) return checkProvider(provider, { egress, base });
+    const { checkSamlProvider } = await import('../saml/saml-diagnostics.ts');
+    return checkSamlProvider(provider, { egress, base });
+  });
+}
+
+/** The body with the name from the path, which the body may omit and cannot change. */
+function named(body: unknown, name: string): unknown {
+  if (!isPlain(body)) return body;
+  const { name: sent = name } = body;
+  if (sent === name) return { ...body, name };
+  const detail = 'The name of a provider cannot be changed: linked identities and redirect URLs contain it';
+  throw new MillraceError('invalid-body', detail, { issues: [{ pointer: '/name', code: 'invalid-body', detail }] });
+}

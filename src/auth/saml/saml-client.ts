@@ -1,0 +1,199 @@
+/**
+ * The adapter of `@node-saml/node-saml`, loaded with the first sign-in by SAML: the request to a provider, and what the
+ * response proves. The library creates requests, decrypts, and verifies signatures; all other checks of a response are
+ * here, before and after.
+ */
+import { promisify } from 'node:util';
+import type { XmlElement } from '@xmldom/xmldom';
+import { decrypt } from 'xml-encryption';
+import { identityId } from '../identity/provider-identity.ts';
+import type { AuthorizationProofs, AuthorizationRequest } from '../oauth/authorization-request.ts';
+import { providerDenied, responseRefused } from '../oauth/provider-errors.ts';
+import type { Onward } from '../oauth/provider-sign-in.ts';
+import type { LogOutMessage } from '../oauth/rp-logout.ts';
+import type { VerifiedIdentity } from '../oauth/verified-identity.ts';
+import type { Provider } from '../providers/provider.ts';
+import type { SessionOrigin } from '../sessions/session.ts';
+import type { OneTimeTokens } from '../tokens/one-time-tokens.ts';
+import { checkEncryption } from './encryption-checks.ts';
+import type { KnownSamlProviders, SamlFacts } from './idp-metadata-cache.ts';
+import { type Signed, samlLibrary } from './node-saml.ts';
+import {
+  type Assertion,
+  checkResponse,
+  type HonestResponse,
+  onlyAssertion,
+  readAssertion,
+  StatusRefused,
+} from './response-checks.ts';
+import { samlUser } from './saml-attributes.ts';
+import type { SamlSessionStore } from './saml-session-store.ts';
+import { signedOwners } from './signature-checks.ts';
+import type { SamlLogOut } from './single-logout.ts';
+import { logoutUrl, ownMetadata } from './sp-metadata.ts';
+import { decodedXml, elementsIn, readXml, SamlRejection } from './xml.ts';
+
+export interface SamlDeps {
+  readonly known: KnownSamlProviders;
+  readonly oneTimeTokens: Pick<OneTimeTokens, 'isFirst'>;
+  readonly sessionNames: SamlSessionStore;
+  readonly logOut: SamlLogOut;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** What a response is checked against besides the provider. */
+interface Awaited {
+  readonly recipient: string;
+  readonly inResponseTo: string | null;
+}
+
+export class Saml {
+  readonly #deps: SamlDeps;
+
+  constructor(deps: SamlDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * The request that the browser brings to a provider to sign in there.
+   * @throws MillraceError `provider-unavailable`, `provider-response-invalid`
+   */
+  async begin(
+    provider: Provider,
+    relayState: string,
+    flow: AuthorizationRequest & AuthorizationProofs,
+  ): Promise<Onward> {
+    const facts = await this.#deps.known.about(provider);
+    if (facts.wantsSigned && provider.saml?.privateKey == null) {
+      throw responseRefused(provider.name, 'its metadata requires signed requests, and there is no private key');
+    }
+    const library = samlLibrary(provider, facts, { callback: flow.callback, id: requestId(flow) });
+    if (facts.binding === 'redirect') {
+      return { location: await library.getAuthorizeUrlAsync(relayState, undefined, {}) };
+    }
+    return { location: facts.entryPoint, form: await library.getAuthorizeMessageAsync(relayState) };
+  }
+
+  /**
+   * Verifies the response of a provider.
+   * @param flow that it ends; null where the sign-in started at the provider
+   * @throws MillraceError `provider-denied`, `provider-unavailable`, `provider-response-invalid`
+   */
+  async prove(
+    provider: Provider,
+    recipient: string,
+    flow: AuthorizationProofs | null,
+    message: string,
+  ): Promise<VerifiedIdentity> {
+    const { name } = provider;
+    try {
+      const awaited = { recipient, inResponseTo: flow === null ? null : requestId(flow) };
+      const { assertion, issuer } = await this.#assertion(provider, awaited, message);
+      const user = samlUser(provider, assertion);
+      await this.#once(`${issuer} ${assertion.id}`, assertion.deadAt);
+      const identity = identityId(name, user.subject);
+      if (flow !== null && identity !== null) {
+        const { nameId, sessionIndex } = assertion;
+        await this.#deps.sessionNames.save(name, { identity, nameId, sessionIndex }, this.#deps.now());
+      }
+      return user;
+    } catch (error) {
+      if (error instanceof StatusRefused) throw providerDenied(name, error.message);
+      if (error instanceof SamlRejection) throw responseRefused(name, error.message);
+      throw error;
+    }
+  }
+
+  /** Our own metadata, for the provider. */
+  metadata(provider: Provider, base: string): string {
+    return ownMetadata(provider, base);
+  }
+
+  /** See {@link SamlLogOut.address}. */
+  logoutUrl(provider: Provider, identity: string, redirect: string, state: string | null): Promise<string | null> {
+    return this.#deps.logOut.address(provider, identity, redirect, state);
+  }
+
+  /** See {@link SamlLogOut.receive}. */
+  receiveLogOut(
+    provider: Provider,
+    message: LogOutMessage,
+    base: string,
+    origin: SessionOrigin,
+  ): Promise<string | null> {
+    return this.#deps.logOut.receive(provider, message, logoutUrl(base, provider), origin);
+  }
+
+  async #assertion(
+    provider: Provider,
+    awaited: Awaited,
+    message: string,
+  ): Promise<{ readonly assertion: Assertion; readonly issuer: string }> {
+    const { known, now } = this.#deps;
+    const facts = await known.about(provider);
+    const expected = { ...awaited, issuer: facts.issuer, audience: provider.clientId, now: now() };
+    const signed = await this.#validate(provider, expected, message);
+    const verify = async (by: SamlFacts) => {
+      const library = samlLibrary(provider, by, { callback: awaited.recipient, signed });
+      const { profile } = await library.validatePostResponseAsync({ SAMLResponse: message });
+      return profile?.getAssertionXml?.() ?? null;
+    };
+    const xml = await verify(facts).catch(async (error: unknown) => {
+      // The provider may have just started to sign with a new key.
+      if (known.readAgain(provider)) return verify(await known.about(provider)).catch(refused);
+      return refused(error);
+    });
+    if (xml === null) throw new SamlRejection('no signed element contains an assertion');
+    return { assertion: readAssertion(xml, expected), issuer: facts.issuer };
+  }
+
+  /** All checks before a signature is verified. @returns what has to be verified */
+  async #validate({ saml }: Provider, expected: HonestResponse, message: string): Promise<Signed> {
+    const root = readXml(decodedXml(message));
+    const assertion = onlyAssertion(root);
+    const signed = signedOwners(root, [root, assertion]);
+    checkResponse(root, expected);
+    const response = signed.includes(root);
+    const inner =
+      assertion.localName === 'Assertion' ? signed.includes(assertion) : await isSignedInside(assertion, saml);
+    if (!response && !inner) throw new SamlRejection('neither the response nor the assertion is signed');
+    if (!response && saml?.wantResponseSigned === true) throw new SamlRejection('the response is not signed');
+    return { response, assertion: inner };
+  }
+
+  /** @throws SamlFault for an assertion that was used before, in any process */
+  async #once(assertion: string, deadAt: number): Promise<void> {
+    const { oneTimeTokens, now } = this.#deps;
+    if (await oneTimeTokens.isFirst(`saml assertion ${assertion}`, deadAt - now())) return;
+    throw new SamlRejection('the assertion was used before');
+  }
+}
+
+/** Derived from the secret in the cookie of the sign-in: a response fits one browser. */
+function requestId({ nonce }: Pick<AuthorizationProofs, 'nonce'>): string {
+  return `_${nonce}`;
+}
+
+/** Whether an encrypted assertion is signed, which only decryption shows. @throws SamlFault */
+async function isSignedInside(encrypted: XmlElement, saml: Provider['saml']): Promise<boolean> {
+  checkEncryption(encrypted);
+  if (saml?.privateKey == null) throw new SamlRejection('the assertion is encrypted, and there is no private key');
+  const decrypted = await promisify(decrypt)(encrypted.toString(), { key: saml.privateKey }).catch((error: unknown) => {
+    throw new SamlRejection('the assertion cannot be decrypted by our key', { cause: error });
+  });
+  const root = readXml(decrypted);
+  if (
+    root.localName !== 'Assertion' ||
+    elementsIn(root).filter(({ localName }) => localName === 'Assertion').length > 1
+  ) {
+    throw new SamlRejection('the encrypted content is not one assertion');
+  }
+  return signedOwners(root, [root]).length === 1;
+}
+
+/** The messages of the library may contain parts of the message. */
+function refused(error: unknown): never {
+  const words = error instanceof Error && /^Invalid (?:document )?signature/.test(error.message);
+  throw new SamlRejection(words ? 'no known key made the signature' : 'the library rejects it', { cause: error });
+}

@@ -1,0 +1,33 @@
+/**
+ * Whether a stored value equals a JSON value or is serialized as it. Clients see dates, ids and decimals only as text,
+ * so the text matches them.
+ */
+import { valueToWire } from '../../database/json/wire-values.ts';
+import { isPlain } from '../../lib/plain-object.ts';
+import { equalValues } from '../../query/evaluate/order.ts';
+
+export interface SameOptions {
+  /** Whether fields must have the same order, as in MongoDB's equality of documents. */
+  readonly ordered: boolean;
+}
+
+export function sameJson(stored: unknown, json: unknown, options: SameOptions): boolean {
+  if (Array.isArray(stored)) {
+    if (!Array.isArray(json) || json.length !== stored.length) return false;
+    return stored.every((item, index) => sameJson(item, json[index], options));
+  }
+  if (isPlain(stored)) return isPlain(json) && sameFields(stored, json, options);
+  if (Array.isArray(json) || isPlain(json)) return false;
+  if (json === null && options.ordered) return stored === null;
+  return valueToWire(stored) === json || equalValues(stored, json);
+}
+
+function sameFields(stored: Record<string, unknown>, json: Record<string, unknown>, { ordered }: SameOptions): boolean {
+  const names = Object.keys(stored);
+  const others = Object.keys(json);
+  if (names.length !== others.length) return false;
+  return names.every((name, index) => {
+    if (ordered ? others[index] !== name : !Object.hasOwn(json, name)) return false;
+    return sameJson(stored[name], json[name], { ordered });
+  });
+}

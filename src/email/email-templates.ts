@@ -1,0 +1,109 @@
+/**
+ * The templates of all e-mails: the default ones, replaced by those that administrators have changed, which are active
+ * in every process within a second.
+ */
+import type { User } from '../auth/identity/user.ts';
+import type { Stamp } from '../database/system-collection.ts';
+import { SETTINGS_COLLECTION } from '../database/system-collection.ts';
+import { Reloader } from '../lib/concurrency/reloader.ts';
+import { MillraceError } from '../lib/errors.ts';
+import { htmlDocumentOf, plainTextOf } from './email-layout.ts';
+import { EMAILS, type EmailKind, isEmailKind, type WayChange } from './locales/email-types.ts';
+import { LANGUAGES, type LanguageName } from './locales/locales.ts';
+import type { Email } from './mailer.ts';
+import { type EmailTemplate, filled, templateIssues } from './template.ts';
+import type { TemplateStore } from './template-store.ts';
+
+/** An e-mail without its recipient. */
+export type FilledEmail = Required<Omit<Email, 'to'>>;
+
+export interface EmailTemplatesDeps {
+  readonly store: TemplateStore;
+  readonly onError: (error: unknown) => void;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+interface Kept {
+  readonly template: EmailTemplate;
+  readonly updatedAt: Date;
+}
+
+export class EmailTemplates {
+  readonly #deps: EmailTemplatesDeps;
+  readonly reloader: Reloader;
+  #changed: ReadonlyMap<string, Kept> = new Map();
+
+  constructor(deps: EmailTemplatesDeps) {
+    this.#deps = deps;
+    this.reloader = new Reloader({
+      read: () => this.#read(),
+      concerns: (collection) => collection === SETTINGS_COLLECTION,
+      onError: deps.onError,
+    });
+  }
+
+  /** The active template, and when an administrator changed it; null for the default one. */
+  find(kind: EmailKind, language: LanguageName): { readonly template: EmailTemplate; readonly updatedAt: Date | null } {
+    return this.#changed.get(keyOf(kind, language)) ?? { template: defaultTemplate(kind, language), updatedAt: null };
+  }
+
+  /** Renders the active template with these values. */
+  fill(kind: EmailKind, language: LanguageName, values: Readonly<Record<string, string>>): FilledEmail {
+    return filled(this.find(kind, language).template, values);
+  }
+
+  /** @throws MillraceError `invalid-body` with JSON Pointers */
+  async replace(kind: EmailKind, language: LanguageName, template: EmailTemplate, stamp: Stamp): Promise<void> {
+    requireUsable(kind, template);
+    await this.#deps.store.put({ ...template, kind, locale: language }, stamp, new Date(this.#deps.now()));
+    await this.reloader.reload();
+  }
+
+  /** Restores the default template. */
+  async reset(kind: EmailKind, language: LanguageName, stamp: Stamp): Promise<void> {
+    await this.#deps.store.remove({ kind, locale: language }, stamp);
+    await this.reloader.reload();
+  }
+
+  /** Only the usable parts of what another program or version wrote. */
+  async #read(): Promise<void> {
+    const changed = new Map<string, Kept>();
+    for (const { kind, locale, subject, text, html, updatedAt } of await this.#deps.store.all()) {
+      const template = { subject: String(subject), text: String(text), html: String(html) };
+      if (!isEmailKind(kind) || templateIssues(template, EMAILS[kind]).length > 0) continue;
+      changed.set(keyOf(kind, locale), { template, updatedAt });
+    }
+    this.#changed = changed;
+  }
+}
+
+/** @throws MillraceError `invalid-body` with the JSON Pointers of a template that cannot be used */
+export function requireUsable(kind: EmailKind, template: EmailTemplate): void {
+  const issues = templateIssues(template, EMAILS[kind]);
+  const [first] = issues;
+  if (first === undefined) return;
+  throw new MillraceError('invalid-body', `The e-mail template is not valid: ${first.pointer} ${first.detail}`, {
+    issues,
+  });
+}
+
+/** The default template. */
+export function defaultTemplate(kind: EmailKind, language: LanguageName): EmailTemplate {
+  const { subject, lines } = LANGUAGES[language].emails[kind];
+  return { subject, text: plainTextOf(lines), html: htmlDocumentOf(lines, language) };
+}
+
+/** What changed, as a sentence. */
+export function changeWords(change: WayChange, language: LanguageName): string {
+  return LANGUAGES[language].changes[change];
+}
+
+/** The values that every e-mail has. */
+export function commonValues({ username, email }: Pick<User, 'username' | 'email'>, base: string) {
+  return { name: username ?? email ?? '', site: new URL(base).host };
+}
+
+function keyOf(kind: string, language: string): string {
+  return `${kind} ${language}`;
+}

@@ -1,0 +1,144 @@
+/**
+ * Notifies users by e-mail of a sign-in from a new network, a new password, and changes of sign-in methods and e-mail
+ * address. It reads the event log, so any change is reported once, whatever caused it, and a crash loses none.
+ */
+import type { Timestamp } from 'mongodb';
+import { foldName, type User } from '../auth/identity/user.ts';
+import { networkOf } from '../config/addresses.ts';
+import { readStored } from '../database/bson/stored.ts';
+import { idText } from '../database/json/ids.ts';
+import type { Occurrence } from '../lib/event-types.ts';
+import { changeWords } from './email-templates.ts';
+import type { KnownNetworks } from './known-networks.ts';
+import { WAY_CHANGES, type WayChange } from './locales/email-types.ts';
+import type { LanguageName } from './locales/locales.ts';
+import type { Composed, Outbox } from './outbox.ts';
+import type { EmailRow } from './outbox-store.ts';
+
+const NOTICES = ['new-sign-in', 'password-changed', 'sign-in-method-changed', 'email-changed'] as const;
+/** Maximum notifications of one type to one address in an hour; more are dropped. */
+const HOURLY = 5;
+const HOUR_MS = 3_600_000;
+/** Maximum age of an event for a notification, which matters after a long downtime. */
+const OLD_MS = 24 * HOUR_MS;
+
+type Notice = (typeof NOTICES)[number];
+
+/** The fields of a row of the event log that are read here. */
+export interface NoticedRow {
+  readonly epoch: number;
+  readonly number: number;
+  readonly time: Timestamp;
+  readonly operation: string;
+  readonly collection: string | null;
+  readonly key: Buffer | null;
+  readonly before: Buffer | null;
+  readonly after: Buffer | null;
+}
+
+/** Events that change a sign-in method, by their names in e-mails; `kind` is replaced by the kind of a factor. */
+const WAYS: Readonly<Partial<Record<Occurrence, string>>> = {
+  'system.mfa.added': '{kind}-added',
+  'system.mfa.removed': '{kind}-removed',
+  'system.mfa.recovery-codes-regenerated': 'recovery-codes-regenerated',
+  'system.identity.linked': 'provider-linked',
+  'system.identity.unlinked': 'provider-unlinked',
+};
+
+export interface NoticesDeps {
+  readonly outbox: Outbox;
+  readonly networks: KnownNetworks;
+  readonly findUser: (id: string) => Promise<User | null>;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+export class Notices {
+  readonly #deps: NoticesDeps;
+
+  constructor(deps: NoticesDeps) {
+    this.#deps = deps;
+    for (const kind of NOTICES) deps.outbox.compose(kind, (row, languageFor) => this.#email(row, languageFor));
+  }
+
+  /** Processes rows of the log, in order; repeated rows do nothing. */
+  async report(rows: readonly NoticedRow[]): Promise<void> {
+    for (const row of rows) {
+      const isOld = row.time.getHighBits() * 1_000 < this.#deps.now() - OLD_MS;
+      if (isOld || row.after === null || !concerns(row)) continue;
+      if (row.collection === '_sessions') await this.#signIn(row, readStored(row.after));
+      else if (row.collection === '_activity') await this.#occurrence(row, readStored(row.after));
+      else await this.#user(row, readStored(row.after));
+    }
+  }
+
+  async #signIn(row: NoticedRow, { user, ip, userAgent }: Readonly<Record<string, unknown>>): Promise<void> {
+    if (typeof user !== 'string' || typeof ip !== 'string') return;
+    const { networks, now } = this.#deps;
+    const network = networkOf(ip);
+    const at = new Date(now());
+    if ((await networks.knows(user, network, at)) === false) {
+      const device = typeof userAgent === 'string' ? userAgent : '–';
+      await this.#add(row, 'new-sign-in', user, { ip, device });
+    }
+    await networks.note(user, network, at);
+  }
+
+  async #occurrence(row: NoticedRow, { type, details }: Readonly<Record<string, unknown>>): Promise<void> {
+    const { user, kind } = (details ?? {}) as { readonly user?: unknown; readonly kind?: unknown };
+    if (typeof user !== 'string') return;
+    if (type === 'system.auth.password-changed') return this.#add(row, 'password-changed', user, {});
+    const change = Object.entries(WAYS).find(([occurrence]) => occurrence === type)?.[1];
+    if (change === undefined) return;
+    await this.#add(row, 'sign-in-method-changed', user, { change: change.replace('{kind}', String(kind)) });
+  }
+
+  /** A user whose e-mail address was replaced; the old one is notified. */
+  async #user(row: NoticedRow, after: Readonly<Record<string, unknown>>): Promise<void> {
+    if (row.before === null || row.key === null) return;
+    const { email, emailVerified, kind } = readStored(row.before);
+    const next = after['email'];
+    if (typeof email !== 'string' || typeof next !== 'string' || foldName(email) === foldName(next)) return;
+    if (emailVerified !== true && kind !== 'admin') return;
+    await this.#add(row, 'email-changed', idText(readStored(row.key)['_id']), { newEmail: next }, email);
+  }
+
+  /** @param to the e-mail address; by default that of the user, if it is verified */
+  async #add(
+    { epoch, number, time }: NoticedRow,
+    kind: Notice,
+    id: string,
+    facts: Readonly<Record<string, string>>,
+    to?: string,
+  ): Promise<void> {
+    const { outbox, findUser } = this.#deps;
+    const user = await findUser(id);
+    if (user === null) return;
+    // A user may have entered the address of another person, who must not get e-mails about it.
+    const own = user.emailVerified || user.kind === 'admin' ? user.email : null;
+    const email = to ?? own;
+    if (email === null || (await outbox.countLast(HOUR_MS, email, kind)) >= HOURLY) return;
+    const at = new Date(time.getHighBits() * 1_000).toISOString();
+    const reported = { user: id, email, time: `${at.slice(0, 10)} ${at.slice(11, 16)} UTC`, ...facts };
+    await outbox.add({ kind, to: email, facts: reported, id: `notice ${epoch}-${number}` });
+  }
+
+  async #email({ facts }: EmailRow, languageFor: (user: User) => LanguageName): Promise<Composed | null> {
+    const { user: id = null, email = null, change, ...rest } = facts ?? {};
+    const user = id === null ? null : await this.#deps.findUser(id);
+    if (user === null || email === null) return null;
+    const values = Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, value ?? '']));
+    if (!isWayChange(change)) return { user, to: email, values };
+    return { user, to: email, values: { ...values, change: changeWords(change, languageFor(user)) } };
+  }
+}
+
+/** Whether a row may require a notification; pure and cheap. */
+export function concerns({ collection, operation }: Pick<NoticedRow, 'collection' | 'operation'>): boolean {
+  if (collection === '_users') return operation === 'update' || operation === 'replace';
+  return operation === 'insert' && (collection === '_sessions' || collection === '_activity');
+}
+
+function isWayChange(text: unknown): text is WayChange {
+  return WAY_CHANGES.some((one) => one === text);
+}

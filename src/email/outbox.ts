@@ -1,0 +1,242 @@
+/**
+ * Sends e-mails that wait in the database, so that an e-mail survives the process that queued it, and an unreachable
+ * mail server. One process leases each for a time, as webhook deliveries (decisions/0125); after a temporary rejection,
+ * attempts follow at growing intervals, as in mail servers (RFC 5321 section 4.5.4.1).
+ */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { tooManyEmails } from '../auth/identity/auth-errors.ts';
+import { foldName, type User } from '../auth/identity/user.ts';
+import { commonValues, type EmailTemplates } from './email-templates.ts';
+import { EMAILS, type EmailKind, type EmailState } from './locales/email-types.ts';
+import { type LanguageName, languageOf } from './locales/locales.ts';
+import { EmailNotSent, type Mail } from './mailer.ts';
+import type { EmailRow, OutboxStore } from './outbox-store.ts';
+
+/** Maximum queued e-mails; more are rejected. */
+const MAX_WAITING = 5_000;
+/** Duration of a lease: longer than any mail server may take to respond. */
+const LEASE_MS = 120_000;
+/** Concurrent e-mails of one process. */
+const AT_ONCE = 2;
+/** Pauses after failed attempts, in milliseconds. After the last one the letter has failed. */
+const PAUSES_MS = [10_000, 60_000, 300_000, 900_000, 3_600_000, 4 * 3_600_000] as const;
+/** Interval of the search for e-mails that a process has left behind. */
+const LOOK_MS = 10_000;
+/**
+ * Maximum random delay before the work for an e-mail. Otherwise the response to the next request would be a little later if the
+ * previous e-mail had a user.
+ */
+const LATER_MS = 100;
+
+export type { EmailRow } from './outbox-store.ts';
+
+/** The content of an e-mail, and its recipient. */
+export interface Composed {
+  readonly user: User;
+  readonly to: string;
+  /** Values of the variables, besides those that all e-mails have. */
+  readonly values: Readonly<Record<string, string>>;
+}
+
+/**
+ * Makes what a letter says; called for each try (`attempts` of the row counts them).
+ * @returns null when the letter is not to be sent any more
+ */
+export type Composer = (row: EmailRow, language: (user: User) => LanguageName) => Promise<Composed | null>;
+
+/** An e-mail to send. */
+export interface EmailRequest {
+  readonly kind: EmailKind;
+  readonly to: string;
+  readonly facts: Readonly<Record<string, string | null>>;
+  readonly language?: LanguageName | null;
+  /** The same for what must not be sent twice; by default a new one. */
+  readonly id?: string;
+}
+
+export interface EmailView {
+  readonly id: string;
+  readonly kind: EmailKind;
+  readonly to: string;
+  readonly state: EmailState;
+  readonly attempts: number;
+  readonly error: string | null;
+  readonly createdAt: string;
+  /** Time of the next attempt; null when there is none. */
+  readonly nextAttemptAt: string | null;
+  readonly finishedAt: string | null;
+}
+
+export interface OutboxDeps {
+  readonly store: OutboxStore;
+  readonly mail: Mail;
+  readonly templates: Pick<EmailTemplates, 'fill'>;
+  /** The default language of e-mails. */
+  readonly language: LanguageName;
+  /** The public URL of this server. */
+  readonly base: string;
+  /** Called with errors that no response can report. */
+  readonly onError: (error: unknown) => void;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+export class Outbox {
+  readonly #deps: OutboxDeps;
+  readonly #composers = new Map<EmailKind, Composer>();
+  readonly #take = randomUUID();
+  readonly #end = new AbortController();
+  #takes = 0;
+  #again = false;
+  #running: Promise<void> | null = null;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(deps: OutboxDeps) {
+    this.#deps = deps;
+  }
+
+  /** Registers the composer of a type of e-mail. */
+  compose(kind: EmailKind, composer: Composer): void {
+    this.#composers.set(kind, composer);
+  }
+
+  /** Starts to send. All composers must be registered. */
+  start(): void {
+    this.wake();
+  }
+
+  /**
+   * Stores an e-mail; when this resolves, it will be sent even if this process ends.
+   * @throws MillraceError `overloaded`
+   */
+  async add({ kind, to, facts, language = null, id = randomUUID() }: EmailRequest): Promise<void> {
+    const { store, now } = this.#deps;
+    if (await store.areWaiting(MAX_WAITING)) throw tooManyEmails();
+    const at = now();
+    await store.insert({
+      _id: id,
+      kind,
+      to: foldName(to),
+      facts,
+      language,
+      state: 'pending',
+      attempts: 0,
+      error: null,
+      createdAt: new Date(at),
+      dueAt: new Date(at),
+      until: new Date(at + EMAILS[kind].usefulMs),
+      finishedAt: null,
+      take: null,
+    });
+    this.wake();
+  }
+
+  /**
+   * How many e-mails of a type an address got, or will get, in the last milliseconds.
+   * @param but the e-mail that is being composed, which does not count, nor do later ones
+   */
+  countLast(ms: number, to: string, kind: EmailKind, but?: string): Promise<number> {
+    return this.#deps.store.countSince(foldName(to), kind, new Date(this.#deps.now() - ms), but);
+  }
+
+  /** The newest e-mails first. They contain no link and no code. */
+  async list(state: EmailState | null, limit: number): Promise<EmailView[]> {
+    const rows = await this.#deps.store.list(state, limit);
+    return rows.map(({ _id, kind, to, state, attempts, error, createdAt, dueAt, finishedAt }) => ({
+      id: _id,
+      kind,
+      to,
+      state,
+      attempts,
+      error,
+      createdAt: createdAt.toISOString(),
+      nextAttemptAt: state === 'pending' ? dueAt.toISOString() : null,
+      finishedAt: finishedAt?.toISOString() ?? null,
+    }));
+  }
+
+  /** Looks for due e-mails. */
+  wake(): void {
+    this.#again = true;
+    if (this.#end.signal.aborted) return;
+    this.#running ??= this.#run().finally(() => {
+      this.#running = null;
+      if (this.#again) this.wake();
+    });
+  }
+
+  /** Waits until every due e-mail was sent, or postponed. */
+  async settled(): Promise<void> {
+    while (this.#running !== null) await this.#running;
+  }
+
+  /** Stops after the e-mails in progress. Queued ones are sent by another process, or after the next start. */
+  async close(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#end.abort();
+    await this.#running;
+    this.#deps.mail.close();
+  }
+
+  async #run(): Promise<void> {
+    clearTimeout(this.#timer);
+    await pause(LATER_MS * Math.random(), undefined, { signal: this.#end.signal }).catch(() => undefined);
+    this.#again = false;
+    try {
+      await Promise.all(Array.from({ length: AT_ONCE }, () => this.#work()));
+    } catch (error) {
+      this.#deps.onError(error);
+    }
+    if (this.#end.signal.aborted) return;
+    const next = await this.#deps.store.nextDue().catch(() => null);
+    const wait = next === null ? LOOK_MS : Math.min(LOOK_MS, Math.max(1, next.getTime() - this.#deps.now()));
+    this.#timer = setTimeout(() => this.wake(), wait).unref();
+  }
+
+  async #work(): Promise<void> {
+    const { store, now } = this.#deps;
+    while (!this.#end.signal.aborted) {
+      this.#takes += 1;
+      const row = await store.take(`${this.#take} ${this.#takes}`, new Date(now()), new Date(now() + LEASE_MS));
+      if (row === null) return;
+      await this.#send(row);
+    }
+  }
+
+  async #send(row: EmailRow): Promise<void> {
+    const { store, now, onError } = this.#deps;
+    try {
+      if (now() >= row.until.getTime()) return await this.#fail(row, row.error ?? 'It could not be sent in time');
+      const composed = await this.#composers.get(row.kind)?.(row, (user) => this.#languageFor(user, row));
+      if (composed == null) return await store.drop(row);
+      await this.#handOver(row, composed);
+      await store.end(row, 'succeeded', null, new Date(now()));
+    } catch (error) {
+      const reason = error instanceof EmailNotSent ? error.message : 'The e-mail could not be created';
+      if (!(error instanceof EmailNotSent)) onError(error);
+      const next = PAUSES_MS[row.attempts - 1];
+      const isFinal = error instanceof EmailNotSent && error.isFinal;
+      if (isFinal || next === undefined || now() + next >= row.until.getTime()) return await this.#fail(row, reason);
+      await store.putOff(row, reason, new Date(now() + next));
+    }
+  }
+
+  async #handOver(row: EmailRow, { user, to, values }: Composed): Promise<void> {
+    const { mail, templates, base } = this.#deps;
+    const known = { ...commonValues(user, base), ...values };
+    const email = templates.fill(row.kind, this.#languageFor(user, row), known);
+    await mail.send({ to, ...email });
+  }
+
+  async #fail(row: EmailRow, reason: string): Promise<void> {
+    const { store, now, onError } = this.#deps;
+    await store.end(row, 'failed', reason, new Date(now()));
+    onError(new Error(`An e-mail was not sent (${row.kind}, ${row._id}): ${reason}`));
+  }
+
+  /** The language of the user, else of the requester, else of the instance. */
+  #languageFor({ profile }: User, { language }: Pick<EmailRow, 'language'>): LanguageName {
+    return languageOf(profile['locale']) ?? language ?? this.#deps.language;
+  }
+}

@@ -1,0 +1,116 @@
+/**
+ * One call of an HTTP function: its slot, the call itself, and its run. The run is not queued: it executes once, in the
+ * process that received the request.
+ */
+import type { Principal } from '../../auth/identity/principal.ts';
+import type { Calling } from '../calling/call-types.ts';
+import type { ActivePlugins } from '../plugins/plugin.ts';
+import { redaction } from '../plugins/redaction.ts';
+import type { Run } from '../runs/run.ts';
+import type { RunRecorder } from '../runs/run-recorder.ts';
+import type { CallOutcome } from '../sandbox/sandbox.ts';
+import { CallSlots } from './call-limit.ts';
+import { type Endpoint, EndpointTable } from './endpoint-table.ts';
+import { sendable } from './response-filter.ts';
+
+export interface EndpointCallsDeps {
+  readonly active: Pick<ActivePlugins, 'ofKind'>;
+  readonly calling: Calling;
+  readonly recorder: RunRecorder;
+  /** Called when a rerun could not start. */
+  readonly onError: (error: unknown) => void;
+  readonly slots?: CallSlots;
+}
+
+export interface EndpointResponse {
+  readonly outcome: CallOutcome;
+  /** Id of its run; null if the run is not stored. */
+  readonly run: string | null;
+}
+
+/** The input of one run. */
+interface Given {
+  readonly input: string;
+  readonly hidden: readonly string[];
+  /** The rate-limit key of the caller. */
+  readonly client: string;
+  /** Set for a rerun, which is always stored. */
+  readonly id?: string;
+}
+
+export class EndpointCalls {
+  readonly #deps: EndpointCallsDeps;
+  readonly #slots: CallSlots;
+  #table: { readonly of: readonly Endpoint[]; readonly table: EndpointTable };
+
+  constructor(deps: EndpointCallsDeps) {
+    this.#deps = deps;
+    this.#slots = deps.slots ?? new CallSlots();
+    this.#table = tableOf(deps.active.ofKind('http'));
+  }
+
+  /** The active HTTP functions. */
+  get table(): EndpointTable {
+    const endpoints = this.#deps.active.ofKind('http');
+    if (this.#table.of !== endpoints) this.#table = tableOf(endpoints);
+    return this.#table.table;
+  }
+
+  /**
+   * Calls an HTTP function.
+   * @param client the rate-limit key of the caller
+   * @param input JSON text
+   * @param hidden texts that are redacted in everything stored of the call
+   * @throws MillraceError `rate-limited`, `overloaded`, and as `Calling.call`
+   */
+  async call(
+    fn: Endpoint,
+    caller: Principal,
+    client: string,
+    input: string,
+    hidden: readonly string[] = [],
+  ): Promise<EndpointResponse> {
+    return await this.#slots.run(client, () => this.#run(fn, caller, { input, hidden, client }));
+  }
+
+  /**
+   * Reruns an HTTP function that acts as itself, with a recorded input. It is not awaited, and its run is always
+   * stored.
+   * @returns the run as it starts
+   */
+  repeat(fn: Endpoint, client: string, input: string): Run {
+    const { recorder, onError } = this.#deps;
+    const id = recorder.newId();
+    const run = recorder.began({ id, fn, attempt: 1 });
+    void this.#slots.run(client, () => this.#run(fn, null, { input, hidden: [], client, id })).catch(onError);
+    return run;
+  }
+
+  async #run(
+    fn: Endpoint,
+    caller: Principal | null,
+    { input, hidden, client, id: repeated }: Given,
+  ): Promise<EndpointResponse> {
+    const { calling, recorder } = this.#deps;
+    const id = repeated ?? recorder.newId();
+    const name = { id, plugin: fn.plugin.name, function: fn.name, restricted: false };
+    const { outcome: returned, ...report } = await calling.call({
+      fn,
+      input,
+      run: { id, attempt: 1, depth: 0, restricted: false },
+      caller,
+      within: null,
+      mayWrite: true,
+      hidden,
+      onLog: (line) => recorder.line(name, line),
+    });
+    const outcome = sendable(returned, redaction(fn.plugin));
+    const subject = { id, fn, input, hidden, attempt: 1, depth: 0, client };
+    const isKept = recorder.ended(subject, { ...report, outcome }, repeated !== undefined);
+    return { outcome, run: isKept ? id : null };
+  }
+}
+
+function tableOf(endpoints: readonly Endpoint[]) {
+  return { of: endpoints, table: new EndpointTable(endpoints) };
+}

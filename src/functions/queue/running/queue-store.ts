@@ -1,0 +1,253 @@
+/**
+ * The queued runs in `<db>_log.runs`: due runs, leases, and completion. A pending run has a due time, unless it waits
+ * for an earlier run of its FIFO group; a running one has a token, and only the holder of the token can complete it.
+ */
+import type { ClientSession, Collection, Document, Filter, IndexDescription, UpdateFilter } from 'mongodb';
+import { translated } from '../../../database/errors.ts';
+import type { Mongo } from '../../../database/mongo.ts';
+import { insertOutputs } from '../../../events/read/consumer.ts';
+import { USER_TYPES } from '../../../lib/event-types.ts';
+import type { RunError } from '../../runs/run.ts';
+import { RUNS, type RunRow, runExpiry } from '../../runs/run-row.ts';
+import { JOB_INDEXES } from './job-store.ts';
+
+const INDEXES: readonly IndexDescription[] = [
+  // Due runs by function.
+  { key: { plugin: 1, function: 1, dueAt: 1 }, partialFilterExpression: { dueAt: { $exists: true } } },
+  // The next due time of all functions.
+  { key: { dueAt: 1 }, partialFilterExpression: { dueAt: { $exists: true } } },
+  // The first run of a FIFO group. A run leaves the group when it has ended.
+  { key: { line: 1, 'position.number': 1 }, partialFilterExpression: { line: { $exists: true } } },
+  ...JOB_INDEXES,
+];
+
+/** An event about users: the input begins with its id and type. */
+const OF_USERS = `^\\{"id":"[\\d-]+","type":"(?:${USER_TYPES.map((type) => type.replaceAll('.', '\\.')).join('|')})"`;
+
+/**
+ * A lease that a crash of the database rolls back is taken again, so it need not wait for the other replica set
+ * members.
+ */
+const QUICK = { writeConcern: { w: 1 } } as const;
+
+/** A function, as runs name it. */
+export interface FunctionName {
+  readonly plugin: string;
+  readonly function: string;
+}
+
+/** The active version of a function, and the runs that it may receive. */
+export interface RunnableFunction extends FunctionName {
+  /** Whether its code may read users. If not, restricted runs wait for a version that may. */
+  readonly readsUsers: boolean;
+}
+
+export interface DueRun extends FunctionName {
+  readonly _id: string;
+}
+
+/** The fields that an attempt sets in its run. */
+export type AttemptFields = Pick<
+  RunRow,
+  'durationMs' | 'cpuMs' | 'error' | 'logs' | 'operations' | 'result' | 'resultBytes'
+>;
+
+export class QueueStore {
+  readonly #runs: Collection<RunRow>;
+  #prepared: Promise<void> | null = null;
+
+  constructor({ log }: Pick<Mongo, 'log'>) {
+    this.#runs = log.collection<RunRow>(RUNS);
+  }
+
+  /** Creates the indexes, once. Called when a function needs the queue. */
+  prepare(): Promise<void> {
+    this.#prepared ??= translated(() => this.#prepare()).catch((error: unknown) => {
+      this.#prepared = null;
+      throw error;
+    });
+    return this.#prepared;
+  }
+
+  async #prepare(): Promise<void> {
+    await this.#runs.createIndexes([...INDEXES]);
+    // Earlier versions did not record whether a run is restricted.
+    const former = { state: { $in: ['pending', 'running'] }, kind: 'trigger', restricted: { $exists: false } } as const;
+    const restricted = { $regexMatch: { input: { $ifNull: ['$input', ''] }, regex: OF_USERS } };
+    await this.#runs.updateMany(former, [{ $set: { restricted } }]);
+  }
+
+  /** Inserts runs. A run whose id exists is left unchanged. */
+  async insert(rows: readonly RunRow[]): Promise<void> {
+    await translated(() => insertOutputs(this.#runs, [...rows]));
+  }
+
+  /** Makes the first unfinished run of each FIFO group due, unless it has a due time already. */
+  async releaseHeads(lines: readonly string[], now: Date): Promise<void> {
+    const [first, ...rest] = lines.map((line) => [
+      { $match: { line } },
+      { $sort: { 'position.number': 1 } },
+      { $limit: 1 },
+      { $project: { _id: 1 } },
+    ]);
+    if (first === undefined) return;
+    const pipeline = [...first, ...rest.map((one) => ({ $unionWith: { coll: RUNS, pipeline: one } }))];
+    await this.#release(pipeline, now);
+  }
+
+  /** The same for all FIFO groups, when a process starts to run the queue. */
+  async releaseAllHeads(now: Date): Promise<void> {
+    await this.#release(
+      [
+        { $match: { line: { $exists: true } } },
+        { $sort: { line: 1, 'position.number': 1 } },
+        { $group: { _id: '$line', head: { $first: '$_id' } } },
+        { $project: { _id: '$head' } },
+      ],
+      now,
+    );
+  }
+
+  async #release(heads: readonly Document[], now: Date): Promise<void> {
+    await translated(async () => {
+      const found = await this.#runs.aggregate<{ _id: string }>([...heads], { allowDiskUse: true }).toArray();
+      if (found.length === 0) return;
+      const held = { _id: { $in: found.map(({ _id }) => _id) }, state: 'pending', dueAt: { $exists: false } } as const;
+      await this.#runs.updateMany(held, { $set: { dueAt: now } }, QUICK);
+    });
+  }
+
+  /** The due runs of each function, the longest due first, up to a limit for each. */
+  async due(functions: readonly RunnableFunction[], now: Date, count: number): Promise<readonly DueRun[]> {
+    const [first, ...rest] = functions.map((name) => [
+      { $match: { ...runsFor(name), dueAt: { $lte: now } } },
+      { $sort: { dueAt: 1 } },
+      { $limit: count },
+      { $project: { plugin: 1, function: 1 } },
+    ]);
+    if (first === undefined) return [];
+    const pipeline = [...first, ...rest.map((one) => ({ $unionWith: { coll: RUNS, pipeline: one } }))];
+    return await translated(() => this.#runs.aggregate<DueRun>(pipeline).toArray());
+  }
+
+  /** The earliest future due time; null if there is none. */
+  async nextDue(now: Date): Promise<Date | null> {
+    const options = { sort: { dueAt: 1 }, projection: { dueAt: 1 } } as const;
+    const row = await translated(() => this.#runs.findOne({ dueAt: { $gt: now } }, options));
+    return row?.dueAt ?? null;
+  }
+
+  /**
+   * Leases a due run.
+   * @returns the run with its attempt started; null if it is no longer due
+   */
+  async claim(id: string, token: string, fn: RunnableFunction, version: string, now: Date): Promise<RunRow | null> {
+    return await translated(() =>
+      this.#runs.findOneAndUpdate(
+        { _id: id, ...runsFor(fn), state: 'pending', dueAt: { $lte: now } },
+        { $set: { state: 'running', token, version, startedAt: now }, $inc: { attempts: 1 }, $unset: { dueAt: '' } },
+        { returnDocument: 'after', ...QUICK },
+      ),
+    );
+  }
+
+  /** Whether this token still holds the run. */
+  async holds(id: string, token: string): Promise<boolean> {
+    return (await translated(() => this.#runs.findOne({ _id: id, token }, { projection: { _id: 1 } }))) !== null;
+  }
+
+  /**
+   * Completes a successful run in the transaction of its writes.
+   * @returns false if another process has leased the run: then the transaction must not be committed
+   */
+  async succeed(session: ClientSession, id: string, token: string, fields: AttemptFields, now: Date): Promise<boolean> {
+    const { matchedCount } = await this.#runs.updateOne({ _id: id, token }, ended('succeeded', fields, now), {
+      session,
+    });
+    return matchedCount === 1;
+  }
+
+  /**
+   * Records a failed attempt.
+   * @param dueAt the time of the next attempt; null if the run has failed
+   * @returns whether the token still held the run
+   */
+  async fail(id: string, token: string, fields: AttemptFields, dueAt: Date | null, now: Date): Promise<boolean> {
+    const change: UpdateFilter<RunRow> =
+      dueAt === null ? ended('failed', fields, now) : { $set: { ...fields, state: 'pending', token: null, dueAt } };
+    return (await translated(() => this.#runs.updateOne({ _id: id, token }, change))).matchedCount === 1;
+  }
+
+  /**
+   * Releases a run whose attempt did not start or end, through no fault of its function: the attempt does not count.
+   * @param isInterrupted whether it had started
+   */
+  async giveBack(id: string, token: string, dueAt: Date, isInterrupted: boolean): Promise<void> {
+    const $inc = { attempts: -1, ...(isInterrupted ? { interruptions: 1 } : {}) };
+    const change = { $set: { state: 'pending', token: null, dueAt }, $inc } as const;
+    await translated(() => this.#runs.updateOne({ _id: id, token }, change));
+  }
+
+  /** The running runs, except those of this process. */
+  async left(own: readonly string[]): Promise<readonly RunRow[]> {
+    return await translated(() => this.#runs.find({ state: 'running', token: { $nin: [null, ...own] } }).toArray());
+  }
+
+  /**
+   * Makes the next run of a FIFO group due, after the previous one has ended.
+   * @returns whether there is one
+   */
+  async releaseNext(line: string, now: Date): Promise<boolean> {
+    const waits = { $and: [{ $eq: ['$state', 'pending'] }, { $eq: [{ $type: '$dueAt' }, 'missing'] }] };
+    const next = await translated(() =>
+      this.#runs.findOneAndUpdate(
+        { line },
+        [{ $set: { dueAt: { $cond: [waits, now, { $ifNull: ['$dueAt', '$$REMOVE'] }] } } }],
+        { sort: { 'position.number': 1 }, projection: { _id: 1 }, ...QUICK },
+      ),
+    );
+    return next !== null;
+  }
+
+  /**
+   * Fails runs that have waited since `before` for a function that may receive them.
+   * @returns the FIFO groups that continue
+   */
+  async endAbandoned(
+    known: readonly RunnableFunction[],
+    before: Date,
+    error: RunError,
+    now: Date,
+  ): Promise<readonly string[]> {
+    const abandoned: Document = {
+      state: 'pending',
+      $or: [{ dueAt: { $lte: before } }, { dueAt: { $exists: false }, createdAt: { $lte: before } }],
+      ...(known.length === 0 ? {} : { $nor: known.map(runsFor) }),
+    };
+    const change: Document = {
+      $set: { state: 'failed', error, token: null, expireAt: runExpiry(now) },
+      $unset: { dueAt: '', line: '' },
+    };
+    return await translated(async () => {
+      const lines = await this.#runs.distinct('line', abandoned);
+      await this.#runs.updateMany(abandoned, change);
+      return lines.flatMap((line) => line ?? []);
+    });
+  }
+
+  /** Whether a FIFO group has another unfinished run. */
+  async isBusy(line: string, but: string): Promise<boolean> {
+    const open = { line, _id: { $ne: but } } as const;
+    return (await translated(() => this.#runs.findOne(open, { projection: { _id: 1 } }))) !== null;
+  }
+}
+
+/** The runs that the active version of a function may receive. */
+function runsFor({ plugin, function: name, readsUsers }: RunnableFunction): Filter<RunRow> {
+  return { plugin, function: name, ...(readsUsers ? {} : { restricted: { $ne: true } }) };
+}
+
+/** The update that ends a run. It leaves its FIFO group, and is kept for the retention time. */
+function ended(state: 'succeeded' | 'failed', fields: AttemptFields, now: Date): UpdateFilter<RunRow> {
+  return { $set: { ...fields, state, token: null, expireAt: runExpiry(now) }, $unset: { dueAt: '', line: '' } };
+}

@@ -1,0 +1,100 @@
+/**
+ * The script that every new context runs first, assembled from the source text of the functions of this folder. They are sent as
+ * text because nothing of the runner may be reachable from inside.
+ */
+import {
+  MAX_ARGUMENT_BYTES,
+  MAX_FETCHES,
+  MAX_HOST_OPERATIONS,
+  MAX_LOG_BYTES,
+  MAX_LOG_LINES,
+  MAX_OPEN_OPERATIONS,
+  MAX_RESULT_BYTES,
+} from '../host-schemas.ts';
+import { makeBodies } from './bodies.ts';
+import { makeProgram, type ProgramLimits } from './bootstrap.ts';
+import { makeCloning } from './cloning.ts';
+import { makeContext } from './context.ts';
+import { makeDigests } from './digests.ts';
+import { makeEncodings } from './encodings.ts';
+import { makeValues } from './errors-and-response.ts';
+import { makeRequesting } from './host-bridge.ts';
+import { makeAddresses } from './urls.ts';
+import { makeWebhooks } from './webhooks.ts';
+
+/** The name of the script in stack traces, by which its frames are removed. */
+export const BOOT_NAME = 'millrace:inside';
+
+/** Timers per call. */
+const MAX_TIMERS = 1_000;
+
+const LIMITS: ProgramLimits = {
+  operations: MAX_HOST_OPERATIONS,
+  fetches: MAX_FETCHES,
+  argumentBytes: MAX_ARGUMENT_BYTES,
+  atOnce: MAX_OPEN_OPERATIONS,
+  timers: MAX_TIMERS,
+  logLines: MAX_LOG_LINES,
+  logCharacters: MAX_LOG_BYTES,
+  resultBytes: MAX_RESULT_BYTES,
+};
+
+const PARTS = {
+  makeAddresses,
+  makeRequesting,
+  makeBodies,
+  makeCloning,
+  makeContext,
+  makeDigests,
+  makeEncodings,
+  makeValues,
+  makeWebhooks,
+};
+
+/** The global that holds the program in a new context until it is removed. */
+const WAITING = 'millrace:program';
+
+const WARMING = JSON.stringify({ kind: 'job', facts: { principal: {}, run: {}, secrets: {} }, seed: 'A'.repeat(43) });
+
+/** The start of every context. It runs once, and is kept as a snapshot. */
+export const BOOT_SCRIPT = `'use strict';
+{
+  const scope = globalThis;
+  const parts = {
+${Object.entries(PARTS)
+  .map(([name, part]) => `${name}: ${part},`)
+  .join('\n')}
+  };
+  const makeProgram = ${makeProgram};
+  let post = () => undefined;
+  let address = null;
+  const { lock, start, hostResult, woken } = makeProgram(
+    scope,
+    parts,
+    (what, number, name, text) => post(what, number, name, text),
+    (text, base, member, value) => address(text, base, member, value),
+    ${JSON.stringify(LIMITS)},
+  );
+  // Called once for nothing: the snapshot keeps what V8 compiled for it.
+  start({ default: () => undefined }, '${WARMING}', '{}');
+  scope['${WAITING}'] = (givenPost, givenAddress) => {
+    post = givenPost;
+    address = givenAddress;
+    lock();
+    return (what, a, b, c) => {
+      if (what === 'start') start(a, b, c);
+      else if (what === 'host-result') hostResult(a, b, c);
+      else woken();
+    };
+  };
+}`;
+
+/**
+ * Removes the program from a new context: a function that takes the two outgoing functions of the isolate and returns the
+ * incoming one.
+ */
+export const TAKE_SCRIPT = `(() => {
+  const program = globalThis['${WAITING}'];
+  delete globalThis['${WAITING}'];
+  return program;
+})()`;

@@ -1,0 +1,196 @@
+/**
+ * The program around an author's code inside an isolate: installs globals, removes dangerous ones, calls the default export and
+ * reports the outcome to the runner. Sent to the isolate as text together with the others of this folder.
+ */
+import type { CallFacts, FunctionKind } from '../sandbox.ts';
+import type { WireOutcome } from '../wire/messages.ts';
+import type { makeBodies } from './bodies.ts';
+import type { makeCloning } from './cloning.ts';
+import type { makeContext } from './context.ts';
+import type { makeDigests } from './digests.ts';
+import type { makeEncodings } from './encodings.ts';
+import type { makeValues } from './errors-and-response.ts';
+import type { makeRequesting, Post, RequestingLimits } from './host-bridge.ts';
+import type { AddressField, AddressParts, makeAddresses } from './urls.ts';
+import type { makeWebhooks } from './webhooks.ts';
+
+/** The functions of this folder, evaluated in the isolate. */
+export interface InsideDeps {
+  readonly makeAddresses: typeof makeAddresses;
+  readonly makeRequesting: typeof makeRequesting;
+  readonly makeBodies: typeof makeBodies;
+  readonly makeCloning: typeof makeCloning;
+  readonly makeContext: typeof makeContext;
+  readonly makeDigests: typeof makeDigests;
+  readonly makeEncodings: typeof makeEncodings;
+  readonly makeValues: typeof makeValues;
+  readonly makeWebhooks: typeof makeWebhooks;
+}
+
+export interface ProgramLimits extends RequestingLimits {
+  readonly resultBytes: number;
+}
+
+/** Data of the runner for a new call. */
+export interface Job {
+  readonly kind: FunctionKind;
+  readonly facts: CallFacts;
+  /** 32 random bytes as base64. */
+  readonly seed: string;
+}
+
+/** The outcome of a call, as its isolate reports it. The value or the body is separate. */
+export type Ending =
+  | Exclude<WireOutcome, { readonly kind: 'error' }>
+  | { readonly kind: 'error'; readonly message: string; readonly stack: string | null };
+
+/** The functions that the runner calls in the isolate: with strings, numbers, and the namespace of the author's module. */
+export interface Program {
+  /** Removes dangerous globals: in each context, because V8 adds its own to every context, whatever the snapshot has. */
+  readonly lock: () => void;
+  readonly start: (namespace: { readonly default?: unknown }, job: string, input: string) => void;
+  readonly hostResult: (number: number, ok: boolean, text: string) => void;
+  readonly woken: () => void;
+}
+
+/** Runs when the snapshot of new contexts is created. Its result is locked in each context, before any author code. */
+export function makeProgram(
+  scope: Record<string, unknown>,
+  deps: InsideDeps,
+  post: Post,
+  /** Returns the parts of a URL as JSON, or an empty text. */
+  address: (text: string, base: string, field: string, value: string) => string,
+  limits: ProgramLimits,
+): Program {
+  const { parse, stringify } = JSON;
+  const { isArray } = Array;
+  const { freeze, defineProperty, getOwnPropertyNames, getOwnPropertyDescriptor } = Object;
+  const { deleteProperty } = Reflect;
+
+  const encodings = deps.makeEncodings();
+  const bodies = deps.makeBodies(encodings);
+  const values = deps.makeValues(bodies);
+  const digests = deps.makeDigests(encodings);
+  const requesting = deps.makeRequesting(post, values, limits);
+  const webhooks = deps.makeWebhooks(encodings, digests, values);
+  const contextOf = deps.makeContext(requesting, { encodings, bodies, values, webhooks }, limits.argumentBytes);
+  const request = (
+    text: string,
+    base: string | null,
+    field: AddressField | null,
+    value: string,
+  ): AddressParts | null => {
+    const response = address(text, base === null ? '' : base, field === null ? '' : field, value);
+    return response === '' ? null : (parse(response) as AddressParts);
+  };
+  const given = [values, encodings, bodies, digests, requesting, deps.makeAddresses(request), deps.makeCloning()];
+  const fix = (name: string, value: unknown): void => {
+    defineProperty(scope, name, { value, writable: false, enumerable: false, configurable: false });
+  };
+  const ownConsole = given.find(({ globals }) => 'console' in globals)?.globals['console'];
+  for (const { globals } of given) {
+    for (const name of getOwnPropertyNames(globals)) {
+      const value = globals[name];
+      if (typeof value === 'function') {
+        const prototype = getOwnPropertyDescriptor(value, 'prototype')?.value;
+        if (typeof prototype === 'object' && prototype !== null && name !== 'MillraceError' && name !== 'Refusal') {
+          freeze(prototype);
+        }
+        freeze(value);
+      }
+      // V8 adds its own console to every context, and aborts the process if the name is taken.
+      if (name !== 'console') fix(name, value);
+    }
+  }
+  const lock = (): void => {
+    // Code behind these would run outside of a call, wait in a thread, or compile code that no limit covers.
+    for (const name of [
+      'WebAssembly',
+      'SharedArrayBuffer',
+      'Atomics',
+      'FinalizationRegistry',
+      'WeakRef',
+      'ShadowRealm',
+    ]) {
+      deleteProperty(scope, name);
+    }
+    fix('console', ownConsole);
+  };
+
+  const end = (ending: Ending, text: string): void => post('done', 0, stringify(ending), text);
+
+  const fail = (thrown: unknown, kind: FunctionKind, index: number): void => {
+    const { message, stack, refusal } = values.describe(thrown);
+    if (refusal !== null && kind === 'beforeWrite') end({ kind: 'refusal', message, ...refusal, index }, '');
+    else end({ kind: 'error', message, stack }, '');
+  };
+
+  const endWith = async (value: unknown, kind: FunctionKind): Promise<void> => {
+    if (kind === 'http') {
+      const response = value === undefined ? { status: 204, headers: {}, body: null } : values.responseOf(value);
+      if (response !== null) {
+        const { status, headers } = response;
+        const { body: given } = response;
+        const body = bodies.isStreaming(given) ? await bodies.collect(given, limits.resultBytes) : given;
+        if (body !== null && body.length > limits.resultBytes) throw new RangeError('The body is longer than 5 MB');
+        const isBase64 = body !== null && typeof body !== 'string';
+        const text = isBase64 ? encodings.toBase64(body) : (body ?? '');
+        end({ kind: 'response', status, headers, hasBody: body !== null, isBase64 }, text);
+        return;
+      }
+    }
+    const text = stringify(value) ?? 'null';
+    if (text.length > limits.resultBytes) throw new RangeError('The result is longer than 5 MB');
+    end({ kind: 'value' }, text);
+  };
+
+  /** JSON of a hook's result, which must be a document. */
+  const asDocument = (result: unknown): string => {
+    const text = stringify(result);
+    if (text !== undefined && text !== 'null') return text;
+    const what = result === null ? 'null' : 'a value that is not an object';
+    throw new Error(`It returned ${what}: return the document, or undefined to leave it unchanged`);
+  };
+
+  type Called = (input: unknown, ctx: object) => unknown;
+
+  const run = async (
+    namespace: { readonly default?: unknown },
+    { kind, facts, seed }: Job,
+    inputText: string,
+  ): Promise<void> => {
+    let index = 0;
+    try {
+      digests.seed(seed);
+      const called = namespace.default;
+      if (typeof called !== 'function') throw new TypeError('The default export is not a function');
+      const input: unknown = parse(inputText);
+      const ctx = contextOf(facts);
+      if (kind !== 'beforeWrite' || !isArray(input)) {
+        await endWith(await (called as Called)(input, ctx), kind);
+        return;
+      }
+      // Serialized one by one: the code may change the result for one element during the next one.
+      let results = '[';
+      for (; index < input.length; index += 1) {
+        // The code may modify its input.
+        const isDeletion = input[index]?.action === 'delete';
+        const result = await (called as Called)(input[index], ctx);
+        results += `${index === 0 ? '' : ','}${result === undefined || isDeletion ? 'null' : asDocument(result)}`;
+        if (results.length > limits.resultBytes) throw new RangeError('The result is longer than 5 MB');
+      }
+      end({ kind: 'value' }, `${results}]`);
+    } catch (error) {
+      fail(error, kind, index);
+    }
+  };
+
+  return freeze({
+    lock,
+    start: (namespace: { readonly default?: unknown }, job: string, input: string): void => {
+      run(namespace, parse(job) as Job, input);
+    },
+    hostResult: requesting.hostResult,
+    woken: requesting.woken,
+  });
+}

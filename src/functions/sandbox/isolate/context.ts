@@ -1,0 +1,172 @@
+/**
+ * `ctx`, the second argument of every function: host operations and data of the call. Sent to the isolate as text, so it
+ * references nothing outside itself. The JSON of the operations is in host-schemas.ts.
+ */
+import type { CallFacts } from '../sandbox.ts';
+import type { Bodies, Whole } from './bodies.ts';
+import type { Encodings } from './encodings.ts';
+import type { Values } from './errors-and-response.ts';
+import type { HostRequesting } from './host-bridge.ts';
+import type { Webhooks } from './webhooks.ts';
+
+/** The parameters of a context. */
+export interface ContextDeps {
+  readonly encodings: Encodings;
+  readonly bodies: Bodies;
+  readonly values: Values;
+  readonly webhooks: Webhooks;
+}
+
+/**
+ * Creates the frozen `ctx` of a call. Runs in an isolate, before any author code.
+ * @param maxBytes of a stream body
+ */
+export function makeContext(
+  requesting: HostRequesting,
+  { encodings, bodies, values, webhooks }: ContextDeps,
+  maxBytes: number,
+): (facts: CallFacts) => object {
+  const { freeze, create, keys } = Object;
+  const { isArray } = Array;
+  const Dates = Date;
+  const { parse } = JSON;
+  const { request } = requesting;
+  const { fromBase64, toBase64, text: decode } = encodings;
+
+  interface ListOptions {
+    readonly filter?: unknown;
+    readonly sort?: unknown;
+    readonly limit?: unknown;
+    readonly cursor?: unknown;
+    readonly fields?: unknown;
+  }
+  interface WriteOptions {
+    readonly ifMatch?: unknown;
+  }
+  const commas = (value: unknown): unknown => (isArray(value) ? value.join(',') : value);
+  interface SentBody {
+    readonly text?: string;
+    readonly base64?: string;
+  }
+  const sent = (body: Whole): SentBody => {
+    if (body === null) return {};
+    return typeof body === 'string' ? { text: body } : { base64: toBase64(body) };
+  };
+  /** Awaits streams only: other operations keep their order. */
+  const withBody = (given: unknown, send: (body: SentBody) => Promise<unknown>): Promise<unknown> => {
+    const body = bodies.take(given);
+    if (!bodies.isStreaming(body)) return send(sent(body));
+    return (async () => send(sent(await bodies.collect(body, maxBytes))))();
+  };
+
+  const documents = (collection: unknown) =>
+    freeze({
+      list: ({ filter, sort, limit, cursor, fields }: ListOptions = {}) =>
+        request('documents.list', { collection, filter, sort: commas(sort), limit, cursor, fields: commas(fields) }),
+      get: (id: unknown) => request('documents.get', { collection, id }),
+      count: (filter?: unknown) => request('documents.count', { collection, filter }),
+      create: (document: unknown) => request('documents.create', { collection, document }),
+      replace: (id: unknown, document: unknown, { ifMatch }: WriteOptions = {}) =>
+        request('documents.replace', { collection, id, document, ifMatch }),
+      patch: (id: unknown, changes: unknown, { ifMatch }: WriteOptions = {}) =>
+        request('documents.patch', { collection, id, changes, ifMatch }),
+      update: (id: unknown, operators: unknown, { ifMatch }: WriteOptions = {}) =>
+        request('documents.update', { collection, id, operators, ifMatch }),
+      remove: async (id: unknown, { ifMatch }: WriteOptions = {}) => {
+        await request('documents.remove', { collection, id, ifMatch });
+      },
+    });
+
+  const files = freeze({
+    get: (id: unknown) => request('files.get', { id }),
+    text: (id: unknown) => request('files.text', { id }),
+    bytes: async (id: unknown) => fromBase64((await request('files.bytes', { id })) as string),
+    create: async ({
+      name,
+      type,
+      body,
+    }: {
+      readonly name?: unknown;
+      readonly type?: unknown;
+      readonly body?: unknown;
+    }) => {
+      const known = type ?? bodies.typeOf(body) ?? undefined;
+      return withBody(body ?? '', (taken) => request('files.create', { name, type: known, ...taken }));
+    },
+    remove: async (id: unknown) => {
+      await request('files.remove', { id });
+    },
+  });
+
+  interface FetchOptions {
+    readonly method?: unknown;
+    readonly headers?: unknown;
+    readonly body?: unknown;
+    readonly timeoutMs?: unknown;
+  }
+  interface FetchResult {
+    readonly status: number;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly base64: string;
+  }
+  const call = async (url: unknown, { method, headers, body, timeoutMs }: FetchOptions = {}) => {
+    const given = headers === undefined ? undefined : values.headersOf(headers);
+    const argument = { url: `${url}`, method, headers: given, timeoutMs };
+    const response = (await withBody(body, (taken) => request('fetch', { ...argument, ...taken }))) as FetchResult;
+    const bytes = () => fromBase64(response.base64);
+    const text = () => decode(bytes());
+    return freeze({
+      status: response.status,
+      ok: response.status >= 200 && response.status < 300,
+      headers: freeze(response.headers),
+      bytes: async () => bytes(),
+      text: async () => text(),
+      json: async () => parse(text()) as unknown,
+    });
+  };
+
+  interface HmacOptions {
+    readonly encoding?: unknown;
+    readonly key?: unknown;
+  }
+  const hmac = (secret: unknown, text: unknown, given: unknown = {}) => {
+    const { encoding, key }: HmacOptions = typeof given === 'object' && given !== null ? given : { encoding: given };
+    return request('hmac', { secret, text: `${text}`, encoding, key });
+  };
+
+  const schedule = (name: unknown, input: unknown = null, given: { after?: unknown; at?: unknown } = {}) => {
+    const at = given.at instanceof Dates ? given.at.toISOString() : given.at;
+    return request('schedule', { name, input, after: given.after, at });
+  };
+
+  const frozen = (value: unknown): unknown => {
+    if (typeof value !== 'object' || value === null) return value;
+    for (const key of keys(value)) frozen((value as Record<string, unknown>)[key]);
+    return freeze(value);
+  };
+
+  const line =
+    (level: 'info' | 'warn' | 'error') =>
+    (...given: unknown[]): void =>
+      requesting.log(level, given);
+  const log = freeze({ info: line('info'), warn: line('warn'), error: line('error') });
+
+  return ({ principal, run, secrets }) => {
+    const own: Record<string, string> = create(null);
+    for (const name of keys(secrets)) own[name] = secrets[name] ?? '';
+    return freeze({
+      documents,
+      batch: (operations: unknown) => request('batch', { operations }),
+      files,
+      ['fetch']: call,
+      hmac,
+      webhooks: webhooks.of(own),
+      schedule,
+      secrets: freeze(own),
+      log,
+      principal: frozen(principal),
+      run: frozen(run),
+      now: () => new Dates(),
+    });
+  };
+}

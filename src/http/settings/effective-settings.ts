@@ -1,0 +1,98 @@
+/** The effective settings for administrators, without secrets and credentials. Pure. */
+import { resolve } from 'node:path';
+import type { Config } from '../../config/config.ts';
+import { SETTINGS } from '../../config/settings.ts';
+import type { MailWay } from '../../email/test-email.ts';
+import { parseStorageUrls } from '../../files/stores/storage-url.ts';
+import type { EffectiveSettings } from './settings-schemas.ts';
+
+/** What the configuration does not contain. */
+export interface ServerInfo {
+  readonly version: string;
+  readonly databaseVersion: string;
+  readonly mailWay: MailWay;
+}
+
+/** @param request the values from the request itself */
+export function effectiveSettings(
+  config: Config,
+  server: ServerInfo,
+  request: EffectiveSettings['request'],
+): EffectiveSettings {
+  const { mail } = config.auth;
+  return {
+    mode: config.mode,
+    version: server.version,
+    database: {
+      name: config.database.name,
+      version: server.databaseVersion,
+      embedded: config.database.url === undefined,
+      dataDir: config.database.url === undefined ? resolve(config.folder) : null,
+    },
+    publicUrl: config.server.publicUrl ?? null,
+    request,
+    registration: config.auth.registration,
+    masterKey: config.auth.masterKey !== null,
+    email: {
+      transport: server.mailWay,
+      server: mail === null ? null : withoutCredentials(mail.url),
+      from: mail?.from ?? null,
+    },
+    files: positionsOf(config),
+    corsOrigins: [...config.server.corsOrigins],
+    functions: config.functions.mode,
+    limits: limitsOf(config).map(([setting, value]) => ({
+      setting,
+      description: describe(SETTINGS.properties[setting]),
+      value: value === Number.MAX_SAFE_INTEGER ? null : value,
+    })),
+  };
+}
+
+/** `smtps://user:password@mail.example.org:465/?…` as `smtps://mail.example.org:465`. */
+function withoutCredentials(url: string): string {
+  const { protocol, host } = new URL(url);
+  return `${protocol}//${host}`;
+}
+
+function positionsOf({ files, database }: Config): EffectiveSettings['files'] {
+  return parseStorageUrls(files.stores).map((address) => {
+    if (address.kind === 'gridfs') return { kind: 'gridfs', location: `${database.name}_files` };
+    const server = address.endpoint ?? `AWS, ${address.region}`;
+    return { kind: 's3', location: `${address.bucket}/${address.prefix} at ${server}` };
+  });
+}
+
+function limitsOf({
+  server,
+  files,
+  events,
+  realtime,
+  held,
+  quotas,
+  collections,
+}: Config): readonly (readonly [keyof typeof SETTINGS.properties, number | null])[] {
+  return [
+    ['MILLRACE_RATE_LIMIT_ANONYMOUS', server.rate.anonymous],
+    ['MILLRACE_RATE_LIMIT_PRINCIPAL', server.rate.principal],
+    ['MILLRACE_MAX_CONNECTIONS_PER_IP', server.connectionsPerAddress],
+    ['MILLRACE_MAX_LIVE_CLIENTS', realtime.maxClients],
+    ['MILLRACE_MAX_BODY_BYTES', server.bodyBytes],
+    ['MILLRACE_MAX_FILE_BYTES', files.maxFileBytes],
+    ['MILLRACE_QUOTA_DOCUMENTS', quotas.documents === 0 ? null : quotas.documents],
+    ['MILLRACE_QUOTA_FILES', quotas.files === 0 ? null : quotas.files],
+    ['MILLRACE_QUOTA_BYTES', quotas.bytes === 0 ? null : quotas.bytes],
+    ['MILLRACE_QUERY_TIMEOUT_MS', collections.queryTimeoutMs],
+    ['MILLRACE_LIST_TIMEOUT_MS', collections.listTimeoutMs],
+    ['MILLRACE_MAX_LIST_BYTES', collections.listBytes],
+    ['MILLRACE_MAX_EXPAND_BYTES', collections.expandBytes],
+    ['MILLRACE_CLIENT_MEMORY_BYTES', held.bytes],
+    ['MILLRACE_MAX_BYTES_PER_CLIENT', held.bytesPerClient],
+    ['MILLRACE_EVENT_RETENTION_MS', events.maxAgeMs],
+    ['MILLRACE_MAX_EVENT_LOG_BYTES', events.maxBytes],
+  ];
+}
+
+function describe(schema: object): string {
+  return 'description' in schema ? String(schema.description) : '';
+}

@@ -1,0 +1,96 @@
+/** The status of a running server and its parts, for operators. Not public: load balancers use `/readyz`. */
+import type { FastifyInstance } from 'fastify';
+import { operation, REQUEST_ERRORS, response } from '../openapi/operation.ts';
+import type { Policies } from '../policies/policies.ts';
+import { enterAt } from '../policies/require-scope.ts';
+import type { Scope } from '../policies/scope.ts';
+
+const OPERATION = operation({
+  id: 'getStatus',
+  tag: 'admin',
+  summary: 'Get the status of the server',
+  responses: response('The status.', {
+    type: 'object',
+    required: ['events', 'functions', 'realtime', 'webhooks', 'disk'],
+    properties: {
+      disk: {
+        type: ['object', 'null'],
+        required: ['level', 'freeBytes', 'neededBytes'],
+        description: 'The disk of the embedded database; null with another one.',
+        properties: {
+          level: {
+            type: 'string',
+            enum: ['enough', 'low', 'full'],
+            description: '`low`: new documents and files are rejected; `full`: deletions as well.',
+          },
+          freeBytes: { type: ['integer', 'null'] },
+          neededBytes: { type: 'integer', description: 'Free bytes below which nothing new is stored.' },
+        },
+      },
+      events: { type: 'object', description: 'The status of the event log.' },
+      functions: {
+        type: 'object',
+        required: ['droppedRuns'],
+        properties: {
+          droppedRuns: {
+            type: 'integer',
+            description: 'Runs that could not be stored since the process started.',
+          },
+        },
+      },
+      webhooks: {
+        type: 'object',
+        required: ['sender'],
+        description: 'What sends webhooks.',
+        properties: {
+          sender: {
+            type: 'object',
+            required: ['kind'],
+            properties: {
+              kind: { type: 'string', enum: ['direct', 'svix'], description: '`direct`: Millrace itself.' },
+              url: { type: 'string', description: 'URL of Svix.' },
+              reachable: {
+                type: ['boolean', 'null'],
+                description: 'Whether Svix responded to the last call of this process; null before the first one.',
+              },
+              error: { type: ['string', 'null'], description: 'Why Svix cannot be used at the moment.' },
+            },
+          },
+        },
+      },
+      realtime: {
+        type: 'object',
+        required: ['connections'],
+        properties: {
+          connections: { type: 'integer', description: 'Open sockets and streams of this process.' },
+        },
+      },
+    },
+  }),
+  errors: REQUEST_ERRORS,
+});
+
+export interface AdminRoutesOptions {
+  readonly policies: Policies;
+  readonly events: {
+    /** The status of the event log. */
+    readonly state: (scope: Scope<'read', '_admin'>) => Promise<object>;
+  };
+  readonly functions: { readonly runs: { readonly dropped: () => number } };
+  readonly realtime: { readonly connections: number };
+  readonly space?: { readonly state: object } | undefined;
+  readonly webhooks: { readonly sender: { readonly state: () => object } };
+}
+
+export async function adminRoutes(app: FastifyInstance, options: AdminRoutesOptions): Promise<void> {
+  const { policies, events, functions, realtime, webhooks, space } = options;
+  const enter = enterAt(policies, '_admin');
+
+  app.get('/admin/status', { config: OPERATION }, async (request) => ({
+    events: await events.state(enter(request, 'read')),
+    functions: { droppedRuns: functions.runs.dropped() },
+    webhooks: { sender: webhooks.sender.state() },
+    realtime: { connections: realtime.connections },
+    disk: space?.state ?? null,
+  }));
+}

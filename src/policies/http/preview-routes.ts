@@ -1,0 +1,85 @@
+/**
+ * `POST /admin/policies/preview`: what a policy would change, before it is saved. It requires the right to save,
+ * because the response describes documents and principals of all.
+ */
+import type { FastifyInstance } from 'fastify';
+import type { Authenticator } from '../../auth/authenticator.ts';
+import type { Mode } from '../../config/config.ts';
+import { isCollectionName } from '../../database/names.ts';
+import type { EventServices } from '../../events/open-events.ts';
+import { checked } from '../../lib/parse-body.ts';
+import { requireMediaType } from '../../lib/request.ts';
+import { Policies } from '../policies.ts';
+import type { PolicyRegistry } from '../policy-registry.ts';
+import type { PolicySet } from '../policy-set.ts';
+import { enterAt } from '../require-scope.ts';
+import { warningsOf } from '../warnings.ts';
+import { newestEvents } from './newest-events.ts';
+import { effectOnEvents, effectOnSubscriptions, type OpenSubscription } from './preview-effect.ts';
+import { DRAFT, TRY_DRAFT } from './preview-openapi.ts';
+import { nameOf, principalsInPlay } from './sample-principals.ts';
+
+/** Time limit of the events, in milliseconds, and of the reading of users within it. */
+const MAX_MS = 3_000;
+const ACCOUNTS_MS = 1_000;
+
+export interface DraftRoutesOptions {
+  readonly policies: Policies;
+  readonly policyRegistry: PolicyRegistry;
+  readonly mode: Mode;
+  readonly authenticator: Pick<Authenticator, 'principalFor'>;
+  readonly events: Pick<EventServices, 'tail'>;
+  /** The subscriptions that are open in this process. */
+  readonly subscriptions: () => Iterable<OpenSubscription>;
+}
+
+export async function draftRoutes(app: FastifyInstance, options: DraftRoutesOptions): Promise<void> {
+  const { policies, policyRegistry, mode, authenticator, events, subscriptions } = options;
+  const enter = enterAt(policies, '_admin');
+
+  app.post('/admin/policies/preview', { config: TRY_DRAFT }, async (request) => {
+    const scope = enter(request, 'update');
+    requireMediaType(request, ['application/json']);
+    const { id, policy } = readDraft(request.body);
+    const { now, next } = await policyRegistry.draft(scope, id, policy);
+    const warnings = policy === null ? [] : warningsOf({ id, policy });
+    const at = new Date();
+    const sides = { now: activeNow(now, mode, at), next: activeNow(next, mode, at) };
+    const begun = performance.now();
+    const newest = await newestEvents(events.tail, begun + MAX_MS);
+    const open = [...subscriptions()];
+    const sources = {
+      drafted: [now, next].flatMap((set) => set.policies.filter((one) => one.id === id)),
+      others: next.policies.filter((one) => one.id !== id),
+      subscribers: new Set(open.map(({ principal }) => principal)),
+      actors: newest.rows.flatMap(({ by }) => by ?? []),
+    };
+    const inPlay = await principalsInPlay(sources, authenticator, begun + ACCOUNTS_MS);
+    const effect = await effectOnEvents(sides, newest.rows, inPlay.principals, begun + MAX_MS);
+    const { examined, ...changes } = effect;
+    const named = [...new Set([...now.named, ...next.named])].filter(isCollectionName);
+    return {
+      ...(warnings.length === 0 ? {} : { warnings }),
+      events: { examined, complete: newest.complete && examined === newest.rows.length },
+      principals: { examined: inPlay.principals.map(nameOf), complete: inPlay.complete },
+      ...changes,
+      subscriptions: await effectOnSubscriptions(sides, open, named),
+    };
+  });
+}
+
+/** @throws MillraceError `invalid-body` */
+function readDraft(body: unknown): { readonly id: string; readonly policy: object | null } {
+  const { id, policy } = checked(DRAFT, body);
+  if (policy === null) return { id, policy };
+  // As in saving: a policy may contain its id.
+  const { id: _, ...rest }: Readonly<Record<string, unknown>> = { id, ...policy };
+  return { id, policy: rest };
+}
+
+/** The policies of a set as if they were active, at one point in time. */
+function activeNow(set: PolicySet, mode: Mode, at: Date): Policies {
+  const created = new Policies(mode, () => at);
+  created.use(set);
+  return created;
+}
