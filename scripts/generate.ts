@@ -48,7 +48,7 @@ function configurationPage(): string {
 
 Settings are environment variables. The program reads them once at start and reports all errors together. No setting is required.
 A variable whose name begins with MILLRACE_ but is not in this table has no effect; the program reports it at start and suggests the
-closest name. This page does not list what an administrator changes while the program runs: that is data.
+closest name. This page does not list settings that administrators change while the program runs, because these are in the database.
 
 | variable | default | values | meaning |
 |---|---|---|---|
@@ -128,7 +128,7 @@ with a type that is not listed, and suggests the closest one.
 
 ## Documents
 
-Principals that can read the collection receive them.
+Principals that can read the collection receive these events, with the documents that they can read.
 
 | type | meaning |
 |---|---|
@@ -136,8 +136,8 @@ ${verbs.join('\n')}
 
 ## The system
 
-Changes of system objects have the same verbs (\`system.user.created\`). Administrators of every role can read \`_events\`;
-a policy in development mode can allow it to others.
+The types for changes of system objects have the same verbs as those of documents, such as \`system.user.created\`.
+Administrators of every role can read \`_events\`; a policy in development mode can allow other principals to read it.
 
 | type | readers | \`data\` |
 |---|---|---|

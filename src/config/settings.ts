@@ -77,7 +77,7 @@ export const SETTINGS = Type.Object({
     { expected: 'must be comma-separated origins as browsers send them, such as https://app.example.org' },
   ),
   MILLRACE_TRUST_PROXY: text(
-    'Proxies whose X-Forwarded-* headers are trusted: a number of hops or comma-separated IP addresses. None by default.',
+    'Proxies whose X-Forwarded-* headers the server trusts: a number of hops or comma-separated IP addresses. None by default.',
     {
       expected: 'must be a number of hops, or comma-separated IP addresses of proxies, such as 10.0.0.1 or 10.0.0.0/8',
     },
@@ -88,8 +88,8 @@ export const SETTINGS = Type.Object({
     { expected: 'must be comma-separated IP addresses or networks, such as 10.1.2.3 or 10.0.0.0/8' },
   ),
   MILLRACE_SVIX_URL: text(
-    'URL of a Svix server, which then sends webhooks, with MILLRACE_SVIX_TOKEN. Without both Millrace sends them ' +
-      'itself. A server that is not public must be in MILLRACE_EGRESS_ALLOW.',
+    'URL of a Svix server, which then sends webhooks; also set MILLRACE_SVIX_TOKEN. Without the two settings Millrace ' +
+      'sends webhooks itself. A Svix server that is not public must be in MILLRACE_EGRESS_ALLOW.',
     {
       pattern: '^https?://[^?#@\\s]+$',
       expected: 'must be the URL of a server, such as https://api.eu.svix.com or http://svix:8071',
@@ -121,13 +121,17 @@ export const SETTINGS = Type.Object({
   MILLRACE_SHUTDOWN_TIMEOUT_MS: time('Time limit for running requests to end at shutdown.', 10_000),
   MILLRACE_QUERY_TIMEOUT_MS: time('Time limit of the database for one query.', 5_000),
   MILLRACE_LIST_TIMEOUT_MS: time('Time limit of the database for a list without limit.', 60_000),
-  MILLRACE_SLOW_QUERY_MS: time('The server checks a list that takes longer for a missing index.', 100),
+  MILLRACE_SLOW_QUERY_MS: time('Duration of a list beyond which the server looks for a missing index.', 100),
   MILLRACE_MAX_LIST_BYTES: count(
     'Largest response of a list, in bytes; a longer one is cut off.',
     1_073_741_824,
     1_024,
   ),
-  MILLRACE_MAX_EXPAND_BYTES: count('Largest size of what expand adds to one response, in bytes.', 67_108_864, 1_024),
+  MILLRACE_MAX_EXPAND_BYTES: count(
+    'Maximum size of the documents that expand adds to one response, in bytes.',
+    67_108_864,
+    1_024,
+  ),
   MILLRACE_EVENT_RETENTION_MS: count('How long events are kept; older positions are rejected.', 259_200_000, 1_000),
   MILLRACE_MAX_EVENT_LOG_BYTES: count(
     'Size of the event log beyond which its oldest events are deleted, in bytes. The newest 1,000 events are always kept.',
@@ -155,8 +159,8 @@ export const SETTINGS = Type.Object({
     { expected: 'must be comma-separated complete URLs, such as https://app.example.org/signed-in' },
   ),
   MILLRACE_MASTER_KEY: text(
-    'Encrypts the secrets in the database: 32 bytes as base64, or file: and the path of a file with them. Older keys ' +
-      'follow after a comma; they still decrypt what they encrypted.',
+    'Key that encrypts the secrets in the database: 32 bytes as base64, or file: and the path of a file with them. Older ' +
+      'keys follow after a comma; Millrace still uses them to decrypt what they encrypted.',
     { minLength: 1 },
   ),
   MILLRACE_SMTP_URL: text('SMTP server for e-mails; development mode prints e-mails instead.', {
@@ -175,10 +179,10 @@ export const SETTINGS = Type.Object({
   MILLRACE_MAGIC_LINK: choice(
     ['on', 'off'],
     'on',
-    'on: if e-mails can be sent, users can sign in by a link or a code that is sent to their e-mail address. off: they cannot.',
+    'on: if e-mails can be sent, users can sign in by a link or a code that is sent to their e-mail address. off: this sign-in is disabled.',
   ),
   MILLRACE_ADMIN_EMAIL: text(
-    'Creates an administrator with this e-mail address at start, unless there is one already.',
+    'Creates an administrator with this e-mail address at start, unless this administrator exists already.',
     {
       pattern: '^[^\\s@]+@[^\\s@]+$',
       expected: 'must be an e-mail address',
@@ -205,8 +209,8 @@ export const SETTINGS = Type.Object({
   MILLRACE_MAX_BYTES_PER_CLIENT: Type.Optional(
     Type.Integer({
       description:
-        'The part of MILLRACE_CLIENT_MEMORY_BYTES for one principal, or for one anonymous IP address or /64 of IPv6, in bytes. ' +
-        'Production default: a quarter of MILLRACE_CLIENT_MEMORY_BYTES, at most 64 MiB. Development: no limit of its own.',
+        'Maximum part of MILLRACE_CLIENT_MEMORY_BYTES for one principal, or for one anonymous IP address or /64 of IPv6, in bytes. ' +
+        'Production default: a quarter of MILLRACE_CLIENT_MEMORY_BYTES, at most 64 MiB. Development: no limit for each client.',
       minimum: 65_536,
     }),
   ),

@@ -39,7 +39,7 @@ export const SYSTEM_COLLECTIONS = {
   _settings: {
     thing: 'setting',
     audience: '_admin:accounts',
-    data: 'What administrators configured for the instance.',
+    data: 'A setting of the instance, such as its redirect URLs or an e-mail template.',
   },
   _policies: { thing: 'policy', audience: '_events', data: 'The policy as the administrator wrote it.' },
   _endpoints: {
@@ -92,7 +92,7 @@ export const OCCURRENCES = {
   'system.auth.setup-link': { audience: '_admin:accounts', details: {} },
   'system.session.revoked': {
     audience: '_admin:accounts',
-    details: { session: 'id of the session', user: 'id of its user', reason: 'why it ended' },
+    details: { session: 'id of the session', user: 'id of its user', reason: 'why the session ended' },
   },
   'system.identity.linked': {
     audience: '_admin:accounts',
@@ -137,7 +137,7 @@ export const OCCURRENCES = {
       endpoint: 'id of the webhook endpoint',
       delivery: 'id of the delivery, of which all attempts failed',
       event: 'id of the event that was to be delivered',
-      type: 'its type',
+      type: 'type of this event',
     },
   },
   'system.run.attempt-failed': {
@@ -163,7 +163,7 @@ export const OCCURRENCES = {
     details: {
       function: '`plugin/name`',
       run: 'id of the run',
-      at: 'when it starts; null for a rerun, which starts at once',
+      at: 'when the run starts; null for a rerun, which starts at once',
     },
   },
   'system.function.replayed': {
@@ -171,13 +171,16 @@ export const OCCURRENCES = {
     details: {
       function: '`plugin/name` of a trigger',
       runs: 'how many runs were created',
-      since: 'the position after which events were replayed to it',
+      since: 'the position after which events were replayed to the trigger',
       until: 'the position of the last of these events',
     },
   },
   'system.function.quarantined': {
     audience: '_events',
-    details: { function: '`plugin/name`', reason: 'the effect of its calls on the process that runs functions' },
+    details: {
+      function: '`plugin/name`',
+      reason: 'the effect of calls of the function on the process that runs functions',
+    },
   },
   'system.recorder.stopped': {
     audience: '_events',
