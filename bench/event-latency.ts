@@ -9,10 +9,10 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { BSON } from 'mongodb';
-import { startEmbedded } from '../src/database/embedded/embedded.ts';
-import { openMongo } from '../src/database/mongo.ts';
+import { startEmbeddedDatabase } from '../src/database/embedded/embedded.ts';
+import { connectMongo } from '../src/database/mongo.ts';
 import { EventLog } from '../src/events/log/event-log.ts';
-import { Tail } from '../src/events/log/tail.ts';
+import { LogTail } from '../src/events/log/log-tail.ts';
 import { type Program, startBare, startOurs } from './programs.ts';
 import { machine, median } from './rounds.ts';
 import { quantile, writeSteadily } from './steady.ts';
@@ -28,14 +28,14 @@ const rate = Number(values.rate);
 const count = rate * Number(values.seconds);
 
 const folder = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
-const database = await startEmbedded({ folder });
+const database = await startEmbeddedDatabase({ folder });
 const programs: Program[] = [];
 try {
   const ours = await startOurs(database.url, 'ours');
   const reference = await startBare(database.url, 'bare');
   programs.push(ours, reference);
-  const mongo = await openMongo({ url: database.url, database: 'ours' });
-  const tail = new Tail({ log: new EventLog(mongo.log, 'ours') });
+  const mongo = await connectMongo({ url: database.url, database: 'ours' });
+  const tail = new LogTail({ log: new EventLog(mongo.log, 'ours') });
   const reported = new Map<string, number>();
   tail.attach({
     rows: (rows) => {

@@ -11,15 +11,15 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { BSON } from 'mongodb';
-import { openMongo } from '../src/database/mongo.ts';
+import { connectMongo } from '../src/database/mongo.ts';
 import { EventLog } from '../src/events/log/event-log.ts';
-import { Tail } from '../src/events/log/tail.ts';
+import { LogTail } from '../src/events/log/log-tail.ts';
 import { startReplicaSet } from '../test/helpers/database/replica-set.ts';
 
 const ROUNDS = Number(process.argv[2] ?? 3);
 const folder = await mkdtemp(join(tmpdir(), 'event-log-bench-'));
 const set = await startReplicaSet();
-const mongo = await openMongo({ url: set.url, database: 'bench' });
+const mongo = await connectMongo({ url: set.url, database: 'bench' });
 await mongo.data.createCollection('x', { changeStreamPreAndPostImages: { enabled: true } });
 const things = mongo.data.collection<{ _id: number; at: number; text: string }>('x');
 const log = new EventLog(mongo.log, 'bench');
@@ -34,7 +34,7 @@ const start = async (name: string): Promise<ChildProcess> => {
 const nodes = new Map([['a', await start('a')]]);
 while ((await log.newest()) === null) await pause(20);
 nodes.set('b', await start('b'));
-const tail = new Tail({ log });
+const tail = new LogTail({ log });
 const reported = new Map<number, number>();
 tail.attach({
   rows: (rows) => {

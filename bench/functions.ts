@@ -8,7 +8,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { startEmbedded } from '../src/database/embedded/embedded.ts';
+import { startEmbeddedDatabase } from '../src/database/embedded/embedded.ts';
 import { type Call, load } from './load.ts';
 import { type Program, startBare, startOurs } from './programs.ts';
 import { machine, median } from './rounds.ts';
@@ -122,7 +122,7 @@ for (let n = 0; n < PLUGINS; n++) {
   const code = `const table = Array.from({ length: 100 }, (_, n) => 'value ' + n);\nexport default () => table.length;`;
   await writePlugin(many, `many${n}`, { one: { use: { http: { method: 'GET', path: `/many/${n}` } }, code } });
 }
-const database = await startEmbedded({ folder: join(folder, 'mongo') });
+const database = await startEmbeddedDatabase({ folder: join(folder, 'mongo') });
 const programs: Program[] = [];
 const start = async (name: string, plugins: string) => {
   const program = await startOurs(database.url, name, {

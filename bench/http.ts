@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ObjectId } from 'mongodb';
-import { startEmbedded } from '../src/database/embedded/embedded.ts';
+import { startEmbeddedDatabase } from '../src/database/embedded/embedded.ts';
 import type { Call } from './load.ts';
 import { DOCUMENTS, GROUPS, order, seedOrders } from './orders.ts';
 import { type Program, startBare, startOurs } from './programs.ts';
@@ -42,7 +42,7 @@ function cases(ids: readonly ObjectId[]): Record<string, () => Call> {
 }
 
 const folder = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
-const database = await startEmbedded({ folder });
+const database = await startEmbeddedDatabase({ folder });
 const programs: Program[] = [];
 try {
   const ids = Array.from({ length: DOCUMENTS }, () => new ObjectId());

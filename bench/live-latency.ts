@@ -7,7 +7,7 @@ import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { startEmbedded } from '../src/database/embedded/embedded.ts';
+import { startEmbeddedDatabase } from '../src/database/embedded/embedded.ts';
 import { type Program, startOurs } from './programs.ts';
 import { machine, median } from './rounds.ts';
 import { quantile, writeSteadily } from './steady.ts';
@@ -42,7 +42,7 @@ function subscribe(program: Program, reported: Map<string, number>): Promise<Web
 }
 
 const folder = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
-const database = await startEmbedded({ folder });
+const database = await startEmbeddedDatabase({ folder });
 const program = await startOurs(database.url, 'ours');
 try {
   const reported = new Map<string, number>();

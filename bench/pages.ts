@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Document, MongoClient } from 'mongodb';
-import { startEmbedded } from '../src/database/embedded/embedded.ts';
+import { startEmbeddedDatabase } from '../src/database/embedded/embedded.ts';
 import { startOurs } from './programs.ts';
 import { machine } from './rounds.ts';
 import { inTurns } from './turns.ts';
@@ -49,7 +49,7 @@ async function cursorBehind(base: string, sort: string, documents: number): Prom
 }
 
 const folder = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
-const database = await startEmbedded({ folder });
+const database = await startEmbeddedDatabase({ folder });
 try {
   await seed(database.url);
   const program = await startOurs(database.url, 'ours');

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ObjectId } from 'mongodb';
-import { startEmbedded } from '../src/database/embedded/embedded.ts';
+import { startEmbeddedDatabase } from '../src/database/embedded/embedded.ts';
 import type { Call } from './load.ts';
 import { DOCUMENTS, seedOrders } from './orders.ts';
 import { PASSWORD, post, signIn, startProduction } from './production.ts';
@@ -37,7 +37,7 @@ async function signedIn(program: Program): Promise<string> {
 }
 
 const folder = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
-const database = await startEmbedded({ folder });
+const database = await startEmbeddedDatabase({ folder });
 const programs: Program[] = [];
 try {
   const ids = Array.from({ length: DOCUMENTS }, () => new ObjectId());

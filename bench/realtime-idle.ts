@@ -8,7 +8,7 @@ import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { startEmbedded } from '../src/database/embedded/embedded.ts';
+import { startEmbeddedDatabase } from '../src/database/embedded/embedded.ts';
 import { Crowd, delayAt } from './crowd.ts';
 import { Connection } from './load.ts';
 import { startOurs } from './programs.ts';
@@ -27,7 +27,7 @@ const SETTLE_MS = 5_000;
 const ARRIVED_MS = 30_000;
 
 const folder = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
-const database = await startEmbedded({ folder });
+const database = await startEmbeddedDatabase({ folder });
 const program = await startOurs(database.url, 'ours', {
   MILLRACE_MAX_CONNECTIONS_PER_IP: '100000',
   MILLRACE_MAX_LIVE_CLIENTS: '100000',

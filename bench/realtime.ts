@@ -11,20 +11,20 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { BSON, Timestamp } from 'mongodb';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { parseCollectionName } from '../src/database/names.ts';
-import { EMPTY_ROW, type LogRow } from '../src/events/log/row.ts';
-import { Account, ByteBudget, byteBounds } from '../src/lib/memory/byte-budget.ts';
+import { parseCollectionName } from '../src/database/collection-names.ts';
+import { EMPTY_LOG_ROW, type LogRow } from '../src/events/log/log-row.ts';
+import { ByteBudget, byteBudgetLimits, MemoryAccount } from '../src/lib/memory/byte-budget.ts';
 import { Policies } from '../src/policies/policies.ts';
 import { parseQueryJson } from '../src/query/parse/parse-query.ts';
-import type { GroupMember } from '../src/realtime/hub/group.ts';
-import { GroupIndex } from '../src/realtime/hub/group-index.ts';
-import { indexKeyOfFilter } from '../src/realtime/hub/index-key.ts';
-import { RowBatch } from '../src/realtime/hub/row-batch.ts';
+import { indexKeyOfFilter } from '../src/realtime/hub/filter-index-key.ts';
+import { LogRowBatch } from '../src/realtime/hub/log-row-batch.ts';
+import type { SubscriptionGroupMember } from '../src/realtime/hub/subscription-group.ts';
+import { SubscriptionGroupIndex } from '../src/realtime/hub/subscription-group-index.ts';
 import { LiveQuery } from '../src/realtime/result/live-query.ts';
-import { toLiveQuery, toRequestedQuery } from '../src/realtime/result/live-query-spec.ts';
-import { RowView } from '../src/realtime/result/row-view.ts';
-import type { SnapshotStore } from '../src/realtime/result/snapshot-store.ts';
-import { socketFrame } from '../src/realtime/wire/frames.ts';
+import { toLiveQuerySpec, toRequestedQuery } from '../src/realtime/result/live-query-spec.ts';
+import { LogRowView } from '../src/realtime/result/log-row-view.ts';
+import type { SnapshotReader } from '../src/realtime/result/snapshot-store.ts';
+import { encodeTextFrame } from '../src/realtime/wire/frames.ts';
 import { FlushScheduler, SendQueue } from '../src/realtime/wire/send-queue.ts';
 import { machine, median } from './rounds.ts';
 
@@ -38,11 +38,11 @@ const MATCH_EVENTS = 200;
 
 const policies = new Policies('development');
 const scope = policies.scope({ kind: 'anonymous' }, 'read', parseCollectionName('todos'));
-const account = new Account(new ByteBudget(byteBounds({ bytes: null, bytesPerClient: null })), 'bench');
-const noStore = {} as SnapshotStore;
+const account = new MemoryAccount(new ByteBudget(byteBudgetLimits({ bytes: null, bytesPerClient: null })), 'bench');
+const noStore = {} as SnapshotReader;
 const live = (query: object) =>
   new LiveQuery(
-    toLiveQuery(parseCollectionName('todos'), toRequestedQuery(parseQueryJson(query), false, new Date()), scope),
+    toLiveQuerySpec(parseCollectionName('todos'), toRequestedQuery(parseQueryJson(query), false, new Date()), scope),
     noStore,
     account,
   );
@@ -51,7 +51,7 @@ function rowOf(number: number): LogRow {
   const document = { _id: `d${number % 100}`, n: number % 10_000, title: `Title ${number}`, text: 'x'.repeat(300) };
   const raw = (value: object) => Buffer.from(BSON.serialize(value));
   return {
-    ...EMPTY_ROW,
+    ...EMPTY_LOG_ROW,
     number,
     epoch: 1,
     token: '',
@@ -117,10 +117,10 @@ const drained = async (sockets: readonly Socket[]) => {
 async function fanOut(): Promise<void> {
   const { sockets, clients, close } = await lines();
   const turns = new FlushScheduler();
-  const book = new GroupIndex();
+  const book = new SubscriptionGroupIndex();
   const response = live({});
   for (const socket of sockets) {
-    const field: GroupMember = {
+    const field: SubscriptionGroupMember = {
       id: 's1',
       queue: new SendQueue(socket, turns, account),
       after: 0,
@@ -133,7 +133,7 @@ async function fanOut(): Promise<void> {
   }
   let number = 1;
   const ours = async (burst: number) => {
-    const batch = new RowBatch(book, console.error);
+    const batch = new LogRowBatch(book, console.error);
     await batch.judge(Array.from({ length: burst }, () => rowOf(++number)));
     batch.report();
   };
@@ -153,7 +153,7 @@ async function fanOut(): Promise<void> {
       for (const client of clients) client.send(JSON.stringify(reported));
     },
     shared: () => {
-      const frame = socketFrame([Buffer.from(JSON.stringify(message()))]);
+      const frame = encodeTextFrame([Buffer.from(JSON.stringify(message()))]);
       for (const socket of sockets) socket.write(frame);
     },
   };
@@ -183,11 +183,11 @@ async function fanOut(): Promise<void> {
 }
 
 async function matching(name: string, queries: readonly object[], target: string): Promise<void> {
-  const book = new GroupIndex();
+  const book = new SubscriptionGroupIndex();
   const queue = { push: () => {} } as unknown as SendQueue;
   for (const query of queries) {
     const response = live(query);
-    const field: GroupMember = {
+    const field: SubscriptionGroupMember = {
       id: 's',
       queue,
       after: 0,
@@ -202,7 +202,7 @@ async function matching(name: string, queries: readonly object[], target: string
   let hits = 0;
   const times: number[] = [];
   for (let round = 0; round < 2 * ROUNDS; round++) {
-    const views = Array.from({ length: MATCH_EVENTS }, () => new RowView(rowOf(++number * 37)));
+    const views = Array.from({ length: MATCH_EVENTS }, () => new LogRowView(rowOf(++number * 37)));
     // Decoded once for each event, however many subscriptions need it.
     for (const view of views) if (view.before === null || view.after === null) throw new Error('No document');
     const used = await cpu(() => {

@@ -7,7 +7,7 @@ import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Collection, MongoClient } from 'mongodb';
-import { startEmbedded } from '../src/database/embedded/embedded.ts';
+import { startEmbeddedDatabase } from '../src/database/embedded/embedded.ts';
 import { LiveSocket } from './live-socket.ts';
 import { Connection } from './load.ts';
 import { startOurs } from './programs.ts';
@@ -60,7 +60,7 @@ async function request(base: string, since: string | null, isEnd: (frame: Frame)
 }
 
 const folder = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
-const database = await startEmbedded({ folder });
+const database = await startEmbeddedDatabase({ folder });
 const program = await startOurs(database.url, 'ours');
 const client = new MongoClient(database.url);
 try {

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { type Collection, MongoClient } from 'mongodb';
-import { startEmbedded } from '../src/database/embedded/embedded.ts';
+import { startEmbeddedDatabase } from '../src/database/embedded/embedded.ts';
 import { Crowd, delayAt, type Report, shownDelays } from './crowd.ts';
 import { Connection } from './load.ts';
 import { startOurs } from './programs.ts';
@@ -56,7 +56,7 @@ async function write(items: Collection<Item>, seconds: number): Promise<number> 
 }
 
 const folder = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
-const database = await startEmbedded({ folder });
+const database = await startEmbeddedDatabase({ folder });
 const program = await startOurs(database.url, 'ours', { MILLRACE_MAX_CONNECTIONS_PER_IP: '100000' });
 const client = new MongoClient(database.url);
 try {

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Document, MongoClient } from 'mongodb';
-import { startEmbedded } from '../src/database/embedded/embedded.ts';
+import { startEmbeddedDatabase } from '../src/database/embedded/embedded.ts';
 import type { Call } from './load.ts';
 import { order } from './orders.ts';
 import { post, signIn, startProduction } from './production.ts';
@@ -69,7 +69,7 @@ const CASES: Readonly<Record<string, () => string>> = {
 };
 
 const folder = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
-const database = await startEmbedded({ folder });
+const database = await startEmbeddedDatabase({ folder });
 const programs: Program[] = [];
 try {
   for (const name of ['ours', 'bare']) await seed(database.url, name);

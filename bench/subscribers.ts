@@ -6,7 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { startEmbedded } from '../src/database/embedded/embedded.ts';
+import { startEmbeddedDatabase } from '../src/database/embedded/embedded.ts';
 import { Crowd, shownDelays } from './crowd.ts';
 import { startOurs } from './programs.ts';
 import { machine } from './rounds.ts';
@@ -27,7 +27,7 @@ const WARM_S = 3;
 const ARRIVED_MS = 30_000;
 
 const folder = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
-const database = await startEmbedded({ folder });
+const database = await startEmbeddedDatabase({ folder });
 const program = await startOurs(database.url, 'ours', { MILLRACE_MAX_CONNECTIONS_PER_IP: '100000' });
 try {
   console.log(`${machine()}, MongoDB ${database.version}, load ${loadavg()[0]}`);

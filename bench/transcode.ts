@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { BSON, type Document, ObjectId } from 'mongodb';
-import { ListEncoder, parseJson, toWire } from '../src/database/json/json.ts';
+import { JsonListEncoder, parseJson, toWireDocument } from '../src/database/json/json.ts';
 import { compare, machine } from './rounds.ts';
 
 const MOVIES = new URL('../node_modules/vega-datasets/data/movies.json', import.meta.url);
@@ -47,11 +47,11 @@ function movies(): Document[] {
 }
 
 function viaObjects(list: readonly Uint8Array[]): Buffer {
-  return Buffer.from(JSON.stringify(list.map((raw) => toWire(BSON.deserialize(raw)))));
+  return Buffer.from(JSON.stringify(list.map((raw) => toWireDocument(BSON.deserialize(raw)))));
 }
 
 function viaTranscoder(list: readonly Uint8Array[]): Buffer {
-  const encoder = new ListEncoder();
+  const encoder = new JsonListEncoder();
   const chunks: Buffer[] = [];
   for (const raw of list) {
     const chunk = encoder.append(raw);
@@ -89,7 +89,7 @@ for (const [name, documents] of Object.entries(lists)) {
   );
 }
 
-const body = Buffer.from(JSON.stringify(toWire(order(1))));
+const body = Buffer.from(JSON.stringify(toWireDocument(order(1))));
 const parsing = compare(
   { name: 'parseJson', once: () => parseJson(body) },
   { name: 'JSON.parse', once: () => JSON.parse(body.toString()) },

@@ -12,8 +12,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { startEmbedded } from '../src/database/embedded/embedded.ts';
-import { openMongo } from '../src/database/mongo.ts';
+import { startEmbeddedDatabase } from '../src/database/embedded/embedded.ts';
+import { connectMongo } from '../src/database/mongo.ts';
 import { Egress } from '../src/egress/egress.ts';
 import { DirectSender } from '../src/webhooks/sending/direct/direct-sender.ts';
 import { newDelivery, newEndpoint } from '../test/helpers/webhooks/endpoints.ts';
@@ -30,7 +30,7 @@ setFlagsFromString('--expose-gc');
 const collect: () => void = runInNewContext('gc');
 
 const folder = await mkdtemp(join(tmpdir(), 'webhooks-crowd-'));
-const embedded = await startEmbedded({ folder, binary: process.env['MONGOD_BINARY'] });
+const embedded = await startEmbeddedDatabase({ folder, binary: process.env['MONGOD_BINARY'] });
 const receiver = await startWebhookReceiver();
 const silent = createServer(() => undefined).listen(0, '127.0.0.1');
 const closed = createServer().listen(0, '127.0.0.1');
@@ -39,7 +39,7 @@ const portOf = (server: typeof silent) => (server.address() as AddressInfo).port
 const [hanging, refusing] = [portOf(silent), portOf(closed)].map((port) => `http://127.0.0.1:${port}/hook`);
 closed.close();
 
-const mongo = await openMongo({ url: embedded.url, database: 'bench' });
+const mongo = await connectMongo({ url: embedded.url, database: 'bench' });
 const egress = new Egress({ mode: 'development', allow: [] });
 let dead = 0;
 const events = {

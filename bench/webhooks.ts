@@ -11,8 +11,8 @@ import { cpuUsage } from 'node:process';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Agent } from 'undici';
-import { startEmbedded } from '../src/database/embedded/embedded.ts';
-import { openMongo } from '../src/database/mongo.ts';
+import { startEmbeddedDatabase } from '../src/database/embedded/embedded.ts';
+import { connectMongo } from '../src/database/mongo.ts';
 import { Egress } from '../src/egress/egress.ts';
 import { DirectSender } from '../src/webhooks/sending/direct/direct-sender.ts';
 import type { NewDelivery } from '../src/webhooks/sending/sender.ts';
@@ -47,9 +47,9 @@ async function measured(work: () => Promise<void>): Promise<Figures> {
 }
 
 const folder = await mkdtemp(join(tmpdir(), 'webhooks-bench-'));
-const embedded = await startEmbedded({ folder, binary: process.env['MONGOD_BINARY'] });
+const embedded = await startEmbeddedDatabase({ folder, binary: process.env['MONGOD_BINARY'] });
 const receiver = await startWebhookReceiver();
-const mongo = await openMongo({ url: embedded.url, database: 'bench' });
+const mongo = await connectMongo({ url: embedded.url, database: 'bench' });
 const egress = new Egress({ mode: 'development', allow: [] });
 const events = { onDisable: async () => undefined, onFailed: async () => undefined };
 const sender = new DirectSender({ mongo, egress, events, version: 'bench' });

@@ -5,25 +5,25 @@
 import { Collection } from './collection.ts';
 import { Connection } from './connection.ts';
 import { Files } from './files.ts';
+import { HttpClient, type RequestOptions } from './http-client.ts';
 import { type EventQuery, type EventState, LiveEvents } from './live-events.ts';
 import type { ClientResponse, MillraceError } from './problem.ts';
-import { type RequestOptions, Requests } from './requests.ts';
 import { Session, type SessionStore, type TokenSource, type User } from './session.ts';
-import { beginningOf, endingOf, linkOf, type PendingStore, requestingFor } from './sign-in.ts';
-import type { SocketClass } from './socket.ts';
+import { createSignInUrl, magicLinkRequest, readMagicLink, readSignInCallback, type SignInStore } from './sign-in.ts';
+import type { WebSocketClass } from './socket.ts';
 
-export type { Collection, Doc, Meta, Page, WriteOptions } from './collection.ts';
+export type { Collection, Doc, DocumentMeta, Page, WriteOptions } from './collection.ts';
 export type { Files, SignedUrlOptions } from './files.ts';
-export type { LiveStatus, LoggedEvent } from './followed.ts';
-export type { LiveState } from './live.ts';
+export type { RequestOptions } from './http-client.ts';
 export type { EventQuery, EventState } from './live-events.ts';
+export type { LiveState } from './live-query.ts';
+export type { LiveStatus, LoggedEvent } from './live-subscription.ts';
 export type { ClientResponse } from './problem.ts';
 export { MillraceError, type ProblemDocument } from './problem.ts';
 export type { ListQuery, Query } from './query.ts';
-export type { RequestOptions } from './requests.ts';
 export type { SavedSession, SessionStore, TokenSource, User } from './session.ts';
-export type { PendingStore } from './sign-in.ts';
-export type { Socket, SocketClass } from './socket.ts';
+export type { SignInStore } from './sign-in.ts';
+export type { Socket, WebSocketClass } from './socket.ts';
 
 export interface ClientOptions {
   /** A credential from elsewhere, such as an API key, or a function that returns one. It replaces signing in. */
@@ -38,7 +38,7 @@ export interface ClientOptions {
   /**
    * The WebSocket class for live queries, if the runtime has no `WebSocket`, as in Node 20: for example that of the package `ws`.
    */
-  readonly WebSocket?: SocketClass;
+  readonly WebSocket?: WebSocketClass;
 }
 
 export interface SessionState {
@@ -63,14 +63,14 @@ export class Client {
   readonly files: Files;
   readonly #base: string;
   readonly #session: Session;
-  readonly #requests: Requests;
+  readonly #requests: HttpClient;
   readonly #connection: Connection;
 
   constructor(url: string, options: ClientOptions = {}) {
     const base = url.replace(/\/+$/, '');
     this.#base = base;
     this.#session = new Session(base, options.token ?? null, options.session ?? null);
-    this.#requests = new Requests(base, this.#session);
+    this.#requests = new HttpClient(base, this.#session);
     this.files = new Files(this.#requests, this.#session);
     this.#connection = new Connection(base, this.#session, options.WebSocket ?? globalThis.WebSocket);
     const { onSession } = options;
@@ -118,9 +118,9 @@ export class Client {
    */
   signInWith(
     provider: string,
-    { redirect, store }: { readonly redirect: string; readonly store: PendingStore },
+    { redirect, store }: { readonly redirect: string; readonly store: SignInStore },
   ): Promise<string> {
-    return beginningOf(this.#base, provider, redirect, store);
+    return createSignInUrl(this.#base, provider, redirect, store);
   }
 
   /**
@@ -129,8 +129,8 @@ export class Client {
    * @returns the signed-in user; null when the address is the end of no sign-in
    * @throws MillraceError that it was refused
    */
-  async completeSignIn(address: string, store: PendingStore): Promise<User | null> {
-    const ending = endingOf(address, store);
+  async completeSignIn(address: string, store: SignInStore): Promise<User | null> {
+    const ending = readSignInCallback(address, store);
     return ending === null ? null : await this.#session.exchange(ending);
   }
 
@@ -141,9 +141,9 @@ export class Client {
    */
   async sendMagicLink(
     email: string,
-    { redirect, store }: { readonly redirect: string; readonly store: PendingStore },
+    { redirect, store }: { readonly redirect: string; readonly store: SignInStore },
   ): Promise<void> {
-    await this.#requests.send('POST', '/auth/magic-link', { body: await requestingFor(email, redirect, store) });
+    await this.#requests.send('POST', '/auth/magic-link', { body: await magicLinkRequest(email, redirect, store) });
   }
 
   /**
@@ -153,8 +153,8 @@ export class Client {
    * @returns the signed-in user; null when the address holds no secret
    * @throws MillraceError `link-expired`, also in another browser, `mfa-required`
    */
-  async verifyMagicLink(address: string, store: PendingStore): Promise<User | null> {
-    const proof = linkOf(address, store);
+  async verifyMagicLink(address: string, store: SignInStore): Promise<User | null> {
+    const proof = readMagicLink(address, store);
     return proof === null ? null : await this.#session.enterByEmail(proof);
   }
 

@@ -1,14 +1,14 @@
 /** The documents of one collection: the requests of docs/api.md as methods, and live queries. */
 import type { Connection } from './connection.ts';
-import type { Stored } from './followed.ts';
-import { Live, type LiveState } from './live.ts';
+import type { HttpClient } from './http-client.ts';
+import { LiveQuery, type LiveState } from './live-query.ts';
+import type { StoredDocument } from './live-subscription.ts';
 import type { ClientResponse } from './problem.ts';
 import { MillraceError } from './problem.ts';
 import type { ListQuery, Query } from './query.ts';
-import type { Requests } from './requests.ts';
 
 /** The fields that the server adds to every document. */
-export interface Meta {
+export interface DocumentMeta {
   readonly revision: number;
   readonly createdAt: string | null;
   readonly updatedAt: string | null;
@@ -16,7 +16,7 @@ export interface Meta {
   readonly updatedBy: string | null;
 }
 
-export type Doc<T> = T & { readonly id: string; readonly _meta: Meta };
+export type Doc<T> = T & { readonly id: string; readonly _meta: DocumentMeta };
 
 export interface Page<T> {
   readonly documents: readonly Doc<T>[];
@@ -33,10 +33,10 @@ export interface WriteOptions {
 
 export class Collection<T extends object> {
   readonly #name: string;
-  readonly #requests: Requests;
+  readonly #requests: HttpClient;
   readonly #connection: Connection;
 
-  constructor(name: string, requests: Requests, connection: Connection) {
+  constructor(name: string, requests: HttpClient, connection: Connection) {
     this.#name = name;
     this.#requests = requests;
     this.#connection = connection;
@@ -82,8 +82,8 @@ export class Collection<T extends object> {
    * @returns a function that ends the live query
    */
   live(query: Query, onState: (state: LiveState<Doc<T>>) => void): () => void {
-    const report = (state: LiveState<Stored>) => onState(state as LiveState<Doc<T>>);
-    return this.#connection.follow((id) => new Live(id, this.#name, query, report));
+    const report = (state: LiveState<StoredDocument>) => onState(state as LiveState<Doc<T>>);
+    return this.#connection.follow((id) => new LiveQuery(id, this.#name, query, report));
   }
 
   /**

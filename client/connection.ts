@@ -2,12 +2,13 @@
  * The single socket of all subscriptions of a client. It opens with the first and closes with the last, and after a disconnect it
  * reconnects and resumes each at its position.
  */
-import type { Followed, ServerFrame } from './followed.ts';
-import { backOff, watchNetwork } from './network.ts';
-import { Pace } from './pace.ts';
+
+import { FrameThrottle } from './frame-throttle.ts';
+import type { LiveSubscription, ServerFrame } from './live-subscription.ts';
+import { retryDelayMs, watchNetwork } from './network.ts';
 import { MillraceError } from './problem.ts';
 import type { Session } from './session.ts';
-import { isOpen, required, type Socket, type SocketClass } from './socket.ts';
+import { isSocketOpen, requireWebSocket, type Socket, type WebSocketClass } from './socket.ts';
 
 /** A shorter connection counts as a failure: the delay before the next attempt grows each time. */
 const STABLE_MS = 10_000;
@@ -23,12 +24,12 @@ const NO_HELLO = 4408;
 export class Connection {
   readonly #url: string;
   readonly #session: Session;
-  readonly #Socket: SocketClass | undefined;
-  readonly #queries = new Map<string, Followed>();
+  readonly #Socket: WebSocketClass | undefined;
+  readonly #queries = new Map<string, LiveSubscription>();
   /** Queries that the server could not run at the moment, each with its retry timer. */
-  readonly #later = new Map<Followed, ReturnType<typeof setTimeout>>();
+  readonly #later = new Map<LiveSubscription, ReturnType<typeof setTimeout>>();
   #socket: Socket | null = null;
-  #pace: Pace | null = null;
+  #pace: FrameThrottle | null = null;
   #welcomed = false;
   #welcomedAt: number | null = null;
   /** Whether the token was replaced since the last welcome: a second rejection ends everything. */
@@ -45,7 +46,7 @@ export class Connection {
   #principal: string | null = null;
 
   /** @param WebSocket the class of sockets; undefined if neither the runtime nor the application has one */
-  constructor(base: string, session: Session, WebSocket: SocketClass | undefined) {
+  constructor(base: string, session: Session, WebSocket: WebSocketClass | undefined) {
     this.#url = `${base.replace(/^http/, 'ws')}/realtime`;
     this.#session = session;
     this.#Socket = WebSocket;
@@ -57,8 +58,8 @@ export class Connection {
    * @returns a function that ends it
    * @throws TypeError if there is no WebSocket class
    */
-  follow(make: (id: string) => Followed): () => void {
-    required(this.#Socket);
+  follow(make: (id: string) => LiveSubscription): () => void {
+    requireWebSocket(this.#Socket);
     const live = make(`s${++this.#count}`);
     if (this.#session.ended !== null) {
       live.end(this.#session.ended);
@@ -89,11 +90,11 @@ export class Connection {
 
   #open(): void {
     if (this.#socket !== null || this.#retry !== null) return;
-    const WebSocket = required(this.#Socket);
+    const WebSocket = requireWebSocket(this.#Socket);
     const socket = new WebSocket(this.#url, 'millrace.v1');
     this.#socket = socket;
-    this.#pace = new Pace((text) => {
-      if (isOpen(socket)) socket.send(text);
+    this.#pace = new FrameThrottle((text) => {
+      if (isSocketOpen(socket)) socket.send(text);
     });
     // A server may accept the connection and then send nothing: the timer treats that as a lost connection.
     this.#listen();
@@ -106,7 +107,7 @@ export class Connection {
     socket.addEventListener('error', () => undefined);
   }
 
-  #stop(live: Followed): void {
+  #stop(live: LiveSubscription): void {
     live.close();
     if (!this.#queries.delete(live.id)) return;
     this.#cancel(live);
@@ -152,7 +153,7 @@ export class Connection {
       case 'transaction':
         // Inside a transaction, changes have no `type`; events have theirs.
         for (const change of frame.changes ?? [])
-          this.#queries.get(change.id ?? '')?.take({ type: 'change', ...change });
+          this.#queries.get(change.id ?? '')?.handleFrame({ type: 'change', ...change });
         return;
       case 'expiring':
         if (!this.#session.renewable) return;
@@ -168,7 +169,7 @@ export class Connection {
         this.#refused(frame);
         return;
       default:
-        this.#queries.get(frame.id ?? '')?.take(frame);
+        this.#queries.get(frame.id ?? '')?.handleFrame(frame);
     }
   }
 
@@ -197,7 +198,7 @@ export class Connection {
         this.#send(live.request(this.#principal !== null));
       };
       this.#cancel(live);
-      this.#later.set(live, setTimeout(again, backOff(live.failures++)));
+      this.#later.set(live, setTimeout(again, retryDelayMs(live.failures++)));
       return;
     }
     this.#queries.delete(id);
@@ -205,7 +206,7 @@ export class Connection {
     live.end(new MillraceError(problem));
   }
 
-  #cancel(live: Followed): void {
+  #cancel(live: LiveSubscription): void {
     clearTimeout(this.#later.get(live));
     this.#later.delete(live);
   }
@@ -255,7 +256,7 @@ export class Connection {
     if (this.#queries.size === 0 || this.#retry !== null) return;
     if (this.#welcomedAt !== null && performance.now() - this.#welcomedAt > STABLE_MS) this.#failures = 0;
     this.#welcomedAt = null;
-    const wait = backOff(this.#failures++);
+    const wait = retryDelayMs(this.#failures++);
     this.#retry = setTimeout(() => {
       this.#retry = null;
       this.#open();

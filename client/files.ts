@@ -2,7 +2,7 @@
  * Signed URLs of files, which need no credential, for elements that cannot send one: an `<img>`, a `<video>`, a link. The
  * server signs each for a limited time. A URL is kept here and returned again until it is about to expire.
  */
-import type { Requests } from './requests.ts';
+import type { HttpClient } from './http-client.ts';
 import type { Session } from './session.ts';
 
 export interface SignedUrlOptions {
@@ -27,11 +27,11 @@ const LEFT_PART = 0.25;
 const MAX_KEPT = 1_000;
 
 export class Files {
-  readonly #requests: Requests;
+  readonly #requests: HttpClient;
   /** By the file's id and the time for which the URL is valid. */
   readonly #kept = new Map<string, Kept>();
 
-  constructor(requests: Requests, session: Session) {
+  constructor(requests: HttpClient, session: Session) {
     this.#requests = requests;
     // URLs created for one user must not be given to the next.
     session.onChange(() => this.#kept.clear());

@@ -1,5 +1,5 @@
 /** One subscription of an application to events: its types, its position, and its listener. */
-import { Followed, type Frame, type LiveStatus, type LoggedEvent } from './followed.ts';
+import { type LiveStatus, LiveSubscription, type LoggedEvent, type SubscriptionFrame } from './live-subscription.ts';
 import type { MillraceError } from './problem.ts';
 
 export interface EventQuery {
@@ -22,7 +22,7 @@ export interface EventState {
   readonly problem: MillraceError | null;
 }
 
-export class LiveEvents extends Followed {
+export class LiveEvents extends LiveSubscription {
   readonly #query: EventQuery;
   readonly #onState: (state: EventState) => void;
   #position: string | null;
@@ -49,7 +49,7 @@ export class LiveEvents extends Followed {
     };
   }
 
-  take(frame: Frame): void {
+  handleFrame(frame: SubscriptionFrame): void {
     switch (frame.type) {
       case 'event':
         if (typeof frame.event !== 'object') return;
@@ -67,14 +67,14 @@ export class LiveEvents extends Followed {
       default:
         return;
     }
-    this.report();
+    this.scheduleNotification();
   }
 
   passed(position: string): void {
     if (this.status === 'live') this.#position = position;
   }
 
-  protected call(): void {
+  protected notifyListener(): void {
     const [events, missed] = [this.#events, this.#missed];
     this.#events = [];
     this.#missed = null;

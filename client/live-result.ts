@@ -2,15 +2,15 @@
  * The documents of one live query, kept up to date by applying the frames of docs/protocol.md. Pure, without a socket. A snapshot
  * is collected separately until it is complete, so the application never sees half of one.
  */
-import type { Frame, Stored } from './followed.ts';
-import { compareBy, type SortKey } from './order.ts';
+import type { StoredDocument, SubscriptionFrame } from './live-subscription.ts';
+import { type SortKey, sortKeyComparator } from './sort-keys.ts';
 
 interface Entry {
-  readonly document: Stored;
+  readonly document: StoredDocument;
   readonly key: SortKey;
 }
 
-export class LiveResponse {
+export class LiveResult {
   readonly #compare: (one: SortKey, other: SortKey) => number;
   #entries = new Map<string, Entry>();
   /** The snapshot that is arriving; null if there is none. */
@@ -20,7 +20,7 @@ export class LiveResponse {
 
   /** @param sort the query's sort */
   constructor(sort: string) {
-    this.#compare = compareBy(sort);
+    this.#compare = sortKeyComparator(sort);
   }
 
   /** The position to resume from after a disconnect; null if the query must be sent again from the start. */
@@ -34,7 +34,7 @@ export class LiveResponse {
   }
 
   /** The documents in order. */
-  documents(): readonly Stored[] {
+  documents(): readonly StoredDocument[] {
     const entries = [...this.#entries.values()];
     entries.sort((one, other) => this.#compare(one.key, other.key));
     return entries.map(({ document }) => document);
@@ -54,7 +54,7 @@ export class LiveResponse {
   }
 
   /** Applies a frame of this subscription. */
-  apply(frame: Frame): void {
+  apply(frame: SubscriptionFrame): void {
     switch (frame.type) {
       case 'subscribed':
         if (frame.from !== 'snapshot') return;
@@ -83,7 +83,7 @@ export class LiveResponse {
     if (this.#live) this.#position = position;
   }
 
-  #gather({ documents = [], sortKey = [], last, position }: Frame): void {
+  #gather({ documents = [], sortKey = [], last, position }: SubscriptionFrame): void {
     const coming = this.#coming ?? new Map<string, Entry>();
     documents.forEach((document, index) => {
       coming.set(document.id, { document, key: asKey(sortKey[index]) });
@@ -95,7 +95,7 @@ export class LiveResponse {
     this.#position = position ?? null;
   }
 
-  #change({ op, documentId = '', document, sortKey, event }: Frame): void {
+  #change({ op, documentId = '', document, sortKey, event }: SubscriptionFrame): void {
     if (op === 'leave') this.#entries.delete(documentId);
     else if (document !== undefined) this.#entries.set(documentId, { document, key: asKey(sortKey) });
     if (typeof event === 'string') this.#position = event;

@@ -41,6 +41,6 @@ export function watchNetwork(listeners: NetworkListeners, browser: Browser = glo
 }
 
 /** Milliseconds to wait after this many failures, with jitter, so that clients do not all return at once. */
-export function backOff(failures: number): number {
+export function retryDelayMs(failures: number): number {
   return Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** failures) * (0.5 + Math.random() / 2);
 }

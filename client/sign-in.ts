@@ -5,7 +5,7 @@
 import { MillraceError } from './problem.ts';
 
 /** Where a page stores the state for the returning browser: `sessionStorage` fits. */
-export interface PendingStore {
+export interface SignInStore {
   getItem(key: string): string | null;
   setItem(key: string, value: string): void;
   removeItem(key: string): void;
@@ -20,11 +20,11 @@ const SECRET = /^#([\w-]{43})$/;
  * @param redirect where the browser returns to; an administrator of the server lists it
  * @returns the URL to open
  */
-export async function beginningOf(
+export async function createSignInUrl(
   base: string,
   provider: string,
   redirect: string,
-  store: PendingStore,
+  store: SignInStore,
 ): Promise<string> {
   const [verifier, state] = [newVerifier(), newVerifier()];
   store.setItem(PREFIX + state, verifier);
@@ -42,7 +42,7 @@ export async function beginningOf(
  * @returns null for an address that is the end of no sign-in
  * @throws MillraceError that the sign-in was refused, or began elsewhere
  */
-export function endingOf(address: string, store: PendingStore): { code: string; codeVerifier: string } | null {
+export function readSignInCallback(address: string, store: SignInStore): { code: string; codeVerifier: string } | null {
   const reported = new URL(address).searchParams;
   const [code, error] = [reported.get('code'), reported.get('error')];
   if (code === null && error === null) return null;
@@ -64,10 +64,10 @@ export function endingOf(address: string, store: PendingStore): { code: string; 
 }
 
 /** The body of `POST /auth/magic-link`, for a link to this page. */
-export async function requestingFor(
+export async function magicLinkRequest(
   email: string,
   redirect: string,
-  store: PendingStore,
+  store: SignInStore,
 ): Promise<{ readonly email: string; readonly redirect: string; readonly codeChallenge: string }> {
   // The verifier of an earlier e-mail is kept: a server that has just sent that e-mail sends no other.
   const verifier = store.getItem(KEY) ?? newVerifier();
@@ -80,9 +80,9 @@ export async function requestingFor(
  * @param address URL of the page that the link has opened
  * @returns null for a URL without a secret
  */
-export function linkOf(
+export function readMagicLink(
   address: string,
-  store: PendingStore,
+  store: SignInStore,
 ): { readonly token: string; readonly codeVerifier?: string } | null {
   const token = SECRET.exec(new URL(address).hash)?.[1];
   if (token === undefined) return null;

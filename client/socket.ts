@@ -9,17 +9,17 @@ export interface Socket {
   addEventListener(type: 'close', listener: (event: { readonly code: number }) => void): void;
 }
 
-export type SocketClass = new (url: string, protocol: string) => Socket;
+export type WebSocketClass = new (url: string, protocol: string) => Socket;
 
 /** `OPEN` of the WebSockets standard. */
 const OPEN = 1;
 
-export function isOpen({ readyState }: Socket): boolean {
+export function isSocketOpen({ readyState }: Socket): boolean {
   return readyState === OPEN;
 }
 
 /** @throws TypeError with advice, if there is no WebSocket class */
-export function required(WebSocket: SocketClass | undefined): SocketClass {
+export function requireWebSocket(WebSocket: WebSocketClass | undefined): WebSocketClass {
   if (WebSocket !== undefined) return WebSocket;
   throw new TypeError(
     'Live queries need a WebSocket, and this runtime has none (Node has one from version 22 on). ' +

@@ -12,8 +12,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { MongoClient } from 'mongodb';
-import { type EmbeddedDatabase, startEmbedded } from '../src/database/embedded/embedded.ts';
-import { findBinary } from '../src/database/embedded/find-mongod.ts';
+import { type EmbeddedDatabase, startEmbeddedDatabase } from '../src/database/embedded/embedded.ts';
+import { findMongod } from '../src/database/embedded/find-mongod.ts';
 import { TapLines, type Totals } from './tap-lines.ts';
 import { nameOf, type TestFiles, testFiles } from './test-files.ts';
 import { type FileResult, TestProgress } from './test-progress.ts';
@@ -66,9 +66,9 @@ const folder = await mkdtemp(join(await temporaryFolder(), 'millrace-test-'));
 const databases: EmbeddedDatabase[] = [];
 try {
   // Found once, before all: on a new machine it is downloaded now.
-  const binary = await findBinary({ binary: process.env['MONGOD_BINARY'], onProgress: (line) => console.error(line) });
+  const binary = await findMongod({ binary: process.env['MONGOD_BINARY'], onProgress: (line) => console.error(line) });
   const startOne = async (lane: number) => {
-    const database = await startEmbedded({ folder: join(folder, `database-${lane}`), binary });
+    const database = await startEmbeddedDatabase({ folder: join(folder, `database-${lane}`), binary });
     databases.push(database);
     await tune(database.url);
   };

@@ -5,8 +5,8 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Config, Environment } from './config/config.ts';
-import { SETTINGS } from './config/settings.ts';
-import { nearest } from './lib/did-you-mean.ts';
+import { SETTINGS_SCHEMA } from './config/settings.ts';
+import { nearestName } from './lib/did-you-mean.ts';
 
 const PACKAGE: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 
@@ -30,7 +30,7 @@ Other commands (each prints its usage; in a clone: npm run admin -- and so on):
   millrace functions     creates, pushes and dry-runs functions; shows their runs
 
 Settings are environment variables:
-${Object.entries(SETTINGS.properties)
+${Object.entries(SETTINGS_SCHEMA.properties)
   .map(([name, schema]) => `  ${name.padEnd(34)}${describe(schema)}`)
   .join('\n')}
 `;
@@ -53,11 +53,12 @@ const OF_KUBERNETES = /^MILLRACE_(?:\w+_)?(?:SERVICE_(?:HOST|PORT)|PORT_\d|PORT=
  * @param env environment variables; their values are not printed
  */
 export function unknownSettings(env: Environment): string[] {
-  const known = new Map(Object.keys(SETTINGS.properties).map((name) => [name.replace(PREFIX, ''), name]));
+  const known = new Map(Object.keys(SETTINGS_SCHEMA.properties).map((name) => [name.replace(PREFIX, ''), name]));
   return Object.entries(env).flatMap(([name, value]) => {
-    const strange = PREFIX.test(name) && !(name in SETTINGS.properties) && !OF_KUBERNETES.test(`${name}=${value}`);
+    const strange =
+      PREFIX.test(name) && !(name in SETTINGS_SCHEMA.properties) && !OF_KUBERNETES.test(`${name}=${value}`);
     if (!strange || value === undefined || value === '') return [];
-    const near = nearest(name.replace(PREFIX, ''), [...known.keys()]);
+    const near = nearestName(name.replace(PREFIX, ''), [...known.keys()]);
     const hint = near === null ? '--help lists the settings.' : `Did you mean ${known.get(near)}?`;
     return [`${name} is not a setting and has no effect. ${hint}`];
   });

@@ -2,11 +2,11 @@
 import type { ImpersonationTarget } from './auth/identity/impersonation-target.ts';
 import type { ClientPrincipal } from './auth/identity/principal.ts';
 import type { MillraceError } from './lib/errors.ts';
-import type { Declaration } from './openapi/operation.ts';
+import type { RouteDeclaration } from './openapi/operation.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** True in a context whose routes accept and return JSON only (http/bodies/json.ts); elsewhere undefined. */
+    /** True in a context whose routes accept and return JSON only (http/bodies/json-bodies.ts); elsewhere undefined. */
     speaksJson?: true;
     /**
      * The path below which clients reach this server, such as `/backend`; empty for none (config/base-path.ts).
@@ -40,7 +40,7 @@ declare module 'fastify' {
 
   interface FastifyContextConfig {
     /** The route's part of the OpenAPI document; a route without it does not start. */
-    openApi?: Declaration;
+    openApi?: RouteDeclaration;
     /** The route only reads, whatever its method says: a read-only key may use it. */
     reads?: boolean;
     /** The route also responds with `text/event-stream`. */

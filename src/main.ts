@@ -11,11 +11,11 @@ import { ANONYMOUS } from './auth/identity/principal.ts';
 import { HELP, summary, unknownSettings, VERSION } from './cli-text.ts';
 import { isCommand, runCommand } from './commands/commands.ts';
 import { type Config, ConfigError, loadConfig } from './config/config.ts';
-import { type EmbeddedDatabase, startEmbedded } from './database/embedded/embedded.ts';
+import { type EmbeddedDatabase, startEmbeddedDatabase } from './database/embedded/embedded.ts';
 import { UnusableDatabase } from './database/startup-error.ts';
 import { databaseWarnings } from './database/version-warnings.ts';
-import { consoleLog, LISTENING } from './http/console-log.ts';
-import { DiskSpace, megabytes, type SpaceState } from './lib/disk-space.ts';
+import { consoleLogStream, LISTENING_PREFIX } from './http/console-log.ts';
+import { DiskSpace, type DiskSpaceState, formatMegabytes } from './lib/disk-space.ts';
 import { MillraceError } from './lib/errors.ts';
 import { onStopSignal } from './lib/stop-signal.ts';
 import type { Services } from './services.ts';
@@ -93,12 +93,12 @@ async function serve(config: Config, log: Logger, stopping: Promise<string>): Pr
 }
 
 /** Warns before the disk of the embedded database is full. */
-function reportSpace(log: Logger, { level, freeBytes, neededBytes }: SpaceState): void {
-  const free = `${megabytes(freeBytes ?? 0)} free in the data folder`;
+function reportSpace(log: Logger, { level, freeBytes, neededBytes }: DiskSpaceState): void {
+  const free = `${formatMegabytes(freeBytes ?? 0)} free in the data folder`;
   if (level === 'enough') log.info(`The disk has enough space again: ${free}`);
   else if (level === 'low')
     log.error(
-      `The disk is almost full: new documents and files are rejected. ${free}, ${megabytes(neededBytes)} are needed`,
+      `The disk is almost full: new documents and files are rejected. ${free}, ${formatMegabytes(neededBytes)} are needed`,
     );
   else log.error(`The disk is almost full: all writes of documents and files are rejected. ${free}`);
 }
@@ -113,7 +113,7 @@ async function serveParts(
   const { buildApp } = await import('./app.ts');
   const app = await buildApp(services, log);
   const url = await app
-    .listen({ host: server.host, port: server.port, listenTextResolver: (at) => `${LISTENING}${at}` })
+    .listen({ host: server.host, port: server.port, listenTextResolver: (at) => `${LISTENING_PREFIX}${at}` })
     .catch((error: unknown) => {
       throw cannotListen(error, server);
     });
@@ -164,7 +164,7 @@ async function open(config: Config): Promise<[EmbeddedDatabase | undefined, type
 
 function embed(config: Config, onSpawned: () => void): Promise<EmbeddedDatabase> {
   const { binary } = config.database;
-  return startEmbedded({ folder: config.folder, binary, onProgress: (line) => print(`  ${line}`), onSpawned });
+  return startEmbeddedDatabase({ folder: config.folder, binary, onProgress: (line) => print(`  ${line}`), onSpawned });
 }
 
 /** Fails when the embedded database ends unexpectedly. */
@@ -187,7 +187,7 @@ function serveUnheard(): void {
 
 function makeLog(config: Config): Logger {
   const options = { level: config.logLevel };
-  return config.mode === 'development' ? pino(options, consoleLog(process.stdout)) : pino(options);
+  return config.mode === 'development' ? pino(options, consoleLogStream(process.stdout)) : pino(options);
 }
 
 async function withinTime(task: Promise<unknown>, limitMs: number): Promise<void> {

@@ -2,37 +2,37 @@
 import { type AuthServices, openAuth } from './auth/open-auth.ts';
 import type { ByProviders } from './auth/open-flows.ts';
 import { Providers } from './auth/providers/providers.ts';
-import { Redirects } from './auth/providers/redirect-allowlist.ts';
-import { RequestRate } from './auth/request-rate.ts';
+import { RedirectAllowlist } from './auth/providers/redirect-allowlist.ts';
+import { RequestRateLimiter } from './auth/request-rate.ts';
 import { VERSION } from './cli-text.ts';
 import { BulkWrites } from './collections/bulk-writes.ts';
-import { Catalogue } from './collections/collection-admin.ts';
+import { CollectionAdmin } from './collections/collection-admin.ts';
+import { CollectionRegistry } from './collections/collection-registry.ts';
 import { Collections } from './collections/collections.ts';
 import { Idempotency } from './collections/http/idempotency.ts';
-import { KeyStore } from './collections/http/idempotency-store.ts';
+import { IdempotencyStore } from './collections/http/idempotency-store.ts';
 import { Indexes } from './collections/indexes.ts';
-import { Registry } from './collections/registry.ts';
-import { BoundedStore } from './collections/store/bounded-store.ts';
-import { MissingIndexes } from './collections/store/slow-list-advice.ts';
+import { DiskSpaceCheckedStore } from './collections/store/disk-space-checked-store.ts';
+import { MissingIndexHints } from './collections/store/missing-index-hints.ts';
 import { SortIndexes } from './collections/store/sort-indexes.ts';
 import { DocumentStore } from './collections/store/store.ts';
-import { Atomic } from './collections/transaction-runner.ts';
-import { LateHooks } from './collections/write-hooks.ts';
+import { TransactionRunner } from './collections/transaction-runner.ts';
+import { LateBoundHooks } from './collections/write-hooks.ts';
 import type { Config } from './config/config.ts';
-import { type Mongo, mayNot, openMongo } from './database/mongo.ts';
+import { connectMongo, type Mongo, missingPrivilegesError } from './database/mongo.ts';
 import { Transactions } from './database/transactions.ts';
 import { Egress } from './egress/egress.ts';
 import { Audit } from './events/audit/audit.ts';
 import { AuditStore } from './events/audit/audit-store.ts';
-import { type NoteTargets, noteTo } from './events/log/log-callback.ts';
+import { createLogCallback, type LogTargets } from './events/log/log-callback.ts';
 import { type EventServices, openEvents } from './events/open-events.ts';
 import type { Files } from './files/files.ts';
 import { openFiles } from './files/open-files.ts';
 import { type FunctionServices, openFunctions } from './functions/open-functions.ts';
-import { Closers } from './lib/closers.ts';
+import { CleanupStack } from './lib/closers.ts';
 import type { DiskSpace } from './lib/disk-space.ts';
 import { MillraceError } from './lib/errors.ts';
-import { ByteBudget, byteBounds } from './lib/memory/byte-budget.ts';
+import { ByteBudget, byteBudgetLimits } from './lib/memory/byte-budget.ts';
 import { OpenResponses } from './lib/streaming/open-responses.ts';
 import { Policies } from './policies/policies.ts';
 import { PolicyRegistry } from './policies/policy-registry.ts';
@@ -52,23 +52,23 @@ export interface Services {
   /** Access to servers whose URLs come from data. */
   readonly egress: Egress;
   readonly providers: Providers;
-  readonly redirects: Redirects;
+  readonly redirects: RedirectAllowlist;
   readonly byProviders: ByProviders;
   /** The rate limits of clients, over HTTP and over sockets. */
-  readonly requestRate: RequestRate;
+  readonly requestRate: RequestRateLimiter;
   readonly policies: Policies;
   readonly policyRegistry: PolicyRegistry;
   readonly impersonation: Impersonation;
   readonly streamedResponses: StreamedResponses;
   readonly collections: Collections;
   readonly byFilter: BulkWrites;
-  readonly atomic: Atomic;
+  readonly atomic: TransactionRunner;
   readonly idempotency: Idempotency;
   /** Runs write hooks. */
-  readonly writeHooks: LateHooks;
+  readonly writeHooks: LateBoundHooks;
   readonly indexes: Indexes;
-  readonly registry: Registry;
-  readonly catalogue: Catalogue;
+  readonly registry: CollectionRegistry;
+  readonly catalogue: CollectionAdmin;
   readonly files: Files;
   readonly events: EventServices;
   readonly audit: Audit;
@@ -98,26 +98,26 @@ export async function createServices(
   space?: DiskSpace,
 ): Promise<Services> {
   const settings = { url, database: config.database.name };
-  const closers = new Closers();
+  const closers = new CleanupStack();
   let hasFailed = false;
   // Errors caused by closing a failed start would hide the one error that matters.
   const report = (error: unknown) => void (hasFailed || onError(error));
   const advise = (text: string) => void (hasFailed || onAdvice(text));
   try {
-    const mongo = closers.add(await openMongo(settings), (it) => it.close());
+    const mongo = closers.add(await connectMongo(settings), (it) => it.close());
     return await makeOn(mongo, closers, config, { onError: report, onEmail, onAdvice: advise, space });
   } catch (error) {
     hasFailed = true;
     await closers.close().catch(() => undefined);
-    throw mayNot(error, settings) ?? error;
+    throw missingPrivilegesError(error, settings) ?? error;
   }
 }
 
 async function makeOn(
   mongo: Mongo,
-  closers: Closers,
+  closers: CleanupStack,
   config: Config,
-  { onError, onEmail, onAdvice, space }: NoteTargets & { onEmail(text: string): void; space?: DiskSpace | undefined },
+  { onError, onEmail, onAdvice, space }: LogTargets & { onEmail(text: string): void; space?: DiskSpace | undefined },
 ): Promise<Services> {
   const { mode } = config;
   const transactions = closers.add(new Transactions(mongo), (it) => it.stop());
@@ -135,16 +135,16 @@ async function makeOn(
     policies,
     transactions,
     mode,
-    owned: () => auth.firstAdmin.exists(),
+    hasAdministrator: () => auth.firstAdmin.exists(),
     onError,
   });
   await policyRegistry.prepare();
   const checkUrl = (url: string) => egress.checkUrl(url);
   const providers = new Providers({ store: auth.providerStore, transactions, checkUrl, onError });
-  const redirects = new Redirects({ store: auth.redirectStore, mode, fixed: config.auth.redirects, onError });
+  const redirects = new RedirectAllowlist({ store: auth.redirectStore, mode, fixed: config.auth.redirects, onError });
 
   const { queryTimeoutMs } = config.collections;
-  const budget = new ByteBudget(byteBounds(config.held));
+  const budget = new ByteBudget(byteBudgetLimits(config.held));
   const impersonation = new Impersonation({ ...auth, policies, mode });
   const streamedResponses = new StreamedResponses({
     ...auth,
@@ -152,17 +152,19 @@ async function makeOn(
     impersonation,
     openResponses: new OpenResponses({ budget }),
   });
-  const registry = new Registry(mongo);
+  const registry = new CollectionRegistry(mongo);
   const bounds = openQuotas(mongo, config.quotas);
   const quotas = bounds?.quotas;
-  const atomic = new Atomic(transactions, registry);
-  const store = space ? new BoundedStore(mongo, queryTimeoutMs, space) : new DocumentStore(mongo, queryTimeoutMs);
+  const atomic = new TransactionRunner(transactions, registry);
+  const store = space
+    ? new DiskSpaceCheckedStore(mongo, queryTimeoutMs, space)
+    : new DocumentStore(mongo, queryTimeoutMs);
   const sortIndexes = new SortIndexes(mongo);
-  const hooks = new LateHooks();
+  const hooks = new LateBoundHooks();
   const collections = new Collections({
     store,
     sortIndexes,
-    missingIndexes: new MissingIndexes({ mongo, sortIndexes, onAdvice }),
+    missingIndexes: new MissingIndexHints({ mongo, sortIndexes, onAdvice }),
     registry,
     atomic,
     ...config.collections,
@@ -171,7 +173,7 @@ async function makeOn(
     cursorKeys: auth.signing.cursors,
   });
   const byFilter = new BulkWrites({ store, registry, atomic, hooks });
-  const keys = new KeyStore(mongo);
+  const keys = new IdempotencyStore(mongo);
   await keys.start();
   const idempotency = new Idempotency(keys, atomic);
 
@@ -185,14 +187,17 @@ async function makeOn(
     (it) => it.close(),
   );
 
-  const onLog = noteTo({ onError, onAdvice });
+  const onLog = createLogCallback({ onError, onAdvice });
   const events = closers.add(await openEvents(mongo, { ...config.events, onLog }), (it) => it.close());
   // What every process caches and updates within a second.
   const held = [policyRegistry, providers, redirects, auth.emailTemplates];
   const reloaders = held.map(({ reloader }) => closers.add(reloader, (it) => it.stop()));
   const readers = [auth, registry, sortIndexes, ...reloaders];
   for (const reader of quotas === undefined ? readers : [...readers, quotas]) {
-    const unfollow = events.tail.attach({ rows: (rows) => reader.follow(rows), lost: () => reader.follow(null) });
+    const unfollow = events.tail.attach({
+      rows: (rows) => reader.applyLogRows(rows),
+      lost: () => reader.applyLogRows(null),
+    });
     closers.add(unfollow, (it) => it());
   }
   await Promise.all(reloaders.map((it) => it.start(() => events.upToDate())));
@@ -245,7 +250,7 @@ async function makeOn(
     (it) => it.close(),
   );
 
-  const requestRate = new RequestRate(config.server.rate);
+  const requestRate = new RequestRateLimiter(config.server.rate);
   const realtime = closers.add(
     new Realtime({
       ...config.realtime,
@@ -283,7 +288,7 @@ async function makeOn(
     writeHooks: hooks,
     indexes: new Indexes(mongo, registry, sortIndexes),
     registry,
-    catalogue: new Catalogue(mongo, registry),
+    catalogue: new CollectionAdmin(mongo, registry),
     files: files.files,
     events,
     audit,

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { comparable, PAGES, withRealOutput } from '../scripts/examples.ts';
-import { templateOf } from '../src/commands/functions/templates.ts';
+import { createPluginTemplate } from '../src/commands/functions/templates.ts';
 import { buildTestApp } from './helpers/app.ts';
 import { runSeed } from './helpers/programs/seed.ts';
 
@@ -29,7 +29,7 @@ for (const page of PAGES) {
 t.test('the pages show the functions that examples create', async (t) => {
   const read = (page: string) => readFileSync(new URL(`../${page}`, import.meta.url), 'utf8');
   const shows = (page: string, kind: 'http' | 'trigger' | 'cron', name: string) => {
-    for (const script of Object.values(templateOf(kind, name).scripts)) {
+    for (const script of Object.values(createPluginTemplate(kind, name).scripts)) {
       t.ok(read(page).includes(`\`\`\`ts\n${script}\`\`\``), `${page}: ${name}`);
     }
   };

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import t from 'tap';
 import { summary, unknownSettings } from '../src/cli-text.ts';
 import { loadConfig } from '../src/config/config.ts';
-import { OPEN_ID } from '../src/policies/policy-set.ts';
+import { ALLOW_ALL_POLICY_ID } from '../src/policies/policy-set.ts';
 import { buildTestApp } from './helpers/app.ts';
 import { dataFolder } from './helpers/database/embedded-program.ts';
 import { testMongo } from './helpers/mongo.ts';
@@ -58,7 +58,7 @@ t.test('the program prints both notices', { timeout: 120_000 }, async (t) => {
   const testDatabase = await testMongo(t);
   await t.test('the program without the initial policy does not say that everything is allowed', async (t) => {
     const { app } = await buildTestApp(t, {}, testDatabase);
-    t.equal((await ask(app, `DELETE /admin/policies/${OPEN_ID}`)).statusCode, 204);
+    t.equal((await ask(app, `DELETE /admin/policies/${ALLOW_ALL_POLICY_ID}`)).statusCode, 204);
   });
   const env = { MILLRACE_PROT: '1', MONGODB_URL: testDatabase.url, MILLRACE_DB: testDatabase.database };
   const program = await startMillrace(t, { folder: await dataFolder(t), env });

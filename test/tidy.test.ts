@@ -49,7 +49,7 @@ const MANY_FILES = 30;
 /** Modules that may use a vendor as a value; types may be imported anywhere. */
 const DOORS: readonly { readonly vendor: RegExp; readonly doors: RegExp }[] = [
   { vendor: /^@fastify\/busboy$/, doors: /^src\/files\/upload\/multipart\.ts/ },
-  { vendor: /^file-type$/, doors: /^src\/files\/upload\/signatures\.ts/ },
+  { vendor: /^file-type$/, doors: /^src\/files\/upload\/detect-file-type\.ts/ },
   {
     vendor: /^fastify$|^fastify-plugin$|^@fastify\/(?!busboy)/,
     doors: /^src\/(app\.ts|http\/|auth\/tokens\/jwt\.ts|[a-z]+\/([a-z-]+\/)?([a-z]+-)*routes\.ts)/,
@@ -57,9 +57,9 @@ const DOORS: readonly { readonly vendor: RegExp; readonly doors: RegExp }[] = [
   {
     vendor: /^mongodb$/,
     doors:
-      /^src\/(database\/|events\/(log|record|read)\/(event-log|follow-from-time|recorder|consumer)\.ts|files\/.*store\.ts|realtime\/.*store\.ts|webhooks\/.*store\.ts|functions\/.*store\.ts|collections\/store\/store\.ts)/,
+      /^src\/(database\/|events\/(log|record|read)\/(event-log|next-cluster-time|recorder|consumer)\.ts|files\/.*store\.ts|realtime\/.*store\.ts|webhooks\/.*store\.ts|functions\/.*store\.ts|collections\/store\/store\.ts)/,
   },
-  { vendor: /^@scalar\//, doors: /^src\/http\/docs\/reference-script\.ts/ },
+  { vendor: /^@scalar\//, doors: /^src\/http\/docs\/api-reference-script\.ts/ },
   {
     vendor: /^undici$|^node:(http2?|https|tls|dgram)$/,
     doors: /^src\/(egress\/|http\/errors\.ts|commands\/webhooks\/receiver\.ts)/,
@@ -69,7 +69,7 @@ const DOORS: readonly { readonly vendor: RegExp; readonly doors: RegExp }[] = [
   { vendor: /^@xmldom\//, doors: /^src\/auth\/saml\/xml\.ts/ },
   { vendor: /^otpauth$/, doors: /^src\/auth\/mfa\/totp\.ts/ },
   { vendor: /^@simplewebauthn\//, doors: /^src\/auth\/passkeys\/webauthn\.ts/ },
-  { vendor: /^uqr$/, doors: /^src\/auth\/mfa\/qr\.ts/ },
+  { vendor: /^uqr$/, doors: /^src\/auth\/mfa\/qr-code\.ts/ },
   { vendor: /^isolated-vm$/, doors: /^src\/functions\/sandbox\/runner\// },
   { vendor: /^svix$/, doors: /^src\/webhooks\/sending\/svix\/svix-api\.ts/ },
   { vendor: /^amaro$/, doors: /^src\/functions\/plugins\/compile\// },
@@ -228,8 +228,11 @@ t.test('only the outermost layer reads the process', async (t) => {
   );
 });
 
-t.test('no file has more than 300 lines', async (t) => {
-  const long = ALL.map((path) => ({ path, lines: readFileSync(join(ROOT, path), 'utf8').split('\n').length - 1 }));
+t.test('no file has more than 300 lines besides its imports', async (t) => {
+  const long = ALL.map((path) => {
+    const text = readFileSync(join(ROOT, path), 'utf8').replace(/^import [^;]*;\n/gm, '');
+    return { path, lines: text.split('\n').length - 1 };
+  });
   t.strictSame(
     long.filter(({ lines }) => lines > MAX_LINES),
     [],

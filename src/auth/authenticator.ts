@@ -7,19 +7,23 @@ import { MillraceError } from '../lib/errors.ts';
 import { invalidToken } from './identity/auth-errors.ts';
 import {
   ANONYMOUS,
+  type AuthenticatedPrincipal,
   type ClientPrincipal,
   type KeyPrincipal,
   type Principal,
-  type ProvenPrincipal,
 } from './identity/principal.ts';
 import { toPrincipal } from './identity/user.ts';
-import { type Revoked, restsOn } from './sessions/revocations.ts';
+import { principalDependencies, type Revocations } from './sessions/revocations.ts';
 import type { SessionStore } from './sessions/session-store.ts';
 import type { AccessTokens } from './tokens/access-tokens.ts';
 import { toKeyPrincipal } from './tokens/api-key.ts';
 import type { ApiKeys } from './tokens/api-keys.ts';
-import { ONE_TIME_TOKEN_MS, type OneTimeTokens, type Taken } from './tokens/one-time-tokens.ts';
-import { type PassUse, STREAM_MS, type StreamPasses } from './tokens/stream-passes.ts';
+import { ONE_TIME_TOKEN_MS, type OneTimeTokenData, type OneTimeTokens } from './tokens/one-time-tokens.ts';
+import {
+  type ReconnectTokenBinding,
+  STREAM_LIFETIME_MS,
+  type StreamReconnectTokens,
+} from './tokens/stream-reconnect-tokens.ts';
 import type { UserStore } from './users/user-store.ts';
 
 /** Maximum cached credentials; the oldest are dropped first. */
@@ -34,7 +38,7 @@ const RETENTION_MS = 60_000;
 const ATTEMPTS = 5;
 
 /** True if a principal that was resolved earlier has not changed since. */
-export type Still = (principal: Principal) => boolean;
+export type PrincipalValidityCheck = (principal: Principal) => boolean;
 
 export interface AuthenticatorDeps {
   readonly tokens: AccessTokens;
@@ -42,7 +46,7 @@ export interface AuthenticatorDeps {
   readonly users: Pick<UserStore, 'find'>;
   readonly keys: Pick<ApiKeys, 'find' | 'current' | 'touch'>;
   readonly oneTimeTokens: OneTimeTokens;
-  readonly passes: StreamPasses;
+  readonly passes: StreamReconnectTokens;
   /** Whether administrators must have a second factor; not by default. */
   readonly adminMfa?: 'optional' | 'required';
   readonly now?: () => number;
@@ -62,7 +66,7 @@ interface SessionProof {
 }
 
 /** Identifies a principal. */
-export interface PrincipalName {
+export interface PrincipalRef {
   readonly kind: ClientPrincipal['kind'];
   /** Id of the user or key; empty for anonymous. */
   readonly id: string;
@@ -76,7 +80,7 @@ interface Reading {
 export class Authenticator {
   readonly #deps: AuthenticatorDeps;
   readonly #now: () => number;
-  readonly #listeners = new Set<(still: Still) => void>();
+  readonly #listeners = new Set<(still: PrincipalValidityCheck) => void>();
   readonly #kept = new Map<string, Kept>();
   readonly #reading = new Set<Reading>();
 
@@ -91,11 +95,11 @@ export class Authenticator {
    * @throws MillraceError `invalid-token`, at once or as a rejection
    */
   authenticate(authorization: string): ClientPrincipal | Promise<ClientPrincipal> {
-    return this.recall(authorization) ?? this.#verify(authorization);
+    return this.getCached(authorization) ?? this.#verify(authorization);
   }
 
   /** The principal of a cached credential that is still trusted; undefined for any other. */
-  recall(authorization: string): ClientPrincipal | undefined {
+  getCached(authorization: string): ClientPrincipal | undefined {
     const kept = this.#kept.get(authorization);
     if (kept === undefined) return undefined;
     const now = this.#now();
@@ -111,7 +115,7 @@ export class Authenticator {
    * A ticket for this principal, for requests that cannot send a header.
    * @returns the ticket, and its lifetime in seconds
    */
-  async issueTicket(principal: ProvenPrincipal): Promise<{ ticket: string; expiresIn: number }> {
+  async issueTicket(principal: AuthenticatedPrincipal): Promise<{ ticket: string; expiresIn: number }> {
     const facts = factsOf(principal);
     const ticket = await this.#deps.oneTimeTokens.make('ticket', actorText(principal.kind, principal.id), { facts });
     return { ticket, expiresIn: ONE_TIME_TOKEN_MS.ticket / 1_000 };
@@ -131,7 +135,7 @@ export class Authenticator {
    * Reads the current state of a principal, without its credential.
    * @throws MillraceError `invalid-token` when its session, user, key or time has ended
    */
-  renew(principal: ProvenPrincipal): Promise<ClientPrincipal> {
+  renew(principal: AuthenticatedPrincipal): Promise<ClientPrincipal> {
     return this.#byFacts(factsOf(principal));
   }
 
@@ -139,8 +143,8 @@ export class Authenticator {
    * Reads the current state of a principal, even if its token has expired: for work that began in time.
    * @throws MillraceError `invalid-token` when its session, user or key has ended
    */
-  present(principal: ProvenPrincipal): Promise<ClientPrincipal> {
-    return this.#steadily(async () => {
+  refreshIgnoringExpiry(principal: AuthenticatedPrincipal): Promise<ClientPrincipal> {
+    return this.#readConsistently(async () => {
       if (principal.kind === 'key') return this.#ofKey(principal.id);
       return this.#ofOpenSession({ ...principal, subject: principal.id });
     });
@@ -150,8 +154,8 @@ export class Authenticator {
    * The current state of a principal, without a session: for work that continues with its rights, such as webhooks.
    * @returns null when it is gone: the user is deleted or disabled, the key is deleted or has expired
    */
-  principalFor({ kind, id }: PrincipalName): Promise<ClientPrincipal | null> {
-    return this.#steadily(async () => {
+  principalFor({ kind, id }: PrincipalRef): Promise<ClientPrincipal | null> {
+    return this.#readConsistently(async () => {
       if (kind === 'anonymous') return ANONYMOUS;
       if (kind === 'key') {
         const key = await this.#deps.keys.current(id);
@@ -168,10 +172,10 @@ export class Authenticator {
    * @returns the principal, and a pass for opening the stream again; null for anonymous
    * @throws MillraceError `invalid-token`
    */
-  async enterStream(use: PassUse): Promise<{ principal: ClientPrincipal; pass: string | null }> {
+  async openStream(use: ReconnectTokenBinding): Promise<{ principal: ClientPrincipal; pass: string | null }> {
     const entered = await this.redeemTicket(use.ticket);
     if (entered.kind === 'anonymous') return { principal: entered, pass: null };
-    const expiresAt = this.#now() + STREAM_MS;
+    const expiresAt = this.#now() + STREAM_LIFETIME_MS;
     const principal = entered.kind === 'key' ? entered : Object.freeze({ ...entered, expiresAt });
     const { kind, id } = principal;
     const session = principal.kind === 'key' ? {} : { session: principal.session };
@@ -183,13 +187,13 @@ export class Authenticator {
    * @returns null for a pass that is not valid, has expired, or belongs to another stream
    * @throws MillraceError `invalid-token` when the session, user or key has ended
    */
-  async resumeStream(pass: string, use: PassUse): Promise<ClientPrincipal | null> {
+  async resumeStream(pass: string, use: ReconnectTokenBinding): Promise<ClientPrincipal | null> {
     const facts = this.#deps.passes.read(pass, use);
     return facts === null ? null : this.#byFacts(facts);
   }
 
-  #byFacts({ kind, id, session, expiresAt }: Taken['facts']): Promise<ClientPrincipal> {
-    return this.#steadily(async () => {
+  #byFacts({ kind, id, session, expiresAt }: OneTimeTokenData['facts']): Promise<ClientPrincipal> {
+    return this.#readConsistently(async () => {
       if (kind === 'key') return this.#ofKey(String(id));
       return this.#ofSession({ subject: String(id), session: String(session), expiresAt: Number(expiresAt) });
     });
@@ -199,15 +203,15 @@ export class Authenticator {
    * Calls `listener`, in every process and within a second, after sessions, users, roles or keys changed.
    * @returns a function that stops the calls
    */
-  onRevoked(listener: (still: Still) => void): () => void {
+  onRevoked(listener: (still: PrincipalValidityCheck) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
   /** Drops the principals that have changed from the cache, and calls the listeners. */
-  revoke({ ids, everything }: Pick<Revoked, 'ids' | 'everything'>): void {
-    const still: Still = (principal) => {
-      const rests = restsOn(principal);
+  revoke({ ids, everything }: Pick<Revocations, 'ids' | 'everything'>): void {
+    const still: PrincipalValidityCheck = (principal) => {
+      const rests = principalDependencies(principal);
       return rests.length === 0 || !(everything || rests.some((id) => ids.has(id)));
     };
     for (const reading of this.#reading) reading.stale = true;
@@ -218,7 +222,7 @@ export class Authenticator {
   async #verify(authorization: string): Promise<ClientPrincipal> {
     const [, credential] = BEARER.exec(authorization) ?? [];
     if (credential === undefined) throw invalidToken();
-    const principal = await this.#steadily(
+    const principal = await this.#readConsistently(
       () => (credential.startsWith('mr_') ? this.#byKey(credential) : this.#byToken(credential)),
       (found) => this.#keep(authorization, found),
     );
@@ -226,7 +230,10 @@ export class Authenticator {
   }
 
   /** Reads again until nothing was revoked during the read, so that no ended principal is cached. */
-  async #steadily<P extends ClientPrincipal | null>(read: () => Promise<P>, then?: (principal: P) => void): Promise<P> {
+  async #readConsistently<P extends ClientPrincipal | null>(
+    read: () => Promise<P>,
+    then?: (principal: P) => void,
+  ): Promise<P> {
     const reading: Reading = { stale: false };
     this.#reading.add(reading);
     try {
@@ -290,7 +297,7 @@ export class Authenticator {
 }
 
 /** The facts from which a principal can be read again. */
-function factsOf(principal: ProvenPrincipal): Record<string, unknown> {
+function factsOf(principal: AuthenticatedPrincipal): Record<string, unknown> {
   const { kind, id, expiresAt } = principal;
   return kind === 'key' ? { kind, id } : { kind, id, session: principal.session, expiresAt };
 }

@@ -1,18 +1,18 @@
 import { readFile } from 'node:fs/promises';
-import { type AuthConfig, ConfigError, type Mode } from '../config/config.ts';
-import { Activity } from '../database/audit-events.ts';
+import { type AuthConfig, ConfigError, type ServerMode } from '../config/config.ts';
+import { AuditEvents } from '../database/audit-events.ts';
 import type { Mongo } from '../database/mongo.ts';
-import { sharedSecret } from '../database/shared-secret.ts';
+import { loadSharedSecret } from '../database/shared-secret.ts';
 import { SigningSecret } from '../database/signing-secret.ts';
 import { UnusableDatabase } from '../database/startup-error.ts';
-import { ITSELF } from '../database/system-collection.ts';
+import { SYSTEM_STAMP } from '../database/system-collection.ts';
 import { type EmailServices, mailWay, openEmails } from '../email/open-emails.ts';
 import { DecryptionError, Encryption, parseMasterKeys } from '../lib/encryption.ts';
 import { MillraceError } from '../lib/errors.ts';
 import type { SigningKeys } from '../lib/signing-keys.ts';
 import { Authenticator } from './authenticator.ts';
 import { MagicLinkSignIn } from './magic-link/magic-link.ts';
-import { LinkStore } from './magic-link/magic-link-store.ts';
+import { MagicLinkStore } from './magic-link/magic-link-store.ts';
 import { FactorStore } from './mfa/factor-store.ts';
 import { openFactors, type SignInByFactors } from './open-factors.ts';
 import { type ByProviders, type ByProvidersDeps, openFlows } from './open-flows.ts';
@@ -22,24 +22,24 @@ import { Passwords } from './passwords/passwords.ts';
 import { ProviderStore } from './providers/provider-store.ts';
 import { ProviderTokenVault } from './providers/provider-tokens.ts';
 import { RedirectStore } from './providers/redirect-store.ts';
-import { type ChangedRow, readRevoked } from './sessions/revocations.ts';
+import { findRevocations, type RevocationLogRow } from './sessions/revocations.ts';
 import { SessionStore } from './sessions/session-store.ts';
 import { Sessions } from './sessions/sessions.ts';
-import { EmailProof } from './sign-in/email-proof.ts';
-import { Recovery } from './sign-in/email-verification.ts';
+import { Recovery } from './sign-in/account-recovery.ts';
+import { EmailConfirmation } from './sign-in/email-confirmation.ts';
 import { FirstAdmin } from './sign-in/first-admin.ts';
-import { SignInDelays } from './sign-in/login-throttle.ts';
-import { DelayStore } from './sign-in/login-throttle-store.ts';
+import { LoginThrottle } from './sign-in/login-throttle.ts';
+import { LoginThrottleStore } from './sign-in/login-throttle-store.ts';
 import { Reauthentication } from './sign-in/reauthentication.ts';
 import { SignIn } from './sign-in/sign-in.ts';
-import { ACCESS_MS, AccessTokens } from './tokens/access-tokens.ts';
+import { ACCESS_TOKEN_LIFETIME_MS, AccessTokens } from './tokens/access-tokens.ts';
 import { ApiKeyStore } from './tokens/api-key-store.ts';
 import { ApiKeys } from './tokens/api-keys.ts';
 import { OneTimeTokenStore } from './tokens/one-time-token-store.ts';
 import { OneTimeTokens } from './tokens/one-time-tokens.ts';
 import { SigningKeyStore } from './tokens/signing-key-store.ts';
 import { SigningKeySet } from './tokens/signing-keys.ts';
-import { STREAM_MS, StreamPasses } from './tokens/stream-passes.ts';
+import { STREAM_LIFETIME_MS, StreamReconnectTokens } from './tokens/stream-reconnect-tokens.ts';
 import { Identities } from './users/identities.ts';
 import { UserStore } from './users/user-store.ts';
 import { Users } from './users/users.ts';
@@ -52,7 +52,7 @@ export interface AuthServices extends SignInByFactors, EmailServices {
   readonly authenticator: Authenticator;
   readonly signIn: SignIn;
   readonly recovery: Recovery;
-  readonly emailProof: EmailProof;
+  readonly emailProof: EmailConfirmation;
   readonly magicLinkSignIn: MagicLinkSignIn;
   readonly reauthentication: Reauthentication;
   readonly sessions: Sessions;
@@ -61,7 +61,7 @@ export interface AuthServices extends SignInByFactors, EmailServices {
   readonly firstAdmin: FirstAdmin;
   readonly keys: ApiKeys;
   readonly signingKeys: SigningKeySet;
-  readonly activity: Activity;
+  readonly activity: AuditEvents;
   readonly providerStore: ProviderStore;
   readonly redirectStore: RedirectStore;
   readonly identities: Identities;
@@ -79,12 +79,12 @@ export interface AuthServices extends SignInByFactors, EmailServices {
    */
   rotateKeys(dropOld: boolean): Promise<string>;
   /** @param rows of the event log; null when some were lost */
-  follow(rows: readonly ChangedRow[] | null): void;
+  applyLogRows(rows: readonly RevocationLogRow[] | null): void;
   close(): Promise<void>;
 }
 
 export interface AuthSettings {
-  readonly mode: Mode;
+  readonly mode: ServerMode;
   readonly auth: AuthConfig;
   /** How many policies apply in this mode; missing where the number is not reported. */
   readonly countPolicies?: () => Promise<number>;
@@ -102,17 +102,17 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
   const encryption = await openEncryption(settings.auth.masterKey);
   const [users, sessionStore, keyStore] = [new UserStore(mongo), new SessionStore(mongo), new ApiKeyStore(mongo)];
   const [delays, oneTimeTokenStore, linkStore] = [
-    new DelayStore(mongo),
+    new LoginThrottleStore(mongo),
     new OneTimeTokenStore(mongo),
-    new LinkStore(mongo),
+    new MagicLinkStore(mongo),
   ];
-  const activity = new Activity(mongo, now);
+  const activity = new AuditEvents(mongo, now);
   const { issuer } = settings.auth;
-  const terms = { issuer, audience: `millrace:${mongo.data.databaseName}`, lifetimeMs: ACCESS_MS };
-  const signingKeys = new SigningKeySet({ store: new SigningKeyStore(mongo, encryption), terms, now });
+  const terms = { issuer, audience: `millrace:${mongo.data.databaseName}`, lifetimeMs: ACCESS_TOKEN_LIFETIME_MS };
+  const signingKeys = new SigningKeySet({ store: new SigningKeyStore(mongo, encryption), tokenOptions: terms, now });
   const cursors = new SigningSecret({ mongo, name: 'cursors', lifetimeMs: CURSOR_MS, encryption, now });
   const fileUrls = new SigningSecret({ mongo, name: 'file-addresses', lifetimeMs: ADDRESS_MS, encryption, now });
-  const streams = new SigningSecret({ mongo, name: 'streams', lifetimeMs: STREAM_MS, encryption, now });
+  const streams = new SigningSecret({ mongo, name: 'streams', lifetimeMs: STREAM_LIFETIME_MS, encryption, now });
   const secrets = [cursors, fileUrls, streams];
   const passwords = new Passwords(new PasswordStore(mongo), () => new Date(now()));
   const [providerStore, redirectStore] = [new ProviderStore(mongo, encryption), new RedirectStore(mongo)];
@@ -132,7 +132,7 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
     users,
     keys,
     oneTimeTokens,
-    passes: new StreamPasses(streams, now),
+    passes: new StreamReconnectTokens(streams, now),
     adminMfa: settings.auth.adminMfa,
     ...clock,
   });
@@ -140,7 +140,7 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
     store: sessionStore,
     signingKeys,
     activity,
-    key: await sharedSecret(mongo, 'refresh-tokens', encryption),
+    key: await loadSharedSecret(mongo, 'refresh-tokens', encryption),
     onEnded: (id) => changed(`session:${id}`),
     ...clock,
   });
@@ -155,7 +155,7 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
     ...clock,
   });
   const { base, registration } = settings.auth;
-  const signInDelays = new SignInDelays(delays, (user, network) => sessions.openedFrom(user, network));
+  const signInDelays = new LoginThrottle(delays, (user, network) => sessions.openedFrom(user, network));
   const emails = await openEmails(settings, { mongo, oneTimeTokens, findUser: (id) => users.find(id), ...clock });
   const { outbox } = emails;
   const recovery = new Recovery({ users: accounts, passwords, oneTimeTokens, activity, outbox, base });
@@ -170,7 +170,7 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
     outbox,
     mfaGate,
     signIn,
-    codeKey: await sharedSecret(mongo, 'letter-codes', encryption),
+    codeKey: await loadSharedSecret(mongo, 'letter-codes', encryption),
     isOn: settings.auth.magicLink && mailWay(settings) !== 'none',
     ...clock,
   });
@@ -188,19 +188,19 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
   const identities = new Identities({ store: users, passwords, activity, tokens, sessions, ...clock });
   const flowParts = { mongo, identities, mfaGate, oneTimeTokens, delays: signInDelays, activity, tokens, ...clock };
   let byProviders: ByProviders | undefined;
-  const leftBehind = await firstAdmin.leftBehind();
+  const leftBehind = await firstAdmin.describeDevelopmentLeftovers();
   await ensureAdmin(firstAdmin, settings);
 
   keys.start();
   outbox.start();
-  const orphanCleanup = () => Promise.all([sessions.orphanCleanup(ITSELF), activity.orphanCleanup()]).catch(onError);
+  const orphanCleanup = () => Promise.all([sessions.endExpired(SYSTEM_STAMP), activity.deleteExpired()]).catch(onError);
   const sweeping = setInterval(orphanCleanup, CLEANUP_MS).unref();
   return {
     ...emails,
     authenticator,
     signIn,
     recovery,
-    emailProof: new EmailProof({ ...common, recovery, signIn }),
+    emailProof: new EmailConfirmation({ ...common, recovery, signIn }),
     magicLinkSignIn,
     factors,
     factorSignIn,
@@ -228,16 +228,16 @@ export async function openAuth(mongo: Mongo, settings: AuthSettings): Promise<Au
       const kid = await signingKeys.rotate(dropOld);
       await Promise.all(secrets.map((secret) => secret.rotate(dropOld)));
       authenticator.revoke({ ids: new Set(), everything: true });
-      await activity.record('system.signing-keys.rotated', { key: kid, revoked: dropOld ? 'yes' : 'no' }, ITSELF);
+      await activity.record('system.signing-keys.rotated', { key: kid, revoked: dropOld ? 'yes' : 'no' }, SYSTEM_STAMP);
       return kid;
     },
-    follow: (rows) => {
+    applyLogRows: (rows) => {
       // dropDatabase removed the unique indexes of names; without them the first user would be stored unprotected.
       if (rows?.some(({ operation }) => operation === 'dropDatabase')) {
         Promise.all(ownStores.map((store) => store.start())).catch(onError);
       }
       const revoked =
-        rows === null ? { ids: new Set<string>(), everything: true, signingKeys: true } : readRevoked(rows);
+        rows === null ? { ids: new Set<string>(), everything: true, signingKeys: true } : findRevocations(rows);
       if (revoked === null) return;
       authenticator.revoke(revoked);
       // Again when the new key ring is loaded: a token of a removed key may have been verified in the meantime.

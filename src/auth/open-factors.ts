@@ -1,6 +1,6 @@
 /** Creates the services of second factors and passkeys, and the sign-ins with them. */
 import { MfaChallenge } from './mfa/challenge.ts';
-import { FactorSignIn } from './mfa/complete.ts';
+import { FactorSignIn } from './mfa/factor-sign-in.ts';
 import type { FactorStore } from './mfa/factor-store.ts';
 import { Factors, type FactorsDeps } from './mfa/totp-factor.ts';
 import { PasskeySignIn } from './passkeys/passkey-sign-in.ts';

@@ -64,7 +64,7 @@ export function tooManyRequests(waitSeconds: number): MillraceError {
 }
 
 /** The limit of requests per minute, shared by HTTP and sockets. */
-export class RequestRate {
+export class RequestRateLimiter {
   readonly #anonymous: RateLimiter | null;
   readonly #principal: RateLimiter | null;
 
@@ -79,7 +79,7 @@ export class RequestRate {
    * @param key under which the client is counted, from `clientOf`
    * @throws MillraceError `rate-limited`
    */
-  draw({ kind }: Principal, key: string): void {
+  takeRequest({ kind }: Principal, key: string): void {
     const limiter = kind === 'anonymous' ? this.#anonymous : this.#principal;
     const waitSeconds = limiter?.take(key, performance.now()) ?? 0;
     if (waitSeconds > 0) throw tooManyRequests(waitSeconds);

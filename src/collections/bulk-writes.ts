@@ -4,29 +4,29 @@
  */
 import { setImmediate as otherWork } from 'node:timers/promises';
 import type { Document } from 'mongodb';
-import { stampBy } from '../auth/identity/principal.ts';
-import { decodeStored, decodeStoredId, readStored } from '../database/bson/stored.ts';
+import { stampFromPrincipal } from '../auth/identity/principal.ts';
+import { decodeDocument, decodeDocumentId, decodeExactDocument } from '../database/bson/stored-document.ts';
+import type { CollectionName } from '../database/collection-names.ts';
 import { duplicateKey, translateError } from '../database/errors.ts';
 import { idText } from '../database/json/ids.ts';
-import type { CollectionName } from '../database/names.ts';
-import { inTurns } from '../lib/concurrency/cooperative-yield.ts';
+import { runCooperatively } from '../lib/concurrency/cooperative-yield.ts';
 import { MillraceError } from '../lib/errors.ts';
 import type { Scope } from '../policies/scope.ts';
-import { grantsInTurns } from '../policies/scope-filter.ts';
-import type { Match } from '../query/evaluate/match.ts';
-import type { OpenFilter } from '../query/filter.ts';
-import { duplicate, notAvailable } from './document-errors.ts';
-import { type Hooked, seenChanges, seenRemovals } from './hook-pipeline.ts';
+import { grantsForDocumentAsync } from '../policies/scope-filter.ts';
+import type { DocumentMatcher } from '../query/evaluate/match.ts';
+import type { UnboundFilter } from '../query/filter.ts';
+import type { CollectionRegistry } from './collection-registry.ts';
+import { collectionNotAvailable, duplicateKeyError } from './document-errors.ts';
+import { type HookPipeline, runBulkUpdateHooks, runDeleteHooks } from './hook-pipeline.ts';
 import type { OpenTransaction } from './open-transaction.ts';
-import { writingFilter, writingMatch } from './read/list-query.ts';
-import type { Registry } from './registry.ts';
+import { bulkWriteFilter, compileBulkWriteMatcher } from './read/list-query.ts';
 import type { DocumentStore } from './store/store.ts';
-import { type StoredChange, storedChange } from './store/stored-change.ts';
-import type { Atomic } from './transaction-runner.ts';
-import { permittedChange } from './write/authorize-write.ts';
+import { type StoredChange, toStoredChange } from './store/stored-change.ts';
+import type { TransactionRunner } from './transaction-runner.ts';
+import { authorizeChange } from './write/authorize-write.ts';
+import type { WriteOrigin } from './write/build-document.ts';
 import type { DocumentChange } from './write/change-types.ts';
-import type { WriteOrigin } from './write/next-document.ts';
-import type { Write } from './write-context.ts';
+import type { WriteContext } from './write-context.ts';
 import type { WriteAction, WriteHooks } from './write-hooks.ts';
 
 /** Documents that one transaction may change by filter. */
@@ -42,7 +42,7 @@ const MAX_BYTES = 24 * 1024 * 1024;
  */
 const LARGE_BYTES = 1024 * 1024;
 
-export interface Affected {
+export interface AffectedCounts {
   readonly matched: number;
   /** Documents whose state differs from the one before. */
   readonly modified: number;
@@ -50,14 +50,14 @@ export interface Affected {
 
 /** The filter, and the maximum number of affected documents. */
 export interface BulkTarget {
-  readonly filter: OpenFilter;
+  readonly filter: UnboundFilter;
   readonly maxAffected: number;
 }
 
 export interface BulkWritesDeps {
   readonly store: DocumentStore;
-  readonly registry: Registry;
-  readonly atomic: Atomic;
+  readonly registry: CollectionRegistry;
+  readonly atomic: TransactionRunner;
   /** Write hooks, if any. */
   readonly hooks?: WriteHooks | undefined;
   readonly now?: () => Date;
@@ -82,25 +82,26 @@ export class BulkWrites {
     name: CollectionName,
     requested: BulkTarget,
     change: DocumentChange,
-    write: Write,
-  ): Promise<Affected> {
+    write: WriteContext,
+  ): Promise<AffectedCounts> {
     const { store } = this.#deps;
     const now = this.#now();
     const origin = { principal: scope.principal, request: write.request, now };
     const hooked = this.#hooked(scope, name, origin);
-    const blame = (error: unknown, raw: Uint8Array) => ofDocument(scope.reader, readStored(raw), error);
+    const blame = (error: unknown, raw: Uint8Array) => ofDocument(scope.reader, decodeDocument(raw), error);
     return this.#within(scope, name, requested, write, now, async (ids, within) => {
       const { session } = within;
       let modified = 0;
       // A batch of the cursor is at most 16 MB, whatever the number of documents.
       for await (const batch of store.within(session).byIds(name, ids)) {
-        const seen = hooked === null ? null : await seenChanges(scope, change, batch, { ...hooked, within }, blame);
+        const seen =
+          hooked === null ? null : await runBulkUpdateHooks(scope, change, batch, { ...hooked, within }, blame);
         const changes: StoredChange[] = [];
         for (const [index, raw] of batch.entries()) {
-          const old = decodeStored(raw);
-          const permitted = () => permittedChange(scope, change, old, origin);
+          const old = decodeExactDocument(raw);
+          const permitted = () => authorizeChange(scope, change, old, origin);
           const next = seen?.[index] ?? (await inDocument(scope.reader, old, permitted));
-          changes.push(storedChange(raw, old, next, change.kind));
+          changes.push(toStoredChange(raw, old, next, change.kind));
           // One change may take as long as a whole request, so other requests run between any two changes.
           await otherWork();
         }
@@ -108,7 +109,7 @@ export class BulkWrites {
         try {
           await store.replaceMany(name, changes, session);
         } catch (error) {
-          throw duplicateKey(error) ? duplicate(error, undefined) : translateError(error);
+          throw duplicateKey(error) ? duplicateKeyError(error, undefined) : translateError(error);
         }
       }
       return modified;
@@ -119,16 +120,21 @@ export class BulkWrites {
    * Deletes every document that the filter matches.
    * @throws MillraceError `too-many-affected`, `resource-not-available`, `overloaded` when too many large writes wait
    */
-  remove(scope: Scope<'delete'>, name: CollectionName, requested: BulkTarget, write: Write): Promise<Affected> {
+  remove(
+    scope: Scope<'delete'>,
+    name: CollectionName,
+    requested: BulkTarget,
+    write: WriteContext,
+  ): Promise<AffectedCounts> {
     const { store } = this.#deps;
     const now = this.#now();
-    const stamp = stampBy(scope, write.request);
+    const stamp = stampFromPrincipal(scope, write.request);
     const hooked = this.#hooked(scope, name, { principal: scope.principal, request: write.request, now });
-    const blame = (error: unknown, raw: Uint8Array) => ofDocument(scope.reader, readStored(raw), error);
+    const blame = (error: unknown, raw: Uint8Array) => ofDocument(scope.reader, decodeDocument(raw), error);
     return this.#within(scope, name, requested, write, now, async (ids, within) => {
       if (hooked !== null) {
         for await (const batch of store.within(within.session).byIds(name, ids)) {
-          await seenRemovals(batch, { ...hooked, within }, blame);
+          await runDeleteHooks(batch, { ...hooked, within }, blame);
         }
       }
       await store.removeMany(name, ids, stamp, within.session);
@@ -140,24 +146,25 @@ export class BulkWrites {
     scope: Scope<'update' | 'delete'>,
     name: CollectionName,
     requested: BulkTarget,
-    write: Write,
+    write: WriteContext,
     now: Date,
     work: (ids: readonly unknown[], within: OpenTransaction) => Promise<number>,
-  ): Promise<Affected> {
+  ): Promise<AffectedCounts> {
     const { store, registry, atomic } = this.#deps;
-    const filter = writingFilter(scope, requested, now);
-    const match = writingMatch(scope, requested, now);
+    const filter = bulkWriteFilter(scope, requested, now);
+    const match = compileBulkWriteMatcher(scope, requested, now);
     return atomic.run(async (within) => {
-      const most = Math.min(requested.maxAffected, MAX_AFFECTED - within.touched);
+      const most = Math.min(requested.maxAffected, MAX_AFFECTED - within.changedDocuments);
       const { ids: found, bytes } = await store.ids(name, filter, most + 1, within.session);
       if (found.length > most) throw tooMany(requested.maxAffected);
       const ids = match === null ? found : await this.#matching(name, found, match, within);
-      if (ids.length === 0 && !within.created.has(name) && !(await registry.exists(name))) throw notAvailable(name);
-      within.touched += ids.length;
+      if (ids.length === 0 && !within.created.has(name) && !(await registry.exists(name)))
+        throw collectionNotAvailable(name);
+      within.changedDocuments += ids.length;
       within.bytes += bytes;
       if (within.bytes > MAX_BYTES) throw tooLarge();
       if (within.bytes > LARGE_BYTES && !within.large) {
-        within.needsTurn = true;
+        within.needsLargeLock = true;
         throw new MillraceError('overloaded', 'A large write must wait for other large writes');
       }
       return { matched: ids.length, modified: ids.length > 0 ? await work(ids, within) : 0 };
@@ -168,21 +175,21 @@ export class BulkWrites {
   async #matching(
     name: CollectionName,
     found: readonly unknown[],
-    match: Match,
+    match: DocumentMatcher,
     { session }: OpenTransaction,
   ): Promise<readonly unknown[]> {
     const ids: unknown[] = [];
     for await (const batch of this.#deps.store.within(session).byIds(name, found)) {
       for (const raw of batch) {
-        if (await inTurns(() => match(readStored(raw)))) ids.push(decodeStoredId(raw));
+        if (await runCooperatively(() => match(decodeDocument(raw)))) ids.push(decodeDocumentId(raw));
         await otherWork();
       }
     }
     return ids;
   }
 
-  #hooked(scope: Scope<WriteAction>, name: CollectionName, origin: WriteOrigin): Omit<Hooked, 'within'> | null {
-    const hooks = this.#deps.hooks?.of(name, scope.action) ?? null;
+  #hooked(scope: Scope<WriteAction>, name: CollectionName, origin: WriteOrigin): Omit<HookPipeline, 'within'> | null {
+    const hooks = this.#deps.hooks?.hooksFor(name, scope.action) ?? null;
     return hooks === null ? null : { hooks, collection: name, action: scope.action, origin };
   }
 
@@ -223,6 +230,6 @@ async function inDocument<T>(reader: Scope<'read'> | null, old: Document, work: 
  */
 async function ofDocument(reader: Scope<'read'> | null, old: Document, error: unknown): Promise<unknown> {
   if (!(error instanceof MillraceError) || reader === null) return error;
-  if ((await grantsInTurns(reader, old)).length === 0) return error;
+  if ((await grantsForDocumentAsync(reader, old)).length === 0) return error;
   return error.with({ message: `Document '${idText(old['_id'])}': ${error.message}` });
 }

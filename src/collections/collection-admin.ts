@@ -3,19 +3,19 @@
  * `todos.dropped` and `todos.renamed`.
  */
 import type { Document } from 'mongodb';
-import { CODE, serverCode, translated } from '../database/errors.ts';
+import { type CollectionName, type ForeignCollectionName, isCollectionName } from '../database/collection-names.ts';
+import { MONGO_ERROR_CODES, mongoErrorCode, withTranslatedErrors } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
-import { type CollectionName, isCollectionName, type OtherName } from '../database/names.ts';
 import { MillraceError } from '../lib/errors.ts';
 import type { Scope } from '../policies/scope.ts';
-import { notAvailable } from './document-errors.ts';
-import type { Registry } from './registry.ts';
+import type { CollectionRegistry } from './collection-registry.ts';
+import { collectionNotAvailable } from './document-errors.ts';
 
 /** Concurrent size queries. */
 const AT_ONCE = 8;
 
 export interface CollectionSummary {
-  readonly name: CollectionName | OtherName;
+  readonly name: CollectionName | ForeignCollectionName;
   /** The database's own estimate, computed without reading documents; inexact after a crash of the database. */
   readonly documents: number;
   /** Size of the documents as BSON. */
@@ -30,11 +30,11 @@ export const COLLECTION_KINDS = ['collection', 'capped', 'timeseries', 'view'] a
 
 export type CollectionKind = (typeof COLLECTION_KINDS)[number];
 
-export class Catalogue {
+export class CollectionAdmin {
   readonly #mongo: Mongo;
-  readonly #registry: Registry;
+  readonly #registry: CollectionRegistry;
 
-  constructor(mongo: Mongo, registry: Registry) {
+  constructor(mongo: Mongo, registry: CollectionRegistry) {
     this.#mongo = mongo;
     this.#registry = registry;
   }
@@ -49,7 +49,7 @@ export class Catalogue {
     return this.#summaries(await this.#registry.otherNames());
   }
 
-  async #summaries(names: readonly (CollectionName | OtherName)[]): Promise<readonly CollectionSummary[]> {
+  async #summaries(names: readonly (CollectionName | ForeignCollectionName)[]): Promise<readonly CollectionSummary[]> {
     const found: CollectionSummary[] = [];
     for (let at = 0; at < names.length; at += AT_ONCE) {
       const summaries = await Promise.all(names.slice(at, at + AT_ONCE).map((name) => this.#summary(name)));
@@ -63,8 +63,8 @@ export class Catalogue {
    * @throws MillraceError `resource-not-available`
    */
   async drop(_scope: Scope<'delete', '_admin'>, name: CollectionName): Promise<void> {
-    if (!(await this.#registry.exists(name))) throw notAvailable(name);
-    await translated(() => this.#mongo.data.collection(name).drop());
+    if (!(await this.#registry.exists(name))) throw collectionNotAvailable(name);
+    await withTranslatedErrors(() => this.#mongo.data.collection(name).drop());
     this.#registry.forget(name);
   }
 
@@ -74,42 +74,44 @@ export class Catalogue {
    */
   async rename(
     _scope: Scope<'update', '_admin'>,
-    name: CollectionName | OtherName,
+    name: CollectionName | ForeignCollectionName,
     to: CollectionName,
   ): Promise<CollectionSummary> {
     if (name !== to) {
       try {
         await this.#mongo.data.renameCollection(name, to);
       } catch (error) {
-        if (serverCode(error) === CODE.namespaceNotFound) throw notAvailable(name);
-        if (serverCode(error) !== CODE.namespaceExists) return translated(() => Promise.reject(error));
+        if (mongoErrorCode(error) === MONGO_ERROR_CODES.namespaceNotFound) throw collectionNotAvailable(name);
+        if (mongoErrorCode(error) !== MONGO_ERROR_CODES.namespaceExists)
+          return withTranslatedErrors(() => Promise.reject(error));
         throw new MillraceError('collection-exists', `A collection '${to}' exists already`, { cause: error });
       }
       if (isCollectionName(name)) this.#registry.forget(name);
     }
     const summary = await this.#summary(to);
-    if (summary === null) throw notAvailable(to);
+    if (summary === null) throw collectionNotAvailable(to);
     return summary;
   }
 
   /** Null for a collection that was dropped after it was listed. */
-  async #summary(name: CollectionName | OtherName): Promise<CollectionSummary | null> {
-    return translated(async () => {
+  async #summary(name: CollectionName | ForeignCollectionName): Promise<CollectionSummary | null> {
+    return withTranslatedErrors(async () => {
       try {
         const stages = [{ $collStats: { storageStats: {} } }];
         const [stats] = await this.#mongo.data.collection(name).aggregate(stages).toArray();
         return summaryOf(name, stats?.['storageStats'] ?? {});
       } catch (error) {
-        const code = serverCode(error);
-        if (code === CODE.namespaceNotFound) return null;
-        if (code === CODE.commandNotSupportedOnView) return { name, documents: 0, bytes: 0, indexes: 0, kind: 'view' };
+        const code = mongoErrorCode(error);
+        if (code === MONGO_ERROR_CODES.namespaceNotFound) return null;
+        if (code === MONGO_ERROR_CODES.commandNotSupportedOnView)
+          return { name, documents: 0, bytes: 0, indexes: 0, kind: 'view' };
         throw error;
       }
     });
   }
 }
 
-function summaryOf(name: CollectionName | OtherName, stats: Document): CollectionSummary {
+function summaryOf(name: CollectionName | ForeignCollectionName, stats: Document): CollectionSummary {
   const { count = 0, size = 0, nindexes = 0, capped, timeseries, clustered } = stats;
   // These two kinds keep their documents in id order without an index.
   const ofId = timeseries !== undefined || clustered === true ? 0 : 1;

@@ -3,43 +3,50 @@
  * exact stored value, retried when another write came first. It needs no transaction, and can be part of one.
  */
 import type { Document } from 'mongodb';
-import { quotaIdOf, stampBy } from '../auth/identity/principal.ts';
-import { decodeOrdered, decodeStored, decodeStoredId } from '../database/bson/stored.ts';
+import { quotaIdOf, stampFromPrincipal } from '../auth/identity/principal.ts';
+import { decodeDocumentId, decodeExactDocument, decodeExactDocumentMap } from '../database/bson/stored-document.ts';
+import type { CollectionName } from '../database/collection-names.ts';
 import { duplicateKey, translateError } from '../database/errors.ts';
 import { idText, newId } from '../database/json/ids.ts';
-import type { CollectionName } from '../database/names.ts';
 import { FairSemaphore } from '../lib/concurrency/fair-semaphore.ts';
 import { MillraceError } from '../lib/errors.ts';
 import type { Scope } from '../policies/scope.ts';
-import { databaseDecides, reachesAll, toDatabaseFilter } from '../policies/scope-filter.ts';
+import { includesAllDocuments, isDatabaseFilterExact, toDatabaseFilter } from '../policies/scope-filter.ts';
 import type { Query } from '../query/parse/query.ts';
 import type { Quotas } from '../quotas/quotas.ts';
-import { duplicate, notAvailable, tooBusy } from './document-errors.ts';
-import { type HintedList, Lists, type ListsDeps, type Plain } from './hinted-list.ts';
-import { type Hooked, isComparable, seenChange, seenCreate, seenCreates, seenRemovals } from './hook-pipeline.ts';
-import { Lookup } from './lookup.ts';
+import { collectionNotAvailable, documentTooBusy, duplicateKeyError } from './document-errors.ts';
+import { DocumentLookup } from './document-lookup.ts';
+import { type HintedList, HintedLists, type HintedListsDeps, type PlainListOptions } from './hinted-list.ts';
+import {
+  type HookPipeline,
+  isComparableDocument,
+  runBulkCreateHooks,
+  runCreateHooks,
+  runDeleteHooks,
+  runUpdateHooks,
+} from './hook-pipeline.ts';
 import type { OpenTransaction } from './open-transaction.ts';
-import { ATTEMPTS, Attempts } from './optimistic-retry.ts';
-import { tagFor, viewOf } from './read/document-view.ts';
-import { Allowance, type Expand, type Expanding, expandBatch } from './read/expansion.ts';
-import { holdsAny, type Sample, type SampleSize, sampleOf } from './read/sampling.ts';
-import { checkPreconditions, UNCONDITIONAL, UNSEEN } from './store/preconditions.ts';
-import { storedChange } from './store/stored-change.ts';
-import { type StoredDocument, toStored, written } from './store/stored-document.ts';
-import type { Atomic } from './transaction-runner.ts';
-import { permittedChange, permittedCreate, permittedCreates } from './write/authorize-write.ts';
+import { MAX_WRITE_ATTEMPTS, OptimisticRetry } from './optimistic-retry.ts';
+import { visibleDocument, visibleDocumentTag } from './read/document-view.ts';
+import { type ExpandDocuments, ExpansionBudget, type ExpansionOptions, expandDocumentBatch } from './read/expansion.ts';
+import { containsAnyId, type DocumentSample, type SampleSize, sampleDocuments } from './read/sampling.ts';
+import { checkPreconditions, HIDDEN_DOCUMENT_TAG, NO_PRECONDITIONS } from './store/preconditions.ts';
+import { toStoredChange } from './store/stored-change.ts';
+import { encodeStoredDocument, type StoredDocument, toStoredDocument } from './store/stored-document.ts';
+import type { TransactionRunner } from './transaction-runner.ts';
+import { authorizeBulkCreate, authorizeChange, authorizeCreate } from './write/authorize-write.ts';
+import type { JsonObject, WriteOrigin } from './write/build-document.ts';
 import type { DocumentChange } from './write/change-types.ts';
-import type { JsonObject, WriteOrigin } from './write/next-document.ts';
-import type { Write, WriteScopes } from './write-context.ts';
+import type { WriteContext, WriteScopes } from './write-context.ts';
 import type { WriteAction, WriteHooks } from './write-hooks.ts';
 
 /** Size of both states of a document, old and new, that fit into one command of the database. */
 const MAX_COMPARED_BYTES = 15 * 1024 * 1024;
 /** Documents of one bulk create. */
-export const MAX_DOCUMENTS = 1_000;
+export const MAX_BULK_DOCUMENTS = 1_000;
 
-export interface CollectionsDeps extends ListsDeps {
-  readonly atomic: Atomic;
+export interface CollectionsDeps extends HintedListsDeps {
+  readonly atomic: TransactionRunner;
   /** Bytes that `expand` may add to one response. */
   readonly expandBytes: number;
   /** Quota of what a principal creates, if any. */
@@ -51,16 +58,16 @@ export interface CollectionsDeps extends ListsDeps {
 
 export class Collections {
   readonly #deps: CollectionsDeps;
-  readonly #lists: Lists;
-  readonly #lookup: Lookup;
-  readonly #attempts = new Attempts();
+  readonly #lists: HintedLists;
+  readonly #lookup: DocumentLookup;
+  readonly #attempts = new OptimisticRetry();
   /** Reads of referenced documents. */
   readonly #lookups = new FairSemaphore(4, 2);
 
   constructor(deps: CollectionsDeps) {
     this.#deps = deps;
-    this.#lists = new Lists(deps);
-    this.#lookup = new Lookup(deps.store, deps.registry);
+    this.#lists = new HintedLists(deps);
+    this.#lookup = new DocumentLookup(deps.store, deps.registry);
   }
 
   /**
@@ -68,7 +75,7 @@ export class Collections {
    * @param plain for a reader without hints: the transaction whose writes it must see, or null
    * @throws MillraceError `resource-not-available` when the collection was never created
    */
-  list(scope: Scope<'read'>, name: CollectionName, query: Query, plain?: Plain): Promise<HintedList> {
+  list(scope: Scope<'read'>, name: CollectionName, query: Query, plain?: PlainListOptions): Promise<HintedList> {
     return this.#lists.list(scope, name, query, this.#now(), plain);
   }
 
@@ -76,51 +83,61 @@ export class Collections {
    * Serializes documents with the documents they reference, for one response: the text of each in pieces.
    * @param client key of the client; reads for several clients alternate by this key
    */
-  expander(requested: Omit<Expanding, 'allowance' | 'inTurn'>, client: string): Expand {
+  expander(requested: Omit<ExpansionOptions, 'allowance' | 'inTurn'>, client: string): ExpandDocuments {
     const inTurn = <T>(task: () => Promise<T>) => this.#lookups.run(client, task);
-    const how = { ...requested, allowance: new Allowance(this.#deps.expandBytes), inTurn };
-    return (batch, hold) => expandBatch(this.#deps.store, batch, how, hold);
+    const how = { ...requested, allowance: new ExpansionBudget(this.#deps.expandBytes), inTurn };
+    return (batch, hold) => expandDocumentBatch(this.#deps.store, batch, how, hold);
   }
 
   /**
    * A sample of the documents, bounded in time and bytes.
    * @throws MillraceError `resource-not-available` when the collection was never created
    */
-  async sample(scope: Scope<'read'>, name: CollectionName, size: SampleSize): Promise<Sample> {
-    const sample = await sampleOf(this.#deps.store, scope, name, size);
-    if (sample.documents.length === 0 && !(await this.#deps.registry.exists(name))) throw notAvailable(name);
+  async sample(scope: Scope<'read'>, name: CollectionName, size: SampleSize): Promise<DocumentSample> {
+    const sample = await sampleDocuments(this.#deps.store, scope, name, size);
+    if (sample.documents.length === 0 && !(await this.#deps.registry.exists(name))) throw collectionNotAvailable(name);
     return sample;
   }
 
   /** Whether one of these ids belongs to a readable document; false when that takes longer than `timeoutMs`. */
   holdsAny(scope: Scope<'read'>, name: CollectionName, ids: readonly string[], timeoutMs: number): Promise<boolean> {
-    return holdsAny(this.#deps.store, scope, name, ids, timeoutMs);
+    return containsAnyId(this.#deps.store, scope, name, ids, timeoutMs);
   }
 
   /** @throws MillraceError `resource-not-available`, `document-not-found` */
   async get(scope: Scope<'read'>, name: CollectionName, id: string, within?: OpenTransaction): Promise<StoredDocument> {
     const raw = await this.#lookup.find(scope, name, id, within);
-    const seen = raw === null ? null : await viewOf(scope, raw, true);
-    if (seen === null) throw await this.#lookup.missing(scope, name, id, undefined, within);
+    const seen = raw === null ? null : await visibleDocument(scope, raw, true);
+    if (seen === null) throw await this.#lookup.notFoundError(scope, name, id, undefined, within);
     return seen;
   }
 
   /** @throws MillraceError `id-exists`, `unique-violation`, `invalid-id`, `unsupported-field-name` */
-  async create(scope: Scope<'create'>, name: CollectionName, body: JsonObject, write: Write): Promise<StoredDocument> {
+  async create(
+    scope: Scope<'create'>,
+    name: CollectionName,
+    body: JsonObject,
+    write: WriteContext,
+  ): Promise<StoredDocument> {
     return this.#insert(scope, name, await this.#newDocument(scope, name, body, write), write);
   }
 
-  async #insert({ principal }: Scope, name: CollectionName, document: Document, write: Write): Promise<StoredDocument> {
-    const stored = written(document);
+  async #insert(
+    { principal }: Scope,
+    name: CollectionName,
+    document: Document,
+    write: WriteContext,
+  ): Promise<StoredDocument> {
+    const stored = encodeStoredDocument(document);
     const { store, registry, quotas } = this.#deps;
     const { request, within } = write;
-    const hold = await quotas?.hold(quotaIdOf(principal), request, { documents: 1 }, within?.holds);
+    const hold = await quotas?.reserve(quotaIdOf(principal), request, { documents: 1 }, within?.holds);
     try {
       await (within ? registry.ensureWithin(name, within) : registry.ensure(name));
       await store.insert(name, document, stored.raw.length, within?.session);
     } catch (error) {
       hold?.release();
-      throw duplicateKey(error) ? duplicate(error, document) : translateError(error);
+      throw duplicateKey(error) ? duplicateKeyError(error, document) : translateError(error);
     }
     return { ...stored, createdId: idText(document['_id']) };
   }
@@ -130,28 +147,28 @@ export class Collections {
     scope: Scope<'create'>,
     name: CollectionName,
     bodies: readonly JsonObject[],
-    write: Write,
+    write: WriteContext,
   ): Promise<readonly StoredDocument[]> {
-    if (bodies.length > MAX_DOCUMENTS) {
-      throw new MillraceError('too-many-documents', `${bodies.length} documents, ${MAX_DOCUMENTS} at most`);
+    if (bodies.length > MAX_BULK_DOCUMENTS) {
+      throw new MillraceError('too-many-documents', `${bodies.length} documents, ${MAX_BULK_DOCUMENTS} at most`);
     }
     const hooked = this.#hooked(scope, name, write, write.within);
     const documents =
       hooked === null
-        ? await permittedCreates(scope, bodies, this.#origin(scope, write), newId)
-        : await seenCreates(scope, bodies, hooked);
+        ? await authorizeBulkCreate(scope, bodies, this.#origin(scope, write), newId)
+        : await runBulkCreateHooks(scope, bodies, hooked);
     const [creator, created] = [quotaIdOf(scope.principal), { documents: documents.length }];
     await this.#deps.atomic.run(async (within) => {
-      await this.#deps.quotas?.hold(creator, write.request, created, within.holds);
+      await this.#deps.quotas?.reserve(creator, write.request, created, within.holds);
       await this.#deps.registry.ensureWithin(name, within);
       try {
         await this.#deps.store.insertMany(name, documents, within.session);
       } catch (error) {
         const index = duplicateKey(error)?.index;
-        throw index === undefined ? error : duplicate(error, documents[index]).at(`/${index}`);
+        throw index === undefined ? error : duplicateKeyError(error, documents[index]).at(`/${index}`);
       }
     }, write.within);
-    return documents.map(written);
+    return documents.map(encodeStoredDocument);
   }
 
   /**
@@ -163,13 +180,14 @@ export class Collections {
     name: CollectionName,
     id: string,
     body: JsonObject,
-    write: Write,
+    write: WriteContext,
   ): Promise<StoredDocument> {
     for (let attempt = 1; ; attempt++) {
       if (update !== null) {
         const replaced = await this.#change(update, name, id, write, { kind: 'replace', body });
         if (replaced) return replaced;
-        if (create === null) throw await this.#lookup.missing(update, name, id, write.preconditions, write.within);
+        if (create === null)
+          throw await this.#lookup.notFoundError(update, name, id, write.preconditions, write.within);
         checkPreconditions(write.preconditions, null);
       }
       if (create === null) throw new TypeError('A replacement needs a Scope');
@@ -177,20 +195,20 @@ export class Collections {
       // A failed insert ends a transaction, so inside one the document is looked up first, by the id alone.
       if (write.within && (await this.#deps.store.find(name, document['_id'], {}, write.within.session)) !== null) {
         if (update === null) await this.#refuseExisting(create, name, id, write);
-        throw duplicate(undefined, document);
+        throw duplicateKeyError(undefined, document);
       }
       try {
         return await this.#insert(create, name, document, write);
       } catch (error) {
         if (!(error instanceof MillraceError && error.code === 'id-exists')) throw error;
         // Another write created the document first; after that error the transaction cannot continue.
-        if (write.within) throw tooBusy(id);
+        if (write.within) throw documentTooBusy(id);
         if (update === null) await this.#refuseExisting(create, name, id, write);
         // The document exists, but the Scope does not include it: a retry would not change that. Or the collation of
         // the collection treats another id as equal to this one, which stays so, too.
-        if (update !== null && attempt > 1 && !reachesAll(update)) throw error;
+        if (update !== null && attempt > 1 && !includesAllDocuments(update)) throw error;
         // Or the collation of the collection takes another id for this one: that stays so, too.
-        if (attempt === ATTEMPTS) throw error;
+        if (attempt === MAX_WRITE_ATTEMPTS) throw error;
       }
     }
   }
@@ -201,40 +219,40 @@ export class Collections {
     name: CollectionName,
     id: string,
     change: DocumentChange,
-    write: Write,
+    write: WriteContext,
   ): Promise<StoredDocument> {
     const changed = await this.#change(scope, name, id, write, change);
-    if (changed === null) throw await this.#lookup.missing(scope, name, id, write.preconditions, write.within);
+    if (changed === null) throw await this.#lookup.notFoundError(scope, name, id, write.preconditions, write.within);
     return changed;
   }
 
   /** Deletes a document and returns it as it was. */
-  async remove(scope: Scope<'delete'>, name: CollectionName, id: string, write: Write): Promise<StoredDocument> {
+  async remove(scope: Scope<'delete'>, name: CollectionName, id: string, write: WriteContext): Promise<StoredDocument> {
     const { store } = this.#deps;
     const attempt = async (within = write.within): Promise<StoredDocument | null | undefined> => {
       const raw = await this.#lookup.find(scope, name, id, within);
       if (raw === null) return null;
       // Its id and its stamp are enough: a document that could not be written back unchanged can still be deleted.
-      const stored = decodeStoredId(raw);
-      const before = toStored(raw);
-      if (write.preconditions !== UNCONDITIONAL)
-        checkPreconditions(write.preconditions, await tagFor(scope.reader, raw));
+      const stored = decodeDocumentId(raw);
+      const before = toStoredDocument(raw);
+      if (write.preconditions !== NO_PRECONDITIONS)
+        checkPreconditions(write.preconditions, await visibleDocumentTag(scope.reader, raw));
       const hooked = this.#hooked(scope, name, write, within);
       // The hooks and the response must have seen what is deleted. A transaction also protects values that cannot be
       // compared.
-      if (hooked !== null && within === undefined && !isComparable(raw)) return this.#deps.atomic.run(attempt);
-      if (hooked !== null) await seenRemovals([raw], hooked);
+      if (hooked !== null && within === undefined && !isComparableDocument(raw)) return this.#deps.atomic.run(attempt);
+      if (hooked !== null) await runDeleteHooks([raw], hooked);
       const isShown = hooked !== null && within === undefined;
-      const mustStay = isShown || write.preconditions.ifMatch !== undefined || !databaseDecides(scope);
-      const unchanged = mustStay ? decodeOrdered(raw) : undefined;
-      const stamp = stampBy(scope, write.request);
+      const mustStay = isShown || write.preconditions.ifMatch !== undefined || !isDatabaseFilterExact(scope);
+      const unchanged = mustStay ? decodeExactDocumentMap(raw) : undefined;
+      const stamp = stampFromPrincipal(scope, write.request);
       const removed =
         (await store.stamp(name, stored, stamp, toDatabaseFilter(scope), unchanged, within?.session)) &&
         (await store.removeStamped(name, stored, write.request, within?.session));
       return removed ? before : undefined;
     };
     const removed = await this.#attempts.run(name, id, write, attempt);
-    if (removed === null) throw await this.#lookup.missing(scope, name, id, write.preconditions, write.within);
+    if (removed === null) throw await this.#lookup.notFoundError(scope, name, id, write.preconditions, write.within);
     return removed;
   }
 
@@ -246,22 +264,22 @@ export class Collections {
     scope: Scope<'update'>,
     name: CollectionName,
     id: string,
-    write: Write,
+    write: WriteContext,
     change: DocumentChange,
   ): Promise<StoredDocument | null> {
     const attempt = async (within = write.within): Promise<StoredDocument | null | undefined> => {
       const raw = await this.#lookup.find(scope, name, id, within);
       if (raw === null) return null;
-      const old = decodeStored(raw);
+      const old = decodeExactDocument(raw);
       // Only a conditional write needs the entity tag of what it replaces.
-      if (write.preconditions !== UNCONDITIONAL)
-        checkPreconditions(write.preconditions, await tagFor(scope.reader, raw));
+      if (write.preconditions !== NO_PRECONDITIONS)
+        checkPreconditions(write.preconditions, await visibleDocumentTag(scope.reader, raw));
       const hooked = this.#hooked(scope, name, write, within);
       const next =
         hooked === null
-          ? await permittedChange(scope, change, old, this.#origin(scope, write))
-          : await seenChange(scope, change, raw, hooked);
-      const created = storedChange(raw, old, next, change.kind);
+          ? await authorizeChange(scope, change, old, this.#origin(scope, write))
+          : await runUpdateHooks(scope, change, raw, hooked);
+      const created = toStoredChange(raw, old, next, change.kind);
       // Both states do not fit into one command: a transaction protects the state that was read instead.
       if (within === undefined && created.bytes > MAX_COMPARED_BYTES) return this.#deps.atomic.run(attempt);
       const replaced = await this.#deps.store.change(name, created, write.preconditions, within?.session);
@@ -271,9 +289,9 @@ export class Collections {
   }
 
   /** Rejects the creation of a document that exists; the error has its tag if the Scope includes the document. */
-  async #refuseExisting({ reader }: Scope, name: CollectionName, id: string, write: Write): Promise<void> {
+  async #refuseExisting({ reader }: Scope, name: CollectionName, id: string, write: WriteContext): Promise<void> {
     const raw = reader === null ? null : await this.#lookup.find(reader, name, id, write.within);
-    checkPreconditions(write.preconditions, raw === null ? UNSEEN : await tagFor(reader, raw));
+    checkPreconditions(write.preconditions, raw === null ? HIDDEN_DOCUMENT_TAG : await visibleDocumentTag(reader, raw));
   }
 
   #now(): Date {
@@ -281,20 +299,25 @@ export class Collections {
   }
 
   /** The document that a create stores; write hooks may change it first. */
-  #newDocument(scope: Scope<'create'>, name: CollectionName, body: JsonObject, write: Write): Promise<Document> {
+  #newDocument(scope: Scope<'create'>, name: CollectionName, body: JsonObject, write: WriteContext): Promise<Document> {
     const hooked = this.#hooked(scope, name, write, write.within);
     return hooked === null
-      ? permittedCreate(scope, body, this.#origin(scope, write), newId)
-      : seenCreate(scope, body, hooked);
+      ? authorizeCreate(scope, body, this.#origin(scope, write), newId)
+      : runCreateHooks(scope, body, hooked);
   }
 
-  #hooked(scope: Scope<WriteAction>, name: CollectionName, write: Write, within?: OpenTransaction): Hooked | null {
-    const hooks = this.#deps.hooks?.of(name, scope.action) ?? null;
+  #hooked(
+    scope: Scope<WriteAction>,
+    name: CollectionName,
+    write: WriteContext,
+    within?: OpenTransaction,
+  ): HookPipeline | null {
+    const hooks = this.#deps.hooks?.hooksFor(name, scope.action) ?? null;
     if (hooks === null) return null;
     return { hooks, collection: name, action: scope.action, origin: this.#origin(scope, write), within };
   }
 
-  #origin(scope: Scope, write: Write): WriteOrigin {
+  #origin(scope: Scope, write: WriteContext): WriteOrigin {
     return { principal: scope.principal, request: write.request, now: this.#now() };
   }
 }

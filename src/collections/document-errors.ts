@@ -1,14 +1,14 @@
 /** Errors of document operations: the same cause gets the same wording everywhere. */
 import type { Document } from 'mongodb';
-import { duplicateKey, refusedFields, uniqueViolation } from '../database/errors.ts';
+import { type CollectionName, type ForeignCollectionName, isCollectionName } from '../database/collection-names.ts';
+import { duplicateKey, uniqueViolation, violatedIndexFields } from '../database/errors.ts';
 import { idText } from '../database/json/ids.ts';
-import { type CollectionName, isCollectionName, type OtherName } from '../database/names.ts';
 import { MillraceError } from '../lib/errors.ts';
 import type { Scope } from '../policies/scope.ts';
 import { hidesFields, isReadable } from '../policies/scope-filter.ts';
 
 /** The error for a collection that was never created. */
-export function notAvailable(name: CollectionName | OtherName): MillraceError {
+export function collectionNotAvailable(name: CollectionName | ForeignCollectionName): MillraceError {
   return new MillraceError('resource-not-available', `Resource '${name}' is not available in the database`, {
     ...(isCollectionName(name) ? { hint: `POST a JSON object to /api/${name} and it will be` } : {}),
   });
@@ -19,14 +19,14 @@ export function documentNotFound(name: CollectionName, id: string): MillraceErro
 }
 
 /** The error for a document that other writes changed during each attempt. */
-export function tooBusy(id: string): MillraceError {
+export function documentTooBusy(id: string): MillraceError {
   return new MillraceError('write-conflict', `The document '${id}' is being changed by too many writers`, {
     headers: { 'retry-after': '1' },
   });
 }
 
 /** An idempotency key whose first request has not finished yet. */
-export function keyInUse(): MillraceError {
+export function idempotencyKeyInUse(): MillraceError {
   return new MillraceError('idempotency-key-in-use', 'A request with this Idempotency-Key is still running', {
     hint: 'Send the same request again in a moment',
     headers: { 'retry-after': '1' },
@@ -34,7 +34,7 @@ export function keyInUse(): MillraceError {
 }
 
 /** True if access was denied: without a credential, or because no policy allows it. */
-export function isAccessRefusal(error: unknown): boolean {
+export function isAccessDenied(error: unknown): boolean {
   return error instanceof MillraceError && (error.status === 401 || error.status === 403);
 }
 
@@ -43,10 +43,10 @@ export function isAccessRefusal(error: unknown): boolean {
  * if the writer can read all of them.
  * @param reader what the writer can read
  */
-export function discreet(error: unknown, reader: Scope<'read'> | null): unknown {
+export function redactIndexError(error: unknown, reader: Scope<'read'> | null): unknown {
   if (!(error instanceof MillraceError)) return error;
   const isUnique = error.code === 'unique-violation';
-  const refused = isUnique ? [] : refusedFields(error);
+  const refused = isUnique ? [] : violatedIndexFields(error);
   if (!isUnique && refused.length === 0) return error;
   if (reader !== null && !hidesFields(reader)) return error;
   const fields = isUnique ? violatedFields(error) : refused;
@@ -62,7 +62,7 @@ function violatedFields({ cause }: Error): readonly string[] {
 }
 
 /** The error for a duplicate key: of the id, or of another unique index. */
-export function duplicate(error: unknown, document: Document | undefined): MillraceError {
+export function duplicateKeyError(error: unknown, document: Document | undefined): MillraceError {
   const fields = duplicateKey(error)?.fields ?? [];
   if (fields.length === 0 || fields[0] === '_id') {
     return new MillraceError('id-exists', `A document with the id '${idText(document?.['_id'])}' already exists`, {

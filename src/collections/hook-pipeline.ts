@@ -4,39 +4,39 @@
  */
 import { setImmediate as otherWork } from 'node:timers/promises';
 import type { Document } from 'mongodb';
-import { decodeOrdered, decodeStored, encodeStored } from '../database/bson/stored.ts';
+import { decodeExactDocument, decodeExactDocumentMap, encodeBsonDocument } from '../database/bson/stored-document.ts';
 import { newId } from '../database/json/ids.ts';
-import { encodeDocument } from '../database/json/json.ts';
+import { encodeDocumentJson } from '../database/json/json.ts';
 import { MillraceError } from '../lib/errors.ts';
 import type { Scope } from '../policies/scope.ts';
 import { hidesFields } from '../policies/scope-filter.ts';
 import {
-  amendedChange,
-  amendedCreate,
+  amendProposedChange,
+  amendProposedCreate,
+  authorizeProposedChange,
+  authorizeProposedCreate,
   type ProposedChange,
   type ProposedCreate,
-  proposedChange,
-  proposedCreate,
-  settledChange,
-  settledCreate,
+  proposeChange,
+  proposeCreate,
 } from './write/authorize-write.ts';
+import type { JsonObject } from './write/build-document.ts';
 import type { DocumentChange } from './write/change-types.ts';
-import type { JsonObject } from './write/next-document.ts';
-import type { HookResponse, Showing, WriteHook } from './write-hooks.ts';
+import type { HookResponse, WriteHook, WriteHookContext } from './write-hooks.ts';
 
 /** Writes per batch: a hook may need an operation or two for each, and its operations are limited. */
 const MOST = 100;
 /** Characters of JSON per batch; a larger document goes alone. */
 const MOST_TEXT = 1024 * 1024;
 
-export interface Hooked extends Showing {
+export interface HookPipeline extends WriteHookContext {
   readonly hooks: readonly WriteHook[];
 }
 
 /** Adds to an error the index of the write that caused it. */
-export type Blame<I> = (error: unknown, item: I, index: number) => unknown | Promise<unknown>;
+export type AnnotateWriteError<I> = (error: unknown, item: I, index: number) => unknown | Promise<unknown>;
 
-const ofTheOnlyOne: Blame<unknown> = (error) => error;
+const ofTheOnlyOne: AnnotateWriteError<unknown> = (error) => error;
 
 /** Steps of the writes of one action. `I` is the input, `P` the proposal, `R` the result. */
 interface Steps<I, P, R> {
@@ -52,28 +52,32 @@ interface Steps<I, P, R> {
  * The document that a create stores.
  * @throws MillraceError what `permittedCreate` throws, and errors and rejections of hooks
  */
-export async function seenCreate(scope: Scope<'create'>, body: JsonObject, hooked: Hooked): Promise<Document> {
+export async function runCreateHooks(
+  scope: Scope<'create'>,
+  body: JsonObject,
+  hooked: HookPipeline,
+): Promise<Document> {
   return theOnly(await seen([body], hooked, creation(scope, hooked), scope.reader, ofTheOnlyOne));
 }
 
 /** The same for many. An error includes the index of the failing document. */
-export function seenCreates(
+export function runBulkCreateHooks(
   scope: Scope<'create'>,
   bodies: readonly JsonObject[],
-  hooked: Hooked,
+  hooked: HookPipeline,
 ): Promise<Document[]> {
-  const blame: Blame<JsonObject> = (error, _body, index) =>
+  const blame: AnnotateWriteError<JsonObject> = (error, _body, index) =>
     error instanceof MillraceError ? error.at(`/${index}`) : error;
   return seen(bodies, hooked, creation(scope, hooked), scope.reader, blame);
 }
 
-function creation(scope: Scope<'create'>, { origin }: Hooked): Steps<JsonObject, ProposedCreate, Document> {
+function creation(scope: Scope<'create'>, { origin }: HookPipeline): Steps<JsonObject, ProposedCreate, Document> {
   return {
-    propose: (body) => proposedCreate(scope, body, origin, newId),
+    propose: (body) => proposeCreate(scope, body, origin, newId),
     before: () => null,
     next: ({ document }) => document,
-    amend: (proposal, fields) => amendedCreate(scope, proposal, fields),
-    settle: (proposal) => settledCreate(scope, proposal),
+    amend: (proposal, fields) => amendProposedCreate(scope, proposal, fields),
+    settle: (proposal) => authorizeProposedCreate(scope, proposal),
   };
 }
 
@@ -82,13 +86,13 @@ function creation(scope: Scope<'create'>, { origin }: Hooked): Steps<JsonObject,
  * @param stored the current document
  * @throws MillraceError what `permittedChange` throws, and errors and rejections of hooks
  */
-export async function seenChange(
+export async function runUpdateHooks(
   scope: Scope<'update'>,
   change: DocumentChange,
   stored: Uint8Array,
-  hooked: Hooked,
+  hooked: HookPipeline,
 ): Promise<Document> {
-  return theOnly(await seenChanges(scope, change, [stored], hooked));
+  return theOnly(await runBulkUpdateHooks(scope, change, [stored], hooked));
 }
 
 /**
@@ -96,19 +100,19 @@ export async function seenChange(
  * @param stored the current documents
  * @throws MillraceError what `permittedChange` throws, and errors and rejections of hooks
  */
-export function seenChanges(
+export function runBulkUpdateHooks(
   scope: Scope<'update'>,
   change: DocumentChange,
   stored: readonly Uint8Array[],
-  hooked: Hooked,
-  blame: Blame<Uint8Array> = ofTheOnlyOne,
+  hooked: HookPipeline,
+  blame: AnnotateWriteError<Uint8Array> = ofTheOnlyOne,
 ): Promise<Document[]> {
   const steps: Steps<Uint8Array, ProposedChange, Document> = {
-    propose: (raw) => proposedChange(scope, change, decodeStored(raw), hooked.origin),
+    propose: (raw) => proposeChange(scope, change, decodeExactDocument(raw), hooked.origin),
     before: (raw) => raw,
     next: ({ next }) => next,
-    amend: amendedChange,
-    settle: (proposal) => settledChange(scope, proposal),
+    amend: amendProposedChange,
+    settle: (proposal) => authorizeProposedChange(scope, proposal),
   };
   return seen(stored, hooked, steps, scope.reader, blame);
 }
@@ -117,10 +121,10 @@ export function seenChanges(
  * Passes documents to be deleted to the hooks. Fields that a hook returns have no effect.
  * @throws MillraceError errors and rejections of hooks
  */
-export async function seenRemovals(
+export async function runDeleteHooks(
   stored: readonly Uint8Array[],
-  hooked: Hooked,
-  blame: Blame<Uint8Array> = ofTheOnlyOne,
+  hooked: HookPipeline,
+  blame: AnnotateWriteError<Uint8Array> = ofTheOnlyOne,
 ): Promise<void> {
   const steps: Steps<Uint8Array, null, null> = {
     propose: () => null,
@@ -135,9 +139,9 @@ export async function seenRemovals(
 /**
  * False for a document that the database cannot compare with what was read, because not all of it can be written back.
  */
-export function isComparable(raw: Uint8Array): boolean {
+export function isComparableDocument(raw: Uint8Array): boolean {
   try {
-    decodeOrdered(raw);
+    decodeExactDocumentMap(raw);
     return true;
   } catch (error) {
     if (error instanceof MillraceError && error.code === 'unsupported-value') return false;
@@ -157,10 +161,10 @@ interface Pending<P> {
 
 async function seen<I, P, R>(
   items: readonly I[],
-  hooked: Hooked,
+  hooked: HookPipeline,
   steps: Steps<I, P, R>,
   reader: Scope<'read'> | null,
-  blame: Blame<I>,
+  blame: AnnotateWriteError<I>,
 ): Promise<R[]> {
   const results: R[] = [];
   let part: Pending<P>[] = [];
@@ -202,12 +206,12 @@ function theOnly<T>([only]: readonly T[]): T {
 
 async function begin<I, P, R>(item: I, steps: Steps<I, P, R>): Promise<Pending<P>> {
   const [proposal, raw] = [await steps.propose(item), steps.before(item)];
-  const before = raw === null ? null : encodeDocument(raw).toString();
+  const before = raw === null ? null : encodeDocumentJson(raw).toString();
   return { before, proposal, document: textOf(steps.next(proposal)), amended: false };
 }
 
 async function showTo<I, P, R>(
-  { hooks, ...showing }: Hooked,
+  { hooks, ...showing }: HookPipeline,
   steps: Steps<I, P, R>,
   part: readonly Pending<P>[],
   at: <T>(index: number, work: () => T | Promise<T>) => Promise<T>,
@@ -219,7 +223,7 @@ async function showTo<I, P, R>(
       one.document ??= textOf(steps.next(one.proposal));
       return { document: one.document, before: one.before };
     });
-    const verdicts: readonly HookResponse[] = await hook.see(shown, showing);
+    const verdicts: readonly HookResponse[] = await hook.check(shown, showing);
     for (const [index, one] of part.entries()) {
       const verdict = verdicts[index] ?? null;
       if (verdict === null) continue;
@@ -234,7 +238,7 @@ async function showTo<I, P, R>(
 }
 
 function textOf(document: Document | null): string | null {
-  return document === null ? null : encodeDocument(encodeStored(document)).toString();
+  return document === null ? null : encodeDocumentJson(encodeBsonDocument(document)).toString();
 }
 
 /** A hook sees the whole document, so it may set a field whose name the client must not learn. */

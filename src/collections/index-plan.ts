@@ -4,9 +4,9 @@
  */
 import Type, { type Static } from 'typebox';
 import { Check, Errors } from 'typebox/schema';
-import { wirePath } from '../database/names.ts';
+import { publicFieldPath } from '../database/collection-names.ts';
 import { MillraceError } from '../lib/errors.ts';
-import { isEscaped, requestedPath } from '../query/paths.ts';
+import { isEscapedPath, parseQueryPath } from '../query/field-paths.ts';
 
 /** Maximum indexes of one collection, and fields of one index. Each index costs every write. */
 const MAX_INDEXES = 32;
@@ -29,7 +29,7 @@ const USE = {
 };
 
 /** One index: its fields in order; a leading `-` means descending. */
-export const INDEX = Type.Object(
+export const INDEX_SCHEMA = Type.Object(
   {
     fields: Type.Array(Type.String({ minLength: 1, maxLength: 1_025 }), {
       minItems: 1,
@@ -47,10 +47,10 @@ export const INDEX = Type.Object(
 );
 
 /** All indexes that a collection should have, besides the one by `id`. */
-export const INDEXES = Type.Array(INDEX, { maxItems: MAX_INDEXES });
+export const INDEX_LIST_SCHEMA = Type.Array(INDEX_SCHEMA, { maxItems: MAX_INDEXES });
 
 /** An index in the API's form, with every field. */
-export type Index = Readonly<Required<Pick<Static<typeof INDEX>, 'fields' | 'unique' | 'sparse'>>>;
+export type Index = Readonly<Required<Pick<Static<typeof INDEX_SCHEMA>, 'fields' | 'unique' | 'sparse'>>>;
 
 /** An index as the database lists it, as far as the API can express it. */
 export interface ExistingIndex {
@@ -70,10 +70,10 @@ export interface IndexPlan {
  * @throws MillraceError `invalid-index`, with the position
  */
 export function parseIndexes(body: unknown): readonly Index[] {
-  if (!Check(INDEXES, body)) {
+  if (!Check(INDEX_LIST_SCHEMA, body)) {
     // The validator reports an unknown field twice; the report with the keyword `boolean` says only where, so it is
     // left out.
-    const [issue] = Errors(INDEXES, body)[1].filter(({ keyword }) => keyword !== 'boolean');
+    const [issue] = Errors(INDEX_LIST_SCHEMA, body)[1].filter(({ keyword }) => keyword !== 'boolean');
     const { instancePath: pointer = '', message = 'is not valid', params = {} } = issue ?? {};
     const others: unknown = Reflect.get(params, 'additionalProperties');
     const named = Array.isArray(others) ? `: ${others.join(', ').slice(0, 80)}` : '';
@@ -92,8 +92,8 @@ export function parseIndexes(body: unknown): readonly Index[] {
 function checkFields(fields: readonly string[], pointer: string): void {
   const paths = fields.map((field) => {
     try {
-      const path = requestedPath(field.replace(/^-/, ''));
-      if (!isEscaped(path)) return path;
+      const path = parseQueryPath(field.replace(/^-/, ''));
+      if (!isEscapedPath(path)) return path;
       throw new TypeError(
         `'${field}' cannot be indexed: the database has no index for a name that has a dot, begins with $ or is empty`,
       );
@@ -120,7 +120,7 @@ export function planIndexes(requested: readonly Index[], existing: readonly Exis
 }
 
 /** Each index once: other programs may have created one with the id at its end, and one without. */
-export function listed<T extends ExistingIndex>(existing: readonly T[]): readonly T[] {
+export function dedupeIndexes<T extends ExistingIndex>(existing: readonly T[]): readonly T[] {
   return [...new Map(existing.map((one) => [signatureOf(one.index), one])).values()];
 }
 
@@ -136,7 +136,7 @@ function signatureOf({ fields, unique, sparse }: Index): string {
 export function indexKeyOf(index: Index): Map<string, 1 | -1> {
   const key = new Map<string, 1 | -1>(
     index.fields.map((field) =>
-      field.startsWith('-') ? [requestedPath(field.slice(1)), -1] : [requestedPath(field), 1],
+      field.startsWith('-') ? [parseQueryPath(field.slice(1)), -1] : [parseQueryPath(field), 1],
     ),
   );
   if (endsInId(index) && !key.has('_id')) key.set('_id', 1);
@@ -189,14 +189,14 @@ const KNOWN_FIELDS: ReadonlySet<string> = new Set(['v', 'key', 'name', 'ns', 'un
  * An index that the database lists. Null for the one by `_id`, and for kinds that this form cannot express (text,
  * geographic, expiring, partial, …): other programs created those, and they stay unchanged.
  */
-export function fromDatabase(described: Readonly<Record<string, unknown>>): ExistingIndex | null {
+export function parseDatabaseIndex(described: Readonly<Record<string, unknown>>): ExistingIndex | null {
   const { key, name, unique, sparse } = described;
   if (typeof name !== 'string' || name === '_id_' || typeof key !== 'object' || key === null) return null;
   if (Object.keys(described).some((field) => !KNOWN_FIELDS.has(field))) return null;
   const fields: string[] = [];
   for (const [path, direction] of Object.entries(key)) {
     if ((direction !== 1 && direction !== -1) || NOT_A_FIELD.test(path)) return null;
-    fields.push(`${direction === 1 ? '' : '-'}${wirePath(path)}`);
+    fields.push(`${direction === 1 ? '' : '-'}${publicFieldPath(path)}`);
   }
   return { name, index: withoutLastId({ fields, unique: unique === true, sparse: sparse === true }) };
 }

@@ -3,45 +3,51 @@
  * dropped, so a list that cannot be built changes nothing; reads and writes continue meanwhile.
  */
 import type { IndexDescription } from 'mongodb';
-import { CODE, duplicateKey, serverCode, translated, uniqueViolation } from '../database/errors.ts';
+import type { CollectionName } from '../database/collection-names.ts';
+import {
+  duplicateKey,
+  MONGO_ERROR_CODES,
+  mongoErrorCode,
+  uniqueViolation,
+  withTranslatedErrors,
+} from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
-import type { CollectionName } from '../database/names.ts';
 import { KeyedQueues } from '../lib/concurrency/keyed-queue.ts';
 import { MillraceError } from '../lib/errors.ts';
 import type { Scope } from '../policies/scope.ts';
-import { notAvailable } from './document-errors.ts';
+import type { CollectionRegistry } from './collection-registry.ts';
+import { collectionNotAvailable } from './document-errors.ts';
 import {
+  dedupeIndexes,
   type ExistingIndex,
-  fromDatabase,
   type Index,
   indexKeyOf,
   indexNames,
-  listed,
+  parseDatabaseIndex,
   planIndexes,
 } from './index-plan.ts';
-import { type IndexUse, UNKNOWN_USE, usesOfIndexes } from './index-use.ts';
-import type { Registry } from './registry.ts';
+import { type IndexUsage, readIndexUsage, UNKNOWN_INDEX_USAGE } from './index-usage.ts';
 import type { SortIndexes } from './store/sort-indexes.ts';
 
 export class Indexes {
   readonly #mongo: Mongo;
-  readonly #registry: Registry;
+  readonly #registry: CollectionRegistry;
   readonly #sortIndexes: SortIndexes;
   readonly #queues = new KeyedQueues();
 
-  constructor(mongo: Mongo, registry: Registry, sortIndexes: SortIndexes) {
+  constructor(mongo: Mongo, registry: CollectionRegistry, sortIndexes: SortIndexes) {
     this.#mongo = mongo;
     this.#registry = registry;
     this.#sortIndexes = sortIndexes;
   }
 
   /** @throws MillraceError `resource-not-available` when the collection was never created */
-  async list(_scope: Scope<'read', '_admin'>, name: CollectionName): Promise<readonly (Index & IndexUse)[]> {
+  async list(_scope: Scope<'read', '_admin'>, name: CollectionName): Promise<readonly (Index & IndexUsage)[]> {
     const existing = await this.#existing(name);
-    if (existing === null) throw notAvailable(name);
+    if (existing === null) throw collectionNotAvailable(name);
     if (existing.length === 0) return [];
-    const uses = await usesOfIndexes(this.#mongo, name);
-    return listed(existing).map((one) => ({ ...one.index, ...(uses.get(one.name) ?? UNKNOWN_USE) }));
+    const uses = await readIndexUsage(this.#mongo, name);
+    return dedupeIndexes(existing).map((one) => ({ ...one.index, ...(uses.get(one.name) ?? UNKNOWN_INDEX_USAGE) }));
   }
 
   /**
@@ -67,24 +73,24 @@ export class Indexes {
           existing.map((index) => index.name),
         );
         const descriptions = create.map((index, at) => toDescription(index, names[at]));
-        await refusing(() => translated(() => collection.createIndexes(descriptions)));
+        await refusing(() => withTranslatedErrors(() => collection.createIndexes(descriptions)));
       }
-      for (const index of drop) await translated(() => collection.dropIndex(index));
+      for (const index of drop) await withTranslatedErrors(() => collection.dropIndex(index));
       this.#sortIndexes.forget(name);
-      return listed((await this.#existing(name)) ?? []).map(({ index }) => index);
+      return dedupeIndexes((await this.#existing(name)) ?? []).map(({ index }) => index);
     });
   }
 
   /** Null when there is no such collection. */
   async #existing(name: CollectionName): Promise<readonly ExistingIndex[] | null> {
-    return translated(async () => {
+    return withTranslatedErrors(async () => {
       try {
         const described = await this.#mongo.data.collection(name).listIndexes().toArray();
-        return described.flatMap((index) => fromDatabase(index) ?? []);
+        return described.flatMap((index) => parseDatabaseIndex(index) ?? []);
       } catch (error) {
-        if (serverCode(error) === CODE.namespaceNotFound) return null;
+        if (mongoErrorCode(error) === MONGO_ERROR_CODES.namespaceNotFound) return null;
         // A view has no indexes of its own.
-        if (serverCode(error) === CODE.commandNotSupportedOnView) return [];
+        if (mongoErrorCode(error) === MONGO_ERROR_CODES.commandNotSupportedOnView) return [];
         throw error;
       }
     });
@@ -105,7 +111,7 @@ async function refusing<T>(build: () => Promise<T>): Promise<T> {
     if (duplicate) {
       throw uniqueViolation(duplicate.fields, cause, 'Existing documents have the same');
     }
-    if (IMPOSSIBLE.has(serverCode(cause) ?? 0)) {
+    if (IMPOSSIBLE.has(mongoErrorCode(cause) ?? 0)) {
       throw new MillraceError('index-build-failed', 'The database cannot build this index', {
         hint: 'An index may include only one array of each document, and a collection may have 64 indexes',
         cause,
@@ -116,9 +122,9 @@ async function refusing<T>(build: () => Promise<T>): Promise<T> {
 }
 
 const IMPOSSIBLE: ReadonlySet<number> = new Set([
-  CODE.cannotCreateIndex,
-  CODE.indexOptionsConflict,
-  CODE.indexKeySpecsConflict,
-  CODE.parallelArrays,
-  CODE.ambiguousPath,
+  MONGO_ERROR_CODES.cannotCreateIndex,
+  MONGO_ERROR_CODES.indexOptionsConflict,
+  MONGO_ERROR_CODES.indexKeySpecsConflict,
+  MONGO_ERROR_CODES.parallelArrays,
+  MONGO_ERROR_CODES.ambiguousPath,
 ]);

@@ -1,7 +1,7 @@
 /** An open transaction, passed to every operation inside it. */
 import type { ClientSession } from 'mongodb';
-import type { CollectionName } from '../database/names.ts';
-import type { Hold } from '../quotas/quotas.ts';
+import type { CollectionName } from '../database/collection-names.ts';
+import type { QuotaReservation } from '../quotas/quotas.ts';
 
 export interface OpenTransaction {
   readonly session: ClientSession;
@@ -10,13 +10,13 @@ export interface OpenTransaction {
   /** Collections that must be prepared outside the transaction before it can continue; after that it runs again. */
   readonly unprepared: Set<CollectionName>;
   /** Quota reservations of this transaction; released when it does not commit. */
-  readonly holds: Hold[];
+  readonly holds: QuotaReservation[];
   /** Documents that writes by filter have changed in it so far. */
-  touched: number;
+  changedDocuments: number;
   /** Size of those documents, in bytes. */
   bytes: number;
   /** True if this transaction holds the lock for large transactions, which run one at a time. */
   readonly large: boolean;
   /** Set before an operation throws because it needs that lock: the transaction runs again when it has the lock. */
-  needsTurn: boolean;
+  needsLargeLock: boolean;
 }

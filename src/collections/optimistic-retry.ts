@@ -1,15 +1,15 @@
 /** Repeats a compare-and-replace of one document until no other writer comes first. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { translated } from '../database/errors.ts';
-import type { CollectionName } from '../database/names.ts';
+import type { CollectionName } from '../database/collection-names.ts';
+import { withTranslatedErrors } from '../database/errors.ts';
 import { KeyedQueues } from '../lib/concurrency/keyed-queue.ts';
-import { tooBusy } from './document-errors.ts';
-import type { Write } from './write-context.ts';
+import { documentTooBusy } from './document-errors.ts';
+import type { WriteContext } from './write-context.ts';
 
 /** Attempts of a change before it fails because the document is too busy. */
-export const ATTEMPTS = 8;
+export const MAX_WRITE_ATTEMPTS = 8;
 
-export class Attempts {
+export class OptimisticRetry {
   readonly #queues = new KeyedQueues();
 
   /**
@@ -17,12 +17,12 @@ export class Attempts {
    * a transaction it does not wait for others: the whole transaction runs again.
    * @throws MillraceError `write-conflict` after too many attempts, and what the attempt throws
    */
-  run<T>(name: CollectionName, id: string, write: Write, attempt: () => Promise<T | undefined>): Promise<T> {
+  run<T>(name: CollectionName, id: string, write: WriteContext, attempt: () => Promise<T | undefined>): Promise<T> {
     const repeat = async (): Promise<T> => {
       for (let attempts = 1; ; attempts++) {
-        const result = await translated(attempt);
+        const result = await withTranslatedErrors(attempt);
         if (result !== undefined) return result;
-        if (attempts === ATTEMPTS || write.within) throw tooBusy(id);
+        if (attempts === MAX_WRITE_ATTEMPTS || write.within) throw documentTooBusy(id);
         await pause(Math.random() * 2 ** attempts);
       }
     };

@@ -2,12 +2,12 @@
  * Runs several writes as one transaction, with its state while it is open. Bulk creates, writes by filter, batches and
  * writes with an idempotency key need one; other single writes do not.
  */
-import type { CollectionName } from '../database/names.ts';
+import type { CollectionName } from '../database/collection-names.ts';
 import type { Transactions } from '../database/transactions.ts';
 import { Semaphore } from '../lib/concurrency/semaphore.ts';
-import type { Hold } from '../quotas/quotas.ts';
+import type { QuotaReservation } from '../quotas/quotas.ts';
+import type { CollectionRegistry } from './collection-registry.ts';
 import type { OpenTransaction } from './open-transaction.ts';
-import type { Registry } from './registry.ts';
 
 /**
  * Large transactions run one at a time: each holds its documents several times in memory here, and takes a good part of
@@ -15,12 +15,12 @@ import type { Registry } from './registry.ts';
  */
 const LARGE_WAITING = 16;
 
-export class Atomic {
+export class TransactionRunner {
   readonly #transactions: Transactions;
-  readonly #registry: Registry;
+  readonly #registry: CollectionRegistry;
   readonly #largeTurn = new Semaphore(1, LARGE_WAITING);
 
-  constructor(transactions: Transactions, registry: Registry) {
+  constructor(transactions: Transactions, registry: CollectionRegistry) {
     this.#transactions = transactions;
     this.#registry = registry;
   }
@@ -38,7 +38,7 @@ export class Atomic {
       try {
         return await work(open);
       } finally {
-        needsTurn ||= open.needsTurn;
+        needsTurn ||= open.needsLargeLock;
       }
     };
     try {
@@ -53,7 +53,7 @@ export class Atomic {
   async #transact<T>(work: (within: OpenTransaction) => Promise<T>, large: boolean): Promise<T> {
     const created = new Set<CollectionName>();
     const unprepared = new Set<CollectionName>();
-    const holds: Hold[] = [];
+    const holds: QuotaReservation[] = [];
     const release = () => {
       for (const hold of holds.splice(0)) hold.release();
     };
@@ -62,13 +62,13 @@ export class Atomic {
       release();
       // The transaction has sent nothing to the database yet, so it holds no lock that this step would wait for.
       for (const name of unprepared) await this.#registry.ensure(name);
-      return work({ session, created, unprepared, holds, touched: 0, bytes: 0, large, needsTurn: false });
+      return work({ session, created, unprepared, holds, changedDocuments: 0, bytes: 0, large, needsLargeLock: false });
     });
     const result = await run.catch((error: unknown) => {
       release();
       throw error;
     });
-    for (const name of created) this.#registry.learn(name);
+    for (const name of created) this.#registry.rememberExisting(name);
     return result;
   }
 }

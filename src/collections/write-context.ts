@@ -4,7 +4,7 @@ import type { OpenTransaction } from './open-transaction.ts';
 import type { Preconditions } from './store/preconditions.ts';
 
 /** The request a write belongs to. */
-export interface Write {
+export interface WriteContext {
   readonly request: string;
   readonly preconditions: Preconditions;
   /** The transaction of the write, if any. */

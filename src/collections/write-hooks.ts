@@ -1,13 +1,13 @@
 /** The interface of write hooks. This layer does not know the hooks; others register theirs here. */
-import type { CollectionName } from '../database/names.ts';
+import type { CollectionName } from '../database/collection-names.ts';
 import type { MillraceError } from '../lib/errors.ts';
 import type { OpenTransaction } from './open-transaction.ts';
-import type { JsonObject, WriteOrigin } from './write/next-document.ts';
+import type { JsonObject, WriteOrigin } from './write/build-document.ts';
 
 export type WriteAction = 'create' | 'update' | 'delete';
 
 /** One write as a hook sees it: JSON texts, as GET would return the documents to a client that may read everything. */
-export interface WriteView {
+export interface WriteHookInput {
   /** The document that would be stored; null for a deletion. */
   readonly document: string | null;
   /** The stored document; null for a creation. */
@@ -15,7 +15,7 @@ export interface WriteView {
 }
 
 /** What writes of one batch have in common. */
-export interface Showing {
+export interface WriteHookContext {
   readonly collection: CollectionName;
   readonly action: WriteAction;
   readonly origin: WriteOrigin;
@@ -32,7 +32,7 @@ export interface WriteHook {
    * @returns a result for each; after a rejection, the others are irrelevant
    * @throws MillraceError when a hook fails: then none of the writes is executed
    */
-  see(writes: readonly WriteView[], showing: Showing): Promise<readonly HookResponse[]>;
+  check(writes: readonly WriteHookInput[], showing: WriteHookContext): Promise<readonly HookResponse[]>;
 }
 
 export interface WriteHooks {
@@ -40,18 +40,18 @@ export interface WriteHooks {
    * The hooks for such writes, in order: each gets the result of the one before. Null when there are none. Called for
    * every write, so it must be fast.
    */
-  of(collection: CollectionName, action: WriteAction): readonly WriteHook[] | null;
+  hooksFor(collection: CollectionName, action: WriteAction): readonly WriteHook[] | null;
 }
 
 /** Hooks of a component that is opened after the collections. */
-export class LateHooks implements WriteHooks {
+export class LateBoundHooks implements WriteHooks {
   #hooks: WriteHooks | null = null;
 
   attach(hooks: WriteHooks): void {
     this.#hooks = hooks;
   }
 
-  of(collection: CollectionName, action: WriteAction): readonly WriteHook[] | null {
-    return this.#hooks === null ? null : this.#hooks.of(collection, action);
+  hooksFor(collection: CollectionName, action: WriteAction): readonly WriteHook[] | null {
+    return this.#hooks === null ? null : this.#hooks.hooksFor(collection, action);
   }
 }

@@ -5,13 +5,13 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { Check } from 'typebox/schema';
-import { SETUP } from '../auth/http/request-schemas.ts';
+import { SETUP_BODY } from '../auth/http/request-schemas.ts';
 import { ADMIN_ROLES } from '../auth/identity/principal.ts';
-import { foldName, type User } from '../auth/identity/user.ts';
-import { checkPassword } from '../auth/passwords/passwords.ts';
+import { normalizeSignInName, type User } from '../auth/identity/user.ts';
+import { checkPasswordStrength } from '../auth/passwords/passwords.ts';
 import type { Users } from '../auth/users/users.ts';
 import { ConfigError, type Environment, loadConfig } from '../config/config.ts';
-import { ITSELF } from '../database/system-collection.ts';
+import { SYSTEM_STAMP } from '../database/system-collection.ts';
 import type { CommandOutcome } from './commands.ts';
 import { withAuth } from './database.ts';
 
@@ -43,16 +43,16 @@ export async function admin(words: readonly string[], env: Environment): Promise
   const known: readonly string[] = ADMIN_ROLES;
   const other = roles.find((role) => !known.includes(role));
   if (other !== undefined) throw new ConfigError([`--roles ${other}: must be one of ${known.join(', ')}`]);
-  if (email !== undefined && !Check(SETUP.properties.email, email)) {
+  if (email !== undefined && !Check(SETUP_BODY.properties.email, email)) {
     throw new ConfigError([`--email ${email}: not an e-mail address`]);
   }
   return withAuth(config, async ({ firstAdmin, users }) => {
     if (link || email === undefined || file === undefined) return { text: await firstAdmin.link(config.auth.base) };
     const password = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
-    const there = await users.byName(foldName(email));
+    const there = await users.byName(normalizeSignInName(email));
     const user =
       there === null
-        ? await users.create({ kind: 'admin', email, password, roles }, ITSELF)
+        ? await users.create({ kind: 'admin', email, password, roles }, SYSTEM_STAMP)
         : await fix(users, there, password, roles);
     return { text: `${email} is now an administrator with the role ${roles.join(' and ')} (${user._id})` };
   });
@@ -65,8 +65,8 @@ async function fix(users: Users, there: User, password: string, roles: readonly 
       `--email ${there.email}: this e-mail address belongs to a user who is not an administrator; use another one`,
     ]);
   }
-  checkPassword(password, there.names);
-  const user = await users.change(there._id, { roles, disabled: false }, ITSELF);
-  await users.setPassword(user, password, 'password-reset', ITSELF);
+  checkPasswordStrength(password, there.names);
+  const user = await users.change(there._id, { roles, disabled: false }, SYSTEM_STAMP);
+  await users.setPassword(user, password, 'password-reset', SYSTEM_STAMP);
   return user;
 }

@@ -5,24 +5,26 @@
 import { join, resolve } from 'node:path';
 import { type AuthServices, openAuth } from '../auth/open-auth.ts';
 import type { Config } from '../config/config.ts';
-import { runningUrl } from '../database/embedded/credentials.ts';
-import { findHolder } from '../database/embedded/data-dir-lock.ts';
-import { startEmbedded } from '../database/embedded/embedded.ts';
-import { type Mongo, mayNot, openMongo } from '../database/mongo.ts';
+import { runningConnectionString } from '../database/embedded/credentials.ts';
+import { findDataFolderHolder } from '../database/embedded/data-dir-lock.ts';
+import { startEmbeddedDatabase } from '../database/embedded/embedded.ts';
+import { connectMongo, type Mongo, missingPrivilegesError } from '../database/mongo.ts';
 
 /** Opens the database, runs the work and closes everything that was opened. */
 export async function withDatabase<T>(config: Config, work: (mongo: Mongo) => Promise<T>): Promise<T> {
   const { binary, name } = config.database;
   const known = config.database.url ?? (await runningEmbedded(config.folder));
   const embedded =
-    known === undefined ? await startEmbedded({ folder: config.folder, binary, onProgress: console.error }) : undefined;
+    known === undefined
+      ? await startEmbeddedDatabase({ folder: config.folder, binary, onProgress: console.error })
+      : undefined;
   try {
     const settings = { url: known ?? embedded?.url ?? '', database: name };
-    const mongo = await openMongo(settings);
+    const mongo = await connectMongo(settings);
     try {
       return await work(mongo);
     } catch (error) {
-      throw mayNot(error, settings) ?? error;
+      throw missingPrivilegesError(error, settings) ?? error;
     } finally {
       await mongo.close();
     }
@@ -46,9 +48,9 @@ export function withAuth<T>(config: Config, work: (auth: AuthServices) => Promis
 
 /** How to reach the embedded MongoDB of a running program: the port from its command line, the password from its folder. */
 async function runningEmbedded(folder: string): Promise<string | undefined> {
-  const holder = await findHolder(join(resolve(folder), 'data'));
+  const holder = await findDataFolderHolder(join(resolve(folder), 'data'));
   if (holder?.owner == null) return undefined;
   const word = (name: string) => new RegExp(`--${name}[\\0 ]([^\\0 ]+)`).exec(holder.mongod.command)?.[1];
   const [port, set] = [word('port'), word('replSet')];
-  return port === undefined || set === undefined ? undefined : runningUrl(resolve(folder), port, set);
+  return port === undefined || set === undefined ? undefined : runningConnectionString(resolve(folder), port, set);
 }

@@ -5,14 +5,21 @@
 import type { Environment } from '../config/config.ts';
 import { FUNCTION_KINDS } from '../functions/sandbox/sandbox.ts';
 import type { CommandOutcome } from './commands.ts';
-import { writeTypes } from './functions/author-files.ts';
-import { tryFunction } from './functions/dry-run.ts';
-import { logs } from './functions/logs.ts';
+import { dryRunFunction } from './functions/dry-run.ts';
+import { writePluginTypes } from './functions/editor-files.ts';
+import { followFunctionLogs } from './functions/logs.ts';
 import { newPlugin } from './functions/new-plugin.ts';
-import { pluginFolder, pluginsFolder } from './functions/plugin-folder.ts';
-import { pull } from './functions/pull.ts';
-import { push } from './functions/push.ts';
-import { REMOTE_OPTIONS, REMOTE_USAGE, readWords, TEXT_OPTION, withRemote, YES_OPTION } from './remote/cli-args.ts';
+import { findPluginFolder, pluginsFolder } from './functions/plugin-folder.ts';
+import { pullPlugin } from './functions/pull.ts';
+import { pushPlugin } from './functions/push.ts';
+import {
+  BOOLEAN_OPTION,
+  parseCommandArgs,
+  REMOTE_OPTIONS,
+  REMOTE_USAGE,
+  TEXT_OPTION,
+  withRemote,
+} from './remote/cli-args.ts';
 
 const USAGE = `From a clone npm run functions -- …, from an image or a package millrace functions …
 
@@ -54,7 +61,7 @@ export async function functions(words: readonly string[], env: Environment): Pro
   if (name === undefined) throw new Error(`'${first}' is not a command: use ${NAMES.join(', ')}; see --help`);
   switch (name) {
     case 'new': {
-      const { values, rest } = readWords(args, { ...LOCAL, kind: TEXT_OPTION }, ['NAME'], 1);
+      const { values, rest } = parseCommandArgs(args, { ...LOCAL, kind: TEXT_OPTION }, ['NAME'], 1);
       const { kind = 'http' } = values;
       const known = FUNCTION_KINDS.find((one) => one === kind);
       if (known === undefined) throw new Error(`--kind ${kind}: must be one of ${FUNCTION_KINDS.join(', ')}`);
@@ -62,33 +69,35 @@ export async function functions(words: readonly string[], env: Environment): Pro
       return withRemote(values, env, (remote) => newPlugin({ name: rest[0] ?? '', kind: known, folder }, remote));
     }
     case 'push': {
-      const { values, rest } = readWords(args, { ...LOCAL, note: TEXT_OPTION }, ['FOLDER'], 0);
-      const plugin = pluginFolder(rest[0] ?? '.', pluginsFolder(env, values.folder));
-      return withRemote(values, env, (remote) => push(plugin, values.note, remote));
+      const { values, rest } = parseCommandArgs(args, { ...LOCAL, note: TEXT_OPTION }, ['FOLDER'], 0);
+      const plugin = findPluginFolder(rest[0] ?? '.', pluginsFolder(env, values.folder));
+      return withRemote(values, env, (remote) => pushPlugin(plugin, values.note, remote));
     }
     case 'pull': {
-      const { values, rest } = readWords(args, { ...LOCAL, force: YES_OPTION }, ['NAME'], 1);
+      const { values, rest } = parseCommandArgs(args, { ...LOCAL, force: BOOLEAN_OPTION }, ['NAME'], 1);
       const folder = pluginsFolder(env, values.folder);
-      return withRemote(values, env, (remote) => pull({ name: rest[0] ?? '', folder, force: values.force }, remote));
+      return withRemote(values, env, (remote) =>
+        pullPlugin({ name: rest[0] ?? '', folder, force: values.force }, remote),
+      );
     }
     case 'logs': {
-      const { values, rest } = readWords(args, { ...REMOTE_OPTIONS, function: TEXT_OPTION }, ['NAME'], 0);
+      const { values, rest } = parseCommandArgs(args, { ...REMOTE_OPTIONS, function: TEXT_OPTION }, ['NAME'], 0);
       const requested = { plugin: rest[0], fn: values.function };
-      return withRemote(values, env, (remote, stop) => logs(requested, remote, stop));
+      return withRemote(values, env, (remote, stop) => followFunctionLogs(requested, remote, stop));
     }
     case 'dry-run': {
-      const options = { ...LOCAL, input: TEXT_OPTION, as: TEXT_OPTION, roles: TEXT_OPTION, local: YES_OPTION };
-      const { values, rest } = readWords(args, options, ['PLUGIN/FUNCTION'], 1);
+      const options = { ...LOCAL, input: TEXT_OPTION, as: TEXT_OPTION, roles: TEXT_OPTION, local: BOOLEAN_OPTION };
+      const { values, rest } = parseCommandArgs(args, options, ['PLUGIN/FUNCTION'], 1);
       const [plugin = '', fn = '', ...more] = (rest[0] ?? '').split('/');
       if (plugin === '' || fn === '' || more.length > 0) throw new Error(`'${rest[0]}' is not PLUGIN/FUNCTION`);
-      const draft = values.local ? pluginFolder(plugin, pluginsFolder(env, values.folder)).path : null;
+      const draft = values.local ? findPluginFolder(plugin, pluginsFolder(env, values.folder)).path : null;
       const principal = principalOf(values.as, values.roles);
       const simulation = { plugin, fn, input: inputOf(values.input), principal, draft };
-      return withRemote(values, env, (remote) => tryFunction(simulation, remote));
+      return withRemote(values, env, (remote) => dryRunFunction(simulation, remote));
     }
     case 'types': {
-      const { values } = readWords(args, LOCAL, [], 0);
-      return withRemote(values, env, (remote) => writeTypes(pluginsFolder(env, values.folder), remote));
+      const { values } = parseCommandArgs(args, LOCAL, [], 0);
+      return withRemote(values, env, (remote) => writePluginTypes(pluginsFolder(env, values.folder), remote));
     }
   }
 }

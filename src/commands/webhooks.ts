@@ -3,12 +3,19 @@
  * access to the database.
  */
 import type { Environment } from '../config/config.ts';
-import { isPlain } from '../lib/plain-object.ts';
+import { isPlainObject } from '../lib/plain-object.ts';
 import type { CommandOutcome } from './commands.ts';
-import { REMOTE_OPTIONS, REMOTE_USAGE, readWords, TEXT_OPTION, withRemote, YES_OPTION } from './remote/cli-args.ts';
+import {
+  BOOLEAN_OPTION,
+  parseCommandArgs,
+  REMOTE_OPTIONS,
+  REMOTE_USAGE,
+  TEXT_OPTION,
+  withRemote,
+} from './remote/cli-args.ts';
 import { endpointTable } from './webhooks/endpoint-table.ts';
-import { listen } from './webhooks/listen.ts';
-import { replay, resend } from './webhooks/resend-and-replay.ts';
+import { listenForWebhooks } from './webhooks/listen.ts';
+import { replayDeliveries, resendDelivery } from './webhooks/resend-and-replay.ts';
 
 const USAGE = `From a clone npm run webhooks -- …, from an image or a package millrace webhooks …
 
@@ -39,7 +46,7 @@ const LISTEN = {
   filter: TEXT_OPTION,
   forward: TEXT_OPTION,
   secret: TEXT_OPTION,
-  verbose: { ...YES_OPTION, short: 'v' },
+  verbose: { ...BOOLEAN_OPTION, short: 'v' },
 } as const;
 const REPLAY = { ...REMOTE_OPTIONS, ...TYPES, since: TEXT_OPTION, until: TEXT_OPTION } as const;
 
@@ -53,7 +60,7 @@ export async function webhooks(words: readonly string[], env: Environment): Prom
   if (name === undefined) return { text: USAGE, failed: first !== undefined };
   switch (name) {
     case 'listen': {
-      const { values, rest } = readWords(args, LISTEN, ['PORT'], 0);
+      const { values, rest } = parseCommandArgs(args, LISTEN, ['PORT'], 0);
       const { types = '*', filter, forward, secret, verbose } = values;
       const options = {
         port: portOf(rest[0] ?? PORT),
@@ -62,21 +69,21 @@ export async function webhooks(words: readonly string[], env: Environment): Prom
         forward,
         secret,
       };
-      return withRemote(values, env, (remote, stop) => listen({ ...options, verbose }, remote, stop));
+      return withRemote(values, env, (remote, stop) => listenForWebhooks({ ...options, verbose }, remote, stop));
     }
     case 'endpoints': {
-      const { values } = readWords(args, REMOTE_OPTIONS, [], 0);
+      const { values } = parseCommandArgs(args, REMOTE_OPTIONS, [], 0);
       return withRemote(values, env, async (remote) => {
         console.log(await endpointTable(remote));
         return true;
       });
     }
     case 'resend': {
-      const { values, rest } = readWords(args, REMOTE_OPTIONS, ['DELIVERY'], 1);
-      return withRemote(values, env, (remote, stop) => resend(rest[0] ?? '', remote, stop));
+      const { values, rest } = parseCommandArgs(args, REMOTE_OPTIONS, ['DELIVERY'], 1);
+      return withRemote(values, env, (remote, stop) => resendDelivery(rest[0] ?? '', remote, stop));
     }
     case 'replay': {
-      const { values, rest } = readWords(args, REPLAY, ['ENDPOINT'], 1);
+      const { values, rest } = parseCommandArgs(args, REPLAY, ['ENDPOINT'], 1);
       const { since, until, types } = values;
       if (since === undefined)
         throw new Error('--since is required: the position after which the replay starts, such as 3-1042');
@@ -85,7 +92,7 @@ export async function webhooks(words: readonly string[], env: Environment): Prom
         ...(until !== undefined && { until }),
         ...(types !== undefined && { types: listOf(types) }),
       };
-      return withRemote(values, env, (remote, stop) => replay(rest[0] ?? '', range, remote, stop));
+      return withRemote(values, env, (remote, stop) => replayDeliveries(rest[0] ?? '', range, remote, stop));
     }
   }
 }
@@ -104,7 +111,7 @@ function filterOf(word: string | undefined): object | null {
   if (word === undefined) return null;
   try {
     const filter: unknown = JSON.parse(word);
-    if (isPlain(filter)) return filter;
+    if (isPlainObject(filter)) return filter;
   } catch {
     // Reported below.
   }

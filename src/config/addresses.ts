@@ -9,14 +9,14 @@ const RANGES: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /** The URL of a server without a trailing slash; an origin has none. */
-export function withoutSlash(address: string): string {
+export function stripTrailingSlash(address: string): string {
   return address.replace(/\/$/, '');
 }
 
 /**
  * A listening address in its URL form: an IPv6 address in brackets, and without its zone, which a URL cannot contain.
  */
-export function inUrl(host: string): string {
+export function hostForUrl(host: string): string {
   return host.includes(':') ? `[${host.replace(/%.*/, '')}]` : host;
 }
 
@@ -25,16 +25,16 @@ export function inUrl(host: string): string {
  * its port and the dot that ends a complete name.
  * @returns null for an invalid host
  */
-export function hostName(authority: string): string | null {
+export function parseHostHeader(authority: string): string | null {
   if (!/^(?:[^\s/?#@\\:[\]]+|\[[\da-f:.]+\])(?::\d{0,5})?$/i.test(authority)) return null;
   const url = `http://${authority}`;
   return URL.canParse(url) ? new URL(url).hostname.replace(/\.$/, '') : null;
 }
 
 /** Whether a setting is invalid, for checks that a pattern in the schema cannot express. */
-export function isAddressIssue(setting: string, value: unknown): boolean {
+export function isInvalidAddressSetting(setting: string, value: unknown): boolean {
   if (/^MILLRACE_(PUBLIC|SMTP|SVIX)_URL$/.test(setting)) return !URL.canParse(String(value));
-  if (setting === 'HOST') return !URL.canParse(`http://${inUrl(String(value))}`);
+  if (setting === 'HOST') return !URL.canParse(`http://${hostForUrl(String(value))}`);
   if (setting === 'MILLRACE_CORS_ORIGINS')
     return !String(value ?? '')
       .split(',')
@@ -45,7 +45,7 @@ export function isAddressIssue(setting: string, value: unknown): boolean {
 
 /** Whether a text is empty or an origin, in the exact spelling that browsers send. Apps have custom schemes. */
 function isOrigin(part: string): boolean {
-  const origin = withoutSlash(part.trim());
+  const origin = stripTrailingSlash(part.trim());
   if (origin === '') return true;
   const [, scheme = ''] = /^([a-z][a-z0-9+.-]*):\/\/[^/?#@*\s]+$/.exec(origin) ?? [];
   if (scheme === '' || !URL.canParse(origin)) return false;
@@ -57,7 +57,7 @@ function isOrigin(part: string): boolean {
  * Returns the test whether the IP address at the other end of a connection is a trusted proxy.
  * @param trusted the number of hops, or the IP addresses, that are trusted
  */
-export function proxyTest(trusted: number | readonly string[] | false): (address: string) => boolean {
+export function trustedProxyMatcher(trusted: number | readonly string[] | false): (address: string) => boolean {
   if (trusted === false || typeof trusted === 'number') return () => trusted !== false && trusted > 0;
   const proxies = new BlockList();
   for (const network of trusted.flatMap((part) => RANGES.get(part) ?? part)) addNetwork(proxies, network);
@@ -69,7 +69,7 @@ export function proxyTest(trusted: number | readonly string[] | false): (address
  * embedded in an IPv6 address is not extracted: a `BlockList` with both would find all of IPv4 in `::ffff:0:0/96`.
  * @param networks each an IP address or as `10.0.0.0/8`
  */
-export function networkTest(networks: readonly string[]): (address: string) => boolean {
+export function networkMatcher(networks: readonly string[]): (address: string) => boolean {
   const lists = { ipv4: new BlockList(), ipv6: new BlockList() };
   for (const network of networks) addNetwork(lists[familyOf(network.replace(/\/.*/, ''))], network);
   return (address) => isIP(address) > 0 && lists[familyOf(address)].check(address, familyOf(address));
@@ -147,7 +147,7 @@ function isNetwork(text: string): boolean {
  * The network that counts as one client: an IPv4 address, or the first 64 bits of an IPv6 address, because one customer
  * usually gets all 2^64 addresses that begin with them (RFC 4291 section 2.5.4).
  */
-export function networkOf(address: string): string {
+export function clientNetwork(address: string): string {
   // Only IPv6 has colons. Checked first, because this runs for each request, and the test for IPv6 is a long pattern.
   if (!address.includes(':')) return address;
   const [, mapped] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? [];
@@ -155,7 +155,7 @@ export function networkOf(address: string): string {
   if (!isIPv6(address)) {
     // Older versions stored the IP addresses of sessions with their ports.
     const plain = ipOf(address);
-    return plain === null ? address : networkOf(plain);
+    return plain === null ? address : clientNetwork(plain);
   }
   const [head = '', tail] = (address.split('%', 1)[0] ?? '').toLowerCase().split('::');
   const groups = (text: string) => (text === '' ? [] : text.split(':').map((group) => group.replace(/^0+(?=.)/, '')));

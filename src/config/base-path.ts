@@ -4,7 +4,7 @@
  * First segments of the server's own routes: a base path that begins with one would make requests ambiguous, because a
  * proxy may have removed it or not. A test compares them with the routes.
  */
-export const OWN_SEGMENTS: ReadonlySet<string> = new Set([
+export const RESERVED_PATH_SEGMENTS: ReadonlySet<string> = new Set([
   '.well-known',
   'admin',
   'api',
@@ -33,7 +33,7 @@ export const OWN_SEGMENTS: ReadonlySet<string> = new Set([
 /**
  * Segments of letters, digits, `-`, `.`, `_` and `~`: such a path has one spelling only (RFC 3986, 2.3 and 6.2.2.3).
  */
-export const BASE_PATH = '(?:/(?!\\.{1,2}(?:/|$))[A-Za-z0-9._~-]+)';
+export const BASE_PATH_PATTERN = '(?:/(?!\\.{1,2}(?:/|$))[A-Za-z0-9._~-]+)';
 
 /** Where clients reach the server, by the two settings. */
 export interface PublicLocation {
@@ -47,7 +47,10 @@ export interface PublicLocation {
  * Combines MILLRACE_PUBLIC_URL and MILLRACE_BASE_PATH, either of which may contain the path.
  * @returns the result, or a sentence that says what is wrong
  */
-export function publicLocation(publicUrl: string | undefined, setting: string | undefined): PublicLocation | string {
+export function resolvePublicLocation(
+  publicUrl: string | undefined,
+  setting: string | undefined,
+): PublicLocation | string {
   const named = (setting ?? '').replace(/\/$/, '');
   const ofUrl = publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/$/, '');
   if (named !== '' && ofUrl !== '' && named !== ofUrl) {
@@ -55,7 +58,7 @@ export function publicLocation(publicUrl: string | undefined, setting: string | 
   }
   const basePath = ofUrl === '' ? named : ofUrl;
   const [, first = ''] = basePath.split('/');
-  if (OWN_SEGMENTS.has(first)) {
+  if (RESERVED_PATH_SEGMENTS.has(first)) {
     const name = ofUrl === '' ? 'MILLRACE_BASE_PATH' : 'MILLRACE_PUBLIC_URL';
     return `${name}: the path ${basePath} starts like a route of this server, /${first}; choose another first segment`;
   }

@@ -5,16 +5,16 @@
 import type { TSchema } from 'typebox';
 import { Check, Errors } from 'typebox/schema';
 import { parseMasterKeys } from '../lib/encryption.ts';
-import { inUrl, isAddressIssue, withoutSlash } from './addresses.ts';
-import { type PublicLocation, publicLocation } from './base-path.ts';
+import { hostForUrl, isInvalidAddressSetting, stripTrailingSlash } from './addresses.ts';
+import { type PublicLocation, resolvePublicLocation } from './base-path.ts';
 import { isLoopback } from './loopback.ts';
 import { redirectIssue } from './redirects.ts';
-import { DATABASE_NAME, SETTINGS, type Settings } from './settings.ts';
+import { DATABASE_NAME_SCHEMA, SETTINGS_SCHEMA, type Settings } from './settings.ts';
 
-export type Mode = 'development' | 'production';
+export type ServerMode = 'development' | 'production';
 
 export interface Config {
-  readonly mode: Mode;
+  readonly mode: ServerMode;
   readonly logLevel: Settings['MILLRACE_LOG_LEVEL'];
   readonly folder: string;
   readonly database: { readonly url: string | undefined; readonly binary: string | undefined; readonly name: string };
@@ -76,7 +76,7 @@ export interface AuthConfig {
 }
 
 export interface ServerConfig {
-  readonly mode: Mode;
+  readonly mode: ServerMode;
   readonly host: string;
   readonly port: number;
   /** With its path, without a trailing slash. */
@@ -115,17 +115,17 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export function loadConfig(env: Environment): Config {
   const issues: string[] = [];
   const values: Record<string, unknown> = {};
-  for (const [name, schema] of Object.entries(SETTINGS.properties)) {
+  for (const [name, schema] of Object.entries(SETTINGS_SCHEMA.properties)) {
     const read = readSetting(env[name], schema);
     if (read === undefined) continue;
-    const value = name === 'MILLRACE_PUBLIC_URL' ? withoutSlash(String(read)) : read;
+    const value = name === 'MILLRACE_PUBLIC_URL' ? stripTrailingSlash(String(read)) : read;
     values[name] = value;
-    const issue = Errors(schema, value)[1][0]?.message ?? (isAddressIssue(name, value) ? '' : undefined);
+    const issue = Errors(schema, value)[1][0]?.message ?? (isInvalidAddressSetting(name, value) ? '' : undefined);
     if (issue !== undefined) issues.push(`${name}=${shown(name, env[name])}: ${explain(issue, schema)}`);
   }
   if (issues.length > 0) throw new ConfigError(issues);
   const settings: unknown = values;
-  if (!Check(SETTINGS, settings)) throw new TypeError('Settings that are valid one by one are invalid together');
+  if (!Check(SETTINGS_SCHEMA, settings)) throw new TypeError('Settings that are valid one by one are invalid together');
   if (settings.MILLRACE_MODE === 'development' && !isLoopback(settings.HOST)) {
     throw new ConfigError([
       `HOST=${settings.HOST}: development mode allows everything to everyone, so it listens on loopback only. ` +
@@ -148,7 +148,7 @@ export function loadConfig(env: Environment): Config {
       'MILLRACE_MASTER_KEY=…: a key must be 32 bytes as base64; create one: openssl rand -base64 32',
     ]);
   }
-  const location = publicLocation(settings.MILLRACE_PUBLIC_URL, settings.MILLRACE_BASE_PATH);
+  const location = resolvePublicLocation(settings.MILLRACE_PUBLIC_URL, settings.MILLRACE_BASE_PATH);
   if (typeof location === 'string') throw new ConfigError([location]);
   return arrange(settings, location);
 }
@@ -179,12 +179,12 @@ function trustedProxies(value: string | undefined): ServerConfig['trustProxy'] {
 }
 
 function svixOf({ MILLRACE_SVIX_URL: url, MILLRACE_SVIX_TOKEN: token }: Settings): Config['webhooks']['svix'] {
-  return url === undefined || token === undefined ? null : { url: withoutSlash(url), token };
+  return url === undefined || token === undefined ? null : { url: stripTrailingSlash(url), token };
 }
 
 function arrangeAuth(settings: Settings, { publicUrl, basePath }: PublicLocation): AuthConfig {
   const { HOST, PORT, MILLRACE_MODE: mode, MILLRACE_ADMIN_EMAIL: email } = settings;
-  const base = publicUrl ?? `http://${inUrl(HOST)}:${PORT}${basePath}`;
+  const base = publicUrl ?? `http://${hostForUrl(HOST)}:${PORT}${basePath}`;
   const from = settings.MILLRACE_EMAIL_FROM ?? `millrace@${new URL(base).hostname}`;
   const url = settings.MILLRACE_SMTP_URL;
   const passwordFile = settings.MILLRACE_ADMIN_PASSWORD_FILE;
@@ -212,9 +212,9 @@ function databaseName({ MILLRACE_DB: name, MONGODB_URL: url = '' }: Settings): s
   if (name !== undefined) return name;
   const inUrl = /^[^:]+:\/\/[^/?]*\/([^?]+)/.exec(url)?.[1];
   if (inUrl === undefined || inUrl === 'admin') return 'millrace';
-  if (new RegExp(DATABASE_NAME.pattern).test(inUrl)) return inUrl;
+  if (new RegExp(DATABASE_NAME_SCHEMA.pattern).test(inUrl)) return inUrl;
   throw new ConfigError([
-    `MONGODB_URL contains the database '${inUrl}': its name ${DATABASE_NAME.expected}. MILLRACE_DB can set another one.`,
+    `MONGODB_URL contains the database '${inUrl}': its name ${DATABASE_NAME_SCHEMA.expected}. MILLRACE_DB can set another one.`,
   ]);
 }
 
@@ -230,7 +230,7 @@ function arrange(settings: Settings, location: PublicLocation): Config {
       host: settings.HOST,
       port: settings.PORT,
       ...location,
-      corsOrigins: list(settings.MILLRACE_CORS_ORIGINS).map(withoutSlash),
+      corsOrigins: list(settings.MILLRACE_CORS_ORIGINS).map(stripTrailingSlash),
       trustProxy: trustedProxies(settings.MILLRACE_TRUST_PROXY),
       bodyBytes: settings.MILLRACE_MAX_BODY_BYTES,
       bodyTimeoutMs: settings.MILLRACE_BODY_TIMEOUT_MS,

@@ -4,7 +4,7 @@
  * `.env.example` from this table.
  */
 import Type, { type Static } from 'typebox';
-import { BASE_PATH } from './base-path.ts';
+import { BASE_PATH_PATTERN } from './base-path.ts';
 
 const text = (description: string, options: object = {}) => Type.Optional(Type.String({ description, ...options }));
 const count = (description: string, value: number, minimum = 1, maximum = Number.MAX_SAFE_INTEGER) =>
@@ -18,14 +18,14 @@ const choice = <const T extends readonly string[]>(values: T, value: T[number], 
   Type.Unsafe<T[number]>({ type: 'string', enum: [...values], default: value, description });
 
 /** MongoDB reserves three names, in any letter case: it rejects two names that differ only by case. */
-export const DATABASE_NAME = {
+export const DATABASE_NAME_SCHEMA = {
   pattern: '^(?!(?:[Aa][Dd][Mm][Ii][Nn]|[Ll][Oo][Cc][Aa][Ll]|[Cc][Oo][Nn][Ff][Ii][Gg])$)[A-Za-z][A-Za-z0-9_-]{0,31}$',
   expected:
     'must be a letter and up to 31 letters, digits, _ or -, and not admin, local or config, which MongoDB reserves',
 };
 
 /** Every setting by the name of its environment variable. */
-export const SETTINGS = Type.Object({
+export const SETTINGS_SCHEMA = Type.Object({
   PORT: count('TCP port to listen on; 0 selects a free port.', 3000, 0, 65_535),
   HOST: Type.String({
     description: 'IP address or host name to listen on. Development mode allows loopback addresses only.',
@@ -46,7 +46,7 @@ export const SETTINGS = Type.Object({
   MILLRACE_DB: text(
     'Name of the database for documents; `<name>_log` and `<name>_files` are created next to it. Default: the database in ' +
       'MONGODB_URL, otherwise millrace.',
-    DATABASE_NAME,
+    DATABASE_NAME_SCHEMA,
   ),
   MILLRACE_DATA_DIR: Type.String({
     description: 'Folder for the embedded MongoDB and its data.',
@@ -57,7 +57,7 @@ export const SETTINGS = Type.Object({
     'The URL that clients use for this server; it can have a path: https://example.org/backend. In production the server ' +
       'then accepts requests for this host only.',
     {
-      pattern: `^https?://[^/?#@\\s]+${BASE_PATH}*$`,
+      pattern: `^https?://[^/?#@\\s]+${BASE_PATH_PATTERN}*$`,
       expected:
         'must be the URL of a server, such as https://api.example.org or https://example.org/backend: without a query, and ' +
         'with only letters, digits, -, ., _ and ~ between the slashes of its path',
@@ -67,7 +67,7 @@ export const SETTINGS = Type.Object({
     'The path below which clients reach this server, if MILLRACE_PUBLIC_URL does not contain it: /backend. The server ' +
       'responds there whether or not a proxy removes the path from requests.',
     {
-      pattern: `^(?:/|${BASE_PATH}+/?)$`,
+      pattern: `^(?:/|${BASE_PATH_PATTERN}+/?)$`,
       expected: 'must be a path such as /backend: a slash, and letters, digits, -, ., _ and ~ between slashes',
     },
   ),
@@ -246,4 +246,4 @@ export const SETTINGS = Type.Object({
   ),
 });
 
-export type Settings = Static<typeof SETTINGS>;
+export type Settings = Static<typeof SETTINGS_SCHEMA>;

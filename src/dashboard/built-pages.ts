@@ -68,7 +68,7 @@ export interface BuiltAsset {
  * @param accepted the header `Accept-Encoding`
  * @returns null where there is none of that name
  */
-export async function builtAsset(name: string, accepted: string): Promise<BuiltAsset | null> {
+export async function readBuiltAsset(name: string, accepted: string): Promise<BuiltAsset | null> {
   const type = TYPES[ASSET.exec(name)?.[1] ?? ''];
   if (type === undefined) return null;
   const copies = COPIES.filter(({ encoding }) => new RegExp(`\\b${encoding}\\b`).test(accepted));

@@ -4,10 +4,10 @@
 import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { MillraceError } from '../lib/errors.ts';
-import { outsideOpenApi } from '../openapi/operation.ts';
-import { BuiltPage, builtAsset } from './built-pages.ts';
+import { excludeFromOpenApi } from '../openapi/operation.ts';
+import { BuiltPage, readBuiltAsset } from './built-pages.ts';
 
-const PAGE = outsideOpenApi('A page for people');
+const PAGE = excludeFromOpenApi('A page for people');
 
 /** A script loads it again: browsers do not follow `http-equiv="refresh"` where the address has a fragment, as setup links have. */
 function beingBuilt(nonce: string): string {
@@ -41,7 +41,7 @@ export async function dashboardRoutes(app: FastifyInstance): Promise<void> {
   const built = new BuiltPage(app.basePath ?? '');
 
   app.get<{ Params: { name: string } }>('/dashboard/assets/:name', { config: PAGE }, async (request, reply) => {
-    const asset = await builtAsset(request.params.name, String(request.headers['accept-encoding']));
+    const asset = await readBuiltAsset(request.params.name, String(request.headers['accept-encoding']));
     if (asset === null) throw new MillraceError('route-not-found', 'The dashboard has no such file. Reload the page');
     if (asset.encoding !== null) reply.header('content-encoding', asset.encoding);
     return reply

@@ -13,12 +13,12 @@ export function sessionCookie(token: string, scope: CookieScope): string {
 }
 
 /** The cookie that removes the one above. */
-export function endedCookie(scope: CookieScope): string {
+export function clearedSessionCookie(scope: CookieScope): string {
   return `${cookieName(NAME, scope)}=; Max-Age=0; ${attributes(scope)}`;
 }
 
 /** The refresh token in the header `Cookie`; null when there is none. */
-export function tokenOf(cookies: string | undefined, scope: CookieScope): string | null {
+export function readRefreshToken(cookies: string | undefined, scope: CookieScope): string | null {
   const beginning = `${cookieName(NAME, scope)}=`;
   const pairs = (cookies ?? '').split(';').map((pair) => pair.trim());
   return pairs.find((pair) => pair.startsWith(beginning))?.slice(beginning.length) ?? null;

@@ -1,20 +1,34 @@
 /** The session of the dashboard, as the contract describes it. */
 import Type from 'typebox';
-import { VERIFY_OTP } from '../auth/http/magic-link-openapi.ts';
-import { PASSKEY_LOGIN } from '../auth/http/passkey-openapi.ts';
-import { EXCHANGE, FACTOR_LOGIN, LOGIN, TOKEN } from '../auth/http/request-schemas.ts';
-import { CHECKED_ERRORS, DONE, jsonBody, operation, REQUEST_ERRORS, response } from '../openapi/operation.ts';
+import { VERIFY_OTP_BODY } from '../auth/http/magic-link-openapi.ts';
+import { PASSKEY_LOGIN_BODY } from '../auth/http/passkey-openapi.ts';
+import { CODE_EXCHANGE_BODY, FACTOR_LOGIN_BODY, LOGIN_BODY, TOKEN_SCHEMA } from '../auth/http/request-schemas.ts';
+import {
+  declareOperation,
+  jsonBody,
+  jsonResponse,
+  NO_CONTENT_RESPONSE,
+  QUERY_PARAMETER_ERRORS,
+  VALIDATION_ERRORS,
+} from '../openapi/operation.ts';
 
 const tag = 'admin';
 
 /** By the link of a letter, with the secret that stood after `#`. */
-const LINK_LOGIN = Type.Object({ linkToken: TOKEN }, { additionalProperties: false });
+const LINK_LOGIN = Type.Object({ linkToken: TOKEN_SCHEMA }, { additionalProperties: false });
 
 /**
  * By a password, by a passkey, by the code with which a sign-in at a provider ended, by the link or the code of a letter, or by
  * the second factor after one of these.
  */
-export const OPEN_SESSION = Type.Union([LOGIN, PASSKEY_LOGIN, EXCHANGE, LINK_LOGIN, VERIFY_OTP, FACTOR_LOGIN]);
+export const CREATE_SESSION_BODY = Type.Union([
+  LOGIN_BODY,
+  PASSKEY_LOGIN_BODY,
+  CODE_EXCHANGE_BODY,
+  LINK_LOGIN,
+  VERIFY_OTP_BODY,
+  FACTOR_LOGIN_BODY,
+]);
 
 const ACCESS = Type.Object(
   {
@@ -32,23 +46,23 @@ const STATE = Type.Object({
   version: Type.String(),
 });
 
-export const DASHBOARD_SESSION = {
-  look: operation({
+export const DASHBOARD_SESSION_OPERATIONS = {
+  get: declareOperation({
     id: 'getDashboardSession',
     tag,
     summary: 'What the dashboard shows first',
-    responses: response('How a person can go on.', STATE),
-    errors: REQUEST_ERRORS,
+    responses: jsonResponse('How a person can go on.', STATE),
+    errors: QUERY_PARAMETER_ERRORS,
   }),
-  open: operation({
+  open: declareOperation({
     id: 'createDashboardSession',
     tag,
     summary: 'Sign in to the dashboard, by a cookie',
     description: 'Only pages of this server may ask. The cookie holds the refresh token; no other route reads it.',
-    body: jsonBody(OPEN_SESSION),
-    responses: response('Signed in.', ACCESS),
+    body: jsonBody(CREATE_SESSION_BODY),
+    responses: jsonResponse('Signed in.', ACCESS),
     errors: [
-      ...CHECKED_ERRORS,
+      ...VALIDATION_ERRORS,
       'invalid-credentials',
       'mfa-required',
       'invalid-token',
@@ -57,18 +71,18 @@ export const DASHBOARD_SESSION = {
       'forbidden',
     ],
   }),
-  renew: operation({
+  renew: declareOperation({
     id: 'renewDashboardSession',
     tag,
     summary: 'Renew the tokens of the session in the cookie',
-    responses: response('A fresh access token.', ACCESS),
-    errors: [...REQUEST_ERRORS, 'invalid-token', 'forbidden'],
+    responses: jsonResponse('A fresh access token.', ACCESS),
+    errors: [...QUERY_PARAMETER_ERRORS, 'invalid-token', 'forbidden'],
   }),
-  end: operation({
+  end: declareOperation({
     id: 'deleteDashboardSession',
     tag,
     summary: 'End the session in the cookie',
-    responses: DONE,
-    errors: [...REQUEST_ERRORS, 'forbidden'],
+    responses: NO_CONTENT_RESPONSE,
+    errors: [...QUERY_PARAMETER_ERRORS, 'forbidden'],
   }),
 };

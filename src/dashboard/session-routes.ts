@@ -3,27 +3,27 @@
  * pages keep in memory and send as any client does. Only pages of this server may ask (`Origin`).
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { refuseParameters, sessionOriginOf } from '../auth/http/request-context.ts';
+import { rejectQueryParameters, sessionOriginOf } from '../auth/http/request-context.ts';
 import { invalidToken, magicLinkDisabled } from '../auth/identity/auth-errors.ts';
 import { ANONYMOUS } from '../auth/identity/principal.ts';
 import type { MagicLinkSignIn } from '../auth/magic-link/magic-link.ts';
-import { browserSecret } from '../auth/magic-link/magic-link-cookie.ts';
-import type { FactorSignIn } from '../auth/mfa/complete.ts';
-import type { OneTimeCodes } from '../auth/oauth/authorization-codes.ts';
+import { readMagicLinkCookie } from '../auth/magic-link/magic-link-cookie.ts';
+import type { FactorSignIn } from '../auth/mfa/factor-sign-in.ts';
+import type { AuthorizationCodes } from '../auth/oauth/authorization-codes.ts';
 import type { ClaimRenewals } from '../auth/oauth/claim-refresh.ts';
 import type { PasskeySignIn } from '../auth/passkeys/passkey-sign-in.ts';
-import type { Sessions, Tokens } from '../auth/sessions/sessions.ts';
+import type { Sessions, SessionTokens } from '../auth/sessions/sessions.ts';
 import type { FirstAdmin } from '../auth/sign-in/first-admin.ts';
 import type { SignIn } from '../auth/sign-in/sign-in.ts';
 import type { ServerConfig } from '../config/config.ts';
 import { isOriginAllowed } from '../config/origin.ts';
 import { cookieScopeOf } from '../lib/cookie-scope.ts';
 import { MillraceError } from '../lib/errors.ts';
-import { checked } from '../lib/parse-body.ts';
-import { requestBase } from '../lib/request.ts';
+import { validateBody } from '../lib/parse-body.ts';
+import { requestBaseUrl } from '../lib/request.ts';
 import type { Policies } from '../policies/policies.ts';
-import { endedCookie, sessionCookie, tokenOf } from './session-cookie.ts';
-import { DASHBOARD_SESSION, OPEN_SESSION } from './session-operations.ts';
+import { clearedSessionCookie, readRefreshToken, sessionCookie } from './session-cookie.ts';
+import { CREATE_SESSION_BODY, DASHBOARD_SESSION_OPERATIONS } from './session-operations.ts';
 
 export interface SessionRoutesOptions {
   readonly config: Pick<ServerConfig, 'mode' | 'publicUrl'>;
@@ -34,7 +34,7 @@ export interface SessionRoutesOptions {
   readonly magicLinkSignIn: MagicLinkSignIn;
   readonly sessions: Sessions;
   readonly firstAdmin: FirstAdmin;
-  readonly codes: OneTimeCodes;
+  readonly codes: AuthorizationCodes;
   readonly claimRenewals: ClaimRenewals;
   readonly version: string;
 }
@@ -53,8 +53,8 @@ export async function sessionRoutes(app: FastifyInstance, options: SessionRoutes
     claimRenewals,
     version,
   } = options;
-  const scopeOf = (request: FastifyRequest) => cookieScopeOf(config.publicUrl ?? requestBase(request));
-  const held = (request: FastifyRequest) => tokenOf(request.headers.cookie, scopeOf(request));
+  const scopeOf = (request: FastifyRequest) => cookieScopeOf(config.publicUrl ?? requestBaseUrl(request));
+  const held = (request: FastifyRequest) => readRefreshToken(request.headers.cookie, scopeOf(request));
 
   app.addHook('onRequest', async (request, reply) => {
     reply.header('cache-control', 'no-store');
@@ -63,9 +63,9 @@ export async function sessionRoutes(app: FastifyInstance, options: SessionRoutes
       throw new MillraceError('forbidden', 'Only the dashboard itself can use its session');
     }
   });
-  refuseParameters(app);
+  rejectQueryParameters(app);
 
-  app.get('/dashboard/session', { config: DASHBOARD_SESSION.look }, async (request) => ({
+  app.get('/dashboard/session', { config: DASHBOARD_SESSION_OPERATIONS.get }, async (request) => ({
     signedIn: held(request) !== null,
     open: config.mode === 'development' && policies.find(ANONYMOUS, 'read', '_admin') !== null,
     needsAdmin: config.mode === 'production' && !(await firstAdmin.exists()),
@@ -73,21 +73,21 @@ export async function sessionRoutes(app: FastifyInstance, options: SessionRoutes
     version,
   }));
 
-  app.post('/dashboard/session', { config: DASHBOARD_SESSION.open }, async (request, reply) => {
-    const body = checked(OPEN_SESSION, request.body);
+  app.post('/dashboard/session', { config: DASHBOARD_SESSION_OPERATIONS.open }, async (request, reply) => {
+    const body = validateBody(CREATE_SESSION_BODY, request.body);
     const origin = sessionOriginOf(request);
     const open = () => {
       if ('ticket' in body) {
         const { ticket, ...proof } = body;
-        return factorSignIn.enter(ticket, proof, origin);
+        return factorSignIn.complete(ticket, proof, origin);
       }
       if ('linkToken' in body || 'email' in body) {
         if (!magicLinkSignIn.isOn) throw magicLinkDisabled();
         if ('email' in body) return magicLinkSignIn.verifyOtp(body.email, body.code, origin);
-        const browser = browserSecret(request.headers.cookie, scopeOf(request));
-        return magicLinkSignIn.enter(body.linkToken, { browser, verifier: null }, origin);
+        const browser = readMagicLinkCookie(request.headers.cookie, scopeOf(request));
+        return magicLinkSignIn.verifyLink(body.linkToken, { browser, verifier: null }, origin);
       }
-      if ('credential' in body) return passkeySignIn.enter(body.credential, origin);
+      if ('credential' in body) return passkeySignIn.signInWithPasskey(body.credential, origin);
       if ('codeVerifier' in body) return codes.exchange(body.code, body.codeVerifier, origin);
       return signIn.login(body.username, body.password, body.code, origin);
     };
@@ -95,7 +95,7 @@ export async function sessionRoutes(app: FastifyInstance, options: SessionRoutes
     return reply.header('set-cookie', sessionCookie(tokens.refreshToken, scopeOf(request))).send(access(tokens));
   });
 
-  app.put('/dashboard/session', { config: DASHBOARD_SESSION.renew }, async (request, reply) => {
+  app.put('/dashboard/session', { config: DASHBOARD_SESSION_OPERATIONS.renew }, async (request, reply) => {
     const token = held(request);
     if (token === null) throw invalidToken();
     const origin = sessionOriginOf(request);
@@ -103,22 +103,22 @@ export async function sessionRoutes(app: FastifyInstance, options: SessionRoutes
     const { tokens } = await renewed.catch((error: unknown) => {
       // A cookie of an ended session would be sent for ever.
       if (error instanceof MillraceError && error.code === 'invalid-token')
-        reply.header('set-cookie', endedCookie(scopeOf(request)));
+        reply.header('set-cookie', clearedSessionCookie(scopeOf(request)));
       throw error;
     });
     return reply.header('set-cookie', sessionCookie(tokens.refreshToken, scopeOf(request))).send(access(tokens));
   });
 
-  app.delete('/dashboard/session', { config: DASHBOARD_SESSION.end }, async (request, reply) => {
+  app.delete('/dashboard/session', { config: DASHBOARD_SESSION_OPERATIONS.end }, async (request, reply) => {
     const token = held(request);
-    if (token !== null) await sessions.endBy(token, sessionOriginOf(request));
+    if (token !== null) await sessions.endByRefreshToken(token, sessionOriginOf(request));
     return reply
       .code(204)
-      .header('set-cookie', endedCookie(scopeOf(request)))
+      .header('set-cookie', clearedSessionCookie(scopeOf(request)))
       .send();
   });
 }
 
-function access({ accessToken, expiresIn }: Tokens) {
+function access({ accessToken, expiresIn }: SessionTokens) {
   return { accessToken, expiresIn };
 }

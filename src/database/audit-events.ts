@@ -3,10 +3,15 @@
  * `_activity`, and so an event, within a second and in every process.
  */
 import { type ClientSession, type Collection, ObjectId } from 'mongodb';
-import type { DetailsOf, Occurrence } from '../lib/event-types.ts';
-import { translated } from './errors.ts';
+import type { AuditEventDetails, AuditEventType } from '../lib/event-types.ts';
+import { withTranslatedErrors } from './errors.ts';
 import type { Mongo } from './mongo.ts';
-import { makeOwnCollection, newMeta, type OwnMeta, type Stamp } from './system-collection.ts';
+import {
+  type ChangeStamp,
+  createSystemCollection,
+  newDocumentMeta,
+  type SystemDocumentMeta,
+} from './system-collection.ts';
 
 const ACTIVITY = '_activity';
 
@@ -15,12 +20,12 @@ const RETENTION_MS = 30 * 24 * 3_600_000;
 
 interface ActivityRow {
   readonly _id: string;
-  readonly type: Occurrence;
+  readonly type: AuditEventType;
   readonly details: Readonly<Record<string, string | null>>;
-  readonly _meta: OwnMeta;
+  readonly _meta: SystemDocumentMeta;
 }
 
-export class Activity {
+export class AuditEvents {
   readonly #mongo: Pick<Mongo, 'data'>;
   readonly #rows: Collection<ActivityRow>;
   readonly #now: () => number;
@@ -32,37 +37,41 @@ export class Activity {
   }
 
   async start(): Promise<void> {
-    await makeOwnCollection(this.#mongo, ACTIVITY, [{ key: { '_meta.createdAt': 1 } }]);
+    await createSystemCollection(this.#mongo, ACTIVITY, [{ key: { '_meta.createdAt': 1 } }]);
   }
 
   /**
    * @param details without secrets: every reader of the events sees them
    * @param session of the transaction that contains the occurrence
    */
-  async record<T extends Occurrence>(
+  async record<T extends AuditEventType>(
     type: T,
-    details: DetailsOf<T>,
-    stamp: Stamp,
+    details: AuditEventDetails<T>,
+    stamp: ChangeStamp,
     session?: ClientSession,
   ): Promise<void> {
     const row = this.#row(type, details, stamp);
-    await translated(() => this.#rows.insertOne(row, session === undefined ? {} : { session }));
+    await withTranslatedErrors(() => this.#rows.insertOne(row, session === undefined ? {} : { session }));
   }
 
   /** The same for several entries of one type, by one command. */
-  async recordAll<T extends Occurrence>(type: T, all: readonly DetailsOf<T>[], stamp: Stamp): Promise<void> {
+  async recordAll<T extends AuditEventType>(
+    type: T,
+    all: readonly AuditEventDetails<T>[],
+    stamp: ChangeStamp,
+  ): Promise<void> {
     if (all.length === 0) return;
     const rows = all.map((details) => this.#row(type, details, stamp));
-    await translated(() => this.#rows.insertMany(rows, { ordered: false }));
+    await withTranslatedErrors(() => this.#rows.insertMany(rows, { ordered: false }));
   }
 
-  #row<T extends Occurrence>(type: T, details: DetailsOf<T>, stamp: Stamp): ActivityRow {
-    return { _id: new ObjectId().toHexString(), type, details, _meta: newMeta(stamp, new Date(this.#now())) };
+  #row<T extends AuditEventType>(type: T, details: AuditEventDetails<T>, stamp: ChangeStamp): ActivityRow {
+    return { _id: new ObjectId().toHexString(), type, details, _meta: newDocumentMeta(stamp, new Date(this.#now())) };
   }
 
   /** Deletes expired documents; that is no event. */
-  async orphanCleanup(): Promise<void> {
+  async deleteExpired(): Promise<void> {
     const time = new Date(this.#now() - RETENTION_MS);
-    await translated(() => this.#rows.deleteMany({ '_meta.createdAt': { $lt: time } }));
+    await withTranslatedErrors(() => this.#rows.deleteMany({ '_meta.createdAt': { $lt: time } }));
   }
 }

@@ -15,13 +15,19 @@ import {
   type WriteError,
 } from 'mongodb';
 import { MillraceError } from '../lib/errors.ts';
-import { wirePath } from './names.ts';
-import { CODE, type Meaning, meaningOf, UNREACHABLE, UNWRITABLE } from './server-codes.ts';
+import { publicFieldPath } from './collection-names.ts';
+import {
+  DOCUMENT_UNWRITABLE,
+  MONGO_ERROR_CODES,
+  type MongoErrorMeaning,
+  mongoErrorMeaning,
+  SERVER_UNREACHABLE,
+} from './mongo-error-codes.ts';
 
-export { CODE };
+export { MONGO_ERROR_CODES };
 
 /** The server's code of an error, or undefined if it has none. With exact values, the driver returns an Int32. */
-export function serverCode(error: unknown): number | undefined {
+export function mongoErrorCode(error: unknown): number | undefined {
   if (!(error instanceof MongoError) || error.code === undefined) return undefined;
   const code = Number(error.code);
   return Number.isInteger(code) ? code : undefined;
@@ -39,7 +45,7 @@ export interface DuplicateKey {
 
 /** Whether a write failed on a unique index, and on which one. */
 export function duplicateKey(error: unknown): DuplicateKey | undefined {
-  if (serverCode(error) !== CODE.duplicateKey) return undefined;
+  if (mongoErrorCode(error) !== MONGO_ERROR_CODES.duplicateKey) return undefined;
   const first = error instanceof MongoBulkWriteError ? [error.writeErrors].flat()[0] : undefined;
   const details: unknown = first?.err ?? error;
   const pattern = details !== null && typeof details === 'object' && 'keyPattern' in details ? details.keyPattern : {};
@@ -52,7 +58,7 @@ export function duplicateKey(error: unknown): DuplicateKey | undefined {
  * The failed writes of an unordered bulk write, if the others are known to have succeeded.
  * @throws the error if it is not about single writes, or if a majority did not acknowledge the others
  */
-export function failuresOf(error: unknown): readonly WriteError[] {
+export function bulkWriteErrors(error: unknown): readonly WriteError[] {
   if (!(error instanceof MongoBulkWriteError)) throw error;
   const failed = [error.writeErrors].flat();
   if (failed.length === 0 || error.result.getWriteConcernError() !== undefined) throw error;
@@ -65,7 +71,7 @@ export function uniqueViolation(
   cause: unknown,
   says = 'Another document has the same',
 ): MillraceError {
-  const names = fields.map(wirePath);
+  const names = fields.map(publicFieldPath);
   return new MillraceError('unique-violation', `${says} ${names.join(' and ')}`, {
     issues: names.map((name) => ({
       pointer: pointerOf(name),
@@ -78,7 +84,7 @@ export function uniqueViolation(
 
 /** JSON Pointer of a path with dots. */
 function pointerOf(path: string): string {
-  return `/${wirePath(path).replaceAll('~', '~0').replaceAll('/', '~1').replaceAll('.', '/')}`;
+  return `/${publicFieldPath(path).replaceAll('~', '~0').replaceAll('/', '~1').replaceAll('.', '/')}`;
 }
 
 interface RefusingIndex {
@@ -90,14 +96,14 @@ interface RefusingIndex {
 const refusing = new WeakMap<Error, RefusingIndex>();
 
 /** Records which index rejected a write, for the error message. @param fields stored paths of the index */
-export function noteRefusingIndex(error: Error, name: string, fields: readonly string[]): void {
+export function recordViolatedIndex(error: Error, name: string, fields: readonly string[]): void {
   refusing.set(error, { name, fields });
 }
 
 /** The fields of the index that rejected the write, also after the error was translated; none for another error. */
-export function refusedFields(error: unknown): readonly string[] {
+export function violatedIndexFields(error: unknown): readonly string[] {
   if (!(error instanceof Error)) return [];
-  return refusing.get(error)?.fields ?? refusedFields(error.cause);
+  return refusing.get(error)?.fields ?? violatedIndexFields(error.cause);
 }
 
 /** Turns any error of the driver, and an expired deadline, into a Millrace error; others are returned unchanged. */
@@ -106,13 +112,13 @@ export function translateError(error: unknown): unknown {
   if (error instanceof MongoBulkWriteError && error.errorResponse instanceof Error) {
     return translateError(error.errorResponse);
   }
-  if (isDeadline(error)) return reported(UNREACHABLE, error);
-  if (isFull(error)) return reported(UNWRITABLE, error);
+  if (isDeadline(error)) return reported(SERVER_UNREACHABLE, error);
+  if (isFull(error)) return reported(DOCUMENT_UNWRITABLE, error);
   if (!(error instanceof MongoError)) return error;
   const unique = duplicateKey(error)?.fields ?? [];
   // A second document with the same `_id` has a different meaning for each operation.
   if (unique.length > 0 && unique[0] !== '_id') return uniqueViolation(unique, error);
-  const meaning = isAway(error) ? UNREACHABLE : meaningOf(serverCode(error), error.message);
+  const meaning = isAway(error) ? SERVER_UNREACHABLE : mongoErrorMeaning(mongoErrorCode(error), error.message);
   return meaning === undefined ? error : reported(meaning, error);
 }
 
@@ -121,12 +127,12 @@ function withFields(error: MillraceError, { name, fields }: RefusingIndex): Mill
   const { code, message } = error;
   const issues = fields.map((path) => ({ pointer: pointerOf(path), code, detail: `It is in the index '${name}'` }));
   return error.with({
-    message: `${message}: '${name}' on ${fields.map(wirePath).join(' and ') || 'all fields'}`,
+    message: `${message}: '${name}' on ${fields.map(publicFieldPath).join(' and ') || 'all fields'}`,
     issues,
   });
 }
 
-function reported({ code, message, hint, retryAfter }: Meaning, cause: unknown): MillraceError {
+function reported({ code, message, hint, retryAfter }: MongoErrorMeaning, cause: unknown): MillraceError {
   const error = new MillraceError(code, message, {
     ...(hint === undefined ? {} : { hint }),
     ...(retryAfter === undefined ? {} : { headers: { 'retry-after': String(retryAfter) } }),
@@ -167,13 +173,13 @@ function isAway(error: MongoError): boolean {
  * Whether an error comes from the database, also after it was translated and reworded: such an error has ended a
  * surrounding transaction.
  */
-export function isOfDatabase(error: unknown): boolean {
+export function isDatabaseError(error: unknown): boolean {
   if (error instanceof MongoError) return true;
-  return error instanceof MillraceError && error.cause !== undefined && isOfDatabase(error.cause);
+  return error instanceof MillraceError && error.cause !== undefined && isDatabaseError(error.cause);
 }
 
 /** Runs one database operation and translates its errors. */
-export async function translated<T>(operation: () => Promise<T>): Promise<T> {
+export async function withTranslatedErrors<T>(operation: () => Promise<T>): Promise<T> {
   try {
     return await operation();
   } catch (error) {

@@ -7,10 +7,10 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Db } from 'mongodb';
 import { SYSTEM_COLLECTIONS, type SystemCollection } from '../lib/event-types.ts';
-import { CODE, serverCode } from './errors.ts';
+import { MONGO_ERROR_CODES, mongoErrorCode } from './errors.ts';
 import { Lease } from './lease.ts';
 import { UnusableDatabase } from './startup-error.ts';
-import { ensureCollection, ITSELF, type OwnMeta, stamped } from './system-collection.ts';
+import { ensureCollection, SYSTEM_STAMP, type SystemDocumentMeta, stampUpdate } from './system-collection.ts';
 
 /** The three databases of an instance. */
 export interface MigrationDeps {
@@ -54,7 +54,7 @@ interface SchemaRow {
   version: number;
   /** The completed steps, in order. */
   migrations: { version: number; name: string; at: Date }[];
-  _meta: OwnMeta;
+  _meta: SystemDocumentMeta;
 }
 
 const COLLECTION: SystemCollection = '_settings';
@@ -138,7 +138,7 @@ async function raiseVersion(deps: MigrationDeps, { version, name }: Migration): 
     await rowsOf(deps).updateOne(
       { _id: ID, version: version - 1 },
       {
-        $set: { version, ...stamped(ITSELF, at) },
+        $set: { version, ...stampUpdate(SYSTEM_STAMP, at) },
         $push: { migrations: { version, name, at } },
         $inc: { '_meta.revision': 1 },
         $setOnInsert: { '_meta.createdAt': at, '_meta.createdBy': null },
@@ -146,6 +146,6 @@ async function raiseVersion(deps: MigrationDeps, { version, name }: Migration): 
       { upsert: isFirst },
     );
   } catch (error) {
-    if (!isFirst || serverCode(error) !== CODE.duplicateKey) throw error;
+    if (!isFirst || mongoErrorCode(error) !== MONGO_ERROR_CODES.duplicateKey) throw error;
   }
 }

@@ -4,9 +4,9 @@
  */
 import { type Db, MongoClient, MongoParseError } from 'mongodb';
 import './closed-sockets.ts';
-import { serverCode } from './errors.ts';
+import { mongoErrorCode } from './errors.ts';
 import { migrate } from './migrations.ts';
-import { CODE } from './server-codes.ts';
+import { MONGO_ERROR_CODES } from './mongo-error-codes.ts';
 import { UnusableDatabase } from './startup-error.ts';
 
 export interface Mongo {
@@ -38,7 +38,7 @@ export interface MongoSettings {
  * it migrates the stored data to the schema version of this program.
  * @throws UnusableDatabase with a line that says what to do
  */
-export async function openMongo(settings: MongoSettings): Promise<Mongo> {
+export async function connectMongo(settings: MongoSettings): Promise<Mongo> {
   refuseImitations(settings.url);
   const client = makeClient(settings);
   try {
@@ -52,7 +52,7 @@ export async function openMongo(settings: MongoSettings): Promise<Mongo> {
     return { client, ...databases, version, authenticated, close: () => client.close() };
   } catch (error) {
     await client.close();
-    throw mayNot(error, settings) ?? error;
+    throw missingPrivilegesError(error, settings) ?? error;
   }
 }
 
@@ -85,8 +85,8 @@ function makeClient({ url, maxPoolSize = 64 }: MongoSettings): MongoClient {
  * A sentence for a database that requires authentication, or denies this user what is needed; null for every other
  * failure. A missing privilege shows only on use: when the database is opened, or in the first steps after.
  */
-export function mayNot(cause: unknown, { url, database }: MongoSettings): UnusableDatabase | null {
-  if (serverCode(cause) !== CODE.unauthorized) return null;
+export function missingPrivilegesError(cause: unknown, { url, database }: MongoSettings): UnusableDatabase | null {
+  if (mongoErrorCode(cause) !== MONGO_ERROR_CODES.unauthorized) return null;
   return new UnusableDatabase(
     `The MongoDB at ${withoutPassword(url)} does not allow what Millrace needs. MONGODB_URL must name ` +
       `a user with the roles readWrite and dbAdmin on ${database}, ${database}_log and ${database}_files.`,
@@ -111,7 +111,7 @@ async function checkServer(client: MongoClient, url: string): Promise<Pick<Mongo
   const admin = client.db('admin');
   const hello = await admin.command({ hello: 1 }).catch((cause: unknown) => {
     const where = withoutPassword(url);
-    if (serverCode(cause) === CODE.authenticationFailed) {
+    if (mongoErrorCode(cause) === MONGO_ERROR_CODES.authenticationFailed) {
       throw new UnusableDatabase(
         `The MongoDB at ${where} rejects the user or the password in MONGODB_URL. If the user is stored in another ` +
           'database than admin, specify it with ?authSource=…',

@@ -7,7 +7,7 @@ import type { Binary } from 'mongodb';
 import type { Encryption } from '../lib/encryption.ts';
 import type { Mongo } from './mongo.ts';
 
-export interface SecretRow {
+export interface SharedSecretRow {
   _id: string;
   /** The bytes, or base64 that a master key encrypted. */
   value: Binary | string;
@@ -24,9 +24,13 @@ export interface SecretRow {
  * encrypted again
  * @throws DecryptionError without the master key that encrypted it
  */
-export async function sharedSecret(mongo: Pick<Mongo, 'log'>, name: string, encryption: Encryption): Promise<Buffer> {
-  const secrets = mongo.log.collection<SecretRow>('secrets');
-  const context = contextOf(name);
+export async function loadSharedSecret(
+  mongo: Pick<Mongo, 'log'>,
+  name: string,
+  encryption: Encryption,
+): Promise<Buffer> {
+  const secrets = mongo.log.collection<SharedSecretRow>('secrets');
+  const context = secretEncryptionContext(name);
   const stored = await secrets.findOneAndUpdate(
     { _id: name },
     { $setOnInsert: { value: encryption.encrypt(randomBytes(32).toString('base64'), context) } },
@@ -43,11 +47,11 @@ export async function sharedSecret(mongo: Pick<Mongo, 'log'>, name: string, encr
 }
 
 /** The encryption context of a secret: a value stored for one purpose does not decrypt for another. */
-export function contextOf(name: string): string {
+export function secretEncryptionContext(name: string): string {
   return `secret ${name}`;
 }
 
 /** A stored secret as text: base64, or base64 that a master key encrypted. */
-export function secretText(value: SecretRow['value']): string {
+export function secretText(value: SharedSecretRow['value']): string {
   return typeof value === 'string' ? value : Buffer.from(value.buffer).toString('base64');
 }

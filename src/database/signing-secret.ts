@@ -7,9 +7,9 @@ import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import type { Collection } from 'mongodb';
 import type { Encryption } from '../lib/encryption.ts';
 import type { SigningKeys } from '../lib/signing-keys.ts';
-import { translated } from './errors.ts';
+import { withTranslatedErrors } from './errors.ts';
 import type { Mongo } from './mongo.ts';
-import { contextOf, type SecretRow, secretText, sharedSecret } from './shared-secret.ts';
+import { loadSharedSecret, type SharedSecretRow, secretEncryptionContext, secretText } from './shared-secret.ts';
 
 /** After this time every process knows a new secret and verifies by it. Only then the secret starts to sign. */
 const HAND_OVER_MS = 5_000;
@@ -36,14 +36,14 @@ interface OldKey {
 
 export class SigningSecret implements SigningKeys {
   readonly #options: SigningSecretOptions;
-  readonly #rows: Collection<SecretRow>;
+  readonly #rows: Collection<SharedSecretRow>;
   #newest: KeyObject = createSecretKey(randomBytes(SECRET_BYTES));
   #signsFrom = 0;
   #old: readonly OldKey[] = [];
 
   constructor(options: SigningSecretOptions) {
     this.#options = options;
-    this.#rows = options.mongo.log.collection<SecretRow>('secrets');
+    this.#rows = options.mongo.log.collection<SharedSecretRow>('secrets');
   }
 
   /**
@@ -52,11 +52,11 @@ export class SigningSecret implements SigningKeys {
    */
   async start(): Promise<void> {
     const { mongo, name, encryption } = this.#options;
-    await sharedSecret(mongo, name, encryption);
+    await loadSharedSecret(mongo, name, encryption);
     const { value, older = [] } = await this.reload();
     if (!older.some((one) => encryption.isStale(one.value))) return;
     const encrypted = older.map((one) => ({ ...one, value: this.#encrypted(this.#opened(one.value)) }));
-    await translated(() => this.#rows.updateOne({ _id: name, value }, { $set: { older: encrypted } }));
+    await withTranslatedErrors(() => this.#rows.updateOne({ _id: name, value }, { $set: { older: encrypted } }));
   }
 
   get signing(): KeyObject {
@@ -85,7 +85,9 @@ export class SigningSecret implements SigningKeys {
         signsFrom: new Date(at + HAND_OVER_MS),
         older: dropOld ? [] : [{ value: this.#encrypted(this.#opened(value)), until }, ...alive],
       };
-      const { matchedCount } = await translated(() => this.#rows.updateOne({ _id: name, value }, { $set: next }));
+      const { matchedCount } = await withTranslatedErrors(() =>
+        this.#rows.updateOne({ _id: name, value }, { $set: next }),
+      );
       // Otherwise another process has replaced it in between.
       done = matchedCount === 1;
     }
@@ -93,9 +95,9 @@ export class SigningSecret implements SigningKeys {
   }
 
   /** Reads it again, after it was changed elsewhere. */
-  async reload(): Promise<SecretRow> {
+  async reload(): Promise<SharedSecretRow> {
     const { name } = this.#options;
-    const row = await translated(() => this.#rows.findOne({ _id: name }));
+    const row = await withTranslatedErrors(() => this.#rows.findOne({ _id: name }));
     if (row === null) throw new Error(`The secret '${name}' is missing`);
     this.#old = (row.older ?? []).map(({ value, until }) => ({ key: this.#key(value), until: until.getTime() }));
     this.#signsFrom = row.signsFrom?.getTime() ?? 0;
@@ -103,17 +105,17 @@ export class SigningSecret implements SigningKeys {
     return row;
   }
 
-  #key(value: SecretRow['value']): KeyObject {
+  #key(value: SharedSecretRow['value']): KeyObject {
     return createSecretKey(this.#opened(value));
   }
 
-  #opened(value: SecretRow['value']): Buffer {
+  #opened(value: SharedSecretRow['value']): Buffer {
     const { name, encryption } = this.#options;
-    return Buffer.from(encryption.open(secretText(value), contextOf(name)), 'base64');
+    return Buffer.from(encryption.open(secretText(value), secretEncryptionContext(name)), 'base64');
   }
 
   #encrypted(secret: Buffer): string {
     const { name, encryption } = this.#options;
-    return encryption.encrypt(secret.toString('base64'), contextOf(name));
+    return encryption.encrypt(secret.toString('base64'), secretEncryptionContext(name));
   }
 }

@@ -4,7 +4,7 @@
  */
 import type { CollectionInfo, Db, IndexDescription } from 'mongodb';
 import type { SystemCollection } from '../lib/event-types.ts';
-import { CODE, serverCode, translated } from './errors.ts';
+import { MONGO_ERROR_CODES, mongoErrorCode, withTranslatedErrors } from './errors.ts';
 
 const IMAGES = { enabled: true } as const;
 
@@ -12,7 +12,7 @@ const IMAGES = { enabled: true } as const;
 export const SETTINGS_COLLECTION = '_settings';
 
 /** The actor of a change, as in its event. */
-export interface Stamp {
+export interface ChangeStamp {
   /** The principal, as `user:u1`; null if no principal requested the change. */
   readonly by: string | null;
   /** Id of the request; null for background work. */
@@ -25,12 +25,12 @@ export function actorText(kind: string, id: string): string {
 }
 
 /** The actor of a change by a request. */
-export interface RequestStamp extends Stamp {
+export interface RequestStamp extends ChangeStamp {
   readonly request: string;
 }
 
 /** The stored stamp of a document's last change. */
-export interface OwnMeta {
+export interface SystemDocumentMeta {
   readonly revision: number;
   readonly createdAt: Date;
   readonly updatedAt: Date;
@@ -41,7 +41,7 @@ export interface OwnMeta {
 }
 
 /** Background work of the program. */
-export const ITSELF: Stamp = { by: null, request: null };
+export const SYSTEM_STAMP: ChangeStamp = { by: null, request: null };
 
 /**
  * Creates a collection if missing, and enables pre- and post-images for its events. One that has them is left alone: a
@@ -56,7 +56,7 @@ export async function ensureCollection(data: Db, name: string, lockMs?: number):
     await data.createCollection(name, { changeStreamPreAndPostImages: IMAGES });
     return true;
   } catch (error) {
-    if (serverCode(error) !== CODE.namespaceExists) throw error;
+    if (mongoErrorCode(error) !== MONGO_ERROR_CODES.namespaceExists) throw error;
     // It existed without images, or another process was faster.
     if (await keepsImages(data, name)) return false;
     const limit = lockMs === undefined ? {} : { maxTimeMS: lockMs };
@@ -71,26 +71,26 @@ async function keepsImages(data: Db, name: string): Promise<boolean> {
 }
 
 /** Creates a system collection with images and indexes, as far as they are missing. */
-export async function makeOwnCollection(
+export async function createSystemCollection(
   { data }: { readonly data: Db },
   name: SystemCollection,
   indexes: readonly IndexDescription[] = [],
 ): Promise<void> {
-  await translated(async () => {
+  await withTranslatedErrors(async () => {
     await ensureCollection(data, name);
     if (indexes.length > 0) await data.collection(name).createIndexes([...indexes]);
   });
 }
 
 /** `_meta` of a new document. */
-export function newMeta({ by, request }: Stamp, now: Date): OwnMeta {
-  const who = idOfActor(by);
+export function newDocumentMeta({ by, request }: ChangeStamp, now: Date): SystemDocumentMeta {
+  const who = parseActorId(by);
   return { revision: 1, createdAt: now, updatedAt: now, createdBy: who, updatedBy: who, by, request };
 }
 
 /** The `$set` of a change that writes its stamp; increment `_meta.revision` with it. */
-export function stamped(
-  { by, request }: Stamp,
+export function stampUpdate(
+  { by, request }: ChangeStamp,
   now: Date,
 ): {
   '_meta.updatedAt': Date;
@@ -98,11 +98,11 @@ export function stamped(
   '_meta.by': string | null;
   '_meta.request': string | null;
 } {
-  return { '_meta.updatedAt': now, '_meta.updatedBy': idOfActor(by), '_meta.by': by, '_meta.request': request };
+  return { '_meta.updatedAt': now, '_meta.updatedBy': parseActorId(by), '_meta.by': by, '_meta.request': request };
 }
 
 /** The `$set` that stamps a document which is deleted next; it is no event of its own. */
-export function stampedForDeletion({ by, request }: Stamp): {
+export function stampDeletion({ by, request }: ChangeStamp): {
   '_meta.by': string | null;
   '_meta.request': string | null;
 } {
@@ -110,6 +110,6 @@ export function stampedForDeletion({ by, request }: Stamp): {
 }
 
 /** The id in {@link actorText}: `u1` of `user:u1`. */
-export function idOfActor(by: string | null): string | null {
+export function parseActorId(by: string | null): string | null {
   return by === null ? null : by.slice(by.indexOf(':') + 1);
 }

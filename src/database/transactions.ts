@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto';
 import type { Binary, ClientSession, Collection } from 'mongodb';
 import { retry } from '../lib/concurrency/retry.ts';
 import { MillraceError } from '../lib/errors.ts';
-import { CODE, serverCode, translated } from './errors.ts';
+import { MONGO_ERROR_CODES, mongoErrorCode, withTranslatedErrors } from './errors.ts';
 import type { Mongo } from './mongo.ts';
 
 const SESSIONS = 8;
@@ -29,7 +29,11 @@ interface Instance {
 }
 
 /** Conflicts that a second run of the whole transaction resolves; 48 has no label for it (measured on 6.0.5). */
-const CONFLICTS: ReadonlySet<number> = new Set([CODE.namespaceExists, CODE.writeConflict, CODE.noSuchTransaction]);
+const CONFLICTS: ReadonlySet<number> = new Set([
+  MONGO_ERROR_CODES.namespaceExists,
+  MONGO_ERROR_CODES.writeConflict,
+  MONGO_ERROR_CODES.noSuchTransaction,
+]);
 
 export class Transactions {
   readonly #mongo: Mongo;
@@ -74,16 +78,16 @@ export class Transactions {
   async run<T>(work: (session: ClientSession) => Promise<T>): Promise<T> {
     const session = await this.#acquire();
     try {
-      return await translated(() =>
+      return await withTranslatedErrors(() =>
         retry(() => attempt(session, work), {
           limitMs: PATIENCE_MS,
           delayMs: 10,
           maxDelayMs: MAX_DELAY_MS,
-          retryable: isConflict,
+          retryable: isTransactionConflict,
         }),
       );
     } catch (error) {
-      throw isConflict(error) && !(error instanceof MillraceError) ? writeConflict(error) : error;
+      throw isTransactionConflict(error) && !(error instanceof MillraceError) ? writeConflict(error) : error;
     } finally {
       const next = this.#waiting.shift();
       if (next) next(session);
@@ -157,9 +161,9 @@ function writeConflict(cause: unknown): MillraceError {
  * Whether a second run of the whole transaction may succeed; a translated error still has the driver's error as its
  * cause.
  */
-export function isConflict(error: unknown): boolean {
-  if (error instanceof MillraceError) return error.code === 'write-conflict' || isConflict(error.cause);
-  const code = serverCode(error);
+export function isTransactionConflict(error: unknown): boolean {
+  if (error instanceof MillraceError) return error.code === 'write-conflict' || isTransactionConflict(error.cause);
+  const code = mongoErrorCode(error);
   const labelled =
     error instanceof Error && 'hasErrorLabel' in error && typeof error.hasErrorLabel === 'function'
       ? error.hasErrorLabel('TransientTransactionError') === true

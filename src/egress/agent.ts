@@ -6,7 +6,7 @@ import { Agent, type Dispatcher, Pool } from 'undici';
 import type { AddressPolicy } from './address-policy.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 import { type AddressLookup, guardedConnector, systemLookup } from './connector.ts';
-import { RepeatHandler } from './repeat.ts';
+import { RetryHandler } from './retry-handler.ts';
 
 export interface AgentOptions {
   readonly addressPolicy: AddressPolicy;
@@ -24,7 +24,7 @@ const MAX_HEADER_BYTES = 16_384;
 const RETENTION_MS = 1_000;
 
 /** @param options request bodies are text or bytes, which can be sent again */
-export function openAgent({ addressPolicy, lookup = systemLookup, maxConnections, end }: AgentOptions): Agent {
+export function createEgressAgent({ addressPolicy, lookup = systemLookup, maxConnections, end }: AgentOptions): Agent {
   const options = {
     connect: guardedConnector({ addressPolicy, lookup, timeoutMs: CONNECT_TIMEOUT_MS, end }),
     // Otherwise undici waits for the first TLS connection before it opens a second one.
@@ -49,7 +49,7 @@ class RepeatingAgent extends Agent {
   }
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
-    return super.dispatch(options, new RepeatHandler(handler, () => this.#sendAnew(options, handler)));
+    return super.dispatch(options, new RetryHandler(handler, () => this.#sendAnew(options, handler)));
   }
 
   /** On a connection that is closed after the call. */

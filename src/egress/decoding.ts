@@ -30,7 +30,7 @@ export class BrokenEncoding extends Error {
  * @param encodings the value of the header `content-encoding`
  * @throws BrokenEncoding at once for an unknown encoding, and while reading; errors of the content itself
  */
-export function decoded(content: Bytes, encodings: string): Bytes {
+export function decodeContent(content: Bytes, encodings: string): Bytes {
   const names = encodings
     .toLowerCase()
     .split(',')

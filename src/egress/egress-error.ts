@@ -4,7 +4,7 @@
  * details are in the `cause`, for the log only.
  */
 
-export type EgressKind =
+export type EgressErrorKind =
   /** The URL as written must not be called; the message says why. */
   | 'blocked-url'
   /** The host has no permitted IP address. */
@@ -27,16 +27,16 @@ export type EgressKind =
 
 export class EgressError extends Error {
   override readonly name = 'EgressError';
-  readonly kind: EgressKind;
+  readonly kind: EgressErrorKind;
 
-  constructor(kind: EgressKind, message: string, cause?: unknown) {
+  constructor(kind: EgressErrorKind, message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
     this.kind = kind;
   }
 }
 
 /** Node and undici error codes by kind; every other error is `unreachable`. */
-const KINDS: readonly (readonly [RegExp, EgressKind])[] = [
+const KINDS: readonly (readonly [RegExp, EgressErrorKind])[] = [
   [/^(ENOTFOUND|EAI_AGAIN|EAI_NODATA|EAI_NONAME|ENODATA)$/, 'unknown-host'],
   [/^(ETIMEDOUT|UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT)$/, 'timeout'],
   [/^UND_ERR_HEADERS_OVERFLOW$/, 'response-too-large'],
@@ -44,7 +44,7 @@ const KINDS: readonly (readonly [RegExp, EgressKind])[] = [
   [/CERT|SELF_SIGNED|^UNABLE_TO_|^ERR_TLS_|^ERR_SSL_|^EPROTO$|^HOSTNAME_MISMATCH$/, 'untrusted'],
 ];
 
-const SENTENCES: Readonly<Record<EgressKind, string>> = {
+const SENTENCES: Readonly<Record<EgressErrorKind, string>> = {
   'blocked-url': 'must not be called',
   'blocked-ip': 'has no IP address that this server is allowed to call',
   'unknown-host': 'is a host that cannot be resolved',
@@ -58,7 +58,7 @@ const SENTENCES: Readonly<Record<EgressKind, string>> = {
 };
 
 /** The error of one kind about one server. */
-export function egressError(kind: EgressKind, origin: string, cause?: unknown): EgressError {
+export function egressError(kind: EgressErrorKind, origin: string, cause?: unknown): EgressError {
   return new EgressError(kind, `${origin} ${SENTENCES[kind]}`, cause);
 }
 

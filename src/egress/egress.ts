@@ -4,16 +4,16 @@
  * are trusted: the operator of the machine wrote them.
  */
 import type { Agent, Dispatcher } from 'undici';
-import type { Mode } from '../config/config.ts';
+import type { ServerMode } from '../config/config.ts';
 import { createAddressPolicy } from './address-policy.ts';
 import type { AddressLookup } from './connector.ts';
 import { asEgressError, EgressError, egressError } from './egress-error.ts';
 import { type PostRequest, type PostResponse, post } from './http-post.ts';
 import { readResponse } from './read-response.ts';
-import { readTarget, type TargetRules } from './url-policy.ts';
+import { type EgressUrlRules, parseEgressUrl } from './url-policy.ts';
 
 export interface EgressOptions {
-  readonly mode: Mode;
+  readonly mode: ServerMode;
   /** Networks that may always be reached, also over http: each an IP address or as `10.0.0.0/8`. */
   readonly allow: readonly string[];
   /** Resolves host names; the operating system does so where it is absent. */
@@ -48,11 +48,11 @@ const MAX_POSTS = 768;
 const MAX_TARGETS = 1_024;
 
 export class Egress {
-  readonly #rules: TargetRules;
+  readonly #rules: EgressUrlRules;
   readonly #lookup: AddressLookup | undefined;
   /** Posts have their own connections: a server that occupies all of them must not block sign-ins. */
   readonly #agents = new Map<'calls' | 'functions' | 'posts', Promise<Agent>>();
-  #posts = 0;
+  #activePosts = 0;
   /** Parsed URLs of posts: the same ones are called again and again. */
   readonly #targets = new Map<string, URL>();
   readonly #end = new AbortController();
@@ -71,7 +71,7 @@ export class Egress {
    * @returns the error, as the end of a sentence that begins with "The URL"; null when there is none
    */
   checkUrl(text: string): string | null {
-    const target = readTarget(text, this.#rules);
+    const target = parseEgressUrl(text, this.#rules);
     return 'issue' in target ? target.issue : null;
   }
 
@@ -133,17 +133,17 @@ export class Egress {
     const target = this.#targets.get(url) ?? this.#target(url);
     if (this.#targets.size >= MAX_TARGETS) this.#targets.clear();
     this.#targets.set(url, target);
-    if (this.#posts >= MAX_POSTS) throw egressError('busy', target.origin);
-    this.#posts += 1;
+    if (this.#activePosts >= MAX_POSTS) throw egressError('busy', target.origin);
+    this.#activePosts += 1;
     try {
       return await post(await this.#connections('posts', MAX_POSTS), target, request);
     } finally {
-      this.#posts -= 1;
+      this.#activePosts -= 1;
     }
   }
 
   #target(text: string): URL {
-    const target = readTarget(text, this.#rules);
+    const target = parseEgressUrl(text, this.#rules);
     if ('issue' in target) throw new EgressError('blocked-url', `The URL ${target.issue}`);
     return target.url;
   }
@@ -173,8 +173,8 @@ export class Egress {
     const known = this.#agents.get(kind);
     if (known !== undefined) return known;
     const { addressPolicy } = this.#rules;
-    const agent = import('./agent.ts').then(({ openAgent }) =>
-      openAgent({ addressPolicy, lookup: this.#lookup, maxConnections, end: this.#end.signal }),
+    const agent = import('./agent.ts').then(({ createEgressAgent }) =>
+      createEgressAgent({ addressPolicy, lookup: this.#lookup, maxConnections, end: this.#end.signal }),
     );
     this.#agents.set(kind, agent);
     return agent;

@@ -1,6 +1,6 @@
 /** Reads the response of an outgoing call within bounds, as the standard `Response`. */
 import type { Dispatcher } from 'undici';
-import { BrokenEncoding, decoded } from './decoding.ts';
+import { BrokenEncoding, decodeContent } from './decoding.ts';
 import { egressError } from './egress-error.ts';
 
 /** Statuses whose responses have no body (RFC 9110 section 6.4.1). */
@@ -20,7 +20,9 @@ export async function readResponse(
     if (Number(headers.get('content-length') ?? 0) > maxBytes) throw egressError('response-too-large', origin);
     const encodings = headers.get('content-encoding');
     const received = bounded(body, maxBytes, origin);
-    const bytes = await read(encodings === null ? received : bounded(decoded(received, encodings), maxBytes, origin));
+    const bytes = await read(
+      encodings === null ? received : bounded(decodeContent(received, encodings), maxBytes, origin),
+    );
     if (encodings !== null) {
       // They describe the received bytes, not the decoded ones that callers get.
       headers.delete('content-encoding');

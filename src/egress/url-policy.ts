@@ -3,11 +3,11 @@
  * same), so only one is accepted, and anything misleading to a reader is rejected. Pure: names are not resolved.
  */
 import { isIP } from 'node:net';
-import type { Mode } from '../config/config.ts';
+import type { ServerMode } from '../config/config.ts';
 import { type AddressPolicy, isLocalhost, LOCALHOST } from './address-policy.ts';
 
-export interface TargetRules {
-  readonly mode: Mode;
+export interface EgressUrlRules {
+  readonly mode: ServerMode;
   readonly allow: readonly string[];
   readonly addressPolicy: AddressPolicy;
 }
@@ -22,10 +22,10 @@ const OTHER_PROTOCOLS = new Set([
 ]);
 
 /** A URL that may be called as far as its text shows, or what is wrong with it. */
-export type Target = { readonly url: URL } | { readonly issue: string };
+export type EgressUrlResult = { readonly url: URL } | { readonly issue: string };
 
 /** Parses a URL. The fault is the end of a sentence: "The URL …". */
-export function readTarget(text: string, rules: TargetRules): Target {
+export function parseEgressUrl(text: string, rules: EgressUrlRules): EgressUrlResult {
   const issue = spellingIssue(text);
   if (issue !== null) return { issue };
   const url = new URL(text);
@@ -54,7 +54,7 @@ function portIssue({ port }: URL): string | null {
   return taken ? null : `has the port ${port}, which is not used by web servers`;
 }
 
-function hostIssue({ protocol, hostname }: URL, { mode, allow, addressPolicy }: TargetRules): string | null {
+function hostIssue({ protocol, hostname }: URL, { mode, allow, addressPolicy }: EgressUrlRules): string | null {
   const secure = protocol === 'https:';
   if (!secure && mode === 'production' && allow.length === 0) return 'must start with https://';
   const hosts = isLocalhost(hostname) ? LOCALHOST : [hostname.replace(/^\[|\]$/g, '')];

@@ -1,8 +1,8 @@
 /** Prints e-mails instead of sending them: in development the terminal is the mailbox. Never in production. */
-import type { Email, Mail } from './mailer.ts';
+import type { Email, Mailer } from './mailer.ts';
 
 /** @param print writes one message for the person at the terminal */
-export function logMail(print: (message: string) => void): Mail {
+export function createConsoleMailer(print: (message: string) => void): Mailer {
   return {
     send: async ({ to, subject, text }: Email) => print(`E-mail to ${line(to)}: ${line(subject)}\n${text}`),
     close: () => {},

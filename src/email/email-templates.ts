@@ -3,22 +3,22 @@
  * in every process within a second.
  */
 import type { User } from '../auth/identity/user.ts';
-import type { Stamp } from '../database/system-collection.ts';
+import type { ChangeStamp } from '../database/system-collection.ts';
 import { SETTINGS_COLLECTION } from '../database/system-collection.ts';
 import { Reloader } from '../lib/concurrency/reloader.ts';
 import { MillraceError } from '../lib/errors.ts';
-import { htmlDocumentOf, plainTextOf } from './email-layout.ts';
-import { EMAILS, type EmailKind, isEmailKind, type WayChange } from './locales/email-types.ts';
-import { LANGUAGES, type LanguageName } from './locales/locales.ts';
+import { renderEmailHtml, renderEmailText } from './email-layout.ts';
+import { EMAIL_DEFINITIONS, type EmailKind, isEmailKind, type SignInMethodChange } from './locales/email-types.ts';
+import { EMAIL_TEXTS, type LanguageName } from './locales/locales.ts';
 import type { Email } from './mailer.ts';
-import { type EmailTemplate, filled, templateIssues } from './template.ts';
-import type { TemplateStore } from './template-store.ts';
+import { type EmailTemplate, renderTemplate, templateIssues } from './template.ts';
+import type { EmailTemplateStore } from './template-store.ts';
 
 /** An e-mail without its recipient. */
-export type FilledEmail = Required<Omit<Email, 'to'>>;
+export type RenderedEmail = Required<Omit<Email, 'to'>>;
 
 export interface EmailTemplatesDeps {
-  readonly store: TemplateStore;
+  readonly store: EmailTemplateStore;
   readonly onError: (error: unknown) => void;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -45,23 +45,25 @@ export class EmailTemplates {
 
   /** The active template, and when an administrator changed it; null for the default one. */
   find(kind: EmailKind, language: LanguageName): { readonly template: EmailTemplate; readonly updatedAt: Date | null } {
-    return this.#changed.get(keyOf(kind, language)) ?? { template: defaultTemplate(kind, language), updatedAt: null };
+    return (
+      this.#changed.get(keyOf(kind, language)) ?? { template: defaultEmailTemplate(kind, language), updatedAt: null }
+    );
   }
 
   /** Renders the active template with these values. */
-  fill(kind: EmailKind, language: LanguageName, values: Readonly<Record<string, string>>): FilledEmail {
-    return filled(this.find(kind, language).template, values);
+  render(kind: EmailKind, language: LanguageName, values: Readonly<Record<string, string>>): RenderedEmail {
+    return renderTemplate(this.find(kind, language).template, values);
   }
 
   /** @throws MillraceError `invalid-body` with JSON Pointers */
-  async replace(kind: EmailKind, language: LanguageName, template: EmailTemplate, stamp: Stamp): Promise<void> {
-    requireUsable(kind, template);
+  async replace(kind: EmailKind, language: LanguageName, template: EmailTemplate, stamp: ChangeStamp): Promise<void> {
+    requireValidTemplate(kind, template);
     await this.#deps.store.put({ ...template, kind, locale: language }, stamp, new Date(this.#deps.now()));
     await this.reloader.reload();
   }
 
   /** Restores the default template. */
-  async reset(kind: EmailKind, language: LanguageName, stamp: Stamp): Promise<void> {
+  async reset(kind: EmailKind, language: LanguageName, stamp: ChangeStamp): Promise<void> {
     await this.#deps.store.remove({ kind, locale: language }, stamp);
     await this.reloader.reload();
   }
@@ -71,7 +73,7 @@ export class EmailTemplates {
     const changed = new Map<string, Kept>();
     for (const { kind, locale, subject, text, html, updatedAt } of await this.#deps.store.all()) {
       const template = { subject: String(subject), text: String(text), html: String(html) };
-      if (!isEmailKind(kind) || templateIssues(template, EMAILS[kind]).length > 0) continue;
+      if (!isEmailKind(kind) || templateIssues(template, EMAIL_DEFINITIONS[kind]).length > 0) continue;
       changed.set(keyOf(kind, locale), { template, updatedAt });
     }
     this.#changed = changed;
@@ -79,8 +81,8 @@ export class EmailTemplates {
 }
 
 /** @throws MillraceError `invalid-body` with the JSON Pointers of a template that cannot be used */
-export function requireUsable(kind: EmailKind, template: EmailTemplate): void {
-  const issues = templateIssues(template, EMAILS[kind]);
+export function requireValidTemplate(kind: EmailKind, template: EmailTemplate): void {
+  const issues = templateIssues(template, EMAIL_DEFINITIONS[kind]);
   const [first] = issues;
   if (first === undefined) return;
   throw new MillraceError('invalid-body', `The e-mail template is not valid: ${first.pointer} ${first.detail}`, {
@@ -89,18 +91,18 @@ export function requireUsable(kind: EmailKind, template: EmailTemplate): void {
 }
 
 /** The default template. */
-export function defaultTemplate(kind: EmailKind, language: LanguageName): EmailTemplate {
-  const { subject, lines } = LANGUAGES[language].emails[kind];
-  return { subject, text: plainTextOf(lines), html: htmlDocumentOf(lines, language) };
+export function defaultEmailTemplate(kind: EmailKind, language: LanguageName): EmailTemplate {
+  const { subject, lines } = EMAIL_TEXTS[language].emails[kind];
+  return { subject, text: renderEmailText(lines), html: renderEmailHtml(lines, language) };
 }
 
 /** What changed, as a sentence. */
-export function changeWords(change: WayChange, language: LanguageName): string {
-  return LANGUAGES[language].changes[change];
+export function describeSignInChange(change: SignInMethodChange, language: LanguageName): string {
+  return EMAIL_TEXTS[language].changes[change];
 }
 
 /** The values that every e-mail has. */
-export function commonValues({ username, email }: Pick<User, 'username' | 'email'>, base: string) {
+export function commonTemplateValues({ username, email }: Pick<User, 'username' | 'email'>, base: string) {
   return { name: username ?? email ?? '', site: new URL(base).host };
 }
 

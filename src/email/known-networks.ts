@@ -3,7 +3,7 @@
  * calls this file.
  */
 import type { Collection } from 'mongodb';
-import { translated } from '../database/errors.ts';
+import { withTranslatedErrors } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
 
 /** How long a network is stored after the last sign-in from it. */
@@ -27,12 +27,12 @@ export class KnownNetworks {
   }
 
   async start(): Promise<void> {
-    await translated(() => this.#rows.createIndex({ at: 1 }, { expireAfterSeconds: RETENTION_MS / 1_000 }));
+    await withTranslatedErrors(() => this.#rows.createIndex({ at: 1 }, { expireAfterSeconds: RETENTION_MS / 1_000 }));
   }
 
   /** Whether a network is known for the user; null when the user has no known network, as at its first sign-in. */
   async knows(user: string, network: string, now: Date): Promise<boolean | null> {
-    const row = await translated(() => this.#rows.findOne({ _id: user }));
+    const row = await withTranslatedErrors(() => this.#rows.findOne({ _id: user }));
     if (row === null) return null;
     const since = now.getTime() - RETENTION_MS;
     return row.networks.some((one) => one.network === network && one.at.getTime() > since);
@@ -40,7 +40,7 @@ export class KnownNetworks {
 
   /** Records a sign-in. */
   async note(user: string, network: string, now: Date): Promise<void> {
-    await translated(async () => {
+    await withTranslatedErrors(async () => {
       await this.#rows.updateOne({ _id: user }, { $pull: { networks: { network } } });
       await this.#rows.updateOne(
         { _id: user },

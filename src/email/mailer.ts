@@ -12,7 +12,7 @@ export interface Email {
   readonly html?: string;
 }
 
-export interface Mail {
+export interface Mailer {
   /**
    * Resolves when the letter has been accepted for delivery.
    * @throws EmailNotSent

@@ -3,16 +3,16 @@
  * address. It reads the event log, so any change is reported once, whatever caused it, and a crash loses none.
  */
 import type { Timestamp } from 'mongodb';
-import { foldName, type User } from '../auth/identity/user.ts';
-import { networkOf } from '../config/addresses.ts';
-import { readStored } from '../database/bson/stored.ts';
+import { normalizeSignInName, type User } from '../auth/identity/user.ts';
+import { clientNetwork } from '../config/addresses.ts';
+import { decodeDocument } from '../database/bson/stored-document.ts';
 import { idText } from '../database/json/ids.ts';
-import type { Occurrence } from '../lib/event-types.ts';
-import { changeWords } from './email-templates.ts';
+import type { AuditEventType } from '../lib/event-types.ts';
+import { describeSignInChange } from './email-templates.ts';
 import type { KnownNetworks } from './known-networks.ts';
-import { WAY_CHANGES, type WayChange } from './locales/email-types.ts';
+import { SIGN_IN_METHOD_CHANGES, type SignInMethodChange } from './locales/email-types.ts';
 import type { LanguageName } from './locales/locales.ts';
-import type { Composed, Outbox } from './outbox.ts';
+import type { ComposedEmail, Outbox } from './outbox.ts';
 import type { EmailRow } from './outbox-store.ts';
 
 const NOTICES = ['new-sign-in', 'password-changed', 'sign-in-method-changed', 'email-changed'] as const;
@@ -25,7 +25,7 @@ const OLD_MS = 24 * HOUR_MS;
 type Notice = (typeof NOTICES)[number];
 
 /** The fields of a row of the event log that are read here. */
-export interface NoticedRow {
+export interface NotificationEventRow {
   readonly epoch: number;
   readonly number: number;
   readonly time: Timestamp;
@@ -37,7 +37,7 @@ export interface NoticedRow {
 }
 
 /** Events that change a sign-in method, by their names in e-mails; `kind` is replaced by the kind of a factor. */
-const WAYS: Readonly<Partial<Record<Occurrence, string>>> = {
+const WAYS: Readonly<Partial<Record<AuditEventType, string>>> = {
   'system.mfa.added': '{kind}-added',
   'system.mfa.removed': '{kind}-removed',
   'system.mfa.recovery-codes-regenerated': 'recovery-codes-regenerated',
@@ -45,7 +45,7 @@ const WAYS: Readonly<Partial<Record<Occurrence, string>>> = {
   'system.identity.unlinked': 'provider-unlinked',
 };
 
-export interface NoticesDeps {
+export interface SecurityNotificationsDeps {
   readonly outbox: Outbox;
   readonly networks: KnownNetworks;
   readonly findUser: (id: string) => Promise<User | null>;
@@ -53,29 +53,29 @@ export interface NoticesDeps {
   readonly now: () => number;
 }
 
-export class Notices {
-  readonly #deps: NoticesDeps;
+export class SecurityNotifications {
+  readonly #deps: SecurityNotificationsDeps;
 
-  constructor(deps: NoticesDeps) {
+  constructor(deps: SecurityNotificationsDeps) {
     this.#deps = deps;
-    for (const kind of NOTICES) deps.outbox.compose(kind, (row, languageFor) => this.#email(row, languageFor));
+    for (const kind of NOTICES) deps.outbox.registerComposer(kind, (row, languageFor) => this.#email(row, languageFor));
   }
 
   /** Processes rows of the log, in order; repeated rows do nothing. */
-  async report(rows: readonly NoticedRow[]): Promise<void> {
+  async report(rows: readonly NotificationEventRow[]): Promise<void> {
     for (const row of rows) {
       const isOld = row.time.getHighBits() * 1_000 < this.#deps.now() - OLD_MS;
-      if (isOld || row.after === null || !concerns(row)) continue;
-      if (row.collection === '_sessions') await this.#signIn(row, readStored(row.after));
-      else if (row.collection === '_activity') await this.#occurrence(row, readStored(row.after));
-      else await this.#user(row, readStored(row.after));
+      if (isOld || row.after === null || !mayNeedNotification(row)) continue;
+      if (row.collection === '_sessions') await this.#signIn(row, decodeDocument(row.after));
+      else if (row.collection === '_activity') await this.#securityEvent(row, decodeDocument(row.after));
+      else await this.#user(row, decodeDocument(row.after));
     }
   }
 
-  async #signIn(row: NoticedRow, { user, ip, userAgent }: Readonly<Record<string, unknown>>): Promise<void> {
+  async #signIn(row: NotificationEventRow, { user, ip, userAgent }: Readonly<Record<string, unknown>>): Promise<void> {
     if (typeof user !== 'string' || typeof ip !== 'string') return;
     const { networks, now } = this.#deps;
-    const network = networkOf(ip);
+    const network = clientNetwork(ip);
     const at = new Date(now());
     if ((await networks.knows(user, network, at)) === false) {
       const device = typeof userAgent === 'string' ? userAgent : '–';
@@ -84,7 +84,7 @@ export class Notices {
     await networks.note(user, network, at);
   }
 
-  async #occurrence(row: NoticedRow, { type, details }: Readonly<Record<string, unknown>>): Promise<void> {
+  async #securityEvent(row: NotificationEventRow, { type, details }: Readonly<Record<string, unknown>>): Promise<void> {
     const { user, kind } = (details ?? {}) as { readonly user?: unknown; readonly kind?: unknown };
     if (typeof user !== 'string') return;
     if (type === 'system.auth.password-changed') return this.#add(row, 'password-changed', user, {});
@@ -94,18 +94,23 @@ export class Notices {
   }
 
   /** A user whose e-mail address was replaced; the old one is notified. */
-  async #user(row: NoticedRow, after: Readonly<Record<string, unknown>>): Promise<void> {
+  async #user(row: NotificationEventRow, after: Readonly<Record<string, unknown>>): Promise<void> {
     if (row.before === null || row.key === null) return;
-    const { email, emailVerified, kind } = readStored(row.before);
+    const { email, emailVerified, kind } = decodeDocument(row.before);
     const next = after['email'];
-    if (typeof email !== 'string' || typeof next !== 'string' || foldName(email) === foldName(next)) return;
+    if (
+      typeof email !== 'string' ||
+      typeof next !== 'string' ||
+      normalizeSignInName(email) === normalizeSignInName(next)
+    )
+      return;
     if (emailVerified !== true && kind !== 'admin') return;
-    await this.#add(row, 'email-changed', idText(readStored(row.key)['_id']), { newEmail: next }, email);
+    await this.#add(row, 'email-changed', idText(decodeDocument(row.key)['_id']), { newEmail: next }, email);
   }
 
   /** @param to the e-mail address; by default that of the user, if it is verified */
   async #add(
-    { epoch, number, time }: NoticedRow,
+    { epoch, number, time }: NotificationEventRow,
     kind: Notice,
     id: string,
     facts: Readonly<Record<string, string>>,
@@ -123,22 +128,25 @@ export class Notices {
     await outbox.add({ kind, to: email, facts: reported, id: `notice ${epoch}-${number}` });
   }
 
-  async #email({ facts }: EmailRow, languageFor: (user: User) => LanguageName): Promise<Composed | null> {
+  async #email({ facts }: EmailRow, languageFor: (user: User) => LanguageName): Promise<ComposedEmail | null> {
     const { user: id = null, email = null, change, ...rest } = facts ?? {};
     const user = id === null ? null : await this.#deps.findUser(id);
     if (user === null || email === null) return null;
     const values = Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, value ?? '']));
     if (!isWayChange(change)) return { user, to: email, values };
-    return { user, to: email, values: { ...values, change: changeWords(change, languageFor(user)) } };
+    return { user, to: email, values: { ...values, change: describeSignInChange(change, languageFor(user)) } };
   }
 }
 
 /** Whether a row may require a notification; pure and cheap. */
-export function concerns({ collection, operation }: Pick<NoticedRow, 'collection' | 'operation'>): boolean {
+export function mayNeedNotification({
+  collection,
+  operation,
+}: Pick<NotificationEventRow, 'collection' | 'operation'>): boolean {
   if (collection === '_users') return operation === 'update' || operation === 'replace';
   return operation === 'insert' && (collection === '_sessions' || collection === '_activity');
 }
 
-function isWayChange(text: unknown): text is WayChange {
-  return WAY_CHANGES.some((one) => one === text);
+function isWayChange(text: unknown): text is SignInMethodChange {
+  return SIGN_IN_METHOD_CHANGES.some((one) => one === text);
 }

@@ -1,20 +1,20 @@
 /** Creates the services that write and send e-mails: the mailer, the templates, the queue, the notifications. */
 
 import type { User } from '../auth/identity/user.ts';
-import type { AuthConfig, Mode } from '../config/config.ts';
+import type { AuthConfig, ServerMode } from '../config/config.ts';
 import type { Mongo } from '../database/mongo.ts';
-import { logMail } from './console-mailer.ts';
+import { createConsoleMailer } from './console-mailer.ts';
 import { EmailTemplates } from './email-templates.ts';
 import { KnownNetworks } from './known-networks.ts';
-import { EmailNotSent, type Mail } from './mailer.ts';
-import { concerns, type NoticedRow, Notices } from './notifications.ts';
+import { EmailNotSent, type Mailer } from './mailer.ts';
+import { mayNeedNotification, type NotificationEventRow, SecurityNotifications } from './notifications.ts';
 import { Outbox } from './outbox.ts';
 import { OutboxStore } from './outbox-store.ts';
-import { TemplateStore } from './template-store.ts';
-import { type MailWay, TestEmail } from './test-email.ts';
+import { EmailTemplateStore } from './template-store.ts';
+import { type MailTransport, TestEmail } from './test-email.ts';
 
 export interface EmailsSettings {
-  readonly mode: Mode;
+  readonly mode: ServerMode;
   readonly auth: Pick<AuthConfig, 'mail' | 'base' | 'language'>;
   /** Called with errors that no response can report. */
   readonly onError: (error: unknown) => void;
@@ -33,8 +33,8 @@ export interface EmailsDeps {
 /** The options of a durable reader of the event log (events/read/consumer.ts). */
 interface NoticesReader {
   readonly name: string;
-  readonly concerns: (row: NoticedRow) => boolean;
-  readonly handle: (rows: readonly NoticedRow[]) => Promise<void>;
+  readonly concerns: (row: NotificationEventRow) => boolean;
+  readonly handle: (rows: readonly NotificationEventRow[]) => Promise<void>;
 }
 
 interface LogConsumer {
@@ -60,18 +60,22 @@ export async function openEmails(settings: EmailsSettings, deps: EmailsDeps): Pr
   await Promise.all([store.start(), networks.start()]);
   const mail = await openMail(settings);
   const way = mailWay(settings);
-  const emailTemplates = new EmailTemplates({ store: new TemplateStore(mongo), onError, now });
+  const emailTemplates = new EmailTemplates({ store: new EmailTemplateStore(mongo), onError, now });
   const { base, language } = auth;
   const outbox = new Outbox({ store, mail, templates: emailTemplates, language, base, onError, now });
   // It composes queued e-mails, even if there are no new notifications.
-  const notices = new Notices({ outbox, networks, findUser, now });
+  const notices = new SecurityNotifications({ outbox, networks, findUser, now });
   return {
     outbox,
     emailTemplates,
     testEmail: new TestEmail({ way, mail, oneTimeTokens }),
     startNotices: (consumer) => {
       if (way === 'none') return { stop: async () => undefined };
-      const reader = consumer({ name: 'notices', concerns, handle: (rows) => notices.report(rows) });
+      const reader = consumer({
+        name: 'notices',
+        concerns: mayNeedNotification,
+        handle: (rows) => notices.report(rows),
+      });
       reader.start();
       return reader;
     },
@@ -79,19 +83,19 @@ export async function openEmails(settings: EmailsSettings, deps: EmailsDeps): Pr
 }
 
 /** Where e-mails of this instance go. */
-export function mailWay({ mode, auth }: Pick<EmailsSettings, 'mode' | 'auth'>): MailWay {
+export function mailWay({ mode, auth }: Pick<EmailsSettings, 'mode' | 'auth'>): MailTransport {
   if (auth.mail !== null) return 'smtp';
   return mode === 'development' ? 'terminal' : 'none';
 }
 
 /** Opens the mailer. */
-async function openMail({ mode, auth, onEmail }: EmailsSettings): Promise<Mail> {
+async function openMail({ mode, auth, onEmail }: EmailsSettings): Promise<Mailer> {
   if (auth.mail !== null) {
     // Loaded on first use: loading takes a tenth of a second.
     const { smtpMail } = await import('./smtp-mailer.ts');
     return smtpMail(auth.mail.url, auth.mail.from);
   }
-  if (mode === 'development') return logMail(onEmail ?? (() => {}));
+  if (mode === 'development') return createConsoleMailer(onEmail ?? (() => {}));
   return {
     send: async () => {
       throw new EmailNotSent('No mail server is set: MILLRACE_SMTP_URL', true);

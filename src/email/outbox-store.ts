@@ -3,7 +3,7 @@
  * facts and the recipient. The link or code of an e-mail is created when it is sent, and is never stored.
  */
 import type { Collection } from 'mongodb';
-import { duplicateKey, translated } from '../database/errors.ts';
+import { duplicateKey, withTranslatedErrors } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
 import type { EmailKind, EmailState } from './locales/email-types.ts';
 import type { LanguageName } from './locales/locales.ts';
@@ -44,7 +44,7 @@ export class OutboxStore {
   }
 
   async start(): Promise<void> {
-    await translated(() =>
+    await withTranslatedErrors(() =>
       this.#rows.createIndexes([
         { key: { state: 1, dueAt: 1 } },
         { key: { to: 1, createdAt: 1 } },
@@ -55,7 +55,7 @@ export class OutboxStore {
 
   /** Stores an e-mail; an existing one with this id stays as it is. */
   async insert(row: EmailRow): Promise<void> {
-    await translated(async () => {
+    await withTranslatedErrors(async () => {
       await this.#rows.insertOne({ ...row }).catch((error: unknown) => {
         if (!duplicateKey(error)) throw error;
       });
@@ -64,7 +64,9 @@ export class OutboxStore {
 
   /** Whether at least so many e-mails wait. */
   async areWaiting(count: number): Promise<boolean> {
-    return (await translated(() => this.#rows.countDocuments({ state: 'pending' }, { limit: count }))) >= count;
+    return (
+      (await withTranslatedErrors(() => this.#rows.countDocuments({ state: 'pending' }, { limit: count }))) >= count
+    );
   }
 
   /**
@@ -73,12 +75,12 @@ export class OutboxStore {
    */
   countSince(to: string, kind: EmailKind, since: Date, but?: string): Promise<number> {
     const others = but === undefined ? {} : { _id: { $ne: but }, attempts: { $gt: 0 } };
-    return translated(() => this.#rows.countDocuments({ to, createdAt: { $gt: since }, kind, ...others }));
+    return withTranslatedErrors(() => this.#rows.countDocuments({ to, createdAt: { $gt: since }, kind, ...others }));
   }
 
   /** Leases the first due e-mail for a time; null when none is due. */
   take(take: string, now: Date, until: Date): Promise<EmailRow | null> {
-    return translated(() =>
+    return withTranslatedErrors(() =>
       this.#rows.findOneAndUpdate(
         { state: 'pending', dueAt: { $lte: now } },
         { $set: { dueAt: until, take }, $inc: { attempts: 1 } },
@@ -89,7 +91,7 @@ export class OutboxStore {
 
   /** When the next e-mail is due; null when none waits. */
   async nextDue(): Promise<Date | null> {
-    const next = await translated(() =>
+    const next = await withTranslatedErrors(() =>
       this.#rows.findOne({ state: 'pending' }, { sort: { dueAt: 1 }, projection: { dueAt: 1 } }),
     );
     return next?.dueAt ?? null;
@@ -102,7 +104,7 @@ export class OutboxStore {
     error: string | null,
     now: Date,
   ): Promise<void> {
-    await translated(() =>
+    await withTranslatedErrors(() =>
       this.#rows.updateOne(
         { _id, take },
         { $set: { state, error, finishedAt: now, take: null }, $unset: { facts: '' } },
@@ -111,19 +113,19 @@ export class OutboxStore {
   }
 
   /** Schedules the next attempt of an e-mail that this worker still leases. */
-  async putOff(row: Pick<EmailRow, '_id' | 'take'>, error: string, dueAt: Date): Promise<void> {
+  async reschedule(row: Pick<EmailRow, '_id' | 'take'>, error: string, dueAt: Date): Promise<void> {
     const { _id, take } = row;
-    await translated(() => this.#rows.updateOne({ _id, take }, { $set: { error, dueAt, take: null } }));
+    await withTranslatedErrors(() => this.#rows.updateOne({ _id, take }, { $set: { error, dueAt, take: null } }));
   }
 
   /** Deletes an e-mail that is not to be sent. */
   async drop({ _id, take }: Pick<EmailRow, '_id' | 'take'>): Promise<void> {
-    await translated(() => this.#rows.deleteOne({ _id, take }));
+    await withTranslatedErrors(() => this.#rows.deleteOne({ _id, take }));
   }
 
   /** The newest e-mails first. */
   list(state: EmailState | null, limit: number): Promise<EmailRow[]> {
-    return translated(() =>
+    return withTranslatedErrors(() =>
       this.#rows
         .find(state === null ? {} : { state })
         .sort({ createdAt: -1 })

@@ -6,11 +6,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { tooManyEmails } from '../auth/identity/auth-errors.ts';
-import { foldName, type User } from '../auth/identity/user.ts';
-import { commonValues, type EmailTemplates } from './email-templates.ts';
-import { EMAILS, type EmailKind, type EmailState } from './locales/email-types.ts';
-import { type LanguageName, languageOf } from './locales/locales.ts';
-import { EmailNotSent, type Mail } from './mailer.ts';
+import { normalizeSignInName, type User } from '../auth/identity/user.ts';
+import { commonTemplateValues, type EmailTemplates } from './email-templates.ts';
+import { EMAIL_DEFINITIONS, type EmailKind, type EmailState } from './locales/email-types.ts';
+import { type LanguageName, parseLanguageTag } from './locales/locales.ts';
+import { EmailNotSent, type Mailer } from './mailer.ts';
 import type { EmailRow, OutboxStore } from './outbox-store.ts';
 
 /** Maximum queued e-mails; more are rejected. */
@@ -32,7 +32,7 @@ const LATER_MS = 100;
 export type { EmailRow } from './outbox-store.ts';
 
 /** The content of an e-mail, and its recipient. */
-export interface Composed {
+export interface ComposedEmail {
   readonly user: User;
   readonly to: string;
   /** Values of the variables, besides those that all e-mails have. */
@@ -43,7 +43,7 @@ export interface Composed {
  * Makes what a letter says; called for each try (`attempts` of the row counts them).
  * @returns null when the letter is not to be sent any more
  */
-export type Composer = (row: EmailRow, language: (user: User) => LanguageName) => Promise<Composed | null>;
+export type EmailComposer = (row: EmailRow, language: (user: User) => LanguageName) => Promise<ComposedEmail | null>;
 
 /** An e-mail to send. */
 export interface EmailRequest {
@@ -70,8 +70,8 @@ export interface EmailView {
 
 export interface OutboxDeps {
   readonly store: OutboxStore;
-  readonly mail: Mail;
-  readonly templates: Pick<EmailTemplates, 'fill'>;
+  readonly mail: Mailer;
+  readonly templates: Pick<EmailTemplates, 'render'>;
   /** The default language of e-mails. */
   readonly language: LanguageName;
   /** The public URL of this server. */
@@ -84,7 +84,7 @@ export interface OutboxDeps {
 
 export class Outbox {
   readonly #deps: OutboxDeps;
-  readonly #composers = new Map<EmailKind, Composer>();
+  readonly #composers = new Map<EmailKind, EmailComposer>();
   readonly #take = randomUUID();
   readonly #end = new AbortController();
   #takes = 0;
@@ -97,7 +97,7 @@ export class Outbox {
   }
 
   /** Registers the composer of a type of e-mail. */
-  compose(kind: EmailKind, composer: Composer): void {
+  registerComposer(kind: EmailKind, composer: EmailComposer): void {
     this.#composers.set(kind, composer);
   }
 
@@ -117,7 +117,7 @@ export class Outbox {
     await store.insert({
       _id: id,
       kind,
-      to: foldName(to),
+      to: normalizeSignInName(to),
       facts,
       language,
       state: 'pending',
@@ -125,7 +125,7 @@ export class Outbox {
       error: null,
       createdAt: new Date(at),
       dueAt: new Date(at),
-      until: new Date(at + EMAILS[kind].usefulMs),
+      until: new Date(at + EMAIL_DEFINITIONS[kind].sendWithinMs),
       finishedAt: null,
       take: null,
     });
@@ -137,7 +137,7 @@ export class Outbox {
    * @param but the e-mail that is being composed, which does not count, nor do later ones
    */
   countLast(ms: number, to: string, kind: EmailKind, but?: string): Promise<number> {
-    return this.#deps.store.countSince(foldName(to), kind, new Date(this.#deps.now() - ms), but);
+    return this.#deps.store.countSince(normalizeSignInName(to), kind, new Date(this.#deps.now() - ms), but);
   }
 
   /** The newest e-mails first. They contain no link and no code. */
@@ -210,7 +210,7 @@ export class Outbox {
       if (now() >= row.until.getTime()) return await this.#fail(row, row.error ?? 'It could not be sent in time');
       const composed = await this.#composers.get(row.kind)?.(row, (user) => this.#languageFor(user, row));
       if (composed == null) return await store.drop(row);
-      await this.#handOver(row, composed);
+      await this.#deliver(row, composed);
       await store.end(row, 'succeeded', null, new Date(now()));
     } catch (error) {
       const reason = error instanceof EmailNotSent ? error.message : 'The e-mail could not be created';
@@ -218,14 +218,14 @@ export class Outbox {
       const next = PAUSES_MS[row.attempts - 1];
       const isFinal = error instanceof EmailNotSent && error.isFinal;
       if (isFinal || next === undefined || now() + next >= row.until.getTime()) return await this.#fail(row, reason);
-      await store.putOff(row, reason, new Date(now() + next));
+      await store.reschedule(row, reason, new Date(now() + next));
     }
   }
 
-  async #handOver(row: EmailRow, { user, to, values }: Composed): Promise<void> {
+  async #deliver(row: EmailRow, { user, to, values }: ComposedEmail): Promise<void> {
     const { mail, templates, base } = this.#deps;
-    const known = { ...commonValues(user, base), ...values };
-    const email = templates.fill(row.kind, this.#languageFor(user, row), known);
+    const known = { ...commonTemplateValues(user, base), ...values };
+    const email = templates.render(row.kind, this.#languageFor(user, row), known);
     await mail.send({ to, ...email });
   }
 
@@ -237,6 +237,6 @@ export class Outbox {
 
   /** The language of the user, else of the requester, else of the instance. */
   #languageFor({ profile }: User, { language }: Pick<EmailRow, 'language'>): LanguageName {
-    return languageOf(profile['locale']) ?? language ?? this.#deps.language;
+    return parseLanguageTag(profile['locale']) ?? language ?? this.#deps.language;
   }
 }

@@ -1,6 +1,6 @@
 /** Sends e-mails by SMTP: the only file that uses nodemailer. */
 import { createTransport } from 'nodemailer';
-import { type Email, EmailNotSent, type Mail } from './mailer.ts';
+import { type Email, EmailNotSent, type Mailer } from './mailer.ts';
 
 const TIMEOUT_MS = 10_000;
 /** Concurrent connections. */
@@ -21,7 +21,7 @@ const REASONS: Readonly<Record<string, string>> = {
  * @param url `smtp://user:password@host:port` or `smtps://…`
  * @param from the sender's e-mail address
  */
-export function smtpMail(url: string, from: string): Mail {
+export function smtpMail(url: string, from: string): Mailer {
   const transport = createTransport(
     {
       url,

@@ -2,9 +2,9 @@
  * The language of templates: `{{name}}` is a variable, and there is nothing else. HTML values are escaped, and a
  * subject stays one line, so any value is plain text. Pure.
  */
-import { hintFor } from '../lib/did-you-mean.ts';
+import { didYouMeanHint } from '../lib/did-you-mean.ts';
 import type { Issue } from '../lib/errors.ts';
-import type { EmailOptions } from './locales/email-types.ts';
+import type { EmailDefinition } from './locales/email-types.ts';
 
 export interface EmailTemplate {
   readonly subject: string;
@@ -26,7 +26,7 @@ const CONTROL = /[\u0000-\u001f\u007f\u0085\u2028\u2029]+/g;
 const PARTS = ['subject', 'text', 'html'] as const;
 
 /** The errors of a template, by JSON Pointer; empty when it can be used. */
-export function templateIssues(template: EmailTemplate, { variables, requiredVariables }: EmailOptions): Issue[] {
+export function templateIssues(template: EmailTemplate, { variables, requiredVariables }: EmailDefinition): Issue[] {
   const known = Object.keys(variables);
   const issues = PARTS.flatMap((part) => partIssues(part, template[part], known));
   for (const part of ['text', 'html'] as const) {
@@ -46,7 +46,7 @@ function partIssues(part: keyof EmailTemplate, text: string, known: readonly str
   if (text.trim() === '') issues.push(issue(part, 'It is empty'));
   for (const name of namedIn(text)) {
     if (known.includes(name)) continue;
-    issues.push(issue(part, `There is no variable '${name.slice(0, 40)}'. ${hintFor(name, known)}`));
+    issues.push(issue(part, `There is no variable '${name.slice(0, 40)}'. ${didYouMeanHint(name, known)}`));
   }
   // Two closing braces alone are common in style sheets.
   if (text.replace(VARIABLE, '').includes('{{')) {
@@ -64,7 +64,7 @@ function issue(part: keyof EmailTemplate, detail: string): Issue {
 }
 
 /** Replaces variables by values; one without a value is empty. */
-export function filled(template: EmailTemplate, values: Readonly<Record<string, string>>): EmailTemplate {
+export function renderTemplate(template: EmailTemplate, values: Readonly<Record<string, string>>): EmailTemplate {
   const fill = (text: string, as: (value: string) => string) =>
     text.replace(VARIABLE, (_whole, name: string) => as(namedValue(values, name.trim())));
   return {

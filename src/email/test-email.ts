@@ -4,16 +4,16 @@
  */
 import type { User } from '../auth/identity/user.ts';
 import { MillraceError } from '../lib/errors.ts';
-import type { FilledEmail } from './email-templates.ts';
-import { EmailNotSent, type Mail } from './mailer.ts';
+import type { RenderedEmail } from './email-templates.ts';
+import { EmailNotSent, type Mailer } from './mailer.ts';
 
 /** Minimum interval between test e-mails to one user, in milliseconds. */
 const EMAIL_MS = 10_000;
 
 /** Where e-mails go: to a mail server, to the terminal in development mode, or nowhere. */
-export type MailWay = 'smtp' | 'terminal' | 'none';
+export type MailTransport = 'smtp' | 'terminal' | 'none';
 
-export interface EmailVerdict {
+export interface TestEmailResult {
   /** The e-mail address of the user; null when it has none. */
   readonly to: string | null;
   readonly sent: boolean;
@@ -22,8 +22,8 @@ export interface EmailVerdict {
 }
 
 export interface TestEmailsDeps {
-  readonly way: MailWay;
-  readonly mail: Mail;
+  readonly way: MailTransport;
+  readonly mail: Mailer;
   readonly oneTimeTokens: { isFirst(what: string, ms: number): Promise<boolean> };
 }
 
@@ -35,7 +35,7 @@ export class TestEmail {
   }
 
   /** Where e-mails of this instance go. */
-  get way(): MailWay {
+  get way(): MailTransport {
     return this.#deps.way;
   }
 
@@ -43,7 +43,7 @@ export class TestEmail {
    * Sends an e-mail to the user's own address, and waits until a server has accepted it.
    * @throws MillraceError `rate-limited` right after another one
    */
-  async send({ _id, email }: User, letter: FilledEmail): Promise<EmailVerdict> {
+  async send({ _id, email }: User, letter: RenderedEmail): Promise<TestEmailResult> {
     const { way, mail, oneTimeTokens } = this.#deps;
     if (email === null) return { to: null, sent: false, message: 'You have no e-mail address' };
     if (way === 'none') return { to: email, sent: false, message: 'No mail server is set: set MILLRACE_SMTP_URL' };

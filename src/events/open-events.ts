@@ -6,25 +6,25 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Db, Document } from 'mongodb';
-import { Activity } from '../database/audit-events.ts';
-import { binary } from '../database/bson/raw-bson.ts';
-import { readOrdered } from '../database/bson/stored.ts';
-import { serverCode } from '../database/errors.ts';
+import { AuditEvents } from '../database/audit-events.ts';
+import { binaryToBuffer } from '../database/bson/raw-bson.ts';
+import { decodeDocumentMap } from '../database/bson/stored-document.ts';
+import { mongoErrorCode } from '../database/errors.ts';
 import { Lease } from '../database/lease.ts';
-import { ITSELF } from '../database/system-collection.ts';
+import { SYSTEM_STAMP } from '../database/system-collection.ts';
 import { FairSemaphore } from '../lib/concurrency/fair-semaphore.ts';
 import type { Scope } from '../policies/scope.ts';
+import { type EventLogState, type EventLogSummary, readEventLogState, summarizeEventLog } from './event-log-state.ts';
 import { EventLog } from './log/event-log.ts';
 import type { LogCallback } from './log/log-callback.ts';
-import type { LogRow } from './log/row.ts';
-import { Tail } from './log/tail.ts';
-import { requireChanges } from './read/change-stream-support.ts';
+import type { LogRow } from './log/log-row.ts';
+import { LogTail } from './log/log-tail.ts';
+import { requireChangeStreamSupport } from './read/change-stream-support.ts';
 import { Consumer, type ConsumerOptions } from './read/consumer.ts';
+import { DocumentHistory } from './read/document-history.ts';
 import { Feed } from './read/feed.ts';
-import { History } from './read/history.ts';
 import { Recorder } from './record/recorder.ts';
 import { Retention, type RetentionOptions } from './record/retention.ts';
-import { type EventState, eventState, inShort, type ShortState } from './state.ts';
 
 /** How long a start waits for the first row of a new log, in milliseconds. */
 const BEGIN_MS = 10_000;
@@ -37,11 +37,11 @@ const LOOK_MS = 5_000;
 
 export interface EventServices {
   readonly log: EventLog;
-  readonly tail: Tail;
+  readonly tail: LogTail;
   readonly recorder: Recorder;
   readonly feed: Feed;
   /** The events of single documents. */
-  readonly history: History;
+  readonly history: DocumentHistory;
   /** Limits the reads of the log by clients: feeds, and subscriptions that resume. One permit for each read. */
   readonly readers: FairSemaphore;
   readonly retention: Retention;
@@ -56,9 +56,9 @@ export interface EventServices {
   upToDate(): boolean;
   /** @throws MillraceError `forbidden` for a collection without change events */
   requireChanges(collection: string): Promise<void>;
-  state(scope: Scope<'read', '_admin'>): Promise<EventState>;
+  state(scope: Scope<'read', '_admin'>): Promise<EventLogState>;
   /** A summary without collections and names, for metrics of the process. */
-  inShort(): Promise<ShortState>;
+  inShort(): Promise<EventLogSummary>;
   close(): Promise<void>;
 }
 
@@ -72,7 +72,7 @@ export async function openEvents(mongo: { data: Db; log: Db }, settings: EventSe
   const owner = `${hostname()}/${randomUUID()}`;
   const log = new EventLog(mongo.log, mongo.data.databaseName);
   await log.open();
-  const tail = new Tail({ log, onLog });
+  const tail = new LogTail({ log, onLog });
   const readers = new FairSemaphore(READERS, READERS_OF_ONE);
   await tail.start();
   const lease = new Lease({ collection: mongo.log.collection('lease'), id: 'log', owner });
@@ -85,9 +85,9 @@ export async function openEvents(mongo: { data: Db; log: Db }, settings: EventSe
     onRecording: (recording) => tail.suspend(recording),
     onRefused: (error) => {
       // Only the program's log has the server's message, because it contains the command.
-      const code = serverCode(error);
+      const code = mongoErrorCode(error);
       const details = { recorder: owner, code: code === undefined ? null : String(code) };
-      new Activity(mongo).record('system.recorder.stopped', details, ITSELF).catch((issue: unknown) => {
+      new AuditEvents(mongo).record('system.recorder.stopped', details, SYSTEM_STAMP).catch((issue: unknown) => {
         onLog('warn', 'The event that recording has stopped could not be stored', { error: String(issue) });
       });
     },
@@ -97,26 +97,26 @@ export async function openEvents(mongo: { data: Db; log: Db }, settings: EventSe
   await begun(log, recorder);
   const retention = new Retention({ log, allowed: () => lease.held(), onLog, ...limits });
   retention.start();
-  const state = () => eventState({ data: mongo.data, log, tail, recorder });
+  const state = () => readEventLogState({ data: mongo.data, log, tail, recorder });
   return {
     log,
     tail,
     recorder,
     feed: new Feed(tail, log, readers),
-    history: new History(tail, log, readers),
+    history: new DocumentHistory(tail, log, readers),
     readers,
     retention,
     consumer: (options) => new Consumer({ log, tail, allowed: () => lease.held(), onLog, ...options }),
     completed: async (row) => {
       if (!row.big || row.collection === null || row.key === null || row.operation === 'delete') return row;
-      const requested: Document = { _id: { $eq: readOrdered(row.key).get('_id') } };
+      const requested: Document = { _id: { $eq: decodeDocumentMap(row.key).get('_id') } };
       const now = await mongo.data.collection(row.collection).findOne(requested, { raw: true });
-      return { ...row, after: binary(now) };
+      return { ...row, after: binaryToBuffer(now) };
     },
     upToDate: () => recorder.upToDate && tail.healthy,
-    requireChanges: async (collection) => void (await requireChanges(mongo.data, collection, LOOK_MS)),
+    requireChanges: async (collection) => void (await requireChangeStreamSupport(mongo.data, collection, LOOK_MS)),
     state: () => state(),
-    inShort: async () => inShort(await state()),
+    inShort: async () => summarizeEventLog(await state()),
     close: async () => {
       await retention.stop();
       await recorder.stop();

@@ -2,7 +2,7 @@
  * Conditional requests for the bytes of a file (RFC 9110 section 13). Pure. The bytes of a file never change, so its entity tag
  * is strong and derived from their SHA-256, and its date is the upload time.
  */
-import { isSameTag } from '../lib/entity-tags.ts';
+import { isSameEntityTag } from '../lib/entity-tags.ts';
 import { MillraceError } from '../lib/errors.ts';
 
 /** The validators that conditions are compared with. */
@@ -16,10 +16,10 @@ export interface Validators {
 export type ConditionHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /** `proceed`: respond as if unconditional. The others name the response status. */
-export type Condition = 'proceed' | 'not-modified' | 'failed';
+export type ConditionResult = 'proceed' | 'not-modified' | 'failed';
 
 /** Evaluates the four preconditions in the order of section 13.2.2, for GET and HEAD. */
-export function evaluateConditions(headers: ConditionHeaders, validators: Validators): Condition {
+export function evaluateConditions(headers: ConditionHeaders, validators: Validators): ConditionResult {
   const ifMatch = text(headers['if-match']);
   if (ifMatch !== undefined) {
     if (!lists(ifMatch, validators.etag)) return 'failed';
@@ -58,7 +58,7 @@ export function preconditionFailed(validators: Validators | null): MillraceError
  * Whether If-Range allows a Range (section 13.1.5): the strong tag is equal, or the date equals Last-Modified. Otherwise the
  * client may hold other bytes, such as compressed ones, and gets the whole file.
  */
-export function rangeAllowed(headers: ConditionHeaders, validators: Validators): boolean {
+export function isRangeAllowed(headers: ConditionHeaders, validators: Validators): boolean {
   const ifRange = text(headers['if-range']);
   if (ifRange === undefined) return true;
   if (ifRange.startsWith('"')) return ifRange === validators.etag;
@@ -70,7 +70,7 @@ export function rangeAllowed(headers: ConditionHeaders, validators: Validators):
 function lists(header: string, etag: string): boolean {
   if (header.trim() === '*') return true;
   const tags = header.match(/(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g) ?? [];
-  return tags.some((tag) => isSameTag(tag, etag));
+  return tags.some((tag) => isSameEntityTag(tag, etag));
 }
 
 function text(value: string | string[] | undefined): string | undefined {

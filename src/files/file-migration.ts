@@ -5,12 +5,12 @@
  */
 import { pipeline } from 'node:stream';
 import { MillraceError } from '../lib/errors.ts';
+import { STORE_FIELD } from './file-document-store.ts';
 import type { OpenStores } from './open-files.ts';
-import { STORE } from './store.ts';
 import type { FileStore } from './stores/file-store.ts';
-import { Meter } from './upload/byte-meter.ts';
-import { fromRaw, type StoredFile } from './upload/file.ts';
-import { takeBack } from './upload/multipart-upload.ts';
+import { UploadByteMeter } from './upload/byte-meter.ts';
+import { decodeStoredFile, type StoredFile } from './upload/file.ts';
+import { removeStoredBytes } from './upload/multipart-upload.ts';
 
 /** How long running downloads may read the old bytes. */
 const READERS_MS = 10 * 60_000;
@@ -37,12 +37,12 @@ export async function* moveFiles(
 ): AsyncGenerator<MoveProgress> {
   const [target, ...others] = opened.fileStores;
   if (target === undefined) return;
-  const elsewhere = { [STORE]: { $ne: target.name } };
+  const elsewhere = { [STORE_FIELD]: { $ne: target.name } };
   const total = await opened.store.count(elsewhere);
   const counts = { moved: 0, gone: 0, failed: 0, bytes: 0 };
   const options = { sort: new Map([['_id', 1]] as const), maxTimeMS: NO_LIMIT };
   for await (const batch of opened.store.list(elsewhere, options)) {
-    for (const file of batch.map(fromRaw)) {
+    for (const file of batch.map(decodeStoredFile)) {
       if (signal.aborted) return;
       const from = others.find(({ name }) => name === file.store);
       try {
@@ -70,28 +70,28 @@ async function moveOne(
     throw new MillraceError('file-store-unavailable', `The store ${file.store} is not in MILLRACE_FILE_STORAGE`);
   }
   const { key } = file;
-  const back = () => takeBack([key], { fileStore: target, marks });
-  const lost = await marks.hold(target.name, key);
+  const back = () => removeStoredBytes([key], { fileStore: target, marks });
+  const lost = await marks.recordPending(target.name, key);
   try {
     await copy(file, from, target, lost);
-    await marks.condemn(from.name, key, READERS_MS);
+    await marks.scheduleRemoval(from.name, key, READERS_MS);
   } catch (error) {
     await back();
     throw error;
   }
   try {
     const moved = await store.relocate(key, from.name, target.name);
-    if (moved) await marks.settle(target.name, key);
+    if (moved) await marks.deleteEntry(target.name, key);
     else await back();
     return moved;
   } finally {
     // If the outcome is unknown, orphan cleanup reads the document to decide which copy to keep.
-    marks.letGo(target.name, key);
+    marks.releaseLease(target.name, key);
   }
 }
 
 async function copy({ key, size, sha256 }: StoredFile, from: FileStore, target: FileStore, lost: AbortSignal) {
-  const meter = new Meter(size);
+  const meter = new UploadByteMeter(size);
   const bytes = pipeline(await from.read(key, size), meter, () => undefined);
   // An earlier move may have been interrupted here.
   await target.remove(key);

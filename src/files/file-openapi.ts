@@ -1,16 +1,16 @@
 /** OpenAPI operations of files. */
 import Type from 'typebox';
 import type { ErrorCode } from '../lib/errors.ts';
-import { operation, response } from '../openapi/operation.ts';
+import { declareOperation, jsonResponse } from '../openapi/operation.ts';
 import { headerParameter, IF_MATCH, IF_NONE_MATCH, pathParameter } from '../openapi/parameters.ts';
-import { listOf, nullable, shape, TIME } from '../openapi/schema.ts';
-import { LIST, LIST_HEADERS, QUERY_ERRORS } from '../query/parse/query-openapi.ts';
+import { arraySchema, DATE_TIME_SCHEMA, namedSchema, nullable } from '../openapi/schema.ts';
+import { LIST_HEADERS, LIST_QUERY_PARAMETERS, QUERY_ERRORS } from '../query/parse/query-openapi.ts';
 import { FILE_KEY } from './stores/file-store.ts';
-import { MAX_CUSTOM_BYTES, MAX_FILES } from './upload/multipart-upload.ts';
+import { MAX_METADATA_BYTES, MAX_UPLOAD_FILES } from './upload/multipart-upload.ts';
 
 const tag = 'files';
 
-const FILE = shape('StoredFile', {
+const FILE = namedSchema('StoredFile', {
   type: 'object',
   description: 'A file without its bytes; `fields` may omit fields.',
   properties: {
@@ -20,7 +20,7 @@ const FILE = shape('StoredFile', {
     type: { type: 'string' },
     size: { type: 'integer', minimum: 0 },
     sha256: { type: 'string', pattern: '^[0-9a-f]{64}$' },
-    createdAt: TIME,
+    createdAt: DATE_TIME_SCHEMA,
     createdBy: nullable(Type.String()),
     metadata: {},
   },
@@ -59,7 +59,7 @@ const FINDING: readonly ErrorCode[] = ['file-not-found', 'file-store-unavailable
 const BYTES = { type: 'string', contentMediaType: 'application/octet-stream', format: 'binary' };
 const METADATA = {
   type: 'string',
-  description: `JSON text of up to ${MAX_CUSTOM_BYTES / 1024} KiB to keep with the file.`,
+  description: `JSON text of up to ${MAX_METADATA_BYTES / 1024} KiB to keep with the file.`,
 };
 const CONTENT = { type: 'string', format: 'binary' };
 /** Any type: that of the file. Some generators know only types that are spelled out. */
@@ -69,17 +69,17 @@ const upload = (properties: object, required: string) => ({
 });
 
 export const FILE_OPERATIONS = {
-  list: operation({
+  list: declareOperation({
     id: 'listFiles',
     tag,
     as: true,
     summary: 'List files',
     // Files have nothing to expand.
-    parameters: LIST.filter(({ name }) => name !== 'expand'),
-    responses: response('The files, streamed.', listOf(FILE), 200, LIST_HEADERS),
+    parameters: LIST_QUERY_PARAMETERS.filter(({ name }) => name !== 'expand'),
+    responses: jsonResponse('The files, streamed.', arraySchema(FILE), 200, LIST_HEADERS),
     errors: QUERY_ERRORS,
   }),
-  upload: operation({
+  upload: declareOperation({
     id: 'uploadFile',
     tag,
     summary: 'Upload a file',
@@ -87,15 +87,15 @@ export const FILE_OPERATIONS = {
     responses: ONE_FILE,
     errors: UPLOADING,
   }),
-  uploadMany: operation({
+  uploadMany: declareOperation({
     id: 'uploadManyFiles',
     tag,
-    summary: `Upload up to ${MAX_FILES} files, all or none`,
-    body: upload({ files: listOf(BYTES), metadata: METADATA }, 'files'),
-    responses: response('The files in order.', listOf(FILE)),
+    summary: `Upload up to ${MAX_UPLOAD_FILES} files, all or none`,
+    body: upload({ files: arraySchema(BYTES), metadata: METADATA }, 'files'),
+    responses: jsonResponse('The files in order.', arraySchema(FILE)),
     errors: UPLOADING,
   }),
-  get: operation({
+  get: declareOperation({
     id: 'getFile',
     tag,
     as: true,
@@ -104,7 +104,7 @@ export const FILE_OPERATIONS = {
     responses: ONE_FILE,
     errors: [...FINDING, 'unknown-parameter'],
   }),
-  remove: operation({
+  remove: declareOperation({
     id: 'deleteFile',
     tag,
     summary: 'Delete a file',
@@ -119,7 +119,7 @@ export const FILE_OPERATIONS = {
       'storage-full',
     ],
   }),
-  bytes: operation({
+  bytes: declareOperation({
     id: 'downloadFile',
     tag,
     as: true,

@@ -3,26 +3,39 @@
  * bytes are written before and removed after, protected by an entry of the upload journal.
  */
 import type { Readable } from 'node:stream';
-import { actorOf, type Principal, quotaIdOf } from '../auth/identity/principal.ts';
+import { type Principal, quotaIdOf, toActorId } from '../auth/identity/principal.ts';
 import { idFromText } from '../database/json/ids.ts';
 import type { Transactions } from '../database/transactions.ts';
-import { resume } from '../lib/concurrency/closable-iterator.ts';
-import { mapInTurns } from '../lib/concurrency/cooperative-yield.ts';
+import { prependFirst } from '../lib/concurrency/closable-iterator.ts';
+import { mapCooperatively } from '../lib/concurrency/cooperative-yield.ts';
 import type { DiskSpace } from '../lib/disk-space.ts';
 import { MillraceError } from '../lib/errors.ts';
 import type { SigningKeys } from '../lib/signing-keys.ts';
-import { SYSTEM_ONLY } from '../policies/fields/field-rules.ts';
-import { reachedOf } from '../policies/recheck-in-memory.ts';
-import type { Revalidation } from '../policies/revalidation/revalidation.ts';
-import { readerOf, readingOne, type Scope } from '../policies/scope.ts';
-import { fieldsInTurns, grantsInTurns, toDatabaseFilter } from '../policies/scope-filter.ts';
+import { SYSTEM_FIELDS_ONLY } from '../policies/fields/field-rules.ts';
+import { filterByScope } from '../policies/recheck-in-memory.ts';
+import type { RightsRevalidation } from '../policies/revalidation/revalidation.ts';
+import { readScopeOf, type Scope, singleDocumentReadScope } from '../policies/scope.ts';
+import { grantsForDocumentAsync, toDatabaseFilter, visibleFieldTreeAsync } from '../policies/scope-filter.ts';
 import type { Query } from '../query/parse/query.ts';
-import type { Hold, Quotas } from '../quotas/quotas.ts';
+import type { QuotaReservation, Quotas } from '../quotas/quotas.ts';
 import { type ConditionHeaders, requireConditions } from './conditions.ts';
 import { type FileList, type FileListingDeps, listFiles } from './listing.ts';
 import type { ByteRange, FileStore } from './stores/file-store.ts';
-import { fileTag, fromRaw, keyFromText, type StoredFile, type StoredUpload, toDocument } from './upload/file.ts';
-import { type Expected, type Part, takeBack, takeIn, type UploadBatch } from './upload/multipart-upload.ts';
+import {
+  decodeStoredFile,
+  fileEntityTag,
+  parseFileKey,
+  type StoredFile,
+  type StoredUpload,
+  toFileDocument,
+} from './upload/file.ts';
+import {
+  type ExpectedFiles,
+  type MultipartPart,
+  removeStoredBytes,
+  storeUpload,
+  type UploadBatch,
+} from './upload/multipart-upload.ts';
 import type { UploadJournal } from './upload/upload-journal.ts';
 import { toVisibleFile, type VisibleFile } from './visible-file.ts';
 
@@ -46,7 +59,7 @@ export interface FilesDeps extends FileListingDeps {
 /** The request of an upload. */
 export interface UploadRequest {
   readonly request: string;
-  readonly rights: Pick<Revalidation, 'check'>;
+  readonly rights: Pick<RightsRevalidation, 'check'>;
 }
 
 export class Files {
@@ -65,29 +78,29 @@ export class Files {
    */
   async upload(
     scope: Scope<'create'>,
-    parts: AsyncIterable<Part>,
-    expected: Expected,
+    parts: AsyncIterable<MultipartPart>,
+    expected: ExpectedFiles,
     { request, rights }: UploadRequest,
   ): Promise<readonly VisibleFile[]> {
     const intake = { ...this.#deps, fileStore: this.#deps.current };
     this.#deps.space?.requireRoom();
     const creator = quotaIdOf(scope.principal);
     await this.#deps.quotas?.requireRoomForFile(creator);
-    const delivery = await takeIn(parts, expected, intake);
+    const delivery = await storeUpload(parts, expected, intake);
     const keys = delivery.drafts.map(({ key }) => key);
     const { files, documents } = this.#toFiles(scope, delivery, request);
     const bytes = delivery.drafts.reduce((sum, { size }) => sum + size, 0);
-    let hold: Hold | undefined;
+    let hold: QuotaReservation | undefined;
     try {
-      const granted = await mapInTurns(documents, (document) => grantsInTurns(scope, document));
+      const granted = await mapCooperatively(documents, (document) => grantsForDocumentAsync(scope, document));
       if (granted.some((grants) => grants.length === 0)) {
         throw new MillraceError('forbidden', 'No policy allows creating this file');
       }
-      hold = await this.#deps.quotas?.hold(creator, request, { files: keys.length, bytes });
+      hold = await this.#deps.quotas?.reserve(creator, request, { files: keys.length, bytes });
       await rights.check();
     } catch (error) {
       hold?.release();
-      await takeBack(keys, intake);
+      await removeStoredBytes(keys, intake);
       throw error;
     }
     try {
@@ -100,12 +113,12 @@ export class Files {
       throw error;
     } finally {
       // The outcome of a failed commit may be unknown: orphan cleanup checks the database.
-      for (const key of keys) this.#deps.marks.letGo(intake.fileStore.name, key);
+      for (const key of keys) this.#deps.marks.releaseLease(intake.fileStore.name, key);
     }
     const { reader } = scope;
-    return mapInTurns(files.entries(), async ([index, file]) => {
-      const fields = reader === null ? null : await fieldsInTurns(reader, documents[index] ?? {});
-      return { file, fields: fields ?? SYSTEM_ONLY };
+    return mapCooperatively(files.entries(), async ([index, file]) => {
+      const fields = reader === null ? null : await visibleFieldTreeAsync(reader, documents[index] ?? {});
+      return { file, fields: fields ?? SYSTEM_FIELDS_ONLY };
     });
   }
 
@@ -113,12 +126,12 @@ export class Files {
   async get(scope: Scope<'read'>, id: string): Promise<VisibleFile> {
     const raw = await this.#find(scope, id);
     if (raw === null) throw notFound(id);
-    return await toVisibleFile(readerOf(scope), raw);
+    return await toVisibleFile(readScopeOf(scope), raw);
   }
 
   /** A file by a signed URL, which is valid for any client that has it. @throws MillraceError `file-not-found` */
   getSigned(principal: Principal, id: string): Promise<VisibleFile> {
-    return this.get(readingOne(principal, idFromText(id)), id);
+    return this.get(singleDocumentReadScope(principal, idFromText(id)), id);
   }
 
   /** The keys that sign URLs. */
@@ -132,7 +145,7 @@ export class Files {
    */
   async list(scope: Scope<'read'>, query: Query): Promise<FileList> {
     const list = await listFiles(scope, query, this.#now(), this.#deps);
-    return { ...list, batches: resume(await list.batches.next(), list.batches) };
+    return { ...list, batches: prependFirst(await list.batches.next(), list.batches) };
   }
 
   /**
@@ -161,30 +174,30 @@ export class Files {
       throw notFound(id);
     }
     this.#deps.space?.requireRoomToDelete();
-    const file = fromRaw(raw);
+    const file = decodeStoredFile(raw);
     const { key, store, createdAt } = file;
-    requireConditions(conditions, { etag: readable ? fileTag(file) : '', lastModified: createdAt });
-    await this.#deps.marks.hold(store, key);
+    requireConditions(conditions, { etag: readable ? fileEntityTag(file) : '', lastModified: createdAt });
+    await this.#deps.marks.recordPending(store, key);
     try {
       // If it was moved meanwhile, retry in its new store; if it was deleted meanwhile, it is not found there.
-      if (!(await this.#deps.store.remove(file, actorOf(scope.principal), request))) {
+      if (!(await this.#deps.store.remove(file, toActorId(scope.principal), request))) {
         await this.remove(scope, id, request, conditions);
         return;
       }
       await this.#deps.fileStores.get(store)?.remove(key);
-      if (this.#deps.fileStores.has(store)) await this.#deps.marks.settle(store, key);
+      if (this.#deps.fileStores.has(store)) await this.#deps.marks.deleteEntry(store, key);
     } catch (error) {
       if (error instanceof MillraceError && error.code === 'file-store-unavailable') return;
       throw error;
     } finally {
-      this.#deps.marks.letGo(store, key);
+      this.#deps.marks.releaseLease(store, key);
     }
   }
 
   async #find(scope: Scope, id: string): Promise<Uint8Array | null> {
-    const key = keyFromText(id);
+    const key = parseFileKey(id);
     const found = key === undefined ? null : await this.#deps.store.findRaw(key, toDatabaseFilter(scope));
-    return found && ((await reachedOf(scope, [found]))[0] ?? null);
+    return found && ((await filterByScope(scope, [found]))[0] ?? null);
   }
 
   #now(): Date {
@@ -204,7 +217,7 @@ export class Files {
         metadata: metadataFields[index] ?? null,
       }),
     );
-    return { files, documents: files.map((file) => toDocument(file, principal, request)) };
+    return { files, documents: files.map((file) => toFileDocument(file, principal, request)) };
   }
 }
 

@@ -8,11 +8,11 @@ import type { Transactions } from '../database/transactions.ts';
 import type { DiskSpace } from '../lib/disk-space.ts';
 import type { SigningKeys } from '../lib/signing-keys.ts';
 import type { Quotas } from '../quotas/quotas.ts';
+import { FileDocuments } from './file-document-store.ts';
 import { Files } from './files.ts';
 import { OrphanCleanup } from './orphan-cleanup.ts';
-import { FileDocuments } from './store.ts';
 import type { FileStore } from './stores/file-store.ts';
-import { openGridfsStore } from './stores/gridfs-store.ts';
+import { createGridfsStore } from './stores/gridfs-store.ts';
 import type { S3Settings } from './stores/s3-store.ts';
 import { parseStorageUrls, type StorageUrl } from './stores/storage-url.ts';
 import { UploadJournal } from './upload/upload-journal.ts';
@@ -81,7 +81,9 @@ export async function openStores(
   const [current] = opened;
   if (current === undefined) throw noStore();
   // GridFS may hold older files under any configuration, and opening it is free.
-  const fileStores = opened.some(({ name }) => name === 'gridfs') ? opened : [...opened, openGridfsStore(mongo.files)];
+  const fileStores = opened.some(({ name }) => name === 'gridfs')
+    ? opened
+    : [...opened, createGridfsStore(mongo.files)];
   const byName = new Map(fileStores.map((fileStore) => [fileStore.name, fileStore]));
   await current.check().catch((error: unknown) => {
     throw new ConfigError([`MILLRACE_FILE_STORAGE: the store ${current.name} cannot be used (${reason(error)})`]);
@@ -120,10 +122,10 @@ function addresses(stores: string): readonly StorageUrl[] {
 }
 
 async function openStore(address: StorageUrl, mongo: Mongo, { credentials }: FilesSettings): Promise<FileStore> {
-  if (address.kind === 'gridfs') return openGridfsStore(mongo.files);
+  if (address.kind === 'gridfs') return createGridfsStore(mongo.files);
   // The S3 client takes as long to load as the web server, so it is loaded only if an S3 store is configured.
-  const { openS3Store } = await import('./stores/s3-store.ts');
-  return openS3Store(credentials === undefined ? address : { ...address, credentials });
+  const { createS3Store } = await import('./stores/s3-store.ts');
+  return createS3Store(credentials === undefined ? address : { ...address, credentials });
 }
 
 function reason(error: unknown): string {

@@ -3,7 +3,7 @@
  * (upload-journal.ts), so it is free when idle, and leases protect running uploads in any process. Every process does this; an
  * entry is leased by one at a time.
  */
-import type { FileDocuments } from './store.ts';
+import type { FileDocuments } from './file-document-store.ts';
 import type { FileStore } from './stores/file-store.ts';
 import type { UploadJournal, UploadJournalEntry } from './upload/upload-journal.ts';
 
@@ -48,7 +48,7 @@ export class OrphanCleanup {
   async run(): Promise<number> {
     let cleaned = 0;
     while (!this.#stopped) {
-      const mark = await this.#deps.marks.takeExpired();
+      const mark = await this.#deps.marks.leaseExpired();
       if (mark === null) break;
       if (await this.#clean(mark)) cleaned++;
     }
@@ -59,7 +59,7 @@ export class OrphanCleanup {
     const { store, marks, fileStores } = this.#deps;
     const file = await store.find(mark.key);
     if (file?.store === mark.store) {
-      await marks.settle(mark.store, mark.key);
+      await marks.deleteEntry(mark.store, mark.key);
       return false;
     }
     const fileStore = fileStores.get(mark.store);
@@ -69,7 +69,7 @@ export class OrphanCleanup {
       return false;
     }
     await fileStore.remove(mark.key);
-    if (mark.cleaned) await marks.settle(mark.store, mark.key);
+    if (mark.cleaned) await marks.deleteEntry(mark.store, mark.key);
     else await marks.postpone(mark, SECOND_LOOK_MS, true);
     return true;
   }

@@ -5,7 +5,7 @@
 import type { ByteRange } from './stores/file-store.ts';
 
 /** `whole`: no usable range, respond with 200. `unsatisfiable`: respond with 416. Otherwise the part to send with 206. */
-export type RangeVerdict = 'whole' | 'unsatisfiable' | ByteRange;
+export type RangeResult = 'whole' | 'unsatisfiable' | ByteRange;
 
 /**
  * Evaluates a Range header for a file. A malformed header, another unit, or several ranges are ignored, as section 14.2 requires
@@ -13,7 +13,7 @@ export type RangeVerdict = 'whole' | 'unsatisfiable' | ByteRange;
  * @param header the header's value, undefined when absent
  * @param size bytes of the file
  */
-export function parseRange(header: string | undefined, size: number): RangeVerdict {
+export function parseRange(header: string | undefined, size: number): RangeResult {
   const match = /^bytes=[ \t]*(?:(\d{1,15})-(\d{0,15})|-(\d{1,15}))[ \t]*$/i.exec(header ?? '');
   if (!match || size === 0) return 'whole';
   const [, first, last, suffix] = match;

@@ -2,26 +2,26 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { MillraceError } from '../lib/errors.ts';
-import { parameters, queryText, refuseEncoding, requestBase } from '../lib/request.ts';
-import { AT_ONCE_BYTES } from '../lib/streaming/chunks.ts';
+import { parseQueryParameters, queryString, refuseCompressedBody, requestBaseUrl } from '../lib/request.ts';
+import { MAX_UNSTREAMED_BYTES } from '../lib/streaming/chunks.ts';
 import type { Policies } from '../policies/policies.ts';
-import type { Grants } from '../policies/revalidation/revalidation.ts';
+import type { InitialRights } from '../policies/revalidation/revalidation.ts';
 import type { StreamedResponses } from '../policies/revalidation/streamed-responses.ts';
-import type { ActionOf, NamedAction, Scope } from '../policies/scope.ts';
-import { ALL, childOf } from '../query/evaluate/field-tree.ts';
+import type { PolicyAction, Scope, ScopeAction } from '../policies/scope.ts';
+import { childFieldTree, FULL_FIELD_TREE } from '../query/evaluate/field-tree.ts';
 import { readParameters } from '../query/parse/parameters.ts';
 import { parseQuery } from '../query/parse/parse-query.ts';
-import { responseBytes } from './bytes-response.ts';
 import { FILE_OPERATIONS } from './file-openapi.ts';
+import { planFileResponse } from './file-response.ts';
 import type { Files } from './files.ts';
-import { sendFiles, show } from './list-response.ts';
-import { isSigned } from './signature.ts';
+import { selectResourceFields, sendFiles } from './list-response.ts';
+import { hasValidSignature } from './signed-urls.ts';
 import type { StoredFile } from './upload/file.ts';
-import { refuseChunk } from './upload/form-fields.ts';
-import { holdToPace, linger } from './upload/min-rate.ts';
-import { multipartParts } from './upload/multipart.ts';
-import type { Expected } from './upload/multipart-upload.ts';
-import { seenResource, type VisibleFile } from './visible-file.ts';
+import { rejectChunkedUpload } from './upload/form-fields.ts';
+import { drainAfterResponse, enforceMinimumRate } from './upload/min-rate.ts';
+import { readMultipartParts } from './upload/multipart.ts';
+import type { ExpectedFiles } from './upload/multipart-upload.ts';
+import { toVisibleResource, type VisibleFile } from './visible-file.ts';
 
 const MULTIPART = 'multipart/form-data';
 
@@ -56,33 +56,33 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
   app.addContentTypeParser(MULTIPART, (_request, _payload, done) => done(null));
   app.addContentTypeParser('*', (request, _payload, done) => done(refusedType(request)));
 
-  const scopeOf = <A extends NamedAction>(request: FastifyRequest, action: A): Scope<ActionOf<A>> =>
+  const scopeOf = <A extends PolicyAction>(request: FastifyRequest, action: A): Scope<ScopeAction<A>> =>
     policies.scope(request.principal, action, '_files');
   /** The rights that a streamed response or an upload starts with. */
-  const grantsOf = (request: FastifyRequest, action: NamedAction, scope: Scope): Grants => ({
+  const grantsOf = (request: FastifyRequest, action: PolicyAction, scope: Scope): InitialRights => ({
     principal: request.principal,
     asker: request.asker,
     as: request.as,
     authorization: request.headers.authorization,
     generation: policies.generation,
     scopes: [scope],
-    again: (now) => [policies.find(now, action, '_files')],
+    renewScopes: (now) => [policies.find(now, action, '_files')],
   });
-  const baseOf = (request: FastifyRequest): string => publicUrl ?? requestBase(request);
+  const baseOf = (request: FastifyRequest): string => publicUrl ?? requestBaseUrl(request);
 
-  async function upload(request: FastifyRequest, expected: Expected): Promise<readonly VisibleFile[]> {
-    parameters(request, []);
+  async function upload(request: FastifyRequest, expected: ExpectedFiles): Promise<readonly VisibleFile[]> {
+    parseQueryParameters(request, []);
     refuseKey(request);
     const scope = scopeOf(request, 'create');
     if (!isMultipart(request)) throw refusedType(request);
-    refuseEncoding(request);
-    refuseChunk(request.headers);
-    const stop = holdToPace(request.raw);
+    refuseCompressedBody(request);
+    rejectChunkedUpload(request.headers);
+    const stop = enforceMinimumRate(request.raw);
     const rights = streamedResponses.watch(grantsOf(request, 'create', scope));
     try {
-      return await files.upload(scope, multipartParts(request.raw), expected, { request: request.id, rights });
+      return await files.upload(scope, readMultipartParts(request.raw), expected, { request: request.id, rights });
     } catch (error) {
-      linger(request.raw);
+      drainAfterResponse(request.raw);
       throw error;
     } finally {
       stop();
@@ -93,32 +93,33 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
   app.post('/files', { config: FILE_OPERATIONS.upload }, async (request) => {
     const [file] = await upload(request, 'file');
     if (file === undefined) throw new TypeError('An upload without a file was accepted');
-    return seenResource(file, baseOf(request));
+    return toVisibleResource(file, baseOf(request));
   });
 
   app.post('/files/bulk', { config: FILE_OPERATIONS.uploadMany }, async (request) => {
     const stored = await upload(request, 'files');
-    return stored.map((file) => seenResource(file, baseOf(request)));
+    return stored.map((file) => toVisibleResource(file, baseOf(request)));
   });
 
   app.get('/files', { config: FILE_OPERATIONS.list }, async (request, reply) => {
-    const query = parseQuery(readParameters(queryText(request)));
+    const query = parseQuery(readParameters(queryString(request)));
     const scope = scopeOf(request, 'read');
     reply.header('millrace-position', position());
     const grants = grantsOf(request, 'read', scope);
     const list = await files.list(scope, query);
-    const resource = (file: VisibleFile) => show(seenResource(file, baseOf(request)), query.fields);
+    const resource = (file: VisibleFile) =>
+      selectResourceFields(toVisibleResource(file, baseOf(request)), query.fields);
     const begin = (bytes: number) => streamedResponses.begin(request, reply.raw, grants, bytes);
     return sendFiles(reply, list, { resource, most: listBytes, begin });
   });
 
   app.get<OnFile>('/files/:id', { config: FILE_OPERATIONS.get }, async (request) => {
-    parameters(request, []);
-    return seenResource(await files.get(scopeOf(request, 'get'), request.params.id), baseOf(request));
+    parseQueryParameters(request, []);
+    return toVisibleResource(await files.get(scopeOf(request, 'get'), request.params.id), baseOf(request));
   });
 
   app.delete<OnFile>('/files/:id', { config: FILE_OPERATIONS.remove }, async (request, reply) => {
-    parameters(request, []);
+    parseQueryParameters(request, []);
     await files.remove(scopeOf(request, 'delete'), request.params.id, request.id, request.headers);
     return reply.code(204).send();
   });
@@ -133,17 +134,17 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
 
   async function sendBytes(request: FastifyRequest<OnBytes>, reply: FastifyReply): Promise<FastifyReply> {
     const { id } = request.params;
-    const signed = isSigned(files.signedUrlKeys.verifying, id, queryText(request), Date.now() / 1_000);
+    const signed = hasValidSignature(files.signedUrlKeys.verifying, id, queryString(request), Date.now() / 1_000);
     const scope = signed ? null : scopeOf(request, 'get');
     // A signed URL cannot be revoked, so there are no rights to check again.
     const grants = scope && grantsOf(request, 'get', scope);
     const seen = scope === null ? files.getSigned(request.principal, id) : files.get(scope, id);
     const file = named(await seen, signed ? request.params.name : 'file');
-    const { status, headers, range } = responseBytes(request.method, request.headers, file);
+    const { status, headers, range } = planFileResponse(request.method, request.headers, file);
     if (range === undefined) return reply.code(status).headers(headers).send();
     const size = range === 'whole' ? file.size : range.end - range.start + 1;
     const open = () => files.open(file, range === 'whole' ? undefined : range);
-    if (size <= AT_ONCE_BYTES)
+    if (size <= MAX_UNSTREAMED_BYTES)
       return reply
         .code(status)
         .headers(headers)
@@ -159,7 +160,7 @@ export async function fileRoutes(app: FastifyInstance, options: FileRoutesOption
 
 /** The file under a name that may be shown: a client with a signed URL knows the name that stands in it. */
 function named({ file, fields }: VisibleFile, otherwise: string): StoredFile {
-  return childOf(fields, 'name') === ALL ? file : { ...file, name: otherwise };
+  return childFieldTree(fields, 'name') === FULL_FIELD_TREE ? file : { ...file, name: otherwise };
 }
 
 function isMultipart({ headers }: FastifyRequest): boolean {

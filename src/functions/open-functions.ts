@@ -2,33 +2,33 @@
  * Wires all parts of functions: the active plugins, the sandbox, and the callers. Stops what it starts, in reverse
  * order.
  */
-import type { Registry } from '../collections/registry.ts';
-import type { LateHooks } from '../collections/write-hooks.ts';
+import type { CollectionRegistry } from '../collections/collection-registry.ts';
+import type { LateBoundHooks } from '../collections/write-hooks.ts';
 import type { FunctionsConfig } from '../config/config.ts';
-import type { Activity } from '../database/audit-events.ts';
+import type { AuditEvents } from '../database/audit-events.ts';
 import type { Mongo } from '../database/mongo.ts';
 import type { Transactions } from '../database/transactions.ts';
 import type { Egress } from '../egress/egress.ts';
 import type { EventServices } from '../events/open-events.ts';
 import type { Files } from '../files/files.ts';
-import { Closers } from '../lib/closers.ts';
+import { CleanupStack } from '../lib/closers.ts';
 import type { Encryption } from '../lib/encryption.ts';
 import type { Policies } from '../policies/policies.ts';
-import { TryOut } from './calling/dry-run.ts';
-import { FunctionCalls } from './calling/function-runner.ts';
+import { DryRunner } from './calling/dry-run.ts';
+import { FunctionRunner } from './calling/function-runner.ts';
 import type { DocumentDeps } from './calling/host/document-actions.ts';
-import { LateJobs } from './calling/host/job-scheduler.ts';
+import { DeferredJobScheduler } from './calling/host/job-scheduler.ts';
 import { EndpointCalls } from './endpoints/endpoint-calls.ts';
 import { type EndpointOperation, endpointOperations } from './endpoints/endpoint-openapi.ts';
+import { FunctionReruns } from './function-reruns.ts';
 import { WriteHookRunner } from './hooks/hooks.ts';
 import { LazySandbox } from './lazy-sandbox.ts';
 import { PluginRegistry } from './plugins/active-plugins.ts';
 import { CrashCounter } from './plugins/crash-counter.ts';
 import { openPlugins, type PluginServices } from './plugins/open-plugins.ts';
 import type { ActivePlugins } from './plugins/plugin.ts';
-import { reportNews } from './plugins/plugin-log.ts';
+import { logPluginChanges } from './plugins/plugin-log.ts';
 import { openQueue, type QueueServices } from './queue/open-queue.ts';
-import { RunRepeats } from './run-repeats.ts';
 import { openRuns, type RunServices } from './runs/open-runs.ts';
 import { FUNCTION_KINDS, type Sandbox, type SandboxEvents } from './sandbox/sandbox.ts';
 
@@ -39,12 +39,12 @@ export interface FunctionServices {
   /** Created on first use. */
   readonly sandbox: Sandbox;
   readonly runs: RunServices;
-  readonly calls: FunctionCalls;
-  readonly tryOut: TryOut;
+  readonly calls: FunctionRunner;
+  readonly tryOut: DryRunner;
   readonly endpoints: EndpointCalls;
   /** The active HTTP functions, for the OpenAPI document. */
   readonly reported: () => readonly EndpointOperation[];
-  readonly repeats: RunRepeats;
+  readonly repeats: FunctionReruns;
   readonly queue: QueueServices;
   close(): Promise<void>;
 }
@@ -52,7 +52,7 @@ export interface FunctionServices {
 export interface FunctionDeps {
   readonly mongo: Mongo;
   readonly transactions: Transactions;
-  readonly auth: { readonly activity: Activity; readonly encryption: Encryption };
+  readonly auth: { readonly activity: AuditEvents; readonly encryption: Encryption };
   readonly policies: Policies;
   readonly events: EventServices;
   readonly config: FunctionsConfig;
@@ -60,12 +60,12 @@ export interface FunctionDeps {
   readonly reached: Omit<DocumentDeps, 'policies'> & {
     readonly files: Files;
     readonly egress: Egress;
-    readonly registry: Registry;
+    readonly registry: CollectionRegistry;
     /** The public URL of this server. */
     readonly publicUrl: string | undefined;
   };
   /** Where write hooks are registered. */
-  readonly writeHooks: LateHooks;
+  readonly writeHooks: LateBoundHooks;
   /** Development mode: every client gets the messages of failed functions. */
   readonly isDevelopment: boolean;
   /** Creates the sandbox on first use. */
@@ -79,7 +79,7 @@ export interface FunctionDeps {
 
 /** Opens and starts functions. The event log must be followed already. */
 export async function openFunctions(deps: FunctionDeps): Promise<FunctionServices> {
-  const closers = new Closers();
+  const closers = new CleanupStack();
   try {
     return await openOn(deps, closers);
   } catch (error) {
@@ -88,7 +88,7 @@ export async function openFunctions(deps: FunctionDeps): Promise<FunctionService
   }
 }
 
-async function openOn(deps: FunctionDeps, closers: Closers): Promise<FunctionServices> {
+async function openOn(deps: FunctionDeps, closers: CleanupStack): Promise<FunctionServices> {
   const { mongo, events, policies, config, reached, makeSandbox, report, onError } = deps;
   const active = new PluginRegistry(onError);
   const quarantine = (id: string, reason: string) => plugins.plugins.quarantine(id, reason);
@@ -111,14 +111,14 @@ async function openOn(deps: FunctionDeps, closers: Closers): Promise<FunctionSer
     await openPlugins({ ...deps, ...deps.auth, folders, registry: active, sandbox: checking, figures: runs.counts }),
     (it) => it.close(),
   );
-  if (report !== null) closers.add(reportNews(active, report), (it) => it());
+  if (report !== null) closers.add(logPluginChanges(active, report), (it) => it());
   const begin = () => {
     if (FUNCTION_KINDS.some((kind) => active.ofKind(kind).length > 0)) runs.begin().catch(onError);
   };
   closers.add(active.onChange(begin), (it) => it());
   begin();
-  const jobs = new LateJobs();
-  const calls = new FunctionCalls({
+  const jobs = new DeferredJobScheduler();
+  const calls = new FunctionRunner({
     ...reached,
     policies,
     sandbox: checking,
@@ -145,9 +145,9 @@ async function openOn(deps: FunctionDeps, closers: Closers): Promise<FunctionSer
     (it) => it.close(),
   );
   jobs.attach(queue.jobs);
-  const tryOut = new TryOut(calls, reached.atomic);
+  const tryOut = new DryRunner(calls, reached.atomic);
   const endpoints = new EndpointCalls({ active, calling: calls, recorder: runs.recorder, onError });
-  const repeats = new RunRepeats({ active, endpoints, queue: queue.repeats, replays: queue.replays });
+  const repeats = new FunctionReruns({ active, endpoints, queue: queue.repeats, replays: queue.replays });
   const reported = () => endpointOperations(active.ofKind('http'));
   return {
     active,

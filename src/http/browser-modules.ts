@@ -27,7 +27,7 @@ const kept = new Map<string, BrowserFile>();
  * A file for the browser, or null if there is none with that name.
  * @param path such as `client/client.js`
  */
-export async function browserFile(path: string): Promise<BrowserFile | null> {
+export async function readBrowserFile(path: string): Promise<BrowserFile | null> {
   const known = kept.get(path);
   if (known !== undefined) return known;
   const ending = /[a-z]+$/.exec(path)?.[0] ?? '';

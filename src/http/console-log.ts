@@ -20,15 +20,15 @@ interface Line {
 
 const WARN = 40;
 /** The start of the log line with the server's URL. */
-export const LISTENING = 'Listening at ';
+export const LISTENING_PREFIX = 'Listening at ';
 
 /** A destination for pino that writes readable lines to `out`. */
-export function consoleLog(out: Pick<Writable, 'write'>): { write(line: string): void } {
+export function consoleLogStream(out: Pick<Writable, 'write'>): { write(line: string): void } {
   return {
     write: (text) => {
       const line: Line = JSON.parse(text);
       // Left out: the summary at startup shows the URL better.
-      if (line.msg?.startsWith(LISTENING)) return;
+      if (line.msg?.startsWith(LISTENING_PREFIX)) return;
       out.write(`${describe(line)}\n`);
     },
   };

@@ -24,9 +24,9 @@ export interface CorsOptions {
 }
 
 /** Whether pages of an origin may read responses. */
-export type AllowsOrigin = (origin: string) => boolean;
+export type OriginMatcher = (origin: string) => boolean;
 
-export function allowedOrigins({ mode, corsOrigins }: CorsOptions['config']): AllowsOrigin {
+export function createOriginMatcher({ mode, corsOrigins }: CorsOptions['config']): OriginMatcher {
   const listed = new Set(corsOrigins);
   return (origin) => listed.has(origin) || (mode === 'development' && isLoopbackOrigin(origin));
 }
@@ -34,11 +34,11 @@ export function allowedOrigins({ mode, corsOrigins }: CorsOptions['config']): Al
 /** Sends the headers by which browsers let pages read responses, and responds to preflights. */
 export const cors = fp<CorsOptions>(
   async (app, { config }) => {
-    const allows = allowedOrigins(config);
+    const allows = createOriginMatcher(config);
     app.addHook('onRequest', (request, reply, done) => {
       const { origin } = request.headers;
       if (origin !== undefined && allows(origin)) {
-        if (admit(request, reply, origin)) return;
+        if (applyCors(request, reply, origin)) return;
       } else if (isPreflight(request)) {
         app.log.info({ request: request.id, origin: shown(origin) }, whyRefused(origin));
       }
@@ -52,8 +52,8 @@ export const cors = fp<CorsOptions>(
  * Lets pages of an allowed origin read the response, and responds to a preflight.
  * @returns whether it was a preflight: then nothing else is to be done
  */
-export function admit(request: FastifyRequest, reply: FastifyReply, origin: string): boolean {
-  reply.headers(readableBy(origin));
+export function applyCors(request: FastifyRequest, reply: FastifyReply, origin: string): boolean {
+  reply.headers(corsResponseHeaders(origin));
   if (!isPreflight(request)) return false;
   reply
     .headers(preflightHeaders(request.headers['access-control-request-headers'] ?? ''))
@@ -63,7 +63,7 @@ export function admit(request: FastifyRequest, reply: FastifyReply, origin: stri
 }
 
 /** The headers by which pages of an allowed origin may read a response. */
-export function readableBy(origin: string): Readonly<Record<string, string>> {
+export function corsResponseHeaders(origin: string): Readonly<Record<string, string>> {
   return { 'access-control-allow-origin': origin, 'access-control-expose-headers': EXPOSED };
 }
 

@@ -8,7 +8,7 @@ import type { ServerConfig } from '../config/config.ts';
 import { isLoopback } from '../config/loopback.ts';
 import { isOriginAllowed } from '../config/origin.ts';
 import { MillraceError } from '../lib/errors.ts';
-import { requestsForSocket } from './protection.ts';
+import { isWebSocketUpgrade } from './request-protection.ts';
 
 /**
  * Routes to which providers let the browser post the end of a sign-in, or of a session, from their own pages. Some of
@@ -41,7 +41,7 @@ export const developmentGuard = fp<DevelopmentGuardOptions>(
           refused(`The server is not '${name.slice(0, 80)}'`, 'set MILLRACE_PUBLIC_URL to the URL that clients use'),
         );
       } else if (POSTED_FROM_PROVIDERS.has(request.routeOptions.url)) done();
-      else if (!requestsForSocket(request.headers) && !isOriginAllowed(origin, host, config)) {
+      else if (!isWebSocketUpgrade(request.headers) && !isOriginAllowed(origin, host, config)) {
         // Sockets are rejected with their own close code (realtime/routes.ts); a page cannot fake an upgrade request.
         done(
           origin === 'null'

@@ -8,7 +8,7 @@ import type { Socket } from 'node:net';
 import fp from 'fastify-plugin';
 
 /** Register it before anything listens. */
-export const draining = fp(
+export const drainConnections = fp(
   async (app) => {
     /** Number of pending responses of each connection. */
     const owed = new Map<Socket, number>();

@@ -5,15 +5,15 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { MillraceError } from '../lib/errors.ts';
-import { type AllowsOrigin, admit } from './cors.ts';
-import { PROBLEM_TYPE, toMillraceError, toProblem } from './problem.ts';
-import { SECURITY_HEADERS } from './protection.ts';
+import { applyCors, type OriginMatcher } from './cors.ts';
+import { PROBLEM_CONTENT_TYPE, toMillraceError, toProblemDocument } from './problem.ts';
+import { SECURITY_HEADERS } from './request-protection.ts';
 
 /**
  * Handles failed requests, and those that arrive while the server closes, to which Fastify would respond in another
  * format.
  */
-export const errors = fp(
+export const errorHandling = fp(
   async (app) => {
     app.decorateRequest('refusal', null);
     app.setErrorHandler(sendError);
@@ -45,7 +45,10 @@ function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply
     log.warn({ request: id, code: error.code, err: error.cause }, error.message);
   reply.code(error.status).headers(error.headers);
   if (isEmbedded(request)) reply.send();
-  else reply.type(PROBLEM_TYPE).send(toProblem(error, `${request.server.basePath ?? ''}${request.url}`, request.id));
+  else
+    reply
+      .type(PROBLEM_CONTENT_TYPE)
+      .send(toProblemDocument(error, `${request.server.basePath ?? ''}${request.url}`, request.id));
 }
 
 /**
@@ -59,13 +62,13 @@ function isEmbedded({ headers, routeOptions }: FastifyRequest): boolean {
 /**
  * Creates the function for requests that the router rejects. The router runs no hooks, so it does what hooks would do.
  */
-export function refuseAddress(
-  allows: AllowsOrigin,
+export function createInvalidUrlHandler(
+  allows: OriginMatcher,
 ): (thrown: unknown, request: FastifyRequest, reply: FastifyReply) => void {
   return (thrown, request, reply) => {
     reply.headers(SECURITY_HEADERS).header('x-request-id', request.id);
     const { origin } = request.headers;
-    if (origin !== undefined && allows(origin) && admit(request, reply, origin)) return;
+    if (origin !== undefined && allows(origin) && applyCors(request, reply, origin)) return;
     sendError(thrown, request, reply);
   };
 }

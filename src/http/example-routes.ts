@@ -4,15 +4,15 @@
  */
 import type { FastifyInstance } from 'fastify';
 import { MillraceError } from '../lib/errors.ts';
-import { outsideOpenApi } from '../openapi/operation.ts';
-import { browserFile } from './browser-modules.ts';
+import { excludeFromOpenApi } from '../openapi/operation.ts';
+import { readBrowserFile } from './browser-modules.ts';
 
 /** A page may load files from its own server only, and connect only to it. */
 const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-const PAGES = outsideOpenApi('Pages for a browser');
+const PAGES = excludeFromOpenApi('Pages for a browser');
 
 /** Redirects for URLs without a page of their own. */
 const LEADS: Readonly<Record<string, string>> = {
@@ -33,7 +33,7 @@ export async function exampleRoutes(app: FastifyInstance): Promise<void> {
   for (const route of ['/examples/*', '/client/*']) {
     app.get(route, { config: PAGES }, async (request, reply) => {
       const path = request.url.slice(1).split('?', 1)[0] ?? '';
-      const file = await browserFile(path.endsWith('/') ? `${path}index.html` : path);
+      const file = await readBrowserFile(path.endsWith('/') ? `${path}index.html` : path);
       if (file === null) throw new MillraceError('route-not-found', `There is no '/${path.slice(0, 200)}'`);
       return reply
         .type(file.type)

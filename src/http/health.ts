@@ -5,7 +5,7 @@
  */
 import type { FastifyInstance } from 'fastify';
 import { MillraceError } from '../lib/errors.ts';
-import { type Declared, operation } from '../openapi/operation.ts';
+import { declareOperation, type OpenApiRouteConfig } from '../openapi/operation.ts';
 
 export interface HealthOptions {
   /** Resolves when requests can be served; rejects when not. */
@@ -15,10 +15,10 @@ export interface HealthOptions {
 }
 
 /** Declares a health route. It responds under any host, because a probe inside a network uses an internal address. */
-function health(id: string, summary: string, status: string): Declared & { anyHost: true } {
+function health(id: string, summary: string, status: string): OpenApiRouteConfig & { anyHost: true } {
   const schema = { type: 'object', required: ['status'], properties: { status: { const: status } } };
   const responses = { 200: { description: 'It does.', schema } };
-  return { ...operation({ id, tag: 'admin', summary, responses, errors: [] }), anyHost: true };
+  return { ...declareOperation({ id, tag: 'admin', summary, responses, errors: [] }), anyHost: true };
 }
 
 export async function healthRoutes(app: FastifyInstance, { ready, details }: HealthOptions): Promise<void> {

@@ -7,7 +7,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { MillraceError } from '../lib/errors.ts';
-import { literalPattern } from '../lib/literal-pattern.ts';
+import { escapeRegExp } from '../lib/escape-reg-exp.ts';
 
 interface Known {
   readonly url: string;
@@ -20,7 +20,7 @@ const hint =
   'Documents are at /api/{collection}, files at /files. Administrators list collections by GET /admin/collections; /docs describes everything';
 
 /** Register it before any route. */
-export const methods = fp(
+export const methodNotAllowed = fp(
   async (app) => {
     const known = new Map<string, Known>();
     app.addHook('onRoute', (route) => {
@@ -97,7 +97,7 @@ function source(url: string): string {
   const parts = url.split('/').map((part) => {
     if (part.startsWith(':')) return '[^/]+';
     if (part === '*') return '.*';
-    return literalPattern(part);
+    return escapeRegExp(part);
   });
   return parts.join('/');
 }

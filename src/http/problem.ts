@@ -2,10 +2,10 @@
 import { type ErrorCode, MillraceError } from '../lib/errors.ts';
 import { type ProblemFields, problemFields } from '../lib/problem.ts';
 
-export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
+export const PROBLEM_CONTENT_TYPE = 'application/problem+json; charset=utf-8';
 
 /** The problem document of one failed request. */
-export interface Problem extends ProblemFields {
+export interface ProblemDocument extends ProblemFields {
   /** Path of the request, without its query. */
   readonly instance: string;
   /** The request id, also in `X-Request-Id`. */
@@ -13,7 +13,7 @@ export interface Problem extends ProblemFields {
 }
 
 /** Converts an error for the client. */
-export function toProblem(error: MillraceError, url: string, request: string): Problem {
+export function toProblemDocument(error: MillraceError, url: string, request: string): ProblemDocument {
   const instance = url.split('?', 1)[0] ?? url;
   return { ...error.extensions, ...problemFields(error), instance, request };
 }

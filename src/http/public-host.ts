@@ -4,7 +4,7 @@
  * it read everything. Names of this machine and health routes are exempt.
  */
 import fp from 'fastify-plugin';
-import { hostName } from '../config/addresses.ts';
+import { parseHostHeader } from '../config/addresses.ts';
 import type { ServerConfig } from '../config/config.ts';
 import { isLoopback } from '../config/loopback.ts';
 import { MillraceError } from '../lib/errors.ts';
@@ -18,7 +18,7 @@ export const publicHost = fp<PublicHostOptions>(
   async (app, { config }) => {
     if (config.mode !== 'production' || config.publicUrl === undefined) return;
     const { host: spelled } = new URL(config.publicUrl);
-    const own = hostName(spelled);
+    const own = parseHostHeader(spelled);
     app.addHook('onRequest', (request, _reply, done) => {
       // Behind a trusted proxy this is X-Forwarded-Host, if the proxy sends it.
       const { host } = request;
@@ -26,7 +26,7 @@ export const publicHost = fp<PublicHostOptions>(
         done();
         return;
       }
-      const name = hostName(host);
+      const name = parseHostHeader(host);
       done(name !== null && (name === own || isLoopback(name)) ? undefined : misdirected(host));
     });
   },

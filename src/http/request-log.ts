@@ -6,7 +6,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Logger } from 'pino';
 import type { ServerConfig } from '../config/config.ts';
-import { queryText } from '../lib/request.ts';
+import { queryString } from '../lib/request.ts';
 
 /** Characters of a query in a line. */
 const MAX_QUERY = 300;
@@ -50,7 +50,7 @@ export const requestLog = fp<RequestLogOptions>(
 );
 
 function forDevelopers({ url, refusal }: FastifyRequest, reply: FastifyReply): object {
-  const query = SIGN_IN.test(url) ? '' : queryText({ url }).replaceAll(SECRET, '$1$2=…');
+  const query = SIGN_IN.test(url) ? '' : queryString({ url }).replaceAll(SECRET, '$1$2=…');
   return {
     ...(query === '' ? {} : { query: query.slice(0, MAX_QUERY) }),
     ...(refusal === null

@@ -1,15 +1,15 @@
 /** The status of a running server and its parts, for operators. Not public: load balancers use `/readyz`. */
 import type { FastifyInstance } from 'fastify';
-import { operation, REQUEST_ERRORS, response } from '../openapi/operation.ts';
+import { declareOperation, jsonResponse, QUERY_PARAMETER_ERRORS } from '../openapi/operation.ts';
 import type { Policies } from '../policies/policies.ts';
-import { enterAt } from '../policies/require-scope.ts';
+import { createAdminScopeGuard } from '../policies/require-scope.ts';
 import type { Scope } from '../policies/scope.ts';
 
-const OPERATION = operation({
+const OPERATION = declareOperation({
   id: 'getStatus',
   tag: 'admin',
   summary: 'Get the status of the server',
-  responses: response('The status.', {
+  responses: jsonResponse('The status.', {
     type: 'object',
     required: ['events', 'functions', 'realtime', 'webhooks', 'disk'],
     properties: {
@@ -67,10 +67,10 @@ const OPERATION = operation({
       },
     },
   }),
-  errors: REQUEST_ERRORS,
+  errors: QUERY_PARAMETER_ERRORS,
 });
 
-export interface AdminRoutesOptions {
+export interface AdminStatusRoutesOptions {
   readonly policies: Policies;
   readonly events: {
     /** The status of the event log. */
@@ -82,9 +82,9 @@ export interface AdminRoutesOptions {
   readonly webhooks: { readonly sender: { readonly state: () => object } };
 }
 
-export async function adminRoutes(app: FastifyInstance, options: AdminRoutesOptions): Promise<void> {
+export async function adminStatusRoutes(app: FastifyInstance, options: AdminStatusRoutesOptions): Promise<void> {
   const { policies, events, functions, realtime, webhooks, space } = options;
-  const enter = enterAt(policies, '_admin');
+  const enter = createAdminScopeGuard(policies, '_admin');
 
   app.get('/admin/status', { config: OPERATION }, async (request) => ({
     events: await events.state(enter(request, 'read')),

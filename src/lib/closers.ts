@@ -1,7 +1,7 @@
 /**
  * A stack of opened resources, closed in reverse order at the end of the program, or by a start that fails half way.
  */
-export class Closers {
+export class CleanupStack {
   readonly #steps: (() => unknown)[] = [];
 
   /**

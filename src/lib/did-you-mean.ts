@@ -1,13 +1,13 @@
 /** The known names nearest to a mistyped one, for hints. */
 
 /** The hint for an unknown name: the nearest known one, or all of them if none is near. */
-export function hintFor(unknown: string, known: readonly string[]): string {
-  const near = nearest(unknown, known);
+export function didYouMeanHint(unknown: string, known: readonly string[]): string {
+  const near = nearestName(unknown, known);
   return near === null ? `Known are ${known.join(', ')}.` : `Did you mean '${near}'?`;
 }
 
 /** The nearest known name, or null if none is near. */
-export function nearest(unknown: string, known: readonly string[]): string | null {
+export function nearestName(unknown: string, known: readonly string[]): string | null {
   const text = unknown.slice(0, 40).toLowerCase();
   let best: string | null = null;
   // With more than half of the letters wrong, it is another word.

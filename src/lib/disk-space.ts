@@ -7,19 +7,19 @@ import { statfs } from 'node:fs/promises';
 import { MillraceError } from './errors.ts';
 
 /** Free bytes below which nothing new is stored. */
-export const LOW_BYTES = 256 * 1_048_576;
+export const LOW_DISK_BYTES = 256 * 1_048_576;
 /** Free bytes below which nothing is deleted either: a deletion writes to the event log. */
-export const FULL_BYTES = 96 * 1_048_576;
+export const FULL_DISK_BYTES = 96 * 1_048_576;
 /** Assumed maximum rate at which space is used, in bytes per second; decides when to measure again. */
 const FASTEST = 1_024 * 1_048_576;
 const SOONEST_MS = 50;
 const LATEST_MS = 5_000;
 const LATEST_LOW_MS = 250;
 
-export type SpaceLevel = 'enough' | 'low' | 'full';
+export type DiskSpaceLevel = 'enough' | 'low' | 'full';
 
-export interface SpaceState {
-  readonly level: SpaceLevel;
+export interface DiskSpaceState {
+  readonly level: DiskSpaceLevel;
   /** Null before the first measurement, and if the system does not report it. */
   readonly freeBytes: number | null;
   /** Free bytes below which nothing new is stored. */
@@ -31,18 +31,18 @@ export interface DiskSpaceOptions {
   /** Free bytes of the file system of a folder; for tests. */
   readonly measure?: (folder: string) => Promise<number>;
   /** Called when the level has changed. */
-  readonly onChange?: (state: SpaceState) => void;
+  readonly onChange?: (state: DiskSpaceState) => void;
 }
 
 /** Bytes that a program without special rights may still write into a folder. */
-export async function freeBytes(folder: string): Promise<number> {
+export async function freeDiskBytes(folder: string): Promise<number> {
   const { bavail, bsize } = await statfs(folder);
   return bavail * bsize;
 }
 
 export class DiskSpace {
   readonly #options: DiskSpaceOptions;
-  #level: SpaceLevel = 'enough';
+  #level: DiskSpaceLevel = 'enough';
   #free: number | null = null;
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
@@ -55,7 +55,8 @@ export class DiskSpace {
   async start(): Promise<void> {
     await this.look();
     if (this.#isStopped) return;
-    const above = (this.#free ?? Number.POSITIVE_INFINITY) - (this.#level === 'enough' ? LOW_BYTES : FULL_BYTES);
+    const above =
+      (this.#free ?? Number.POSITIVE_INFINITY) - (this.#level === 'enough' ? LOW_DISK_BYTES : FULL_DISK_BYTES);
     const latest = this.#level === 'enough' ? LATEST_MS : LATEST_LOW_MS;
     const wait = Math.max(SOONEST_MS, Math.min(latest, (above / FASTEST) * 1_000));
     this.#timer = setTimeout(() => void this.start(), wait).unref();
@@ -68,7 +69,7 @@ export class DiskSpace {
 
   /** Measures once. */
   async look(): Promise<void> {
-    const { folder, measure = freeBytes, onChange } = this.#options;
+    const { folder, measure = freeDiskBytes, onChange } = this.#options;
     // Without a report nothing is rejected.
     this.#free = await measure(folder).catch(() => null);
     const before = this.#level;
@@ -76,8 +77,8 @@ export class DiskSpace {
     if (this.#level !== before) onChange?.(this.state);
   }
 
-  get state(): SpaceState {
-    return { level: this.#level, freeBytes: this.#free, neededBytes: LOW_BYTES };
+  get state(): DiskSpaceState {
+    return { level: this.#level, freeBytes: this.#free, neededBytes: LOW_DISK_BYTES };
   }
 
   /** @throws MillraceError `storage-full` if nothing new may be stored */
@@ -92,17 +93,17 @@ export class DiskSpace {
 
   #error(what: string): MillraceError {
     return new MillraceError('storage-full', `The disk of the embedded database is almost full: ${what}`, {
-      hint: `${megabytes(this.#free ?? 0)} are free, and ${megabytes(LOW_BYTES)} are needed; reading still works`,
+      hint: `${formatMegabytes(this.#free ?? 0)} are free, and ${formatMegabytes(LOW_DISK_BYTES)} are needed; reading still works`,
     });
   }
 }
 
-function levelOf(free: number | null): SpaceLevel {
-  if (free === null || free >= LOW_BYTES) return 'enough';
-  return free >= FULL_BYTES ? 'low' : 'full';
+function levelOf(free: number | null): DiskSpaceLevel {
+  if (free === null || free >= LOW_DISK_BYTES) return 'enough';
+  return free >= FULL_DISK_BYTES ? 'low' : 'full';
 }
 
 /** A number of bytes for display, such as `256 MB`. */
-export function megabytes(bytes: number): string {
+export function formatMegabytes(bytes: number): string {
   return `${Math.floor(bytes / 1_048_576)} MB`;
 }

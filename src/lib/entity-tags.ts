@@ -10,7 +10,7 @@ const ENCODED = /^--?(?:gzip|x-gzip|deflate|br|zstd)"$/;
  * @param sent one tag of a condition, with its quotes
  * @param own the tag of the current version, with its quotes; empty for one that equals no tag
  */
-export function isSameTag(sent: string, own: string): boolean {
+export function isSameEntityTag(sent: string, own: string): boolean {
   if (own === '') return false;
   const tag = sent.startsWith('W/') ? sent.slice(2) : sent;
   const start = own.slice(0, -1);

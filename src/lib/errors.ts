@@ -4,7 +4,7 @@
  */
 
 /** What a code means for the client that receives it. */
-export interface ErrorRow {
+export interface ErrorDefinition {
   /** HTTP status code. */
   readonly status: number;
   /** Short human title, the same for every occurrence (RFC 9457 section 3.1.3). */
@@ -13,7 +13,7 @@ export interface ErrorRow {
   readonly retryable: boolean;
 }
 
-const row = (status: number, title: string, retryable = false): ErrorRow => ({ status, title, retryable });
+const row = (status: number, title: string, retryable = false): ErrorDefinition => ({ status, title, retryable });
 
 export const ERRORS = {
   'function-limit-exceeded': row(400, 'A function exceeded its limits'),
@@ -157,7 +157,7 @@ export const ERRORS = {
   'function-unavailable': row(503, 'A write hook cannot run because its plugin has errors'),
   'function-quarantined': row(503, 'The function is in quarantine'),
   'function-timeout': row(504, 'A function timed out'),
-} as const satisfies Record<string, ErrorRow>;
+} as const satisfies Record<string, ErrorDefinition>;
 
 export type ErrorCode = keyof typeof ERRORS;
 
@@ -233,7 +233,7 @@ export class MillraceError extends Error {
  * The errors of one part of a request, if reading it throws any.
  * @param pointer of the part (RFC 6901). The detail of an error contains the hint, too
  */
-export function issuesAt(pointer: string, read: () => void): readonly Issue[] {
+export function collectIssues(pointer: string, read: () => void): readonly Issue[] {
   try {
     read();
     return [];

@@ -4,7 +4,7 @@
  */
 
 /** Actions on documents and collections. The type of a document's event is `{collection}.{verb}`. */
-export const VERBS = {
+export const EVENT_VERBS = {
   created: 'a document was created',
   updated: 'a document was changed or replaced',
   deleted: 'a document was deleted',
@@ -12,7 +12,7 @@ export const VERBS = {
   renamed: 'the collection was renamed to `data.to`, or another collection was renamed to its name',
 } as const;
 
-export type Verb = keyof typeof VERBS;
+export type EventVerb = keyof typeof EVENT_VERBS;
 
 /** The resource that must be readable: all events, the users of others, or files. */
 type Audience = '_events' | '_admin:accounts' | '_files';
@@ -65,7 +65,7 @@ export type SystemCollection = keyof typeof SYSTEM_COLLECTIONS;
 /**
  * Occurrences that change no document (database/audit-events.ts), with the fields of `data.details`. None is a secret.
  */
-export const OCCURRENCES = {
+export const AUDIT_EVENT_TYPES = {
   'system.auth.failed': {
     audience: '_admin:accounts',
     details: {
@@ -190,11 +190,11 @@ export const OCCURRENCES = {
   Record<`system.${string}.${string}`, { audience: Audience; details: Readonly<Record<string, string>> }>
 >;
 
-export type Occurrence = keyof typeof OCCURRENCES;
+export type AuditEventType = keyof typeof AUDIT_EVENT_TYPES;
 
 /** The fields of an occurrence's details. */
-export type DetailsOf<T extends Occurrence> = Readonly<
-  Record<keyof (typeof OCCURRENCES)[T]['details'] & string, string | null>
+export type AuditEventDetails<T extends AuditEventType> = Readonly<
+  Record<keyof (typeof AUDIT_EVENT_TYPES)[T]['details'] & string, string | null>
 >;
 
 /** Events about the log itself, without a document. */
@@ -208,36 +208,36 @@ export const LOG_EVENTS = {
 type Thing = (typeof SYSTEM_COLLECTIONS)[SystemCollection]['thing'];
 
 /** The types of all events that are not about documents of clients. */
-export type SystemType = `system.${Thing}.${Verb}` | Occurrence | keyof typeof LOG_EVENTS;
+export type SystemEventType = `system.${Thing}.${EventVerb}` | AuditEventType | keyof typeof LOG_EVENTS;
 
 export function isSystemCollection(name: string): name is SystemCollection {
   return Object.hasOwn(SYSTEM_COLLECTIONS, name);
 }
 
-export function isOccurrence(type: string): type is Occurrence {
-  return Object.hasOwn(OCCURRENCES, type);
+export function isAuditEventType(type: string): type is AuditEventType {
+  return Object.hasOwn(AUDIT_EVENT_TYPES, type);
 }
 
 /** Every system type, with the resource that must be readable. */
-export const SYSTEM_TYPES: ReadonlyMap<string, Audience> = new Map([
+export const SYSTEM_EVENT_TYPES: ReadonlyMap<string, Audience> = new Map([
   ...Object.values(SYSTEM_COLLECTIONS).flatMap(({ thing, audience }) =>
-    Object.keys(VERBS).map((verb) => [`system.${thing}.${verb}`, audience] as const),
+    Object.keys(EVENT_VERBS).map((verb) => [`system.${thing}.${verb}`, audience] as const),
   ),
-  ...Object.entries({ ...OCCURRENCES, ...LOG_EVENTS }).map(([type, { audience }]) => [type, audience] as const),
+  ...Object.entries({ ...AUDIT_EVENT_TYPES, ...LOG_EVENTS }).map(([type, { audience }]) => [type, audience] as const),
 ]);
 
 /** Event types of users, keys and settings: principals that may read users receive them. */
-export const USER_TYPES: readonly string[] = [...SYSTEM_TYPES].flatMap(([type, resource]) =>
+export const ACCOUNT_EVENT_TYPES: readonly string[] = [...SYSTEM_EVENT_TYPES].flatMap(([type, resource]) =>
   resource === '_admin:accounts' ? [type] : [],
 );
 
 /** Actions on single documents, also on those of the system, whose collections nothing here drops or renames. */
-const DOCUMENT_VERBS: readonly Verb[] = ['created', 'updated', 'deleted'];
+const DOCUMENT_VERBS: readonly EventVerb[] = ['created', 'updated', 'deleted'];
 
 /** The system types that this program produces. The others occur when another program drops a collection. */
-export const USUAL_SYSTEM_TYPES: readonly string[] = [
+export const PRODUCED_SYSTEM_TYPES: readonly string[] = [
   ...Object.values(SYSTEM_COLLECTIONS).flatMap(({ thing }) => DOCUMENT_VERBS.map((verb) => `system.${thing}.${verb}`)),
-  ...Object.keys(OCCURRENCES),
+  ...Object.keys(AUDIT_EVENT_TYPES),
   ...Object.keys(LOG_EVENTS),
 ];
 

@@ -10,7 +10,7 @@ import { type Issue, MillraceError } from './errors.ts';
 const MAX_ISSUES = 10;
 
 /** The body, typed. @throws MillraceError `body-required`, `invalid-body` with a JSON Pointer for each error */
-export function checked<T extends TSchema>(schema: T, body: unknown): Static<T> {
+export function validateBody<T extends TSchema>(schema: T, body: unknown): Static<T> {
   if (body === undefined) {
     throw new MillraceError('body-required', 'A JSON body is required', { hint: 'Content-Type: application/json' });
   }

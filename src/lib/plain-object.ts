@@ -1,7 +1,7 @@
 /** Plain objects: distinguishing them from class instances, and setting fields of any name. */
 
 /** Whether a value is a plain object: the result of JSON parsing, and the driver's form of an embedded document. */
-export function isPlain(value: unknown): value is Record<string, unknown> {
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;

@@ -41,7 +41,7 @@ export function requireMediaType<T extends string>(request: RequestLike, types: 
  * Rejects a compressed body: it would look damaged, or be stored compressed.
  * @throws MillraceError `unsupported-media-type`, with `Accept-Encoding` (RFC 9110 section 12.5.3)
  */
-export function refuseEncoding({ headers }: Pick<RequestLike, 'headers'>): void {
+export function refuseCompressedBody({ headers }: Pick<RequestLike, 'headers'>): void {
   const encoding = headers['content-encoding']?.trim().toLowerCase() ?? '';
   if (encoding === '' || encoding === 'identity') return;
   throw new MillraceError('unsupported-media-type', `The encoding '${encoding.slice(0, 80)}' is not supported here`, {
@@ -51,7 +51,7 @@ export function refuseEncoding({ headers }: Pick<RequestLike, 'headers'>): void 
 }
 
 /** The part of the URL after `?`. */
-export function queryText(request: Pick<RequestLike, 'url'>): string {
+export function queryString(request: Pick<RequestLike, 'url'>): string {
   const start = request.url.indexOf('?');
   return start < 0 ? '' : request.url.slice(start + 1);
 }
@@ -61,8 +61,8 @@ export function queryText(request: Pick<RequestLike, 'url'>): string {
  * query.
  * @throws MillraceError `unknown-parameter`, `invalid-parameter`
  */
-export function parameters(request: RequestLike, known: readonly string[]): URLSearchParams {
-  const found = new URLSearchParams(queryText(request));
+export function parseQueryParameters(request: RequestLike, known: readonly string[]): URLSearchParams {
+  const found = new URLSearchParams(queryString(request));
   for (const name of found.keys()) {
     if (known.includes(name)) {
       if (found.getAll(name).length === 1) continue;
@@ -76,7 +76,7 @@ export function parameters(request: RequestLike, known: readonly string[]): URLS
 }
 
 /** The value of a parameter that is `true` or `false`; false if it is absent. */
-export function flag(found: URLSearchParams, name: string): boolean {
+export function booleanParameter(found: URLSearchParams, name: string): boolean {
   const text = found.get(name);
   if (text === null || text === 'false') return false;
   if (text === 'true') return true;
@@ -87,7 +87,7 @@ export function flag(found: URLSearchParams, name: string): boolean {
  * The base URL that the client itself used, with the base path. It is returned to that client only; an invalid
  * authority is replaced.
  */
-export function requestBase({ protocol, host, socket, server }: FastifyRequest): string {
+export function requestBaseUrl({ protocol, host, socket, server }: FastifyRequest): string {
   const authority = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/.test(host ?? '')
     ? host
     : `${socket.localAddress}:${socket.localPort}`;

@@ -1,6 +1,6 @@
 /** Text from others, made safe for a terminal. */
 
 /** A text without control characters: names, ids and logs come from others. */
-export function printable(text: string): string {
+export function stripControlChars(text: string): string {
   return text.replace(/\p{Cc}/gu, '\u{fffd}');
 }

@@ -2,7 +2,7 @@
 
 const text = { type: 'string' };
 
-export const HEADERS = {
+export const RESPONSE_HEADERS = {
   'X-Request-Id': { description: 'Id of the request, also in the log and in events.', schema: text },
   ETag: { description: 'The entity tag, for If-Match and If-None-Match.', schema: text },
   Location: { description: 'Where the created document is.', schema: text },
@@ -24,4 +24,4 @@ export const HEADERS = {
   'Millrace-Count-Kind': { description: 'exact or estimated.', schema: text },
 } as const satisfies Record<string, { readonly description: string; readonly schema: object }>;
 
-export type HeaderName = keyof typeof HEADERS;
+export type ResponseHeaderName = keyof typeof RESPONSE_HEADERS;

@@ -3,12 +3,12 @@
  * registered. The server does not start with a route that declares nothing. Pure.
  */
 import type { ErrorCode } from '../lib/errors.ts';
-import type { HeaderName } from './headers.ts';
+import type { ResponseHeaderName } from './headers.ts';
 import type { Parameter } from './parameters.ts';
-import type { Shape } from './schema.ts';
+import type { NamedSchema } from './schema.ts';
 
 /** The tags of the OpenAPI document. */
-export type Tag = 'documents' | 'files' | 'events' | 'webhooks' | 'functions' | 'auth' | 'admin';
+export type OpenApiTag = 'documents' | 'files' | 'events' | 'webhooks' | 'functions' | 'auth' | 'admin';
 
 /** A response that is not an error. */
 export interface ApiResponse {
@@ -16,13 +16,13 @@ export interface ApiResponse {
   /** Schema of a JSON body, or media types with their schemas; neither for a response without a body. */
   readonly schema?: object;
   readonly content?: Readonly<Record<string, object>>;
-  readonly headers?: readonly HeaderName[];
+  readonly headers?: readonly ResponseHeaderName[];
 }
 
 export interface Operation {
   /** Unique, in camelCase, a verb first. Generated clients name their methods after it. */
   readonly id: string;
-  readonly tag: Tag;
+  readonly tag: OpenApiTag;
   readonly summary: string;
   readonly description?: string;
   /** Must include all path parameters. */
@@ -40,13 +40,13 @@ export interface Operation {
 }
 
 /** The collection that an operation is described for: an existing one, or any. */
-export interface Subject {
+export interface DescribedCollection {
   /** Its documents in a sentence: `movies`, or `documents` for any collection. */
   readonly many: string;
   /** One of its documents in a sentence: `one of movies`, or `a document`. */
   readonly one: string;
   /** The schema of its documents. */
-  readonly document: Shape;
+  readonly document: NamedSchema;
 }
 
 interface Single {
@@ -57,7 +57,7 @@ interface Single {
 /** Described for any collection, and for each that exists: its id contains `Document`. */
 interface OfCollection {
   readonly kind: 'of-collection';
-  readonly operation: (subject: Subject) => Operation;
+  readonly operation: (subject: DescribedCollection) => Operation;
 }
 
 interface Outside {
@@ -66,45 +66,47 @@ interface Outside {
 }
 
 /** What a route declares about itself. */
-export type Declaration = Single | OfCollection | Outside;
+export type RouteDeclaration = Single | OfCollection | Outside;
 
 /** The same for a route in the OpenAPI document. */
 export type DeclaredOperation = Single | OfCollection;
 
 /** The part of a route's `config` that this module adds. */
-export interface Declared<One extends Declaration = Declaration> {
+export interface OpenApiRouteConfig<One extends RouteDeclaration = RouteDeclaration> {
   readonly openApi: One;
 }
 
 /** Declares the operation of a route: `app.get(url, { config: operation({ … }) }, …)`. */
-export function operation(one: Operation): Declared<Single> {
+export function declareOperation(one: Operation): OpenApiRouteConfig<Single> {
   return { openApi: { kind: 'operation', operation: one } };
 }
 
 /** Declares an operation on the documents of the collection that the URL names as `:collection`. */
-export function collectionOperation(describe: (subject: Subject) => Operation): Declared<OfCollection> {
+export function declareCollectionOperation(
+  describe: (subject: DescribedCollection) => Operation,
+): OpenApiRouteConfig<OfCollection> {
   return { openApi: { kind: 'of-collection', operation: describe } };
 }
 
 /**
  * Declares that a route is not in the OpenAPI document: a page for people, or something that OpenAPI cannot describe.
  */
-export function outsideOpenApi(why: string): Declared<Outside> {
+export function excludeFromOpenApi(why: string): OpenApiRouteConfig<Outside> {
   return { openApi: { kind: 'outside', why } };
 }
 
 /** One response with a JSON body. */
-export function response(
+export function jsonResponse(
   description: string,
   schema: object,
   status = 200,
-  headers: readonly HeaderName[] = [],
+  headers: readonly ResponseHeaderName[] = [],
 ): Readonly<Record<number, ApiResponse>> {
   return { [status]: { description, schema, headers } };
 }
 
 /** The response without a body. */
-export const DONE: Readonly<Record<number, ApiResponse>> = { 204: { description: 'Done.' } };
+export const NO_CONTENT_RESPONSE: Readonly<Record<number, ApiResponse>> = { 204: { description: 'Done.' } };
 
 /** A body that is JSON. */
 export function jsonBody(schema: object): Readonly<Record<string, object>> {
@@ -115,7 +117,7 @@ export function jsonBody(schema: object): Readonly<Record<string, object>> {
  * Errors of the JSON body parser. The OpenAPI document adds them to each route that changes something and uses JSON: a
  * route without a body responds with these too, if a body is sent.
  */
-export const BODY_ERRORS: readonly ErrorCode[] = [
+export const JSON_BODY_ERRORS: readonly ErrorCode[] = [
   'malformed-json',
   'body-required',
   'invalid-body-type',
@@ -129,10 +131,10 @@ export const BODY_ERRORS: readonly ErrorCode[] = [
 ];
 
 /** Errors of a change with preconditions. */
-export const CONDITIONAL_ERRORS: readonly ErrorCode[] = ['malformed-request', 'precondition-failed', 'write-conflict'];
+export const PRECONDITION_ERRORS: readonly ErrorCode[] = ['malformed-request', 'precondition-failed', 'write-conflict'];
 
 /** Errors of every route that knows all its query parameters. */
-export const REQUEST_ERRORS: readonly ErrorCode[] = ['unknown-parameter'];
+export const QUERY_PARAMETER_ERRORS: readonly ErrorCode[] = ['unknown-parameter'];
 
 /** Errors of every route that checks its body against a schema (`lib/parse-body`). */
-export const CHECKED_ERRORS: readonly ErrorCode[] = [...REQUEST_ERRORS, 'invalid-body'];
+export const VALIDATION_ERRORS: readonly ErrorCode[] = [...QUERY_PARAMETER_ERRORS, 'invalid-body'];

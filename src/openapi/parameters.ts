@@ -46,10 +46,10 @@ export function idParameter(name: string, what: string, meaning: string): Parame
 }
 
 /** Parameters of pages of lists. */
-export function pageLimit(maximum: number): Parameter {
+export function pageLimitParameter(maximum: number): Parameter {
   return queryParameter('limit', 'The most items of a page.', { type: 'integer', minimum: 1, maximum }, 'pageLimit');
 }
-export const PAGE_CURSOR = queryParameter(
+export const PAGE_CURSOR_PARAMETER = queryParameter(
   'cursor',
   'Where the page begins: from `Link`, or the `Millrace-Next` of the page before.',
   TEXT,

@@ -8,7 +8,7 @@ import Type, { type TSchema } from 'typebox';
 const NAME = Symbol('name in the OpenAPI document');
 
 /** A schema with a name in the OpenAPI document. */
-export interface Shape {
+export interface NamedSchema {
   readonly [NAME]: string;
 }
 
@@ -16,17 +16,17 @@ export interface Shape {
  * Names a schema in the OpenAPI document. The schema itself stays unchanged.
  * @param name unique in the document; generated clients name their type after it
  */
-export function shape(name: string, schema: object): Shape {
+export function namedSchema(name: string, schema: object): NamedSchema {
   return Object.freeze({ ...schema, [NAME]: name });
 }
 
 /** The name of a schema; undefined for any other value. */
-export function shapeName(schema: object): string | undefined {
+export function schemaName(schema: object): string | undefined {
   return NAME in schema && typeof schema[NAME] === 'string' ? schema[NAME] : undefined;
 }
 
 /** A JSON array of `items`. */
-export function listOf(items: object): object {
+export function arraySchema(items: object): object {
   return { type: 'array', items };
 }
 
@@ -36,7 +36,7 @@ export function nullable<T extends TSchema>(schema: T) {
 }
 
 /** A time as RFC 3339 text. */
-export const TIME = Type.String({ format: 'date-time' });
+export const DATE_TIME_SCHEMA = Type.String({ format: 'date-time' });
 
 /** `If-Match` → `IfMatch`, `order_lines` → `OrderLines`. */
 export function pascalCase(text: string): string {

@@ -3,10 +3,10 @@
  * under which results for it may be shared. Pure.
  */
 import type { Principal } from '../auth/identity/principal.ts';
-import type { Bindings } from '../query/evaluate/bind-variables.ts';
+import type { VariableBindings } from '../query/evaluate/bind-variables.ts';
 
 /** @param now the time of `$now` */
-export function bindingsOf(principal: Principal, now: Date): Bindings {
+export function principalBindings(principal: Principal, now: Date): VariableBindings {
   if (principal.kind === 'anonymous') return { now, user: null };
   const claims = principal.kind === 'user' ? principal.claims : {};
   return { now, user: { id: principal.id, roles: principal.roles, claims } };
@@ -18,7 +18,7 @@ export function bindingsOf(principal: Principal, now: Date): Bindings {
  * principal and cached for others must be cached under this key, or under what the policies derived from it (a Scope's
  * grants).
  */
-export function bindingKey(principal: Principal): string {
+export function principalCacheKey(principal: Principal): string {
   switch (principal.kind) {
     case 'anonymous':
       return JSON.stringify([principal.kind]);

@@ -3,11 +3,11 @@
  * JSON Pointer, because a policy without effect is one that its administrator misunderstood. Pure.
  */
 import type { Issue } from '../lib/errors.ts';
-import { everything } from '../query/filter.ts';
+import { matchAllFilter } from '../query/filter.ts';
 import type { Policy } from './policy.ts';
 
 /** Errors of one policy by itself. */
-export function contradictionsOf({ json, actions, resources: collections, set, namesUser }: Policy): Issue[] {
+export function findPolicyContradictions({ json, actions, resources: collections, set, namesUser }: Policy): Issue[] {
   const issues: Issue[] = [];
   const issue = (pointer: string, detail: string) => issues.push({ pointer, code: 'invalid-policy', detail });
   const { fields, effect, principals } = json;
@@ -46,14 +46,14 @@ export function contradictionsOf({ json, actions, resources: collections, set, n
 const isScalar = (value: unknown): boolean => value === null || typeof value !== 'object';
 
 /** The deny because of which an allow has no effect, or null. */
-export function overruledBy(policy: Policy, others: readonly Policy[]): Policy | null {
+export function findOverridingDeny(policy: Policy, others: readonly Policy[]): Policy | null {
   if (policy.effect === 'deny') return null;
   return others.find((other) => other.effect === 'deny' && overrules(other, policy)) ?? null;
 }
 
 /** True if a deny covers everything that an allow grants. */
 function overrules(deny: Policy, allow: Policy): boolean {
-  if (deny.filter !== everything || (deny.mode !== null && deny.mode !== allow.mode)) return false;
+  if (deny.filter !== matchAllFilter || (deny.mode !== null && deny.mode !== allow.mode)) return false;
   const resources = [...allow.resources].every(
     (name) =>
       deny.resources.has(name) || (deny.resources.has('*') && !['_files', '_functions', '_webhooks'].includes(name)),

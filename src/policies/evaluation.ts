@@ -4,52 +4,58 @@
  */
 import type { Document } from 'mongodb';
 import type { KeyPrincipal, Principal } from '../auth/identity/principal.ts';
-import type { Mode } from '../config/config.ts';
-import { type Bindings, bind, bindValue, missingIn } from '../query/evaluate/bind-variables.ts';
-import { sameTree, union } from '../query/evaluate/field-tree.ts';
-import { compileMatch } from '../query/evaluate/match.ts';
-import { everything, type Filter, nothing, or, type Value } from '../query/filter.ts';
-import { bindingsOf } from './bindings.ts';
+import type { ServerMode } from '../config/config.ts';
+import { bindValue, bindVariables, missingVariables, type VariableBindings } from '../query/evaluate/bind-variables.ts';
+import { sameFieldTree, unionFieldTrees } from '../query/evaluate/field-tree.ts';
+import { compileMatcher } from '../query/evaluate/match.ts';
+import { type BsonValue, type Filter, matchAllFilter, matchNoneFilter, or } from '../query/filter.ts';
+import { principalBindings } from './bindings.ts';
 import type { Policy } from './policy.ts';
 import type { PolicySet } from './policy-set.ts';
-import { actionOf, type Grant, type NamedAction } from './scope.ts';
+import { type Grant, type PolicyAction, toScopeAction } from './scope.ts';
 
 /** Resources that are not collections: `*` does not include them. */
-export const OTHER_RESOURCES: ReadonlySet<string> = new Set(['_files', '_functions', '_webhooks', '_events', '_admin']);
+export const NON_COLLECTION_RESOURCES: ReadonlySet<string> = new Set([
+  '_files',
+  '_functions',
+  '_webhooks',
+  '_events',
+  '_admin',
+]);
 
 /** How long a result that depends on the time is cached, in milliseconds. */
 const NOW_STANDS_MS = 1_000;
 
 /** The policies that apply, in the order of their ids. */
-export interface Spoken {
+export interface ApplicablePolicies {
   readonly allows: readonly Policy[];
   readonly denies: readonly Policy[];
 }
 
 /** What is granted; there is always at least one grant. */
-export interface Granted {
+export interface GrantedAccess {
   readonly grants: readonly Grant[];
   readonly denied: Filter;
 }
 
 /** The cache key of a collection's results: collections that no policy names share one. */
-export function resourceKey(set: PolicySet, resource: string): string {
-  return OTHER_RESOURCES.has(resource) || set.named.has(resource) ? resource : '*';
+export function resourceCacheKey(set: PolicySet, resource: string): string {
+  return NON_COLLECTION_RESOURCES.has(resource) || set.named.has(resource) ? resource : '*';
 }
 
 /** @param resource as `placeKey` returns it */
-export function policiesFor(
+export function findApplicablePolicies(
   set: PolicySet,
-  mode: Mode,
+  mode: ServerMode,
   principal: Principal,
-  action: NamedAction,
+  action: PolicyAction,
   resource: string,
-): Spoken {
+): ApplicablePolicies {
   const about = set.policies.filter(
     (policy) =>
       (policy.mode === null || policy.mode === mode) &&
       policy.actions.has(action) &&
-      (policy.resources.has(resource) || (policy.resources.has('*') && !OTHER_RESOURCES.has(resource))) &&
+      (policy.resources.has(resource) || (policy.resources.has('*') && !NON_COLLECTION_RESOURCES.has(resource))) &&
       isAbout(policy, principal),
   );
   return {
@@ -76,36 +82,36 @@ function isAbout({ principals }: Policy, principal: Principal): boolean {
  * deny matches everything.
  * @returns null when no document is granted
  */
-export function grant(
-  { allows, denies }: Spoken,
-  action: NamedAction,
+export function evaluateGrants(
+  { allows, denies }: ApplicablePolicies,
+  action: PolicyAction,
   principal: Principal,
   now: Date,
-): Granted | null {
-  const bindings = bindingsOf(principal, now);
+): GrantedAccess | null {
+  const bindings = principalBindings(principal, now);
   const denied = or(denies.map((policy) => deniedBy(policy, bindings)));
-  if (denied === everything) return null;
+  if (denied === matchAllFilter) return null;
   const grants = allows.flatMap((policy) => grantOf(policy, bindings));
   return grants.length === 0
     ? null
-    : { grants: actionOf(action) === 'read' ? withoutSuperfluous(grants) : grants, denied };
+    : { grants: toScopeAction(action) === 'read' ? withoutSuperfluous(grants) : grants, denied };
 }
 
 /** Whether a deny matches a document; without one, whether it matches every document. */
 export function isDenied(policy: Policy, principal: Principal, now: Date, document: Document | null): boolean {
-  const filter = deniedBy(policy, bindingsOf(principal, now));
-  return filter === everything || (document !== null && compileMatch(filter)(document));
+  const filter = deniedBy(policy, principalBindings(principal, now));
+  return filter === matchAllFilter || (document !== null && compileMatcher(filter)(document));
 }
 
-function deniedBy({ filter: where }: Policy, bindings: Bindings): Filter {
-  const { filter, missing } = bind(where, bindings);
-  return missing.length > 0 ? everything : filter;
+function deniedBy({ filter: where }: Policy, bindings: VariableBindings): Filter {
+  const { filter, missing } = bindVariables(where, bindings);
+  return missing.length > 0 ? matchAllFilter : filter;
 }
 
-function grantOf({ id, filter: where, read, write, set }: Policy, bindings: Bindings): Grant[] {
-  const { filter, missing } = bind(where, bindings);
-  if (missing.length > 0 || filter === nothing) return [];
-  const values = new Map<string, Value>();
+function grantOf({ id, filter: where, read, write, set }: Policy, bindings: VariableBindings): Grant[] {
+  const { filter, missing } = bindVariables(where, bindings);
+  if (missing.length > 0 || filter === matchNoneFilter) return [];
+  const values = new Map<string, BsonValue>();
   for (const [name, open] of set) {
     const value = bindValue(open, bindings);
     if (value === undefined) return [];
@@ -118,11 +124,15 @@ function grantOf({ id, filter: where, read, write, set }: Policy, bindings: Bind
  * The variables that have no value for a principal, so that an allow grants it nothing or a deny denies everything.
  * @returns names as they were written (`$user.claims.tenant`), each once
  */
-export function lackedBy({ allows, denies }: Spoken, principal: Principal, now: Date): readonly string[] {
-  const bindings = bindingsOf(principal, now);
+export function missingPolicyVariables(
+  { allows, denies }: ApplicablePolicies,
+  principal: Principal,
+  now: Date,
+): readonly string[] {
+  const bindings = principalBindings(principal, now);
   const lacked = [...allows, ...denies].flatMap(({ effect, filter: where, set }) => [
-    ...bind(where, bindings).missing,
-    ...(effect === 'allow' ? [...set.values()].flatMap((value) => missingIn(value, bindings)) : []),
+    ...bindVariables(where, bindings).missing,
+    ...(effect === 'allow' ? [...set.values()].flatMap((value) => missingVariables(value, bindings)) : []),
   ]);
   return [...new Set(lacked)];
 }
@@ -130,18 +140,20 @@ export function lackedBy({ allows, denies }: Spoken, principal: Principal, now: 
 /** Drops grants that add nothing to one that reaches every document. */
 function withoutSuperfluous(grants: readonly Grant[]): readonly Grant[] {
   const widest = grants.find(
-    (wide) => wide.filter === everything && grants.every(({ read }) => sameTree(union([wide.read, read]), wide.read)),
+    (wide) =>
+      wide.filter === matchAllFilter &&
+      grants.every(({ read }) => sameFieldTree(unionFieldTrees([wide.read, read]), wide.read)),
   );
   return widest === undefined ? grants : [widest];
 }
 
 /** True if a key's own limits allow this. */
-export function keyMay(
+export function isKeyAllowed(
   { resources: collections, actions }: KeyPrincipal,
-  named: NamedAction,
+  named: PolicyAction,
   resource: string,
 ): boolean {
-  const action = actionOf(named);
+  const action = toScopeAction(named);
   return (actions === null || actions.includes(action)) && (collections === null || collections.includes(resource));
 }
 
@@ -149,11 +161,11 @@ export function keyMay(
  * When a result must be computed again, in milliseconds since 1970; null if only a change of the policies can change
  * it.
  */
-export function untilOf({ allows, denies }: Spoken, now: Date): number | null {
+export function grantExpiry({ allows, denies }: ApplicablePolicies, now: Date): number | null {
   return [...allows, ...denies].some(({ namesNow }) => namesNow) ? now.getTime() + NOW_STANDS_MS : null;
 }
 
 /** The earlier of two times, null for none. */
-export function earlier(a: number | null, b: number | null): number | null {
+export function earlierTime(a: number | null, b: number | null): number | null {
   return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }

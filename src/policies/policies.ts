@@ -1,43 +1,43 @@
 /** Decides from the policies in memory whether a principal may do an action; the decisions are cached per principal. */
 import type { Document } from 'mongodb';
 import type { Principal } from '../auth/identity/principal.ts';
-import type { Mode } from '../config/config.ts';
-import { isCollectionName } from '../database/names.ts';
+import type { ServerMode } from '../config/config.ts';
+import { isCollectionName } from '../database/collection-names.ts';
 import { MillraceError } from '../lib/errors.ts';
-import { adminMay } from './admin-roles.ts';
+import { isAdminAllowed } from './admin-roles.ts';
 import {
-  earlier,
-  type Granted,
-  grant,
+  type ApplicablePolicies,
+  earlierTime,
+  evaluateGrants,
+  findApplicablePolicies,
+  type GrantedAccess,
+  grantExpiry,
   isDenied,
-  keyMay,
-  lackedBy,
-  policiesFor,
-  resourceKey,
-  type Spoken,
-  untilOf,
+  isKeyAllowed,
+  missingPolicyVariables,
+  resourceCacheKey,
 } from './evaluation.ts';
-import { OPEN, OPEN_ID, type PolicySet, toPolicySet } from './policy-set.ts';
+import { ALLOW_ALL_POLICY, ALLOW_ALL_POLICY_ID, type PolicySet, toPolicySet } from './policy-set.ts';
 import {
-  type ActionOf,
-  actionOf,
   BUILT_IN_RESOURCES,
-  grantedFor,
-  isOver,
-  type NamedAction,
+  castScope,
+  createScope,
+  emptyReadScope,
+  isScopeExpired,
+  type PolicyAction,
   type Resource,
-  readerOf,
-  readingNothing,
+  readScopeOf,
   type Scope,
-  toScope,
-  unlimited,
+  type ScopeAction,
+  toScopeAction,
+  unlimitedScope,
 } from './scope.ts';
 
 /** Represents every collection that no policy names: they all get the same decision. */
 const UNNAMED = '*';
 
 /** The resources of which a principal may read something. */
-export interface Readable {
+export interface ReadableResources {
   readonly anything: boolean;
   /** Resources with a name of their own in policies, or in the limits of a key. */
   readonly resources: readonly Resource[];
@@ -46,8 +46,8 @@ export interface Readable {
 }
 
 /** One decision, stored to explain it later. */
-export interface Decision {
-  readonly action: NamedAction;
+export interface PolicyDecision {
+  readonly action: PolicyAction;
   readonly resource: string;
   readonly decision: 'allow' | 'deny';
   /** Policies that grant it or, when it was denied, that deny all of it. */
@@ -63,33 +63,33 @@ const MAX_DECISIONS = 50;
 const MAX_SHARED = 1_000;
 
 export class Policies {
-  readonly #mode: Mode;
+  readonly #mode: ServerMode;
   readonly #now: () => Date;
   readonly #listeners = new Set<() => void>();
   /** Null while the policies cannot be read: then only administrators are allowed anything. */
   #set: PolicySet | null;
   #generation = 0;
   #scopes = new WeakMap<Principal, Map<string, Scope | null>>();
-  #readable = new WeakMap<Principal, Readable>();
-  #shared = new Map<string, Granted | null>();
-  readonly #watched = new WeakMap<Principal, Decision[]>();
+  #readable = new WeakMap<Principal, ReadableResources>();
+  #shared = new Map<string, GrantedAccess | null>();
+  readonly #watched = new WeakMap<Principal, PolicyDecision[]>();
 
   /** Starts with the policies of an instance that has stored none. */
-  constructor(mode: Mode, now: () => Date = () => new Date()) {
+  constructor(mode: ServerMode, now: () => Date = () => new Date()) {
     this.#mode = mode;
     this.#now = now;
-    this.#set = toPolicySet(mode === 'development' ? [{ id: OPEN_ID, policy: OPEN }] : []);
+    this.#set = toPolicySet(mode === 'development' ? [{ id: ALLOW_ALL_POLICY_ID, policy: ALLOW_ALL_POLICY }] : []);
   }
 
   /**
    * The Scope of one request. The error lists the variables that have no value, if they are the principal's own.
    * @throws MillraceError `not-authenticated` for anonymous, `forbidden` for others, `policies-unavailable`
    */
-  scope<A extends NamedAction, P extends Resource>(
+  scope<A extends PolicyAction, P extends Resource>(
     principal: Principal,
     action: A,
     resource: P,
-  ): Scope<ActionOf<A>, P> {
+  ): Scope<ScopeAction<A>, P> {
     const scope = this.find(principal, action, resource);
     if (scope) return scope;
     if (principal.kind === 'anonymous') {
@@ -109,18 +109,18 @@ export class Policies {
    * The same for an optional part of a response: null where no policy allows it.
    * @throws MillraceError `policies-unavailable`
    */
-  find<A extends NamedAction, P extends Resource>(
+  find<A extends PolicyAction, P extends Resource>(
     principal: Principal,
     action: A,
     resource: P,
-  ): Scope<ActionOf<A>, P> | null {
+  ): Scope<ScopeAction<A>, P> | null {
     const scope = this.#find(principal, action, resource);
     const decisions = this.#watched.get(principal);
     if (decisions !== undefined && decisions.length < MAX_DECISIONS) {
       if (!isRepeated(decisions.at(-1), action, resource))
         decisions.push(this.#explain(principal, action, resource, scope));
     }
-    return scope && grantedFor(scope, action, resource);
+    return scope && castScope(scope, action, resource);
   }
 
   /**
@@ -131,14 +131,14 @@ export class Policies {
    */
   findLive(principal: Principal, resource: Resource): Scope<'read'> | null {
     const scope = this.find(principal, 'read', resource);
-    return scope === null && this.#lacked(principal, 'read', resource).length > 0 ? readingNothing(principal) : scope;
+    return scope === null && this.#lacked(principal, 'read', resource).length > 0 ? emptyReadScope(principal) : scope;
   }
 
   /**
    * The resources of which a principal may read something; without readable policies, only administrators have any.
    * @param live whether to include those that it may read as soon as a value exists (`findLive`)
    */
-  readable(principal: Principal, live = false): Readable {
+  readable(principal: Principal, live = false): ReadableResources {
     const known = live ? undefined : this.#readable.get(principal);
     if (known !== undefined) return known;
     const isOpen = this.#set !== null || principal.kind === 'admin';
@@ -175,9 +175,11 @@ export class Policies {
   }
 
   /** The same principal, with a list of its first decisions from now on. */
-  watch<P extends Principal>(principal: P): { readonly principal: P; readonly decisions: readonly Decision[] } {
+  recordDecisions<P extends Principal>(
+    principal: P,
+  ): { readonly principal: P; readonly decisions: readonly PolicyDecision[] } {
     const watched = { ...principal };
-    const decisions: Decision[] = [];
+    const decisions: PolicyDecision[] = [];
     this.#watched.set(watched, decisions);
     return { principal: watched, decisions };
   }
@@ -186,10 +188,15 @@ export class Policies {
    * The policy that denies a document, or all of a resource.
    * @param document null for the resource as a whole
    */
-  denying(principal: Principal, action: NamedAction, resource: Resource, document: Document | null): string | null {
+  findDenyingPolicy(
+    principal: Principal,
+    action: PolicyAction,
+    resource: Resource,
+    document: Document | null,
+  ): string | null {
     const set = this.#set;
     if (set === null || principal.kind === 'admin') return null;
-    const { denies } = policiesFor(set, this.#mode, principal, action, aboutOf(set, resource));
+    const { denies } = findApplicablePolicies(set, this.#mode, principal, action, aboutOf(set, resource));
     return denies.find((policy) => isDenied(policy, principal, this.#now(), document))?.id ?? null;
   }
 
@@ -207,35 +214,36 @@ export class Policies {
     for (const listener of this.#listeners) listener();
   }
 
-  #find(principal: Principal, action: NamedAction, resource: Resource | typeof UNNAMED): Scope | null {
-    const does = actionOf(action);
-    if (principal.kind === 'admin') return adminMay(principal, does, resource) ? unlimited(principal, does) : null;
+  #find(principal: Principal, action: PolicyAction, resource: Resource | typeof UNNAMED): Scope | null {
+    const does = toScopeAction(action);
+    if (principal.kind === 'admin')
+      return isAdminAllowed(principal, does, resource) ? unlimitedScope(principal, does) : null;
     const set = this.#set;
     if (set === null) {
       throw new MillraceError('policies-unavailable', 'The policies cannot be read at the moment', {
         headers: { 'retry-after': '1' },
       });
     }
-    if (principal.kind === 'key' && !keyMay(principal, action, resource)) return null;
+    if (principal.kind === 'key' && !isKeyAllowed(principal, action, resource)) return null;
     const about = aboutOf(set, resource);
     // A key may be limited to some of the collections that no policy names.
     const key =
       principal.kind === 'key' && principal.resources !== null ? `${action} ${resource}` : `${action} ${about}`;
     const kept = this.#keptOf(principal);
     const known = kept.get(key);
-    if (known !== undefined && !isOver(known, this.#now)) return known;
+    if (known !== undefined && !isScopeExpired(known, this.#now)) return known;
     const created = this.#make(set, principal, action, resource, about);
     kept.set(key, created);
     return created;
   }
 
   /** Variables without a value that deny access. Anonymous clients, administrators and limits of keys have none. */
-  #lacked(principal: Principal, action: NamedAction, resource: Resource | typeof UNNAMED): readonly string[] {
+  #lacked(principal: Principal, action: PolicyAction, resource: Resource | typeof UNNAMED): readonly string[] {
     const set = this.#set;
     if (set === null || principal.kind === 'admin' || principal.kind === 'anonymous') return [];
-    if (principal.kind === 'key' && !keyMay(principal, action, resource)) return [];
-    const spoken = policiesFor(set, this.#mode, principal, action, aboutOf(set, resource));
-    return spoken.allows.length === 0 ? [] : lackedBy(spoken, principal, this.#now());
+    if (principal.kind === 'key' && !isKeyAllowed(principal, action, resource)) return [];
+    const spoken = findApplicablePolicies(set, this.#mode, principal, action, aboutOf(set, resource));
+    return spoken.allows.length === 0 ? [] : missingPolicyVariables(spoken, principal, this.#now());
   }
 
   #keptOf(principal: Principal): Map<string, Scope | null> {
@@ -249,52 +257,53 @@ export class Policies {
   #make(
     set: PolicySet,
     principal: Principal,
-    action: NamedAction,
+    action: PolicyAction,
     resource: Resource | typeof UNNAMED,
     about: string,
   ): Scope | null {
     const now = this.#now();
-    const spoken = policiesFor(set, this.#mode, principal, action, about);
+    const spoken = findApplicablePolicies(set, this.#mode, principal, action, about);
     const granted = this.#grant(spoken, action, principal, now);
     if (granted === null) return null;
-    const does = actionOf(action);
+    const does = toScopeAction(action);
     const reader = does === 'read' ? null : this.#reader(principal, resource);
-    const until = earlier(untilOf(spoken, now), reader?.until ?? null);
-    return toScope({ ...granted, principal, action: does, reader, until });
+    const until = earlierTime(grantExpiry(spoken, now), reader?.until ?? null);
+    return createScope({ ...granted, principal, action: does, reader, until });
   }
 
   /** A response about a created or deleted file shows what the client may `get`: it concerns that one file. */
   #reader(principal: Principal, resource: Resource | typeof UNNAMED): Scope<'read'> | null {
     const scope = this.#find(principal, resource === '_files' ? 'get' : 'read', resource);
-    return scope && readerOf(scope);
+    return scope && readScopeOf(scope);
   }
 
   /** What is equal for several principals is computed once, so that their reads can share database calls. */
-  #grant(spoken: Spoken, action: NamedAction, principal: Principal, now: Date): Granted | null {
+  #grant(spoken: ApplicablePolicies, action: PolicyAction, principal: Principal, now: Date): GrantedAccess | null {
     const all = [...spoken.allows, ...spoken.denies];
-    if (all.some(({ namesUser, namesNow }) => namesUser || namesNow)) return grant(spoken, action, principal, now);
+    if (all.some(({ namesUser, namesNow }) => namesUser || namesNow))
+      return evaluateGrants(spoken, action, principal, now);
     const key = JSON.stringify([action, all.map(({ id }) => id)]);
     const known = this.#shared.get(key);
     if (known !== undefined) return known;
-    const created = grant(spoken, action, principal, now);
+    const created = evaluateGrants(spoken, action, principal, now);
     if (this.#shared.size < MAX_SHARED) this.#shared.set(key, created);
     return created;
   }
 
-  #explain(principal: Principal, action: NamedAction, resource: Resource, scope: Scope | null): Decision {
+  #explain(principal: Principal, action: PolicyAction, resource: Resource, scope: Scope | null): PolicyDecision {
     const admin = principal.kind === 'admin';
     const reported = { action, resource: resource, admin, decision: scope === null ? 'deny' : 'allow' } as const;
     if (scope !== null) return { ...reported, policies: scope.grants.flatMap(({ policy }) => policy ?? []) };
     if (admin || this.#set === null) return { ...reported, policies: [] };
-    const deny = this.denying(principal, action, resource, null);
+    const deny = this.findDenyingPolicy(principal, action, resource, null);
     return { ...reported, policies: deny === null ? [] : [deny] };
   }
 }
 
-function isRepeated(last: Decision | undefined, action: NamedAction, resource: Resource): boolean {
+function isRepeated(last: PolicyDecision | undefined, action: PolicyAction, resource: Resource): boolean {
   return last?.action === action && last.resource === resource;
 }
 
 function aboutOf(set: PolicySet, resource: Resource | typeof UNNAMED): string {
-  return resourceKey(set, resource === '_admin:accounts' ? '_admin' : resource);
+  return resourceCacheKey(set, resource === '_admin:accounts' ? '_admin' : resource);
 }

@@ -4,15 +4,15 @@
  * `Policies` is closed.
  */
 import type { ClientSession } from 'mongodb';
-import { type Action, stampBy } from '../auth/identity/principal.ts';
-import type { Mode } from '../config/config.ts';
-import { ITSELF } from '../database/system-collection.ts';
+import { type ResourceAction, stampFromPrincipal } from '../auth/identity/principal.ts';
+import type { ServerMode } from '../config/config.ts';
+import { SYSTEM_STAMP } from '../database/system-collection.ts';
 import type { Transactions } from '../database/transactions.ts';
 import { Reloader } from '../lib/concurrency/reloader.ts';
 import { MillraceError } from '../lib/errors.ts';
 import type { Policies } from './policies.ts';
-import { OPEN, OPEN_ID, type PolicyRecord, type PolicySet, toPolicySet } from './policy-set.ts';
-import { POLICIES_COLLECTION, type PolicyStore, type Version } from './policy-store.ts';
+import { ALLOW_ALL_POLICY, ALLOW_ALL_POLICY_ID, type PolicyRecord, type PolicySet, toPolicySet } from './policy-set.ts';
+import { POLICIES_COLLECTION, type PolicyStore, type PolicyVersion } from './policy-store.ts';
 import type { Scope } from './scope.ts';
 
 /** The collection in which the first administrator of an instance appears. */
@@ -25,21 +25,21 @@ export interface PolicyRegistryDeps {
   readonly store: PolicyStore;
   readonly policies: Policies;
   readonly transactions: Transactions;
-  readonly mode: Mode;
+  readonly mode: ServerMode;
   /** True if this instance has an administrator. */
-  readonly owned: () => Promise<boolean>;
+  readonly hasAdministrator: () => Promise<boolean>;
   /** Called with the reason why the policies cannot be read. */
   readonly onError: (error: unknown) => void;
 }
 
 /** The active policies, and their version number. */
-export interface Current {
+export interface CurrentPolicies {
   readonly version: number;
   readonly policies: readonly PolicyRecord[];
 }
 
 /** The policies as they are, and as they would be. */
-export interface DraftedSets {
+export interface DraftPolicySets {
   readonly now: PolicySet;
   readonly next: PolicySet;
 }
@@ -54,14 +54,14 @@ export class PolicyRegistry {
    * In production, policies apply only when there is an administrator: before that, any client of development mode may
    * have created them.
    */
-  #owned: boolean;
+  #hasAdministrator: boolean;
 
   constructor(deps: PolicyRegistryDeps) {
     this.#deps = deps;
-    this.#owned = deps.mode === 'development';
+    this.#hasAdministrator = deps.mode === 'development';
     this.reloader = new Reloader({
       read: () => this.#read(),
-      concerns: (collection) => collection === POLICIES_COLLECTION || (!this.#owned && collection === USERS),
+      concerns: (collection) => collection === POLICIES_COLLECTION || (!this.#hasAdministrator && collection === USERS),
       onError: (error) => {
         deps.policies.close();
         deps.onError(error);
@@ -82,12 +82,12 @@ export class PolicyRegistry {
   }
 
   /** @param _scope the Scope of reading the resource `admin` */
-  async list(_scope: Scope<'read', '_admin'>): Promise<Current> {
+  async list(_scope: Scope<'read', '_admin'>): Promise<CurrentPolicies> {
     const { store } = this.#deps;
     return { version: (await store.newest()) ?? 0, policies: await store.all() };
   }
 
-  async versions(_scope: Scope<'read', '_admin'>): Promise<readonly Version[]> {
+  async versions(_scope: Scope<'read', '_admin'>): Promise<readonly PolicyVersion[]> {
     return this.#deps.store.versions();
   }
 
@@ -135,7 +135,7 @@ export class PolicyRegistry {
    * The policies after saving a policy, new or changed, or removing one (null). Nothing is stored.
    * @throws MillraceError `invalid-policy`, `too-many-policies`, `policy-not-found`, as saving would
    */
-  async draft(_scope: Scope<'update', '_admin'>, id: string, policy: object | null): Promise<DraftedSets> {
+  async draft(_scope: Scope<'update', '_admin'>, id: string, policy: object | null): Promise<DraftPolicySets> {
     const before = await this.#deps.store.all();
     if (policy === null) requirePolicy(before, id);
     else if (!before.some((one) => one.id === id)) readId(id);
@@ -145,7 +145,7 @@ export class PolicyRegistry {
   }
 
   /** Restores an earlier version as the newest. @throws MillraceError `policy-not-found` when it is no longer stored */
-  async restore(scope: Scope<'update', '_admin'>, version: number, request: string): Promise<Current> {
+  async restore(scope: Scope<'update', '_admin'>, version: number, request: string): Promise<CurrentPolicies> {
     const requested = (await this.#deps.store.versions()).find((one) => one.version === version);
     if (requested === undefined) throw new MillraceError('policy-not-found', `The version ${version} is not stored`);
     const number = await this.#save(scope, request, undefined, () => requested.policies);
@@ -153,7 +153,7 @@ export class PolicyRegistry {
   }
 
   async #save(
-    scope: Scope<Action, '_admin'>,
+    scope: Scope<ResourceAction, '_admin'>,
     request: string,
     id: string | undefined,
     change: (before: readonly PolicyRecord[]) => readonly PolicyRecord[],
@@ -163,7 +163,7 @@ export class PolicyRegistry {
       const before = await store.all(session);
       const after = change(before);
       toPolicySet(after, id);
-      return store.change(before, after, stampBy(scope, request), session);
+      return store.change(before, after, stampFromPrincipal(scope, request), session);
     });
     // The client that changed a policy can rely on it in its next request; other processes learn of it from the event
     // log.
@@ -178,8 +178,13 @@ export class PolicyRegistry {
     if (mode !== 'development' || !(await requested())) return;
     await transactions.run(async (session) => {
       const before = await store.all(session);
-      if (!(await requested(session)) || before.some(({ id }) => id === OPEN_ID)) return;
-      await store.change(before, [...before, { id: OPEN_ID, policy: OPEN }], ITSELF, session);
+      if (!(await requested(session)) || before.some(({ id }) => id === ALLOW_ALL_POLICY_ID)) return;
+      await store.change(
+        before,
+        [...before, { id: ALLOW_ALL_POLICY_ID, policy: ALLOW_ALL_POLICY }],
+        SYSTEM_STAMP,
+        session,
+      );
     });
   }
 
@@ -194,8 +199,8 @@ export class PolicyRegistry {
   async #read(): Promise<void> {
     // The number is read first: a version that is saved between the two reads is then read again.
     const version = await this.#deps.store.newest();
-    this.#owned ||= await this.#deps.owned();
-    this.#deps.policies.use(toPolicySet(this.#owned ? await this.#all() : []));
+    this.#hasAdministrator ||= await this.#deps.hasAdministrator();
+    this.#deps.policies.use(toPolicySet(this.#hasAdministrator ? await this.#all() : []));
     this.#version = version;
   }
 
@@ -204,7 +209,9 @@ export class PolicyRegistry {
     if (this.#version === undefined) return false;
     // While the database is unreachable, no other request succeeds either.
     const newest = await this.#deps.store.newest().catch(() => this.#version);
-    return newest !== this.#version || (!this.#owned && (await this.#deps.owned().catch(() => false)));
+    return (
+      newest !== this.#version || (!this.#hasAdministrator && (await this.#deps.hasAdministrator().catch(() => false)))
+    );
   }
 }
 

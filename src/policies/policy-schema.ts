@@ -31,7 +31,7 @@ const PRINCIPALS = Type.Object(
   },
 );
 
-export const POLICY = Type.Object(
+export const POLICY_SCHEMA = Type.Object(
   {
     name: Type.String({
       minLength: 1,
@@ -69,4 +69,4 @@ export const POLICY = Type.Object(
 );
 
 /** A policy as it is written, sent and stored. */
-export type PolicyJson = Static<typeof POLICY>;
+export type PolicyJson = Static<typeof POLICY_SCHEMA>;

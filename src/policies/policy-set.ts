@@ -2,9 +2,9 @@
  * All policies of an instance together: parsed, checked against each other, and the initial policy of development mode.
  * Pure.
  */
-import { ACTIONS } from '../auth/identity/principal.ts';
+import { RESOURCE_ACTIONS } from '../auth/identity/principal.ts';
 import { type Issue, MillraceError } from '../lib/errors.ts';
-import { contradictionsOf, overruledBy } from './contradictions.ts';
+import { findOverridingDeny, findPolicyContradictions } from './contradictions.ts';
 import { invalidPolicy, type Policy, parsePolicy } from './policy.ts';
 import type { PolicyJson } from './policy-schema.ts';
 
@@ -26,13 +26,13 @@ export interface PolicySet {
   readonly named: ReadonlySet<string>;
 }
 
-export const OPEN_ID = 'open-in-development';
+export const ALLOW_ALL_POLICY_ID = 'open-in-development';
 
 /** The initial policy of development mode, on one machine: everything is allowed, so that the first request works. */
-export const OPEN: PolicyJson = {
+export const ALLOW_ALL_POLICY: PolicyJson = {
   name: 'Open in development',
   resources: ['*', '_files', '_functions', '_webhooks', '_events', '_admin'],
-  actions: [...ACTIONS],
+  actions: [...RESOURCE_ACTIONS],
   effect: 'allow',
   mode: 'development',
 };
@@ -54,7 +54,7 @@ export function toPolicySet(written: readonly PolicyRecord[], changed?: string):
           throw invalidPolicy([{ pointer: '', code: 'invalid-policy', detail: `It has more than ${MAX_BYTES} bytes` }]);
         }
         const parsed = parsePolicy(id, policy);
-        const issues = contradictionsOf(parsed);
+        const issues = findPolicyContradictions(parsed);
         if (issues.length > 0) throw invalidPolicy(issues);
         return parsed;
       } catch (error) {
@@ -73,7 +73,7 @@ function issuesBeside(policy: Policy, all: readonly Policy[]): Issue[] {
     const detail = `'${policy.id}' and '${twin.id}' have the same name, '${policy.name}'`;
     issues.push({ pointer: '/name', code: 'invalid-policy', detail });
   }
-  const deny = overruledBy(policy, all);
+  const deny = findOverridingDeny(policy, all);
   if (deny !== null) {
     const detail = `'${policy.name}' (${policy.id}) can never allow anything: '${deny.name}' (${deny.id}) denies all of it`;
     issues.push({ pointer: '/effect', code: 'invalid-policy', detail });

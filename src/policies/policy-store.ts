@@ -3,10 +3,10 @@
  * set in `<db>_log.policy_versions`. Only this folder calls this file.
  */
 import type { ClientSession, Collection, Document } from 'mongodb';
-import type { Mode } from '../config/config.ts';
-import { CODE, serverCode, translated } from '../database/errors.ts';
+import type { ServerMode } from '../config/config.ts';
+import { MONGO_ERROR_CODES, mongoErrorCode, withTranslatedErrors } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
-import { ensureCollection, idOfActor, type Stamp, stampedForDeletion } from '../database/system-collection.ts';
+import { type ChangeStamp, ensureCollection, parseActorId, stampDeletion } from '../database/system-collection.ts';
 import type { SystemCollection } from '../lib/event-types.ts';
 import type { PolicyRecord } from './policy-set.ts';
 
@@ -16,7 +16,7 @@ export const POLICIES_COLLECTION: SystemCollection = '_policies';
 const MAX_VERSIONS = 100;
 
 /** One version of the whole set. */
-export interface Version {
+export interface PolicyVersion {
   readonly version: number;
   readonly at: Date;
   /** `admin:o1`; null for the program itself. */
@@ -51,9 +51,9 @@ export class PolicyStore {
    * @returns true if there was no collection of policies
    */
   async start(): Promise<boolean> {
-    return translated(async () => {
+    return withTranslatedErrors(async () => {
       await this.#mongo.log.createCollection('policy_versions').catch((error: unknown) => {
-        if (serverCode(error) !== CODE.namespaceExists) throw error;
+        if (mongoErrorCode(error) !== MONGO_ERROR_CODES.namespaceExists) throw error;
       });
       return ensureCollection(this.#mongo.data, POLICIES_COLLECTION);
     });
@@ -62,13 +62,13 @@ export class PolicyStore {
   /** The current policies, in the order of their ids. */
   async all(session?: ClientSession): Promise<readonly PolicyRecord[]> {
     const options = { sort: { _id: 1 }, ...(session === undefined ? {} : { session }) } as const;
-    const found = await translated(() => this.#policies.find({}, options).toArray());
+    const found = await withTranslatedErrors(() => this.#policies.find({}, options).toArray());
     return found.map(({ _id, _meta, ...policy }) => ({ id: _id, policy }));
   }
 
   /** How many policies apply in a mode. */
-  count(mode: Mode): Promise<number> {
-    return translated(() => this.#policies.countDocuments({ mode: { $in: [null, mode] } }));
+  count(mode: ServerMode): Promise<number> {
+    return withTranslatedErrors(() => this.#policies.countDocuments({ mode: { $in: [null, mode] } }));
   }
 
   /** The newest version, or null if there never was one. */
@@ -78,13 +78,13 @@ export class PolicyStore {
       projection: { _id: 1 },
       ...(session === undefined ? {} : { session }),
     } as const;
-    const found = await translated(() => this.#versions.findOne({}, options));
+    const found = await withTranslatedErrors(() => this.#versions.findOne({}, options));
     return found === null ? null : found._id;
   }
 
   /** The stored versions, newest first. */
-  async versions(): Promise<readonly Version[]> {
-    const found = await translated(() => this.#versions.find({}, { sort: { _id: -1 } }).toArray());
+  async versions(): Promise<readonly PolicyVersion[]> {
+    const found = await withTranslatedErrors(() => this.#versions.find({}, { sort: { _id: -1 } }).toArray());
     return found.map(({ _id, ...version }) => ({ version: _id, ...version }));
   }
 
@@ -96,7 +96,7 @@ export class PolicyStore {
   async change(
     before: readonly PolicyRecord[],
     after: readonly PolicyRecord[],
-    stamp: Stamp,
+    stamp: ChangeStamp,
     session: ClientSession,
   ): Promise<number> {
     const now = new Date();
@@ -108,7 +108,7 @@ export class PolicyStore {
     }
     const gone = [...old.keys()].filter((id) => !after.some((policy) => policy.id === id));
     if (gone.length > 0) {
-      await this.#policies.updateMany({ _id: { $in: gone } }, { $set: stampedForDeletion(stamp) }, { session });
+      await this.#policies.updateMany({ _id: { $in: gone } }, { $set: stampDeletion(stamp) }, { session });
       await this.#policies.deleteMany({ _id: { $in: gone } }, { session });
     }
     const version = ((await this.newest(session)) ?? 0) + 1;
@@ -119,8 +119,8 @@ export class PolicyStore {
 }
 
 /** The update that turns a document into this policy, with the time and the number of its changes. */
-function written(policy: unknown, now: Date, stamp: Stamp): Document[] {
-  const who = idOfActor(stamp.by);
+function written(policy: unknown, now: Date, stamp: ChangeStamp): Document[] {
+  const who = parseActorId(stamp.by);
   const _meta = {
     revision: { $add: [{ $ifNull: ['$_meta.revision', 0] }, 1] },
     createdAt: { $ifNull: ['$_meta.createdAt', now] },

@@ -3,20 +3,20 @@
  * that can never be true. Pure.
  */
 import { Check, Errors } from 'typebox/schema';
-import type { Mode } from '../config/config.ts';
-import { isCollectionName } from '../database/names.ts';
-import { hintFor } from '../lib/did-you-mean.ts';
+import type { ServerMode } from '../config/config.ts';
+import { isCollectionName } from '../database/collection-names.ts';
+import { didYouMeanHint } from '../lib/did-you-mean.ts';
 import { type Issue, MillraceError } from '../lib/errors.ts';
-import { bind } from '../query/evaluate/bind-variables.ts';
-import { affordable } from '../query/evaluate/cost.ts';
+import { bindVariables } from '../query/evaluate/bind-variables.ts';
 import type { FieldTree } from '../query/evaluate/field-tree.ts';
-import { type OpenFilter, Variable } from '../query/filter.ts';
-import { LIMITS } from '../query/limits.ts';
-import { parseFilterJson } from '../query/parse/parse-json.ts';
-import type { OpenValue } from '../query/parse-values.ts';
-import { parseFieldRules, SYSTEM_ONLY } from './fields/field-rules.ts';
-import { POLICY, type PolicyJson } from './policy-schema.ts';
-import type { NamedAction } from './scope.ts';
+import { requireAffordableFilter } from '../query/evaluate/filter-cost.ts';
+import { type UnboundFilter, Variable } from '../query/filter.ts';
+import { QUERY_LIMITS } from '../query/limits.ts';
+import { parseFilterJson } from '../query/parse/parse-filter-json.ts';
+import type { UnboundValue } from '../query/parse-values.ts';
+import { parseFieldRules, SYSTEM_FIELDS_ONLY } from './fields/field-rules.ts';
+import { POLICY_SCHEMA, type PolicyJson } from './policy-schema.ts';
+import type { PolicyAction } from './scope.ts';
 
 /** A parsed policy. */
 export interface Policy {
@@ -24,15 +24,15 @@ export interface Policy {
   readonly name: string;
   readonly resources: ReadonlySet<string>;
   /** `read` always implies `get`. */
-  readonly actions: ReadonlySet<NamedAction>;
+  readonly actions: ReadonlySet<PolicyAction>;
   readonly principals: PolicyJson['principals'];
   readonly effect: 'allow' | 'deny';
-  readonly filter: OpenFilter;
+  readonly filter: UnboundFilter;
   readonly read: FieldTree;
   readonly write: FieldTree;
-  readonly set: ReadonlyMap<string, OpenValue>;
+  readonly set: ReadonlyMap<string, UnboundValue>;
   /** The only mode in which it applies; null means both. */
-  readonly mode: Mode | null;
+  readonly mode: ServerMode | null;
   /** True if its effect changes with the time. */
   readonly namesNow: boolean;
   /** True if its effect differs between the principals that it applies to. */
@@ -50,7 +50,7 @@ const RESOURCES: readonly string[] = ['*', '_files', '_functions', '_webhooks', 
  * @throws MillraceError `invalid-policy` with all errors
  */
 export function parsePolicy(id: string, json: unknown): Policy {
-  if (!Check(POLICY, json)) throw invalidPolicy(shapeIssues(json));
+  if (!Check(POLICY_SCHEMA, json)) throw invalidPolicy(shapeIssues(json));
   const issues: Issue[] = [];
   const part = <T>(pointer: string, read: () => T, otherwise: T): T => {
     try {
@@ -68,8 +68,8 @@ export function parsePolicy(id: string, json: unknown): Policy {
     principals: json.principals,
     effect: json.effect,
     filter: part('/filter', () => readWhere(json.filter ?? {}), parseFilterJson({})),
-    read: part('/fields/read', () => parseFieldRules(json.fields?.read), SYSTEM_ONLY),
-    write: part('/fields/write', () => parseFieldRules(json.fields?.write), SYSTEM_ONLY),
+    read: part('/fields/read', () => parseFieldRules(json.fields?.read), SYSTEM_FIELDS_ONLY),
+    write: part('/fields/write', () => parseFieldRules(json.fields?.write), SYSTEM_FIELDS_ONLY),
     set: part('/set', () => readSet(json.set ?? {}), new Map()),
     mode: json.mode ?? null,
     namesNow: namesVariable([json.filter, json.set], /^\$now/),
@@ -89,7 +89,7 @@ export function invalidPolicy(issues: readonly Issue[]): MillraceError {
   return new MillraceError('invalid-policy', first?.detail ?? 'The policy is not valid', { issues });
 }
 
-function namedActions(action: PolicyJson['actions'][number]): NamedAction[] {
+function namedActions(action: PolicyJson['actions'][number]): PolicyAction[] {
   return action === 'read' || action === 'subscribe' ? ['read', 'get'] : [action];
 }
 
@@ -100,7 +100,7 @@ function resourceIssue(name: string, { mode }: PolicyJson): string | null {
       : `'${name}' is for administrators; only a policy with "mode": "development" opens it`;
   }
   if (RESOURCES.includes(name) || isCollectionName(name)) return null;
-  return `'${name.slice(0, 80)}' is not the name of a collection. ${hintFor(
+  return `'${name.slice(0, 80)}' is not the name of a collection. ${didYouMeanHint(
     name,
     RESOURCES.filter((resource) => !DEVELOPMENT_RESOURCES.includes(resource)),
   )}`;
@@ -109,7 +109,7 @@ function resourceIssue(name: string, { mode }: PolicyJson): string | null {
 function shapeIssues(json: unknown): Issue[] {
   // The validator reports an unknown field twice: once for the field itself, and once, with its name, for the object
   // around it.
-  const found = Errors(POLICY, json)[1].filter(({ keyword }) => keyword !== 'boolean');
+  const found = Errors(POLICY_SCHEMA, json)[1].filter(({ keyword }) => keyword !== 'boolean');
   return found.map((issue): Issue => {
     const unknown: unknown = Reflect.get(issue.params, 'additionalProperties');
     const [name] = Array.isArray(unknown) ? unknown : [];
@@ -119,36 +119,36 @@ function shapeIssues(json: unknown): Issue[] {
       return { pointer: issue.instancePath, code: 'invalid-policy', detail: `This ${issue.message}${which}` };
     }
     const known = KNOWN.get(issue.instancePath) ?? [];
-    const detail = `'${name.slice(0, 80)}' is not a field here. ${hintFor(name, known)}`;
+    const detail = `'${name.slice(0, 80)}' is not a field here. ${didYouMeanHint(name, known)}`;
     return { pointer: `${issue.instancePath}/${name}`, code: 'invalid-policy', detail };
   });
 }
 
 const KNOWN: ReadonlyMap<string, readonly string[]> = new Map([
-  ['', Object.keys(POLICY.properties)],
+  ['', Object.keys(POLICY_SCHEMA.properties)],
   ['/principals', ['anonymous', 'authenticated', 'roles', 'users', 'keys']],
   ['/fields', ['read', 'write']],
 ]);
 
 /** Parses the filter field by field, so that each error has a JSON Pointer. */
-function readWhere(where: object): OpenFilter {
+function readWhere(where: object): UnboundFilter {
   for (const [name, value] of Object.entries(where)) inField(name, () => tried(parseFilterJson({ [name]: value })));
-  return affordable(parseFilterJson(where), LIMITS.liveCost);
+  return requireAffordableFilter(parseFilterJson(where), QUERY_LIMITS.liveCost);
 }
 
 /** Returns the filter after a test fill of its variables: no later request may fail because they cannot be filled. */
-function tried(filter: OpenFilter): OpenFilter {
-  bind(filter, { now: new Date(), user: null });
+function tried(filter: UnboundFilter): UnboundFilter {
+  bindVariables(filter, { now: new Date(), user: null });
   return filter;
 }
 
-function readSet(set: object): ReadonlyMap<string, OpenValue> {
+function readSet(set: object): ReadonlyMap<string, UnboundValue> {
   return new Map(
     Object.entries(set).map(([name, value]) => [name, inField(name, () => readSetField(name, value))] as const),
   );
 }
 
-function readSetField(name: string, value: unknown): OpenValue {
+function readSetField(name: string, value: unknown): UnboundValue {
   if (name.startsWith('_') || name === 'id' || /[.$]/.test(name)) {
     throw new MillraceError('invalid-policy', `'${name}' is not a field that a policy can set`, {
       hint: 'Use a top-level field of the document',

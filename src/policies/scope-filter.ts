@@ -4,16 +4,24 @@
  * field. Computed once for each array of grants, so that equal requests have the same filter object.
  */
 import type { Document } from 'mongodb';
-import { readStored } from '../database/bson/stored.ts';
-import { inTurns } from '../lib/concurrency/cooperative-yield.ts';
+import { decodeDocument } from '../database/bson/stored-document.ts';
+import { runCooperatively } from '../lib/concurrency/cooperative-yield.ts';
 import { MillraceError } from '../lib/errors.ts';
-import { costOf, isHeavy, READ_COST, TEXT_COST } from '../query/evaluate/cost.ts';
-import { ALL, coversPath, cutTo, type FieldTree, sameTree, touches, union } from '../query/evaluate/field-tree.ts';
-import { compileMatch, type Match } from '../query/evaluate/match.ts';
-import { isCertain } from '../query/evaluate/regex-certainty.ts';
-import { toMongo } from '../query/evaluate/to-mongo.ts';
-import { and, everything, type Filter, not, or } from '../query/filter.ts';
-import { writtenPath } from '../query/paths.ts';
+import {
+  type FieldTree,
+  FULL_FIELD_TREE,
+  mayIncludePath,
+  sameFieldTree,
+  selectFields,
+  treeCoversPath,
+  unionFieldTrees,
+} from '../query/evaluate/field-tree.ts';
+import { DOCUMENT_READ_COST, filterCost, isExpensiveMatch, TEXT_MATCH_COST } from '../query/evaluate/filter-cost.ts';
+import { compileMatcher, type DocumentMatcher } from '../query/evaluate/match.ts';
+import { isServerMatchReliable } from '../query/evaluate/regex-reliability.ts';
+import { toMongoFilter } from '../query/evaluate/to-mongo-filter.ts';
+import { clientPath } from '../query/field-paths.ts';
+import { and, type Filter, matchAllFilter, not, or } from '../query/filter.ts';
 import type { Grant, Scope } from './scope.ts';
 
 interface ScopeFilter {
@@ -22,11 +30,11 @@ interface ScopeFilter {
   readonly whole: boolean;
   /** True if the Scope certainly reaches everything that the database finds by the filter. */
   readonly certain: boolean;
-  readonly match: Match;
-  /** What `match` costs (query/evaluate/cost.ts). */
+  readonly match: DocumentMatcher;
+  /** What `match` costs (query/evaluate/filter-cost.ts). */
   readonly cost: number;
   /** Each grant by itself, before denied documents are subtracted. */
-  readonly grants: readonly { readonly grant: Grant; readonly match: Match }[];
+  readonly grants: readonly { readonly grant: Grant; readonly match: DocumentMatcher }[];
   readonly hides: boolean;
   /** The fields that every grant shows; null when the grants differ. */
   readonly fields: FieldTree | null;
@@ -39,15 +47,15 @@ function scopeFilterOf({ grants, denied }: Scope): ScopeFilter {
   if (known) return known;
   const filter = and([or(grants.map((grant) => grant.filter)), not(denied)]);
   const [first] = grants;
-  const alike = first !== undefined && grants.every(({ read }) => sameTree(read, first.read));
+  const alike = first !== undefined && grants.every(({ read }) => sameFieldTree(read, first.read));
   const scopeFilter: ScopeFilter = {
-    filter: toMongo(filter),
-    whole: filter === everything,
-    certain: isCertain(filter),
-    match: compileMatch(filter),
-    cost: costOf(filter),
-    grants: grants.map((grant) => ({ grant, match: compileMatch(grant.filter) })),
-    hides: grants.some(({ read }) => read !== ALL),
+    filter: toMongoFilter(filter),
+    whole: filter === matchAllFilter,
+    certain: isServerMatchReliable(filter),
+    match: compileMatcher(filter),
+    cost: filterCost(filter),
+    grants: grants.map((grant) => ({ grant, match: compileMatcher(grant.filter) })),
+    hides: grants.some(({ read }) => read !== FULL_FIELD_TREE),
     fields: alike ? first.read : null,
   };
   filterOfGrants.set(grants, scopeFilter);
@@ -64,16 +72,18 @@ export function toDatabaseFilter(scope: Scope): Document {
  * uses it.
  * @param requested the query's own filter; its variables are filled
  */
-export function joinedFilter(requested: Filter, ...scopes: readonly Scope[]): Document {
-  const parts = [...scopes.map(toDatabaseFilter), toMongo(requested)].filter((part) => Object.keys(part).length > 0);
+export function combineScopeFilters(requested: Filter, ...scopes: readonly Scope[]): Document {
+  const parts = [...scopes.map(toDatabaseFilter), toMongoFilter(requested)].filter(
+    (part) => Object.keys(part).length > 0,
+  );
   return parts.length > 1 ? { $and: parts } : (parts[0] ?? {});
 }
 
 /**
  * True if the Scope certainly reaches everything that the database finds by its filter. If not, the server's regex
- * engine may have given up on a document, and each found document is tested again with {@link reaches}.
+ * engine may have given up on a document, and each found document is tested again with {@link isInScope}.
  */
-export function databaseDecides(scope: Scope): boolean {
+export function isDatabaseFilterExact(scope: Scope): boolean {
   return scopeFilterOf(scope).certain;
 }
 
@@ -81,17 +91,17 @@ export function databaseDecides(scope: Scope): boolean {
  * Whether the Scope reaches a document.
  * @param document as it is stored, with exact types
  */
-export function reaches(scope: Scope, document: Document): boolean {
+export function isInScope(scope: Scope, document: Document): boolean {
   return scopeFilterOf(scope).match(document);
 }
 
-/** The cost of testing whether the Scope reaches a document (query/evaluate/cost.ts). */
-export function costOfScope(scope: Scope): number {
+/** The cost of testing whether the Scope reaches a document (query/evaluate/filter-cost.ts). */
+export function scopeMatchCost(scope: Scope): number {
   return scopeFilterOf(scope).cost;
 }
 
 /** True if the Scope reaches every possible document. */
-export function reachesAll(scope: Scope): boolean {
+export function includesAllDocuments(scope: Scope): boolean {
   return scopeFilterOf(scope).whole;
 }
 
@@ -101,7 +111,7 @@ export function hidesFields(scope: Scope): boolean {
 }
 
 /** The visible fields of every reached document; null when they differ between documents. */
-export function uniformFields(scope: Scope): FieldTree | null {
+export function uniformVisibleFields(scope: Scope): FieldTree | null {
   return scopeFilterOf(scope).fields;
 }
 
@@ -109,7 +119,7 @@ export function uniformFields(scope: Scope): FieldTree | null {
  * The grants that reach a document, in the order of their policies; none when it is denied.
  * @param document as it is stored, with exact types
  */
-export function grantsFor(scope: Scope, document: Document): readonly Grant[] {
+export function grantsForDocument(scope: Scope, document: Document): readonly Grant[] {
   const { whole, match, grants } = scopeFilterOf(scope);
   if (whole && grants.length === 1) return scope.grants;
   return match(document) ? grants.filter((one) => one.match(document)).map(({ grant }) => grant) : [];
@@ -119,25 +129,25 @@ export function grantsFor(scope: Scope, document: Document): readonly Grant[] {
  * The visible fields of a document: all that some grant shows that reaches it.
  * @returns null when the document is not reached
  */
-export function fieldsFor(scope: Scope, document: Document): FieldTree | null {
+export function visibleFieldTree(scope: Scope, document: Document): FieldTree | null {
   const { hides, fields } = scopeFilterOf(scope);
-  if (!hides || fields !== null) return reaches(scope, document) ? (fields ?? ALL) : null;
-  const grants = grantsFor(scope, document);
-  return grants.length === 0 ? null : union(grants.map(({ read }) => read));
+  if (!hides || fields !== null) return isInScope(scope, document) ? (fields ?? FULL_FIELD_TREE) : null;
+  const grants = grantsForDocument(scope, document);
+  return grants.length === 0 ? null : unionFieldTrees(grants.map(({ read }) => read));
 }
 
 /**
  * The visible part of the document: the same object when nothing is hidden, null when it is not reached.
  * @param document as it is stored, with exact types
  */
-export function shown(scope: Scope, document: Document): Document | null {
-  const fields = fieldsFor(scope, document);
-  return fields === null ? null : cutTo(document, fields);
+export function redactDocument(scope: Scope, document: Document): Document | null {
+  const fields = visibleFieldTree(scope, document);
+  return fields === null ? null : selectFields(document, fields);
 }
 
 /** True if a field is visible in every reached document. */
 export function isReadable(scope: Scope, path: string): boolean {
-  return !hidesFields(scope) || scope.grants.every(({ read }) => coversPath(read, path));
+  return !hidesFields(scope) || scope.grants.every(({ read }) => treeCoversPath(read, path));
 }
 
 /**
@@ -145,7 +155,7 @@ export function isReadable(scope: Scope, path: string): boolean {
  * @param paths stored paths that a filter, a sort or an expansion reads
  * @throws MillraceError `field-hidden`
  */
-export function requireReadable(scope: Scope, paths: Iterable<string>): void {
+export function requireReadablePaths(scope: Scope, paths: Iterable<string>): void {
   if (!hidesFields(scope)) return;
   for (const path of paths) if (!isReadable(scope, path)) throw fieldHidden(path);
 }
@@ -155,16 +165,16 @@ export function requireReadable(scope: Scope, paths: Iterable<string>): void {
  * @param paths stored paths
  * @throws MillraceError `field-hidden`
  */
-export function requireShown(scope: Scope, paths: Iterable<string>): void {
+export function requireVisiblePaths(scope: Scope, paths: Iterable<string>): void {
   if (!hidesFields(scope)) return;
-  for (const path of paths) if (!scope.grants.some(({ read }) => touches(read, path))) throw fieldHidden(path);
+  for (const path of paths) if (!scope.grants.some(({ read }) => mayIncludePath(read, path))) throw fieldHidden(path);
 }
 
 /** @param path a stored path */
 export function fieldHidden(path: string): MillraceError {
   return new MillraceError(
     'field-hidden',
-    `The field '${writtenPath(path).slice(0, 80)}' cannot be used: you have no permission to read it`,
+    `The field '${clientPath(path).slice(0, 80)}' cannot be used: you have no permission to read it`,
     {
       hint: 'A policy hides it, at least in some documents',
     },
@@ -172,18 +182,18 @@ export function fieldHidden(path: string): MillraceError {
 }
 
 /**
- * {@link grantsFor}, a few milliseconds at a time where it may take long.
+ * {@link grantsForDocument}, a few milliseconds at a time where it may take long.
  * @param document as it is stored, with exact types; it must not change meanwhile
  */
-export async function grantsInTurns(scope: Scope, document: Document): Promise<readonly Grant[]> {
-  const request = () => grantsFor(scope, document);
-  return costOfScope(scope) < TEXT_COST ? request() : inTurns(request);
+export async function grantsForDocumentAsync(scope: Scope, document: Document): Promise<readonly Grant[]> {
+  const request = () => grantsForDocument(scope, document);
+  return scopeMatchCost(scope) < TEXT_MATCH_COST ? request() : runCooperatively(request);
 }
 
-/** {@link fieldsFor} in the same way. */
-export async function fieldsInTurns(scope: Scope, document: Document): Promise<FieldTree | null> {
-  const request = () => fieldsFor(scope, document);
-  return costOfScope(scope) < TEXT_COST ? request() : inTurns(request);
+/** {@link visibleFieldTree} in the same way. */
+export async function visibleFieldTreeAsync(scope: Scope, document: Document): Promise<FieldTree | null> {
+  const request = () => visibleFieldTree(scope, document);
+  return scopeMatchCost(scope) < TEXT_MATCH_COST ? request() : runCooperatively(request);
 }
 
 /**
@@ -191,12 +201,14 @@ export async function fieldsInTurns(scope: Scope, document: Document): Promise<F
  * and to test it against the Scope.
  * @param turn resolves when the next slice may begin; by default after other ready work
  */
-export async function evaluateStored<T>(
+export async function evaluateStoredDocument<T>(
   scope: Scope,
   raw: Uint8Array,
   request: (scope: Scope, document: Document) => T,
   turn?: () => Promise<unknown>,
 ): Promise<T> {
-  const work = () => request(scope, readStored(raw));
-  return isHeavy(costOfScope(scope) + READ_COST, raw.length) ? inTurns(work, turn) : work();
+  const work = () => request(scope, decodeDocument(raw));
+  return isExpensiveMatch(scopeMatchCost(scope) + DOCUMENT_READ_COST, raw.length)
+    ? runCooperatively(work, turn)
+    : work();
 }

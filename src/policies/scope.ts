@@ -2,10 +2,10 @@
  * The granted answer to "may this principal do this action here?": a value that every operation on documents and files
  * requires. Only this folder creates one, so a route that forgets authorization does not compile.
  */
-import { ACTIONS, type Action, type Principal } from '../auth/identity/principal.ts';
-import type { CollectionName } from '../database/names.ts';
-import { ALL, type FieldTree, NONE } from '../query/evaluate/field-tree.ts';
-import { everything, type Filter, field, nothing, type Value } from '../query/filter.ts';
+import { type Principal, RESOURCE_ACTIONS, type ResourceAction } from '../auth/identity/principal.ts';
+import type { CollectionName } from '../database/collection-names.ts';
+import { EMPTY_FIELD_TREE, type FieldTree, FULL_FIELD_TREE } from '../query/evaluate/field-tree.ts';
+import { type BsonValue, type Filter, fieldFilter, matchAllFilter, matchNoneFilter } from '../query/filter.ts';
 
 /**
  * Resources that are not collections: the files, the functions, the webhooks, all events, and the administration.
@@ -26,15 +26,15 @@ export type Resource = CollectionName | (typeof BUILT_IN_RESOURCES)[number];
 /**
  * What a policy may name. `get` reads one file by its id. `read` includes that, and also lists, events and live data.
  */
-export type NamedAction = Action | 'get';
+export type PolicyAction = ResourceAction | 'get';
 
 /** The words for actions in a policy: `subscribe` is another word for `read`. */
-export const POLICY_ACTIONS = [...ACTIONS, 'subscribe', 'get'] as const;
+export const POLICY_ACTIONS = [...RESOURCE_ACTIONS, 'subscribe', 'get'] as const;
 
 /** The action of the Scope: getting one file is reading. */
-export type ActionOf<A extends NamedAction> = A extends Action ? A : 'read';
+export type ScopeAction<A extends PolicyAction> = A extends ResourceAction ? A : 'read';
 
-export function actionOf(named: NamedAction): Action {
+export function toScopeAction(named: PolicyAction): ResourceAction {
   return named === 'get' ? 'read' : named;
 }
 
@@ -49,7 +49,7 @@ export interface Grant {
   /** Fields that may be set. */
   readonly write: FieldTree;
   /** Fields whose value the policy sets, whatever the client sends. */
-  readonly set: ReadonlyMap<string, Value>;
+  readonly set: ReadonlyMap<string, BsonValue>;
   /** Id of the policy that grants; null if no policy is needed. */
   readonly policy: string | null;
 }
@@ -61,7 +61,7 @@ declare const brand: unique symbol;
  * and, where an operation needs it, the resource that it was granted for: a Scope of reading cannot be passed to a
  * write.
  */
-export interface Scope<A extends Action = Action, P extends Resource = Resource> {
+export interface Scope<A extends ResourceAction = ResourceAction, P extends Resource = Resource> {
   readonly [brand]: P;
   readonly principal: Principal;
   readonly action: A;
@@ -80,10 +80,10 @@ export interface Scope<A extends Action = Action, P extends Resource = Resource>
   readonly until: number | null;
 }
 
-export type ScopeDeps<A extends Action = Action> = Omit<Scope<A>, typeof brand>;
+export type ScopeDeps<A extends ResourceAction = ResourceAction> = Omit<Scope<A>, typeof brand>;
 
 /** Creates a Scope. Only this folder calls it. */
-export function toScope<A extends Action>(deps: ScopeDeps<A>): Scope<A> {
+export function createScope<A extends ResourceAction>(deps: ScopeDeps<A>): Scope<A> {
   return Object.freeze(deps) as unknown as Scope<A>;
 }
 
@@ -91,45 +91,68 @@ export function toScope<A extends Action>(deps: ScopeDeps<A>): Scope<A> {
  * The Scope with the type of what it was granted for. Only this folder calls it.
  * @throws TypeError for a Scope of another action
  */
-export function grantedFor<A extends NamedAction, P extends Resource>(
+export function castScope<A extends PolicyAction, P extends Resource>(
   scope: Scope,
   action: A,
   _resource: P,
-): Scope<ActionOf<A>, P> {
-  if (scope.action !== actionOf(action)) throw new TypeError(`A Scope of ${scope.action} was passed for ${action}`);
-  return scope as Scope<ActionOf<A>, P>;
+): Scope<ScopeAction<A>, P> {
+  if (scope.action !== toScopeAction(action))
+    throw new TypeError(`A Scope of ${scope.action} was passed for ${action}`);
+  return scope as Scope<ScopeAction<A>, P>;
 }
 
-const EVERYTHING: readonly Grant[] = [{ filter: everything, read: ALL, write: ALL, set: new Map(), policy: null }];
+const EVERYTHING: readonly Grant[] = [
+  { filter: matchAllFilter, read: FULL_FIELD_TREE, write: FULL_FIELD_TREE, set: new Map(), policy: null },
+];
 
 /** The Scope that reaches every document and every field. */
-export function unlimited<A extends Action>(principal: Principal, action: A): Scope<A> {
-  const reader = action === 'read' ? null : unlimited(principal, 'read');
-  return toScope({ principal, action, grants: EVERYTHING, denied: nothing, until: null, reader });
+export function unlimitedScope<A extends ResourceAction>(principal: Principal, action: A): Scope<A> {
+  const reader = action === 'read' ? null : unlimitedScope(principal, 'read');
+  return createScope({ principal, action, grants: EVERYTHING, denied: matchNoneFilter, until: null, reader });
 }
 
 /** The Scope of a result that stays empty for now: it reaches no document, so any field may be named. */
-export function readingNothing(principal: Principal): Scope<'read'> {
-  const grant = { filter: nothing, read: ALL, write: NONE, set: new Map(), policy: null };
-  return toScope({ principal, action: 'read', grants: [grant], denied: nothing, reader: null, until: null });
-}
-
-/** The Scope of reading one document's bytes, and none of its fields, for a request with a proof that allows it. */
-export function readingOne(principal: Principal, id: Value): Scope<'read'> {
+export function emptyReadScope(principal: Principal): Scope<'read'> {
   const grant = {
-    filter: field('_id', { op: 'in', values: [id] }),
-    read: NONE,
-    write: NONE,
+    filter: matchNoneFilter,
+    read: FULL_FIELD_TREE,
+    write: EMPTY_FIELD_TREE,
     set: new Map(),
     policy: null,
   };
-  return toScope({ principal, action: 'read', grants: [grant], denied: nothing, reader: null, until: null });
+  return createScope({
+    principal,
+    action: 'read',
+    grants: [grant],
+    denied: matchNoneFilter,
+    reader: null,
+    until: null,
+  });
+}
+
+/** The Scope of reading one document's bytes, and none of its fields, for a request with a proof that allows it. */
+export function singleDocumentReadScope(principal: Principal, id: BsonValue): Scope<'read'> {
+  const grant = {
+    filter: fieldFilter('_id', { op: 'in', values: [id] }),
+    read: EMPTY_FIELD_TREE,
+    write: EMPTY_FIELD_TREE,
+    set: new Map(),
+    policy: null,
+  };
+  return createScope({
+    principal,
+    action: 'read',
+    grants: [grant],
+    denied: matchNoneFilter,
+    reader: null,
+    until: null,
+  });
 }
 
 /**
  * The Scope that decides how much of the result is returned: a write has a separate one for reading, a read is its own.
  */
-export function readerOf(scope: Scope): Scope<'read'> | null {
+export function readScopeOf(scope: Scope): Scope<'read'> | null {
   return isReading(scope) ? scope : scope.reader;
 }
 
@@ -138,6 +161,6 @@ function isReading(scope: Scope): scope is Scope<'read'> {
 }
 
 /** Whether a Scope with a time limit has expired. */
-export function isOver(scope: Scope | null, now: () => Date): boolean {
+export function isScopeExpired(scope: Scope | null, now: () => Date): boolean {
   return scope !== null && scope.until !== null && now().getTime() >= scope.until;
 }

@@ -1,7 +1,8 @@
 /** Warnings, returned on saving, about a valid policy that probably does not do what was intended. Pure. */
-import { pathsOf } from '../query/filter.ts';
-import { missingDollars } from '../query/parse/missing-dollar.ts';
-import { writtenPath } from '../query/paths.ts';
+
+import { clientPath } from '../query/field-paths.ts';
+import { filterPaths } from '../query/filter.ts';
+import { missingDollarHints } from '../query/parse/missing-dollar.ts';
 import { type Policy, parsePolicy } from './policy.ts';
 import type { PolicyRecord } from './policy-set.ts';
 
@@ -9,14 +10,14 @@ import type { PolicyRecord } from './policy-set.ts';
 const OF_A_FUNCTION: ReadonlySet<string> = new Set(['plugin', 'name', 'method']);
 
 /** Sentences about the filter of a policy. @throws MillraceError `invalid-policy` */
-export function warningsOf({ id, policy }: PolicyRecord): readonly string[] {
+export function policyWarnings({ id, policy }: PolicyRecord): readonly string[] {
   const parsed = parsePolicy(id, policy);
-  return [...missingDollars(parsed.filter, writtenPath), ...strangeToFunctions(parsed)];
+  return [...missingDollarHints(parsed.filter, clientPath), ...strangeToFunctions(parsed)];
 }
 
 /** Fields that a function does not have; in a policy for other resources too, those may have them. */
 function strangeToFunctions({ resources, filter }: Policy): readonly string[] {
   if (resources.size > 1 || !resources.has('_functions')) return [];
-  const strange = [...pathsOf(filter)].map(writtenPath).filter((path) => !OF_A_FUNCTION.has(path));
+  const strange = [...filterPaths(filter)].map(clientPath).filter((path) => !OF_A_FUNCTION.has(path));
   return strange.map((path) => `A function has no '${path}': 'filter' can use ${[...OF_A_FUNCTION].join(', ')}.`);
 }

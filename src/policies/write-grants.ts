@@ -3,19 +3,19 @@
  * set. Pure, on stored values.
  */
 import type { Document } from 'mongodb';
-import { isPlain } from '../lib/plain-object.ts';
+import { isPlainObject } from '../lib/plain-object.ts';
 import { SERVER_FIELDS } from '../lib/server-fields.ts';
-import { ALL, childOf, type FieldTree, union } from '../query/evaluate/field-tree.ts';
-import { equalValues } from '../query/evaluate/order.ts';
-import type { Value } from '../query/filter.ts';
-import { pathOf } from '../query/paths.ts';
+import { equalValues } from '../query/evaluate/bson-order.ts';
+import { childFieldTree, type FieldTree, FULL_FIELD_TREE, unionFieldTrees } from '../query/evaluate/field-tree.ts';
+import { joinPath } from '../query/field-paths.ts';
+import type { BsonValue } from '../query/filter.ts';
 import type { Grant } from './scope.ts';
 
 /** The values that the grants set. If two set the same field, the first one counts. */
-export function settings(grants: readonly Grant[]): ReadonlyMap<string, Value> {
+export function policySetValues(grants: readonly Grant[]): ReadonlyMap<string, BsonValue> {
   const [first, second] = grants;
   if (first === undefined || second === undefined) return first?.set ?? new Map();
-  const values = new Map<string, Value>();
+  const values = new Map<string, BsonValue>();
   for (const { set } of grants) for (const [name, value] of set) if (!values.has(name)) values.set(name, value);
   return values;
 }
@@ -25,13 +25,13 @@ export function settings(grants: readonly Grant[]): ReadonlyMap<string, Value> {
  * @param before the grants for the old state; null when the document is created
  * @param after those for the new state
  */
-export function allowing(before: readonly Grant[] | null, after: readonly Grant[]): readonly Grant[] {
+export function grantsAllowingChange(before: readonly Grant[] | null, after: readonly Grant[]): readonly Grant[] {
   return before === null ? after : after.filter((grant) => before.includes(grant));
 }
 
 /** Fields that may be set: those that at least one grant allows. */
-export function writableBy(grants: readonly Grant[]): FieldTree {
-  return union(grants.map(({ write }) => write));
+export function writableFieldTree(grants: readonly Grant[]): FieldTree {
+  return unionFieldTrees(grants.map(({ write }) => write));
 }
 
 /**
@@ -44,27 +44,32 @@ export function forbiddenField(
   write: FieldTree,
   set: ReadonlyMap<string, unknown>,
 ): string | null {
-  if (write === ALL) return null;
+  if (write === FULL_FIELD_TREE) return null;
   for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
     if (SERVER_FIELDS.has(name) || set.has(name)) continue;
-    const found = forbiddenIn(fieldOf(before, name), fieldOf(after, name), childOf(write, name), pathOf([name]));
+    const found = forbiddenIn(
+      fieldOf(before, name),
+      fieldOf(after, name),
+      childFieldTree(write, name),
+      joinPath([name]),
+    );
     if (found !== null) return found;
   }
   return null;
 }
 
 function forbiddenIn(before: unknown, after: unknown, write: FieldTree, path: string): string | null {
-  if (write === ALL || before === after) return null;
+  if (write === FULL_FIELD_TREE || before === after) return null;
   if (before !== undefined && after !== undefined && equalValues(before, after)) return null;
   // An object may be added, removed and changed as far as its fields may. Other values can only be set as a whole.
   const [old, next] = [before ?? {}, after ?? {}];
-  if (write.fields.size > 0 && isPlain(old) && isPlain(next)) {
+  if (write.fields.size > 0 && isPlainObject(old) && isPlainObject(next)) {
     for (const name of new Set([...Object.keys(old), ...Object.keys(next)])) {
       const found = forbiddenIn(
         fieldOf(old, name),
         fieldOf(next, name),
-        childOf(write, name),
-        `${path}.${pathOf([name])}`,
+        childFieldTree(write, name),
+        `${path}.${joinPath([name])}`,
       );
       if (found !== null) return found;
     }
@@ -75,7 +80,7 @@ function forbiddenIn(before: unknown, after: unknown, write: FieldTree, path: st
 }
 
 /** Whether a value can have fields. */
-export const isContainer = (value: unknown): boolean => Array.isArray(value) || isPlain(value);
+export const isContainer = (value: unknown): boolean => Array.isArray(value) || isPlainObject(value);
 
 function fieldOf(document: Document, name: string): unknown {
   return Object.hasOwn(document, name) ? document[name] : undefined;

@@ -1,5 +1,5 @@
 /** The limits of one query. Exceeding one is an error that names it; nothing is truncated. */
-export const LIMITS = {
+export const QUERY_LIMITS = {
   /** Nested objects and lists of a filter written as JSON; the outer object is depth 1. */
   depth: 32,
   /** Values of one list: `in`, `nin`, `all`, `$and`, `$or`, `$nor`, and fields of one object. */

@@ -2,26 +2,26 @@
  * The operators of filters, and how a test is attached to a path. Both written forms, short and JSON, end here, so they
  * mean the same and are rejected with the same error, `invalid-filter`.
  */
-import { hintFor } from '../lib/did-you-mean.ts';
+import { didYouMeanHint } from '../lib/did-you-mean.ts';
 import { MillraceError } from '../lib/errors.ts';
 import {
   and,
-  everything,
-  field,
+  BSON_TYPE_NAMES,
+  type BsonTypeName,
+  fieldFilter,
+  matchAllFilter,
+  matchNoneFilter,
   not,
-  nothing,
-  type OpenFilter,
-  type OpenTest,
   or,
-  TYPE_NAMES,
-  type TypeName,
+  type UnboundFieldTest,
+  type UnboundFilter,
   Variable,
 } from './filter.ts';
-import { LIMITS } from './limits.ts';
-import { type OpenValue, valuesAt } from './parse-values.ts';
+import { QUERY_LIMITS } from './limits.ts';
+import { type UnboundValue, valuesForPath } from './parse-values.ts';
 
 /** Names as the short form has them; the JSON form puts `$` before. */
-export const OPERATORS = [
+export const FILTER_OPERATORS = [
   'eq',
   'ne',
   'gt',
@@ -43,7 +43,7 @@ export const OPERATORS = [
   'regex',
 ] as const;
 
-export type Operator = (typeof OPERATORS)[number];
+export type FilterOperator = (typeof FILTER_OPERATORS)[number];
 
 /** What the text operators search for, and whether letter case counts. */
 export const TEXT_OPERATORS = {
@@ -59,61 +59,67 @@ export const TEXT_OPERATORS = {
  * The operator of that name.
  * @throws MillraceError `unknown-operator` with the nearest known name
  */
-export function readOperator(name: string): Operator {
-  const operator = OPERATORS.find((known) => known === name);
+export function parseOperator(name: string): FilterOperator {
+  const operator = FILTER_OPERATORS.find((known) => known === name);
   if (operator !== undefined) return operator;
-  throw unknownOperator(name, OPERATORS);
+  throw unknownOperator(name, FILTER_OPERATORS);
 }
 
 export function unknownOperator(name: string, known: readonly string[]): MillraceError {
   const shown = name.length > 60 ? `${name.slice(0, 60)}…` : name;
-  return new MillraceError('unknown-operator', `Unknown operator '${shown}'`, { hint: hintFor(name, known) });
+  return new MillraceError('unknown-operator', `Unknown operator '${shown}'`, { hint: didYouMeanHint(name, known) });
 }
 
 export function invalidFilter(message: string, hint?: string): MillraceError {
   return new MillraceError('invalid-filter', message, hint === undefined ? {} : { hint });
 }
 
-export function readTypeName(name: unknown): TypeName {
-  const type = TYPE_NAMES.find((known) => known === name);
+export function parseTypeName(name: unknown): BsonTypeName {
+  const type = BSON_TYPE_NAMES.find((known) => known === name);
   if (type !== undefined) return type;
-  throw invalidFilter(`Unknown type '${String(name).slice(0, 60)}'`, hintFor(String(name), TYPE_NAMES));
+  throw invalidFilter(`Unknown type '${String(name).slice(0, 60)}'`, didYouMeanHint(String(name), BSON_TYPE_NAMES));
 }
 
 /** A list within its limit, or an error. */
-export function bounded<T>(values: readonly T[], what: string, limit: number = LIMITS.listValues): readonly T[] {
+export function requireListLimit<T>(
+  values: readonly T[],
+  what: string,
+  limit: number = QUERY_LIMITS.listValues,
+): readonly T[] {
   if (values.length <= limit) return values;
   throw invalidFilter(`${what} has more than ${limit.toLocaleString('en')} values`);
 }
 
 /** A text to search for, within its limit. */
-export function boundedText<T>(text: T, operator: string): T {
-  if (typeof text !== 'string' || text.length <= LIMITS.textLength) return text;
-  throw invalidFilter(`The text of '${operator}' is longer than ${LIMITS.textLength.toLocaleString('en')} characters`);
+export function requireTextLimit<T>(text: T, operator: string): T {
+  if (typeof text !== 'string' || text.length <= QUERY_LIMITS.textLength) return text;
+  throw invalidFilter(
+    `The text of '${operator}' is longer than ${QUERY_LIMITS.textLength.toLocaleString('en')} characters`,
+  );
 }
 
 /**
  * All of the tests at a stored path of the document itself, where `_id` and the times of `_meta` have several
  * spellings: a test passes if one of the spellings does.
  */
-export function testsAt(path: string, tests: readonly OpenTest[]): OpenFilter {
+export function buildPathFilter(path: string, tests: readonly UnboundFieldTest[]): UnboundFilter {
   return and(tests.map((test) => testAt(path, test)));
 }
 
-function testAt(path: string, test: OpenTest): OpenFilter {
+function testAt(path: string, test: UnboundFieldTest): UnboundFilter {
   switch (test.op) {
     case 'in':
-      return field(path, { op: 'in', values: valuesAt(path, test.values) });
+      return fieldFilter(path, { op: 'in', values: valuesForPath(path, test.values) });
     case 'all':
-      if (test.values.length === 0) return nothing;
-      return and(test.values.map((value) => field(path, itemOfAll(path, value))));
+      if (test.values.length === 0) return matchNoneFilter;
+      return and(test.values.map((value) => fieldFilter(path, itemOfAll(path, value))));
     case 'gt':
     case 'gte':
     case 'lt':
     case 'lte':
-      return or(valuesAt(path, [test.value]).map((value) => field(path, { op: test.op, value })));
+      return or(valuesForPath(path, [test.value]).map((value) => fieldFilter(path, { op: test.op, value })));
     case 'not':
-      return test.tests.length === 0 ? not(everything) : not(testsAt(path, test.tests));
+      return test.tests.length === 0 ? not(matchAllFilter) : not(buildPathFilter(path, test.tests));
     case 'exists':
     case 'type':
     case 'size':
@@ -121,14 +127,14 @@ function testAt(path: string, test: OpenTest): OpenFilter {
     case 'regex':
     case 'elem':
     case 'elemWhere':
-      return field(path, test);
+      return fieldFilter(path, test);
     default:
       return test satisfies never;
   }
 }
 
 /** One value of `all`. A variable stays in place: if it is bound to a list, each of its items is required. */
-function itemOfAll(path: string, value: OpenValue): OpenTest {
+function itemOfAll(path: string, value: UnboundValue): UnboundFieldTest {
   if (value instanceof Variable) return { op: 'all', values: [value] };
-  return { op: 'in', values: valuesAt(path, [value]) };
+  return { op: 'in', values: valuesForPath(path, [value]) };
 }

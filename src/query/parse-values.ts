@@ -4,16 +4,16 @@
  */
 import { Long, ObjectId, UUID } from 'bson';
 import { MillraceError } from '../lib/errors.ts';
-import { type Value, type ValueOf, Variable } from './filter.ts';
-import { isTimePath } from './paths.ts';
-import { readText, wellFormed } from './variables.ts';
+import { isMetaTimePath } from './field-paths.ts';
+import { type BsonValue, type GenericBsonValue, Variable } from './filter.ts';
+import { parseTextOrVariable, requireWellFormedText } from './variables.ts';
 
-export type OpenValue = ValueOf<Variable>;
+export type UnboundValue = GenericBsonValue<Variable>;
 
 /** The values that a short value may equal, and those for comparisons of order. One match in a list is enough. */
 export interface ShortValue {
-  readonly equal: readonly OpenValue[];
-  readonly ordered: readonly OpenValue[];
+  readonly equal: readonly UnboundValue[];
+  readonly ordered: readonly UnboundValue[];
 }
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
@@ -26,7 +26,7 @@ const UUID_TEXT = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
  * 8601 represents the date and the text; `$name` is a variable; anything else is a string.
  * @throws MillraceError `invalid-filter`
  */
-export function readShortValue(text: string): ShortValue {
+export function parseShortValue(text: string): ShortValue {
   if (text.startsWith('"')) return one(unquote(text));
   if (text === 'null') return one(null);
   // Documents that came as JSON may contain the same value as a text, so equality accepts both.
@@ -35,10 +35,10 @@ export function readShortValue(text: string): ShortValue {
   if (number !== null) return { equal: [number, text], ordered: [number] };
   const date = readDate(text);
   if (date !== null) return { equal: [text, date], ordered: [text, date] };
-  return one(readText(text));
+  return one(parseTextOrVariable(text));
 }
 
-const one = (value: OpenValue): ShortValue => ({ equal: [value], ordered: [value] });
+const one = (value: UnboundValue): ShortValue => ({ equal: [value], ordered: [value] });
 
 /** A number in JSON's syntax, or null. Whole numbers beyond 2^53 stay exact as int64. */
 export function readNumber(text: string): number | Long | null {
@@ -70,7 +70,7 @@ export function readDate(text: string): Date | null {
 export function unquote(text: string): string {
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value === 'string') return wellFormed(value);
+    if (typeof value === 'string') return requireWellFormedText(value);
   } catch (error) {
     if (error instanceof MillraceError) throw error;
     // The error is thrown below: wrong quotes are more useful to know than the position where the parser stopped.
@@ -85,17 +85,17 @@ export function unquote(text: string): string {
  * text; at a time of `_meta` it represents the date. Elsewhere a value is itself.
  * @throws MillraceError `invalid-filter` for a value at a time's path that is not a date
  */
-export function valuesAt(path: string, values: readonly Value[]): readonly Value[];
-export function valuesAt(path: string, values: readonly OpenValue[]): readonly OpenValue[];
-export function valuesAt(path: string, values: readonly OpenValue[]): readonly OpenValue[] {
+export function valuesForPath(path: string, values: readonly BsonValue[]): readonly BsonValue[];
+export function valuesForPath(path: string, values: readonly UnboundValue[]): readonly UnboundValue[];
+export function valuesForPath(path: string, values: readonly UnboundValue[]): readonly UnboundValue[] {
   if (path === '_id')
-    return values.flatMap((value): readonly OpenValue[] => (typeof value === 'string' ? idsOf(value) : [value]));
-  return isTimePath(path) ? timesOf(path, values) : values;
+    return values.flatMap((value): readonly UnboundValue[] => (typeof value === 'string' ? idsOf(value) : [value]));
+  return isMetaTimePath(path) ? timesOf(path, values) : values;
 }
 
 /** Every `_id` of a common type that is written as this text, the canonical form first. */
-function idsOf(text: string): Value[] {
-  const ids: Value[] = OBJECT_ID.test(text) ? [ObjectId.createFromHexString(text.toLowerCase()), text] : [text];
+function idsOf(text: string): BsonValue[] {
+  const ids: BsonValue[] = OBJECT_ID.test(text) ? [ObjectId.createFromHexString(text.toLowerCase()), text] : [text];
   const number = readNumber(text);
   if (number !== null) ids.push(number);
   if (UUID_TEXT.test(text)) ids.push(new UUID(text));
@@ -105,8 +105,8 @@ function idsOf(text: string): Value[] {
 }
 
 /** A short literal may mean a number, a text and a date at once; here only the date counts. */
-function timesOf(path: string, values: readonly OpenValue[]): readonly OpenValue[] {
-  const times = new Map<unknown, OpenValue>();
+function timesOf(path: string, values: readonly UnboundValue[]): readonly UnboundValue[] {
+  const times = new Map<unknown, UnboundValue>();
   for (const value of values) {
     const time = typeof value === 'string' ? (readDate(value) ?? value) : value;
     if (time === null || time instanceof Variable) times.set(time, time);

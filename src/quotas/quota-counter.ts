@@ -5,8 +5,8 @@
  */
 import type { Timestamp } from 'mongodb';
 import * as bson from '../database/bson/bson-bytes.ts';
-import { isCollectionName } from '../database/names.ts';
-import type { Amounts, CountedPosition, CountState, Delta, QuotaStore } from './quota-store.ts';
+import { isCollectionName } from '../database/collection-names.ts';
+import type { CountedPosition, QuotaAmounts, QuotaCountState, QuotaDelta, QuotaStore } from './quota-store.ts';
 
 const FILES = '_files';
 /**
@@ -16,7 +16,7 @@ const FILES = '_files';
 const RECOUNT_MS = 24 * 3_600_000;
 
 /** The fields of a row of the event log that are read here. */
-export interface CountedRow extends CountedPosition {
+export interface QuotaLogRow extends CountedPosition {
   readonly time: Timestamp;
   readonly operation: string;
   readonly collection: string | null;
@@ -31,7 +31,7 @@ const UNKNOWN: ReadonlySet<string> = new Set(['dropDatabase', 'invalidate', 'sta
 export class QuotaCounter {
   readonly #store: QuotaStore;
   readonly #now: () => number;
-  #state: CountState | null = null;
+  #state: QuotaCountState | null = null;
 
   constructor(store: QuotaStore, now: () => number = Date.now) {
     this.#store = store;
@@ -66,7 +66,7 @@ export class QuotaCounter {
    * Counts rows of the log, in their order; skips rows that are already counted.
    * @param allowed whether this process is still the counter
    */
-  async count(rows: readonly CountedRow[], allowed: () => boolean): Promise<void> {
+  async count(rows: readonly QuotaLogRow[], allowed: () => boolean): Promise<void> {
     const state = this.#state;
     const fresh = rows.filter(({ epoch, number }) => epoch !== state?.epoch || number > state.number);
     const last = fresh.at(-1);
@@ -77,30 +77,30 @@ export class QuotaCounter {
       return;
     }
     await this.#store.add(deltasOf(fresh.filter(({ time }) => time.greaterThan(state.time))));
-    await this.#store.move(position);
+    await this.#store.advancePosition(position);
     this.#state = { ...state, ...position };
   }
 
-  #mustRecount(rows: readonly CountedRow[], state: CountState): boolean {
+  #mustRecount(rows: readonly QuotaLogRow[], state: QuotaCountState): boolean {
     const [first] = rows;
     if (first?.epoch !== state.epoch || first.number !== state.number + 1) return true;
     if (this.#now() - state.countedAt.getTime() > RECOUNT_MS) return true;
     return rows.some(({ operation, collection, time }) => {
       if (!time.greaterThan(state.time)) return false;
       const whole = operation === 'drop' || operation === 'rename';
-      return UNKNOWN.has(operation) || (whole && isCounted(collection));
+      return UNKNOWN.has(operation) || (whole && countsTowardQuota(collection));
     });
   }
 }
 
 /** Whether the documents of a collection count, as documents or as files. */
-export function isCounted(collection: string | null): boolean {
+export function countsTowardQuota(collection: string | null): boolean {
   return collection !== null && (collection === FILES || isCollectionName(collection));
 }
 
-function deltasOf(rows: readonly CountedRow[]): Map<string, Delta[]> {
-  const deltas = new Map<string, Delta[]>();
-  const add = (document: Buffer | null, sign: 1 | -1, { collection, number }: CountedRow) => {
+function deltasOf(rows: readonly QuotaLogRow[]): Map<string, QuotaDelta[]> {
+  const deltas = new Map<string, QuotaDelta[]>();
+  const add = (document: Buffer | null, sign: 1 | -1, { collection, number }: QuotaLogRow) => {
     const creator = document === null ? null : creatorOf(document);
     if (document === null || creator === null) return;
     const own = deltas.get(creator) ?? [];
@@ -108,7 +108,7 @@ function deltasOf(rows: readonly CountedRow[]): Map<string, Delta[]> {
     deltas.set(creator, own);
   };
   for (const row of rows) {
-    if (!isCounted(row.collection)) continue;
+    if (!countsTowardQuota(row.collection)) continue;
     const { operation, before, after } = row;
     if (operation === 'insert') add(after, 1, row);
     else if (operation === 'delete') add(before, -1, row);
@@ -121,7 +121,7 @@ function deltasOf(rows: readonly CountedRow[]): Map<string, Delta[]> {
   return deltas;
 }
 
-function amountsOf(isFile: boolean, document: Buffer, sign: 1 | -1): Amounts {
+function amountsOf(isFile: boolean, document: Buffer, sign: 1 | -1): QuotaAmounts {
   if (!isFile) return { documents: sign, files: 0, bytes: 0 };
   return { documents: 0, files: sign, bytes: sign * sizeOf(document) };
 }
@@ -132,14 +132,14 @@ const SIZE = Buffer.from('size');
 
 /** The id of the principal that created a document, read from its bytes; null if no principal did. */
 function creatorOf(document: Buffer): string | null {
-  const meta = bson.findValue(document, 0, document.length, META);
+  const meta = bson.findFieldValue(document, 0, document.length, META);
   if (meta?.type !== bson.DOCUMENT) return null;
-  const found = bson.findValue(document, meta.start, meta.end, CREATED_BY);
+  const found = bson.findFieldValue(document, meta.start, meta.end, CREATED_BY);
   return found?.type === bson.STRING ? document.toString('utf8', found.start + 4, found.end - 1) : null;
 }
 
 function sizeOf(document: Buffer): number {
-  const found = bson.findValue(document, 0, document.length, SIZE);
+  const found = bson.findFieldValue(document, 0, document.length, SIZE);
   if (found?.type === bson.INT32) return document.readInt32LE(found.start);
   if (found?.type === bson.INT64) return Number(document.readBigInt64LE(found.start));
   return found?.type === bson.DOUBLE ? document.readDoubleLE(found.start) : 0;

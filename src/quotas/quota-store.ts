@@ -3,12 +3,12 @@
  * event log up to which they are counted. Only this folder calls it.
  */
 import type { AnyBulkWriteOperation, Collection, Document, Timestamp } from 'mongodb';
-import { translated } from '../database/errors.ts';
+import { isCollectionName } from '../database/collection-names.ts';
+import { withTranslatedErrors } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
-import { isCollectionName } from '../database/names.ts';
 
 /** What a principal has created, or the difference that a change makes. */
-export interface Amounts {
+export interface QuotaAmounts {
   readonly documents: number;
   readonly files: number;
   /** Of its files. */
@@ -21,7 +21,7 @@ export interface CountedPosition {
   readonly number: number;
 }
 
-export interface CountState extends CountedPosition {
+export interface QuotaCountState extends CountedPosition {
   /** Cluster time of the last full count, which includes all changes up to it. */
   readonly time: Timestamp;
   /** Time of that count. */
@@ -29,7 +29,7 @@ export interface CountState extends CountedPosition {
 }
 
 /** What one row of the event log adds to the counts of one principal. */
-export interface Delta extends Amounts {
+export interface QuotaDelta extends QuotaAmounts {
   readonly number: number;
 }
 
@@ -51,8 +51,8 @@ export class QuotaStore {
   }
 
   /** The position of the counts; null before the first full count. */
-  async state(): Promise<CountState | null> {
-    const found = await translated(() => this.#counts.findOne({ _id: STATE }));
+  async state(): Promise<QuotaCountState | null> {
+    const found = await withTranslatedErrors(() => this.#counts.findOne({ _id: STATE }));
     return found === null ? null : toState(found);
   }
 
@@ -60,9 +60,9 @@ export class QuotaStore {
    * What a principal has created, as far as the log is counted; null before the first full count. One read of two
    * documents.
    */
-  async read(creator: string): Promise<{ readonly amounts: Amounts; readonly position: CountedPosition } | null> {
+  async read(creator: string): Promise<{ readonly amounts: QuotaAmounts; readonly position: CountedPosition } | null> {
     const _id = { $in: [STATE, keyOf(creator)] };
-    const found = await translated(() => this.#counts.find({ _id }).toArray());
+    const found = await withTranslatedErrors(() => this.#counts.find({ _id }).toArray());
     const state = found.find((one) => one._id === STATE);
     if (state === undefined) return null;
     const own = found.find((one) => one._id !== STATE);
@@ -75,7 +75,7 @@ export class QuotaStore {
   }
 
   /** Adds the changes of rows of the log. Each row counts once, even if it is passed again. */
-  async add(deltas: ReadonlyMap<string, readonly Delta[]>): Promise<void> {
+  async add(deltas: ReadonlyMap<string, readonly QuotaDelta[]>): Promise<void> {
     const operations = [...deltas].map(([creator, added]): AnyBulkWriteOperation<Stored> => {
       const isNew = { $gt: ['$$this.number', { $ifNull: ['$number', 0] }] };
       const sum = (field: string) => ({ $add: [{ $ifNull: [`$${field}`, 0] }, { $sum: `$added.${field}` }] });
@@ -91,7 +91,7 @@ export class QuotaStore {
   }
 
   /** Stores the position of the counts. */
-  async move({ epoch, number }: CountedPosition): Promise<void> {
+  async advancePosition({ epoch, number }: CountedPosition): Promise<void> {
     await this.#counts.updateOne({ _id: STATE }, { $set: { epoch, number } });
   }
 
@@ -100,7 +100,7 @@ export class QuotaStore {
    * @param position a row of the log; the count's time is at or after it
    * @throws MongoServerError when a collection was created or dropped during the count; another attempt may succeed
    */
-  async recount(position: CountedPosition): Promise<CountState> {
+  async recount(position: CountedPosition): Promise<QuotaCountState> {
     const time = await this.#moment();
     await this.#counts.updateMany({ next: { $exists: true } }, { $unset: { next: '' } });
     const found = await this.#mongo.data.listCollections({ type: 'collection' }, { nameOnly: false }).toArray();
@@ -153,7 +153,7 @@ function keyOf(creator: string): string {
   return `by:${creator}`;
 }
 
-function toState(stored: Stored): CountState {
+function toState(stored: Stored): QuotaCountState {
   return {
     epoch: Number(stored['epoch']),
     number: Number(stored['number']),

@@ -5,8 +5,8 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { MillraceError } from '../lib/errors.ts';
-import { type CountedRow, isCounted } from './quota-counter.ts';
-import type { Amounts, CountedPosition, QuotaStore } from './quota-store.ts';
+import { countsTowardQuota, type QuotaLogRow } from './quota-counter.ts';
+import type { CountedPosition, QuotaAmounts, QuotaStore } from './quota-store.ts';
 
 /** How long a create waits at most, in milliseconds, when uncounted writes decide whether it fits. */
 const WAIT_MS = 3_000;
@@ -18,12 +18,12 @@ const FIELDS = ['documents', 'files', 'bytes'] as const;
 const NAMES = { documents: 'documents', files: 'files', bytes: 'bytes of files' };
 
 /** The amounts of one allowed write. A hold ends by itself when the write is counted. */
-export interface Hold {
+export interface QuotaReservation {
   /** Call it when the write did not happen. */
   release(): void;
 }
 
-interface Held extends Hold, Amounts {
+interface Held extends QuotaReservation, QuotaAmounts {
   readonly creator: string;
   readonly until: number;
   /** How many of its inserts are not in the log yet. */
@@ -34,7 +34,7 @@ interface Held extends Hold, Amounts {
 
 export class Quotas {
   readonly #store: QuotaStore;
-  readonly #limits: Amounts;
+  readonly #limits: QuotaAmounts;
   readonly #held = new Map<string, Held[]>();
   /**
    * The log position up to which holds were ended as counted. Older counts must not be used: they lack these writes.
@@ -42,7 +42,7 @@ export class Quotas {
   #settled: CountedPosition = { epoch: 0, number: 0 };
 
   /** @param limits what one principal may have created; 0 is no limit */
-  constructor(store: QuotaStore, limits: Amounts) {
+  constructor(store: QuotaStore, limits: QuotaAmounts) {
     this.#store = store;
     this.#limits = limits;
   }
@@ -54,12 +54,12 @@ export class Quotas {
    * @param earlier holds of the same transaction; the new one is added
    * @throws MillraceError `quota-exceeded`
    */
-  async hold(
+  async reserve(
     creator: string | null,
     request: string,
-    amounts: Partial<Amounts>,
-    earlier: Hold[] = [],
-  ): Promise<Hold | undefined> {
+    amounts: Partial<QuotaAmounts>,
+    earlier: QuotaReservation[] = [],
+  ): Promise<QuotaReservation | undefined> {
     if (creator === null) return undefined;
     const requested = { documents: 0, files: 0, bytes: 0, ...amounts };
     const end = performance.now() + WAIT_MS;
@@ -89,11 +89,11 @@ export class Quotas {
   }
 
   /** Receives new rows of the event log, or null when some were lost. */
-  follow(rows: readonly CountedRow[] | null): void {
+  applyLogRows(rows: readonly QuotaLogRow[] | null): void {
     if (rows === null) this.#held.clear();
     for (const { request, operation, collection, epoch, number } of rows ?? []) {
       const held = request === null || operation !== 'insert' ? undefined : this.#held.get(request);
-      const next = isCounted(collection) ? held?.find((one) => one.rows > 0) : undefined;
+      const next = countsTowardQuota(collection) ? held?.find((one) => one.rows > 0) : undefined;
       if (next === undefined) continue;
       next.rows -= 1;
       if (next.rows === 0) next.position = { epoch, number };
@@ -104,7 +104,7 @@ export class Quotas {
    * What a principal has created by the count in the database; ends the holds that this count includes. Null while
    * unknown.
    */
-  async #counted(creator: string): Promise<Amounts | null> {
+  async #counted(creator: string): Promise<QuotaAmounts | null> {
     for (;;) {
       const found = await this.#store.read(creator);
       if (found === null) return null;
@@ -130,7 +130,7 @@ export class Quotas {
     return [...this.#held.values()].flat().filter((one) => one.creator === creator);
   }
 
-  #add(creator: string, request: string, amounts: Amounts, earlier: Hold[]): Hold {
+  #add(creator: string, request: string, amounts: QuotaAmounts, earlier: QuotaReservation[]): QuotaReservation {
     const held: Held = {
       ...amounts,
       creator,
@@ -149,8 +149,8 @@ export class Quotas {
   }
 
   /** The first limit that is exceeded when `wanted` is added to `there`; null when it fits. */
-  #over(requested: Amounts, there: readonly Amounts[]): keyof Amounts | null {
-    const beyond = (field: keyof Amounts) => {
+  #over(requested: QuotaAmounts, there: readonly QuotaAmounts[]): keyof QuotaAmounts | null {
+    const beyond = (field: keyof QuotaAmounts) => {
       const sum = there.reduce((all, one) => all + one[field], requested[field]);
       return requested[field] > 0 && this.#limits[field] > 0 && sum > this.#limits[field];
     };
@@ -163,7 +163,7 @@ function isBefore(row: CountedPosition | null, position: CountedPosition): boole
   return row !== null && (row.epoch !== position.epoch || row.number <= position.number);
 }
 
-function exceeded(field: keyof Amounts, limit: number): MillraceError {
+function exceeded(field: keyof QuotaAmounts, limit: number): MillraceError {
   return new MillraceError('quota-exceeded', `You have reached your quota: ${limit} ${NAMES[field]}`, {
     hint: 'Delete some of what you created; the quota is updated about a second later',
   });

@@ -3,23 +3,23 @@
  * or sessions change.
  */
 import type { Authenticator } from '../auth/authenticator.ts';
-import type { RequestRate } from '../auth/request-rate.ts';
-import { networkOf } from '../config/addresses.ts';
+import type { RequestRateLimiter } from '../auth/request-rate.ts';
+import { clientNetwork } from '../config/addresses.ts';
 import type { Mongo } from '../database/mongo.ts';
 import type { EventServices } from '../events/open-events.ts';
 import { FairSemaphore } from '../lib/concurrency/fair-semaphore.ts';
-import { Account, type ByteBudget } from '../lib/memory/byte-budget.ts';
+import { type ByteBudget, MemoryAccount } from '../lib/memory/byte-budget.ts';
 import type { Policies } from '../policies/policies.ts';
 import type { Impersonation } from '../policies/revalidation/impersonation.ts';
-import { FairYield } from '../query/evaluate/fair-yield.ts';
-import { CLIENT_BYTES, type Client } from './client/client.ts';
+import { FairScheduler } from '../query/evaluate/fair-scheduler.ts';
+import { CONNECTION_MEMORY_BYTES, type RealtimeClient } from './client/realtime-client.ts';
 import { Hub } from './hub/hub.ts';
-import { SnapshotStore } from './result/snapshot-store.ts';
+import { SnapshotReader } from './result/snapshot-store.ts';
 import { Backlog } from './subscription/backlog.ts';
-import { type RealtimeDeps, timingOf } from './subscription/deps.ts';
+import { protocolTimings, type RealtimeDeps } from './subscription/realtime-deps.ts';
 import { RightsChanges } from './subscription/rights-changes.ts';
-import { Rescoping } from './subscription/scope-difference.ts';
-import { CLOSE } from './wire/protocol.ts';
+import { ScopeDifferences } from './subscription/scope-difference.ts';
+import { CLOSE_CODES } from './wire/protocol.ts';
 import { FlushScheduler } from './wire/send-queue.ts';
 
 /** How many snapshots may start to read the database concurrently. */
@@ -36,7 +36,7 @@ export interface RealtimeOptions {
   readonly policies: Policies;
   readonly authenticator: Authenticator;
   readonly impersonation: Impersonation;
-  readonly requestRate: RequestRate;
+  readonly requestRate: RequestRateLimiter;
   readonly queryTimeoutMs: number;
   /** Maximum number of clients; more are rejected. */
   readonly maxClients: number;
@@ -48,7 +48,7 @@ export interface RealtimeOptions {
 
 export class Realtime {
   readonly deps: RealtimeDeps;
-  readonly #clients = new Set<Client>();
+  readonly #clients = new Set<RealtimeClient>();
   readonly #maxClients: number;
   readonly #timer: NodeJS.Timeout;
   readonly #ends: readonly (() => void)[];
@@ -57,9 +57,9 @@ export class Realtime {
   constructor(options: RealtimeOptions) {
     const { events, policies, authenticator, impersonation, requestRate, onError } = options;
     const { tail, feed, log, completed, readers } = events;
-    const timing = timingOf(options.heartbeatMs);
+    const timing = protocolTimings(options.heartbeatMs);
     const hub = new Hub({ tail, completed, onError });
-    const store = new SnapshotStore(options.mongo.data, options.queryTimeoutMs);
+    const store = new SnapshotReader(options.mongo.data, options.queryTimeoutMs);
     const slots = new FairSemaphore(SNAPSHOTS_AT_ONCE, SNAPSHOTS_OF_ONE, SLOW_SNAPSHOT_MS);
     const rights = new RightsChanges({ tail, log });
     this.deps = {
@@ -71,10 +71,10 @@ export class Realtime {
       authenticator,
       impersonation,
       requestRate,
-      turns: new FlushScheduler(),
+      flushScheduler: new FlushScheduler(),
       slots,
-      fairYield: new FairYield(),
-      rescoping: new Rescoping(store, slots),
+      fairYield: new FairScheduler(),
+      scopeDifferences: new ScopeDifferences(store, slots),
       rights,
       timing,
       budget: options.budget,
@@ -98,7 +98,7 @@ export class Realtime {
   }
 
   /** The open subscriptions of all clients of this process. */
-  *open(): Generator<Client['open'][number]> {
+  *open(): Generator<RealtimeClient['open'][number]> {
     for (const client of this.#clients) yield* client.open;
   }
 
@@ -112,33 +112,33 @@ export class Realtime {
   }
 
   /** A memory budget for a client with this IP address. */
-  accountOf(address: string): Account {
-    return new Account(this.deps.budget, networkOf(address));
+  accountOf(address: string): MemoryAccount {
+    return new MemoryAccount(this.deps.budget, clientNetwork(address));
   }
 
   /** Adds a client. @returns the function to call when its connection has ended */
-  take(client: Client): () => void {
+  take(client: RealtimeClient): () => void {
     this.#clients.add(client);
-    client.queue.account.note(CLIENT_BYTES);
+    client.queue.account.note(CONNECTION_MEMORY_BYTES);
     return () => {
-      client.gone();
-      if (this.#clients.delete(client)) client.queue.account.note(-CLIENT_BYTES);
+      client.handleDisconnect();
+      if (this.#clients.delete(client)) client.queue.account.note(-CONNECTION_MEMORY_BYTES);
     };
   }
 
   /** Closes all connections and rejects new ones. Clients get reconnect times that are spread over a period. */
-  sendAway(): void {
+  closeAllClients(): void {
     this.#closing = true;
-    const { comeBackMs } = this.deps.timing;
+    const { reconnectSpreadMs: comeBackMs } = this.deps.timing;
     for (const client of [...this.#clients]) {
-      client.close(CLOSE.restarting, 'The server is restarting', 500 + Math.floor(Math.random() * comeBackMs));
+      client.close(CLOSE_CODES.restarting, 'The server is restarting', 500 + Math.floor(Math.random() * comeBackMs));
     }
   }
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
     for (const end of this.#ends) end();
-    this.sendAway();
+    this.closeAllClients();
     await this.deps.hub.close();
   }
 

@@ -5,12 +5,12 @@ import type { WebSocket } from 'ws';
 import type { ServerConfig } from '../config/config.ts';
 import { isOriginAllowed } from '../config/origin.ts';
 import { MillraceError } from '../lib/errors.ts';
-import { queryText } from '../lib/request.ts';
-import { outsideOpenApi } from '../openapi/operation.ts';
-import { CLIENT_BYTES } from './client/client.ts';
+import { queryString } from '../lib/request.ts';
+import { excludeFromOpenApi } from '../openapi/operation.ts';
+import { CONNECTION_MEMORY_BYTES } from './client/realtime-client.ts';
 import { SocketClient } from './client/socket-client.ts';
 import type { Realtime } from './realtime.ts';
-import { CLOSE, SUBPROTOCOL } from './wire/protocol.ts';
+import { CLOSE_CODES, SUBPROTOCOL } from './wire/protocol.ts';
 import { SendQueue } from './wire/send-queue.ts';
 
 /**
@@ -19,7 +19,7 @@ import { SendQueue } from './wire/send-queue.ts';
 const MAX_PAYLOAD = 4 * 65_536;
 
 /** OpenAPI cannot describe a WebSocket. */
-const NOT_HTTP = outsideOpenApi('docs/protocol.md describes the messages of the WebSocket');
+const NOT_HTTP = excludeFromOpenApi('docs/protocol.md describes the messages of the WebSocket');
 
 export interface RealtimeRoutesOptions {
   readonly realtime: Realtime;
@@ -38,7 +38,7 @@ export async function realtimeRoutes(app: FastifyInstance, { realtime, config }:
     },
     errorHandler: (_error: Error, socket: WebSocket) => socket.terminate(),
     preClose: (done: () => void) => {
-      realtime.sendAway();
+      realtime.closeAllClients();
       done();
     },
   });
@@ -54,30 +54,31 @@ export async function realtimeRoutes(app: FastifyInstance, { realtime, config }:
     const { deps } = realtime;
     const line = request.raw.socket;
     const account = realtime.accountOf(request.ip);
-    if (!account.hasRoom(CLIENT_BYTES)) {
-      socket.close(CLOSE.overloaded, 'Clients use too much memory');
+    if (!account.hasRoom(CONNECTION_MEMORY_BYTES)) {
+      socket.close(CLOSE_CODES.overloaded, 'Clients use too much memory');
       return;
     }
-    const connection = new SocketClient(deps, new SendQueue(line, deps.turns, account), socket);
+    const connection = new SocketClient(deps, new SendQueue(line, deps.flushScheduler, account), socket);
     const leave = realtime.take(connection);
-    line.setTimeout(connection.patienceMs, () => connection.stalled());
-    socket.on('message', (message, isBinary) => connection.hear(toBuffer(message), isBinary));
-    socket.on('ping', () => connection.heard());
-    socket.on('pong', () => connection.heard());
+    line.setTimeout(connection.idleTimeoutMs, () => connection.handleStall());
+    socket.on('message', (message, isBinary) => connection.handleMessage(toBuffer(message), isBinary));
+    socket.on('ping', () => connection.handleControlFrame());
+    socket.on('pong', () => connection.handleControlFrame());
     socket.on('close', leave);
     const credential = request.headers.authorization ?? null;
     const ticket = ticketOf(request);
     if (credential !== null) connection.welcome(request.principal, credential);
-    else if (ticket !== null) connection.redeem(ticket);
+    else if (ticket !== null) connection.redeemTicket(ticket);
   }
 
   function refusalOf(request: FastifyRequest, socket: WebSocket): [code: number, reason: string] | null {
     const { origin, host } = request.headers;
-    if (!isOriginAllowed(origin, host, config)) return [CLOSE.origin, 'The origin is not allowed'];
+    if (!isOriginAllowed(origin, host, config)) return [CLOSE_CODES.origin, 'The origin is not allowed'];
     const offered = request.headers['sec-websocket-protocol'];
-    if (offered !== undefined && socket.protocol !== SUBPROTOCOL) return [CLOSE.unknownVersion, `Use ${SUBPROTOCOL}`];
+    if (offered !== undefined && socket.protocol !== SUBPROTOCOL)
+      return [CLOSE_CODES.unknownVersion, `Use ${SUBPROTOCOL}`];
     if (!realtime.hasRoom)
-      return realtime.closing ? [CLOSE.restarting, 'Restarting'] : [CLOSE.overloaded, 'Overloaded'];
+      return realtime.closing ? [CLOSE_CODES.restarting, 'Restarting'] : [CLOSE_CODES.overloaded, 'Overloaded'];
     return null;
   }
 }
@@ -91,7 +92,7 @@ async function refuseOthers(): Promise<never> {
 }
 
 function ticketOf(request: FastifyRequest): string | null {
-  return new URLSearchParams(queryText(request)).get('ticket');
+  return new URLSearchParams(queryString(request)).get('ticket');
 }
 
 function toBuffer(message: Buffer | ArrayBuffer | Buffer[]): Buffer {

@@ -3,20 +3,20 @@
  * `Last-Event-ID`, or after `since` on the first request.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { actorOf } from '../auth/identity/principal.ts';
-import type { CollectionName } from '../database/names.ts';
+import { toActorId } from '../auth/identity/principal.ts';
+import type { CollectionName } from '../database/collection-names.ts';
 import { requirePosition } from '../events/log/position.ts';
 import { MillraceError } from '../lib/errors.ts';
-import { STREAM_HEADERS } from '../lib/streaming/stream-headers.ts';
-import { readEventId } from '../lib/streaming/stream-ids.ts';
+import { EVENT_STREAM_HEADERS } from '../lib/streaming/stream-headers.ts';
+import { parseLastEventId } from '../lib/streaming/stream-ids.ts';
 import type { QueryParameter } from '../query/parse/parameters.ts';
 import { parseQuery } from '../query/parse/parse-query.ts';
-import { CLIENT_BYTES, weightOf } from './client/client.ts';
+import { CONNECTION_MEMORY_BYTES, subscriptionMemoryBytes } from './client/realtime-client.ts';
 import { StreamClient } from './client/stream-client.ts';
 import type { Realtime } from './realtime.ts';
 import { toRequestedQuery } from './result/live-query-spec.ts';
-import { NOWHERE } from './wire/protocol.ts';
-import { ResumableLine } from './wire/resumable-line.ts';
+import { RESTART_POSITION } from './wire/protocol.ts';
+import { ResumableStreamWriter } from './wire/resumable-stream-writer.ts';
 import { SendQueue } from './wire/send-queue.ts';
 
 const END_MS = 2_000;
@@ -29,14 +29,14 @@ const OWN = ['since', 'ticket'];
  * @param parameters of the URL
  * @throws MillraceError as a list does, and `overloaded`, `shutting-down`
  */
-export type ListStream = (
+export type ListStreamHandler = (
   request: FastifyRequest,
   reply: FastifyReply,
   parameters: readonly QueryParameter[],
   name: CollectionName,
 ) => FastifyReply;
 
-export function listStream(realtime: Realtime): ListStream {
+export function createListStreamHandler(realtime: Realtime): ListStreamHandler {
   return (request, reply, parameters, name) => {
     const requested = parameters.filter(([parameter]) => !OWN.includes(parameter));
     const keyed = requested.some(([parameter]) => parameter === 'sort');
@@ -44,16 +44,16 @@ export function listStream(realtime: Realtime): ListStream {
     const query = toRequestedQuery(parseQuery(requested), keyed, new Date());
     if (!realtime.hasRoom) throw refusal(realtime.closing);
     const account = realtime.accountOf(request.ip);
-    account.move(actorOf(request.asker));
-    const bytes = weightOf(request.url.length);
-    account.require(CLIENT_BYTES + bytes);
+    account.move(toActorId(request.asker));
+    const bytes = subscriptionMemoryBytes(request.url.length);
+    account.require(CONNECTION_MEMORY_BYTES + bytes);
 
     const { raw } = reply;
     const { streamPass: pass } = request;
     // The client disconnected during authentication. No `close` event follows any more.
     if (raw.destroyed) return reply.hijack();
-    const line = pass === null ? null : new ResumableLine(raw, pass);
-    const queue = new SendQueue(line ?? raw, realtime.deps.turns, account);
+    const line = pass === null ? null : new ResumableStreamWriter(raw, pass);
+    const queue = new SendQueue(line ?? raw, realtime.deps.flushScheduler, account);
     const stream = new StreamClient(realtime.deps, queue, {
       principal: request.asker,
       seen: request.as && { target: request.as, principal: request.principal },
@@ -68,13 +68,13 @@ export function listStream(realtime: Realtime): ListStream {
         setTimeout(() => raw.destroy(), END_MS).unref();
       },
     });
-    reply.headers(STREAM_HEADERS);
+    reply.headers(EVENT_STREAM_HEADERS);
     for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) raw.setHeader(name, value);
     reply.hijack();
     if (line === null) raw.flushHeaders();
-    else line.begin();
+    else line.writeFirstId();
     raw.once('close', realtime.take(stream));
-    raw.setTimeout(stream.patienceMs, () => stream.stalled());
+    raw.setTimeout(stream.idleTimeoutMs, () => stream.handleStall());
     stream.start();
     return reply;
   };
@@ -87,10 +87,10 @@ function sinceOf(request: FastifyRequest, parameters: readonly QueryParameter[])
   const given = parameters.filter(([name]) => name === 'since').map(([, value]) => value);
   if (given.length > 1)
     throw new MillraceError('invalid-parameter', "The parameter 'since' must be given at most once");
-  const { position } = readEventId(request.headers['last-event-id']);
-  if (position === NOWHERE) return null;
+  const { position } = parseLastEventId(request.headers['last-event-id']);
+  if (position === RESTART_POSITION) return null;
   // A page may also store the last event id itself and send it as `since`.
-  const since = position !== '' ? position : given[0] === undefined ? null : readEventId(given[0]).position;
+  const since = position !== '' ? position : given[0] === undefined ? null : parseLastEventId(given[0]).position;
   if (since !== null) requirePosition(since);
   return since;
 }

@@ -4,7 +4,7 @@ import type { Mongo } from '../database/mongo.ts';
 import type { Egress } from '../egress/egress.ts';
 import type { LogCallback } from '../events/log/log-callback.ts';
 import { DirectSender } from './sending/direct/direct-sender.ts';
-import type { Sender, SenderEvents, StoredTargets } from './sending/sender.ts';
+import type { Sender, SenderEvents, StoredEndpointReader } from './sending/sender.ts';
 
 export interface SenderDeps {
   readonly mongo: Pick<Mongo, 'log'>;
@@ -15,7 +15,7 @@ export interface SenderDeps {
 }
 
 /** Creates the sender without starting it. */
-export type MakeSender = (events: SenderEvents, stored: StoredTargets) => Sender | Promise<Sender>;
+export type MakeSender = (events: SenderEvents, stored: StoredEndpointReader) => Sender | Promise<Sender>;
 
 /** @throws ConfigError if the egress policy blocks the URL of Svix */
 export function senderBy({ svix }: Config['webhooks'], { version, ...needs }: SenderDeps): MakeSender {

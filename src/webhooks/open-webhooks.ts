@@ -4,35 +4,35 @@
  */
 import type { Authenticator } from '../auth/authenticator.ts';
 import type { Users } from '../auth/users/users.ts';
-import type { Activity } from '../database/audit-events.ts';
+import type { AuditEvents } from '../database/audit-events.ts';
 import type { Mongo } from '../database/mongo.ts';
-import { ITSELF, type Stamp } from '../database/system-collection.ts';
+import { type ChangeStamp, SYSTEM_STAMP } from '../database/system-collection.ts';
 import type { Transactions } from '../database/transactions.ts';
 import type { Egress } from '../egress/egress.ts';
 import type { EventServices } from '../events/open-events.ts';
-import { Closers } from '../lib/closers.ts';
+import { CleanupStack } from '../lib/closers.ts';
 import type { Encryption } from '../lib/encryption.ts';
 import type { Policies } from '../policies/policies.ts';
 import type { Creator } from './endpoint/endpoint.ts';
 import { EndpointStore } from './endpoint/endpoint-store.ts';
 import { Endpoints } from './endpoint/endpoints.ts';
 import type { MakeSender } from './open-sender.ts';
-import { OF_DELIVERIES } from './planning/compiled-endpoint.ts';
-import { RowDeliveries } from './planning/deliveries-for-event.ts';
-import { Waker } from './planning/delivery-notifier.ts';
-import { Creators } from './planning/endpoint-principals.ts';
-import { endpointsAt } from './planning/endpoints-at-position.ts';
-import { Planner } from './planning/planner.ts';
+import { DELIVERY_EVENT_PREFIX } from './planning/compiled-endpoint.ts';
+import { EventDeliveries } from './planning/deliveries-for-event.ts';
+import { DeliveryNotifier } from './planning/delivery-notifier.ts';
+import { DeliveryPlanner } from './planning/delivery-planner.ts';
+import { EndpointPrincipals } from './planning/endpoint-principals.ts';
+import { endpointsAtPosition } from './planning/endpoints-at-position.ts';
+import { EventSamples } from './planning/event-samples.ts';
 import { ReplayStore } from './planning/replay-store.ts';
-import { LogReplays } from './planning/replays.ts';
-import { LogSamples } from './planning/samples.ts';
+import { WebhookReplays } from './planning/webhook-replays.ts';
 import type { Delivery, Sender, SenderEvents } from './sending/sender.ts';
 
 export interface WebhookServices {
   readonly endpoints: Endpoints;
   readonly sender: Sender;
-  readonly replays: LogReplays;
-  readonly samples: LogSamples;
+  readonly replays: WebhookReplays;
+  readonly samples: EventSamples;
   /** Whether endpoints of a principal may have received user events. */
   readonly maySendUserEvents: (creator: Creator) => Promise<boolean>;
   close(): Promise<void>;
@@ -43,8 +43,8 @@ export interface WebhookDeps {
   readonly transactions: Transactions;
   readonly auth: {
     readonly authenticator: Pick<Authenticator, 'principalFor' | 'onRevoked'>;
-    readonly users: Pick<Users, 'endWithProof'>;
-    readonly activity: Activity;
+    readonly users: Pick<Users, 'registerGrants'>;
+    readonly activity: AuditEvents;
     readonly encryption: Encryption;
   };
   readonly policies: Policies;
@@ -58,7 +58,7 @@ export interface WebhookDeps {
 
 /** Opens and starts webhooks. The event log must already be followed. */
 export async function openWebhooks(deps: WebhookDeps): Promise<WebhookServices> {
-  const closers = new Closers();
+  const closers = new CleanupStack();
   try {
     return await openOn(deps, closers);
   } catch (error) {
@@ -67,7 +67,7 @@ export async function openWebhooks(deps: WebhookDeps): Promise<WebhookServices> 
   }
 }
 
-async function openOn(deps: WebhookDeps, closers: Closers): Promise<WebhookServices> {
+async function openOn(deps: WebhookDeps, closers: CleanupStack): Promise<WebhookServices> {
   const { mongo, transactions, auth, policies, events, checkUrl, publicUrl, onError } = deps;
   const { activity, authenticator } = auth;
   const [store, replayStore] = [new EndpointStore(mongo, auth.encryption), new ReplayStore(mongo)];
@@ -83,19 +83,22 @@ async function openOn(deps: WebhookDeps, closers: Closers): Promise<WebhookServi
   });
   const endpoints = new Endpoints({ store, transactions, activity, sender, checkUrl, onError });
   const { reloader } = endpoints;
-  const grants = { removeAll: (id: string, stamp: Stamp) => endpoints.removeOf({ kind: 'user', id }, stamp) };
-  closers.add(auth.users.endWithProof(grants), (it) => it());
+  const grants = { removeAll: (id: string, stamp: ChangeStamp) => endpoints.removeOf({ kind: 'user', id }, stamp) };
+  closers.add(auth.users.registerGrants(grants), (it) => it());
   closers.add(sender, (it) => it.stop());
   await sender.start();
   closers.add(reloader, (it) => it.stop());
-  const unfollow = events.tail.attach({ rows: (rows) => reloader.follow(rows), lost: () => reloader.follow(null) });
+  const unfollow = events.tail.attach({
+    rows: (rows) => reloader.applyLogRows(rows),
+    lost: () => reloader.applyLogRows(null),
+  });
   closers.add(unfollow, (it) => it());
   // While the log is followed, no polling is needed: an idle instance sends the database no queries.
   await reloader.start(() => events.tail.healthy);
 
-  const creators = new Creators(authenticator, () => planner.lookForGone());
-  const rows = new RowDeliveries({ policies, creators, completed: events.completed, publicUrl });
-  const replays = new LogReplays({
+  const creators = new EndpointPrincipals(authenticator, () => planner.disableOrphanedEndpoints());
+  const rows = new EventDeliveries({ policies, creators, completed: events.completed, publicUrl });
+  const replays = new WebhookReplays({
     store: replayStore,
     events,
     activity,
@@ -106,10 +109,11 @@ async function openOn(deps: WebhookDeps, closers: Closers): Promise<WebhookServi
   });
   const ending = new AbortController();
   const { log, recorder } = events;
-  const planner = new Planner({
+  const planner = new DeliveryPlanner({
     consumer: events.consumer,
     records: () => recorder.state.status === 'recording',
-    endpointsAt: (position) => endpointsAt(position, { data: mongo.data, log, recorder, signal: ending.signal }),
+    endpointsAt: (position) =>
+      endpointsAtPosition(position, { data: mongo.data, log, recorder, signal: ending.signal }),
     creators,
     rows,
     sender,
@@ -117,7 +121,13 @@ async function openOn(deps: WebhookDeps, closers: Closers): Promise<WebhookServi
     onReplays: () => replays.run(),
     onError,
   });
-  const waker = new Waker({ data: mongo.data, tail: events.tail, sender, plans: () => planner.plans, onError });
+  const waker = new DeliveryNotifier({
+    data: mongo.data,
+    tail: events.tail,
+    sender,
+    plans: () => planner.plans,
+    onError,
+  });
   closers.add(creators, (it) => it.stop());
   creators.start();
   closers.add(replays, (it) => it.stop());
@@ -128,7 +138,7 @@ async function openOn(deps: WebhookDeps, closers: Closers): Promise<WebhookServi
   planner.start();
   closers.add(waker, (it) => it.stop());
   await waker.start();
-  const samples = new LogSamples({ events, rows });
+  const samples = new EventSamples({ events, rows });
   const maySendUserEvents = async (creator: Creator) => {
     const principal = await creators.find(creator);
     // What a deleted principal received before is unknown.
@@ -138,8 +148,8 @@ async function openOn(deps: WebhookDeps, closers: Closers): Promise<WebhookServi
 }
 
 /** That a delivery of such an event failed is no event, or one failure would make the next one. */
-async function recordDead(activity: Activity, deliveries: readonly Delivery[]): Promise<void> {
-  const reported = deliveries.filter(({ type }) => !type.startsWith(OF_DELIVERIES));
+async function recordDead(activity: AuditEvents, deliveries: readonly Delivery[]): Promise<void> {
+  const reported = deliveries.filter(({ type }) => !type.startsWith(DELIVERY_EVENT_PREFIX));
   const details = reported.map(({ id: delivery, endpoint, event, type }) => ({ endpoint, delivery, event, type }));
-  await activity.recordAll('system.delivery.failed', details, ITSELF);
+  await activity.recordAll('system.delivery.failed', details, SYSTEM_STAMP);
 }

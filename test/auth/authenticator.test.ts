@@ -5,8 +5,8 @@ import { createSecretKey } from 'node:crypto';
 import t from 'tap';
 import { Authenticator, type AuthenticatorDeps } from '../../src/auth/authenticator.ts';
 import { ANONYMOUS, type Principal } from '../../src/auth/identity/principal.ts';
-import { readRevoked } from '../../src/auth/sessions/revocations.ts';
-import { StreamPasses } from '../../src/auth/tokens/stream-passes.ts';
+import { findRevocations } from '../../src/auth/sessions/revocations.ts';
+import { StreamReconnectTokens } from '../../src/auth/tokens/stream-reconnect-tokens.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { acting } from '../helpers/principals.ts';
 import { signUp } from '../helpers/users.ts';
@@ -74,10 +74,10 @@ t.test('an authenticator with replaced services', async (t) => {
     const one = make({
       ...fake,
       oneTimeTokens: { take: async () => ({ subject: 'user:u', facts }) },
-      passes: new StreamPasses({ signing: key, verifying: [key] }, () => now),
+      passes: new StreamReconnectTokens({ signing: key, verifying: [key] }, () => now),
     });
     const use = { ticket: 'ticket', origin: 'https://app.example.org', path: '/api/notes' };
-    const { principal, pass } = await one.enterStream(use);
+    const { principal, pass } = await one.openStream(use);
     const hour = 3_600_000;
     t.match(principal, { id: 'u', session: 's', expiresAt: 1_000 + 24 * hour });
     for (const hours of [1, 12, 23.9]) {
@@ -94,7 +94,7 @@ t.test('an authenticator with replaced services', async (t) => {
       t.equal(await one.resumeStream(pass ?? '', { ...use, ...other }), null, JSON.stringify(other));
     }
     now = 5_000;
-    await t.rejects(one.enterStream(use), { code: 'invalid-token' }, 'a ticket of an expired token');
+    await t.rejects(one.openStream(use), { code: 'invalid-token' }, 'a ticket of an expired token');
     now = 1_000;
   });
 
@@ -158,10 +158,10 @@ t.test('an authenticator with replaced services', async (t) => {
 
 t.test('rows of the event log that concern no principal are skipped', async (t) => {
   const row = { operation: 'insert', collection: 'todos', key: Buffer.alloc(0), after: null, before: null };
-  t.equal(readRevoked([row, { ...row, collection: '_sessions' }]), null);
-  t.match(readRevoked([{ ...row, operation: 'drop', collection: '_users' }]), { everything: true });
-  t.match(readRevoked([{ ...row, operation: 'gap', collection: null }]), { everything: true });
-  t.equal(readRevoked([{ ...row, operation: 'drop' }]), null);
+  t.equal(findRevocations([row, { ...row, collection: '_sessions' }]), null);
+  t.match(findRevocations([{ ...row, operation: 'drop', collection: '_users' }]), { everything: true });
+  t.match(findRevocations([{ ...row, operation: 'gap', collection: null }]), { everything: true });
+  t.equal(findRevocations([{ ...row, operation: 'drop' }]), null);
 });
 
 /** Services that no test here uses; each test replaces some of them. */

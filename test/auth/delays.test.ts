@@ -1,6 +1,6 @@
 /** Guessing is slow, in all processes together, for users that exist and for names that do not. */
 import t from 'tap';
-import { networkOf } from '../../src/config/addresses.ts';
+import { clientNetwork } from '../../src/config/addresses.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { ownTimeOf } from '../helpers/own-time.ts';
@@ -19,7 +19,7 @@ t.test('the IP addresses of one network count as one', async (t) => {
     ['203.0.113.9:51234', '203.0.113.9'],
     ['[2001:db8:1:2::9]:443', '2001:db8:1:2'],
   ] as const) {
-    t.equal(networkOf(address), network, address);
+    t.equal(clientNetwork(address), network, address);
   }
 });
 

@@ -2,7 +2,7 @@
  * User names that could be mistaken for one another: rejected on creation and on change; existing users keep working.
  */
 import t from 'tap';
-import { requireOneScript, skeletonOf } from '../../src/auth/users/look-alikes.ts';
+import { rejectMisleadingUsername, usernameSkeleton } from '../../src/auth/users/look-alikes.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { codeOf } from '../helpers/code-of.ts';
 import { testMongo } from '../helpers/mongo.ts';
@@ -25,7 +25,7 @@ t.test('user names of one script, and of scripts that are written together', asy
     '13A0\u13a0'.slice(4),
   ]) {
     t.equal(
-      codeOf(() => requireOneScript(name)),
+      codeOf(() => rejectMisleadingUsername(name)),
       'none',
       name,
     );
@@ -43,7 +43,7 @@ t.test('user names of one script, and of scripts that are written together', asy
     'ab\u05d0',
   ]) {
     t.equal(
-      codeOf(() => requireOneScript(name)),
+      codeOf(() => rejectMisleadingUsername(name)),
       'invalid-body',
       name,
     );
@@ -62,7 +62,7 @@ t.test('user names that look alike have one skeleton', async (t) => {
     ['AA', '\u13aa\u13aa'],
     ['Ida', 'lda'],
   ] as const) {
-    t.equal(skeletonOf(one), skeletonOf(other), `${one} ${other}`);
+    t.equal(usernameSkeleton(one), usernameSkeleton(other), `${one} ${other}`);
   }
   for (const [one, other] of [
     ['ada', 'bob'],
@@ -71,7 +71,7 @@ t.test('user names that look alike have one skeleton', async (t) => {
     ['ada.l', 'ada-l'],
     ['\u041a\u0430\u0442\u044f', '\u041a\u0430\u0442\u0438'],
   ] as const) {
-    t.not(skeletonOf(one), skeletonOf(other), `${one} ${other}`);
+    t.not(usernameSkeleton(one), usernameSkeleton(other), `${one} ${other}`);
   }
 });
 

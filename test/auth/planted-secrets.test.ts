@@ -7,7 +7,7 @@ import pino from 'pino';
 import t from 'tap';
 import { buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config/config.ts';
-import { OCCURRENCES } from '../../src/lib/event-types.ts';
+import { AUDIT_EVENT_TYPES } from '../../src/lib/event-types.ts';
 import { createServices } from '../../src/services.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { codeNow, setUpFactor, wrongCode } from '../helpers/mfa/authenticator.ts';
@@ -211,7 +211,7 @@ t.test('secrets stay secret', async (t) => {
   const types = new Set((await audited()).map(({ type }: { type: string }) => type));
   const collections = ['system.user.updated', 'system.key.created', 'system.key.deleted', 'system.user.created'];
   const sessions = ['system.session.created', 'system.session.deleted'];
-  const occurrences = Object.keys(OCCURRENCES).filter((type) => !ELSEWHERE.has(type));
+  const occurrences = Object.keys(AUDIT_EVENT_TYPES).filter((type) => !ELSEWHERE.has(type));
   for (const type of [...collections, ...sessions, ...occurrences]) t.ok(types.has(type), type);
 
   await planted.lookThrough(services);

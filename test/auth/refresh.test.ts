@@ -4,12 +4,12 @@
  */
 import t from 'tap';
 import {
-  decodeToken,
-  encodeToken,
-  firstToken,
-  hashToken,
-  leadsTo,
-  successor,
+  createRefreshToken,
+  decodeRefreshToken,
+  encodeRefreshToken,
+  hashRefreshToken,
+  isPastRefreshToken,
+  nextRefreshToken,
 } from '../../src/auth/sessions/refresh-token.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { testMongo } from '../helpers/mongo.ts';
@@ -17,20 +17,20 @@ import { ask, signUp, toUser } from '../helpers/users.ts';
 
 t.test('a refresh token has one spelling, and leads only to its successors', async (t) => {
   const key = Buffer.alloc(32, 1);
-  const first = firstToken();
-  const text = encodeToken(first);
-  t.strictSame(decodeToken(text), first);
+  const first = createRefreshToken();
+  const text = encodeRefreshToken(first);
+  t.strictSame(decodeRefreshToken(text), first);
   for (const other of [`${text}A`, text.slice(0, -1), `${text.slice(0, -1)}=`, text.toUpperCase(), '', 'mrr_']) {
-    t.equal(decodeToken(other), null, other);
+    t.equal(decodeRefreshToken(other), null, other);
   }
-  const third = successor(successor(first, key), key);
-  const current = { generation: third.generation, hash: hashToken(third) };
-  t.ok(leadsTo(first, current, key));
-  t.ok(leadsTo(third, current, key));
-  t.notOk(leadsTo({ ...first, secret: Buffer.alloc(32) }, current, key));
-  t.notOk(leadsTo(first, current, Buffer.alloc(32, 2)));
-  t.notOk(leadsTo(successor(third, key), current, key));
-  t.notOk(leadsTo({ ...first, generation: 1 }, current, key));
+  const third = nextRefreshToken(nextRefreshToken(first, key), key);
+  const current = { generation: third.generation, hash: hashRefreshToken(third) };
+  t.ok(isPastRefreshToken(first, current, key));
+  t.ok(isPastRefreshToken(third, current, key));
+  t.notOk(isPastRefreshToken({ ...first, secret: Buffer.alloc(32) }, current, key));
+  t.notOk(isPastRefreshToken(first, current, Buffer.alloc(32, 2)));
+  t.notOk(isPastRefreshToken(nextRefreshToken(third, key), current, key));
+  t.notOk(isPastRefreshToken({ ...first, generation: 1 }, current, key));
 });
 
 t.test('refresh tokens', async (t) => {
@@ -99,9 +99,13 @@ t.test('refresh tokens', async (t) => {
     for (const at of [0, 1, 17, 38, 39]) {
       t.equal((await refresh(tokens[at] ?? '', second.app)).json().refreshToken, tokens[at + 1], `token ${at}`);
     }
-    const known = decodeToken(refreshToken);
+    const known = decodeRefreshToken(refreshToken);
     if (known === null) throw new Error('It is no token');
-    t.equal((await refresh(encodeToken({ ...known, secret: Buffer.alloc(32, 7) }))).statusCode, 401, 'a made-up one');
+    t.equal(
+      (await refresh(encodeRefreshToken({ ...known, secret: Buffer.alloc(32, 7) }))).statusCode,
+      401,
+      'a made-up one',
+    );
     t.equal((await refresh(tokens[40] ?? '')).statusCode, 200, 'ends nothing');
     const { used = [] } = (await families.findOne({ _id: session })) ?? {};
     t.ok(used.length <= 102, `${used.length} times are kept, at most ten a second`);
@@ -119,22 +123,22 @@ t.test('refresh tokens', async (t) => {
 
   await t.test('an invented refresh token ends nothing', async (t) => {
     const { refreshToken } = await signUp(app, 'donald');
-    const known = decodeToken(refreshToken);
+    const known = decodeRefreshToken(refreshToken);
     if (known === null) throw new Error('It is no token');
     const createdUp = [
       { ...known, secret: Buffer.alloc(32, 7) },
       { ...known, generation: 3 },
     ];
-    for (const token of createdUp) t.equal((await refresh(encodeToken(token))).statusCode, 401);
+    for (const token of createdUp) t.equal((await refresh(encodeRefreshToken(token))).statusCode, 401);
     t.equal((await refresh(refreshToken)).statusCode, 200);
   });
 
   await t.test('an impossible position in the token family is rejected like every other invalid token', async (t) => {
     const { refreshToken } = await signUp(app, 'barbara');
-    const known = decodeToken(refreshToken);
+    const known = decodeRefreshToken(refreshToken);
     if (known === null) throw new Error('It is no token');
     for (const generation of [1, 2 ** 31 - 1, 2 ** 31, 2 ** 32 - 2, 2 ** 32 - 1]) {
-      const response = await refresh(encodeToken({ ...known, generation }));
+      const response = await refresh(encodeRefreshToken({ ...known, generation }));
       t.match(response.json(), { status: 401, code: 'invalid-token' }, String(generation));
     }
     t.equal((await refresh(refreshToken)).statusCode, 200);
@@ -144,7 +148,7 @@ t.test('refresh tokens', async (t) => {
     const { refreshToken, session } = await signUp(app, 'tony');
     await families.updateOne({ _id: session }, { $set: { expiresAt: new Date(Date.now() - 1) } });
     t.equal((await refresh(refreshToken)).statusCode, 401);
-    await services.auth.sessions.orphanCleanup({ by: null, request: null });
+    await services.auth.sessions.endExpired({ by: null, request: null });
     t.equal(await families.countDocuments({ _id: session }), 0, 'and is swept');
   });
 });

@@ -122,7 +122,7 @@ t.test('a revocation in a second process', async (t) => {
     });
     await here.services.auth.rotateKeys(true);
     await until(() => tried > 0, 'it was tried by the ring of before');
-    await until(() => authenticator.recall(authorization) === undefined, 'it is not remembered', 5_000);
+    await until(() => authenticator.getCached(authorization) === undefined, 'it is not remembered', 5_000);
     end();
     await t.rejects(async () => authenticator.authenticate(authorization), { code: 'invalid-token' });
   });

@@ -1,8 +1,9 @@
 /** The client's order of documents equals the server's: by type, numbers as numbers, texts by code point, each direction. */
 import t from 'tap';
-import { compareBy, type SortKey } from '../../client/order.ts';
+import { type SortKey, sortKeyComparator } from '../../client/sort-keys.ts';
 
-const sorted = (sort: string, keys: readonly SortKey[]) => keys.toSorted(compareBy(sort)).map(([first]) => first);
+const sorted = (sort: string, keys: readonly SortKey[]) =>
+  keys.toSorted(sortKeyComparator(sort)).map(([first]) => first);
 
 t.test('Types are ordered as in the database.', async (t) => {
   const keys = [[true], [[1]], [{ a: 1 }], ['a'], [2], [null], [false], [-1]];
@@ -15,7 +16,7 @@ t.test('Texts are ordered by code point, not by UTF-16 unit.', async (t) => {
 });
 
 t.test('Equal values are ordered by the next key, and the id ascends in both directions.', async (t) => {
-  const order = compareBy('-points,name');
+  const order = sortKeyComparator('-points,name');
   const keys: SortKey[] = [
     [1, 'b', 'id2'],
     [1, 'a', 'id9'],

@@ -1,10 +1,10 @@
 /** Writes by filter to the maximum number of documents, and by many writers at once. */
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
-import { UNCONDITIONAL } from '../../src/collections/store/preconditions.ts';
+import { NO_PRECONDITIONS } from '../../src/collections/store/preconditions.ts';
 import type { DocumentChange } from '../../src/collections/write/change-types.ts';
-import { parseCollectionName } from '../../src/database/names.ts';
-import { parseFilterJson } from '../../src/query/parse/parse-json.ts';
+import { parseCollectionName } from '../../src/database/collection-names.ts';
+import { parseFilterJson } from '../../src/query/parse/parse-filter-json.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { user } from '../helpers/principals.ts';
 
@@ -98,7 +98,7 @@ t.test('other requests run between any two documents of a write by filter', asyn
   };
   const name = parseCollectionName('turns');
   const scope = services.policies.scope(user('ann'), 'update', name);
-  const write = { request: 'r', preconditions: UNCONDITIONAL };
+  const write = { request: 'r', preconditions: NO_PRECONDITIONS };
   await services.byFilter.patch(scope, name, { filter: parseFilterJson({}), maxAffected: 100 }, change, write);
   clearImmediate(counting);
   t.equal(new Set(seen).size, 50, 'no two of them in one turn');

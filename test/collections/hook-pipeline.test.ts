@@ -21,7 +21,7 @@ t.test('hooks see every way of writing', async (t) => {
   const keys = services.mongo.log.collection('idempotency');
 
   async function seeded(name: string): Promise<void> {
-    services.writeHooks.attach({ of: () => null });
+    services.writeHooks.attach({ hooksFor: () => null });
     await app.inject({ method: 'POST', url: `/api/${name}`, payload: SEEDED });
     await watch.created();
   }
@@ -60,7 +60,7 @@ t.test('hooks see every way of writing', async (t) => {
       await t.test('a hook that fails rejects the write', async (t) => {
         for (const code of ['function-failed', 'function-timeout', 'functions-disabled'] as const) {
           hang(services, name, {
-            see: async () => {
+            check: async () => {
               throw new MillraceError(code, 'No verdict');
             },
           });
@@ -146,13 +146,13 @@ t.test('hooks see every way of writing', async (t) => {
   });
 
   await t.test('after a faster writer the hook sees the new state', async (t) => {
-    services.writeHooks.attach({ of: () => null });
+    services.writeHooks.attach({ hooksFor: () => null });
     await app.inject({ method: 'POST', url: '/api/race', payload: { id: 'r', n: 0 } });
     const race = services.mongo.data.collection<{ _id: string; n: number }>('race');
     for (const method of ['PATCH', 'DELETE'] as const) {
       const seen: unknown[] = [];
       hang(services, 'race', {
-        see: async ([shown]) => {
+        check: async ([shown]) => {
           seen.push(parsed(shown?.before ?? null)?.['n']);
           if (seen.length === 1) await race.updateOne({ _id: 'r' }, { $inc: { n: 1 } });
           return [null];

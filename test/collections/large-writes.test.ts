@@ -46,7 +46,7 @@ t.test('one large transaction runs, 16 wait without a session, and the next is r
   const large = () =>
     services.atomic.run(async (within) => {
       if (!within.large) {
-        within.needsTurn = true;
+        within.needsLargeLock = true;
         throw new MillraceError('overloaded', 'A large write must wait for other large writes');
       }
       atOnce++;

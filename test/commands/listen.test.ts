@@ -4,8 +4,8 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { Webhook } from 'standardwebhooks';
 import t, { type Test } from 'tap';
-import { Remote } from '../../src/commands/remote/remote.ts';
-import { listen } from '../../src/commands/webhooks/listen.ts';
+import { RemoteServer } from '../../src/commands/remote/remote.ts';
+import { listenForWebhooks } from '../../src/commands/webhooks/listen.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { runWebhooks } from '../helpers/programs/webhooks-command.ts';
 import { until } from '../helpers/until.ts';
@@ -148,10 +148,10 @@ t.test(
     const closed = await startServer(t, { MILLRACE_MODE: 'production' });
     const owner = await signInAdmin(closed.app, closed.parts);
     const refusedWith = async (message: RegExp, token?: string) => {
-      const remote = new Remote(closed.url, token);
+      const remote = new RemoteServer(closed.url, token);
       t.teardown(() => remote.close());
       const words = { port: 0, types: ['*'], filter: null, forward: undefined, secret: undefined, verbose: false };
-      await t.rejects(listen(words, remote, new AbortController().signal), { message });
+      await t.rejects(listenForWebhooks(words, remote, new AbortController().signal), { message });
     };
     await refusedWith(/401: Sign in to use this server[\s\S]*--token/);
     await refusedWith(/400: .*url.*\n[\s\S]*MILLRACE_EGRESS_ALLOW=127\.0\.0\.1/, owner.accessToken);

@@ -1,9 +1,9 @@
 /** `millrace webhooks endpoints`, `resend` and `replay` against a real server, each once as a process. */
 import { createServer } from 'node:http';
 import t, { type Test } from 'tap';
-import { Remote } from '../../src/commands/remote/remote.ts';
+import { RemoteServer } from '../../src/commands/remote/remote.ts';
 import { endpointTable } from '../../src/commands/webhooks/endpoint-table.ts';
-import { replay, resend } from '../../src/commands/webhooks/resend-and-replay.ts';
+import { replayDeliveries, resendDelivery } from '../../src/commands/webhooks/resend-and-replay.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { runWebhooks } from '../helpers/programs/webhooks-command.ts';
 import { until } from '../helpers/until.ts';
@@ -15,7 +15,7 @@ const NEVER = new AbortController().signal;
 async function startServer(t: Test) {
   const { app } = await buildTestApp(t);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
-  const remote = new Remote(url, undefined);
+  const remote = new RemoteServer(url, undefined);
   t.teardown(() => remote.close());
   return { app, url, remote };
 }
@@ -78,7 +78,7 @@ t.test('millrace webhooks resend sends a failed delivery again.', async (t) => {
   await until(async () => (await dead()).length === 1, 'the delivery failed');
   const [{ id }] = await dead();
   const printed = t.capture(console, 'log');
-  t.equal(await resend(id, remote, NEVER), false);
+  t.equal(await resendDelivery(id, remote, NEVER), false);
   t.match(printed().at(-1)?.args, [/^Failed: the response was 500/]);
   target.status = 204;
   t.match(await result(t, ['resend', id, '--url', url]), {
@@ -86,7 +86,7 @@ t.test('millrace webhooks resend sends a failed delivery again.', async (t) => {
     output: /^todos\.created resent to the endpoint .*\nSucceeded: the response was 204\n$/,
   });
   t.equal(new Set(target.bodies).size, 1, 'always the same body');
-  await t.rejects(resend(`${id}0`, remote, NEVER), { message: /failed with 404: / });
+  await t.rejects(resendDelivery(`${id}0`, remote, NEVER), { message: /failed with 404: / });
 });
 
 t.test('millrace webhooks replay replays a range of the log to its end.', async (t) => {
@@ -101,5 +101,7 @@ t.test('millrace webhooks replay replays a range of the log to its end.', async 
   t.match(output, /10 deliveries created, at \d+-\d+\n[\s\S]*: succeeded\n$/);
   await until(() => target.bodies.length === 10, 'all of them arrive');
   t.ok(target.bodies.every((body) => JSON.parse(body).type === 'todos.created'));
-  await t.rejects(replay(created.json().id, { since: '999-1' }, remote, NEVER), { message: /failed with 410: / });
+  await t.rejects(replayDeliveries(created.json().id, { since: '999-1' }, remote, NEVER), {
+    message: /failed with 410: /,
+  });
 });

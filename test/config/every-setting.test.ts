@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import t from 'tap';
 import type { TSchema } from 'typebox';
 import { type Environment, loadConfig } from '../../src/config/config.ts';
-import { SETTINGS } from '../../src/config/settings.ts';
+import { SETTINGS_SCHEMA } from '../../src/config/settings.ts';
 
 /** Another value than the default, for settings that are texts. */
 const TEXTS: Environment = {
@@ -54,7 +54,7 @@ function other(name: string, schema: TSchema): string | undefined {
 }
 
 t.test('every setting changes the configuration', async (t) => {
-  for (const [name, schema] of Object.entries(SETTINGS.properties)) {
+  for (const [name, schema] of Object.entries(SETTINGS_SCHEMA.properties)) {
     const value = other(name, schema);
     if (value === undefined) {
       t.fail(`${name} needs an example in this test`);

@@ -3,7 +3,7 @@
  * Settings.
  */
 import t from 'tap';
-import { freePort } from '../../src/database/embedded/port.ts';
+import { findFreePort } from '../../src/database/embedded/port.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { dashboardPage } from '../helpers/dashboard/dashboard-page.ts';
 import { codeIn, linkIn, testMailbox } from '../helpers/network/mailbox.ts';
@@ -17,7 +17,7 @@ const SIGN_IN = /^Sign in/;
 
 t.test('an administrator and letters', options, async (t) => {
   const mailbox = await testMailbox(t);
-  const port = await freePort();
+  const port = await findFreePort();
   const origin = `http://localhost:${port}`;
   const settings = { MILLRACE_MODE: 'production', MILLRACE_PUBLIC_URL: origin, MILLRACE_SMTP_URL: mailbox.url };
   const { app, services } = await buildTestApp(t, settings);

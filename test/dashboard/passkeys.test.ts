@@ -3,7 +3,7 @@
  * at `/signin`, as the second factor, and removed.
  */
 import t from 'tap';
-import { freePort } from '../../src/database/embedded/port.ts';
+import { findFreePort } from '../../src/database/embedded/port.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { dashboardPage } from '../helpers/dashboard/dashboard-page.ts';
 import { signInAt } from '../helpers/dashboard/sign-in.ts';
@@ -15,7 +15,7 @@ const options = { skip: whyNoBrowser() ?? false, timeout: 120_000 };
 const NAME = 'owner@example.org';
 
 t.test('an administrator signs in by a passkey', options, async (t) => {
-  const port = await freePort();
+  const port = await findFreePort();
   const origin = `http://localhost:${port}`;
   const { app, services } = await buildTestApp(t, { MILLRACE_MODE: 'production', MILLRACE_PUBLIC_URL: origin });
   await app.listen({ host: '127.0.0.1', port });

@@ -3,7 +3,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { Socket } from 'node:net';
 import { MongoNetworkError } from 'mongodb';
 import t from 'tap';
-import { openMongo } from '../../src/database/mongo.ts';
+import { connectMongo } from '../../src/database/mongo.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { breakable } from '../helpers/network/breakable.ts';
 import { until } from '../helpers/until.ts';
@@ -31,7 +31,7 @@ for (const [state, later] of Object.entries(MOMENTS)) {
     };
     subscribe(CHANNEL, opened);
     t.teardown(() => unsubscribe(CHANNEL, opened));
-    const mongo = await openMongo({ url: address.href, database });
+    const mongo = await connectMongo({ url: address.href, database });
     t.teardown(() => mongo.close());
 
     const closed = new Set<Socket>();

@@ -7,9 +7,9 @@ import { platform } from 'node:os';
 import { join } from 'node:path';
 import { type Document, MongoClient } from 'mongodb';
 import t from 'tap';
-import { findHolder } from '../../src/database/embedded/data-dir-lock.ts';
-import { startEmbedded } from '../../src/database/embedded/embedded.ts';
-import { lookUp } from '../../src/database/embedded/process-info.ts';
+import { findDataFolderHolder } from '../../src/database/embedded/data-dir-lock.ts';
+import { startEmbeddedDatabase } from '../../src/database/embedded/embedded.ts';
+import { findProcess } from '../../src/database/embedded/process-info.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { dataFolder } from '../helpers/database/embedded-program.ts';
 import { ask } from '../helpers/users.ts';
@@ -35,7 +35,7 @@ const ATTACKS: readonly Document[] = [
 ];
 
 async function portOf(folder: string): Promise<string | undefined> {
-  return /--port[\0 ](\d+)/.exec((await findHolder(join(folder, 'data')))?.mongod.command ?? '')?.[1];
+  return /--port[\0 ](\d+)/.exec((await findDataFolderHolder(join(folder, 'data')))?.mongod.command ?? '')?.[1];
 }
 
 /** A client that does not know the secrets of the folder. */
@@ -56,7 +56,7 @@ async function codeOf(client: MongoClient, { $db = 'admin', ...command }: Docume
 
 /** For the tests that change nothing of it. */
 const shared = await dataFolder(t);
-const { url, stop } = await startEmbedded({ folder: shared });
+const { url, stop } = await startEmbeddedDatabase({ folder: shared });
 t.teardown(stop);
 
 t.test('a client without credentials can do and read nothing', async (t) => {
@@ -81,7 +81,7 @@ t.test('a wrong password or key is rejected', async (t) => {
 t.test('an unauthenticated client gets no access during the first start', async (t) => {
   const folder = await dataFolder(t);
   let up = false;
-  const starting = startEmbedded({ folder }).finally(() => {
+  const starting = startEmbeddedDatabase({ folder }).finally(() => {
     up = true;
   });
   t.teardown(async () => (await starting).stop());
@@ -108,8 +108,8 @@ t.test('its folder is readable for its user alone', { skip: platform() === 'win3
   for (const name of ['mongod.key', 'mongod.password', 'mongod.log', 'data/WiredTiger.wt']) {
     t.equal(await modeOf(name), '600', name);
   }
-  const { mongod } = (await findHolder(join(shared, 'data'))) ?? {};
-  const watchdog = await lookUp(mongod?.parent ?? 0);
+  const { mongod } = (await findDataFolderHolder(join(shared, 'data'))) ?? {};
+  const watchdog = await findProcess(mongod?.parent ?? 0);
   for (const name of ['mongod.key', 'mongod.password']) {
     const secret = (await readFile(join(shared, name), 'utf8')).trim();
     for (const program of [mongod, watchdog]) {
@@ -128,14 +128,14 @@ const HARMS: Readonly<Record<string, (file: string) => Promise<void>>> = {
 t.test('damaged secrets are created again', async (t) => {
   const folder = await dataFolder(t);
   const files = ['mongod.key', 'mongod.password'].map((name) => join(folder, name));
-  let last = await startEmbedded({ folder });
+  let last = await startEmbeddedDatabase({ folder });
   t.teardown(() => last.stop());
   for (const [harm, harmIt] of Object.entries(HARMS)) {
     await t.test(`a secret that ${harm} is replaced`, async (t) => {
       await last.stop();
       const before = await Promise.all(files.map((file) => readFile(file, 'utf8')));
       for (const file of files) await harmIt(file);
-      last = await startEmbedded({ folder });
+      last = await startEmbeddedDatabase({ folder });
       for (const [index, file] of files.entries()) t.not(await readFile(file, 'utf8'), before[index]);
       const client = new MongoClient(last.url);
       t.teardown(() => client.close());

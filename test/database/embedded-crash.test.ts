@@ -4,8 +4,8 @@
 import { once } from 'node:events';
 import { MongoClient } from 'mongodb';
 import t from 'tap';
-import { startEmbedded } from '../../src/database/embedded/embedded.ts';
-import { hasEnded } from '../../src/database/embedded/process-info.ts';
+import { startEmbeddedDatabase } from '../../src/database/embedded/embedded.ts';
+import { waitForProcessExit } from '../../src/database/embedded/process-info.ts';
 import { dataFolder, type EmbeddedProgram, startProgram } from '../helpers/database/embedded-program.ts';
 
 /** Writes one acknowledged document, which a restart must keep. */
@@ -29,9 +29,9 @@ t.test('a killed program takes its MongoDB with it', async (t) => {
   const program = await startProgram(t, await dataFolder(t));
   const started = Date.now();
   program.child.kill('SIGKILL');
-  t.ok(await hasEnded(program.mongod, 10_000), 'MongoDB has ended');
+  t.ok(await waitForProcessExit(program.mongod, 10_000), 'MongoDB has ended');
   t.comment(`after ${Date.now() - started} ms`);
-  t.ok(await hasEnded(program.watchdog, 1000), 'the watchdog has ended');
+  t.ok(await waitForProcessExit(program.watchdog, 1000), 'the watchdog has ended');
 });
 
 /** Each way to be killed, and whether a start right after it must find an earlier write. */
@@ -61,7 +61,7 @@ for (const [who, end] of Object.entries(ENDS)) {
     end(program);
     await gone;
     const started = Date.now();
-    const next = await startEmbedded({ folder });
+    const next = await startEmbeddedDatabase({ folder });
     t.teardown(() => next.stop());
     t.comment(`the next start took ${Date.now() - started} ms`);
     t.equal(await count(next.url), 1, 'the acknowledged write is there');
@@ -70,7 +70,7 @@ for (const [who, end] of Object.entries(ENDS)) {
 }
 
 t.test('the program is notified when its MongoDB ends by itself', async (t) => {
-  const embedded = await startEmbedded({ folder: await dataFolder(t) });
+  const embedded = await startEmbeddedDatabase({ folder: await dataFolder(t) });
   process.kill(embedded.pid, 'SIGKILL');
   const exit = await embedded.exited;
   t.match(exit, { code: 137, reason: 'it exited with code 137' });
@@ -80,5 +80,5 @@ t.test('the program is notified when its MongoDB ends by itself', async (t) => {
 t.test('a killed watchdog is detected while the program runs', async (t) => {
   const { watchdog, mongod } = await startProgram(t, await dataFolder(t));
   process.kill(watchdog.pid, 'SIGKILL');
-  t.ok(await hasEnded(mongod, 10_000), 'MongoDB is ended rather than left alone');
+  t.ok(await waitForProcessExit(mongod, 10_000), 'MongoDB is ended rather than left alone');
 });

@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { claimFolder, findHolder } from '../../src/database/embedded/data-dir-lock.ts';
+import { claimDataFolder, findDataFolderHolder } from '../../src/database/embedded/data-dir-lock.ts';
 import { until } from '../helpers/until.ts';
 
 /** The number of Linux's system call `exit`, which ends one thread, by machine. */
@@ -30,11 +30,11 @@ t.test(
     const program = spawn('python3', ['-c', ENDING, data], { stdio: 'inherit' });
     const ended = once(program, 'exit');
     await writeFile(join(data, 'mongod.lock'), `${program.pid}\n`);
-    const isEnding = async () => (await findHolder(data))?.mongod.command === '';
+    const isEnding = async () => (await findDataFolderHolder(data))?.mongod.command === '';
     await until(isEnding, 'its first thread has ended');
-    t.match(await findHolder(data), { mongod: { pid: program.pid }, owner: null });
-    await claimFolder(data, (line) => t.match(line, /waiting/));
-    t.equal(await findHolder(data), null, 'it is waited for');
+    t.match(await findDataFolderHolder(data), { mongod: { pid: program.pid }, owner: null });
+    await claimDataFolder(data, (line) => t.match(line, /waiting/));
+    t.equal(await findDataFolderHolder(data), null, 'it is waited for');
     await ended;
   },
 );

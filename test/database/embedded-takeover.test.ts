@@ -10,12 +10,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Document, MongoClient } from 'mongodb';
 import t, { type Test } from 'tap';
-import { ownCredentials } from '../../src/database/embedded/credentials.ts';
-import { findHolder } from '../../src/database/embedded/data-dir-lock.ts';
-import { startEmbedded } from '../../src/database/embedded/embedded.ts';
-import { findBinary } from '../../src/database/embedded/find-mongod.ts';
+import { loadEmbeddedCredentials } from '../../src/database/embedded/credentials.ts';
+import { findDataFolderHolder } from '../../src/database/embedded/data-dir-lock.ts';
+import { startEmbeddedDatabase } from '../../src/database/embedded/embedded.ts';
+import { findMongod } from '../../src/database/embedded/find-mongod.ts';
 import { spawnMongod } from '../../src/database/embedded/mongod.ts';
-import { freePort } from '../../src/database/embedded/port.ts';
+import { findFreePort } from '../../src/database/embedded/port.ts';
 import { dataFolder } from '../helpers/database/embedded-program.ts';
 import { gone } from '../helpers/programs/millrace.ts';
 import { until } from '../helpers/until.ts';
@@ -27,9 +27,9 @@ async function oldFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-old-'));
   const [data, log] = [join(folder, 'data'), join(folder, 'mongod.log')];
   await mkdir(data, { mode: 0o700 });
-  const port = await freePort();
+  const port = await findFreePort();
   const words = ['--replSet', 'millrace', '--bind_ip', '127.0.0.1', '--port', String(port), '--dbpath', data];
-  const mongod = await spawnMongod(await findBinary(), [...words, '--logpath', log, '--nounixsocket'], log);
+  const mongod = await spawnMongod(await findMongod(), [...words, '--logpath', log, '--nounixsocket'], log);
   const client = new MongoClient(`mongodb://127.0.0.1:${port}/?directConnection=true`);
   const admin = client.db('admin');
   await admin.command({ replSetInitiate: { _id: 'millrace', members: [{ _id: 0, host: `127.0.0.1:${port}` }] } });
@@ -57,9 +57,9 @@ async function judge(t: Pick<Test, 'equal'>, url: string, things: number): Promi
 
 /** Queries the server of a folder as itself; null while it does not respond. */
 async function asServer(folder: string, database: string, command: Document): Promise<Document | null> {
-  const port = /--port[\0 ](\d+)/.exec((await findHolder(join(folder, 'data')))?.mongod.command ?? '')?.[1];
+  const port = /--port[\0 ](\d+)/.exec((await findDataFolderHolder(join(folder, 'data')))?.mongod.command ?? '')?.[1];
   if (port === undefined) return null;
-  const { key } = await ownCredentials(folder);
+  const { key } = await loadEmbeddedCredentials(folder);
   const client = new MongoClient(`mongodb://127.0.0.1:${port}/?directConnection=true&serverSelectionTimeoutMS=500`, {
     auth: { username: '__system', password: key },
     authSource: 'local',
@@ -101,7 +101,7 @@ t.test('a folder from before authentication is upgraded with its data', async (t
   const folder = await dataFolder(t);
   await cp(old, folder, { recursive: true });
   for (let start = 1; start <= 2; start++) {
-    const { url, stop } = await startEmbedded({ folder });
+    const { url, stop } = await startEmbeddedDatabase({ folder });
     await judge(t, url, 1);
     await stop();
   }
@@ -128,13 +128,13 @@ for (const steps of KILLS) {
         const ended = once(child, 'exit');
         t.teardown(() => child.kill('SIGKILL'));
         await until(() => isDone(folder), step);
-        const holder = await findHolder(join(folder, 'data'));
+        const holder = await findDataFolderHolder(join(folder, 'data'));
         child.kill('SIGKILL');
         if (holder !== null) process.kill(holder.mongod.pid, 'SIGKILL');
         await ended;
         await gone(holder?.mongod ?? null);
       }
-      const { url, stop } = await startEmbedded({ folder });
+      const { url, stop } = await startEmbeddedDatabase({ folder });
       t.teardown(stop);
       await judge(t, url, before === null ? 0 : 1);
     });

@@ -5,8 +5,8 @@ import { appendFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MongoClient } from 'mongodb';
 import t from 'tap';
-import { startEmbedded } from '../../src/database/embedded/embedded.ts';
-import { lookUp } from '../../src/database/embedded/process-info.ts';
+import { startEmbeddedDatabase } from '../../src/database/embedded/embedded.ts';
+import { findProcess } from '../../src/database/embedded/process-info.ts';
 import { dataFolder, startProgram } from '../helpers/database/embedded-program.ts';
 import { testMongo } from '../helpers/mongo.ts';
 
@@ -34,15 +34,15 @@ t.test('the embedded database supports transactions and change streams', async (
 
 t.test('data outlives a restart, on another port', async (t) => {
   const folder = await dataFolder(t);
-  const first = await startEmbedded({ folder });
+  const first = await startEmbeddedDatabase({ folder });
   const writer = new MongoClient(first.url);
   await writer.db('kept').collection<Thing>('things').insertOne({ _id: 1 });
   await writer.close();
   await first.stop();
   t.same(await first.exited, { code: 0, reason: 'it was stopped' });
-  t.equal(await lookUp(first.pid), null);
+  t.equal(await findProcess(first.pid), null);
 
-  const second = await startEmbedded({ folder });
+  const second = await startEmbeddedDatabase({ folder });
   t.teardown(() => second.stop());
   t.not(second.url, first.url);
   const reader = new MongoClient(second.url);
@@ -52,7 +52,7 @@ t.test('data outlives a restart, on another port', async (t) => {
 
 t.test('a start on a full disk is rejected, with the free and the required space', async (t) => {
   const folder = await dataFolder(t);
-  const starting = startEmbedded({ folder, measure: async () => 3 * 1_048_576 });
+  const starting = startEmbeddedDatabase({ folder, measure: async () => 3 * 1_048_576 });
   await t.rejects(starting, {
     code: 'database-unavailable',
     message: `The disk of the data folder ${folder} is full: 3 MB are free, and the embedded MongoDB needs 48 MB to start.`,
@@ -63,7 +63,7 @@ t.test('a start on a full disk is rejected, with the free and the required space
 t.test('a second start in the same folder is rejected with the process that uses it', async (t) => {
   const folder = await dataFolder(t);
   const { child, url } = await startProgram(t, folder);
-  await t.rejects(startEmbedded({ folder }), {
+  await t.rejects(startEmbeddedDatabase({ folder }), {
     code: 'database-unavailable',
     message: `The data folder ${join(folder, 'data')} is in use by the running program ${child.pid}.`,
     hint: new RegExp(`kill ${child.pid}`),
@@ -75,7 +75,7 @@ t.test('a second start in the same folder is rejected with the process that uses
 
 t.test('of two simultaneous starts one gets the folder', async (t) => {
   const folder = await dataFolder(t);
-  const [one, other] = await Promise.allSettled([startEmbedded({ folder }), startEmbedded({ folder })]);
+  const [one, other] = await Promise.allSettled([startEmbeddedDatabase({ folder }), startEmbeddedDatabase({ folder })]);
   for (const outcome of [one, other]) if (outcome.status === 'fulfilled') await outcome.value.stop();
   t.strictSame([one.status, other.status].sort(), ['fulfilled', 'rejected']);
   for (const outcome of [one, other]) {
@@ -85,9 +85,9 @@ t.test('of two simultaneous starts one gets the folder', async (t) => {
 
 t.test('an unreadable folder is reported with the message of MongoDB', async (t) => {
   const folder = await dataFolder(t);
-  const first = await startEmbedded({ folder });
+  const first = await startEmbeddedDatabase({ folder });
   await first.stop();
   await writeFile(join(folder, 'data', 'WiredTiger.turtle'), 'nonsense');
   await appendFile(join(folder, 'data', 'WiredTiger.wt'), 'nonsense');
-  await t.rejects(startEmbedded({ folder }), { message: /^MongoDB did not start: .+\.$/, hint: /mongod\.log/ });
+  await t.rejects(startEmbeddedDatabase({ folder }), { message: /^MongoDB did not start: .+\.$/, hint: /mongod\.log/ });
 });

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import type { Document } from 'mongodb';
 import t from 'tap';
 import { translateError } from '../../src/database/errors.ts';
-import { meaningOf } from '../../src/database/server-codes.ts';
+import { mongoErrorMeaning } from '../../src/database/mongo-error-codes.ts';
 import { ERRORS } from '../../src/lib/errors.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { testReplicaSet } from '../helpers/database/replica-set.ts';
@@ -20,13 +20,13 @@ const PASSING = [
 
 t.test('the table has every transient code of the server', async (t) => {
   for (const code of PASSING) {
-    const meaning = meaningOf(code, '');
+    const meaning = mongoErrorMeaning(code, '');
     t.equal(ERRORS[meaning?.code ?? 'internal'].status, 503, String(code));
     t.ok(meaning?.retryAfter, String(code));
   }
   const gaveUp = new DOMException('No response within 5 ms', 'TimeoutError');
   t.match(translateError(gaveUp), { code: 'database-unavailable', cause: gaveUp });
-  for (const code of [undefined, 1, 2, 8, 13, 11000]) t.equal(meaningOf(code, ''), undefined, String(code));
+  for (const code of [undefined, 1, 2, 8, 13, 11000]) t.equal(mongoErrorMeaning(code, ''), undefined, String(code));
 });
 
 t.test('errors of the server become errors of the table', async (t) => {

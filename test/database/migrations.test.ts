@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Document, MongoClient } from 'mongodb';
 import t from 'tap';
-import { startEmbedded } from '../../src/database/embedded/embedded.ts';
+import { startEmbeddedDatabase } from '../../src/database/embedded/embedded.ts';
 import { MIGRATIONS } from '../../src/database/migrations.ts';
-import { openMongo } from '../../src/database/mongo.ts';
+import { connectMongo } from '../../src/database/mongo.ts';
 import { UnusableDatabase } from '../../src/database/startup-error.ts';
 import { testReplicaSet } from '../helpers/database/replica-set.ts';
 import { startMillrace, withoutSettings } from '../helpers/programs/millrace.ts';
@@ -32,7 +32,7 @@ const isLogThere = async (database: string) =>
 /** Creates a database that a program of this version has used. */
 async function used(): Promise<string> {
   const database = newName();
-  const mongo = await openMongo({ url, database });
+  const mongo = await connectMongo({ url, database });
   await mongo.data.collection('_users').insertOne({ names: ['ann'] });
   await mongo.log.collection('log').insertOne({ n: 1 });
   await mongo.close();
@@ -69,7 +69,7 @@ function run(file: string, words: readonly string[], settings: Record<string, st
 
 /** Why a database is rejected. */
 async function refusal(database: string): Promise<string> {
-  return await openMongo({ url, database }).then(
+  return await connectMongo({ url, database }).then(
     (mongo) => mongo.close().then(() => 'It was opened'),
     (error: Error) => (error instanceof UnusableDatabase ? error.message : String(error)),
   );
@@ -185,7 +185,7 @@ t.test('A data folder without a version is rejected and stays unchanged', async 
   const folder = await mkdtemp(join(tmpdir(), 'millrace-unversioned-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   const contentsNow = async (change: (client: MongoClient) => Promise<unknown>) => {
-    const embedded = await startEmbedded({ folder, binary: process.env['MONGOD_BINARY'] });
+    const embedded = await startEmbeddedDatabase({ folder, binary: process.env['MONGOD_BINARY'] });
     const own = new MongoClient(embedded.url);
     await change(own);
     const found = await contents('millrace', own);
@@ -215,7 +215,7 @@ t.test('A database of another program is used and keeps its content', async (t) 
   await client.db(database).collection('orders').insertOne({ total: 7 });
   await client.db(`${database}_log`).collection('log').insertOne({ line: 'their own' });
   const before = await contents(database);
-  await (await openMongo({ url, database })).close();
+  await (await connectMongo({ url, database })).close();
   t.match(await rowOf(database), { version: NEWEST });
   const after = await contents(database);
   for (const [name, content] of Object.entries(before)) t.strictSame(after[name], content);
@@ -229,7 +229,7 @@ t.test('An empty database gets the newest version, which stays when the log is l
   const database = await used();
   t.match(await rowOf(database), { version: NEWEST, _meta: { revision: NEWEST } });
   await client.db(`${database}_log`).dropDatabase();
-  await (await openMongo({ url, database })).close();
+  await (await connectMongo({ url, database })).close();
   t.notOk(await isLogThere(database), 'and opening it again writes nothing');
 });
 
@@ -237,7 +237,7 @@ t.test('Opening a database of the newest version costs one read', async (t) => {
   const database = await used();
   const dbs = ['', '_log', '_files'].map((end) => client.db(`${database}${end}`));
   for (const db of dbs) await db.command({ profile: 2 });
-  await (await openMongo({ url, database })).close();
+  await (await connectMongo({ url, database })).close();
   for (const db of dbs) await db.command({ profile: 0 });
   const profiles = await Promise.all(
     dbs.map((db) => db.collection('system.profile').find({ appName: 'millrace' }).toArray()),

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Document, MongoClient } from 'mongodb';
 import t from 'tap';
-import { freePort } from '../../src/database/embedded/port.ts';
-import { openMongo } from '../../src/database/mongo.ts';
+import { findFreePort } from '../../src/database/embedded/port.ts';
+import { connectMongo } from '../../src/database/mongo.ts';
 import { testReplicaSet } from '../helpers/database/replica-set.ts';
 import { withoutSettings } from '../helpers/programs/millrace.ts';
 
@@ -16,7 +16,7 @@ const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 /** What the program prints about a connection string. */
 async function refusalOf(url: string): Promise<string> {
-  const mongo = await openMongo({ url, database: 'millrace' }).catch((error: unknown) => error);
+  const mongo = await connectMongo({ url, database: 'millrace' }).catch((error: unknown) => error);
   if (!(mongo instanceof Error)) throw new Error('It was opened');
   return `${mongo.name}: ${mongo.message}`;
 }
@@ -59,12 +59,12 @@ t.test('an invalid connection string is reported', async (t) => {
 });
 
 t.test('an unreachable database is reported', async (t) => {
-  const said = await refusalOf(`mongodb://ann:secret@127.0.0.1:${await freePort()}/`);
+  const said = await refusalOf(`mongodb://ann:secret@127.0.0.1:${await findFreePort()}/`);
   t.match(said, /^UnusableDatabase: No MongoDB responds at mongodb:\/\/127.*ECONNREFUSED/);
   t.notMatch(said, /secret/);
   const options =
     'tls=true&tlsCertificateKeyFilePassword=secret&proxyHost=127.0.0.1&proxyUsername=ann&proxyPassword=secret';
-  const reported = await refusalOf(`mongodb://127.0.0.1:${await freePort()}/?${options}`);
+  const reported = await refusalOf(`mongodb://127.0.0.1:${await findFreePort()}/?${options}`);
   t.match(reported, /No MongoDB responds at mongodb:\/\/127/);
   t.notMatch(reported, /secret/, 'options can be passwords, too');
 });

@@ -1,7 +1,7 @@
 /** Transactions on registered sessions: conflicts, the limited queue, and what happens to a dead or frozen process. */
 import { type Binary, type ClientSession, MongoClient } from 'mongodb';
 import t, { type Test } from 'tap';
-import { type Mongo, openMongo } from '../../src/database/mongo.ts';
+import { connectMongo, type Mongo } from '../../src/database/mongo.ts';
 import { Transactions } from '../../src/database/transactions.ts';
 import { testMongo } from '../helpers/mongo.ts';
 
@@ -14,7 +14,7 @@ const { url, database } = await testMongo(t);
 
 /** A separate connection for one test, with a counter `a` at 0 and no registration. */
 async function connect(t: Test): Promise<Mongo> {
-  const mongo = await openMongo({ url, database });
+  const mongo = await connectMongo({ url, database });
   t.teardown(() => mongo.close());
   await mongo.data.collection<Counter>('counters').replaceOne({ _id: 'a' }, { n: 0 }, { upsert: true });
   await instances(mongo).deleteMany({});

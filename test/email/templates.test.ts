@@ -3,10 +3,10 @@
  * a page.
  */
 import t from 'tap';
-import { defaultTemplate } from '../../src/email/email-templates.ts';
-import { EMAIL_KINDS, EMAILS } from '../../src/email/locales/email-types.ts';
-import { acceptedLanguage, LANGUAGE_NAMES, LANGUAGES } from '../../src/email/locales/locales.ts';
-import { filled, templateIssues } from '../../src/email/template.ts';
+import { defaultEmailTemplate } from '../../src/email/email-templates.ts';
+import { EMAIL_DEFINITIONS, EMAIL_KINDS } from '../../src/email/locales/email-types.ts';
+import { EMAIL_TEXTS, LANGUAGE_NAMES, parseAcceptLanguage } from '../../src/email/locales/locales.ts';
+import { renderTemplate, templateIssues } from '../../src/email/template.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { linkIn, testMailbox } from '../helpers/network/mailbox.ts';
@@ -23,14 +23,15 @@ const OWN = {
 t.test('every default e-mail template can be used, in every language', async (t) => {
   for (const language of LANGUAGE_NAMES) {
     for (const kind of EMAIL_KINDS) {
-      const template = defaultTemplate(kind, language);
-      t.strictSame(templateIssues(template, EMAILS[kind]), [], `${kind} ${language}`);
-      const samples = Object.entries(EMAILS[kind].variables).map(([name, { example }]) => [name, example]);
-      const { subject, text, html } = filled(template, Object.fromEntries(samples));
+      const template = defaultEmailTemplate(kind, language);
+      t.strictSame(templateIssues(template, EMAIL_DEFINITIONS[kind]), [], `${kind} ${language}`);
+      const samples = Object.entries(EMAIL_DEFINITIONS[kind].variables).map(([name, { example }]) => [name, example]);
+      const { subject, text, html } = renderTemplate(template, Object.fromEntries(samples));
       t.notMatch(subject + text + html, /\{\{/, `${kind} ${language}`);
-      if (EMAILS[kind].requiredVariables.length > 0) t.match(text, /https:\/\/app\.example\.org\/\w+#[\w-]{43}/);
+      if (EMAIL_DEFINITIONS[kind].requiredVariables.length > 0)
+        t.match(text, /https:\/\/app\.example\.org\/\w+#[\w-]{43}/);
     }
-    t.strictSame(Object.keys(LANGUAGES[language].changes), Object.keys(LANGUAGES.en.changes));
+    t.strictSame(Object.keys(EMAIL_TEXTS[language].changes), Object.keys(EMAIL_TEXTS.en.changes));
   }
 });
 
@@ -41,7 +42,7 @@ t.test('values are text, whatever they contain', async (t) => {
     text: '{{name}}',
     html: '<p title="{{name}}">{{name}} {{constructor}}</p>',
   };
-  const { subject, text, html } = filled(template, { name: evil });
+  const { subject, text, html } = renderTemplate(template, { name: evil });
   t.notMatch(subject, /[\r\n]/);
   t.notMatch(text, /[\r\n]/);
   t.equal(html.match(/</g)?.length, 2);
@@ -58,7 +59,7 @@ t.test('the preferred language of a browser', async (t) => {
     ['*', null],
     [';;q=,,de;q=x', null],
   ];
-  for (const [header, language] of cases) t.equal(acceptedLanguage(header), language, header ?? 'none');
+  for (const [header, language] of cases) t.equal(parseAcceptLanguage(header), language, header ?? 'none');
 });
 
 t.test('e-mail templates of administrators', async (t) => {

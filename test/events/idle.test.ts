@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { ANONYMOUS } from '../../src/auth/identity/principal.ts';
-import { startEmbedded } from '../../src/database/embedded/embedded.ts';
+import { startEmbeddedDatabase } from '../../src/database/embedded/embedded.ts';
 import type { Services } from '../../src/services.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { until } from '../helpers/until.ts';
@@ -21,7 +21,7 @@ const COMMANDS_PER_SECOND = 3;
 const OWN = ['insert', 'query', 'update', 'delete', 'getmore', 'command'] as const;
 
 const folder = await mkdtemp(join(tmpdir(), 'millrace-idle-'));
-const embedded = await startEmbedded({ folder, binary: process.env['MONGOD_BINARY'] });
+const embedded = await startEmbeddedDatabase({ folder, binary: process.env['MONGOD_BINARY'] });
 t.teardown(async () => {
   await embedded.stop();
   await rm(folder, { recursive: true, force: true });

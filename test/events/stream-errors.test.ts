@@ -4,7 +4,7 @@
  */
 import { BSON, type Document } from 'mongodb';
 import t, { type Test } from 'tap';
-import type { LogRow } from '../../src/events/log/row.ts';
+import type { LogRow } from '../../src/events/log/log-row.ts';
 import { testReplicaSet } from '../helpers/database/replica-set.ts';
 import { eventFixture, type Fixture, type Node } from '../helpers/events/event-fixture.ts';
 import { until } from '../helpers/until.ts';

@@ -1,6 +1,11 @@
 /** Preconditions and If-Range, row by row of RFC 9110 section 13. */
 import t from 'tap';
-import { type Condition, type ConditionHeaders, evaluateConditions, rangeAllowed } from '../../src/files/conditions.ts';
+import {
+  type ConditionHeaders,
+  type ConditionResult,
+  evaluateConditions,
+  isRangeAllowed,
+} from '../../src/files/conditions.ts';
 
 const STORED = new Date('2026-03-04T05:06:07.890Z');
 const SAME = 'Wed, 04 Mar 2026 05:06:07 GMT';
@@ -8,7 +13,7 @@ const BEFORE = 'Wed, 04 Mar 2026 05:06:06 GMT';
 const AFTER = 'Wed, 04 Mar 2026 05:06:08 GMT';
 const VALIDATORS = { etag: '"abc"', lastModified: STORED };
 
-const CONDITIONS: readonly (readonly [string, ConditionHeaders, Condition])[] = [
+const CONDITIONS: readonly (readonly [string, ConditionHeaders, ConditionResult])[] = [
   ['nothing asked', {}, 'proceed'],
   ['If-Match holds', { 'if-match': '"abc"' }, 'proceed'],
   ['If-Match in a list', { 'if-match': '"x", "abc"' }, 'proceed'],
@@ -55,6 +60,6 @@ const RANGES: readonly (readonly [string, string | undefined, boolean])[] = [
 
 for (const [name, header, expected] of RANGES) {
   t.test(name, async (t) => {
-    t.equal(rangeAllowed(header === undefined ? {} : { 'if-range': header }, VALIDATORS), expected);
+    t.equal(isRangeAllowed(header === undefined ? {} : { 'if-range': header }, VALIDATORS), expected);
   });
 }

@@ -1,10 +1,10 @@
 /** The Range header, row by row of RFC 9110 section 14. */
 import t from 'tap';
-import { parseRange, type RangeVerdict } from '../../src/files/range.ts';
+import { parseRange, type RangeResult } from '../../src/files/range.ts';
 
-const part = (start: number, end: number): RangeVerdict => ({ start, end });
+const part = (start: number, end: number): RangeResult => ({ start, end });
 
-const ROWS: readonly (readonly [string, string | undefined, number, RangeVerdict])[] = [
+const ROWS: readonly (readonly [string, string | undefined, number, RangeResult])[] = [
   ['no header', undefined, 10_000, 'whole'],
   ['first 500 bytes (14.1.2)', 'bytes=0-499', 10_000, part(0, 499)],
   ['second 500 bytes (14.1.2)', 'bytes=500-999', 10_000, part(500, 999)],

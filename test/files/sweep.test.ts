@@ -3,17 +3,17 @@ import { createSecretKey } from 'node:crypto';
 import { Readable } from 'node:stream';
 import t from 'tap';
 import { ANONYMOUS } from '../../src/auth/identity/principal.ts';
-import { openMongo } from '../../src/database/mongo.ts';
+import { connectMongo } from '../../src/database/mongo.ts';
 import { Transactions } from '../../src/database/transactions.ts';
 import { openFiles } from '../../src/files/open-files.ts';
-import type { Part } from '../../src/files/upload/multipart-upload.ts';
+import type { MultipartPart } from '../../src/files/upload/multipart-upload.ts';
 import { Policies } from '../../src/policies/policies.ts';
 import { countAll } from '../helpers/files/upload.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { newKey } from '../suites/file-store.ts';
 
 const testDatabase = await testMongo(t);
-const mongo = await openMongo(testDatabase);
+const mongo = await connectMongo(testDatabase);
 const transactions = new Transactions(mongo);
 await transactions.start();
 t.teardown(async () => {
@@ -46,7 +46,7 @@ const elsewhere = await open();
 async function standing() {
   const bytes = new Readable({ read: () => undefined });
   bytes.push(Buffer.alloc(1_048_576));
-  const part: Part = { field: 'file', fileName: 'a', type: undefined, bytes };
+  const part: MultipartPart = { field: 'file', fileName: 'a', type: undefined, bytes };
   const upload = here.files.upload(may('create'), Readable.from([part]), 'file', {
     request: 'req_1',
     rights: { check: () => undefined },
@@ -85,7 +85,7 @@ t.test('An upload whose lease expired cannot be committed.', async (t) => {
 
 t.test('Bytes of a crashed process are removed, and searched for twice.', async (t) => {
   const key = newKey();
-  await here.marks.condemn('gridfs', key, 0);
+  await here.marks.scheduleRemoval('gridfs', key, 0);
   const [store] = here.fileStores;
   await store?.write(key, Readable.from([Buffer.from('x')]), NEVER);
   await expire();
@@ -102,7 +102,7 @@ t.test('A file whose deletion stopped before it started is kept.', async (t) => 
   upload.end();
   const [file] = await upload.done;
   if (file === undefined) throw new Error('There is no file');
-  await here.marks.condemn('gridfs', file.key, 0);
+  await here.marks.scheduleRemoval('gridfs', file.key, 0);
   await expire();
   t.equal(await elsewhere.orphanCleanup.run(), 0);
   t.match(await countAll({ mongo }), { documents: 1, heads: 1, chunks: 1, marks: 0 });
@@ -110,7 +110,7 @@ t.test('A file whose deletion stopped before it started is kept.', async (t) => 
 });
 
 t.test('A journal entry of an unconfigured store waits for it.', async (t) => {
-  await here.marks.condemn('s3:elsewhere', newKey(), 0);
+  await here.marks.scheduleRemoval('s3:elsewhere', newKey(), 0);
   await expire();
   t.equal(await elsewhere.orphanCleanup.run(), 0);
   t.match(await countAll({ mongo }), { marks: 1 });
@@ -118,7 +118,7 @@ t.test('A journal entry of an unconfigured store waits for it.', async (t) => {
 });
 
 t.test('Concurrent cleanups process each entry once.', async (t) => {
-  for (let i = 0; i < 20; i++) await here.marks.condemn('gridfs', newKey(), 0);
+  for (let i = 0; i < 20; i++) await here.marks.scheduleRemoval('gridfs', newKey(), 0);
   await expire();
   const cleaned = await Promise.all([
     here.orphanCleanup.run(),

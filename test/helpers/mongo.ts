@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { type CollectionInfo, type Db, MongoClient } from 'mongodb';
 import type { Test } from 'tap';
-import { startEmbedded } from '../../src/database/embedded/embedded.ts';
+import { startEmbeddedDatabase } from '../../src/database/embedded/embedded.ts';
 import { endWithProcess } from './programs/end-with-process.ts';
 
 export interface TestMongo {
@@ -134,7 +134,7 @@ async function empty(db: Db, tables: readonly { readonly name: string }[]): Prom
 
 async function ownMongo(t: Test): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-test-'));
-  const embedded = await startEmbedded({ folder, binary: process.env['MONGOD_BINARY'] });
+  const embedded = await startEmbeddedDatabase({ folder, binary: process.env['MONGOD_BINARY'] });
   t.teardown(async () => {
     await embedded.stop();
     await rm(folder, { recursive: true, force: true });

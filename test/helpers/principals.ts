@@ -3,14 +3,14 @@
  * verification of credentials is tested elsewhere.
  */
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify';
-import type { PrincipalName } from '../../src/auth/authenticator.ts';
+import type { PrincipalRef } from '../../src/auth/authenticator.ts';
 import type {
   AdminPrincipal,
   AdminRole,
+  AuthenticatedPrincipal,
   FunctionPrincipal,
   KeyPrincipal,
   Principal,
-  ProvenPrincipal,
   UserPrincipal,
 } from '../../src/auth/identity/principal.ts';
 import type { Services } from '../../src/services.ts';
@@ -62,12 +62,13 @@ export function speakingAs(services: Services): (principal: Principal) => Record
   const headers = new Map<Principal, string>();
   const { authenticator } = services.auth;
   const authenticate = authenticator.authenticate.bind(authenticator);
-  const present = authenticator.present.bind(authenticator);
+  const present = authenticator.refreshIgnoringExpiry.bind(authenticator);
   const principalFor = authenticator.principalFor.bind(authenticator);
   Object.assign(authenticator, {
     authenticate: (header: string) => known.get(header) ?? authenticate(header),
-    present: async (principal: ProvenPrincipal) => (headers.has(principal) ? principal : present(principal)),
-    principalFor: async (name: PrincipalName) =>
+    refreshIgnoringExpiry: async (principal: AuthenticatedPrincipal) =>
+      headers.has(principal) ? principal : present(principal),
+    principalFor: async (name: PrincipalRef) =>
       [...known.values()].find((one) => 'id' in one && one.kind === name.kind && one.id === name.id) ??
       principalFor(name),
   });

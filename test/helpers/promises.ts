@@ -1,6 +1,6 @@
 /** Reads the promises of docs/security.md with their links to tests, and checks that tests with these titles exist. */
 import { existsSync, readFileSync } from 'node:fs';
-import { literalPattern } from '../../src/lib/literal-pattern.ts';
+import { escapeRegExp } from '../../src/lib/escape-reg-exp.ts';
 
 const PAGE = 'docs/security.md';
 /** A table of promises, without its head. */
@@ -40,6 +40,6 @@ function titlesOf(path: string): RegExp[] {
   return [...readFileSync(urlOf(path), 'utf8').matchAll(TITLE)].map(([, single, double, template = '']) => {
     const literal = single ?? double;
     const parts = literal === undefined ? template.split(/\$\{[^}]*\}/) : [literal];
-    return new RegExp(`^${parts.map(literalPattern).join('.+')}$`);
+    return new RegExp(`^${parts.map(escapeRegExp).join('.+')}$`);
   });
 }

@@ -1,5 +1,5 @@
 /** The fields of an inferred JSON Schema by path, as a query names them. */
-import { withField } from '../../src/query/paths.ts';
+import { appendPathField } from '../../src/query/field-paths.ts';
 
 export interface SchemaField {
   readonly path: string;
@@ -15,7 +15,7 @@ type Schema = Readonly<Record<string, unknown>>;
 export function fieldsOfSchema({ properties }: Schema): readonly SchemaField[] {
   return Object.entries(properties as Record<string, Schema>)
     .filter(([, schema]) => 'x-documents' in schema)
-    .flatMap(([name, schema]) => fieldsAt(withField('', name), schema));
+    .flatMap(([name, schema]) => fieldsAt(appendPathField('', name), schema));
 }
 
 function fieldsAt(path: string, schema: Schema): readonly SchemaField[] {
@@ -33,7 +33,7 @@ function fieldsAt(path: string, schema: Schema): readonly SchemaField[] {
     ...(items === undefined ? [] : fieldsAt(`${path}[]`, items as Schema)),
     ...(typeof map === 'object' ? fieldsAt(`${path}.*`, map as Schema) : []),
     ...Object.entries(properties as Record<string, Schema>).flatMap(([name, inner]) =>
-      fieldsAt(withField(path, name), inner),
+      fieldsAt(appendPathField(path, name), inner),
     ),
   ];
 }

@@ -2,7 +2,7 @@
 import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { OWN_SEGMENTS } from '../../src/config/base-path.ts';
+import { RESERVED_PATH_SEGMENTS } from '../../src/config/base-path.ts';
 import { ConfigError, loadConfig } from '../../src/config/config.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { multipart } from '../helpers/files/upload.ts';
@@ -103,7 +103,7 @@ t.test('a server below a path', async (t) => {
     const segments = routesOf(app).map((route) => /^\w+ \/([^/*]*)/.exec(route)?.[1] ?? '');
     // Fastify does not print the paths that end with `*`.
     const others = ['client', 'fn'].filter((name) => app.hasRoute({ method: 'GET', url: `/${name}/*` }));
-    t.strictSame([...new Set([...segments, ...others])].filter(Boolean).sort(), [...OWN_SEGMENTS].sort());
+    t.strictSame([...new Set([...segments, ...others])].filter(Boolean).sort(), [...RESERVED_PATH_SEGMENTS].sort());
   });
 
   for (const base of ['', BASE]) {

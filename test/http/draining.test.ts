@@ -6,7 +6,7 @@ import pino from 'pino';
 import t, { type Test } from 'tap';
 import { buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config/config.ts';
-import { outsideOpenApi } from '../../src/openapi/operation.ts';
+import { excludeFromOpenApi } from '../../src/openapi/operation.ts';
 import { createServices } from '../../src/services.ts';
 import { testMongo } from '../helpers/mongo.ts';
 
@@ -22,7 +22,7 @@ async function listening(t: Test) {
   });
   const begun = Promise.withResolvers<void>();
   const response = Promise.withResolvers<void>();
-  const config = outsideOpenApi('Routes of this test');
+  const config = excludeFromOpenApi('Routes of this test');
   app.get('/large', { config }, async () => 'x'.repeat(BYTES));
   app.get('/late', { config }, async () => {
     begun.resolve();

@@ -3,7 +3,7 @@ import '../../src/fastify.ts';
 import pino from 'pino';
 import t, { type Test } from 'tap';
 import { buildApp } from '../../src/app.ts';
-import { consoleLog } from '../../src/http/console-log.ts';
+import { consoleLogStream } from '../../src/http/console-log.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { until } from '../helpers/until.ts';
 
@@ -17,7 +17,7 @@ async function logged(t: Test, mode: 'development' | 'production') {
       return true;
     },
   };
-  const app = await buildApp(services, pino({}, mode === 'development' ? consoleLog(out) : out));
+  const app = await buildApp(services, pino({}, mode === 'development' ? consoleLogStream(out) : out));
   t.teardown(() => app.close());
   return { app, text: () => text };
 }

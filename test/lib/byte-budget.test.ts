@@ -1,7 +1,7 @@
 /** Bytes held for clients: a limit for each and one for all, and nothing is left after all is released. */
 import t from 'tap';
 import { MillraceError } from '../../src/lib/errors.ts';
-import { Account, ByteBudget, byteBounds } from '../../src/lib/memory/byte-budget.ts';
+import { ByteBudget, byteBudgetLimits, MemoryAccount } from '../../src/lib/memory/byte-budget.ts';
 import { Random } from '../helpers/random.ts';
 
 function codeOf(work: () => void): string | null {
@@ -16,7 +16,7 @@ function codeOf(work: () => void): string | null {
 
 t.test('a key is rejected beyond its limit, and others are not', async (t) => {
   const budget = new ByteBudget({ each: 100, all: 1_000 });
-  const [a, b] = [new Account(budget, 'a'), new Account(budget, 'b')];
+  const [a, b] = [new MemoryAccount(budget, 'a'), new MemoryAccount(budget, 'b')];
   a.take(100);
   t.equal(
     codeOf(() => a.take(1)),
@@ -34,7 +34,7 @@ t.test('a key is rejected beyond its limit, and others are not', async (t) => {
 
 t.test('all keys together are rejected beyond the limit of the process', async (t) => {
   const budget = new ByteBudget({ each: 100, all: 150 });
-  const [a, b] = [new Account(budget, 'a'), new Account(budget, 'b')];
+  const [a, b] = [new MemoryAccount(budget, 'a'), new MemoryAccount(budget, 'b')];
   a.take(100);
   t.equal(
     codeOf(() => b.take(51)),
@@ -46,7 +46,7 @@ t.test('all keys together are rejected beyond the limit of the process', async (
 
 t.test('bytes held already count beyond the limits, and nothing more is accepted then', async (t) => {
   const budget = new ByteBudget({ each: 100, all: 1_000 });
-  const user = new Account(budget, 'a');
+  const user = new MemoryAccount(budget, 'a');
   user.note(300);
   t.notOk(user.hasRoom(0));
   t.equal(
@@ -59,7 +59,7 @@ t.test('bytes held already count beyond the limits, and nothing more is accepted
 
 t.test('a client that changes its key takes its bytes along', async (t) => {
   const budget = new ByteBudget({ each: 100, all: 1_000 });
-  const user = new Account(budget, '127.0.0.1');
+  const user = new MemoryAccount(budget, '127.0.0.1');
   user.take(80);
   user.move('user:u1');
   t.equal(budget.of('127.0.0.1'), 0);
@@ -74,7 +74,7 @@ t.test('after any sequence of operations the sums are those of the clients', asy
   const random = new Random(seed);
   const budget = new ByteBudget({ each: 500, all: 1_500 });
   const keys = ['a', 'b', 'c', 'd'];
-  const accounts = keys.map((key) => new Account(budget, key));
+  const accounts = keys.map((key) => new MemoryAccount(budget, key));
   for (let step = 0; step < 10_000; step++) {
     const user = random.pick(accounts);
     const bytes = random.below(200);
@@ -94,8 +94,8 @@ t.test('after any sequence of operations the sums are those of the clients', asy
 });
 
 t.test('the limits come from the settings, or are parts of the memory that the process may use', async (t) => {
-  t.strictSame(byteBounds({ bytes: 1_000, bytesPerClient: 10 }), { all: 1_000, each: 10 });
-  t.strictSame(byteBounds({ bytes: 1_000, bytesPerClient: null }), { all: 1_000, each: 250 });
-  const { all, each } = byteBounds({ bytes: null, bytesPerClient: null });
+  t.strictSame(byteBudgetLimits({ bytes: 1_000, bytesPerClient: 10 }), { all: 1_000, each: 10 });
+  t.strictSame(byteBudgetLimits({ bytes: 1_000, bytesPerClient: null }), { all: 1_000, each: 250 });
+  const { all, each } = byteBudgetLimits({ bytes: null, bytesPerClient: null });
   t.ok(all > 16 * 1024 * 1024 && each <= 64 * 1024 * 1024 && each <= all / 4);
 });

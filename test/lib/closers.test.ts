@@ -1,9 +1,9 @@
 /** Opened resources are closed in reverse order, even if some fail. */
 import t from 'tap';
-import { Closers } from '../../src/lib/closers.ts';
+import { CleanupStack } from '../../src/lib/closers.ts';
 
 t.test('closes the newest first, and once', async (t) => {
-  const closers = new Closers();
+  const closers = new CleanupStack();
   const closed: string[] = [];
   t.equal(
     closers.add('first', (it) => closed.push(it)),
@@ -16,7 +16,7 @@ t.test('closes the newest first, and once', async (t) => {
 });
 
 t.test('closes the others if one fails, and throws the first error', async (t) => {
-  const closers = new Closers();
+  const closers = new CleanupStack();
   const closed: string[] = [];
   closers.add('first', (it) => closed.push(it));
   closers.add('second', () => Promise.reject(new Error('second')));

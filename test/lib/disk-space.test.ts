@@ -1,11 +1,11 @@
 /** What still works while the disk of the embedded database is almost full. */
 import t from 'tap';
-import { DiskSpace, FULL_BYTES, LOW_BYTES, type SpaceLevel } from '../../src/lib/disk-space.ts';
+import { DiskSpace, type DiskSpaceLevel, FULL_DISK_BYTES, LOW_DISK_BYTES } from '../../src/lib/disk-space.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { countAll, multipart, uploadOne } from '../helpers/files/upload.ts';
 
-let free = LOW_BYTES;
-const levels: SpaceLevel[] = [];
+let free = LOW_DISK_BYTES;
+const levels: DiskSpaceLevel[] = [];
 const space = new DiskSpace({
   folder: '/',
   measure: async () => free,
@@ -25,7 +25,7 @@ const upload = await multipart({});
 const bulk = { url: '/api/a?n=1', headers: { prefer: 'max-affected=10' } } as const;
 
 t.test('below the limit new documents, changes and files get 507 with the reason, and nothing is stored', async (t) => {
-  await setFree(LOW_BYTES - 1);
+  await setFree(LOW_DISK_BYTES - 1);
   const before = await countAll(services);
   const batch = [{ method: 'POST', path: '/api/a', body: { n: 3 } }];
   const writes = [
@@ -54,18 +54,18 @@ t.test('below the limit reading and deleting continue, and the status says why w
   t.equal((await send('DELETE', `/api/a/${id}`)).statusCode, 204);
   t.equal((await send('DELETE', `/files/${file.id}`)).statusCode, 204);
   const { disk } = (await send('GET', '/admin/status')).json();
-  t.same(disk, { level: 'low', freeBytes: LOW_BYTES - 1, neededBytes: LOW_BYTES });
+  t.same(disk, { level: 'low', freeBytes: LOW_DISK_BYTES - 1, neededBytes: LOW_DISK_BYTES });
 });
 
 t.test('an upload in progress is cut off when the space runs out, and nothing of it stays', async (t) => {
-  await setFree(LOW_BYTES);
+  await setFree(LOW_DISK_BYTES);
   const before = await countAll(services);
   const base = await app.listen({ port: 0, host: '127.0.0.1' });
   const head = '--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n';
   const body = new ReadableStream({
     async start(controller) {
       controller.enqueue(Buffer.from(head + 'a'.repeat(1_000)));
-      await setFree(LOW_BYTES - 1);
+      await setFree(LOW_DISK_BYTES - 1);
       controller.enqueue(Buffer.alloc(500_000, 'b'));
       controller.enqueue(Buffer.from('\r\n--x--\r\n'));
       controller.close();
@@ -78,7 +78,7 @@ t.test('an upload in progress is cut off when the space runs out, and nothing of
 });
 
 t.test('below the second bound deletions are rejected as well, and reading goes on', async (t) => {
-  await setFree(FULL_BYTES - 1);
+  await setFree(FULL_DISK_BYTES - 1);
   const removal = await send('DELETE', `/api/a/${other.id}`);
   t.match(removal.json(), { status: 507, code: 'storage-full', detail: /deletions/ });
   t.equal((await app.inject({ method: 'DELETE', url: '/api/a?n=2', headers: bulk.headers })).statusCode, 507);
@@ -86,12 +86,12 @@ t.test('below the second bound deletions are rejected as well, and reading goes 
 });
 
 t.test('when there is space again, or it is unknown, writes continue', async (t) => {
-  await setFree(LOW_BYTES);
+  await setFree(LOW_DISK_BYTES);
   t.equal((await send('POST', '/api/a', { n: 5 })).statusCode, 201);
   t.same(levels, ['low', 'enough', 'low', 'full', 'enough']);
   const unknown = new DiskSpace({ folder: '/no/such/folder' });
   await unknown.start();
   t.teardown(() => unknown.stop());
-  t.same(unknown.state, { level: 'enough', freeBytes: null, neededBytes: LOW_BYTES });
+  t.same(unknown.state, { level: 'enough', freeBytes: null, neededBytes: LOW_DISK_BYTES });
   unknown.requireRoom();
 });

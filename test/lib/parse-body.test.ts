@@ -2,7 +2,7 @@
 import t from 'tap';
 import Type from 'typebox';
 import { MillraceError } from '../../src/lib/errors.ts';
-import { checked } from '../../src/lib/parse-body.ts';
+import { validateBody } from '../../src/lib/parse-body.ts';
 
 const SCHEMA = Type.Object(
   {
@@ -15,7 +15,7 @@ const SCHEMA = Type.Object(
 
 function refusalOf(body: unknown): MillraceError {
   try {
-    checked(SCHEMA, body);
+    validateBody(SCHEMA, body);
   } catch (error) {
     if (error instanceof MillraceError) return error;
   }

@@ -1,6 +1,6 @@
 /** Policies over HTTP: stored as data, checked as a whole, versioned, active in every process, simulated. */
 import t from 'tap';
-import { parseCollectionName } from '../../src/database/names.ts';
+import { parseCollectionName } from '../../src/database/collection-names.ts';
 import { buildTestApp } from '../helpers/app.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { ownTimeOf } from '../helpers/own-time.ts';

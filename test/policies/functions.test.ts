@@ -1,7 +1,7 @@
 /** A function that acts as itself: its writes carry its name, it has no quota, and the simulator supports it. */
 import t from 'tap';
-import { clientOf, quotaIdOf } from '../../src/auth/identity/principal.ts';
-import { bindingKey } from '../../src/policies/bindings.ts';
+import { clientLimitKey, quotaIdOf } from '../../src/auth/identity/principal.ts';
+import { principalCacheKey } from '../../src/policies/bindings.ts';
 import { withPolicies } from '../helpers/policies.ts';
 import { postsFixture } from '../helpers/posts.ts';
 import { acting, user } from '../helpers/principals.ts';
@@ -44,8 +44,8 @@ t.test('a function writes under its own name, within policies of its roles', asy
 
 t.test('a function has no quota, and is distinct from users', async (t) => {
   t.equal(quotaIdOf(acting('shop/stamp')), null);
-  t.equal(clientOf(acting('shop/stamp'), '127.0.0.1'), 'function:shop/stamp');
-  t.not(bindingKey(acting('u')), bindingKey(user('u')));
-  t.not(bindingKey(acting('u', 'a')), bindingKey(acting('u', 'b')));
-  t.equal(bindingKey(acting('u', 'a')), bindingKey(acting('u', 'a')));
+  t.equal(clientLimitKey(acting('shop/stamp'), '127.0.0.1'), 'function:shop/stamp');
+  t.not(principalCacheKey(acting('u')), principalCacheKey(user('u')));
+  t.not(principalCacheKey(acting('u', 'a')), principalCacheKey(acting('u', 'b')));
+  t.equal(principalCacheKey(acting('u', 'a')), principalCacheKey(acting('u', 'a')));
 });

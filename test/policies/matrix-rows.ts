@@ -3,7 +3,7 @@
  * permitted one. Words in braces are filled with what exists for the row alone: a post, a file, a user, a session, a
  * key, a policy.
  */
-import { referenceVersion } from '../../src/http/docs/reference-script.ts';
+import { apiReferenceVersion } from '../../src/http/docs/api-reference-script.ts';
 import { type Row, row } from '../helpers/matrix/matrix-row.ts';
 
 /** A post as a team member sees it: of its own team, without its secret. */
@@ -41,7 +41,7 @@ export const ROWS: readonly Row[] = [
   row('GET /docs', 'public', 200),
   row('GET /docs/page.js', 'public', 200),
   row('GET /docs/page.css', 'public', 200),
-  row(`GET /docs/reference-${await referenceVersion()}.js`, 'public', 200),
+  row(`GET /docs/reference-${await apiReferenceVersion()}.js`, 'public', 200),
   row('GET /dashboard', 'public', 200),
   row('GET /dashboard*', 'public', 200, { url: '/dashboard/data/posts' }),
   row('GET /dashboard/assets/:name', 'public', 404, {

@@ -3,12 +3,12 @@
  * equal.
  */
 import t from 'tap';
-import { ACTIONS, ANONYMOUS, type Principal } from '../../src/auth/identity/principal.ts';
-import { parseCollectionName } from '../../src/database/names.ts';
+import { ANONYMOUS, type Principal, RESOURCE_ACTIONS } from '../../src/auth/identity/principal.ts';
+import { parseCollectionName } from '../../src/database/collection-names.ts';
 import { Policies } from '../../src/policies/policies.ts';
 import { toPolicySet } from '../../src/policies/policy-set.ts';
 import type { Resource } from '../../src/policies/scope.ts';
-import { reaches, toDatabaseFilter } from '../../src/policies/scope-filter.ts';
+import { isInScope, toDatabaseFilter } from '../../src/policies/scope-filter.ts';
 import { acting, key, owner, user } from '../helpers/principals.ts';
 
 const [posts, notes] = [parseCollectionName('posts'), parseCollectionName('notes')];
@@ -88,14 +88,14 @@ t.test('what each principal can do', async (t) => {
   for (const [who, principal, expected] of grid) {
     const granted = all(PLACES).filter((query) => {
       const resource = PLACES.find((one) => query.startsWith(`${one} `));
-      const action = ACTIONS.find((one) => query.endsWith(` ${one}`));
+      const action = RESOURCE_ACTIONS.find((one) => query.endsWith(` ${one}`));
       return resource !== undefined && action !== undefined && policies.find(principal, action, resource) !== null;
     });
     t.strictSame(granted, expected, who);
   }
 
   function all(spots: readonly string[]): string[] {
-    return spots.flatMap((resource) => ACTIONS.map((action) => `${resource} ${action}`));
+    return spots.flatMap((resource) => RESOURCE_ACTIONS.map((action) => `${resource} ${action}`));
   }
 });
 
@@ -104,7 +104,7 @@ t.test('a user, key or function with a role named like one of administrators is 
   for (const role of ['owner', 'manager', 'developer', 'viewer']) {
     for (const principal of [user('u', [role], { kind: 'admin' }), key('k', { roles: [role] }), acting('p/f', role)]) {
       for (const resource of [posts, '_files', '_events', '_admin', '_admin:accounts'] as const) {
-        for (const action of ACTIONS)
+        for (const action of RESOURCE_ACTIONS)
           t.equal(policies.find(principal, action, resource), null, `${role} ${action} ${resource}`);
       }
     }
@@ -138,10 +138,10 @@ t.test('a time that a policy names moves on', async (t) => {
   );
   const document = { until: new Date(now + MINUTE) };
   const scope = policies.scope(ANONYMOUS, 'update', posts);
-  t.ok(reaches(scope, document));
+  t.ok(isInScope(scope, document));
   t.ok(scope.until !== null && scope.until <= now + 1_000);
   now += 2 * MINUTE;
-  t.notOk(reaches(policies.scope(ANONYMOUS, 'update', posts), document));
+  t.notOk(isInScope(policies.scope(ANONYMOUS, 'update', posts), document));
 });
 
 t.test('without policies only administrators are admitted, and all others get an error', async (t) => {

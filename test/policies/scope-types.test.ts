@@ -5,12 +5,12 @@
 import t from 'tap';
 import type { ManagedUsers } from '../../src/auth/http/managed-users.ts';
 import { ANONYMOUS } from '../../src/auth/identity/principal.ts';
-import type { Catalogue } from '../../src/collections/collection-admin.ts';
+import type { CollectionAdmin } from '../../src/collections/collection-admin.ts';
 import type { Collections } from '../../src/collections/collections.ts';
-import { type CollectionName, parseCollectionName } from '../../src/database/names.ts';
+import { type CollectionName, parseCollectionName } from '../../src/database/collection-names.ts';
 import type { Files } from '../../src/files/files.ts';
 import { Policies } from '../../src/policies/policies.ts';
-import { grantedFor } from '../../src/policies/scope.ts';
+import { castScope } from '../../src/policies/scope.ts';
 
 const policies = new Policies('development');
 const todos = parseCollectionName('todos');
@@ -19,7 +19,7 @@ const get = policies.scope(ANONYMOUS, 'get', '_files');
 const build = policies.scope(ANONYMOUS, 'delete', '_admin');
 
 /** Never called: only the types count. */
-export function misuses(collections: Collections, files: Files, catalogue: Catalogue, accounts: ManagedUsers) {
+export function misuses(collections: Collections, files: Files, catalogue: CollectionAdmin, accounts: ManagedUsers) {
   const write = { request: '', preconditions: {} };
   const name: CollectionName = todos;
   return [
@@ -44,5 +44,5 @@ t.test('a Scope carries its action and resource', async (t) => {
   t.equal(read.action, 'read');
   t.equal(get.action, 'read', 'to get is to read');
   t.equal(build.action, 'delete');
-  t.throws(() => grantedFor(read, 'delete', todos), TypeError, 'it is not taken for another');
+  t.throws(() => castScope(read, 'delete', todos), TypeError, 'it is not taken for another');
 });

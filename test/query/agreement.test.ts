@@ -5,11 +5,11 @@
 import { BSON, type Document, EJSON } from 'bson';
 import { type Collection, MongoClient } from 'mongodb';
 import t, { type Test } from 'tap';
-import { decodeStored } from '../../src/database/bson/stored.ts';
-import { compileMatch } from '../../src/query/evaluate/match.ts';
-import { toMongo } from '../../src/query/evaluate/to-mongo.ts';
-import { type Filter, type Test as FilterTest, field } from '../../src/query/filter.ts';
-import { pathOf, stepsOf } from '../../src/query/paths.ts';
+import { decodeExactDocument } from '../../src/database/bson/stored-document.ts';
+import { compileMatcher } from '../../src/query/evaluate/match.ts';
+import { toMongoFilter } from '../../src/query/evaluate/to-mongo-filter.ts';
+import { joinPath, splitPath } from '../../src/query/field-paths.ts';
+import { type Filter, type FieldTest as FilterTest, fieldFilter } from '../../src/query/filter.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { type Random, seeded } from './random.ts';
 import { documentFields, id } from './random-documents.ts';
@@ -31,16 +31,16 @@ async function insertDocuments(t: Test, random: Random): Promise<{ collection: C
     return { ...documentFields(random), _id: id(random, n), n };
   });
   await collection.insertMany(documents);
-  return { collection, stored: documents.map((document) => decodeStored(BSON.serialize(document))) };
+  return { collection, stored: documents.map((document) => decodeExactDocument(BSON.serialize(document))) };
 }
 
 /** Runs both on every document; returns the number of matches. */
 async function compare(t: Test, collection: Collection, stored: readonly Document[], filter: Filter): Promise<number> {
-  const requested = toMongo(filter);
+  const requested = toMongoFilter(filter);
   const found = new Set(
     (await collection.find(requested, { projection: { _id: 0, n: 1 } }).toArray()).map(({ n }) => n),
   );
-  const match = compileMatch(filter);
+  const match = compileMatcher(filter);
   const wrong = stored.findIndex((document, n) => match(document) !== found.has(n));
   if (wrong >= 0) {
     const said = found.has(wrong) ? 'the server finds it' : 'the server does not find it';
@@ -56,7 +56,7 @@ t.test('to-mongo and match agree on random filters and documents', { timeout: 12
   for (const name of TEST_NAMES) {
     let [hits, misses] = [0, 0];
     for (let n = 0; n < PER_OPERATOR || (n < 20 * PER_OPERATOR && Math.min(hits, misses) < 200); n++) {
-      const single = field(random.pick(n % 3 === 0 ? PATHS : ['a', 'b']), test(random, name));
+      const single = fieldFilter(random.pick(n % 3 === 0 ? PATHS : ['a', 'b']), test(random, name));
       const found = await compare(t, collection, stored, single);
       hits += found;
       misses += stored.length - found;
@@ -80,8 +80,11 @@ t.test('two texts under one negation may match in two elements of an array', asy
   await collection.deleteMany({});
   await collection.insertMany(stored.map((document) => ({ ...document })));
   const texts = ['x', 'y'].map((text) => ({ op: 'text', how: 'contains', fold: false, text }) as const);
-  t.equal(await compare(t, collection, stored, field('b', { op: 'not', tests: texts })), 2);
-  t.equal(await compare(t, collection, stored, field('b', { op: 'not', tests: [{ op: 'not', tests: texts }] })), 3);
+  t.equal(await compare(t, collection, stored, fieldFilter('b', { op: 'not', tests: texts })), 2);
+  t.equal(
+    await compare(t, collection, stored, fieldFilter('b', { op: 'not', tests: [{ op: 'not', tests: texts }] })),
+    3,
+  );
 });
 
 /** Names for which the database has no path, instead of plain ones. */
@@ -96,7 +99,7 @@ function withNames(value: unknown): unknown {
 
 function withPaths(requested: Filter): Filter {
   if (requested.kind !== 'field') return { ...requested, filters: requested.filters.map(withPaths) };
-  return field(pathOf(stepsOf(requested.path).map(renamed)), withPathsInside(requested.test));
+  return fieldFilter(joinPath(splitPath(requested.path).map(renamed)), withPathsInside(requested.test));
 }
 
 function withPathsInside(one: FilterTest): FilterTest {
@@ -116,11 +119,11 @@ t.test(
     });
     await collection.deleteMany({});
     await collection.insertMany(documents);
-    const stored = documents.map((document) => decodeStored(BSON.serialize(document)));
+    const stored = documents.map((document) => decodeExactDocument(BSON.serialize(document)));
     let hits = 0;
     for (const name of TEST_NAMES) {
       for (let n = 0; n < PER_OPERATOR; n++) {
-        hits += await compare(t, collection, stored, withPaths(field(random.pick(PATHS), test(random, name))));
+        hits += await compare(t, collection, stored, withPaths(fieldFilter(random.pick(PATHS), test(random, name))));
       }
     }
     for (let n = 0; n < MIXED; n++) hits += await compare(t, collection, stored, withPaths(filter(random, 3)));

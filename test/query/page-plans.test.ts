@@ -5,8 +5,8 @@
 import type { Document } from 'bson';
 import { type Collection, MongoClient } from 'mongodb';
 import t from 'tap';
-import { type PageRequest, requestPage } from '../../src/query/page/page.ts';
-import { optimisticRequest } from '../../src/query/page/plain-comparison-page.ts';
+import { buildOptimisticPageRequest } from '../../src/query/page/optimistic-page.ts';
+import { buildPageRequest, type PageRequest } from '../../src/query/page/page.ts';
 import { parseSort, toMongoSort } from '../../src/query/page/sort.ts';
 import { sortKeyOf } from '../../src/query/page/sort-key.ts';
 import { testMongo } from '../helpers/mongo.ts';
@@ -26,8 +26,10 @@ async function requests(collection: Collection, sortText: string, testDatabase: 
   const [at] = await collection.find().sort(toMongoSort(sort)).skip(testDatabase).limit(1).toArray();
   const values = sortKeyOf(at ?? {}, sort);
   const requested = [{ n: { $gte: 0 } }, sort] as const;
-  const likely = [false, true].map((alone) => optimisticRequest(...requested, { direction, values, alone }, LIMIT));
-  return [requestPage(...requested, { direction, values }), ...likely].filter((one) => one !== null);
+  const likely = [false, true].map((alone) =>
+    buildOptimisticPageRequest(...requested, { direction, values, alone }, LIMIT),
+  );
+  return [buildPageRequest(...requested, { direction, values }), ...likely].filter((one) => one !== null);
 }
 
 async function explain(collection: Collection, request: PageRequest) {

@@ -6,25 +6,25 @@ import { createSecretKey, randomBytes } from 'node:crypto';
 import { BSON, type Document, EJSON } from 'bson';
 import { type Collection, type CreateCollectionOptions, MongoClient } from 'mongodb';
 import t, { type Test } from 'tap';
-import { meetsArray } from '../../src/database/bson/bson-bytes.ts';
-import { decodeStored, readStored } from '../../src/database/bson/stored.ts';
-import { readCommand } from '../../src/database/cursors/find-raw.ts';
+import { pathHasArray } from '../../src/database/bson/bson-bytes.ts';
+import { decodeDocument, decodeExactDocument } from '../../src/database/bson/stored-document.ts';
+import { buildFindCommand } from '../../src/database/cursors/find-raw.ts';
+import { joinPath, splitPath } from '../../src/query/field-paths.ts';
 import { decodeCursor, encodeCursor } from '../../src/query/page/cursor.ts';
+import { buildOptimisticPageRequest, verifyOptimisticPage } from '../../src/query/page/optimistic-page.ts';
 import {
-  cutPage,
-  exactStages,
-  isInOrder,
-  orderOf,
+  buildPageRequest,
+  exactSortStages,
+  isPageInOrder,
   type Page,
   type PagePosition,
   type PageRequest,
-  requestPage,
+  slicePage,
+  toDatabaseSortOrder,
 } from '../../src/query/page/page.ts';
-import { requestInTies } from '../../src/query/page/page-without-id-index.ts';
-import { optimisticPage, optimisticRequest } from '../../src/query/page/plain-comparison-page.ts';
-import { isSortable, parseSort, type Sort, toMongoSort } from '../../src/query/page/sort.ts';
-import { compareBy, sortKeyOf } from '../../src/query/page/sort-key.ts';
-import { pathOf, stepsOf } from '../../src/query/paths.ts';
+import { requestPageBreakingTies } from '../../src/query/page/page-without-id-index.ts';
+import { isDatabaseSortable, parseSort, type Sort, toMongoSort } from '../../src/query/page/sort.ts';
+import { documentComparator, sortKeyOf } from '../../src/query/page/sort-key.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { seeded } from './random.ts';
 import { document } from './sortable-documents.ts';
@@ -62,21 +62,23 @@ async function openCollection(t: Test, options?: CreateCollectionOptions): Promi
   return client.db(database).createCollection('documents', options);
 }
 
-const read = (response: Document): Document => decodeStored(BSON.serialize(response));
+const read = (response: Document): Document => decodeExactDocument(BSON.serialize(response));
 
 function holdsArray(response: Document, sort: Sort): boolean {
   const raw = BSON.serialize(response);
   return sort.some(({ path }) =>
-    meetsArray(
+    pathHasArray(
       raw,
-      stepsOf(path).map((step) => Buffer.from(step)),
+      splitPath(path).map((step) => Buffer.from(step)),
     ),
   );
 }
 
 /** The stages that read documents in an order by escaped names. */
 function inOrder({ collectionName }: Collection, sort: Sort, filter: Document, limit: number): Document[] {
-  return readCommand(collectionName, { filter, ...orderOf(sort), limit, batchSize: limit })['pipeline'];
+  return buildFindCommand(collectionName, { filter, ...toDatabaseSortOrder(sort), limit, batchSize: limit })[
+    'pipeline'
+  ];
 }
 
 /** Pages found by one plain range, and by two. */
@@ -93,36 +95,36 @@ async function page(
   cursor: string | null,
   tied: boolean,
 ): Promise<Page<Document>> {
-  const position = cursor === null ? null : decodeCursor([KEY], 'q', cursor, readStored);
+  const position = cursor === null ? null : decodeCursor([KEY], 'q', cursor, decodeDocument);
   const options = { promoteValues: false, bsonRegExp: true } as const;
   const reading = { read, holdsArray: (one: Document) => holdsArray(one, sort) };
   const plain = ({ filter, sort }: PageRequest, limit: number): Promise<Document[]> =>
-    isSortable(sort)
+    isDatabaseSortable(sort)
       ? collection.find(filter, options).sort(toMongoSort(sort)).limit(limit).toArray()
       : collection.aggregate(inOrder(collection, sort, filter, limit), options).toArray();
   const send = async (request: PageRequest, limit: number): Promise<readonly Document[]> => {
     if (!tied) return plain(request, limit);
     const one = async (request: PageRequest, limit: number) => ({ documents: await plain(request, limit) });
-    const response = await requestInTies(one, request, limit, read);
+    const response = await requestPageBreakingTies(one, request, limit, read);
     inTies[response === null ? 'not' : 'reported']++;
     return response?.documents ?? plain(request, limit);
   };
-  const likely = position && optimisticRequest({ n: { $gte: 0 } }, sort, position, limit);
+  const likely = position && buildOptimisticPageRequest({ n: { $gte: 0 } }, sort, position, limit);
   if (position !== null && likely !== null) {
     const response = await send(likely, likely.limit);
-    const found = optimisticPage(response, { request: likely, position, limit }, reading);
+    const found = verifyOptimisticPage(response, { request: likely, position, limit }, reading);
     if (found !== null) {
       likelyPages[likely.withOwn ? 'from' : 'beyond']++;
-      return cutPage(found, { sort, limit, position }, read);
+      return slicePage(found, { sort, limit, position }, read);
     }
   }
-  const request = requestPage({ n: { $gte: 0 } }, sort, position);
+  const request = buildPageRequest({ n: { $gte: 0 } }, sort, position);
   let result = await send(request, limit + 1);
-  if (!isInOrder(result.map(read), sort, position)) {
-    const stages = [{ $match: request.filter }, ...exactStages(sort, limit + 1)];
+  if (!isPageInOrder(result.map(read), sort, position)) {
+    const stages = [{ $match: request.filter }, ...exactSortStages(sort, limit + 1)];
     result = await collection.aggregate(stages, options).toArray();
   }
-  return cutPage(result, { sort, limit, position }, read);
+  return slicePage(result, { sort, limit, position }, read);
 }
 
 const write = (position: PagePosition | null): string | null => position && encodeCursor(KEY, 'q', position);
@@ -174,7 +176,7 @@ t.test('pages follow the order of the server and of compareBy, both ways', { tim
       const sort = parseSort(name.split(','));
       const options = { projection: { n: 1, _id: 0 } };
       const whole = (await collection.find({}, options).sort(toMongoSort(sort)).toArray()).map(({ n }) => Number(n));
-      const inHand = [...stored].sort(compareBy(sort)).map((one) => Number(one['n']));
+      const inHand = [...stored].sort(documentComparator(sort)).map((one) => Number(one['n']));
       const differs = whole.findIndex((n, testDatabase) => inHand[testDatabase] !== n);
       const key = (n: number | undefined): string =>
         EJSON.stringify(sortKeyOf(stored[n ?? 0] ?? {}, sort), { relaxed: false });
@@ -220,10 +222,10 @@ t.test('pages by escaped names follow the order of compareBy, both ways', { time
   const stored = documents.map(read);
   for (const name of SORTS.filter((one) => /[aod]/.test(one.replaceAll('id', '')))) {
     const sort = parseSort(name.split(',')).map(({ path, direction }) => ({
-      path: pathOf(stepsOf(path).map((step) => ESCAPED[step] ?? step)),
+      path: joinPath(splitPath(path).map((step) => ESCAPED[step] ?? step)),
       direction,
     }));
-    const whole = [...stored].sort(compareBy(sort)).map((one) => Number(one['n']));
+    const whole = [...stored].sort(documentComparator(sort)).map((one) => Number(one['n']));
     const { numbers, last } = await walk(collection, sort, { limit: 17 });
     t.strictSame(numbers, whole, `${name} forwards`);
     const back = await walk(collection, sort, { limit: 13, from: write(last.prev) });

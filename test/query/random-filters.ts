@@ -1,5 +1,14 @@
 /** Random filters over the random documents: every operator, alone and under logic, at paths that reach everywhere. */
-import { and, type Filter, field, not, or, type Test, TYPE_NAMES, type Value } from '../../src/query/filter.ts';
+import {
+  and,
+  BSON_TYPE_NAMES,
+  type BsonValue,
+  type FieldTest,
+  type Filter,
+  fieldFilter,
+  not,
+  or,
+} from '../../src/query/filter.ts';
 import type { Random } from './random.ts';
 import { BINARIES, DATES, IDS, NUMBERS, TEXTS } from './random-documents.ts';
 
@@ -27,7 +36,7 @@ const PATTERNS = [
 const LIKES = ['*', 'a*', '*b', 'a*c', '*a*', '*a*b*', 'ab', '', '**b', '*\n*'];
 
 /** What is drawn for each test of the language. A test that is missing here does not compile. */
-const LEAVES: Readonly<Record<Exclude<Test['op'], 'not' | 'elem' | 'elemWhere'>, readonly string[]>> = {
+const LEAVES: Readonly<Record<Exclude<FieldTest['op'], 'not' | 'elem' | 'elemWhere'>, readonly string[]>> = {
   in: ['in'],
   all: ['all'],
   gt: ['gt'],
@@ -45,7 +54,7 @@ const LEAVES: Readonly<Record<Exclude<Test['op'], 'not' | 'elem' | 'elemWhere'>,
 const LEAF_NAMES = Object.values(LEAVES).flat();
 export const TEST_NAMES = [...LEAF_NAMES, 'not', 'elem', 'elemWhere'];
 
-export function operand(random: Random, depth = 2): Value {
+export function operand(random: Random, depth = 2): BsonValue {
   if (depth > 0 && random.chance(0.12)) return random.several(0, 2, () => operand(random, depth - 1));
   if (depth > 0 && random.chance(0.12)) {
     return Object.fromEntries(random.several(0, 2, () => [random.pick(['a', 'b']), operand(random, depth - 1)]));
@@ -70,7 +79,7 @@ export function operand(random: Random, depth = 2): Value {
 }
 
 /** A test by its name in {@link TEST_NAMES}. */
-export function test(random: Random, name: string, depth = 2): Test {
+export function test(random: Random, name: string, depth = 2): FieldTest {
   switch (name) {
     case 'in':
       return { op: 'in', values: random.several(0, 4, () => operand(random)) };
@@ -86,7 +95,7 @@ export function test(random: Random, name: string, depth = 2): Test {
     case 'exists false':
       return { op: 'exists', exists: false };
     case 'type':
-      return { op: 'type', types: random.several(1, 2, () => random.pick(TYPE_NAMES)) };
+      return { op: 'type', types: random.several(1, 2, () => random.pick(BSON_TYPE_NAMES)) };
     case 'size':
       return { op: 'size', size: random.below(4) };
     case 'regex':
@@ -110,19 +119,19 @@ export function test(random: Random, name: string, depth = 2): Test {
 }
 
 /** One element has each kind of test once, as one JSON object can express; but several texts. */
-function unlike(tests: readonly Test[]): Test[] {
-  const kind = ({ op }: Test): string => op.slice(0, 4); // Both ways of testing elements are one operator.
+function unlike(tests: readonly FieldTest[]): FieldTest[] {
+  const kind = ({ op }: FieldTest): string => op.slice(0, 4); // Both ways of testing elements are one operator.
   return tests.filter((one, n) => one.op === 'text' || tests.findIndex((other) => kind(other) === kind(one)) === n);
 }
 
-function elementTest(random: Random, depth: number): Test {
+function elementTest(random: Random, depth: number): FieldTest {
   const leaf = test(random, random.pick(depth > 0 ? TEST_NAMES : LEAF_NAMES), depth - 1);
   return random.chance(0.3) ? { op: 'not', tests: [leaf] } : leaf;
 }
 
 export function filter(random: Random, depth = 2): Filter {
   if (depth <= 0 || random.chance(0.4)) {
-    return field(random.pick(PATHS), test(random, random.pick(TEST_NAMES), depth));
+    return fieldFilter(random.pick(PATHS), test(random, random.pick(TEST_NAMES), depth));
   }
   const filters = random.several(0, 3, () => filter(random, depth - 1));
   return random.pick([and, or, (all: readonly Filter[]) => not(or(all))])(filters);

@@ -4,9 +4,9 @@
  */
 import { BSON, type Document, Timestamp } from 'mongodb';
 import t, { type Test } from 'tap';
-import { openMongo } from '../../src/database/mongo.ts';
-import { makeOwnCollection } from '../../src/database/system-collection.ts';
-import { type CountedRow, QuotaCounter } from '../../src/quotas/quota-counter.ts';
+import { connectMongo } from '../../src/database/mongo.ts';
+import { createSystemCollection } from '../../src/database/system-collection.ts';
+import { QuotaCounter, type QuotaLogRow } from '../../src/quotas/quota-counter.ts';
 import { QuotaStore } from '../../src/quotas/quota-store.ts';
 import { testMongo } from '../helpers/mongo.ts';
 
@@ -17,7 +17,7 @@ const LATER = new Timestamp({ t: 4_000_000_000, i: 1 });
 const bytes = (document: Document) => Buffer.from(BSON.serialize(document));
 const created = (creator: string) => bytes({ _id: 1, _meta: { createdBy: creator } });
 
-function row(number: number, changes: Partial<CountedRow>): CountedRow {
+function row(number: number, changes: Partial<QuotaLogRow>): QuotaLogRow {
   const empty = { operation: 'insert', collection: 'notes', before: null, after: null, request: null };
   return { epoch: 1, number, time: LATER, ...empty, ...changes };
 }
@@ -25,9 +25,9 @@ function row(number: number, changes: Partial<CountedRow>): CountedRow {
 /** A counter that begins after row 10, in a database with two documents and a file of u1. */
 async function openCounter(t: Test, now?: () => number) {
   const { url, database } = await testMongo(t);
-  const mongo = await openMongo({ url, database });
+  const mongo = await connectMongo({ url, database });
   t.teardown(() => mongo.close());
-  await makeOwnCollection(mongo, '_files');
+  await createSystemCollection(mongo, '_files');
   await mongo.data.collection('notes').insertMany([{ _meta: { createdBy: 'u1' } }, { _meta: { createdBy: 'u1' } }]);
   await mongo.data.collection('notes').insertMany([{ by: 'nobody of ours' }, { _meta: { createdBy: null } }]);
   await mongo.data.collection('_files').insertOne({ size: 7, _meta: { createdBy: 'u1' } });
@@ -35,7 +35,7 @@ async function openCounter(t: Test, now?: () => number) {
   const store = new QuotaStore(mongo);
   const counter = new QuotaCounter(store, now);
   await counter.begin({ epoch: 1, number: 10 });
-  const count = (...rows: CountedRow[]) => counter.count(rows, () => true);
+  const count = (...rows: QuotaLogRow[]) => counter.count(rows, () => true);
   return { mongo, store, counter, count, amounts: async (creator: string) => (await store.read(creator))?.amounts };
 }
 
@@ -67,7 +67,7 @@ t.test('a row counts once, also when the process that counted it ended before it
   const { mongo, amounts, count, store } = await openCounter(t);
   const rows = [row(11, { after: created('u1') }), row(12, { after: created('u2') })];
   await count(...rows);
-  await store.move({ epoch: 1, number: 10 });
+  await store.advancePosition({ epoch: 1, number: 10 });
   const next = new QuotaCounter(new QuotaStore(mongo));
   await next.begin({ epoch: 1, number: 10 });
   await next.count([...rows, row(13, { after: created('u1') })], () => true);

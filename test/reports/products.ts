@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { MongoClient } from 'mongodb';
-import { startEmbedded } from '../../src/database/embedded/embedded.ts';
+import { startEmbeddedDatabase } from '../../src/database/embedded/embedded.ts';
 import { startMillrace, withoutSettings } from '../helpers/programs/millrace.ts';
 import type { CallOptions, Mode, Product, Reply } from './report.ts';
 
@@ -32,7 +32,7 @@ export class Products {
   static async open(ending: Ending): Promise<Products> {
     const root = await mkdtemp(join(tmpdir(), 'millrace-reports-'));
     ending(() => rm(root, { recursive: true, force: true }));
-    const mongo = await startEmbedded({ folder: join(root, 'mongo') });
+    const mongo = await startEmbeddedDatabase({ folder: join(root, 'mongo') });
     ending(() => mongo.stop());
     const client = new MongoClient(mongo.url);
     ending(() => client.close());

@@ -5,7 +5,7 @@ import { createServer, type IncomingHttpHeaders, type RequestListener, type Serv
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Webhook } from 'svix';
-import { issueOf } from '../../src/commands/webhooks/verify-delivery.ts';
+import { findDeliveryIssue } from '../../src/commands/webhooks/verify-delivery.ts';
 import { SvixServer } from '../helpers/webhooks/svix/svix-server.ts';
 import type { Product, Report } from './report.ts';
 
@@ -236,8 +236,8 @@ async function svixNames(): Promise<void> {
   const seconds = String(Math.floor(now.getTime() / 1_000));
   const headers = { 'svix-id': 'msg_1', 'svix-timestamp': seconds, 'svix-signature': signature };
   const call = { method: 'POST', path: '/', headers, body: '{}' };
-  assert.equal(issueOf(call, secret, now.getTime()), null);
-  assert.match(issueOf({ ...call, body: '{ }' }, secret, now.getTime()) ?? '', /signature/);
+  assert.equal(findDeliveryIssue(call, secret, now.getTime()), null);
+  assert.match(findDeliveryIssue({ ...call, body: '{ }' }, secret, now.getTime()) ?? '', /signature/);
 }
 
 export const reports: readonly Report[] = [

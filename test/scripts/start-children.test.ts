@@ -8,7 +8,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
-import { lookUp } from '../../src/database/embedded/process-info.ts';
+import { findProcess } from '../../src/database/embedded/process-info.ts';
 import { withoutSettings } from '../helpers/programs/millrace.ts';
 import { until } from '../helpers/until.ts';
 
@@ -72,7 +72,7 @@ async function hasEnded(t: Test, { closed, npm, output }: Awaited<ReturnType<typ
   const since = performance.now();
   t.equal((await closed)[0], code);
   t.ok(performance.now() - since < EXIT_MS, 'at once');
-  t.equal(await lookUp(npm()), null, 'npm has ended');
+  t.equal(await findProcess(npm()), null, 'npm has ended');
   t.notMatch(output(), /npm ci failed|could not be built|^ +at /m, 'an end is no error');
 }
 
@@ -81,7 +81,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const) {
     const program = await start(t, {});
     await until(() => program.npm() > 0 && program.output().includes('It serves'), 'npm and the program run');
     program.child.kill(signal);
-    if (signal === 'SIGKILL') await until(async () => (await lookUp(program.npm())) === null, 'npm has ended');
+    if (signal === 'SIGKILL') await until(async () => (await findProcess(program.npm())) === null, 'npm has ended');
     else await hasEnded(t, program, 0);
   });
 }

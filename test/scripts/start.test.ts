@@ -7,8 +7,8 @@ import { createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
-import { findHolder } from '../../src/database/embedded/data-dir-lock.ts';
-import { freePort } from '../../src/database/embedded/port.ts';
+import { findDataFolderHolder } from '../../src/database/embedded/data-dir-lock.ts';
+import { findFreePort } from '../../src/database/embedded/port.ts';
 import { dataFolder } from '../helpers/database/embedded-program.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { withoutSettings } from '../helpers/programs/millrace.ts';
@@ -116,19 +116,19 @@ t.test('a start that waits for a database can be ended', async (t) => {
 });
 
 t.test('SIGINT ends the program and its MongoDB cleanly', async (t) => {
-  const [port, folder] = [await freePort(), await dataFolder(t)];
+  const [port, folder] = [await findFreePort(), await dataFolder(t)];
   const program = start(t, NODE, [START], { PORT: String(port), MILLRACE_DATA_DIR: folder });
   await serving(program, port);
-  const holder = await findHolder(`${folder}/data`);
+  const holder = await findDataFolderHolder(`${folder}/data`);
   t.ok(holder?.owner, 'MongoDB runs and belongs to the program');
   program.child.kill('SIGINT');
   t.strictSame(await program.ended, [0, null]);
-  t.equal(await findHolder(`${folder}/data`), null);
+  t.equal(await findDataFolderHolder(`${folder}/data`), null);
 });
 
 for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
   t.test(`${signal} to npm ends the program`, async (t) => {
-    const port = await freePort();
+    const port = await findFreePort();
     const program = start(t, 'npm', ['start'], { PORT: String(port), ...(await inTestMongo(t)) });
     await serving(program, port);
     program.child.kill(signal);
@@ -137,7 +137,7 @@ for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
 }
 
 t.test('SIGTERM to npx ends the program', async (t) => {
-  const port = await freePort();
+  const port = await findFreePort();
   // As npx runs it: in a shell that waits for it and passes no signal on.
   const words = ['-c', `"${NODE}" --disable-warning=ExperimentalWarning src/main.ts; :`];
   const settings = { PORT: String(port), npm_lifecycle_event: 'npx', ...(await inTestMongo(t)) };

@@ -1,9 +1,9 @@
 /** What every implementation of the mail door must do: hand over exactly what it was given, and refuse what is none. */
 import type { Test } from 'tap';
-import type { Email, Mail } from '../../src/email/mailer.ts';
+import type { Email, Mailer } from '../../src/email/mailer.ts';
 
 /** @param received all that arrived so far, as text */
-export async function mailSuite(t: Test, mail: Mail, received: () => string): Promise<void> {
+export async function mailSuite(t: Test, mail: Mailer, received: () => string): Promise<void> {
   const email: Email = { to: 'ada@example.org', subject: 'Grüße', text: 'One line\nhttp://127.0.0.1/reset#abc_-9\n' };
   await t.test('it arrives with its address and its words', async (t) => {
     await mail.send(email);

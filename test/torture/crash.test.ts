@@ -7,8 +7,8 @@
  */
 import { MongoClient } from 'mongodb';
 import t, { type Test } from 'tap';
-import { runningUrl } from '../../src/database/embedded/credentials.ts';
-import { startEmbedded } from '../../src/database/embedded/embedded.ts';
+import { runningConnectionString } from '../../src/database/embedded/credentials.ts';
+import { startEmbeddedDatabase } from '../../src/database/embedded/embedded.ts';
 import { dataFolder } from '../helpers/database/embedded-program.ts';
 import { gone, type Program, startMillrace } from '../helpers/programs/millrace.ts';
 import { Random, runSeed } from '../helpers/random.ts';
@@ -143,13 +143,13 @@ t.test('a killed program with its own MongoDB loses no acknowledged write', asyn
     env: {},
     connect: async (program) => {
       const port = /--port\0(\d+)/.exec((await program.holder())?.mongod.command ?? '')?.[1] ?? '';
-      return MongoClient.connect(await runningUrl(folder, port, 'millrace'), { directConnection: true });
+      return MongoClient.connect(await runningConnectionString(folder, port, 'millrace'), { directConnection: true });
     },
   });
 });
 
 t.test('a killed program with a MongoDB that keeps running loses no acknowledged write', async (t) => {
-  const database = await startEmbedded({ folder: await dataFolder(t) });
+  const database = await startEmbeddedDatabase({ folder: await dataFolder(t) });
   t.teardown(() => database.stop());
   const client = await MongoClient.connect(database.url);
   await client.db('admin').command({ setParameter: 1, transactionLifetimeLimitSeconds: TRANSACTION_LIFETIME_S });

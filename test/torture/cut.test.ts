@@ -10,9 +10,9 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import t from 'tap';
 import { Lease } from '../../src/database/lease.ts';
-import { openMongo } from '../../src/database/mongo.ts';
-import { NumbersTaken } from '../../src/events/log/event-log.ts';
-import type { LogRow } from '../../src/events/log/row.ts';
+import { connectMongo } from '../../src/database/mongo.ts';
+import { LogNumberConflict } from '../../src/events/log/event-log.ts';
+import type { LogRow } from '../../src/events/log/log-row.ts';
 import { Recorder } from '../../src/events/record/recorder.ts';
 import { type ReplicaSet, testReplicaSet } from '../helpers/database/replica-set.ts';
 import { until } from '../helpers/until.ts';
@@ -75,7 +75,7 @@ const duringRead: Arm = (log) => {
     piece += 1;
     if (piece !== 3) return;
     rival = rows;
-    throw new NumbersTaken('By the rival');
+    throw new LogNumberConflict('By the rival');
   };
   log.beforeNewest = async () => {
     if (rival === undefined) return;
@@ -92,7 +92,7 @@ const duringRead: Arm = (log) => {
 async function scenario(mutation: Mutation, arm: Arm): Promise<string[]> {
   const database = `cut_${randomBytes(4).toString('hex')}`;
   const folder = await mkdtemp(join(tmpdir(), 'millrace-cut-'));
-  const mongo = await openMongo({ url: set.url, database });
+  const mongo = await connectMongo({ url: set.url, database });
   const log = hookedLog(mutation, mongo.log, database);
   await log.open();
   const lease = withoutLease(new Lease({ collection: mongo.log.collection('lease'), id: 'log', owner: 'one' }));

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { type Mongo, openMongo } from '../../src/database/mongo.ts';
+import { connectMongo, type Mongo } from '../../src/database/mongo.ts';
 import { toEvent } from '../../src/events/log/event.ts';
 import { EventLog } from '../../src/events/log/event-log.ts';
 import { startReplicaSet } from '../helpers/database/replica-set.ts';
@@ -98,7 +98,7 @@ export async function tortureFunctions(options: FunctionTorture): Promise<Functi
     const start = (index: number) =>
       startMillrace(t, { folder: join(folder, String(index)), env, nodeWords: nodeWords(options.mutation) });
     const programs = await Promise.all(Array.from({ length: SERVERS }, (_, index) => start(index)));
-    const mongo = await openMongo({ url: set.url, database });
+    const mongo = await connectMongo({ url: set.url, database });
     teardown(() => mongo.close());
     const log = new EventLog(mongo.log, database);
     await prepare(programs[0]?.url ?? '', mongo);

@@ -8,11 +8,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { readStored } from '../../src/database/bson/stored.ts';
-import { toWire } from '../../src/database/json/json.ts';
-import { type Mongo, openMongo } from '../../src/database/mongo.ts';
+import { decodeDocument } from '../../src/database/bson/stored-document.ts';
+import { toWireDocument } from '../../src/database/json/json.ts';
+import { connectMongo, type Mongo } from '../../src/database/mongo.ts';
 import { EventLog } from '../../src/events/log/event-log.ts';
-import type { LogRow } from '../../src/events/log/row.ts';
+import type { LogRow } from '../../src/events/log/log-row.ts';
 import { startReplicaSet } from '../helpers/database/replica-set.ts';
 import { type Program, startMillrace } from '../helpers/programs/millrace.ts';
 import { Random } from '../helpers/random.ts';
@@ -113,7 +113,7 @@ export async function tortureLive(
       startMillrace(t, { folder: join(folder, String(index)), env, nodeWords: nodeWords(options.mutation) });
     const programs = await Promise.all(Array.from({ length: SERVERS }, (_, index) => start(index)));
     const servers = () => programs.map(({ url }) => url);
-    const mongo = await openMongo({ url: set.url, database });
+    const mongo = await connectMongo({ url: set.url, database });
     teardown(() => mongo.close());
     for (const name of [BOARD, ORDERS]) await create(servers()[0] ?? '', name);
 
@@ -221,7 +221,7 @@ async function lastRow(mongo: Mongo, log: EventLog): Promise<number> {
   const recorded = async () => {
     const newest = await log.newest();
     const rows = newest === null ? [] : await log.read(Math.max(0, newest.number - 20), 20);
-    found = rows.find(({ key }) => key !== null && String(readStored(key)['_id']) === String(insertedId));
+    found = rows.find(({ key }) => key !== null && String(decodeDocument(key)['_id']) === String(insertedId));
     return found !== undefined;
   };
   await until(() => recorded().catch(() => false), 'the last write is recorded', SETTLE_MS);
@@ -239,7 +239,7 @@ async function everyRow(log: EventLog): Promise<LogRow[]> {
 
 async function everything(mongo: Mongo, name: string): Promise<Shown[]> {
   const found = await mongo.data.collection(name).find({}, { raw: true }).toArray();
-  return found.map((raw) => plain(toWire(readStored(raw as unknown as Buffer))));
+  return found.map((raw) => plain(toWireDocument(decodeDocument(raw as unknown as Buffer))));
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

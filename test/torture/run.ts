@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { openMongo } from '../../src/database/mongo.ts';
+import { connectMongo } from '../../src/database/mongo.ts';
 import { EventLog } from '../../src/events/log/event-log.ts';
 import { startReplicaSet } from '../helpers/database/replica-set.ts';
 import { check, type Verdict } from './log/checker.ts';
@@ -78,7 +78,7 @@ export async function torture(options: Torture): Promise<Verdict & { deeds: Deed
   const database = 'torture';
   const deeds = noDeeds();
   try {
-    const mongo = await openMongo({ url: set.url, database });
+    const mongo = await connectMongo({ url: set.url, database });
     const log = new EventLog(mongo.log, database);
     await log.open();
     const launch = async (script: string, words: readonly string[]): Promise<ChildProcess> => {
@@ -148,7 +148,7 @@ async function victim(
 }
 
 /** The server processes stop writing with the run; their last events must be in the log before they end. */
-async function quiet(mongo: Awaited<ReturnType<typeof openMongo>>, log: EventLog): Promise<void> {
+async function quiet(mongo: Awaited<ReturnType<typeof connectMongo>>, log: EventLog): Promise<void> {
   const mark = `end-${Date.now()}`;
   await mongo.data.collection(mark).insertOne({});
   const until = performance.now() + 60_000;

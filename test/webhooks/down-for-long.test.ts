@@ -71,7 +71,7 @@ t.test('after a whole schedule without a response, recover and replay deliver ev
   const tooFew = dead.map(({ attempts }) => attempts).filter((attempts) => attempts < 8);
   t.same(tooFew, [], 'each was tried by the whole schedule');
 
-  const change = { id, of: null, stamp: NOBODY };
+  const change = { id, owner: null, stamp: NOBODY };
   await endpoints.change({ enabled: false }, change);
   await write(MISSED);
   const written = async () =>

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import t, { type Test } from 'tap';
-import { OPEN_ID } from '../../src/policies/policy-set.ts';
+import { ALLOW_ALL_POLICY_ID } from '../../src/policies/policy-set.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { startMillrace } from '../helpers/programs/millrace.ts';
 import { until } from '../helpers/until.ts';
@@ -53,7 +53,7 @@ t.test('a write arrives at a receiver, signed and redacted, also after a kill', 
     { ...writers, actions: ['read', 'create', 'update', 'delete'] },
     owner,
   );
-  await request(first.url, `DELETE /admin/policies/${OPEN_ID}`, undefined, owner);
+  await request(first.url, `DELETE /admin/policies/${ALLOW_ALL_POLICY_ID}`, undefined, owner);
   const requested = { url: `${receiver.url}/red`, types: ['todos.*'] };
   const endpoint = await request(first.url, 'POST /webhooks/endpoints', requested, `Bearer ${key}`);
 

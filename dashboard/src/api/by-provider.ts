@@ -3,7 +3,7 @@
  * `/dashboard` with a one-time code, which works only with this tab's verifier (RFC 7636).
  */
 import { MillraceError } from '../../../client/client.ts';
-import { beginningOf, endingOf } from '../../../client/sign-in.ts';
+import { createSignInUrl, readSignInCallback } from '../../../client/sign-in.ts';
 import { request } from './client.ts';
 import { DASHBOARD, SERVER } from './server.ts';
 import { session } from './session.ts';
@@ -43,13 +43,13 @@ export async function waysIn(): Promise<WaysIn> {
 
 /** Redirects the page to the provider. */
 export async function signInBy(provider: string): Promise<void> {
-  const address = await beginningOf(SERVER, provider, REDIRECT, sessionStorage);
+  const address = await createSignInUrl(SERVER, provider, REDIRECT, sessionStorage);
   leave(address, false);
 }
 
 /** Leaves the page for the provider, to link the identity there to the signed-in user. */
 export async function linkProvider(provider: string): Promise<void> {
-  const { searchParams } = new URL(await beginningOf(SERVER, provider, REDIRECT, sessionStorage));
+  const { searchParams } = new URL(await createSignInUrl(SERVER, provider, REDIRECT, sessionStorage));
   const body = {
     redirect: REDIRECT,
     codeChallenge: searchParams.get('code_challenge'),
@@ -71,7 +71,7 @@ export async function comeBack(): Promise<void> {
   const address = location.href;
   history.replaceState(null, '', page);
   try {
-    const ending = endingOf(address, sessionStorage);
+    const ending = readSignInCallback(address, sessionStorage);
     if (ending === null) return;
     if (join) await request('POST', '/auth/identities', { body: ending });
     else await session.signIn(ending);

@@ -1,20 +1,20 @@
 /** API keys over HTTP for administrators. */
 import type { FastifyInstance } from 'fastify';
-import { isCollectionName } from '../../database/names.ts';
+import { isCollectionName } from '../../database/collection-names.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import { checked } from '../../lib/parse-body.ts';
+import { validateBody } from '../../lib/parse-body.ts';
 import { parseListQuery } from '../../openapi/list-query.ts';
-import { OTHER_RESOURCES } from '../../policies/evaluation.ts';
+import { NON_COLLECTION_RESOURCES } from '../../policies/evaluation.ts';
 import type { Policies } from '../../policies/policies.ts';
-import { enterAt } from '../../policies/require-scope.ts';
+import { createAdminScopeGuard } from '../../policies/require-scope.ts';
 import type { Reauthentication } from '../sign-in/reauthentication.ts';
-import { KEYS } from './api-key-openapi.ts';
-import type { ManagedKeys } from './managed-keys.ts';
-import { NEW_KEY } from './request-schemas.ts';
+import { API_KEY_OPERATIONS } from './api-key-openapi.ts';
+import type { ManagedApiKeys } from './managed-keys.ts';
+import { CREATE_API_KEY_BODY } from './request-schemas.ts';
 
-export interface KeyRoutesOptions {
+export interface ApiKeyRoutesOptions {
   readonly policies: Policies;
-  readonly keys: ManagedKeys;
+  readonly keys: ManagedApiKeys;
   readonly reauthentication: Reauthentication;
 }
 
@@ -22,13 +22,13 @@ interface OnKey {
   Params: { id: string };
 }
 
-export async function keyRoutes(
+export async function apiKeyRoutes(
   app: FastifyInstance,
-  { policies, keys, reauthentication }: KeyRoutesOptions,
+  { policies, keys, reauthentication }: ApiKeyRoutesOptions,
 ): Promise<void> {
-  const enter = enterAt(policies, '_admin:accounts');
+  const enter = createAdminScopeGuard(policies, '_admin:accounts');
 
-  app.get('/admin/keys', { config: KEYS.list }, async (request, reply) => {
+  app.get('/admin/keys', { config: API_KEY_OPERATIONS.list }, async (request, reply) => {
     const scope = policies.scope(request.principal, 'read', '_admin:accounts');
     const { limit, cursor } = parseListQuery(request);
     const found = await keys.list(scope, cursor, limit + 1);
@@ -37,22 +37,28 @@ export async function keyRoutes(
     return page;
   });
 
-  app.post('/admin/keys', { config: KEYS.create }, async (request, reply) => {
+  app.post('/admin/keys', { config: API_KEY_OPERATIONS.create }, async (request, reply) => {
     const scope = enter(request, 'create');
     await reauthentication.require(request.principal);
-    const { name, roles = [], resources = null, actions = null, expiresAt } = checked(NEW_KEY, request.body);
+    const {
+      name,
+      roles = [],
+      resources = null,
+      actions = null,
+      expiresAt,
+    } = validateBody(CREATE_API_KEY_BODY, request.body);
     requireResources(resources);
     const requested = { name, roles, resources, actions, expiresAt: parseEnd(expiresAt ?? null) };
     const key = await keys.create(scope, requested, request.id);
     return reply.code(201).header('location', `/admin/keys/${key.id}`).header('cache-control', 'no-store').send(key);
   });
 
-  app.get<OnKey>('/admin/keys/:id', { config: KEYS.get }, async (request) => {
+  app.get<OnKey>('/admin/keys/:id', { config: API_KEY_OPERATIONS.get }, async (request) => {
     const key = await keys.get(enter(request, 'read'), request.params.id);
     return key ?? missing();
   });
 
-  app.delete<OnKey>('/admin/keys/:id', { config: KEYS.remove }, async (request, reply) => {
+  app.delete<OnKey>('/admin/keys/:id', { config: API_KEY_OPERATIONS.remove }, async (request, reply) => {
     const scope = enter(request, 'delete');
     await reauthentication.require(request.principal);
     if (!(await keys.remove(scope, request.params.id, request.id))) missing();
@@ -62,7 +68,7 @@ export async function keyRoutes(
 
 /** A key limited to a collection that cannot exist would be rejected everywhere, without an understandable reason. */
 function requireResources(names: readonly string[] | null): void {
-  const at = (names ?? []).findIndex((name) => !OTHER_RESOURCES.has(name) && !isCollectionName(name));
+  const at = (names ?? []).findIndex((name) => !NON_COLLECTION_RESOURCES.has(name) && !isCollectionName(name));
   const name = names?.[at];
   if (name === undefined) return;
   const detail = `'${name}' is not the name of a collection. Omit "resources" to allow all that policies allow`;

@@ -3,12 +3,12 @@
  * document instead. Pure.
  */
 import type { MillraceError } from '../../lib/errors.ts';
-import { escaped, type SmallPage, smallPage } from './page-template.ts';
+import { escapeHtml, type HostedPage, renderHostedPage } from './page-template.ts';
 
-export function refusalPage({ message, hint, code }: MillraceError, request: string): SmallPage {
-  const advice = hint === undefined ? '' : `<p>${escaped(hint)}.</p>`;
-  return smallPage(
+export function errorPage({ message, hint, code }: MillraceError, request: string): HostedPage {
+  const advice = hint === undefined ? '' : `<p>${escapeHtml(hint)}.</p>`;
+  return renderHostedPage(
     'Sign-in failed',
-    `<p>${escaped(message)}.</p>${advice}<p><small>${escaped(code)} · ${escaped(request)}</small></p>`,
+    `<p>${escapeHtml(message)}.</p>${advice}<p><small>${escapeHtml(code)} · ${escapeHtml(request)}</small></p>`,
   );
 }

@@ -1,15 +1,15 @@
 /** OpenAPI operations of magic links, with their request schemas. */
 import Type from 'typebox';
-import { CHECKED_ERRORS, jsonBody, operation, response } from '../../openapi/operation.ts';
-import { EMAIL, TOKEN } from './request-schemas.ts';
-import { SIGNED_IN_SHAPE } from './response-schemas.ts';
+import { declareOperation, jsonBody, jsonResponse, VALIDATION_ERRORS } from '../../openapi/operation.ts';
+import { EMAIL_SCHEMA, TOKEN_SCHEMA } from './request-schemas.ts';
+import { SIGN_IN_RESULT_SHAPE } from './response-schemas.ts';
 
 const tag = 'auth';
 const closed = { additionalProperties: false } as const;
 
-export const REQUEST_LINK = Type.Object(
+export const MAGIC_LINK_REQUEST_BODY = Type.Object(
   {
-    email: EMAIL,
+    email: EMAIL_SCHEMA,
     redirect: Type.Optional(
       Type.String({
         minLength: 1,
@@ -34,37 +34,37 @@ export const REQUEST_LINK = Type.Object(
 /** Digits as the e-mail shows them, or without the space. */
 const EMAIL_CODE = Type.String({ minLength: 8, maxLength: 12, pattern: '^[0-9 -]+$', description: 'Eight digits.' });
 
-export const VERIFY_OTP = Type.Object({ email: EMAIL, code: EMAIL_CODE }, closed);
+export const VERIFY_OTP_BODY = Type.Object({ email: EMAIL_SCHEMA, code: EMAIL_CODE }, closed);
 
-export const CONFIRM_LINK = Type.Union([
+export const CONFIRM_MAGIC_LINK_BODY = Type.Union([
   Type.Object(
     {
-      token: TOKEN,
+      token: TOKEN_SCHEMA,
       codeVerifier: Type.Optional(Type.String({ minLength: 43, maxLength: 128, pattern: '^[A-Za-z0-9._~-]+$' })),
     },
     closed,
   ),
-  VERIFY_OTP,
+  VERIFY_OTP_BODY,
 ]);
 
-export const LINKS = {
-  request: operation({
+export const MAGIC_LINK_OPERATIONS = {
+  request: declareOperation({
     id: 'sendMagicLink',
     tag,
     summary: 'Request an e-mail with a magic link and a code',
     description:
       'The response is the same whether or not a user has the e-mail address. A newer e-mail invalidates the older one.',
-    body: jsonBody(REQUEST_LINK),
+    body: jsonBody(MAGIC_LINK_REQUEST_BODY),
     responses: { 202: { description: 'If there is such a user, an e-mail is on its way.' } },
-    errors: [...CHECKED_ERRORS, 'redirect-not-allowed', 'magic-link-disabled', 'overloaded'],
+    errors: [...VALIDATION_ERRORS, 'redirect-not-allowed', 'magic-link-disabled', 'overloaded'],
   }),
-  confirm: operation({
+  confirm: declareOperation({
     id: 'verifyMagicLink',
     tag,
     summary: 'Sign in with the secret or the code from an e-mail',
     description: 'The secret works in the browser that requested it, the code in any; each once.',
-    body: jsonBody(CONFIRM_LINK),
-    responses: response('Signed in.', SIGNED_IN_SHAPE),
-    errors: [...CHECKED_ERRORS, 'link-expired', 'invalid-credentials', 'mfa-required', 'magic-link-disabled'],
+    body: jsonBody(CONFIRM_MAGIC_LINK_BODY),
+    responses: jsonResponse('Signed in.', SIGN_IN_RESULT_SHAPE),
+    errors: [...VALIDATION_ERRORS, 'link-expired', 'invalid-credentials', 'mfa-required', 'magic-link-disabled'],
   }),
 };

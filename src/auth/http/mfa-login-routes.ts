@@ -1,10 +1,10 @@
 /** Routes of the second step of a sign-in. Registered where credentials are not checked. */
 import type { FastifyInstance } from 'fastify';
-import { checked } from '../../lib/parse-body.ts';
-import type { FactorSignIn } from '../mfa/complete.ts';
-import { FACTORS } from './mfa-openapi.ts';
-import { refuseParameters, sessionOriginOf } from './request-context.ts';
-import { FACTOR_LOGIN } from './request-schemas.ts';
+import { validateBody } from '../../lib/parse-body.ts';
+import type { FactorSignIn } from '../mfa/factor-sign-in.ts';
+import { MFA_OPERATIONS } from './mfa-openapi.ts';
+import { rejectQueryParameters, sessionOriginOf } from './request-context.ts';
+import { FACTOR_LOGIN_BODY } from './request-schemas.ts';
 
 export interface FactorLoginRoutesOptions {
   readonly factorSignIn: FactorSignIn;
@@ -17,10 +17,10 @@ export async function factorLoginRoutes(
   app.addHook('onRequest', async (_request, reply) => {
     reply.header('cache-control', 'no-store');
   });
-  refuseParameters(app);
+  rejectQueryParameters(app);
 
-  app.post('/auth/mfa/login', { config: FACTORS.login }, async (request) => {
-    const { ticket, ...proof } = checked(FACTOR_LOGIN, request.body);
-    return factorSignIn.enter(ticket, proof, sessionOriginOf(request));
+  app.post('/auth/mfa/login', { config: MFA_OPERATIONS.login }, async (request) => {
+    const { ticket, ...proof } = validateBody(FACTOR_LOGIN_BODY, request.body);
+    return factorSignIn.complete(ticket, proof, sessionOriginOf(request));
   });
 }

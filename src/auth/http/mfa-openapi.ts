@@ -1,13 +1,20 @@
 /** OpenAPI operations of second factors, with their request schemas. */
 import Type from 'typebox';
-import { CHECKED_ERRORS, DONE, jsonBody, operation, REQUEST_ERRORS, response } from '../../openapi/operation.ts';
-import { shape } from '../../openapi/schema.ts';
-import { FACTOR_CODE, FACTOR_LOGIN } from './request-schemas.ts';
-import { SIGNED_IN_SHAPE } from './response-schemas.ts';
+import {
+  declareOperation,
+  jsonBody,
+  jsonResponse,
+  NO_CONTENT_RESPONSE,
+  QUERY_PARAMETER_ERRORS,
+  VALIDATION_ERRORS,
+} from '../../openapi/operation.ts';
+import { namedSchema } from '../../openapi/schema.ts';
+import { FACTOR_CODE, FACTOR_LOGIN_BODY } from './request-schemas.ts';
+import { SIGN_IN_RESULT_SHAPE } from './response-schemas.ts';
 
 const tag = 'auth';
 
-export const CONFIRM_FACTOR = Type.Object({ code: FACTOR_CODE }, { additionalProperties: false });
+export const CONFIRM_FACTOR_BODY = Type.Object({ code: FACTOR_CODE }, { additionalProperties: false });
 
 const BEGUN = Type.Object(
   {
@@ -24,7 +31,7 @@ const RECOVERY_CODES = Type.Object(
 );
 
 /** What a user has, for the user and for administrators. */
-export const FACTOR_SHAPE = shape(
+export const MFA_STATUS_SHAPE = namedSchema(
   'MfaStatus',
   Type.Object(
     {
@@ -35,59 +42,59 @@ export const FACTOR_SHAPE = shape(
   ),
 );
 
-export const FACTORS = {
-  shown: operation({
+export const MFA_OPERATIONS = {
+  shown: declareOperation({
     id: 'getMfaStatus',
     tag,
     summary: 'Get your second factor',
-    responses: response('The factor.', FACTOR_SHAPE),
-    errors: REQUEST_ERRORS,
+    responses: jsonResponse('The factor.', MFA_STATUS_SHAPE),
+    errors: QUERY_PARAMETER_ERRORS,
   }),
-  begin: operation({
+  begin: declareOperation({
     id: 'startTotpEnrollment',
     tag,
     summary: 'Start the enrollment of an authenticator app',
     description: 'The secret is shown once. It is active when one of its codes has confirmed it, within 30 minutes.',
-    responses: response('What the app needs.', BEGUN, 201),
-    errors: [...REQUEST_ERRORS, 'reauthentication-required', 'mfa-already-enrolled', 'user-not-found'],
+    responses: jsonResponse('What the app needs.', BEGUN, 201),
+    errors: [...QUERY_PARAMETER_ERRORS, 'reauthentication-required', 'mfa-already-enrolled', 'user-not-found'],
   }),
-  confirm: operation({
+  confirm: declareOperation({
     id: 'confirmTotpEnrollment',
     tag,
     summary: 'Activate the authenticator app with one of its codes',
     description: 'Your other sessions end. If the response does not arrive, generate new recovery codes.',
-    body: jsonBody(CONFIRM_FACTOR),
-    responses: response('Active.', RECOVERY_CODES),
+    body: jsonBody(CONFIRM_FACTOR_BODY),
+    responses: jsonResponse('Active.', RECOVERY_CODES),
     errors: [
-      ...CHECKED_ERRORS,
+      ...VALIDATION_ERRORS,
       'mfa-already-enrolled',
       'mfa-enrollment-not-started',
       'invalid-credentials',
       'user-not-found',
     ],
   }),
-  remove: operation({
+  remove: declareOperation({
     id: 'deleteTotp',
     tag,
     summary: 'Remove the authenticator app and the recovery codes',
-    responses: DONE,
-    errors: [...REQUEST_ERRORS, 'reauthentication-required', 'user-not-found', 'mfa-not-enrolled'],
+    responses: NO_CONTENT_RESPONSE,
+    errors: [...QUERY_PARAMETER_ERRORS, 'reauthentication-required', 'user-not-found', 'mfa-not-enrolled'],
   }),
-  renewCodes: operation({
+  renewCodes: declareOperation({
     id: 'regenerateRecoveryCodes',
     tag,
     summary: 'Generate new recovery codes, which replace the old ones',
-    responses: response('Made.', RECOVERY_CODES),
-    errors: [...REQUEST_ERRORS, 'reauthentication-required', 'user-not-found', 'mfa-not-enrolled'],
+    responses: jsonResponse('Made.', RECOVERY_CODES),
+    errors: [...QUERY_PARAMETER_ERRORS, 'reauthentication-required', 'user-not-found', 'mfa-not-enrolled'],
   }),
-  login: operation({
+  login: declareOperation({
     id: 'completeMfaLogin',
     tag,
     summary: 'Complete a sign-in that requires the second factor',
     description:
       'The ticket is in the error `mfa-required`. It is valid for five minutes and one sign-in. A wrong code does not use it up; a change of the password invalidates it.',
-    body: jsonBody(FACTOR_LOGIN),
-    responses: response('Signed in.', SIGNED_IN_SHAPE),
-    errors: [...CHECKED_ERRORS, 'invalid-credentials'],
+    body: jsonBody(FACTOR_LOGIN_BODY),
+    responses: jsonResponse('Signed in.', SIGN_IN_RESULT_SHAPE),
+    errors: [...VALIDATION_ERRORS, 'invalid-credentials'],
   }),
 };

@@ -2,17 +2,23 @@
 import type { ErrorCode } from '../../lib/errors.ts';
 import {
   type ApiResponse,
-  CHECKED_ERRORS,
-  DONE,
+  declareOperation,
   jsonBody,
-  operation,
-  REQUEST_ERRORS,
-  response,
+  jsonResponse,
+  NO_CONTENT_RESPONSE,
+  QUERY_PARAMETER_ERRORS,
+  VALIDATION_ERRORS,
 } from '../../openapi/operation.ts';
 import { pathParameter, queryParameter } from '../../openapi/parameters.ts';
-import { listOf } from '../../openapi/schema.ts';
-import { EXCHANGE, LINK, LINK_URL, LOG_OUT, LOGOUT_URL } from './request-schemas.ts';
-import { IDENTITY_SHAPE, SIGNED_IN_SHAPE } from './response-schemas.ts';
+import { arraySchema } from '../../openapi/schema.ts';
+import {
+  CODE_EXCHANGE_BODY,
+  LINK_IDENTITY_BODY,
+  LINK_IDENTITY_RESULT,
+  PROVIDER_LOGOUT_BODY,
+  PROVIDER_LOGOUT_RESULT,
+} from './request-schemas.ts';
+import { IDENTITY_SHAPE, SIGN_IN_RESULT_SHAPE } from './response-schemas.ts';
 
 const tag = 'auth';
 
@@ -44,8 +50,8 @@ function form(...names: readonly string[]): object {
 
 const SAML_MESSAGE = form('SAMLRequest', 'SAMLResponse', 'RelayState');
 
-export const BY_PROVIDER = {
-  begin: operation({
+export const PROVIDER_SIGN_IN_OPERATIONS = {
+  begin: declareOperation({
     id: 'startProviderSignIn',
     tag,
     summary: 'Start a sign-in with a provider, in a browser',
@@ -68,7 +74,7 @@ export const BY_PROVIDER = {
     },
     errors: ['unknown-parameter', 'invalid-parameter', 'provider-not-found', 'redirect-not-allowed'],
   }),
-  finish: operation({
+  finish: declareOperation({
     id: 'completeProviderSignIn',
     tag,
     summary: 'Redirect URL of a provider',
@@ -76,7 +82,7 @@ export const BY_PROVIDER = {
     responses: ONWARD,
     errors: ['provider-not-found', 'sign-in-expired'],
   }),
-  finishPosted: operation({
+  finishPosted: declareOperation({
     id: 'completeProviderSignInByPost',
     tag,
     summary: 'Redirect URL of a provider whose response is posted',
@@ -85,7 +91,7 @@ export const BY_PROVIDER = {
     responses: ONWARD,
     errors: ['provider-not-found', 'sign-in-expired', ...FORM_ERRORS],
   }),
-  samlMetadata: operation({
+  samlMetadata: declareOperation({
     id: 'getSamlMetadata',
     tag,
     summary: 'The metadata of this server, for a SAML provider',
@@ -95,7 +101,7 @@ export const BY_PROVIDER = {
     },
     errors: ['unknown-parameter', 'provider-not-found'],
   }),
-  samlResponse: operation({
+  samlResponse: declareOperation({
     id: 'completeSamlSignIn',
     tag,
     summary: 'Assertion consumer service: where a SAML provider posts its response',
@@ -104,7 +110,7 @@ export const BY_PROVIDER = {
     responses: ONWARD,
     errors: ['unknown-parameter', 'provider-not-found', 'sign-in-expired', ...FORM_ERRORS],
   }),
-  samlLogOut: operation({
+  samlLogOut: declareOperation({
     id: 'completeSamlLogout',
     tag,
     summary: 'Single logout service: where a SAML provider sends logout requests and responses',
@@ -117,7 +123,7 @@ export const BY_PROVIDER = {
     responses: ONWARD,
     errors: LOG_OUT_ERRORS,
   }),
-  samlLogOutPosted: operation({
+  samlLogOutPosted: declareOperation({
     id: 'completeSamlLogoutByPost',
     tag,
     summary: 'The same, where the browser posts the message',
@@ -126,55 +132,58 @@ export const BY_PROVIDER = {
     responses: ONWARD,
     errors: [...LOG_OUT_ERRORS, ...FORM_ERRORS],
   }),
-  exchange: operation({
+  exchange: declareOperation({
     id: 'exchangeCode',
     tag,
     summary: 'Exchange a one-time code for a session',
-    body: jsonBody(EXCHANGE),
-    responses: response('Signed in.', SIGNED_IN_SHAPE),
-    errors: [...CHECKED_ERRORS, 'invalid-credentials'],
+    body: jsonBody(CODE_EXCHANGE_BODY),
+    responses: jsonResponse('Signed in.', SIGN_IN_RESULT_SHAPE),
+    errors: [...VALIDATION_ERRORS, 'invalid-credentials'],
   }),
-  logOut: operation({
+  logOut: declareOperation({
     id: 'logoutAtProvider',
     tag,
     summary: 'End this session, and get the URL that ends the one at the provider',
-    body: jsonBody(LOG_OUT),
-    responses: response('Ended. The URL is null where there is no session to end at a provider.', LOGOUT_URL),
-    errors: [...CHECKED_ERRORS, 'redirect-not-allowed'],
+    body: jsonBody(PROVIDER_LOGOUT_BODY),
+    responses: jsonResponse(
+      'Ended. The URL is null where there is no session to end at a provider.',
+      PROVIDER_LOGOUT_RESULT,
+    ),
+    errors: [...VALIDATION_ERRORS, 'redirect-not-allowed'],
   }),
-  identities: operation({
+  identities: declareOperation({
     id: 'listIdentities',
     tag,
     summary: 'List your identities',
-    responses: response('The identities, oldest first.', listOf(IDENTITY_SHAPE)),
-    errors: [...REQUEST_ERRORS, 'user-not-found'],
+    responses: jsonResponse('The identities, oldest first.', arraySchema(IDENTITY_SHAPE)),
+    errors: [...QUERY_PARAMETER_ERRORS, 'user-not-found'],
   }),
-  beginLink: operation({
+  beginLink: declareOperation({
     id: 'startIdentityLink',
     tag,
     summary: 'Start linking an identity to your account',
     description: 'The browser opens the URL. The code that it ends with goes to `POST /auth/identities`.',
     parameters: [PROVIDER],
-    body: jsonBody(LINK),
-    responses: response('Where the browser goes.', LINK_URL),
-    errors: [...CHECKED_ERRORS, 'reauthentication-required', 'provider-not-found', 'redirect-not-allowed'],
+    body: jsonBody(LINK_IDENTITY_BODY),
+    responses: jsonResponse('Where the browser goes.', LINK_IDENTITY_RESULT),
+    errors: [...VALIDATION_ERRORS, 'reauthentication-required', 'provider-not-found', 'redirect-not-allowed'],
   }),
-  finishLink: operation({
+  finishLink: declareOperation({
     id: 'linkIdentity',
     tag,
     summary: 'Link the identity of a one-time code to your user',
-    body: jsonBody(EXCHANGE),
-    responses: response('Joined.', IDENTITY_SHAPE, 201),
-    errors: [...CHECKED_ERRORS, 'identity-taken', 'identity-exists', 'user-not-found'],
+    body: jsonBody(CODE_EXCHANGE_BODY),
+    responses: jsonResponse('Joined.', IDENTITY_SHAPE, 201),
+    errors: [...VALIDATION_ERRORS, 'identity-taken', 'identity-exists', 'user-not-found'],
   }),
-  removeIdentity: operation({
+  removeIdentity: declareOperation({
     id: 'unlinkIdentity',
     tag,
     summary: 'Unlink an identity from your user, unless it is the last way to sign in',
     parameters: [PROVIDER],
-    responses: DONE,
+    responses: NO_CONTENT_RESPONSE,
     errors: [
-      ...REQUEST_ERRORS,
+      ...QUERY_PARAMETER_ERRORS,
       'reauthentication-required',
       'user-not-found',
       'identity-not-found',

@@ -4,20 +4,20 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { MillraceError } from '../../lib/errors.ts';
-import { parameters, queryText, requestBase, requireMediaType } from '../../lib/request.ts';
-import type { Step } from '../oauth/authorization-redirect.ts';
+import { parseQueryParameters, queryString, requestBaseUrl, requireMediaType } from '../../lib/request.ts';
+import type { BrowserRedirect } from '../oauth/authorization-redirect.ts';
 import type { BrowserRequest, ProviderSignIn } from '../oauth/provider-sign-in.ts';
 import type { ProviderLogOut } from '../oauth/rp-logout.ts';
-import { postingPage } from './auto-submit-page.ts';
-import { refusalPage } from './error-page.ts';
-import { BY_PROVIDER } from './oauth-openapi.ts';
+import { autoSubmitPage } from './auto-submit-page.ts';
+import { errorPage } from './error-page.ts';
+import { PROVIDER_SIGN_IN_OPERATIONS } from './oauth-openapi.ts';
 import { sessionOriginOf } from './request-context.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
-/** Responses of users in many groups reach hundreds of kilobytes. Other forms are small (http/bodies/form.ts). */
+/** Responses of users in many groups reach hundreds of kilobytes. Other forms are small (http/bodies/form-bodies.ts). */
 const MAX_SAML_BYTES = 1_048_576;
 
-export interface FlowRoutesOptions {
+export interface ProviderSignInRoutesOptions {
   readonly providerSignIn: ProviderSignIn;
   readonly providerLogOut: ProviderLogOut;
   readonly publicUrl: string | undefined;
@@ -27,11 +27,11 @@ interface OfProvider {
   Params: { provider: string };
 }
 
-/** Register it where forms are parsed (http/bodies/form.ts). */
-export async function flowRoutes(app: FastifyInstance, options: FlowRoutesOptions): Promise<void> {
+/** Register it where forms are parsed (http/bodies/form-bodies.ts). */
+export async function providerSignInRoutes(app: FastifyInstance, options: ProviderSignInRoutesOptions): Promise<void> {
   const { providerSignIn, providerLogOut, publicUrl } = options;
   const browserOf = (request: FastifyRequest): BrowserRequest => ({
-    base: publicUrl ?? requestBase(request),
+    base: publicUrl ?? requestBaseUrl(request),
     cookies: request.headers.cookie,
     origin: sessionOriginOf(request),
   });
@@ -45,7 +45,7 @@ export async function flowRoutes(app: FastifyInstance, options: FlowRoutesOption
     // The handler of all routes responds with a problem document.
     if (!isShown) throw error;
     request.refusal = error;
-    const { html, policy } = refusalPage(error, request.id);
+    const { html, policy } = errorPage(error, request.id);
     return reply
       .code(error.status)
       .headers(error.headers)
@@ -54,28 +54,36 @@ export async function flowRoutes(app: FastifyInstance, options: FlowRoutesOption
       .send(html);
   });
 
-  app.get<OfProvider>('/auth/providers/:provider', { config: BY_PROVIDER.begin }, async (request, reply) => {
-    const known = ['redirect', 'code_challenge', 'code_challenge_method', 'state', 'link_ticket'];
-    const requested = parameters(request, known);
-    const wish = {
-      redirect: requested.get('redirect'),
-      challenge: requested.get('code_challenge'),
-      method: requested.get('code_challenge_method'),
-      state: requested.get('state'),
-      linkTicket: requested.get('link_ticket'),
-    };
-    return send(reply, await providerSignIn.begin(request.params.provider, wish, browserOf(request)));
-  });
+  app.get<OfProvider>(
+    '/auth/providers/:provider',
+    { config: PROVIDER_SIGN_IN_OPERATIONS.begin },
+    async (request, reply) => {
+      const known = ['redirect', 'code_challenge', 'code_challenge_method', 'state', 'link_ticket'];
+      const requested = parseQueryParameters(request, known);
+      const wish = {
+        redirect: requested.get('redirect'),
+        challenge: requested.get('code_challenge'),
+        method: requested.get('code_challenge_method'),
+        state: requested.get('state'),
+        linkTicket: requested.get('link_ticket'),
+      };
+      return send(reply, await providerSignIn.begin(request.params.provider, wish, browserOf(request)));
+    },
+  );
 
   // Providers add parameters of their own.
-  app.get<OfProvider>('/auth/providers/:provider/callback', { config: BY_PROVIDER.finish }, async (request, reply) => {
-    const result = new URLSearchParams(queryText(request));
-    return send(reply, await providerSignIn.finish(request.params.provider, result, browserOf(request)));
-  });
+  app.get<OfProvider>(
+    '/auth/providers/:provider/callback',
+    { config: PROVIDER_SIGN_IN_OPERATIONS.finish },
+    async (request, reply) => {
+      const result = new URLSearchParams(queryString(request));
+      return send(reply, await providerSignIn.finish(request.params.provider, result, browserOf(request)));
+    },
+  );
 
   app.post<OfProvider>(
     '/auth/providers/:provider/callback',
-    { config: BY_PROVIDER.finishPosted },
+    { config: PROVIDER_SIGN_IN_OPERATIONS.finishPosted },
     async (request, reply) => {
       requireMediaType(request, [FORM]);
       const { body } = request;
@@ -84,46 +92,65 @@ export async function flowRoutes(app: FastifyInstance, options: FlowRoutesOption
     },
   );
 
-  app.get<OfProvider>('/auth/saml/:provider/metadata', { config: BY_PROVIDER.samlMetadata }, async (request, reply) => {
-    parameters(request, []);
-    const xml = await providerSignIn.metadata(request.params.provider, browserOf(request).base);
-    return reply.type('application/samlmetadata+xml').send(xml);
-  });
+  app.get<OfProvider>(
+    '/auth/saml/:provider/metadata',
+    { config: PROVIDER_SIGN_IN_OPERATIONS.samlMetadata },
+    async (request, reply) => {
+      parseQueryParameters(request, []);
+      const xml = await providerSignIn.metadata(request.params.provider, browserOf(request).base);
+      return reply.type('application/samlmetadata+xml').send(xml);
+    },
+  );
 
-  const response = { config: BY_PROVIDER.samlResponse, bodyLimit: MAX_SAML_BYTES };
+  const response = { config: PROVIDER_SIGN_IN_OPERATIONS.samlResponse, bodyLimit: MAX_SAML_BYTES };
   app.post<OfProvider>('/auth/saml/:provider/acs', response, async (request, reply) => {
-    parameters(request, []);
+    parseQueryParameters(request, []);
     requireMediaType(request, [FORM]);
     const { body } = request;
     const result = body instanceof URLSearchParams ? body : new URLSearchParams();
     return send(reply, await providerSignIn.finish(request.params.provider, result, browserOf(request), true));
   });
 
-  app.get<OfProvider>('/auth/saml/:provider/slo', { config: BY_PROVIDER.samlLogOut }, async (request, reply) => {
-    const query = queryText(request);
-    const { provider } = request.params;
-    const location = await providerLogOut.receive(provider, logOutQuery(request), query, browserOf(request));
-    return send(reply, { location, cookies: [] });
-  });
+  app.get<OfProvider>(
+    '/auth/saml/:provider/slo',
+    { config: PROVIDER_SIGN_IN_OPERATIONS.samlLogOut },
+    async (request, reply) => {
+      const query = queryString(request);
+      const { provider } = request.params;
+      const location = await providerLogOut.receive(provider, logOutQuery(request), query, browserOf(request));
+      return send(reply, { location, cookies: [] });
+    },
+  );
 
-  app.post<OfProvider>('/auth/saml/:provider/slo', { config: BY_PROVIDER.samlLogOutPosted }, async (request, reply) => {
-    parameters(request, []);
-    requireMediaType(request, [FORM]);
-    const { body } = request;
-    const message = body instanceof URLSearchParams ? body : new URLSearchParams();
-    const location = await providerLogOut.receive(request.params.provider, message, null, browserOf(request));
-    return send(reply, { location, cookies: [] });
-  });
+  app.post<OfProvider>(
+    '/auth/saml/:provider/slo',
+    { config: PROVIDER_SIGN_IN_OPERATIONS.samlLogOutPosted },
+    async (request, reply) => {
+      parseQueryParameters(request, []);
+      requireMediaType(request, [FORM]);
+      const { body } = request;
+      const message = body instanceof URLSearchParams ? body : new URLSearchParams();
+      const location = await providerLogOut.receive(request.params.provider, message, null, browserOf(request));
+      return send(reply, { location, cookies: [] });
+    },
+  );
 }
 
 function logOutQuery(request: FastifyRequest): URLSearchParams {
-  return parameters(request, ['SAMLRequest', 'SAMLResponse', 'RelayState', 'SigAlg', 'Signature', 'SAMLEncoding']);
+  return parseQueryParameters(request, [
+    'SAMLRequest',
+    'SAMLResponse',
+    'RelayState',
+    'SigAlg',
+    'Signature',
+    'SAMLEncoding',
+  ]);
 }
 
-function send(reply: FastifyReply, { location, form, cookies }: Step): FastifyReply {
+function send(reply: FastifyReply, { location, form, cookies }: BrowserRedirect): FastifyReply {
   if (cookies.length > 0) reply.header('set-cookie', [...cookies]);
   if (form !== undefined) {
-    const { html, policy } = postingPage(location, form);
+    const { html, policy } = autoSubmitPage(location, form);
     return reply.header('content-security-policy', policy).type('text/html; charset=utf-8').send(html);
   }
   return reply.code(302).header('location', location).send();

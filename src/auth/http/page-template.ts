@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto';
 
-export interface SmallPage {
+export interface HostedPage {
   readonly html: string;
   /** Content-Security-Policy. */
   readonly policy: string;
@@ -23,14 +23,14 @@ border:1px solid var(--line)}hr{margin:2rem 0;border:0;border-top:1px solid var(
 
 /**
  * @param title as text
- * @param body as HTML: values from outside must be escaped ({@link escaped})
+ * @param body as HTML: values from outside must be escaped ({@link escapeHtml})
  */
-export function smallPage(title: string, body: string, script?: string): SmallPage {
+export function renderHostedPage(title: string, body: string, script?: string): HostedPage {
   const code = script === undefined ? '' : `<script>${script}</script>`;
   const html = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="referrer" content="no-referrer"><title>${escaped(title)}</title><style>${STYLE}</style></head><body><main>
-<h1>${escaped(title)}</h1>${body}</main>${code}</body></html>
+<meta name="referrer" content="no-referrer"><title>${escapeHtml(title)}</title><style>${STYLE}</style></head><body><main>
+<h1>${escapeHtml(title)}</h1>${body}</main>${code}</body></html>
 `;
   const allowed = script === undefined ? "'none'" : `'sha256-${hash('sha256', script, 'base64')}'`;
   const policy =
@@ -40,6 +40,6 @@ export function smallPage(title: string, body: string, script?: string): SmallPa
 }
 
 /** Text escaped for HTML, attributes included. */
-export function escaped(text: string): string {
+export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (email) => `&#${email.charCodeAt(0)};`);
 }

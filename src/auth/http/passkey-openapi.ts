@@ -1,18 +1,33 @@
 /** OpenAPI operations of passkeys, with their request schemas. */
 import Type from 'typebox';
-import { CHECKED_ERRORS, DONE, jsonBody, operation, REQUEST_ERRORS, response } from '../../openapi/operation.ts';
+import {
+  declareOperation,
+  jsonBody,
+  jsonResponse,
+  NO_CONTENT_RESPONSE,
+  QUERY_PARAMETER_ERRORS,
+  VALIDATION_ERRORS,
+} from '../../openapi/operation.ts';
 import { pathParameter } from '../../openapi/parameters.ts';
-import { shape } from '../../openapi/schema.ts';
-import { CREDENTIAL, NEW_CREDENTIAL, PASSKEY_NAME, TOKEN } from './request-schemas.ts';
-import { SIGNED_IN_SHAPE } from './response-schemas.ts';
+import { namedSchema } from '../../openapi/schema.ts';
+import {
+  PASSKEY_ASSERTION_SCHEMA,
+  PASSKEY_NAME,
+  PASSKEY_REGISTRATION_SCHEMA,
+  TOKEN_SCHEMA,
+} from './request-schemas.ts';
+import { SIGN_IN_RESULT_SHAPE } from './response-schemas.ts';
 
 const tag = 'auth';
 const closed = { additionalProperties: false };
 
-export const REQUEST_PASSKEY = Type.Object({ ticket: Type.Optional(TOKEN) }, closed);
-export const PASSKEY_LOGIN = Type.Object({ credential: CREDENTIAL }, closed);
-export const ADD_PASSKEY = Type.Object({ name: Type.Optional(PASSKEY_NAME), credential: NEW_CREDENTIAL }, closed);
-export const RENAME_PASSKEY = Type.Object({ name: PASSKEY_NAME }, closed);
+export const PASSKEY_CHALLENGE_BODY = Type.Object({ ticket: Type.Optional(TOKEN_SCHEMA) }, closed);
+export const PASSKEY_LOGIN_BODY = Type.Object({ credential: PASSKEY_ASSERTION_SCHEMA }, closed);
+export const ADD_PASSKEY_BODY = Type.Object(
+  { name: Type.Optional(PASSKEY_NAME), credential: PASSKEY_REGISTRATION_SCHEMA },
+  closed,
+);
+export const RENAME_PASSKEY_BODY = Type.Object({ name: PASSKEY_NAME }, closed);
 
 const REQUEST_OPTIONS = Type.Object(
   {
@@ -43,7 +58,7 @@ const CREATION_OPTIONS = Type.Object(
   { description: 'For `PublicKeyCredential.parseCreationOptionsFromJSON` and `navigator.credentials.create`.' },
 );
 
-const PASSKEY = shape(
+const PASSKEY = namedSchema(
   'Passkey',
   Type.Object(
     {
@@ -62,35 +77,35 @@ export const PASSKEYS_SHAPE = Type.Object({ passkeys: Type.Array(PASSKEY) });
 
 const ID = [pathParameter('id', 'Id of the passkey.', { type: 'string', minLength: 1, maxLength: 512 }, 'passkeyId')];
 
-export const PASSKEYS = {
-  list: operation({
+export const PASSKEY_OPERATIONS = {
+  list: declareOperation({
     id: 'listPasskeys',
     tag,
     summary: 'List your passkeys',
-    responses: response('The passkeys, oldest first.', PASSKEYS_SHAPE),
-    errors: REQUEST_ERRORS,
+    responses: jsonResponse('The passkeys, oldest first.', PASSKEYS_SHAPE),
+    errors: QUERY_PARAMETER_ERRORS,
   }),
-  begin: operation({
+  begin: declareOperation({
     id: 'createPasskeyRegistrationOptions',
     tag,
     summary: 'Get the options to register a passkey',
-    responses: response('What the browser needs.', CREATION_OPTIONS),
+    responses: jsonResponse('What the browser needs.', CREATION_OPTIONS),
     errors: [
-      ...REQUEST_ERRORS,
+      ...QUERY_PARAMETER_ERRORS,
       'reauthentication-required',
       'too-many-passkeys',
       'passkeys-unavailable',
       'user-not-found',
     ],
   }),
-  add: operation({
+  add: declareOperation({
     id: 'registerPasskey',
     tag,
     summary: 'Add the passkey that the browser created',
-    body: jsonBody(ADD_PASSKEY),
-    responses: response('Added.', PASSKEY, 201),
+    body: jsonBody(ADD_PASSKEY_BODY),
+    responses: jsonResponse('Added.', PASSKEY, 201),
     errors: [
-      ...CHECKED_ERRORS,
+      ...VALIDATION_ERRORS,
       'invalid-passkey',
       'passkey-exists',
       'too-many-passkeys',
@@ -98,40 +113,40 @@ export const PASSKEYS = {
       'user-not-found',
     ],
   }),
-  rename: operation({
+  rename: declareOperation({
     id: 'updatePasskey',
     tag,
     summary: 'Rename a passkey',
     parameters: ID,
-    body: jsonBody(RENAME_PASSKEY),
-    responses: response('Renamed.', PASSKEY),
-    errors: [...CHECKED_ERRORS, 'passkey-not-found'],
+    body: jsonBody(RENAME_PASSKEY_BODY),
+    responses: jsonResponse('Renamed.', PASSKEY),
+    errors: [...VALIDATION_ERRORS, 'passkey-not-found'],
   }),
-  remove: operation({
+  remove: declareOperation({
     id: 'deletePasskey',
     tag,
     summary: 'Remove a passkey',
     parameters: ID,
-    responses: DONE,
-    errors: [...REQUEST_ERRORS, 'reauthentication-required', 'user-not-found', 'passkey-not-found'],
+    responses: NO_CONTENT_RESPONSE,
+    errors: [...QUERY_PARAMETER_ERRORS, 'reauthentication-required', 'user-not-found', 'passkey-not-found'],
   }),
-  challenge: operation({
+  challenge: declareOperation({
     id: 'createPasskeyAuthenticationOptions',
     tag,
     summary: 'Get the options to sign in with a passkey',
     description: 'With a ticket of `mfa-required` the passkey is the second factor of that sign-in.',
-    body: jsonBody(REQUEST_PASSKEY),
-    responses: response('What the browser needs.', REQUEST_OPTIONS),
-    errors: [...CHECKED_ERRORS, 'passkeys-unavailable'],
+    body: jsonBody(PASSKEY_CHALLENGE_BODY),
+    responses: jsonResponse('What the browser needs.', REQUEST_OPTIONS),
+    errors: [...VALIDATION_ERRORS, 'passkeys-unavailable'],
   }),
-  login: operation({
+  login: declareOperation({
     id: 'loginWithPasskey',
     tag,
     summary: 'Sign in with a passkey',
     description:
       'A passkey that verifies the user with a PIN or a fingerprint counts as both factors; administrators need such a one. With another one, a user with a second factor must also prove that.',
-    body: jsonBody(PASSKEY_LOGIN),
-    responses: response('Signed in.', SIGNED_IN_SHAPE),
-    errors: [...CHECKED_ERRORS, 'invalid-credentials', 'mfa-required'],
+    body: jsonBody(PASSKEY_LOGIN_BODY),
+    responses: jsonResponse('Signed in.', SIGN_IN_RESULT_SHAPE),
+    errors: [...VALIDATION_ERRORS, 'invalid-credentials', 'mfa-required'],
   }),
 };

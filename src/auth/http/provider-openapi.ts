@@ -1,17 +1,17 @@
 /** OpenAPI operations of identity providers and sign-in settings. */
 import Type from 'typebox';
 import {
-  CHECKED_ERRORS,
-  CONDITIONAL_ERRORS,
+  declareOperation,
   jsonBody,
-  operation,
-  REQUEST_ERRORS,
-  response,
+  jsonResponse,
+  PRECONDITION_ERRORS,
+  QUERY_PARAMETER_ERRORS,
+  VALIDATION_ERRORS,
 } from '../../openapi/operation.ts';
 import { IF_MATCH, pathParameter } from '../../openapi/parameters.ts';
-import { listOf, shape } from '../../openapi/schema.ts';
-import { CHECKS } from '../providers/provider-diagnostics.ts';
-import { PROVIDER } from '../providers/provider-schema.ts';
+import { arraySchema, namedSchema } from '../../openapi/schema.ts';
+import { PROVIDER_CHECKS } from '../providers/provider-diagnostics.ts';
+import { PROVIDER_BODY } from '../providers/provider-schema.ts';
 
 const tag = 'admin';
 
@@ -21,15 +21,15 @@ const NAME = pathParameter(
   { type: 'string', minLength: 1, maxLength: 32 },
   'providerName',
 );
-const SHOWN = shape('IdentityProvider', PROVIDER);
-const CHECKED_SHAPE = shape(
+const SHOWN = namedSchema('IdentityProvider', PROVIDER_BODY);
+const CHECKED_SHAPE = namedSchema(
   'ProviderCheck',
   Type.Object({
     passed: Type.Boolean({ description: 'Whether all checks passed.' }),
     redirectUrl: Type.String({ description: 'The redirect URL to register at the provider.' }),
     checks: Type.Array(
       Type.Object({
-        name: Type.Unsafe<string>({ type: 'string', enum: [...CHECKS] }),
+        name: Type.Unsafe<string>({ type: 'string', enum: [...PROVIDER_CHECKS] }),
         passed: Type.Boolean(),
         message: Type.String({ description: 'The result, in words.' }),
       }),
@@ -49,7 +49,7 @@ export const SETTINGS_BODY = Type.Object(
   { redirectUrls: Type.Optional(REDIRECTS) },
   { additionalProperties: false, description: 'A merge patch: a setting that is absent stays as it is.' },
 );
-const SETTINGS_SHAPE = shape(
+const SETTINGS_SHAPE = namedSchema(
   'SignInSettings',
   Type.Object({
     redirectUrls: REDIRECTS,
@@ -60,72 +60,72 @@ const SETTINGS_SHAPE = shape(
 );
 
 export const PROVIDER_OPERATIONS = {
-  list: operation({
+  list: declareOperation({
     id: 'listIdentityProviders',
     tag,
     summary: 'List the identity providers',
-    responses: response('All of them, by name.', listOf(SHOWN)),
-    errors: REQUEST_ERRORS,
+    responses: jsonResponse('All of them, by name.', arraySchema(SHOWN)),
+    errors: QUERY_PARAMETER_ERRORS,
   }),
-  create: operation({
+  create: declareOperation({
     id: 'createIdentityProvider',
     tag,
     summary: 'Add an identity provider',
-    body: jsonBody(PROVIDER),
-    responses: response('The provider.', SHOWN, 201, ['Location', 'ETag']),
-    errors: [...CHECKED_ERRORS, 'provider-exists', 'write-conflict'],
+    body: jsonBody(PROVIDER_BODY),
+    responses: jsonResponse('The provider.', SHOWN, 201, ['Location', 'ETag']),
+    errors: [...VALIDATION_ERRORS, 'provider-exists', 'write-conflict'],
   }),
-  get: operation({
+  get: declareOperation({
     id: 'getIdentityProvider',
     tag,
     summary: 'Get an identity provider',
     parameters: [NAME],
-    responses: response('The provider, without its secrets.', SHOWN, 200, ['ETag']),
-    errors: [...REQUEST_ERRORS, 'provider-not-found'],
+    responses: jsonResponse('The provider, without its secrets.', SHOWN, 200, ['ETag']),
+    errors: [...QUERY_PARAMETER_ERRORS, 'provider-not-found'],
   }),
-  replace: operation({
+  replace: declareOperation({
     id: 'replaceIdentityProvider',
     tag,
     summary: 'Change an identity provider',
     parameters: [NAME, IF_MATCH],
-    body: jsonBody(PROVIDER),
-    responses: response('The provider.', SHOWN, 200, ['ETag']),
-    errors: [...CHECKED_ERRORS, ...CONDITIONAL_ERRORS, 'provider-not-found'],
+    body: jsonBody(PROVIDER_BODY),
+    responses: jsonResponse('The provider.', SHOWN, 200, ['ETag']),
+    errors: [...VALIDATION_ERRORS, ...PRECONDITION_ERRORS, 'provider-not-found'],
   }),
-  remove: operation({
+  remove: declareOperation({
     id: 'deleteIdentityProvider',
     tag,
     summary: 'Remove an identity provider',
     parameters: [NAME, IF_MATCH],
     responses: { 204: { description: 'Removed.' } },
-    errors: [...REQUEST_ERRORS, ...CONDITIONAL_ERRORS, 'provider-not-found'],
+    errors: [...QUERY_PARAMETER_ERRORS, ...PRECONDITION_ERRORS, 'provider-not-found'],
   }),
-  check: operation({
+  check: declareOperation({
     id: 'checkIdentityProvider',
     tag,
     summary: 'Check the settings of an identity provider',
     description: 'Calls the provider, but signs no one in.',
     parameters: [NAME],
-    responses: response('The result of each check.', CHECKED_SHAPE),
-    errors: [...REQUEST_ERRORS, 'provider-not-found'],
+    responses: jsonResponse('The result of each check.', CHECKED_SHAPE),
+    errors: [...QUERY_PARAMETER_ERRORS, 'provider-not-found'],
   }),
 };
 
 export const SETTINGS_OPERATIONS = {
-  get: operation({
+  get: declareOperation({
     id: 'getSettings',
     tag,
     summary: 'Get the settings that administrators change at run time',
-    responses: response('The settings.', SETTINGS_SHAPE, 200, ['ETag']),
-    errors: REQUEST_ERRORS,
+    responses: jsonResponse('The settings.', SETTINGS_SHAPE, 200, ['ETag']),
+    errors: QUERY_PARAMETER_ERRORS,
   }),
-  update: operation({
+  update: declareOperation({
     id: 'updateSettings',
     tag,
     summary: 'Change the settings that administrators change at run time',
     parameters: [IF_MATCH],
     body: jsonBody(SETTINGS_BODY),
-    responses: response('The settings.', SETTINGS_SHAPE, 200, ['ETag']),
-    errors: [...CHECKED_ERRORS, ...CONDITIONAL_ERRORS],
+    responses: jsonResponse('The settings.', SETTINGS_SHAPE, 200, ['ETag']),
+    errors: [...VALIDATION_ERRORS, ...PRECONDITION_ERRORS],
   }),
 };

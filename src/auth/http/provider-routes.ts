@@ -1,14 +1,14 @@
 /** Identity providers over HTTP, for administrators. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { versionCondition, versionTag } from '../../collections/store/preconditions.ts';
+import { parseVersionPrecondition, versionTag } from '../../collections/store/preconditions.ts';
 import type { Egress } from '../../egress/egress.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import { isPlain } from '../../lib/plain-object.ts';
+import { isPlainObject } from '../../lib/plain-object.ts';
 import type { Policies } from '../../policies/policies.ts';
-import { enterAt } from '../../policies/require-scope.ts';
-import { stampBy } from '../identity/principal.ts';
+import { createAdminScopeGuard } from '../../policies/require-scope.ts';
+import { stampFromPrincipal } from '../identity/principal.ts';
 import { checkProvider } from '../providers/provider-diagnostics.ts';
-import type { Providers, Shown } from '../providers/providers.ts';
+import type { Providers, VersionedProvider } from '../providers/providers.ts';
 import { PROVIDER_OPERATIONS } from './provider-openapi.ts';
 
 export interface ProviderRoutesOptions {
@@ -27,8 +27,8 @@ const URL = '/admin/providers';
 
 export async function providerRoutes(app: FastifyInstance, options: ProviderRoutesOptions): Promise<void> {
   const { policies, providers, egress, base } = options;
-  const enter = enterAt(policies, '_admin:accounts');
-  const send = (reply: FastifyReply, { provider, version }: Shown) =>
+  const enter = createAdminScopeGuard(policies, '_admin:accounts');
+  const send = (reply: FastifyReply, { provider, version }: VersionedProvider) =>
     reply.header('etag', versionTag(version)).send(provider);
 
   app.get(URL, { config: PROVIDER_OPERATIONS.list }, async (request) => {
@@ -37,7 +37,7 @@ export async function providerRoutes(app: FastifyInstance, options: ProviderRout
   });
 
   app.post(URL, { config: PROVIDER_OPERATIONS.create }, async (request, reply) => {
-    const created = await providers.create(request.body, stampBy(enter(request, 'create'), request.id));
+    const created = await providers.create(request.body, stampFromPrincipal(enter(request, 'create'), request.id));
     return send(reply.code(201).header('location', `${URL}/${created.provider.name}`), created);
   });
 
@@ -47,17 +47,17 @@ export async function providerRoutes(app: FastifyInstance, options: ProviderRout
   });
 
   app.put<OnProvider>(`${URL}/:name`, { config: PROVIDER_OPERATIONS.replace }, async (request, reply) => {
-    const stamp = stampBy(enter(request, 'update'), request.id);
+    const stamp = stampFromPrincipal(enter(request, 'update'), request.id);
     const { name } = request.params;
     return send(
       reply,
-      await providers.replace(name, named(request.body, name), versionCondition(request.headers), stamp),
+      await providers.replace(name, named(request.body, name), parseVersionPrecondition(request.headers), stamp),
     );
   });
 
   app.delete<OnProvider>(`${URL}/:name`, { config: PROVIDER_OPERATIONS.remove }, async (request, reply) => {
-    const stamp = stampBy(enter(request, 'delete'), request.id);
-    await providers.remove(request.params.name, versionCondition(request.headers), stamp);
+    const stamp = stampFromPrincipal(enter(request, 'delete'), request.id);
+    await providers.remove(request.params.name, parseVersionPrecondition(request.headers), stamp);
     return reply.code(204).send();
   });
 
@@ -72,7 +72,7 @@ export async function providerRoutes(app: FastifyInstance, options: ProviderRout
 
 /** The body with the name from the path, which the body may omit and cannot change. */
 function named(body: unknown, name: string): unknown {
-  if (!isPlain(body)) return body;
+  if (!isPlainObject(body)) return body;
   const { name: sent = name } = body;
   if (sent === name) return { ...body, name };
   const detail = 'The name of a provider cannot be changed: linked identities and redirect URLs contain it';

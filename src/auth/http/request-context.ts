@@ -1,16 +1,16 @@
 /** What the routes of this folder read from a request besides its path. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { acceptedLanguage, type LanguageName } from '../../email/locales/locales.ts';
+import { type LanguageName, parseAcceptLanguage } from '../../email/locales/locales.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import { parameters } from '../../lib/request.ts';
+import { parseQueryParameters } from '../../lib/request.ts';
 import type { Principal } from '../identity/principal.ts';
 import type { SessionOrigin } from '../sessions/session.ts';
-import { MAX_KEPT_BYTES } from './request-schemas.ts';
+import { MAX_METADATA_BYTES } from './request-schemas.ts';
 
 /** Rejects requests with parameters on every route of the context, with MillraceError `unknown-parameter`. */
-export function refuseParameters(app: FastifyInstance): void {
+export function rejectQueryParameters(app: FastifyInstance): void {
   app.addHook('onRequest', async (request) => {
-    parameters(request, []);
+    parseQueryParameters(request, []);
   });
 }
 
@@ -21,7 +21,7 @@ export function sessionOriginOf({ ip, id, headers }: Pick<FastifyRequest, 'ip' |
 
 /** The language that a client prefers for e-mails; null when it names no supported one. */
 export function preferredLanguage({ headers }: Pick<FastifyRequest, 'headers'>): LanguageName | null {
-  return acceptedLanguage(headers['accept-language']);
+  return parseAcceptLanguage(headers['accept-language']);
 }
 
 /** A signed-in user. */
@@ -37,9 +37,9 @@ export function requireUser(principal: Principal): SignedInPrincipal {
 }
 
 /** @throws MillraceError `invalid-body` for a profile or claims that are too large */
-export function requireSmall(field: string, value: object | undefined): void {
-  if (value === undefined || Buffer.byteLength(JSON.stringify(value)) <= MAX_KEPT_BYTES) return;
-  const detail = `As JSON it has more than ${MAX_KEPT_BYTES} bytes`;
+export function requireMetadataSize(field: string, value: object | undefined): void {
+  if (value === undefined || Buffer.byteLength(JSON.stringify(value)) <= MAX_METADATA_BYTES) return;
+  const detail = `As JSON it has more than ${MAX_METADATA_BYTES} bytes`;
   throw new MillraceError('invalid-body', `The field '${field}' is too large`, {
     issues: [{ pointer: `/${field}`, code: 'invalid-body', detail }],
   });

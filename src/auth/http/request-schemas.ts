@@ -1,7 +1,7 @@
 /** Request and response schemas of sign-in and users: each is the check, the type and the OpenAPI schema. */
 import Type, { type TSchema } from 'typebox';
-import { ACTIONS } from '../identity/principal.ts';
-import { ROLES } from '../identity/role-names.ts';
+import { RESOURCE_ACTIONS } from '../identity/principal.ts';
+import { ROLES_SCHEMA } from '../identity/role-names.ts';
 
 const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const closed = { additionalProperties: false } as const;
@@ -11,18 +11,18 @@ const closed = { additionalProperties: false } as const;
  * accounts/look-alikes.ts.
  */
 const USERNAME = Type.String({ minLength: 1, maxLength: 64, pattern: '^[\\p{L}\\p{N}][\\p{L}\\p{N}._-]*$' });
-export const EMAIL = Type.String({ minLength: 3, maxLength: 254, pattern: '^[^\\s@<>,;:"]+@[^\\s@<>,;:"]+$' });
+export const EMAIL_SCHEMA = Type.String({ minLength: 3, maxLength: 254, pattern: '^[^\\s@<>,;:"]+@[^\\s@<>,;:"]+$' });
 /** Longer than any accepted password, so that a password that is too long gets a clear error. */
 const PASSWORD = Type.String({ minLength: 1, maxLength: 4_096, description: '8 to 256 characters.' });
-export const TOKEN = Type.String({ minLength: 1, maxLength: 200 });
-/** An object that is stored as it is; its size is checked by {@link MAX_KEPT_BYTES}. */
+export const TOKEN_SCHEMA = Type.String({ minLength: 1, maxLength: 200 });
+/** An object that is stored as it is; its size is checked by {@link MAX_METADATA_BYTES}. */
 const KEPT = Type.Record(Type.String(), Type.Unknown(), { maxProperties: 64 });
 
 /** Largest profile or set of claims, as JSON. */
-export const MAX_KEPT_BYTES = 8_192;
+export const MAX_METADATA_BYTES = 8_192;
 
-export const REGISTER = Type.Object(
-  { username: USERNAME, password: PASSWORD, email: Type.Optional(EMAIL), profile: Type.Optional(KEPT) },
+export const REGISTER_BODY = Type.Object(
+  { username: USERNAME, password: PASSWORD, email: Type.Optional(EMAIL_SCHEMA), profile: Type.Optional(KEPT) },
   closed,
 );
 /** A code of an authenticator app as displayed, or a recovery code. */
@@ -41,18 +41,18 @@ const credential = <T extends Readonly<Record<string, TSchema>>>(response: T) =>
     clientExtensionResults: Type.Object({}),
   });
 /** `PublicKeyCredential.toJSON()` of WebAuthn Level 3, for registration and authentication. */
-export const NEW_CREDENTIAL = credential({ attestationObject: base64url(65_536) });
-export const CREDENTIAL = credential({
+export const PASSKEY_REGISTRATION_SCHEMA = credential({ attestationObject: base64url(65_536) });
+export const PASSKEY_ASSERTION_SCHEMA = credential({
   authenticatorData: base64url(8_192),
   signature: base64url(4_096),
   userHandle: Type.Optional(base64url(128)),
 });
 export const PASSKEY_NAME = Type.String({ minLength: 1, maxLength: 80 });
-export const FACTOR_LOGIN = Type.Union([
-  Type.Object({ ticket: TOKEN, code: FACTOR_CODE }, closed),
-  Type.Object({ ticket: TOKEN, credential: CREDENTIAL }, closed),
+export const FACTOR_LOGIN_BODY = Type.Union([
+  Type.Object({ ticket: TOKEN_SCHEMA, code: FACTOR_CODE }, closed),
+  Type.Object({ ticket: TOKEN_SCHEMA, credential: PASSKEY_ASSERTION_SCHEMA }, closed),
 ]);
-export const LOGIN = Type.Object(
+export const LOGIN_BODY = Type.Object(
   {
     username: Type.String({ minLength: 1, maxLength: 254, description: 'User name or e-mail address.' }),
     password: PASSWORD,
@@ -60,10 +60,10 @@ export const LOGIN = Type.Object(
   },
   closed,
 );
-export const REFRESH = Type.Object({ refreshToken: TOKEN }, closed);
-export const VERIFY = Type.Object(
+export const REFRESH_BODY = Type.Object({ refreshToken: TOKEN_SCHEMA }, closed);
+export const VERIFY_EMAIL_BODY = Type.Object(
   {
-    token: TOKEN,
+    token: TOKEN_SCHEMA,
     password: Type.Optional({
       ...PASSWORD,
       description: 'The password of the user: then everything stays as it is.',
@@ -75,14 +75,14 @@ export const VERIFY = Type.Object(
   },
   closed,
 );
-export const RESET = Type.Object({ email: EMAIL }, closed);
-export const RESET_CONFIRM = Type.Object({ token: TOKEN, password: PASSWORD }, closed);
-export const SETUP = Type.Object({ token: TOKEN, email: EMAIL, password: PASSWORD }, closed);
-export const EXCHANGE = Type.Object(
-  { code: TOKEN, codeVerifier: Type.String({ minLength: 43, maxLength: 128, pattern: '^[A-Za-z0-9._~-]+$' }) },
+export const PASSWORD_RESET_BODY = Type.Object({ email: EMAIL_SCHEMA }, closed);
+export const CONFIRM_PASSWORD_RESET_BODY = Type.Object({ token: TOKEN_SCHEMA, password: PASSWORD }, closed);
+export const SETUP_BODY = Type.Object({ token: TOKEN_SCHEMA, email: EMAIL_SCHEMA, password: PASSWORD }, closed);
+export const CODE_EXCHANGE_BODY = Type.Object(
+  { code: TOKEN_SCHEMA, codeVerifier: Type.String({ minLength: 43, maxLength: 128, pattern: '^[A-Za-z0-9._~-]+$' }) },
   closed,
 );
-export const LINK = Type.Object(
+export const LINK_IDENTITY_BODY = Type.Object(
   {
     redirect: Type.String({ minLength: 1, maxLength: 2_048, description: 'Where it ends: a listed redirect URL.' }),
     codeChallenge: Type.String({
@@ -93,7 +93,7 @@ export const LINK = Type.Object(
   },
   closed,
 );
-export const LOG_OUT = Type.Object(
+export const PROVIDER_LOGOUT_BODY = Type.Object(
   {
     redirect: Type.String({
       minLength: 1,
@@ -104,45 +104,48 @@ export const LOG_OUT = Type.Object(
   },
   closed,
 );
-export const CHANGE_PASSWORD = Type.Object({ current: PASSWORD, password: PASSWORD }, closed);
-export const FRESH = Type.Union([
+export const CHANGE_PASSWORD_BODY = Type.Object({ current: PASSWORD, password: PASSWORD }, closed);
+export const REAUTHENTICATE_BODY = Type.Union([
   Type.Object({ password: PASSWORD }, closed),
   Type.Object({ code: FACTOR_CODE }, closed),
 ]);
-export const CHANGE_ME = Type.Object(
+export const UPDATE_CURRENT_USER_BODY = Type.Object(
   {
     username: Type.Optional(USERNAME),
     profile: Type.Optional(KEPT),
-    email: Type.Optional(EMAIL),
+    email: Type.Optional(EMAIL_SCHEMA),
     password: Type.Optional({ ...PASSWORD, description: 'The current password; needed to change the e-mail address.' }),
   },
   { ...closed, minProperties: 1 },
 );
 
-export const NEW_USER = Type.Object(
+export const CREATE_USER_BODY = Type.Object(
   {
     kind: Type.Optional(Type.Unsafe<'user' | 'admin'>({ type: 'string', enum: ['user', 'admin'], default: 'user' })),
     username: Type.Optional(USERNAME),
-    email: Type.Optional(EMAIL),
+    email: Type.Optional(EMAIL_SCHEMA),
     password: Type.Optional(PASSWORD),
-    roles: Type.Optional(ROLES),
+    roles: Type.Optional(ROLES_SCHEMA),
     claims: Type.Optional(KEPT),
     profile: Type.Optional(KEPT),
   },
   closed,
 );
-export const CHANGE_USER = Type.Object(
-  { roles: Type.Optional(ROLES), disabled: Type.Optional(Type.Boolean()), claims: Type.Optional(KEPT) },
+export const UPDATE_USER_BODY = Type.Object(
+  { roles: Type.Optional(ROLES_SCHEMA), disabled: Type.Optional(Type.Boolean()), claims: Type.Optional(KEPT) },
   { ...closed, minProperties: 1 },
 );
-export const NEW_KEY = Type.Object(
+export const CREATE_API_KEY_BODY = Type.Object(
   {
     name: Type.String({ minLength: 1, maxLength: 100 }),
-    roles: Type.Optional(ROLES),
+    roles: Type.Optional(ROLES_SCHEMA),
     resources: Type.Optional(nullable(Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: 100 }))),
     actions: Type.Optional(
       nullable(
-        Type.Array(Type.Unsafe<string>({ type: 'string', enum: [...ACTIONS] }), { minItems: 1, uniqueItems: true }),
+        Type.Array(Type.Unsafe<string>({ type: 'string', enum: [...RESOURCE_ACTIONS] }), {
+          minItems: 1,
+          uniqueItems: true,
+        }),
       ),
     ),
     expiresAt: Type.Optional(nullable(Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\dT[0-9:.]+Z$' }))),
@@ -150,7 +153,7 @@ export const NEW_KEY = Type.Object(
   closed,
 );
 
-export const USER = Type.Object(
+export const USER_SCHEMA = Type.Object(
   {
     id: Type.String(),
     kind: Type.Unsafe<string>({ type: 'string', enum: ['user', 'admin'] }),
@@ -171,17 +174,17 @@ const TOKENS = {
   expiresIn: Type.Integer({ description: 'Seconds.' }),
   refreshToken: Type.String({ description: 'For `POST /auth/refresh`; works once.' }),
 };
-export const SIGNED_IN = Type.Object({ ...TOKENS, user: USER }, { description: 'A session.' });
-export const SET_UP = Type.Object(
+export const SIGN_IN_RESULT = Type.Object({ ...TOKENS, user: USER_SCHEMA }, { description: 'A session.' });
+export const SETUP_RESULT = Type.Object(
   {
-    ...SIGNED_IN.properties,
+    ...SIGN_IN_RESULT.properties,
     note: Type.Optional(
       Type.String({ description: 'What was created in development mode and is active from now on.' }),
     ),
   },
   { description: "The first administrator's session." },
 );
-export const SESSION = Type.Object(
+export const SESSION_SCHEMA = Type.Object(
   {
     id: Type.String(),
     createdAt: Type.String(),
@@ -192,7 +195,7 @@ export const SESSION = Type.Object(
   },
   { description: 'One sign-in.' },
 );
-export const API_KEY = Type.Object(
+export const API_KEY_SCHEMA = Type.Object(
   {
     id: Type.String(),
     name: Type.String(),
@@ -208,7 +211,7 @@ export const API_KEY = Type.Object(
   },
   { description: 'An API key.' },
 );
-export const OWN_KEY = Type.Object(
+export const CURRENT_API_KEY_SCHEMA = Type.Object(
   {
     kind: Type.Literal('key'),
     id: Type.String(),
@@ -222,11 +225,11 @@ export const OWN_KEY = Type.Object(
   },
   { description: 'What an API key may know of itself.' },
 );
-export const TICKET = Type.Object(
+export const TICKET_SCHEMA = Type.Object(
   { ticket: Type.String(), expiresIn: Type.Integer({ description: 'Seconds.' }) },
   { description: 'For `?ticket=`; works once.' },
 );
-export const PROVIDERS = Type.Object(
+export const SIGN_IN_METHODS = Type.Object(
   {
     password: Type.Boolean(),
     magicLink: Type.Boolean({
@@ -244,7 +247,7 @@ export const PROVIDERS = Type.Object(
   },
   { description: 'The ways to sign in.' },
 );
-export const IDENTITY = Type.Object(
+export const IDENTITY_SCHEMA = Type.Object(
   {
     provider: Type.String(),
     subject: Type.String({ description: 'The id of the user at the provider.' }),
@@ -252,8 +255,14 @@ export const IDENTITY = Type.Object(
   },
   { description: 'An account at a provider that signs in to a user here.' },
 );
-export const LINK_URL = Type.Object({ url: Type.String() }, { description: 'Works once, for five minutes.' });
-export const LOGOUT_URL = Type.Object({ url: nullable(Type.String()) }, { description: 'A URL of the provider.' });
+export const LINK_IDENTITY_RESULT = Type.Object(
+  { url: Type.String() },
+  { description: 'Works once, for five minutes.' },
+);
+export const PROVIDER_LOGOUT_RESULT = Type.Object(
+  { url: nullable(Type.String()) },
+  { description: 'A URL of the provider.' },
+);
 export const JWKS = Type.Object(
   { keys: Type.Array(Type.Record(Type.String(), Type.String())) },
   { description: 'RFC 7517.' },

@@ -3,16 +3,16 @@
  * routes, here and in admin/.
  */
 import type { ErrorCode } from '../../lib/errors.ts';
-import { shape } from '../../openapi/schema.ts';
+import { namedSchema } from '../../openapi/schema.ts';
 import * as schema from './request-schemas.ts';
 
-export const USER_SHAPE = shape('User', schema.USER);
-export const SIGNED_IN_SHAPE = shape('SignInResult', schema.SIGNED_IN);
-export const SESSION_SHAPE = shape('Session', schema.SESSION);
-export const IDENTITY_SHAPE = shape('Identity', schema.IDENTITY);
-export const API_KEY_SHAPE = shape('ApiKey', schema.API_KEY);
-export const OWN_KEY_SHAPE = shape('CurrentApiKey', schema.OWN_KEY);
-export const TICKET_SHAPE = shape('Ticket', schema.TICKET);
+export const USER_SHAPE = namedSchema('User', schema.USER_SCHEMA);
+export const SIGN_IN_RESULT_SHAPE = namedSchema('SignInResult', schema.SIGN_IN_RESULT);
+export const SESSION_SHAPE = namedSchema('Session', schema.SESSION_SCHEMA);
+export const IDENTITY_SHAPE = namedSchema('Identity', schema.IDENTITY_SCHEMA);
+export const API_KEY_SHAPE = namedSchema('ApiKey', schema.API_KEY_SCHEMA);
+export const CURRENT_API_KEY_SHAPE = namedSchema('CurrentApiKey', schema.CURRENT_API_KEY_SCHEMA);
+export const TICKET_SHAPE = namedSchema('Ticket', schema.TICKET_SCHEMA);
 
 /** Errors of a user whose name, e-mail address or password cannot be accepted. */
-export const NAMING_ERRORS: readonly ErrorCode[] = ['username-taken', 'email-taken', 'weak-password'];
+export const USER_INPUT_ERRORS: readonly ErrorCode[] = ['username-taken', 'email-taken', 'weak-password'];

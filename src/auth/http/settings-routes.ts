@@ -1,24 +1,24 @@
 /** Settings that administrators change at run time: redirect URLs. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { versionCondition, versionTag } from '../../collections/store/preconditions.ts';
-import { checked } from '../../lib/parse-body.ts';
+import { parseVersionPrecondition, versionTag } from '../../collections/store/preconditions.ts';
+import { validateBody } from '../../lib/parse-body.ts';
 import type { Policies } from '../../policies/policies.ts';
-import { enterAt } from '../../policies/require-scope.ts';
-import { stampBy } from '../identity/principal.ts';
-import type { Redirects } from '../providers/redirect-allowlist.ts';
+import { createAdminScopeGuard } from '../../policies/require-scope.ts';
+import { stampFromPrincipal } from '../identity/principal.ts';
+import type { RedirectAllowlist } from '../providers/redirect-allowlist.ts';
 import { SETTINGS_BODY, SETTINGS_OPERATIONS } from './provider-openapi.ts';
 
 export interface SettingsRoutesOptions {
   readonly policies: Policies;
-  readonly redirects: Redirects;
+  readonly redirects: RedirectAllowlist;
 }
 
 const URL = '/admin/settings';
 
 export async function settingsRoutes(app: FastifyInstance, options: SettingsRoutesOptions): Promise<void> {
   const { policies, redirects } = options;
-  const enter = enterAt(policies, '_admin:accounts');
-  const send = (reply: FastifyReply, kept: Awaited<ReturnType<Redirects['list']>>) =>
+  const enter = createAdminScopeGuard(policies, '_admin:accounts');
+  const send = (reply: FastifyReply, kept: Awaited<ReturnType<RedirectAllowlist['list']>>) =>
     reply
       .header('etag', versionTag(kept.revision))
       .send({ redirectUrls: kept.redirectUrls, configuredRedirectUrls: redirects.fixed });
@@ -29,8 +29,8 @@ export async function settingsRoutes(app: FastifyInstance, options: SettingsRout
   });
 
   app.patch(URL, { config: SETTINGS_OPERATIONS.update }, async (request, reply) => {
-    const stamp = stampBy(enter(request, 'update'), request.id);
-    const requested = checked(SETTINGS_BODY, request.body).redirectUrls ?? (await redirects.list()).redirectUrls;
-    return send(reply, await redirects.replace(requested, versionCondition(request.headers), stamp));
+    const stamp = stampFromPrincipal(enter(request, 'update'), request.id);
+    const requested = validateBody(SETTINGS_BODY, request.body).redirectUrls ?? (await redirects.list()).redirectUrls;
+    return send(reply, await redirects.replace(requested, parseVersionPrecondition(request.headers), stamp));
   });
 }

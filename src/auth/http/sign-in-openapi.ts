@@ -1,50 +1,57 @@
 /** OpenAPI operations that need no credential. */
-import { CHECKED_ERRORS, DONE, jsonBody, operation, REQUEST_ERRORS, response } from '../../openapi/operation.ts';
 import {
+  declareOperation,
+  jsonBody,
+  jsonResponse,
+  NO_CONTENT_RESPONSE,
+  QUERY_PARAMETER_ERRORS,
+  VALIDATION_ERRORS,
+} from '../../openapi/operation.ts';
+import {
+  CONFIRM_PASSWORD_RESET_BODY,
   JWKS,
-  LOGIN,
-  PROVIDERS,
-  REFRESH,
-  REGISTER,
-  RESET,
-  RESET_CONFIRM,
-  SET_UP,
-  SETUP,
-  VERIFY,
+  LOGIN_BODY,
+  PASSWORD_RESET_BODY,
+  REFRESH_BODY,
+  REGISTER_BODY,
+  SETUP_BODY,
+  SETUP_RESULT,
+  SIGN_IN_METHODS,
+  VERIFY_EMAIL_BODY,
 } from './request-schemas.ts';
-import { NAMING_ERRORS, SIGNED_IN_SHAPE } from './response-schemas.ts';
+import { SIGN_IN_RESULT_SHAPE, USER_INPUT_ERRORS } from './response-schemas.ts';
 
 const tag = 'auth';
 
-export const SIGN_IN = {
-  register: operation({
+export const SIGN_IN_OPERATIONS = {
+  register: declareOperation({
     id: 'registerUser',
     tag,
     summary: 'Sign up',
-    body: jsonBody(REGISTER),
-    responses: response('The new user, signed in.', SIGNED_IN_SHAPE, 201),
-    errors: [...CHECKED_ERRORS, ...NAMING_ERRORS, 'registration-closed'],
+    body: jsonBody(REGISTER_BODY),
+    responses: jsonResponse('The new user, signed in.', SIGN_IN_RESULT_SHAPE, 201),
+    errors: [...VALIDATION_ERRORS, ...USER_INPUT_ERRORS, 'registration-closed'],
   }),
-  login: operation({
+  login: declareOperation({
     id: 'login',
     tag,
     summary: 'Sign in',
     description:
       'If the user has a second factor, a request without `code` is rejected with `mfa-required` and a ticket.',
-    body: jsonBody(LOGIN),
-    responses: response('Signed in.', SIGNED_IN_SHAPE),
-    errors: [...CHECKED_ERRORS, 'invalid-credentials', 'mfa-required'],
+    body: jsonBody(LOGIN_BODY),
+    responses: jsonResponse('Signed in.', SIGN_IN_RESULT_SHAPE),
+    errors: [...VALIDATION_ERRORS, 'invalid-credentials', 'mfa-required'],
   }),
-  refresh: operation({
+  refresh: declareOperation({
     id: 'refreshSession',
     tag,
     summary: 'Renew the tokens of a session',
     description: 'A refresh token works once; for 10 seconds it returns the same successor.',
-    body: jsonBody(REFRESH),
-    responses: response('Fresh tokens, and the user as now stored.', SIGNED_IN_SHAPE),
-    errors: CHECKED_ERRORS,
+    body: jsonBody(REFRESH_BODY),
+    responses: jsonResponse('Fresh tokens, and the user as now stored.', SIGN_IN_RESULT_SHAPE),
+    errors: VALIDATION_ERRORS,
   }),
-  verify: operation({
+  verify: declareOperation({
     id: 'verifyEmail',
     tag,
     summary: 'Verify an e-mail address',
@@ -53,10 +60,10 @@ export const SIGN_IN = {
       'or with `newPassword`, the address of a user who signed up is verified, and what was registered before ' +
       'ends: password, sessions, passkeys, second factor, providers. A user whose address was verified before cannot ' +
       'get another address that way.',
-    body: jsonBody(VERIFY),
-    responses: DONE,
+    body: jsonBody(VERIFY_EMAIL_BODY),
+    responses: NO_CONTENT_RESPONSE,
     errors: [
-      ...CHECKED_ERRORS,
+      ...VALIDATION_ERRORS,
       'link-expired',
       'email-taken',
       'not-authenticated',
@@ -66,42 +73,42 @@ export const SIGN_IN = {
       'user-not-found',
     ],
   }),
-  reset: operation({
+  reset: declareOperation({
     id: 'requestPasswordReset',
     tag,
     summary: 'Request an e-mail with a link that sets a new password',
-    body: jsonBody(RESET),
+    body: jsonBody(PASSWORD_RESET_BODY),
     responses: { 202: { description: 'If there is such a user, an e-mail is on its way.' } },
-    errors: CHECKED_ERRORS,
+    errors: VALIDATION_ERRORS,
   }),
-  resetConfirm: operation({
+  resetConfirm: declareOperation({
     id: 'resetPassword',
     tag,
     summary: 'Set a new password with the secret from the e-mail',
-    body: jsonBody(RESET_CONFIRM),
-    responses: DONE,
-    errors: [...CHECKED_ERRORS, 'link-expired', 'weak-password', 'user-not-found'],
+    body: jsonBody(CONFIRM_PASSWORD_RESET_BODY),
+    responses: NO_CONTENT_RESPONSE,
+    errors: [...VALIDATION_ERRORS, 'link-expired', 'weak-password', 'user-not-found'],
   }),
-  setUp: operation({
+  setUp: declareOperation({
     id: 'createFirstAdmin',
     tag: 'admin',
     summary: 'Create the first administrator with a setup link',
-    body: jsonBody(SETUP),
-    responses: response('The administrator, signed in.', SET_UP, 201),
-    errors: [...CHECKED_ERRORS, ...NAMING_ERRORS, 'link-expired'],
+    body: jsonBody(SETUP_BODY),
+    responses: jsonResponse('The administrator, signed in.', SETUP_RESULT, 201),
+    errors: [...VALIDATION_ERRORS, ...USER_INPUT_ERRORS, 'link-expired'],
   }),
-  providers: operation({
+  providers: declareOperation({
     id: 'listSignInProviders',
     tag,
     summary: 'List the ways to sign in',
-    responses: response('The configured ways.', PROVIDERS),
-    errors: REQUEST_ERRORS,
+    responses: jsonResponse('The configured ways.', SIGN_IN_METHODS),
+    errors: QUERY_PARAMETER_ERRORS,
   }),
-  publicKeys: operation({
+  publicKeys: declareOperation({
     id: 'getPublicKeys',
     tag,
     summary: 'The public keys of access tokens',
-    responses: response('A JSON Web Key Set.', JWKS),
-    errors: REQUEST_ERRORS,
+    responses: jsonResponse('A JSON Web Key Set.', JWKS),
+    errors: QUERY_PARAMETER_ERRORS,
   }),
 };

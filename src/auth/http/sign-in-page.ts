@@ -4,7 +4,7 @@
  * which shows an administrator that a provider works; that session is not stored. A magic link opens this page with a
  * secret after `#`, which only a press of the button uses up, because mail scanners open links. Pure.
  */
-import { type SmallPage, smallPage } from './page-template.ts';
+import { type HostedPage, renderHostedPage } from './page-template.ts';
 
 const BODY = `<div id="providers"></div>
 <form hidden><label for="username">User name or e-mail address</label>
@@ -81,4 +81,4 @@ else if(verifier===null)tell({detail:'This page did not start the sign-in'});
 else return enter('auth/exchange',{code:query.get('code'),codeVerifier:verifier})}await show()}
 main().catch(failed);`;
 
-export const SIGN_IN_PAGE: SmallPage = smallPage('Sign in', BODY, SCRIPT);
+export const SIGN_IN_PAGE: HostedPage = renderHostedPage('Sign in', BODY, SCRIPT);

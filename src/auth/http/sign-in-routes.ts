@@ -4,23 +4,32 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { MillraceError } from '../../lib/errors.ts';
-import { checked } from '../../lib/parse-body.ts';
-import { requestBase } from '../../lib/request.ts';
+import { validateBody } from '../../lib/parse-body.ts';
+import { requestBaseUrl } from '../../lib/request.ts';
 import type { Authenticator } from '../authenticator.ts';
 import type { MagicLinkSignIn } from '../magic-link/magic-link.ts';
-import type { OneTimeCodes } from '../oauth/authorization-codes.ts';
+import type { AuthorizationCodes } from '../oauth/authorization-codes.ts';
 import type { ClaimRenewals } from '../oauth/claim-refresh.ts';
 import type { ProviderSignIn } from '../oauth/provider-sign-in.ts';
 import type { Provider } from '../providers/provider.ts';
-import type { EmailProof } from '../sign-in/email-proof.ts';
-import type { Recovery } from '../sign-in/email-verification.ts';
+import type { Recovery } from '../sign-in/account-recovery.ts';
+import type { EmailConfirmation } from '../sign-in/email-confirmation.ts';
 import type { FirstAdmin } from '../sign-in/first-admin.ts';
 import type { SignIn } from '../sign-in/sign-in.ts';
 import type { SigningKeySet } from '../tokens/signing-keys.ts';
-import { BY_PROVIDER } from './oauth-openapi.ts';
-import { preferredLanguage, refuseParameters, requireSmall, sessionOriginOf } from './request-context.ts';
-import { EXCHANGE, LOGIN, REFRESH, REGISTER, RESET, RESET_CONFIRM, SETUP, VERIFY } from './request-schemas.ts';
-import { SIGN_IN } from './sign-in-openapi.ts';
+import { PROVIDER_SIGN_IN_OPERATIONS } from './oauth-openapi.ts';
+import { preferredLanguage, rejectQueryParameters, requireMetadataSize, sessionOriginOf } from './request-context.ts';
+import {
+  CODE_EXCHANGE_BODY,
+  CONFIRM_PASSWORD_RESET_BODY,
+  LOGIN_BODY,
+  PASSWORD_RESET_BODY,
+  REFRESH_BODY,
+  REGISTER_BODY,
+  SETUP_BODY,
+  VERIFY_EMAIL_BODY,
+} from './request-schemas.ts';
+import { SIGN_IN_OPERATIONS } from './sign-in-openapi.ts';
 
 /** Display names of the kinds of providers; of OpenID Connect there may be several, each with its own name. */
 const TITLES: Readonly<Partial<Record<Provider['kind'], string>>> = {
@@ -33,13 +42,13 @@ const TITLES: Readonly<Partial<Record<Provider['kind'], string>>> = {
 export interface SignInRoutesOptions {
   readonly signIn: SignIn;
   readonly recovery: Recovery;
-  readonly emailProof: EmailProof;
+  readonly emailProof: EmailConfirmation;
   readonly authenticator: Authenticator;
   readonly magicLinkSignIn: MagicLinkSignIn;
   readonly firstAdmin: FirstAdmin;
   readonly signingKeys: SigningKeySet;
   readonly providerSignIn: ProviderSignIn;
-  readonly codes: OneTimeCodes;
+  readonly codes: AuthorizationCodes;
   readonly claimRenewals: ClaimRenewals;
   readonly publicUrl: string | undefined;
 }
@@ -50,27 +59,27 @@ export async function signInRoutes(app: FastifyInstance, options: SignInRoutesOp
   app.addHook('onRequest', async (_request, reply) => {
     reply.header('cache-control', 'no-store');
   });
-  refuseParameters(app);
+  rejectQueryParameters(app);
 
-  app.post('/auth/register', { config: SIGN_IN.register }, async (request, reply) => {
-    const body = checked(REGISTER, request.body);
-    requireSmall('profile', body.profile);
+  app.post('/auth/register', { config: SIGN_IN_OPERATIONS.register }, async (request, reply) => {
+    const body = validateBody(REGISTER_BODY, request.body);
+    requireMetadataSize('profile', body.profile);
     return reply.code(201).send(await signIn.register(body, sessionOriginOf(request), preferredLanguage(request)));
   });
 
-  app.post('/auth/login', { config: SIGN_IN.login }, async (request) => {
-    const { username, password, code } = checked(LOGIN, request.body);
+  app.post('/auth/login', { config: SIGN_IN_OPERATIONS.login }, async (request) => {
+    const { username, password, code } = validateBody(LOGIN_BODY, request.body);
     return signIn.login(username, password, code, sessionOriginOf(request));
   });
 
-  app.post('/auth/refresh', { config: SIGN_IN.refresh }, async (request) => {
-    const { refreshToken } = checked(REFRESH, request.body);
+  app.post('/auth/refresh', { config: SIGN_IN_OPERATIONS.refresh }, async (request) => {
+    const { refreshToken } = validateBody(REFRESH_BODY, request.body);
     const origin = sessionOriginOf(request);
     return signIn.refresh(refreshToken, origin, (identity) => claimRenewals.begin(identity, origin));
   });
 
-  app.post('/auth/verify', { config: SIGN_IN.verify }, async (request, reply) => {
-    const { token, password, newPassword } = checked(VERIFY, request.body);
+  app.post('/auth/verify', { config: SIGN_IN_OPERATIONS.verify }, async (request, reply) => {
+    const { token, password, newPassword } = validateBody(VERIFY_EMAIL_BODY, request.body);
     if (password !== undefined && newPassword !== undefined) {
       throw new MillraceError('invalid-body', "Send 'password' or 'newPassword', not both");
     }
@@ -79,38 +88,38 @@ export async function signInRoutes(app: FastifyInstance, options: SignInRoutesOp
     return reply.code(204).send();
   });
 
-  app.post('/auth/reset', { config: SIGN_IN.reset }, async (request, reply) => {
-    const { email } = checked(RESET, request.body);
+  app.post('/auth/reset', { config: SIGN_IN_OPERATIONS.reset }, async (request, reply) => {
+    const { email } = validateBody(PASSWORD_RESET_BODY, request.body);
     await recovery.requestReset(email, preferredLanguage(request));
     return reply.code(202).send();
   });
 
-  app.post('/auth/reset/confirm', { config: SIGN_IN.resetConfirm }, async (request, reply) => {
-    const { token, password } = checked(RESET_CONFIRM, request.body);
+  app.post('/auth/reset/confirm', { config: SIGN_IN_OPERATIONS.resetConfirm }, async (request, reply) => {
+    const { token, password } = validateBody(CONFIRM_PASSWORD_RESET_BODY, request.body);
     await recovery.reset(token, password, sessionOriginOf(request));
     return reply.code(204).send();
   });
 
-  app.post('/setup', { config: SIGN_IN.setUp }, async (request, reply) => {
-    const { token, email, password } = checked(SETUP, request.body);
+  app.post('/setup', { config: SIGN_IN_OPERATIONS.setUp }, async (request, reply) => {
+    const { token, email, password } = validateBody(SETUP_BODY, request.body);
     return reply.code(201).send(await firstAdmin.setUp(token, email, password, sessionOriginOf(request)));
   });
 
-  app.get('/auth/providers', { config: SIGN_IN.providers }, async (request) => {
-    const base = publicUrl ?? requestBase(request);
-    const providers = providerSignIn.usable().map(({ name, kind }) => {
+  app.get('/auth/providers', { config: SIGN_IN_OPERATIONS.providers }, async (request) => {
+    const base = publicUrl ?? requestBaseUrl(request);
+    const providers = providerSignIn.listAvailable().map(({ name, kind }) => {
       return { name, kind, title: TITLES[kind] ?? name, url: `${base}/auth/providers/${name}` };
     });
     return { password: true, magicLink: magicLinkSignIn.isOn, registration: signIn.registration, providers };
   });
 
-  app.post('/auth/exchange', { config: BY_PROVIDER.exchange }, async (request) => {
-    const { code, codeVerifier } = checked(EXCHANGE, request.body);
+  app.post('/auth/exchange', { config: PROVIDER_SIGN_IN_OPERATIONS.exchange }, async (request) => {
+    const { code, codeVerifier } = validateBody(CODE_EXCHANGE_BODY, request.body);
     return codes.exchange(code, codeVerifier, sessionOriginOf(request));
   });
 
   // Caches may store this response, and its headers contain the origin that may read it: hence `Vary`.
-  app.get('/.well-known/jwks.json', { config: SIGN_IN.publicKeys }, async (_request, reply) =>
+  app.get('/.well-known/jwks.json', { config: SIGN_IN_OPERATIONS.publicKeys }, async (_request, reply) =>
     reply
       .header('cache-control', 'public, max-age=60')
       .header('vary', 'Origin')

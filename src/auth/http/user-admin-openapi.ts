@@ -1,17 +1,24 @@
 /** OpenAPI operations of users. */
-import { adminPage, LIST_ERRORS, LIST_PARAMETERS } from '../../openapi/list-query.ts';
-import { CHECKED_ERRORS, DONE, jsonBody, operation, REQUEST_ERRORS, response } from '../../openapi/operation.ts';
+import { LIST_ERRORS, LIST_PARAMETERS, listResponse } from '../../openapi/list-query.ts';
+import {
+  declareOperation,
+  jsonBody,
+  jsonResponse,
+  NO_CONTENT_RESPONSE,
+  QUERY_PARAMETER_ERRORS,
+  VALIDATION_ERRORS,
+} from '../../openapi/operation.ts';
 import { idParameter, queryParameter } from '../../openapi/parameters.ts';
-import { listOf } from '../../openapi/schema.ts';
+import { arraySchema } from '../../openapi/schema.ts';
 import { PASSKEYS_SHAPE } from './passkey-openapi.ts';
-import { CHANGE_USER, NEW_USER } from './request-schemas.ts';
-import { IDENTITY_SHAPE, NAMING_ERRORS, SESSION_SHAPE, USER_SHAPE } from './response-schemas.ts';
+import { CREATE_USER_BODY, UPDATE_USER_BODY } from './request-schemas.ts';
+import { IDENTITY_SHAPE, SESSION_SHAPE, USER_INPUT_ERRORS, USER_SHAPE } from './response-schemas.ts';
 
 const tag = 'admin';
 const ONE = [idParameter('id', 'the account', 'userId')];
 
-export const USERS = {
-  list: operation({
+export const USER_OPERATIONS = {
+  list: declareOperation({
     id: 'listUsers',
     tag,
     summary: 'List users',
@@ -20,98 +27,98 @@ export const USERS = {
       queryParameter('kind', 'Only users of this kind.', { enum: ['user', 'admin'] }),
       queryParameter('search', 'Prefix of the user name or the e-mail address, or the whole id.'),
     ],
-    responses: adminPage(USER_SHAPE),
+    responses: listResponse(USER_SHAPE),
     errors: LIST_ERRORS,
   }),
-  create: operation({
+  create: declareOperation({
     id: 'createUser',
     tag,
     summary: 'Create a user',
-    body: jsonBody(NEW_USER),
-    responses: response('Made.', USER_SHAPE, 201, ['Location']),
-    errors: [...CHECKED_ERRORS, ...NAMING_ERRORS, 'reauthentication-required'],
+    body: jsonBody(CREATE_USER_BODY),
+    responses: jsonResponse('Made.', USER_SHAPE, 201, ['Location']),
+    errors: [...VALIDATION_ERRORS, ...USER_INPUT_ERRORS, 'reauthentication-required'],
   }),
-  get: operation({
+  get: declareOperation({
     id: 'getUser',
     tag,
     summary: 'Get a user',
     parameters: ONE,
-    responses: response('The user.', USER_SHAPE),
-    errors: [...REQUEST_ERRORS, 'user-not-found'],
+    responses: jsonResponse('The user.', USER_SHAPE),
+    errors: [...QUERY_PARAMETER_ERRORS, 'user-not-found'],
   }),
-  change: operation({
+  change: declareOperation({
     id: 'updateUser',
     tag,
     summary: 'Change the rights of a user',
     parameters: ONE,
-    body: jsonBody(CHANGE_USER),
-    responses: response('The changed user.', USER_SHAPE),
-    errors: [...CHECKED_ERRORS, 'reauthentication-required', 'user-not-found', 'last-owner'],
+    body: jsonBody(UPDATE_USER_BODY),
+    responses: jsonResponse('The changed user.', USER_SHAPE),
+    errors: [...VALIDATION_ERRORS, 'reauthentication-required', 'user-not-found', 'last-owner'],
   }),
-  remove: operation({
+  remove: declareOperation({
     id: 'deleteUser',
     tag,
     summary: 'Delete a user',
     parameters: ONE,
-    responses: DONE,
-    errors: [...REQUEST_ERRORS, 'reauthentication-required', 'user-not-found', 'last-owner'],
+    responses: NO_CONTENT_RESPONSE,
+    errors: [...QUERY_PARAMETER_ERRORS, 'reauthentication-required', 'user-not-found', 'last-owner'],
   }),
-  identities: operation({
+  identities: declareOperation({
     id: 'listUserIdentities',
     tag,
     summary: 'List the identities of a user',
     parameters: ONE,
-    responses: response('The identities, oldest first.', listOf(IDENTITY_SHAPE)),
-    errors: [...REQUEST_ERRORS, 'user-not-found'],
+    responses: jsonResponse('The identities, oldest first.', arraySchema(IDENTITY_SHAPE)),
+    errors: [...QUERY_PARAMETER_ERRORS, 'user-not-found'],
   }),
-  removeFactor: operation({
+  removeFactor: declareOperation({
     id: 'resetUserMfa',
     tag,
     summary: 'Remove the second factor of a user',
     description: 'For a user who has lost the device and the recovery codes.',
     parameters: ONE,
-    responses: DONE,
-    errors: [...REQUEST_ERRORS, 'reauthentication-required', 'user-not-found', 'mfa-not-enrolled'],
+    responses: NO_CONTENT_RESPONSE,
+    errors: [...QUERY_PARAMETER_ERRORS, 'reauthentication-required', 'user-not-found', 'mfa-not-enrolled'],
   }),
-  passkeys: operation({
+  passkeys: declareOperation({
     id: 'listUserPasskeys',
     tag,
     summary: 'List the passkeys of a user',
     parameters: ONE,
-    responses: response('The passkeys, oldest first.', PASSKEYS_SHAPE),
-    errors: [...REQUEST_ERRORS, 'user-not-found'],
+    responses: jsonResponse('The passkeys, oldest first.', PASSKEYS_SHAPE),
+    errors: [...QUERY_PARAMETER_ERRORS, 'user-not-found'],
   }),
-  removePasskeys: operation({
+  removePasskeys: declareOperation({
     id: 'deleteUserPasskeys',
     tag,
     summary: 'Remove all passkeys of a user',
     description: 'For a user who has lost the devices.',
     parameters: ONE,
-    responses: DONE,
-    errors: [...REQUEST_ERRORS, 'reauthentication-required', 'user-not-found'],
+    responses: NO_CONTENT_RESPONSE,
+    errors: [...QUERY_PARAMETER_ERRORS, 'reauthentication-required', 'user-not-found'],
   }),
-  sessions: operation({
+  sessions: declareOperation({
     id: 'listUserSessions',
     tag,
     summary: 'List the sessions of a user',
     parameters: ONE,
-    responses: response('The sessions, oldest first.', listOf(SESSION_SHAPE)),
-    errors: [...REQUEST_ERRORS, 'user-not-found'],
+    responses: jsonResponse('The sessions, oldest first.', arraySchema(SESSION_SHAPE)),
+    errors: [...QUERY_PARAMETER_ERRORS, 'user-not-found'],
   }),
-  endSessions: operation({
+  endSessions: declareOperation({
     id: 'endUserSessions',
     tag,
     summary: 'End all sessions of a user',
     parameters: ONE,
-    responses: DONE,
-    errors: [...REQUEST_ERRORS, 'user-not-found'],
+    responses: NO_CONTENT_RESPONSE,
+    errors: [...QUERY_PARAMETER_ERRORS, 'user-not-found'],
   }),
-  endSession: operation({
+  endSession: declareOperation({
     id: 'endUserSession',
     tag,
     summary: 'End one session of a user',
     parameters: [...ONE, idParameter('session', 'the session', 'userSessionId')],
-    responses: DONE,
-    errors: [...REQUEST_ERRORS, 'user-not-found', 'session-not-found'],
+    responses: NO_CONTENT_RESPONSE,
+    errors: [...QUERY_PARAMETER_ERRORS, 'user-not-found', 'session-not-found'],
   }),
 };

@@ -2,7 +2,7 @@
  * The small pages behind links in e-mails: password reset, e-mail verification, opening a native app. The secret stands after `#`, which
  * browsers never send. Pure. The frame of all pages is in small-page.ts.
  */
-import { escaped, type SmallPage, smallPage } from './page-template.ts';
+import { escapeHtml, type HostedPage, renderHostedPage } from './page-template.ts';
 
 interface Form {
   readonly intro: string;
@@ -30,18 +30,18 @@ if(answer.ok){hide();says.textContent=form.dataset.done}
 else{const problem=await answer.json();says.textContent=problem.detail+(problem.hint?'. '+problem.hint+'.':'.')}}
 catch{says.textContent='The server does not respond. Try again.'}button.disabled=false});`;
 
-function linkPage({ title, target, forms }: Plan): SmallPage {
+function linkPage({ title, target, forms }: Plan): HostedPage {
   const body = forms.map(({ intro, button, done, field: { name, label, isNew } }) => {
     const rules = isNew ? 'autocomplete="new-password" minlength="8"' : 'autocomplete="current-password"';
     return `<form data-target="${target}" data-done="${done}"><p>${intro}</p>
 <label for="${name}">${label}</label><input id="${name}" name="${name}" type="password" ${rules} maxlength="256" required>
 <button>${button}</button></form>`;
   });
-  return smallPage(title, `${body.join('<hr>')}<p id="says" role="status"></p>`, SCRIPT);
+  return renderHostedPage(title, `${body.join('<hr>')}<p id="says" role="status"></p>`, SCRIPT);
 }
 
 /** The pages by their path. */
-export const LINK_PAGES: Readonly<Record<string, SmallPage>> = {
+export const EMAIL_LINK_PAGES: Readonly<Record<string, HostedPage>> = {
   '/reset': linkPage({
     title: 'Set a new password',
     target: 'auth/reset/confirm',
@@ -86,10 +86,10 @@ const OPENING =
   "const link=document.getElementById('open');link.href+=location.hash;history.replaceState(null,'',location.href.split('#')[0])";
 
 /** @param url of the app, from the list of redirect URLs */
-export function openAppPage(url: string): SmallPage {
-  return smallPage(
+export function openAppPage(url: string): HostedPage {
+  return renderHostedPage(
     'Open the app',
-    `<p>Continue on the device where the app is installed.</p><p><a id="open" href="${escaped(url)}">Open the app</a></p>`,
+    `<p>Continue on the device where the app is installed.</p><p><a id="open" href="${escapeHtml(url)}">Open the app</a></p>`,
     OPENING,
   );
 }

@@ -9,7 +9,7 @@ export function invalidCredentials(): MillraceError {
 }
 
 /** For a client that has proved the first factor. */
-export function wrongCode(): MillraceError {
+export function wrongMfaCode(): MillraceError {
   return new MillraceError('invalid-credentials', 'The code is not right, or was used', {
     hint: 'Wait for the next code of the authenticator, or use a recovery code',
     headers: { 'www-authenticate': 'Bearer realm="millrace"' },
@@ -17,7 +17,7 @@ export function wrongCode(): MillraceError {
 }
 
 /** For a user who signs in only with providers. */
-export function noPassword(): MillraceError {
+export function passwordNotSet(): MillraceError {
   return new MillraceError('invalid-credentials', 'The user has no password', {
     hint: 'POST /auth/reset sends an e-mail with a link that sets one, if the user has an e-mail address',
   });
@@ -37,7 +37,7 @@ export function linkExpired(): MillraceError {
 }
 
 /** The error for a link that is opened in another browser. It still works in the right one. */
-export function foreignBrowser(): MillraceError {
+export function wrongBrowser(): MillraceError {
   return new MillraceError('link-expired', 'The link works only in the browser that requested it', {
     hint: 'Open it there, or enter the code from the e-mail where you requested it',
   });

@@ -1,7 +1,7 @@
 /**
  * Parses the principal that an administrator impersonates: `user:<id>`, `role:<name>`, `key:<id>` or `anonymous`. Pure.
  */
-import { ROLE_NAME } from './role-names.ts';
+import { ROLE_NAME_PATTERN } from './role-names.ts';
 
 export interface ImpersonationTarget {
   readonly kind: 'user' | 'role' | 'key' | 'anonymous';
@@ -12,14 +12,16 @@ export interface ImpersonationTarget {
 const ID = '[!-~]{1,128}';
 
 /** All texts that name a principal. */
-export const TARGET = new RegExp(`^(?:anonymous|(user|key):(${ID})|role:(${ROLE_NAME}))$`);
+export const IMPERSONATION_TARGET_PATTERN = new RegExp(
+  `^(?:anonymous|(user|key):(${ID})|role:(${ROLE_NAME_PATTERN}))$`,
+);
 
 /** The syntax of a principal, for messages. */
-export const TARGET_FORMS = 'user:<id>, role:<name>, key:<id> or anonymous';
+export const IMPERSONATION_TARGET_SYNTAX = 'user:<id>, role:<name>, key:<id> or anonymous';
 
 /** Null for a text that names no principal. */
 export function parseImpersonationTarget(text: string): ImpersonationTarget | null {
-  const found = TARGET.exec(text);
+  const found = IMPERSONATION_TARGET_PATTERN.exec(text);
   if (found === null) return null;
   const [, kind, id = '', role] = found;
   if (role !== undefined) return { kind: 'role', id: role };
@@ -27,6 +29,6 @@ export function parseImpersonationTarget(text: string): ImpersonationTarget | nu
 }
 
 /** The text that `parseWhom` reads. */
-export function targetText({ kind, id }: ImpersonationTarget): string {
+export function formatImpersonationTarget({ kind, id }: ImpersonationTarget): string {
   return kind === 'anonymous' ? kind : `${kind}:${id}`;
 }

@@ -1,5 +1,5 @@
 /** The principal of a request: its authenticated identity. Anonymous is a principal too, never `null`. */
-import { networkOf } from '../../config/addresses.ts';
+import { clientNetwork } from '../../config/addresses.ts';
 import { actorText, type RequestStamp } from '../../database/system-collection.ts';
 
 /** The roles of administrators, from all rights to reading only. */
@@ -8,9 +8,9 @@ export const ADMIN_ROLES = ['owner', 'manager', 'developer', 'viewer'] as const;
 export type AdminRole = (typeof ADMIN_ROLES)[number];
 
 /** What a principal may do with a resource. */
-export const ACTIONS = ['read', 'create', 'update', 'delete', 'call'] as const;
+export const RESOURCE_ACTIONS = ['read', 'create', 'update', 'delete', 'call'] as const;
 
-export type Action = (typeof ACTIONS)[number];
+export type ResourceAction = (typeof RESOURCE_ACTIONS)[number];
 
 export interface Anonymous {
   readonly kind: 'anonymous';
@@ -68,7 +68,7 @@ export interface FunctionPrincipal {
 export type ClientPrincipal = Anonymous | UserPrincipal | KeyPrincipal | AdminPrincipal;
 
 /** The principal of an authenticated client. */
-export type ProvenPrincipal = Exclude<ClientPrincipal, Anonymous>;
+export type AuthenticatedPrincipal = Exclude<ClientPrincipal, Anonymous>;
 
 /** A principal: the one of a client, or a function. */
 export type Principal = ClientPrincipal | FunctionPrincipal;
@@ -76,13 +76,13 @@ export type Principal = ClientPrincipal | FunctionPrincipal;
 export const ANONYMOUS: Anonymous = Object.freeze({ kind: 'anonymous' });
 
 /** The principal as it is stored with its changes: `user:u1`, or null for anonymous. */
-export function actorOf(principal: Principal): string | null {
+export function toActorId(principal: Principal): string | null {
   return principal.kind === 'anonymous' ? null : actorText(principal.kind, principal.id);
 }
 
 /** The stamp of a change that a request makes. @param asker the request itself, or the Scope that allows the change */
-export function stampBy({ principal }: { readonly principal: Principal }, request: string): RequestStamp {
-  return { by: actorOf(principal), request };
+export function stampFromPrincipal({ principal }: { readonly principal: Principal }, request: string): RequestStamp {
+  return { by: toActorId(principal), request };
 }
 
 /** The id that quotas count under; null for principals without quotas: administrators, functions and
@@ -92,6 +92,6 @@ export function quotaIdOf(principal: Principal): string | null {
 }
 
 /** The key under which limits count a client: one principal, or all anonymous clients of one network. */
-export function clientOf(principal: Principal, address: string): string {
-  return actorOf(principal) ?? networkOf(address);
+export function clientLimitKey(principal: Principal, address: string): string {
+  return toActorId(principal) ?? clientNetwork(address);
 }

@@ -18,7 +18,7 @@ export function identityId(provider: string, subject: string): string | null {
 }
 
 /** The provider and the subject of an identity. */
-export function identityParts({ id }: Pick<ProviderIdentity, 'id'>): { provider: string; subject: string } {
+export function parseIdentityId({ id }: Pick<ProviderIdentity, 'id'>): { provider: string; subject: string } {
   const colon = id.indexOf(':');
   return { provider: id.slice(0, colon), subject: id.slice(colon + 1) };
 }

@@ -2,7 +2,7 @@
  * A user of the application, or an administrator of the instance. Types and pure functions. It contains no secrets,
  * because every change of it is an event.
  */
-import type { OwnMeta } from '../../database/system-collection.ts';
+import type { SystemDocumentMeta } from '../../database/system-collection.ts';
 import { ADMIN_ROLES, type AdminRole, type ClientPrincipal } from './principal.ts';
 import type { ProviderIdentity } from './provider-identity.ts';
 
@@ -32,7 +32,7 @@ export interface User {
   readonly secondFactor?: boolean;
   /** The identities that sign in to it, one of each provider. Missing in users of earlier versions. */
   readonly identities?: readonly ProviderIdentity[];
-  readonly _meta: OwnMeta;
+  readonly _meta: SystemDocumentMeta;
 }
 
 /** The part of a user that responses contain. */
@@ -50,7 +50,7 @@ export interface UserView {
   readonly createdAt: string;
 }
 
-export function toShown({
+export function toUserView({
   _id,
   names: _names,
   skeleton: _skeleton,
@@ -63,7 +63,7 @@ export function toShown({
 }
 
 /** A sign-in name in its comparable form: without letter case, and in one Unicode form. */
-export function foldName(name: string): string {
+export function normalizeSignInName(name: string): string {
   return name.normalize('NFKC').trim().toLowerCase();
 }
 
@@ -71,18 +71,18 @@ export function foldName(name: string): string {
  * Whether a user signed up and its e-mail address is not verified yet. Then it may not belong to the holder of the
  * address, so its ways to sign in cannot be trusted after the address is verified.
  */
-export function isUnproven({ _id, kind, emailVerified, _meta }: User): boolean {
+export function isUnverifiedSignUp({ _id, kind, emailVerified, _meta }: User): boolean {
   return kind === 'user' && !emailVerified && _meta.createdBy === _id;
 }
 
 /** Whether a user has this e-mail address. */
-export function isEmailOf({ email }: Pick<User, 'email'>, address: string): boolean {
-  return email !== null && foldName(email) === foldName(address);
+export function userHasEmail({ email }: Pick<User, 'email'>, address: string): boolean {
+  return email !== null && normalizeSignInName(email) === normalizeSignInName(address);
 }
 
 /** The names under which sign-in finds a user. */
 export function signInNames({ _id, username, email }: Pick<User, '_id' | 'username' | 'email'>): string[] {
-  const names = [...new Set([username, email].flatMap((name) => (name === null ? [] : [foldName(name)])))];
+  const names = [...new Set([username, email].flatMap((name) => (name === null ? [] : [normalizeSignInName(name)])))];
   // Neither a user name nor an e-mail address contains a colon.
   return names.length > 0 ? names : [`id:${_id}`];
 }

@@ -9,14 +9,14 @@ const NAME = 'millrace-link';
 const MAX_AGE_S = 15 * 60;
 const SECRET = /^[A-Za-z0-9_-]{43}$/;
 
-export function linkCookie(secret: string, scope: CookieScope): string {
+export function createMagicLinkCookie(secret: string, scope: CookieScope): string {
   const { secure, path } = scope;
   const flags = `Path=${path}; Max-Age=${MAX_AGE_S}; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`;
   return `${cookieName(NAME, scope)}=${secret}; ${flags}`;
 }
 
 /** The secret of a browser in the header `Cookie`; null when there is none. */
-export function browserSecret(cookies: string | undefined, scope: CookieScope): string | null {
+export function readMagicLinkCookie(cookies: string | undefined, scope: CookieScope): string | null {
   const beginning = `${cookieName(NAME, scope)}=`;
   const pair = (cookies ?? '').split(';').find((one) => one.trim().startsWith(beginning));
   const secret = pair?.trim().slice(beginning.length) ?? '';

@@ -3,10 +3,10 @@
  * the place of the older. Only link-sign-in.ts calls this file.
  */
 import type { Collection } from 'mongodb';
-import { duplicateKey, translated } from '../../database/errors.ts';
+import { duplicateKey, withTranslatedErrors } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
 
-export interface LinkRow {
+export interface MagicLinkRow {
   /** Hash of the e-mail address. */
   readonly _id: string;
   /** Id of the user. */
@@ -27,22 +27,22 @@ export interface LinkRow {
   readonly expiresAt: Date;
 }
 
-export class LinkStore {
-  readonly #rows: Collection<LinkRow>;
+export class MagicLinkStore {
+  readonly #rows: Collection<MagicLinkRow>;
 
   constructor({ log }: Pick<Mongo, 'log'>) {
-    this.#rows = log.collection<LinkRow>('magic_links');
+    this.#rows = log.collection<MagicLinkRow>('magic_links');
   }
 
   async start(): Promise<void> {
-    await translated(() =>
+    await withTranslatedErrors(() =>
       this.#rows.createIndexes([{ key: { token: 1 } }, { key: { expiresAt: 1 }, expireAfterSeconds: 0 }]),
     );
   }
 
   /** Replaces the previous link; false when that was requested later. */
-  async replace({ _id, ...row }: LinkRow): Promise<boolean> {
-    return translated(async () => {
+  async replace({ _id, ...row }: MagicLinkRow): Promise<boolean> {
+    return withTranslatedErrors(async () => {
       try {
         await this.#rows.updateOne({ _id, requestedAt: { $lte: row.requestedAt } }, { $set: row }, { upsert: true });
         return true;
@@ -53,13 +53,13 @@ export class LinkStore {
     });
   }
 
-  findByToken(token: string, now: Date): Promise<LinkRow | null> {
-    return translated(() => this.#rows.findOne({ token, expiresAt: { $gt: now } }));
+  findByToken(token: string, now: Date): Promise<MagicLinkRow | null> {
+    return withTranslatedErrors(() => this.#rows.findOne({ token, expiresAt: { $gt: now } }));
   }
 
   /** Counts an attempt with a code; null when there is none, or too many attempts. */
-  tryCode(_id: string, attempts: number, now: Date): Promise<LinkRow | null> {
-    return translated(() =>
+  tryCode(_id: string, attempts: number, now: Date): Promise<MagicLinkRow | null> {
+    return withTranslatedErrors(() =>
       this.#rows.findOneAndUpdate(
         { _id, expiresAt: { $gt: now }, codeAttempts: { $lt: attempts } },
         { $inc: { codeAttempts: 1 } },
@@ -69,7 +69,7 @@ export class LinkStore {
   }
 
   /** Uses a link up, and its code with it; false when it was used, or replaced. */
-  async take({ _id, token }: Pick<LinkRow, '_id' | 'token'>): Promise<boolean> {
-    return (await translated(() => this.#rows.deleteOne({ _id, token }))).deletedCount === 1;
+  async take({ _id, token }: Pick<MagicLinkRow, '_id' | 'token'>): Promise<boolean> {
+    return (await withTranslatedErrors(() => this.#rows.deleteOne({ _id, token }))).deletedCount === 1;
   }
 }

@@ -4,22 +4,22 @@
  * address has a user. The e-mail proves the address; the second factor is required as after a password.
  */
 import { createHmac, randomBytes, randomInt } from 'node:crypto';
-import { networkOf } from '../../config/addresses.ts';
-import type { Activity } from '../../database/audit-events.ts';
+import { clientNetwork } from '../../config/addresses.ts';
+import type { AuditEvents } from '../../database/audit-events.ts';
 import { actorText } from '../../database/system-collection.ts';
 import type { LanguageName } from '../../email/locales/locales.ts';
-import type { Composed, EmailRow, Outbox } from '../../email/outbox.ts';
-import { foreignBrowser, linkExpired, wrongEmailCode } from '../identity/auth-errors.ts';
-import { foldName, isEmailOf, isUnproven, type User } from '../identity/user.ts';
-import { hashOf, isHashOf, isVerifierOf } from '../oauth/authorization-request.ts';
-import { type SessionOrigin, stampOf } from '../sessions/session.ts';
+import type { ComposedEmail, EmailRow, Outbox } from '../../email/outbox.ts';
+import { linkExpired, wrongBrowser, wrongEmailCode } from '../identity/auth-errors.ts';
+import { isUnverifiedSignUp, normalizeSignInName, type User, userHasEmail } from '../identity/user.ts';
+import { matchesPkceChallenge, matchesSha256, sha256Base64url } from '../oauth/authorization-request.ts';
+import { type SessionOrigin, stampFromOrigin } from '../sessions/session.ts';
 import type { Sessions } from '../sessions/sessions.ts';
-import { type SignInDelays, underNetwork } from '../sign-in/login-throttle.ts';
+import { type LoginThrottle, networkThrottleKey } from '../sign-in/login-throttle.ts';
 import type { MfaGate } from '../sign-in/mfa-gate.ts';
-import type { SignedIn, SignIn } from '../sign-in/sign-in.ts';
+import type { SignIn, SignInResult } from '../sign-in/sign-in.ts';
 import type { OneTimeTokens } from '../tokens/one-time-tokens.ts';
 import type { Users } from '../users/users.ts';
-import type { LinkRow, LinkStore } from './magic-link-store.ts';
+import type { MagicLinkRow, MagicLinkStore } from './magic-link-store.ts';
 
 /** How long a link and its code are valid, in milliseconds. */
 const LINK_MS = 15 * 60_000;
@@ -33,12 +33,12 @@ const CODE_ATTEMPTS = 5;
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
 /** What binds a link to its requester. */
-export type LinkBinding =
+export type MagicLinkBinding =
   | { readonly browser: string; readonly challenge: null }
   | { readonly browser: null; readonly challenge: string };
 
 /** What a client presents when it uses a link. */
-export interface LinkProof {
+export interface MagicLinkProof {
   /** The secret of the cookie. */
   readonly browser: string | null;
   /** The verifier of an app. */
@@ -46,15 +46,15 @@ export interface LinkProof {
 }
 
 export interface MagicLinkSignInDeps {
-  readonly store: LinkStore;
+  readonly store: MagicLinkStore;
   readonly users: Users;
   readonly outbox: Outbox;
   readonly oneTimeTokens: Pick<OneTimeTokens, 'isFirst'>;
   readonly sessions: Pick<Sessions, 'openedFrom'>;
-  readonly delays: SignInDelays;
+  readonly delays: LoginThrottle;
   readonly mfaGate: MfaGate;
   readonly signIn: SignIn;
-  readonly activity: Activity;
+  readonly activity: AuditEvents;
   /** Key for hashing codes: they are too short for an unkeyed hash. */
   readonly codeKey: Buffer;
   /** Whether it is enabled, and e-mails can be sent. */
@@ -70,7 +70,7 @@ export class MagicLinkSignIn {
 
   constructor(deps: MagicLinkSignInDeps) {
     this.#deps = deps;
-    deps.outbox.compose('magic-link', (row) => this.#email(row));
+    deps.outbox.registerComposer('magic-link', (row) => this.#email(row));
   }
 
   /** Whether magic links are available here. */
@@ -86,13 +86,13 @@ export class MagicLinkSignIn {
   async request(
     email: string,
     page: string,
-    { browser, challenge }: LinkBinding,
+    { browser, challenge }: MagicLinkBinding,
     language: LanguageName | null,
     { ip }: SessionOrigin,
   ): Promise<void> {
-    const network = networkOf(ip);
-    await this.#deps.delays.pass({ under: underNetwork(network), user: null, ip });
-    const binding = { browser: browser === null ? null : hashOf(browser), challenge };
+    const network = clientNetwork(ip);
+    await this.#deps.delays.checkAllowed({ throttleKey: networkThrottleKey(network), user: null, ip });
+    const binding = { browser: browser === null ? null : sha256Base64url(browser), challenge };
     await this.#deps.outbox.add({
       kind: 'magic-link',
       to: email,
@@ -105,19 +105,19 @@ export class MagicLinkSignIn {
    * Signs in with the link. In another browser nothing is used up.
    * @throws MillraceError `link-expired`, `mfa-required`, `rate-limited`
    */
-  async enter(token: string, { browser, verifier }: LinkProof, origin: SessionOrigin): Promise<SignedIn> {
+  async verifyLink(token: string, { browser, verifier }: MagicLinkProof, origin: SessionOrigin): Promise<SignInResult> {
     const { store, delays, now } = this.#deps;
     const { ip } = origin;
-    const attempt = { under: underNetwork(networkOf(ip)), user: null, ip };
-    await delays.pass(attempt);
-    const row = TOKEN.test(token) ? await store.findByToken(hashOf(token), new Date(now())) : null;
+    const attempt = { throttleKey: networkThrottleKey(clientNetwork(ip)), user: null, ip };
+    await delays.checkAllowed(attempt);
+    const row = TOKEN.test(token) ? await store.findByToken(sha256Base64url(token), new Date(now())) : null;
     if (row === null) {
       await delays.failed(attempt);
       throw linkExpired();
     }
-    const byCookie = row.browser !== null && browser !== null && isHashOf(row.browser, browser);
-    const byVerifier = row.challenge !== null && verifier !== null && isVerifierOf(row.challenge, verifier);
-    if (!byCookie && !byVerifier) throw foreignBrowser();
+    const byCookie = row.browser !== null && browser !== null && matchesSha256(row.browser, browser);
+    const byVerifier = row.challenge !== null && verifier !== null && matchesPkceChallenge(row.challenge, verifier);
+    if (!byCookie && !byVerifier) throw wrongBrowser();
     const user = await this.#use(row);
     if (user === null) throw linkExpired();
     return this.#open(user, row.email, origin);
@@ -127,20 +127,20 @@ export class MagicLinkSignIn {
    * Signs in with the code of an e-mail.
    * @throws MillraceError `invalid-credentials` for every cause, `mfa-required`, `rate-limited`
    */
-  async verifyOtp(email: string, code: string, origin: SessionOrigin): Promise<SignedIn> {
+  async verifyOtp(email: string, code: string, origin: SessionOrigin): Promise<SignInResult> {
     const { store, delays, activity, now } = this.#deps;
     const { ip } = origin;
-    const id = hashOf(foldName(email));
-    const attempt = { under: `code:${id}`, user: null, ip };
-    await delays.pass(attempt);
+    const id = sha256Base64url(normalizeSignInName(email));
+    const attempt = { throttleKey: `code:${id}`, user: null, ip };
+    await delays.checkAllowed(attempt);
     // Counted before it is compared, so that parallel guesses cannot exceed the limit.
     const row = await store.tryCode(id, CODE_ATTEMPTS, new Date(now()));
-    const isRight = isHashOf(row?.code ?? '', this.#keyed(id, code));
+    const isRight = matchesSha256(row?.code ?? '', this.#hashCode(id, code));
     const user = row !== null && isRight ? await this.#use(row) : null;
     if (row === null || user === null) {
       await delays.failed(attempt);
       const details = { user: row?.user ?? null, ip, provider: null, reason: 'code of an e-mail' };
-      await activity.record('system.auth.failed', details, stampOf(origin));
+      await activity.record('system.auth.failed', details, stampFromOrigin(origin));
       throw wrongEmailCode();
     }
     await delays.succeeded(attempt);
@@ -148,41 +148,41 @@ export class MagicLinkSignIn {
   }
 
   /** Uses a link up; null when another request was faster, or it no longer signs in to its user. */
-  async #use(row: LinkRow): Promise<User | null> {
+  async #use(row: MagicLinkRow): Promise<User | null> {
     const { store, users } = this.#deps;
     if (!(await store.take(row))) return null;
     const user = await users.find(row.user);
-    return user !== null && !user.disabled && isEmailOf(user, row.email) ? user : null;
+    return user !== null && !user.disabled && userHasEmail(user, row.email) ? user : null;
   }
 
-  async #open(user: User, email: string, origin: SessionOrigin): Promise<SignedIn> {
+  async #open(user: User, email: string, origin: SessionOrigin): Promise<SignInResult> {
     const { users, mfaGate, signIn } = this.#deps;
-    const prove = () => users.proveEmail(user, stampOf(origin, actorText(user.kind, user._id)));
+    const prove = () => users.markEmailVerified(user, stampFromOrigin(origin, actorText(user.kind, user._id)));
     // A factor that was enrolled before the address was verified ends with the verification. Any other one is required
     // first, and then the address counts as verified.
-    if (isUnproven(user)) await prove();
+    if (isUnverifiedSignUp(user)) await prove();
     if (await mfaGate.hasFactor(user._id)) throw await mfaGate.challenge(user, { email });
     const verified = await prove();
-    return signIn.welcome(verified, origin, { holds: (one) => !one.disabled && isEmailOf(one, email) });
+    return signIn.openSession(verified, origin, { isStillValid: (one) => !one.disabled && userHasEmail(one, email) });
   }
 
   /** Creates the link and the code of an e-mail. */
-  async #email({ _id: message, facts, createdAt, attempts }: EmailRow): Promise<Composed | null> {
+  async #email({ _id: message, facts, createdAt, attempts }: EmailRow): Promise<ComposedEmail | null> {
     const { users, store, now } = this.#deps;
     const { email = null, page = null, network = null, browser = null, challenge = null } = facts ?? {};
     if (email === null || page === null || network === null) return null;
-    const user = await users.byName(foldName(email));
-    if (user?.email == null || user.disabled || !isEmailOf(user, email)) return null;
+    const user = await users.byName(normalizeSignInName(email));
+    if (user?.email == null || user.disabled || !userHasEmail(user, email)) return null;
     if (attempts === 1 && !(await this.#mayBeSent(user, email, network, message))) return null;
-    const id = hashOf(foldName(email));
+    const id = sha256Base64url(normalizeSignInName(email));
     const token = randomBytes(32).toString('base64url');
     const code = String(randomInt(100_000_000)).padStart(8, '0');
     const isNewest = await store.replace({
       _id: id,
       user: user._id,
       email: user.email,
-      token: hashOf(token),
-      code: hashOf(this.#keyed(id, code)),
+      token: sha256Base64url(token),
+      code: sha256Base64url(this.#hashCode(id, code)),
       codeAttempts: 0,
       browser,
       challenge,
@@ -196,13 +196,13 @@ export class MagicLinkSignIn {
 
   async #mayBeSent({ _id }: User, email: string, network: string, message: string): Promise<boolean> {
     const { oneTimeTokens, sessions, outbox } = this.#deps;
-    if (!(await oneTimeTokens.isFirst(`link ${foldName(email)} ${network}`, EMAIL_MS))) return false;
+    if (!(await oneTimeTokens.isFirst(`link ${normalizeSignInName(email)} ${network}`, EMAIL_MS))) return false;
     if ((await outbox.countLast(HOUR_MS, email, 'magic-link', message)) < HOURLY) return true;
     return sessions.openedFrom(_id, network);
   }
 
   /** @param code as it was typed */
-  #keyed(id: string, code: string): string {
+  #hashCode(id: string, code: string): string {
     const digits = code.replace(/[\s-]/g, '');
     return createHmac('sha256', this.#deps.codeKey).update(`${id} ${digits}`).digest('base64url');
   }

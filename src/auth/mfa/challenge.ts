@@ -7,7 +7,7 @@ import { MillraceError } from '../../lib/errors.ts';
 import type { User } from '../identity/user.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import type { SessionOrigin } from '../sessions/session.ts';
-import type { FirstProof, MfaGate } from '../sign-in/mfa-gate.ts';
+import type { FirstFactorProof, MfaGate } from '../sign-in/mfa-gate.ts';
 import { ONE_TIME_TOKEN_MS, type OneTimeTokens } from '../tokens/one-time-tokens.ts';
 import type { Factors } from './totp-factor.ts';
 
@@ -28,10 +28,10 @@ export class MfaChallenge implements MfaGate {
     return this.#deps.factors.hasFactor(user);
   }
 
-  async challenge({ _id }: User, proof: FirstProof): Promise<MillraceError> {
+  async challenge({ _id }: User, proof: FirstFactorProof): Promise<MillraceError> {
     const { passwords, oneTimeTokens } = this.#deps;
     const { identity = null, email = null } = proof;
-    const facts = { password: await passwordStamp(passwords, _id), identity, email };
+    const facts = { password: await passwordVersion(passwords, _id), identity, email };
     const ticket = await oneTimeTokens.make('factor', _id, { facts });
     return new MillraceError('mfa-required', 'Sign in with a code of the second factor as well', {
       hint: 'POST /auth/mfa/login with this ticket and a code of the authenticator, or a recovery code',
@@ -40,12 +40,12 @@ export class MfaChallenge implements MfaGate {
     });
   }
 
-  prove(user: User, code: string, origin: SessionOrigin): Promise<void> {
-    return this.#deps.factors.prove(user, code, origin);
+  verifyCode(user: User, code: string, origin: SessionOrigin): Promise<void> {
+    return this.#deps.factors.verifyCode(user, code, origin);
   }
 }
 
 /** A string that changes whenever the password is set. */
-export async function passwordStamp(passwords: Pick<Passwords, 'mark'>, user: string): Promise<string> {
+export async function passwordVersion(passwords: Pick<Passwords, 'mark'>, user: string): Promise<string> {
   return hash('sha256', (await passwords.mark(user)) ?? '', 'base64url');
 }

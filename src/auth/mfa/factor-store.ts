@@ -3,7 +3,7 @@
  * What may happen only once is one atomic update. Only this folder calls this file.
  */
 import type { Collection } from 'mongodb';
-import { duplicateKey, translated } from '../../database/errors.ts';
+import { duplicateKey, withTranslatedErrors } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
 import type { Encryption } from '../../lib/encryption.ts';
 
@@ -34,7 +34,7 @@ export class FactorStore {
 
   /** Encrypts with the newest master key whatever is stored otherwise. */
   async start(): Promise<void> {
-    await translated(async () => {
+    await withTranslatedErrors(async () => {
       for await (const { _id, encrypted, begun } of this.#rows.find()) {
         if (encrypted !== undefined && this.#encryption.isStale(encrypted)) {
           await this.#rows.updateOne(
@@ -63,12 +63,12 @@ export class FactorStore {
   }
 
   find(user: string): Promise<FactorRow | null> {
-    return translated(() => this.#rows.findOne({ _id: user }));
+    return withTranslatedErrors(() => this.#rows.findOne({ _id: user }));
   }
 
   /** Stores a seed until it is confirmed, replacing a previous one; false when a factor is active. */
   begin(user: string, encrypted: string, at: Date): Promise<boolean> {
-    return translated(async () => {
+    return withTranslatedErrors(async () => {
       try {
         const only = { _id: user, since: { $exists: false } };
         await this.#rows.updateOne(only, { $set: { begun: { encrypted, at } } }, { upsert: true });
@@ -88,7 +88,7 @@ export class FactorStore {
     codes: readonly string[],
     since: Date,
   ): Promise<boolean> {
-    const { modifiedCount } = await translated(() =>
+    const { modifiedCount } = await withTranslatedErrors(() =>
       this.#rows.updateOne(
         { _id: user, 'begun.encrypted': encrypted, since: { $exists: false } },
         { $set: { encrypted, step, codes, since }, $unset: { begun: '' } },
@@ -99,15 +99,15 @@ export class FactorStore {
 
   /** Uses a step of the active seed up; false when it, or a later one, was used before. */
   async take(user: string, encrypted: string, step: number): Promise<boolean> {
-    const { modifiedCount } = await translated(() =>
+    const { modifiedCount } = await withTranslatedErrors(() =>
       this.#rows.updateOne({ _id: user, encrypted, step: { $lt: step } }, { $set: { step } }),
     );
     return modifiedCount === 1;
   }
 
   /** Uses a recovery code up; null when there is none like this, else how many are left. */
-  async takeCode(user: string, code: string): Promise<number | null> {
-    const row = await translated(() =>
+  async useRecoveryCode(user: string, code: string): Promise<number | null> {
+    const row = await withTranslatedErrors(() =>
       this.#rows.findOneAndUpdate(
         { _id: user, codes: code },
         { $pull: { codes: code } },
@@ -119,7 +119,7 @@ export class FactorStore {
 
   /** Replaces the recovery codes; false when no factor is active. */
   async setCodes(user: string, codes: readonly string[]): Promise<boolean> {
-    const { matchedCount } = await translated(() =>
+    const { matchedCount } = await withTranslatedErrors(() =>
       this.#rows.updateOne({ _id: user, since: { $exists: true } }, { $set: { codes } }),
     );
     return matchedCount === 1;
@@ -127,7 +127,7 @@ export class FactorStore {
 
   /** Removes the factor of a user; false when no factor was active. */
   async removeAll(user: string): Promise<boolean> {
-    return (await translated(() => this.#rows.findOneAndDelete({ _id: user })))?.since !== undefined;
+    return (await withTranslatedErrors(() => this.#rows.findOneAndDelete({ _id: user })))?.since !== undefined;
   }
 }
 

@@ -2,20 +2,20 @@
  * The second factor of a user: an authenticator app (TOTP), with recovery codes. Enrolls, verifies and removes it.
  * Seeds and codes are shown once, to their user.
  */
-import type { Activity } from '../../database/audit-events.ts';
-import type { Stamp } from '../../database/system-collection.ts';
+import type { AuditEvents } from '../../database/audit-events.ts';
+import type { ChangeStamp } from '../../database/system-collection.ts';
 import { Semaphore } from '../../lib/concurrency/semaphore.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import { wrongCode } from '../identity/auth-errors.ts';
+import { wrongMfaCode } from '../identity/auth-errors.ts';
 import type { User } from '../identity/user.ts';
-import { type SessionOrigin, stampOf } from '../sessions/session.ts';
+import { type SessionOrigin, stampFromOrigin } from '../sessions/session.ts';
 import type { Sessions } from '../sessions/sessions.ts';
-import { type SignInDelays, underFactor } from '../sign-in/login-throttle.ts';
+import { type LoginThrottle, mfaThrottleKey } from '../sign-in/login-throttle.ts';
 import type { Users } from '../users/users.ts';
 import type { FactorRow, FactorStore } from './factor-store.ts';
-import { qrOf } from './qr.ts';
+import { renderQrCode } from './qr-code.ts';
 import { hashRecoveryCode, newRecoveryCodes } from './recovery-codes.ts';
-import { newSeed, otpauthOf, stepOf } from './totp.ts';
+import { generateTotpSeed, matchTotpStep, otpauthUrl } from './totp.ts';
 
 /** How long a seed waits for its confirmation. */
 const BEGUN_MS = 30 * 60_000;
@@ -27,8 +27,8 @@ export interface FactorsDeps {
   readonly store: FactorStore;
   readonly users: Users;
   readonly sessions: Pick<Sessions, 'endAll' | 'confirmOpen'>;
-  readonly delays: SignInDelays;
-  readonly activity: Activity;
+  readonly delays: LoginThrottle;
+  readonly activity: AuditEvents;
   /** The public URL of this server. */
   readonly base: string;
   readonly now: () => number;
@@ -61,10 +61,10 @@ export class Factors {
   /** @throws MillraceError `mfa-already-enrolled` */
   async begin({ _id, email, username }: User): Promise<FactorEnrollment> {
     const { store, base, now } = this.#deps;
-    const secret = newSeed();
+    const secret = generateTotpSeed();
     if (!(await store.begin(_id, store.encrypt(_id, secret), new Date(now())))) throw mfaAlreadyEnrolled();
-    const uri = otpauthOf(secret, new URL(base).hostname, email ?? username ?? _id);
-    return { uri, secret, qr: qrOf(uri) };
+    const uri = otpauthUrl(secret, new URL(base).hostname, email ?? username ?? _id);
+    return { uri, secret, qr: renderQrCode(uri) };
   }
 
   /**
@@ -80,24 +80,24 @@ export class Factors {
     session: string,
     code: string,
     origin: SessionOrigin,
-    stamp: Stamp,
+    stamp: ChangeStamp,
   ): Promise<readonly string[]> {
     const { store, sessions, now } = this.#deps;
     const codes = newRecoveryCodes();
     const hashes = codes.flatMap((one) => hashRecoveryCode(one) ?? []);
-    await this.#slowly(user, origin, async () => {
+    await this.#withThrottle(user, origin, async () => {
       const row = await store.find(user._id);
       if (row?.since !== undefined) throw mfaAlreadyEnrolled();
       const { begun } = row ?? {};
       if (begun === undefined || now() - begun.at.getTime() >= BEGUN_MS) throw notBegun();
-      const step = stepOf(store.open(user._id, begun.encrypted), plain(code), now());
+      const step = matchTotpStep(store.open(user._id, begun.encrypted), plain(code), now());
       if (step === null) return false;
       if (await store.confirm(user._id, begun.encrypted, step, hashes, new Date(now()))) return true;
       throw notBegun();
     });
     await sessions.confirmOpen(session, () => store.removeAll(user._id));
     await sessions.endAll(user._id, 'factor-added', stamp, session);
-    await this.#reported(user, stamp);
+    await this.#recordEnrollment(user, stamp);
     return codes;
   }
 
@@ -108,7 +108,7 @@ export class Factors {
   }
 
   /** Removes the factor of an account. @throws MillraceError `mfa-not-enrolled` */
-  async remove(user: string, stamp: Stamp): Promise<void> {
+  async remove(user: string, stamp: ChangeStamp): Promise<void> {
     const { store, users, activity } = this.#deps;
     const removed = await store.removeAll(user);
     // A process that stopped in the middle of a removal left the flag in the user, which is now removed.
@@ -118,7 +118,7 @@ export class Factors {
   }
 
   /** New recovery codes in the place of those before. @throws MillraceError `mfa-not-enrolled` */
-  async renewCodes(user: string, stamp: Stamp): Promise<readonly string[]> {
+  async renewCodes(user: string, stamp: ChangeStamp): Promise<readonly string[]> {
     const codes = newRecoveryCodes();
     const hashes = codes.flatMap((one) => hashRecoveryCode(one) ?? []);
     if (!(await this.#deps.store.setCodes(user, hashes))) throw noFactor();
@@ -135,17 +135,17 @@ export class Factors {
    * Verifies a code of the authenticator, or a recovery code, and uses it up.
    * @throws MillraceError `invalid-credentials`, `rate-limited`
    */
-  async prove(user: User, code: string, origin: SessionOrigin): Promise<void> {
-    await this.#slowly(user, origin, async () => {
+  async verifyCode(user: User, code: string, origin: SessionOrigin): Promise<void> {
+    await this.#withThrottle(user, origin, async () => {
       const row = await this.#deps.store.find(user._id);
       return row !== null && this.#use(row, plain(code), origin);
     });
     // A process that stopped in the middle of a confirmation left the user without this flag.
-    if (user.secondFactor !== true) await this.#reported(user, stampOf(origin));
+    if (user.secondFactor !== true) await this.#recordEnrollment(user, stampFromOrigin(origin));
   }
 
   /** Records in the user, and in the audit log, that there is a factor. */
-  async #reported({ _id }: User, stamp: Stamp): Promise<void> {
+  async #recordEnrollment({ _id }: User, stamp: ChangeStamp): Promise<void> {
     await this.#deps.users.change(_id, { secondFactor: true }, stamp);
     await this.#deps.activity.record('system.mfa.added', { user: _id, kind: 'totp' }, stamp);
   }
@@ -154,32 +154,36 @@ export class Factors {
     const { store, activity, now } = this.#deps;
     if (encrypted === undefined) return false;
     if (TOTP_CODE.test(code)) {
-      const step = stepOf(store.open(_id, encrypted), code, now());
+      const step = matchTotpStep(store.open(_id, encrypted), code, now());
       return step !== null && store.take(_id, encrypted, step);
     }
     const hash = hashRecoveryCode(code);
-    const left = hash === null ? null : await store.takeCode(_id, hash);
+    const left = hash === null ? null : await store.useRecoveryCode(_id, hash);
     if (left === null) return false;
-    await activity.record('system.mfa.recovery-code-used', { user: _id, remaining: String(left) }, stampOf(origin));
+    await activity.record(
+      'system.mfa.recovery-code-used',
+      { user: _id, remaining: String(left) },
+      stampFromOrigin(origin),
+    );
     return true;
   }
 
   /** Runs the check of a code; wrong ones cause delays, as wrong passwords do. */
-  async #slowly({ _id }: User, origin: SessionOrigin, check: () => Promise<boolean>): Promise<void> {
+  async #withThrottle({ _id }: User, origin: SessionOrigin, check: () => Promise<boolean>): Promise<void> {
     const { delays, activity } = this.#deps;
     const { ip } = origin;
-    const attempt = { under: underFactor(_id), user: _id, ip };
+    const attempt = { throttleKey: mfaThrottleKey(_id), user: _id, ip };
     // One after the other: of parallel guesses, each sees the failures before it.
     const right = await this.#turn.run(async () => {
-      await delays.pass(attempt);
+      await delays.checkAllowed(attempt);
       const right = await check();
       if (!right) await delays.failed(attempt);
       return right;
     });
     if (right) return delays.succeeded(attempt);
     const details = { user: _id, ip, provider: null, reason: 'second factor' };
-    await activity.record('system.auth.failed', details, stampOf(origin));
-    throw wrongCode();
+    await activity.record('system.auth.failed', details, stampFromOrigin(origin));
+    throw wrongMfaCode();
   }
 }
 

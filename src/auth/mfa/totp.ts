@@ -11,7 +11,7 @@ const WINDOW = 1;
 const SEED_BYTES = 20;
 
 /** A new seed, as base32. */
-export function newSeed(): string {
+export function generateTotpSeed(): string {
   return new Secret({ size: SEED_BYTES }).base32;
 }
 
@@ -20,7 +20,7 @@ export function newSeed(): string {
  * @param issuer the displayed name of the instance
  * @param label the user
  */
-export function otpauthOf(seed: string, issuer: string, label: string): string {
+export function otpauthUrl(seed: string, issuer: string, label: string): string {
   return new TOTP({ ...FORM, secret: seed, issuer, label }).toString();
 }
 
@@ -28,7 +28,7 @@ export function otpauthOf(seed: string, issuer: string, label: string): string {
  * The step of a code; null when it is not the code of the current step or of one next to it.
  * @param now milliseconds since 1970
  */
-export function stepOf(seed: string, code: string, now: number): number | null {
+export function matchTotpStep(seed: string, code: string, now: number): number | null {
   const secret = Secret.fromBase32(seed);
   const delta = TOTP.validate({ ...FORM, secret, token: code, timestamp: now, window: WINDOW });
   return delta === null ? null : TOTP.counter({ period: FORM.period, timestamp: now }) + delta;

@@ -7,20 +7,24 @@ import { invalidToken } from '../identity/auth-errors.ts';
 import type { User } from '../identity/user.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { ProviderTokenVault } from '../providers/provider-tokens.ts';
-import { type SessionOrigin, stampOf } from '../sessions/session.ts';
+import { type SessionOrigin, stampFromOrigin } from '../sessions/session.ts';
 import type { MfaGate } from '../sign-in/mfa-gate.ts';
-import type { SignedIn, SignIn } from '../sign-in/sign-in.ts';
+import type { SignIn, SignInResult } from '../sign-in/sign-in.ts';
 import type { OneTimeTokens } from '../tokens/one-time-tokens.ts';
 import type { Identities, IdentityView } from '../users/identities.ts';
 import type { Users } from '../users/users.ts';
-import { isVerifierOf, type Outcome, readOutcome } from './authorization-request.ts';
-import type { ProviderAttempts } from './oauth-throttle.ts';
+import {
+  type AuthorizationCodeData,
+  matchesPkceChallenge,
+  parseAuthorizationCodeData,
+} from './authorization-request.ts';
+import type { ProviderSignInThrottle } from './oauth-throttle.ts';
 import { userDisabled } from './provider-users.ts';
 
 /** A code that signs in, or one that links an identity to a signed-in user. */
 type Purpose = 'code' | 'link-code';
 
-export interface OneTimeCodesDeps {
+export interface AuthorizationCodesDeps {
   /** The provider with this name, enabled or not. */
   readonly findProvider: (name: string) => Promise<Provider | undefined>;
   readonly users: Users;
@@ -28,7 +32,7 @@ export interface OneTimeCodesDeps {
   readonly signIn: SignIn;
   readonly mfaGate: MfaGate;
   readonly oneTimeTokens: OneTimeTokens;
-  readonly attempts: ProviderAttempts;
+  readonly attempts: ProviderSignInThrottle;
   readonly tokens: Pick<ProviderTokenVault, 'save'>;
 }
 
@@ -38,14 +42,14 @@ interface Redeemed {
   readonly keep: () => Promise<void>;
 }
 
-export class OneTimeCodes {
-  readonly #deps: OneTimeCodesDeps;
+export class AuthorizationCodes {
+  readonly #deps: AuthorizationCodesDeps;
 
-  constructor(deps: OneTimeCodesDeps) {
+  constructor(deps: AuthorizationCodesDeps) {
     this.#deps = deps;
   }
 
-  make(purpose: Purpose, user: string, outcome: Outcome): Promise<string> {
+  make(purpose: Purpose, user: string, outcome: AuthorizationCodeData): Promise<string> {
     return this.#deps.oneTimeTokens.make(purpose, user, { facts: outcome });
   }
 
@@ -54,7 +58,7 @@ export class OneTimeCodes {
    * @param verifier the client's own, whose hash started the sign-in; a wrong one uses the code up
    * @throws MillraceError `invalid-token`, `invalid-credentials` for a disabled user, `mfa-required`, `rate-limited`
    */
-  exchange(code: string, verifier: string, origin: SessionOrigin): Promise<SignedIn> {
+  exchange(code: string, verifier: string, origin: SessionOrigin): Promise<SignInResult> {
     const { attempts, users, signIn, mfaGate } = this.#deps;
     return attempts.run(origin, null, async () => {
       const { user: account, identity, keep } = await this.#redeem('code', code, verifier);
@@ -68,7 +72,7 @@ export class OneTimeCodes {
         throw await mfaGate.challenge(user, { identity });
       }
       const holds = ({ disabled, identities = [] }: User) => !disabled && identities.some(({ id }) => id === identity);
-      const signedIn = await signIn.welcome(user, origin, { holds, identity });
+      const signedIn = await signIn.openSession(user, origin, { isStillValid: holds, identity });
       await keep();
       return signedIn;
     });
@@ -88,7 +92,7 @@ export class OneTimeCodes {
         user._id,
         identity,
         session,
-        stampOf(origin, actorText(user.kind, user._id)),
+        stampFromOrigin(origin, actorText(user.kind, user._id)),
       );
       await keep();
       return linked;
@@ -98,10 +102,10 @@ export class OneTimeCodes {
   /** Uses a code up: its user and identity, and what stores the tokens of the provider. */
   async #redeem(purpose: Purpose, code: string, verifier: string): Promise<Redeemed> {
     const taken = await this.#deps.oneTimeTokens.take(purpose, code);
-    const outcome = readOutcome(taken?.facts);
+    const outcome = parseAuthorizationCodeData(taken?.facts);
     if (taken?.subject == null || outcome === null) throw invalidToken();
     const provider = await this.#deps.findProvider(outcome.provider);
-    if (provider?.enabled !== true || !isVerifierOf(outcome.challenge, verifier)) throw invalidToken();
+    if (provider?.enabled !== true || !matchesPkceChallenge(outcome.challenge, verifier)) throw invalidToken();
     const { identity, tokens } = outcome;
     const keep = async () => {
       if (tokens !== undefined && provider.storeTokens) await this.#deps.tokens.save(identity, tokens);

@@ -5,7 +5,7 @@
 import { MillraceError } from '../../lib/errors.ts';
 
 /** Where the browser goes next. */
-export interface Step {
+export interface BrowserRedirect {
   readonly location: string;
   /** Fields that the browser posts there; missing for a redirect. */
   readonly form?: Readonly<Record<string, string>>;
@@ -15,13 +15,20 @@ export interface Step {
 type Parameters = Readonly<Record<string, string | null>>;
 
 /** Runs a step of a sign-in whose redirect URL is known, which receives errors. */
-export async function ending(redirect: string, state: string | null, act: () => Promise<Step>): Promise<Step> {
+export async function redirectOnError(
+  redirect: string,
+  state: string | null,
+  act: () => Promise<BrowserRedirect>,
+): Promise<BrowserRedirect> {
   try {
     return await act();
   } catch (error) {
     if (!(error instanceof MillraceError)) throw error;
     const words = error.hint === undefined ? error.message : `${error.message}. ${error.hint}`;
-    return { location: endOf(redirect, { error: error.code, error_description: words, state }), cookies: [] };
+    return {
+      location: clientRedirectUrl(redirect, { error: error.code, error_description: words, state }),
+      cookies: [],
+    };
   }
 }
 
@@ -29,12 +36,12 @@ export async function ending(redirect: string, state: string | null, act: () => 
  * The URL of the client with the outcome. The empty fragment is there because browsers would otherwise keep that of the
  * previous URL, such as the `#_=_` of Facebook (RFC 9700 section 4.1.3).
  */
-export function endOf(redirect: string, outcome: Parameters): string {
-  return `${withParameters(redirect, outcome)}#`;
+export function clientRedirectUrl(redirect: string, outcome: Parameters): string {
+  return `${addQueryParameters(redirect, outcome)}#`;
 }
 
 /** A URL with these parameters; null for none. */
-export function withParameters(address: string, parameters: Parameters): string {
+export function addQueryParameters(address: string, parameters: Parameters): string {
   const url = new URL(address);
   for (const [name, value] of Object.entries(parameters)) if (value !== null) url.searchParams.set(name, value);
   return url.href;

@@ -27,7 +27,7 @@ const FLOW = Type.Object({
 export type AuthorizationRequest = Static<typeof FLOW>;
 
 /** What binds the response of a provider to one sign-in. */
-export interface AuthorizationProofs {
+export interface AuthorizationSecrets {
   /** Our own verifier, for the provider (RFC 7636). */
   readonly verifier: string;
   readonly nonce: string;
@@ -37,7 +37,7 @@ export interface AuthorizationProofs {
  * Derived from the secret in the cookie of a sign-in, and stored nowhere: a copy of the database is of no use for a
  * sign-in in progress.
  */
-export function proofsOf(secret: string): AuthorizationProofs {
+export function deriveAuthorizationSecrets(secret: string): AuthorizationSecrets {
   const created = (what: string) => createHmac('sha256', secret).update(what).digest('base64url');
   return { verifier: created('verifier'), nonce: created('nonce') };
 }
@@ -52,32 +52,32 @@ const OUTCOME = Type.Object({
   tokens: Type.Optional(Type.String()),
 });
 
-export type Outcome = Static<typeof OUTCOME>;
+export type AuthorizationCodeData = Static<typeof OUTCOME>;
 
 /** @returns null for data of an older version of Millrace */
-export function readFlow(facts: unknown): AuthorizationRequest | null {
+export function parseAuthorizationRequest(facts: unknown): AuthorizationRequest | null {
   return Check(FLOW, facts) ? facts : null;
 }
 
 /** @returns null for data of an older version of Millrace */
-export function readOutcome(facts: unknown): Outcome | null {
+export function parseAuthorizationCodeData(facts: unknown): AuthorizationCodeData | null {
   return Check(OUTCOME, facts) ? facts : null;
 }
 
 /** A challenge of a client: the SHA-256 of its verifier, base64url (RFC 7636 section 4.2). */
-export const CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
+export const PKCE_CHALLENGE_PATTERN = /^[A-Za-z0-9_-]{43}$/;
 const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/;
 
-export function isVerifierOf(challenge: string, verifier: string): boolean {
-  return VERIFIER.test(verifier) && isHashOf(challenge, verifier);
+export function matchesPkceChallenge(challenge: string, verifier: string): boolean {
+  return VERIFIER.test(verifier) && matchesSha256(challenge, verifier);
 }
 
 /** Compares in constant time. */
-export function isHashOf(hashed: string, secret: string): boolean {
-  const [found, requested] = [Buffer.from(hashOf(secret)), Buffer.from(hashed)];
+export function matchesSha256(hashed: string, secret: string): boolean {
+  const [found, requested] = [Buffer.from(sha256Base64url(secret)), Buffer.from(hashed)];
   return found.length === requested.length && timingSafeEqual(found, requested);
 }
 
-export function hashOf(secret: string): string {
+export function sha256Base64url(secret: string): string {
   return hash('sha256', secret, 'base64url');
 }

@@ -4,15 +4,15 @@
  * signed out. It runs in the background: the renewal does not wait for another server.
  */
 import { MillraceError } from '../../lib/errors.ts';
-import { identityParts } from '../identity/provider-identity.ts';
+import { parseIdentityId } from '../identity/provider-identity.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { ProviderTokenVault } from '../providers/provider-tokens.ts';
-import { type SessionOrigin, stampOf } from '../sessions/session.ts';
+import { type SessionOrigin, stampFromOrigin } from '../sessions/session.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { OneTimeTokens } from '../tokens/one-time-tokens.ts';
 import type { Users } from '../users/users.ts';
-import type { OpenId } from './openid.ts';
-import { admittedIdentity, type ProviderAccounts } from './provider-users.ts';
+import type { OpenIdClient } from './openid.ts';
+import { type ProviderUsers, requireAllowedIdentity } from './provider-users.ts';
 
 /** Minimum interval between requests about one user to a provider, in milliseconds, for all processes together. */
 const PAUSE_MS = 60_000;
@@ -21,12 +21,12 @@ const MAX_RUNNING = 50;
 
 export interface ClaimRenewalsDeps {
   readonly findProvider: (name: string) => Promise<Provider | undefined>;
-  readonly openId: () => Promise<OpenId>;
+  readonly openId: () => Promise<OpenIdClient>;
   readonly tokens: Pick<ProviderTokenVault, 'find' | 'encrypt' | 'save'>;
   readonly oneTimeTokens: Pick<OneTimeTokens, 'isFirst'>;
   readonly users: Users;
   readonly sessions: Sessions;
-  readonly accounts: ProviderAccounts;
+  readonly accounts: ProviderUsers;
   /** Called with errors that no response can report. */
   readonly onError: (error: unknown) => void;
 }
@@ -55,7 +55,7 @@ export class ClaimRenewals {
 
   async #renew(identity: string, origin: SessionOrigin): Promise<void> {
     const { findProvider, tokens, oneTimeTokens, users, accounts, openId } = this.#deps;
-    const { provider: name, subject } = identityParts({ id: identity });
+    const { provider: name, subject } = parseIdentityId({ id: identity });
     const provider = await findProvider(name);
     if (provider?.mapping.when !== 'renewal' || !provider.enabled) return;
     if (!(await oneTimeTokens.isFirst(`renewal ${identity}`, PAUSE_MS))) return;
@@ -66,9 +66,9 @@ export class ClaimRenewals {
       const proof = await (await openId()).renew(provider, subject, kept.refreshToken);
       const encrypted = tokens.encrypt(identity, proof.tokens);
       if (encrypted !== null) await tokens.save(identity, encrypted);
-      admittedIdentity(provider, proof);
+      requireAllowedIdentity(provider, proof);
       const user = await users.byIdentity(identity);
-      if (user !== null && !user.disabled) await accounts.mapAgain(provider, user, proof, origin);
+      if (user !== null && !user.disabled) await accounts.reapplyMapping(provider, user, proof, origin);
     } catch (error) {
       if (!(error instanceof MillraceError)) throw error;
       if (error.code === 'provider-denied' || error.code === 'provider-account-not-allowed') {
@@ -81,6 +81,6 @@ export class ClaimRenewals {
   async #signOut(identity: string, origin: SessionOrigin): Promise<void> {
     const { users, sessions } = this.#deps;
     const user = await users.byIdentity(identity);
-    if (user !== null) await sessions.endOpenedBy(identity, user._id, 'provider-ended', stampOf(origin));
+    if (user !== null) await sessions.endByIdentity(identity, user._id, 'provider-ended', stampFromOrigin(origin));
   }
 }

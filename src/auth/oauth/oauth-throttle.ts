@@ -2,11 +2,11 @@
  * Throttles failed sign-ins with providers like those with passwords: from the fifth failure on, a network has to wait.
  * Each failure is an event, with the reason for administrators.
  */
-import { networkOf } from '../../config/addresses.ts';
-import type { Activity } from '../../database/audit-events.ts';
+import { clientNetwork } from '../../config/addresses.ts';
+import type { AuditEvents } from '../../database/audit-events.ts';
 import { type ErrorCode, MillraceError } from '../../lib/errors.ts';
-import { type SessionOrigin, stampOf } from '../sessions/session.ts';
-import { type SignInAttempt, type SignInDelays, underNetwork } from '../sign-in/login-throttle.ts';
+import { type SessionOrigin, stampFromOrigin } from '../sessions/session.ts';
+import { type LoginThrottle, networkThrottleKey, type SignInAttempt } from '../sign-in/login-throttle.ts';
 
 /** Errors that the client neither caused nor is throttled for. */
 const HARMLESS: ReadonlySet<ErrorCode> = new Set([
@@ -17,11 +17,11 @@ const HARMLESS: ReadonlySet<ErrorCode> = new Set([
 ]);
 const MAX_REASON = 300;
 
-export class ProviderAttempts {
-  readonly #delays: SignInDelays;
-  readonly #activity: Activity;
+export class ProviderSignInThrottle {
+  readonly #delays: LoginThrottle;
+  readonly #activity: AuditEvents;
 
-  constructor(delays: SignInDelays, activity: Activity) {
+  constructor(delays: LoginThrottle, activity: AuditEvents) {
     this.#delays = delays;
     this.#activity = activity;
   }
@@ -33,8 +33,8 @@ export class ProviderAttempts {
    */
   async run<T>(origin: SessionOrigin, provider: string | null, attempt: () => Promise<T>): Promise<T> {
     const { ip } = origin;
-    const counted: SignInAttempt = { under: underNetwork(networkOf(ip)), user: null, ip };
-    await this.#delays.pass(counted);
+    const counted: SignInAttempt = { throttleKey: networkThrottleKey(clientNetwork(ip)), user: null, ip };
+    await this.#delays.checkAllowed(counted);
     try {
       return await attempt();
     } catch (error) {
@@ -42,7 +42,7 @@ export class ProviderAttempts {
       await this.#delays.failed(counted);
       const reason = error.cause instanceof Error ? error.cause.message : error.code;
       const details = { user: null, ip, provider, reason: reason.slice(0, MAX_REASON) };
-      await this.#activity.record('system.auth.failed', details, stampOf(origin));
+      await this.#activity.record('system.auth.failed', details, stampFromOrigin(origin));
       throw error;
     }
   }

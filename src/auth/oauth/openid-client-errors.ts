@@ -11,7 +11,12 @@ import {
 import { EgressError } from '../../egress/egress-error.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import type { Provider } from '../providers/provider.ts';
-import { ERROR_WORD, providerDenied, providerUnavailable, responseRefused } from './provider-errors.ts';
+import {
+  OAUTH_ERROR_CODE_PATTERN,
+  providerDenied,
+  providerResponseInvalid,
+  providerUnavailable,
+} from './provider-errors.ts';
 
 /** How a provider words that it does not accept PKCE (RFC 7636). */
 const ABOUT_PKCE = /code[_ ](?:challenge|verifier)|\bPKCE\b/i;
@@ -22,7 +27,7 @@ const WITHOUT_NONCE = 'if its id tokens have no nonce, set its field "nonce" to 
  * Maps the error of a call to a provider. If a setting of the provider may help, the reason names it.
  * @throws the error itself when it is not one of the provider's
  */
-export function toRefusal(error: unknown, { name, pkce }: Pick<Provider, 'name' | 'pkce'>): MillraceError {
+export function toProviderError(error: unknown, { name, pkce }: Pick<Provider, 'name' | 'pkce'>): MillraceError {
   if (error instanceof MillraceError) return error;
   const egress = causesOf(error).find((one) => one instanceof EgressError);
   if (egress !== undefined) return providerUnavailable(name, egress.message);
@@ -31,13 +36,13 @@ export function toRefusal(error: unknown, { name, pkce }: Pick<Provider, 'name' 
   const word = causesOf(error).flatMap((one) => errorWord(one) ?? [])[0];
   if (error instanceof ResponseBodyError || error instanceof WWWAuthenticateChallengeError || word !== undefined) {
     const advice = isAboutPkce || (pkce && word === 'invalid_request') ? `; ${WITHOUT_PKCE}` : '';
-    return responseRefused(name, `it returned the error ${word ?? 'of a challenge'}${advice}`);
+    return providerResponseInvalid(name, `it returned the error ${word ?? 'of a challenge'}${advice}`);
   }
   // The library throws a TypeError for invalid metadata.
   if (error instanceof ClientError || error instanceof TypeError) {
     const inner = error.cause instanceof Error ? `: ${error.cause.message}` : '';
     const reason = `${error.message}${inner}`;
-    return responseRefused(name, /"nonce".*missing/.test(reason) ? `${reason}; ${WITHOUT_NONCE}` : reason);
+    return providerResponseInvalid(name, /"nonce".*missing/.test(reason) ? `${reason}; ${WITHOUT_NONCE}` : reason);
   }
   throw error;
 }
@@ -62,5 +67,7 @@ function descriptionOf(one: unknown): string {
 function errorWord(one: unknown): string | undefined {
   if (typeof one !== 'object' || one === null) return undefined;
   const body = 'body' in one && typeof one.body === 'object' && one.body !== null ? one.body : one;
-  return 'error' in body && typeof body.error === 'string' && ERROR_WORD.test(body.error) ? body.error : undefined;
+  return 'error' in body && typeof body.error === 'string' && OAUTH_ERROR_CODE_PATTERN.test(body.error)
+    ? body.error
+    : undefined;
 }

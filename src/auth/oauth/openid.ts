@@ -27,19 +27,19 @@ import {
   setJwksCache,
   type TokenEndpointResponse,
 } from 'openid-client';
-import { withoutSlash } from '../../config/addresses.ts';
+import { stripTrailingSlash } from '../../config/addresses.ts';
 import type { Egress } from '../../egress/egress.ts';
-import { isPlain } from '../../lib/plain-object.ts';
-import { isDiscovered, type Provider } from '../providers/provider.ts';
+import { isPlainObject } from '../../lib/plain-object.ts';
+import { type Provider, usesDiscovery } from '../providers/provider.ts';
 import type { ProviderTokens } from '../providers/provider-tokens.ts';
 import { appleSecret } from './apple-secret.ts';
-import { type AuthorizationProofs, type AuthorizationRequest, hashOf } from './authorization-request.ts';
-import { proveOAuthUser } from './github-facebook.ts';
-import { toRefusal } from './openid-client-errors.ts';
-import { providerDenied, responseRefused } from './provider-errors.ts';
-import { isPosted } from './state-cookie.ts';
-import { appleName, halfHash, isThin } from './userinfo.ts';
-import { emailOf, type VerifiedSignIn } from './verified-identity.ts';
+import { type AuthorizationRequest, type AuthorizationSecrets, sha256Base64url } from './authorization-request.ts';
+import { fetchOAuthUser } from './github-facebook-userinfo.ts';
+import { toProviderError } from './openid-client-errors.ts';
+import { providerDenied, providerResponseInvalid } from './provider-errors.ts';
+import { usesFormPost } from './state-cookie.ts';
+import { accessTokenHash, appleName, idTokenLacksClaims } from './userinfo.ts';
+import { readEmailClaim, type VerifiedSignIn } from './verified-identity.ts';
 
 /** How long metadata of a provider is cached. */
 const METADATA_MS = 15 * 60_000;
@@ -64,7 +64,7 @@ interface Known {
   keys: ExportedJWKSCache | null;
 }
 
-export class OpenId {
+export class OpenIdClient {
   readonly #egress: Pick<Egress, 'fetch' | 'checkUrl'>;
   readonly #now: () => number;
   /** Cached data of each provider, dropped with its version. */
@@ -82,21 +82,22 @@ export class OpenId {
    * The URL at which a sign-in with a provider starts.
    * @throws MillraceError `provider-unavailable`, `provider-response-invalid`
    */
-  async address(provider: Provider, state: string, flow: AuthorizationRequest & AuthorizationProofs): Promise<string> {
+  async address(provider: Provider, state: string, flow: AuthorizationRequest & AuthorizationSecrets): Promise<string> {
     try {
-      const url = buildAuthorizationUrl(this.#configure(provider, await this.#about(provider)), {
+      const url = buildAuthorizationUrl(this.#configure(provider, await this.#cachedMetadata(provider)), {
         redirect_uri: flow.callback,
         scope: provider.scopes.join(' '),
         state,
-        ...(provider.pkce ? { code_challenge: hashOf(flow.verifier), code_challenge_method: 'S256' } : {}),
+        ...(provider.pkce ? { code_challenge: sha256Base64url(flow.verifier), code_challenge_method: 'S256' } : {}),
         ...(provider.issuer === null ? {} : { nonce: flow.nonce }),
-        ...(isPosted(provider) ? { response_mode: 'form_post' } : {}),
+        ...(usesFormPost(provider) ? { response_mode: 'form_post' } : {}),
       });
       const issue = this.#egress.checkUrl(url.href);
-      if (issue !== null) throw responseRefused(provider.name, `the URL of its authorization endpoint ${issue}`);
+      if (issue !== null)
+        throw providerResponseInvalid(provider.name, `the URL of its authorization endpoint ${issue}`);
       return url.href;
     } catch (error) {
-      throw toRefusal(error, provider);
+      throw toProviderError(error, provider);
     }
   }
 
@@ -105,14 +106,14 @@ export class OpenId {
    * @param response the parameters that the browser brought from the provider
    * @throws MillraceError `provider-denied`, `provider-unavailable`, `provider-response-invalid`
    */
-  async prove(
+  async verifyResponse(
     provider: Provider,
-    flow: AuthorizationRequest & AuthorizationProofs,
+    flow: AuthorizationRequest & AuthorizationSecrets,
     state: string,
     response: URLSearchParams,
   ): Promise<VerifiedSignIn> {
     try {
-      const known = await this.#about(provider);
+      const known = await this.#cachedMetadata(provider);
       const config = this.#configure(provider, known);
       const url = new URL(flow.callback);
       url.search = response.toString();
@@ -133,19 +134,19 @@ export class OpenId {
       }
       const tokens = await authorizationCodeGrant(config, url, checks);
       const kept = this.#tokensOf(tokens);
-      if (!isOpenId) return { ...(await proveOAuthUser(provider, config, tokens.access_token)), tokens: kept };
+      if (!isOpenId) return { ...(await fetchOAuthUser(provider, config, tokens.access_token)), tokens: kept };
       known.keys = getJwksCache(config) ?? null;
       const idToken = tokens.claims();
-      if (idToken === undefined) throw responseRefused(provider.name, 'there is no id token');
+      if (idToken === undefined) throw providerResponseInvalid(provider.name, 'there is no id token');
       this.#check(provider, idToken, tokens);
       const more =
-        known.server.userinfo_endpoint !== undefined && isThin(provider, idToken)
+        known.server.userinfo_endpoint !== undefined && idTokenLacksClaims(provider, idToken)
           ? await fetchUserInfo(config, tokens.access_token, idToken.sub)
           : {};
       const claims = { ...more, ...appleName(provider, response), ...idToken };
-      return { subject: idToken.sub, claims, email: emailOf(claims), tokens: kept };
+      return { subject: idToken.sub, claims, email: readEmailClaim(claims), tokens: kept };
     } catch (error) {
-      throw toRefusal(error, provider);
+      throw toProviderError(error, provider);
     }
   }
 
@@ -162,28 +163,28 @@ export class OpenId {
    */
   async renew(provider: Provider, subject: string, refreshToken: string): Promise<VerifiedSignIn> {
     try {
-      const known = await this.#about(provider);
+      const known = await this.#cachedMetadata(provider);
       const config = this.#configure(provider, known);
       const tokens = await refreshTokenGrant(config, refreshToken);
       known.keys = getJwksCache(config) ?? null;
       const idToken = tokens.claims();
       if (idToken !== undefined) this.#check(provider, idToken, tokens);
       if (idToken !== undefined && idToken.sub !== subject) {
-        throw responseRefused(provider.name, 'the id token is about another user');
+        throw providerResponseInvalid(provider.name, 'the id token is about another user');
       }
       const more =
-        idToken === undefined || (known.server.userinfo_endpoint !== undefined && isThin(provider, idToken))
+        idToken === undefined || (known.server.userinfo_endpoint !== undefined && idTokenLacksClaims(provider, idToken))
           ? await fetchUserInfo(config, tokens.access_token, subject)
           : {};
       const claims = { ...more, ...idToken };
       const kept = this.#tokensOf(tokens);
       const renewed = { ...kept, refreshToken: kept.refreshToken ?? refreshToken };
-      return { subject, claims, email: emailOf(claims), tokens: renewed };
+      return { subject, claims, email: readEmailClaim(claims), tokens: renewed };
     } catch (error) {
       if (error instanceof ResponseBodyError && error.error === 'invalid_grant') {
         throw providerDenied(provider.name, error.error);
       }
-      throw toRefusal(error, provider);
+      throw toProviderError(error, provider);
     }
   }
 
@@ -194,7 +195,7 @@ export class OpenId {
    */
   async logoutUrl(provider: Provider, redirect: string, state: string | null): Promise<string | null> {
     try {
-      const known = await this.#about(provider);
+      const known = await this.#cachedMetadata(provider);
       const { end_session_endpoint: endpoint } = known.server;
       if (endpoint === undefined || this.#egress.checkUrl(endpoint) !== null) return null;
       return buildEndSessionUrl(this.#configure(provider, known), {
@@ -202,23 +203,23 @@ export class OpenId {
         ...(state === null ? {} : { state }),
       }).href;
     } catch (error) {
-      throw toRefusal(error, provider);
+      throw toProviderError(error, provider);
     }
   }
 
   /** The rest of OpenID Connect Core 1.0 section 3.1.3.7, which the library leaves to its caller. */
   #check({ name, clientId }: Provider, { azp, iat, at_hash: hashed }: IDToken, tokens: TokenEndpointResponse): void {
-    if (hashed !== undefined && hashed !== halfHash(tokens.access_token, tokens.id_token)) {
-      throw responseRefused(name, 'the id token was issued for another access token (at_hash)');
+    if (hashed !== undefined && hashed !== accessTokenHash(tokens.access_token, tokens.id_token)) {
+      throw providerResponseInvalid(name, 'the id token was issued for another access token (at_hash)');
     }
     if (azp !== undefined && azp !== clientId)
-      throw responseRefused(name, 'the id token was issued for another party (azp)');
+      throw providerResponseInvalid(name, 'the id token was issued for another party (azp)');
     const age = this.#now() / 1_000 - iat;
     if (age > MAX_AGE_S || age < -MAX_AHEAD_S)
-      throw responseRefused(name, `the id token is ${Math.round(age)} s old (iat)`);
+      throw providerResponseInvalid(name, `the id token is ${Math.round(age)} s old (iat)`);
   }
 
-  async #about(provider: Provider): Promise<Known> {
+  async #cachedMetadata(provider: Provider): Promise<Known> {
     const before = this.#known.get(provider);
     if (before !== undefined && this.#now() - before.at < METADATA_MS) return before;
     const known = { server: await this.#read(provider), at: this.#now(), keys: before?.keys ?? null };
@@ -231,7 +232,7 @@ export class OpenId {
     const { issuer, endpoints, clientId, name } = provider;
     const { authorization, token, userinfo, jwks } = endpoints;
     const discovered: ServerMetadata =
-      issuer === null || !isDiscovered(provider)
+      issuer === null || !usesDiscovery(provider)
         ? { issuer: issuer ?? new URL(authorization ?? '').origin }
         : (
             await discovery(new URL(issuer), clientId, undefined, undefined, {
@@ -239,8 +240,8 @@ export class OpenId {
               execute: [allowInsecureRequests],
             })
           ).serverMetadata();
-    if (issuer !== null && withoutSlash(discovered.issuer) !== withoutSlash(issuer)) {
-      throw responseRefused(name, 'its discovery document has another issuer');
+    if (issuer !== null && stripTrailingSlash(discovered.issuer) !== stripTrailingSlash(issuer)) {
+      throw providerResponseInvalid(name, 'its discovery document has another issuer');
     }
     return {
       ...discovered,
@@ -288,11 +289,11 @@ function asymmetric({ id_token_signing_alg_values_supported: named }: ServerMeta
 /** Whether a response of a token endpoint has an id token without a nonce. Nothing of it is verified yet. */
 async function lacksNonce(response: Response): Promise<boolean> {
   const body: unknown = await response.json().catch(() => null);
-  const token = isPlain(body) ? body['id_token'] : undefined;
+  const token = isPlainObject(body) ? body['id_token'] : undefined;
   const [, payload = ''] = typeof token === 'string' ? token.split('.') : [];
   try {
     const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString());
-    return isPlain(claims) && !('nonce' in claims);
+    return isPlainObject(claims) && !('nonce' in claims);
   } catch {
     return false;
   }

@@ -8,10 +8,10 @@ import { MillraceError } from '../../lib/errors.ts';
  * An error code of a provider (RFC 6749 section 5.2): words in lower case. Other text is not repeated: a provider may
  * echo its input, and codes and tokens have digits or capitals.
  */
-export const ERROR_WORD = /^(?=.{1,64}$)[a-z]+(?:[_.-][a-z]+)*$/;
+export const OAUTH_ERROR_CODE_PATTERN = /^(?=.{1,64}$)[a-z]+(?:[_.-][a-z]+)*$/;
 
 /** The response violates the protocol, or is forged. */
-export function responseRefused(name: string, reason: string): MillraceError {
+export function providerResponseInvalid(name: string, reason: string): MillraceError {
   return new MillraceError('provider-response-invalid', `The response of '${name}' is not valid`, {
     hint: 'Try again; if it fails again, administrators of this server find the reason in the audit log',
     cause: new Error(reason),
@@ -35,12 +35,12 @@ export function providerUnavailable(name: string, reason: string): MillraceError
 
 /** @param word its error code */
 export function providerDenied(name: string, word: string): MillraceError {
-  const reported = ERROR_WORD.test(word) ? ` (${word})` : '';
+  const reported = OAUTH_ERROR_CODE_PATTERN.test(word) ? ` (${word})` : '';
   return new MillraceError('provider-denied', `'${name}' did not sign you in${reported}`);
 }
 
 /** The provider is not available for sign-in. */
-export function missingProvider(name: string): MillraceError {
+export function providerNotFound(name: string): MillraceError {
   return new MillraceError('provider-not-found', `There is no provider '${name.slice(0, 40)}' to sign in with`, {
     hint: 'GET /auth/providers lists the providers',
   });

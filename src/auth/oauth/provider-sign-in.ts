@@ -10,23 +10,34 @@ import { callbackUrl, type Provider } from '../providers/provider.ts';
 import type { ProviderTokenVault } from '../providers/provider-tokens.ts';
 import type { SessionOrigin } from '../sessions/session.ts';
 import type { OneTimeTokens } from '../tokens/one-time-tokens.ts';
-import type { OneTimeCodes } from './authorization-codes.ts';
-import { ending, endOf, type Step, withParameters } from './authorization-redirect.ts';
+import type { AuthorizationCodes } from './authorization-codes.ts';
 import {
-  type AuthorizationProofs,
+  addQueryParameters,
+  type BrowserRedirect,
+  clientRedirectUrl,
+  redirectOnError,
+} from './authorization-redirect.ts';
+import {
+  type AuthorizationCodeData,
   type AuthorizationRequest,
-  CHALLENGE,
-  hashOf,
-  isHashOf,
-  type Outcome,
-  proofsOf,
-  readFlow,
+  type AuthorizationSecrets,
+  deriveAuthorizationSecrets,
+  matchesSha256,
+  PKCE_CHALLENGE_PATTERN,
+  parseAuthorizationRequest,
+  sha256Base64url,
 } from './authorization-request.ts';
-import type { ProviderAttempts } from './oauth-throttle.ts';
-import type { OpenId } from './openid.ts';
-import { missingProvider, redirectNotAllowed } from './provider-errors.ts';
-import { admittedIdentity, type ProviderAccounts } from './provider-users.ts';
-import { beginCookies, type CookieOptions, endCookie, flowSecret, isPosted } from './state-cookie.ts';
+import type { ProviderSignInThrottle } from './oauth-throttle.ts';
+import type { OpenIdClient } from './openid.ts';
+import { providerNotFound, redirectNotAllowed } from './provider-errors.ts';
+import { type ProviderUsers, requireAllowedIdentity } from './provider-users.ts';
+import {
+  clearStateCookie,
+  readStateCookie,
+  type StateCookieOptions,
+  setStateCookies,
+  usesFormPost,
+} from './state-cookie.ts';
 import type { VerifiedIdentity } from './verified-identity.ts';
 
 const MAX_CLIENT_STATE = 512;
@@ -45,19 +56,23 @@ export interface ProviderRegistry {
 }
 
 /** Where the browser goes to sign in at a provider, and what it posts there. */
-export type Onward = Pick<Step, 'location' | 'form'>;
+export type ProviderRedirect = Pick<BrowserRedirect, 'location' | 'form'>;
 
 /** Sign-in with SAML, which has other messages than OAuth. */
-export interface SamlMessages {
-  begin(provider: Provider, relayState: string, flow: AuthorizationRequest & AuthorizationProofs): Promise<Onward>;
+export interface SamlSignInAdapter {
+  begin(
+    provider: Provider,
+    relayState: string,
+    flow: AuthorizationRequest & AuthorizationSecrets,
+  ): Promise<ProviderRedirect>;
   /**
    * @param flow null where the sign-in started at the provider
    * @param recipient the URL that received the response
    */
-  prove(
+  verifyResponse(
     provider: Provider,
     recipient: string,
-    flow: AuthorizationProofs | null,
+    flow: AuthorizationSecrets | null,
     message: string,
   ): Promise<VerifiedIdentity>;
   metadata(provider: Provider, base: string): string;
@@ -68,13 +83,13 @@ export interface ProviderSignInDeps {
   /** Whether an administrator lists a redirect URL. */
   readonly isAllowedRedirect: (address: string) => boolean;
   /** Loaded on first use. */
-  readonly openId: () => Promise<OpenId>;
+  readonly openId: () => Promise<OpenIdClient>;
   /** Loaded on first use. */
-  readonly saml: () => Promise<SamlMessages>;
-  readonly users: ProviderAccounts;
-  readonly codes: OneTimeCodes;
+  readonly saml: () => Promise<SamlSignInAdapter>;
+  readonly users: ProviderUsers;
+  readonly codes: AuthorizationCodes;
   readonly oneTimeTokens: OneTimeTokens;
-  readonly attempts: ProviderAttempts;
+  readonly attempts: ProviderSignInThrottle;
   readonly tokens: Pick<ProviderTokenVault, 'encrypt'>;
 }
 
@@ -87,7 +102,7 @@ export interface BrowserRequest {
 }
 
 /** The client's request for a sign-in. */
-export interface AuthorizationFlow {
+export interface ProviderSignInRequest {
   readonly redirect: string | null;
   readonly challenge: string | null;
   readonly method: string | null;
@@ -105,7 +120,7 @@ export class ProviderSignIn {
   }
 
   /** The available providers. */
-  usable(): readonly Provider[] {
+  listAvailable(): readonly Provider[] {
     return this.#deps.registry.enabled();
   }
 
@@ -113,16 +128,16 @@ export class ProviderSignIn {
    * Starts a sign-in. Once the redirect URL is known to be on the list, it receives errors.
    * @throws MillraceError `provider-not-found`, `redirect-not-allowed`, `invalid-parameter`
    */
-  async begin(name: string, wish: AuthorizationFlow, { base, cookies }: BrowserRequest): Promise<Step> {
+  async begin(name: string, wish: ProviderSignInRequest, { base, cookies }: BrowserRequest): Promise<BrowserRedirect> {
     const provider = await this.#find(name);
     const redirect = this.#allowed(wish.redirect, base);
     const clientState = wish.state;
     if (clientState !== null && clientState.length > MAX_CLIENT_STATE) {
       throw wrongParameter(`'state' has at most ${MAX_CLIENT_STATE} characters`);
     }
-    return ending(redirect, clientState, async () => {
+    return redirectOnError(redirect, clientState, async () => {
       const challenge = challengeOf(wish);
-      const joins = wish.linkTicket === null ? null : await this.#joining(wish.linkTicket, name, challenge);
+      const joins = wish.linkTicket === null ? null : await this.#linkingUser(wish.linkTicket, name, challenge);
       const secret = random();
       const flow: AuthorizationRequest = {
         provider: name,
@@ -131,12 +146,15 @@ export class ProviderSignIn {
         clientState,
         challenge,
         callback: callbackUrl(base, provider),
-        browser: hashOf(secret),
+        browser: sha256Base64url(secret),
         joins,
       };
       const state = await this.#deps.oneTimeTokens.make('flow', null, { facts: flow });
-      const onward = await this.#onward(provider, state, { ...flow, ...proofsOf(secret) });
-      return { ...onward, cookies: beginCookies(state, secret, cookies, termsOf(provider, base)) };
+      const onward = await this.#redirectToProvider(provider, state, {
+        ...flow,
+        ...deriveAuthorizationSecrets(secret),
+      });
+      return { ...onward, cookies: setStateCookies(state, secret, cookies, termsOf(provider, base)) };
     });
   }
 
@@ -150,29 +168,32 @@ export class ProviderSignIn {
     response: URLSearchParams,
     { base, cookies, origin }: BrowserRequest,
     isSaml = false,
-  ): Promise<Step> {
+  ): Promise<BrowserRedirect> {
     const { oneTimeTokens, attempts } = this.#deps;
     const known = await this.#find(name);
     if ((known.kind === 'saml') !== isSaml) throw unusable(`'${name}' does not send responses to this URL`);
     const options = termsOf(known, base);
     const [state = '', second] = response.getAll(isSaml ? 'RelayState' : 'state');
-    const secret = flowSecret(state, cookies, options);
-    if (secret === null && known.saml?.allowIdpInitiated === true) return this.#arrive(known, response, base, origin);
+    const secret = readStateCookie(state, cookies, options);
+    if (secret === null && known.saml?.allowIdpInitiated === true)
+      return this.#handleIdpInitiated(known, response, base, origin);
     if (secret === null || second !== undefined) {
       throw unusable('This browser did not start the sign-in, or does not accept cookies of this server');
     }
-    const flow = readFlow((await oneTimeTokens.take('flow', state))?.facts);
-    if (flow === null || !isHashOf(flow.browser, secret) || flow.provider !== name) {
+    const flow = parseAuthorizationRequest((await oneTimeTokens.take('flow', state))?.facts);
+    if (flow === null || !matchesSha256(flow.browser, secret) || flow.provider !== name) {
       throw unusable('The sign-in was used, or took longer than ten minutes');
     }
-    const { location } = await ending(flow.redirect, flow.clientState, async () => {
+    const { location } = await redirectOnError(flow.redirect, flow.clientState, async () => {
       const provider = await this.#find(name, flow.version);
       if (flow.version !== provider.version) throw unusable(`'${name}' was changed in the meantime`);
-      const proven = { ...flow, ...proofsOf(secret) };
-      const code = await attempts.run(origin, name, () => this.#prove(provider, proven, state, response, origin));
-      return { location: endOf(flow.redirect, { code, state: flow.clientState }), cookies: [] };
+      const proven = { ...flow, ...deriveAuthorizationSecrets(secret) };
+      const code = await attempts.run(origin, name, () =>
+        this.#verifyResponse(provider, proven, state, response, origin),
+      );
+      return { location: clientRedirectUrl(flow.redirect, { code, state: flow.clientState }), cookies: [] };
     });
-    return { location, cookies: [endCookie(state, options)] };
+    return { location, cookies: [clearStateCookie(state, options)] };
   }
 
   /**
@@ -190,7 +211,7 @@ export class ProviderSignIn {
     const redirect = this.#allowed(wish.redirect, base);
     const facts = { provider: name, challenge: wish.challenge };
     const join = await this.#deps.oneTimeTokens.make('link-identity', user, { facts });
-    return withParameters(`${base}/auth/providers/${name}`, {
+    return addQueryParameters(`${base}/auth/providers/${name}`, {
       redirect,
       code_challenge: wish.challenge,
       code_challenge_method: 'S256',
@@ -205,7 +226,7 @@ export class ProviderSignIn {
    */
   async metadata(name: string, base: string): Promise<string> {
     const provider = await this.#find(name);
-    if (provider.kind !== 'saml') throw missingProvider(name);
+    if (provider.kind !== 'saml') throw providerNotFound(name);
     return (await this.#deps.saml()).metadata(provider, base);
   }
 
@@ -214,46 +235,60 @@ export class ProviderSignIn {
    * attacker may have planted it to sign the user in as the attacker. The browser starts a new sign-in, which the
    * provider completes at once.
    */
-  async #arrive(provider: Provider, response: URLSearchParams, base: string, origin: SessionOrigin): Promise<Step> {
+  async #handleIdpInitiated(
+    provider: Provider,
+    response: URLSearchParams,
+    base: string,
+    origin: SessionOrigin,
+  ): Promise<BrowserRedirect> {
     const { saml, attempts, isAllowedRedirect } = this.#deps;
     const message = response.get('SAMLResponse') ?? '';
     await attempts.run(origin, provider.name, async () =>
-      admittedIdentity(provider, await (await saml()).prove(provider, callbackUrl(base, provider), null, message)),
+      requireAllowedIdentity(
+        provider,
+        await (await saml()).verifyResponse(provider, callbackUrl(base, provider), null, message),
+      ),
     );
     const wish = response.get('RelayState') ?? '';
     const url = isAllowedRedirect(wish) ? wish : `${base}${SIGN_IN_PATH}`;
-    return { location: withParameters(url, { provider: provider.name }), cookies: [] };
+    return { location: addQueryParameters(url, { provider: provider.name }), cookies: [] };
   }
 
-  async #onward(provider: Provider, state: string, flow: AuthorizationRequest & AuthorizationProofs): Promise<Onward> {
+  async #redirectToProvider(
+    provider: Provider,
+    state: string,
+    flow: AuthorizationRequest & AuthorizationSecrets,
+  ): Promise<ProviderRedirect> {
     const { openId, saml } = this.#deps;
     if (provider.kind === 'saml') return (await saml()).begin(provider, state, flow);
     return { location: await (await openId()).address(provider, state, flow) };
   }
 
   /** Verifies the response of a provider, and creates the one-time code. */
-  async #prove(
+  async #verifyResponse(
     provider: Provider,
-    flow: AuthorizationRequest & AuthorizationProofs,
+    flow: AuthorizationRequest & AuthorizationSecrets,
     state: string,
     response: URLSearchParams,
     origin: SessionOrigin,
   ): Promise<string> {
     const { openId, saml, users, codes } = this.#deps;
-    const signedIn = provider.kind === 'saml' ? null : await (await openId()).prove(provider, flow, state, response);
+    const signedIn =
+      provider.kind === 'saml' ? null : await (await openId()).verifyResponse(provider, flow, state, response);
     const proof =
-      signedIn ?? (await (await saml()).prove(provider, flow.callback, flow, response.get('SAMLResponse') ?? ''));
-    const identity = admittedIdentity(provider, proof);
+      signedIn ??
+      (await (await saml()).verifyResponse(provider, flow.callback, flow, response.get('SAMLResponse') ?? ''));
+    const identity = requireAllowedIdentity(provider, proof);
     const encrypted = provider.storeTokens && signedIn ? this.#deps.tokens.encrypt(identity, signedIn.tokens) : null;
     const kept = encrypted === null ? {} : { tokens: encrypted };
-    const outcome: Outcome = { provider: provider.name, identity, challenge: flow.challenge, ...kept };
+    const outcome: AuthorizationCodeData = { provider: provider.name, identity, challenge: flow.challenge, ...kept };
     if (flow.joins !== null) return codes.make('link-code', flow.joins, outcome);
-    const { _id: user } = await users.enter(provider, proof, origin);
+    const { _id: user } = await users.findOrCreateUser(provider, proof, origin);
     return codes.make('code', user, outcome);
   }
 
   /** The user of a ticket for linking. */
-  async #joining(ticket: string, name: string, challenge: string): Promise<string> {
+  async #linkingUser(ticket: string, name: string, challenge: string): Promise<string> {
     const taken = await this.#deps.oneTimeTokens.take('link-identity', ticket);
     const { provider, challenge: expected } = taken?.facts ?? {};
     if (taken?.subject == null || provider !== name || expected !== challenge) {
@@ -265,7 +300,7 @@ export class ProviderSignIn {
   async #find(name: string, version?: string): Promise<Provider> {
     const provider = await this.#deps.registry.find(name, version);
     if (provider?.enabled === true) return provider;
-    throw missingProvider(name);
+    throw providerNotFound(name);
   }
 
   #allowed(redirect: string | null, base: string): string {
@@ -276,14 +311,14 @@ export class ProviderSignIn {
   }
 }
 
-function challengeOf({ challenge, method }: AuthorizationFlow): string {
+function challengeOf({ challenge, method }: ProviderSignInRequest): string {
   if (method !== 'S256') throw wrongParameter("'code_challenge_method' must be S256");
-  if (challenge !== null && CHALLENGE.test(challenge)) return challenge;
+  if (challenge !== null && PKCE_CHALLENGE_PATTERN.test(challenge)) return challenge;
   throw wrongParameter("'code_challenge' must be the SHA-256 of the verifier, in base64url (RFC 7636)");
 }
 
-function termsOf(provider: Provider, base: string): CookieOptions {
-  return { ...cookieScopeOf(base), posted: isPosted(provider) };
+function termsOf(provider: Provider, base: string): StateCookieOptions {
+  return { ...cookieScopeOf(base), posted: usesFormPost(provider) };
 }
 
 function random(): string {

@@ -7,23 +7,23 @@ import { MillraceError } from '../../lib/errors.ts';
 import { registrationClosed } from '../identity/auth-errors.ts';
 import { identityId } from '../identity/provider-identity.ts';
 import type { User } from '../identity/user.ts';
-import { mapClaims, missingClaim, rolesAfter } from '../providers/claims.ts';
+import { mapClaims, mergeMappedRoles, missingClaim } from '../providers/claims.ts';
 import type { Provider } from '../providers/provider.ts';
-import { type SessionOrigin, stampOf } from '../sessions/session.ts';
+import { type SessionOrigin, stampFromOrigin } from '../sessions/session.ts';
 import type { Users } from '../users/users.ts';
-import { responseRefused } from './provider-errors.ts';
+import { providerResponseInvalid } from './provider-errors.ts';
 import type { VerifiedIdentity } from './verified-identity.ts';
 
-export interface ProviderAccountsDeps {
+export interface ProviderUsersDeps {
   readonly users: Users;
   readonly registration: 'open' | 'closed';
   readonly now: () => number;
 }
 
-export class ProviderAccounts {
-  readonly #deps: ProviderAccountsDeps;
+export class ProviderUsers {
+  readonly #deps: ProviderUsersDeps;
 
-  constructor(deps: ProviderAccountsDeps) {
+  constructor(deps: ProviderUsersDeps) {
     this.#deps = deps;
   }
 
@@ -31,13 +31,13 @@ export class ProviderAccounts {
    * The account that a proof signs in to, as the mapping leaves it.
    * @throws MillraceError `provider-account-not-allowed`, `registration-closed`, `email-taken`, `invalid-credentials`
    */
-  async enter(provider: Provider, proof: VerifiedIdentity, origin: SessionOrigin): Promise<User> {
-    const identity = admittedIdentity(provider, proof);
+  async findOrCreateUser(provider: Provider, proof: VerifiedIdentity, origin: SessionOrigin): Promise<User> {
+    const identity = requireAllowedIdentity(provider, proof);
     const { users } = this.#deps;
     const known = await users.byIdentity(identity);
     if (known === null) return this.#make(provider, identity, proof, origin);
     if (known.disabled) throw userDisabled();
-    return provider.mapping.when === 'first' ? known : this.mapAgain(provider, known, proof, origin);
+    return provider.mapping.when === 'first' ? known : this.reapplyMapping(provider, known, proof, origin);
   }
 
   async #make(provider: Provider, identity: string, proof: VerifiedIdentity, origin: SessionOrigin): Promise<User> {
@@ -73,14 +73,19 @@ export class ProviderAccounts {
    * Applies the mapping to claims again. Roles and claims of administrators mean something else, and only
    * administrators set them.
    */
-  async mapAgain(provider: Provider, user: User, { claims }: VerifiedIdentity, origin: SessionOrigin): Promise<User> {
+  async reapplyMapping(
+    provider: Provider,
+    user: User,
+    { claims }: VerifiedIdentity,
+    origin: SessionOrigin,
+  ): Promise<User> {
     const mapped = mapClaims(provider, claims);
     const own = { profile: { ...user.profile, ...mapped.profile } };
-    const rights = { roles: rolesAfter(user.roles, mapped), claims: { ...user.claims, ...mapped.claims } };
+    const rights = { roles: mergeMappedRoles(user.roles, mapped), claims: { ...user.claims, ...mapped.claims } };
     const change = user.kind === 'admin' ? own : { ...own, ...rights };
     const isSame = Object.entries(change).every(([name, value]) => same(value, Reflect.get(user, name)));
     if (isSame) return user;
-    return this.#deps.users.change(user._id, change, stampOf(origin, actorText(user.kind, user._id)));
+    return this.#deps.users.change(user._id, change, stampFromOrigin(origin, actorText(user.kind, user._id)));
   }
 }
 
@@ -88,7 +93,7 @@ export class ProviderAccounts {
  * The id of a proved identity that the provider's restrictions let in.
  * @throws MillraceError `provider-account-not-allowed`, `provider-response-invalid`
  */
-export function admittedIdentity(provider: Provider, { subject, claims }: VerifiedIdentity): string {
+export function requireAllowedIdentity(provider: Provider, { subject, claims }: VerifiedIdentity): string {
   const missing = missingClaim(provider, claims);
   if (missing !== null) {
     throw new MillraceError(
@@ -101,7 +106,7 @@ export function admittedIdentity(provider: Provider, { subject, claims }: Verifi
     );
   }
   const identity = identityId(provider.name, subject);
-  if (identity === null) throw responseRefused(provider.name, 'the subject is empty or too long');
+  if (identity === null) throw providerResponseInvalid(provider.name, 'the subject is empty or too long');
   return identity;
 }
 

@@ -4,13 +4,13 @@
  */
 import { actorText } from '../../database/system-collection.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import { identityParts } from '../identity/provider-identity.ts';
+import { parseIdentityId } from '../identity/provider-identity.ts';
 import type { Provider } from '../providers/provider.ts';
-import { type SessionOrigin, stampOf } from '../sessions/session.ts';
+import { type SessionOrigin, stampFromOrigin } from '../sessions/session.ts';
 import type { Sessions } from '../sessions/sessions.ts';
-import type { ProviderAttempts } from './oauth-throttle.ts';
-import type { OpenId } from './openid.ts';
-import { missingProvider, redirectNotAllowed } from './provider-errors.ts';
+import type { ProviderSignInThrottle } from './oauth-throttle.ts';
+import type { OpenIdClient } from './openid.ts';
+import { providerNotFound, redirectNotAllowed } from './provider-errors.ts';
 
 /** A logout message of a SAML provider. */
 export interface LogOutMessage {
@@ -23,7 +23,7 @@ export interface LogOutMessage {
 }
 
 /** SAML logout. */
-export interface SamlLogOutMessages {
+export interface SamlLogOutAdapter {
   logoutUrl(provider: Provider, identity: string, redirect: string, state: string | null): Promise<string | null>;
   /** @returns where the browser goes; null where no one waits for a response */
   receiveLogOut(
@@ -37,9 +37,9 @@ export interface SamlLogOutMessages {
 export interface ProviderLogOutDeps {
   readonly sessions: Sessions;
   readonly findProvider: (name: string) => Promise<Provider | undefined>;
-  readonly openId: () => Promise<OpenId>;
-  readonly saml: () => Promise<SamlLogOutMessages>;
-  readonly attempts: ProviderAttempts;
+  readonly openId: () => Promise<OpenIdClient>;
+  readonly saml: () => Promise<SamlLogOutAdapter>;
+  readonly attempts: ProviderSignInThrottle;
   readonly isAllowedRedirect: (address: string) => boolean;
 }
 
@@ -65,8 +65,8 @@ export class ProviderLogOut {
     const { sessions, isAllowedRedirect } = this.#deps;
     if (!isAllowedRedirect(redirect)) throw redirectNotAllowed();
     const identity = await sessions.identityOf(session);
-    await sessions.end(session, id, 'logout', stampOf(origin, actorText(kind, id)));
-    return identity === null ? null : this.#address(identity, redirect, state);
+    await sessions.end(session, id, 'logout', stampFromOrigin(origin, actorText(kind, id)));
+    return identity === null ? null : this.#providerLogoutUrl(identity, redirect, state);
   }
 
   /**
@@ -84,7 +84,7 @@ export class ProviderLogOut {
   ): Promise<string> {
     const { findProvider, saml, attempts } = this.#deps;
     const provider = await findProvider(name);
-    if (provider?.kind !== 'saml' || !provider.enabled) throw missingProvider(name);
+    if (provider?.kind !== 'saml' || !provider.enabled) throw providerNotFound(name);
     const kind = parameters.has('SAMLRequest') ? 'SAMLRequest' : 'SAMLResponse';
     const relayState = parameters.get('RelayState');
     const message = { name: kind, text: parameters.get(kind) ?? '', relayState, query } as const;
@@ -94,9 +94,9 @@ export class ProviderLogOut {
     return next ?? `${base}/signin`;
   }
 
-  async #address(identity: string, redirect: string, state: string | null): Promise<string | null> {
+  async #providerLogoutUrl(identity: string, redirect: string, state: string | null): Promise<string | null> {
     const { findProvider, openId, saml } = this.#deps;
-    const provider = await findProvider(identityParts({ id: identity }).provider);
+    const provider = await findProvider(parseIdentityId({ id: identity }).provider);
     if (provider?.enabled !== true) return null;
     try {
       if (provider.kind === 'saml') return await (await saml()).logoutUrl(provider, identity, redirect, state);

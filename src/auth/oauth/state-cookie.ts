@@ -5,14 +5,14 @@
  */
 import { type CookieScope, cookieName } from '../../lib/cookie-scope.ts';
 import type { Provider } from '../providers/provider.ts';
-import { hashOf } from './authorization-request.ts';
+import { sha256Base64url } from './authorization-request.ts';
 
 const STEM = 'millrace-flow-';
 const MAX_AGE_S = 600;
 /** Concurrent sign-ins of one browser. Cookies of more would fill the headers of each request. */
 const MAX_FLOWS = 8;
 
-export interface CookieOptions extends CookieScope {
+export interface StateCookieOptions extends CookieScope {
   /**
    * Whether the sign-in ends with a POST from a page of the provider: browsers send only `SameSite=None` cookies with
    * it.
@@ -24,16 +24,16 @@ export interface CookieOptions extends CookieScope {
  * Whether the browser posts the response of a provider as a form: so for SAML, and for Apple if the request includes a
  * name or an e-mail address.
  */
-export function isPosted({ kind, scopes }: Pick<Provider, 'kind' | 'scopes'>): boolean {
+export function usesFormPost({ kind, scopes }: Pick<Provider, 'kind' | 'scopes'>): boolean {
   return kind === 'saml' || (kind === 'apple' && scopes.length > 0);
 }
 
 /** The `Set-Cookie` headers at the start of a sign-in; they remove those of the oldest ones when there are too many. */
-export function beginCookies(
+export function setStateCookies(
   state: string,
   secret: string,
   sent: string | undefined,
-  options: CookieOptions,
+  options: StateCookieOptions,
 ): string[] {
   const older = [...readCookies(sent).keys()].filter((name) => name.startsWith(cookieName(STEM, options)));
   const surplus = older.slice(0, Math.max(0, older.length - MAX_FLOWS + 1));
@@ -44,25 +44,25 @@ export function beginCookies(
 }
 
 /** The secret in the cookie of a sign-in; null when the browser sent none. */
-export function flowSecret(state: string, sent: string | undefined, options: CookieOptions): string | null {
+export function readStateCookie(state: string, sent: string | undefined, options: StateCookieOptions): string | null {
   return readCookies(sent).get(nameOf(state, options)) ?? null;
 }
 
 /** The `Set-Cookie` header that removes the cookie of a sign-in. */
-export function endCookie(state: string, options: CookieOptions): string {
+export function clearStateCookie(state: string, options: StateCookieOptions): string {
   return endOf(nameOf(state, options), options);
 }
 
-function endOf(name: string, options: CookieOptions): string {
+function endOf(name: string, options: StateCookieOptions): string {
   return `${name}=; Path=${options.path}; Max-Age=0; HttpOnly; ${flags(options)}`;
 }
 
-function nameOf(state: string, options: CookieOptions): string {
-  return cookieName(`${STEM}${hashOf(state).slice(0, 16)}`, options);
+function nameOf(state: string, options: StateCookieOptions): string {
+  return cookieName(`${STEM}${sha256Base64url(state).slice(0, 16)}`, options);
 }
 
 /** `SameSite=None` needs `Secure`, which browsers accept from this machine over http too (W3C Secure Contexts). */
-function flags({ secure, posted }: CookieOptions): string {
+function flags({ secure, posted }: StateCookieOptions): string {
   return `SameSite=${posted ? 'None' : 'Lax'}${secure || posted ? '; Secure' : ''}`;
 }
 

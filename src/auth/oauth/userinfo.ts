@@ -4,7 +4,7 @@ import type { Claims } from '../providers/claims.ts';
 import type { Provider } from '../providers/provider.ts';
 
 /** The left half of the hash of an access token, by the algorithm of the id token (OpenID Connect Core 3.1.3.6). */
-export function halfHash(accessToken: string, idToken = ''): string {
+export function accessTokenHash(accessToken: string, idToken = ''): string {
   const header: unknown = JSON.parse(Buffer.from(idToken.split('.')[0] ?? '', 'base64url').toString());
   const algorithm = typeof header === 'object' && header !== null && 'alg' in header ? String(header.alg) : '';
   const bits = /\d{3}$/.exec(algorithm)?.[0] ?? '512';
@@ -13,7 +13,7 @@ export function halfHash(accessToken: string, idToken = ''): string {
 }
 
 /** Whether the id token lacks claims that the user, the mapping or the restrictions need. */
-export function isThin({ scopes, mapping, require }: Provider, idToken: Claims): boolean {
+export function idTokenLacksClaims({ scopes, mapping, require }: Provider, idToken: Claims): boolean {
   const requested = [...Object.values(mapping.profile), ...Object.values(mapping.claims), ...require.keys()];
   if (mapping.roles !== null) requested.push(mapping.roles.claim);
   if (scopes.includes('email')) requested.push('email');

@@ -19,7 +19,7 @@ const ADDRESS = /^[^\s@<>,;:"]+@[^\s@<>,;:"]+$/u;
 const MAX_ADDRESS = 254;
 
 /** The e-mail address among claims (OpenID Connect Core 1.0 section 5.1). Apple writes `email_verified` as a string. */
-export function emailOf(claims: Claims): VerifiedIdentity['email'] {
+export function readEmailClaim(claims: Claims): VerifiedIdentity['email'] {
   const { email: address, email_verified: verified } = claims;
   if (typeof address !== 'string' || address.length > MAX_ADDRESS || !ADDRESS.test(address)) return null;
   return { address, verified: verified === true || verified === 'true' };

@@ -5,7 +5,7 @@
 import { invalidCredentials } from '../identity/auth-errors.ts';
 import type { SessionOrigin } from '../sessions/session.ts';
 import type { MfaGate } from '../sign-in/mfa-gate.ts';
-import type { SignedIn, SignIn } from '../sign-in/sign-in.ts';
+import type { SignIn, SignInResult } from '../sign-in/sign-in.ts';
 import type { Passkeys } from './passkeys.ts';
 import type { AuthenticationResponseJSON } from './webauthn.ts';
 
@@ -23,13 +23,13 @@ export class PasskeySignIn {
   }
 
   /** @throws MillraceError `invalid-credentials` for every cause, `mfa-required`, `rate-limited` */
-  async enter(credential: AuthenticationResponseJSON, origin: SessionOrigin): Promise<SignedIn> {
+  async signInWithPasskey(credential: AuthenticationResponseJSON, origin: SessionOrigin): Promise<SignInResult> {
     const { passkeys, mfaGate, signIn } = this.#deps;
-    const { id, user, isVerified } = await passkeys.prove(credential, null, origin);
+    const { id, user, isVerified } = await passkeys.verify(credential, null, origin);
     if (user.disabled) throw invalidCredentials();
     if (!isVerified && (await mfaGate.hasFactor(user._id))) throw await mfaGate.challenge(user, {});
-    return signIn.welcome(user, origin, {
-      holds: async ({ disabled }) => !disabled && (await passkeys.exists(user._id, id)),
+    return signIn.openSession(user, origin, {
+      isStillValid: async ({ disabled }) => !disabled && (await passkeys.exists(user._id, id)),
     });
   }
 }

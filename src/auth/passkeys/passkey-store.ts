@@ -3,7 +3,7 @@
  * calls this file.
  */
 import type { Collection } from 'mongodb';
-import { duplicateKey, translated } from '../../database/errors.ts';
+import { duplicateKey, withTranslatedErrors } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
 
 export interface PasskeyRow {
@@ -25,7 +25,7 @@ export interface PasskeyRow {
 export type NewPasskey = Omit<PasskeyRow, 'slot'>;
 
 /** Of one user. */
-export const MOST_PASSKEYS = 20;
+export const MAX_PASSKEYS_PER_USER = 20;
 
 export class PasskeyStore {
   readonly #rows: Collection<PasskeyRow>;
@@ -35,7 +35,7 @@ export class PasskeyStore {
   }
 
   async start(): Promise<void> {
-    await translated(() =>
+    await withTranslatedErrors(() =>
       this.#rows.createIndexes([
         { key: { user: 1, createdAt: 1 } },
         { key: { user: 1, slot: 1 }, unique: true, partialFilterExpression: { slot: { $exists: true } } },
@@ -44,12 +44,12 @@ export class PasskeyStore {
   }
 
   find(id: string): Promise<PasskeyRow | null> {
-    return translated(() => this.#rows.findOne({ _id: id }));
+    return withTranslatedErrors(() => this.#rows.findOne({ _id: id }));
   }
 
   /** Those of a user, oldest first. */
-  of(user: string): Promise<PasskeyRow[]> {
-    return translated(() => this.#rows.find({ user }).sort({ createdAt: 1, _id: 1 }).toArray());
+  listByUser(user: string): Promise<PasskeyRow[]> {
+    return withTranslatedErrors(() => this.#rows.find({ user }).sort({ createdAt: 1, _id: 1 }).toArray());
   }
 
   /**
@@ -57,9 +57,9 @@ export class PasskeyStore {
    * @returns `exists` when there is one with this id, `full` when the user has as many as possible
    */
   insert(row: NewPasskey): Promise<'added' | 'exists' | 'full'> {
-    return translated(async () => {
+    return withTranslatedErrors(async () => {
       for (;;) {
-        const slot = freeSlot(await this.of(row.user));
+        const slot = freeSlot(await this.listByUser(row.user));
         if (slot === null) return (await this.find(row._id)) === null ? 'full' : 'exists';
         try {
           await this.#rows.insertOne({ ...row, slot });
@@ -75,7 +75,7 @@ export class PasskeyStore {
 
   /** Counts a use; false when another use came first, or it was removed. */
   async use({ _id, counter }: PasskeyRow, next: number, lastUsedAt: Date): Promise<boolean> {
-    const { matchedCount } = await translated(() =>
+    const { matchedCount } = await withTranslatedErrors(() =>
       this.#rows.updateOne({ _id, counter }, { $set: { counter: next, lastUsedAt } }),
     );
     return matchedCount === 1;
@@ -83,26 +83,26 @@ export class PasskeyStore {
 
   /** @returns the passkey with its new name; null when the user has none like this */
   rename(user: string, id: string, name: string): Promise<PasskeyRow | null> {
-    return translated(() =>
+    return withTranslatedErrors(() =>
       this.#rows.findOneAndUpdate({ _id: id, user }, { $set: { name } }, { returnDocument: 'after' }),
     );
   }
 
   /** False when the user has none like this. */
   async remove(user: string, id: string): Promise<boolean> {
-    return (await translated(() => this.#rows.deleteOne({ _id: id, user }))).deletedCount === 1;
+    return (await withTranslatedErrors(() => this.#rows.deleteOne({ _id: id, user }))).deletedCount === 1;
   }
 
   /** @returns how many there were */
   async removeAll(user: string): Promise<number> {
-    return (await translated(() => this.#rows.deleteMany({ user }))).deletedCount;
+    return (await withTranslatedErrors(() => this.#rows.deleteMany({ user }))).deletedCount;
   }
 }
 
 /** The lowest free slot; rows of earlier versions, which have none, count as well. Null when there is none. */
 function freeSlot(rows: readonly PasskeyRow[]): number | null {
   const used = new Set(rows.map(({ slot }) => slot));
-  const most = MOST_PASSKEYS - rows.filter(({ slot }) => slot === undefined).length;
+  const most = MAX_PASSKEYS_PER_USER - rows.filter(({ slot }) => slot === undefined).length;
   for (let slot = 0; slot < most; slot++) if (!used.has(slot)) return slot;
   return null;
 }

@@ -3,26 +3,26 @@
  * bound to its session or ticket.
  */
 import { hash } from 'node:crypto';
-import type { Activity } from '../../database/audit-events.ts';
-import type { Stamp } from '../../database/system-collection.ts';
+import type { AuditEvents } from '../../database/audit-events.ts';
+import type { ChangeStamp } from '../../database/system-collection.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import type { User } from '../identity/user.ts';
-import { type SessionOrigin, stampOf } from '../sessions/session.ts';
+import { type SessionOrigin, stampFromOrigin } from '../sessions/session.ts';
 import type { Sessions } from '../sessions/sessions.ts';
-import { type SignInDelays, underPasskey } from '../sign-in/login-throttle.ts';
+import { type LoginThrottle, passkeyThrottleKey } from '../sign-in/login-throttle.ts';
 import type { OneTimeTokens } from '../tokens/one-time-tokens.ts';
 import type { Users } from '../users/users.ts';
-import { MOST_PASSKEYS, type NewPasskey, type PasskeyRow, type PasskeyStore } from './passkey-store.ts';
+import { MAX_PASSKEYS_PER_USER, type NewPasskey, type PasskeyRow, type PasskeyStore } from './passkey-store.ts';
 import {
   type AuthenticationResponseJSON,
-  challengeOf,
-  checkedNew,
-  checkedUse,
-  creationOptions,
+  passkeyCreationOptions,
+  passkeyRequestOptions,
   type RegistrationResponseJSON,
   type RelyingParty,
+  readPasskeyChallenge,
   relyingPartyOf,
-  requestOptions,
+  verifyPasskeyAssertion,
+  verifyPasskeyRegistration,
 } from './webauthn.ts';
 
 export interface PasskeysDeps {
@@ -30,8 +30,8 @@ export interface PasskeysDeps {
   readonly users: Pick<Users, 'get'>;
   readonly sessions: Pick<Sessions, 'confirmOpen'>;
   readonly oneTimeTokens: OneTimeTokens;
-  readonly delays: SignInDelays;
-  readonly activity: Activity;
+  readonly delays: LoginThrottle;
+  readonly activity: AuditEvents;
   /** The public URL of this server. */
   readonly base: string;
   readonly now: () => number;
@@ -65,7 +65,7 @@ export class Passkeys {
   }
 
   async list(user: string): Promise<readonly PasskeyView[]> {
-    return (await this.#deps.store.of(user)).map(toShownPasskey);
+    return (await this.#deps.store.listByUser(user)).map(toShownPasskey);
   }
 
   /**
@@ -73,14 +73,17 @@ export class Passkeys {
    * @param session the session that will add it
    * @throws MillraceError `passkeys-unavailable`, `too-many-passkeys`
    */
-  async begin({ _id, kind, email, username }: User, session: string): Promise<ReturnType<typeof creationOptions>> {
+  async begin(
+    { _id, kind, email, username }: User,
+    session: string,
+  ): Promise<ReturnType<typeof passkeyCreationOptions>> {
     const party = this.#requireParty();
-    const present = await this.#fewEnough(_id);
+    const present = await this.#requireBelowLimit(_id);
     const challenge = await this.#deps.oneTimeTokens.make('passkey-new', _id, { facts: { session } });
     const name = email ?? username ?? _id;
     const requested = { id: _id, name, mustVerify: kind === 'admin' };
     const ids = present.map((row) => row._id);
-    return creationOptions(party, requested, challenge, ids);
+    return passkeyCreationOptions(party, requested, challenge, ids);
   }
 
   /**
@@ -92,16 +95,16 @@ export class Passkeys {
     { _id, kind }: User,
     session: string,
     { name, credential }: { readonly name: string; readonly credential: RegistrationResponseJSON },
-    stamp: Stamp,
+    stamp: ChangeStamp,
   ): Promise<PasskeyView> {
     const { store, oneTimeTokens, sessions, activity, now } = this.#deps;
     const party = this.#requireParty();
-    const challenge = challengeOf(credential.response.clientDataJSON);
+    const challenge = readPasskeyChallenge(credential.response.clientDataJSON);
     const taken = challenge === null ? null : await oneTimeTokens.take('passkey-new', challenge);
     const isOurs = taken !== null && taken.subject === _id && taken.facts['session'] === session;
     if (challenge === null || !isOurs)
       throw refused('The challenge was used, has expired, or belongs to another session');
-    const created = await checkedNew(credential, party, challenge);
+    const created = await verifyPasskeyRegistration(credential, party, challenge);
     if (created === null) throw refused(`It is not a response to the challenge, or not for ${party.origin}`);
     if (kind === 'admin' && !created.isVerified)
       throw refused('Administrators need a passkey that requires a PIN or a fingerprint');
@@ -124,13 +127,13 @@ export class Passkeys {
   }
 
   /** @throws MillraceError `passkey-not-found` */
-  async remove(user: string, id: string, stamp: Stamp): Promise<void> {
+  async remove(user: string, id: string, stamp: ChangeStamp): Promise<void> {
     if (!(await this.#deps.store.remove(user, id))) throw noPasskey();
     await this.#deps.activity.record('system.mfa.removed', { user, kind: 'passkey' }, stamp);
   }
 
   /** Removes all passkeys of a user. */
-  async removeAll(user: string, stamp: Stamp): Promise<void> {
+  async removeAll(user: string, stamp: ChangeStamp): Promise<void> {
     const { store, activity } = this.#deps;
     if ((await store.removeAll(user)) > 0)
       await activity.record('system.mfa.removed', { user, kind: 'passkey' }, stamp);
@@ -146,10 +149,14 @@ export class Passkeys {
    * @param ticket of a sign-in that waits for the second factor; null to sign in with the passkey alone
    * @throws MillraceError `passkeys-unavailable`
    */
-  async request(ticket: string | null): Promise<ReturnType<typeof requestOptions>> {
+  async request(ticket: string | null): Promise<ReturnType<typeof passkeyRequestOptions>> {
     const party = this.#requireParty();
     const facts = { ticket: ticket === null ? null : digestOf(ticket) };
-    return requestOptions(party, await this.#deps.oneTimeTokens.make('passkey', null, { facts }), ticket !== null);
+    return passkeyRequestOptions(
+      party,
+      await this.#deps.oneTimeTokens.make('passkey', null, { facts }),
+      ticket !== null,
+    );
   }
 
   /**
@@ -158,7 +165,7 @@ export class Passkeys {
    * @param ticket the one for which the challenge was created; null for none
    * @throws MillraceError `invalid-credentials` for every cause, `rate-limited`
    */
-  async prove(
+  async verify(
     credential: AuthenticationResponseJSON,
     ticket: string | null,
     origin: SessionOrigin,
@@ -166,8 +173,8 @@ export class Passkeys {
     const { store, delays, activity } = this.#deps;
     const row = await store.find(credential.id);
     const { ip } = origin;
-    const attempt = { under: underPasskey(credential.id), user: row?.user ?? null, ip };
-    await delays.pass(attempt);
+    const attempt = { throttleKey: passkeyThrottleKey(credential.id), user: row?.user ?? null, ip };
+    await delays.checkAllowed(attempt);
     const verified = row === null ? null : await this.#verified(row, credential, ticket);
     if (verified !== null) {
       await delays.succeeded(attempt);
@@ -175,7 +182,7 @@ export class Passkeys {
     }
     await delays.failed(attempt);
     const details = { user: row?.user ?? null, ip, provider: null, reason: 'passkey' };
-    await activity.record('system.auth.failed', details, stampOf(origin));
+    await activity.record('system.auth.failed', details, stampFromOrigin(origin));
     throw new MillraceError('invalid-credentials', 'The passkey is unknown, or its response is wrong', {
       hint: 'Request another challenge: POST /auth/passkeys/authentication-options',
       headers: { 'www-authenticate': 'Bearer realm="millrace"' },
@@ -188,14 +195,14 @@ export class Passkeys {
     ticket: string | null,
   ): Promise<VerifiedPasskey | null> {
     const { store, users, oneTimeTokens, now } = this.#deps;
-    const challenge = challengeOf(credential.response.clientDataJSON);
+    const challenge = readPasskeyChallenge(credential.response.clientDataJSON);
     const taken = challenge === null ? null : await oneTimeTokens.take('passkey', challenge);
     const isOurs = taken !== null && taken.facts['ticket'] === (ticket === null ? null : digestOf(ticket));
     if (challenge === null || !isOurs || this.#party === null) return null;
     const { userHandle } = credential.response;
     if (userHandle !== undefined && Buffer.from(userHandle, 'base64url').toString() !== row.user) return null;
     const { _id: id, publicKey, counter } = row;
-    const use = await checkedUse(credential, this.#party, challenge, { id, publicKey, counter });
+    const use = await verifyPasskeyAssertion(credential, this.#party, challenge, { id, publicKey, counter });
     if (use === null) return null;
     const user = await users.get(row.user);
     // The ticket may come from this same passkey: a device alone must not be both factors.
@@ -204,9 +211,9 @@ export class Passkeys {
     return { id, user, isVerified: use.isVerified };
   }
 
-  async #fewEnough(user: string): Promise<readonly PasskeyRow[]> {
-    const present = await this.#deps.store.of(user);
-    if (present.length < MOST_PASSKEYS) return present;
+  async #requireBelowLimit(user: string): Promise<readonly PasskeyRow[]> {
+    const present = await this.#deps.store.listByUser(user);
+    if (present.length < MAX_PASSKEYS_PER_USER) return present;
     throw tooManyPasskeys();
   }
 
@@ -241,7 +248,7 @@ function refused(why: string): MillraceError {
 }
 
 function tooManyPasskeys(): MillraceError {
-  return new MillraceError('too-many-passkeys', `A user can have at most ${MOST_PASSKEYS} passkeys`, {
+  return new MillraceError('too-many-passkeys', `A user can have at most ${MAX_PASSKEYS_PER_USER} passkeys`, {
     hint: 'Remove one first: DELETE /auth/passkeys/{id}',
   });
 }

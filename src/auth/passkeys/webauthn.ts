@@ -13,7 +13,7 @@ export interface RelyingParty {
 }
 
 /** The stored data of a passkey. */
-export interface PasskeyKey {
+export interface PasskeyPublicKey {
   /** Id of the credential, base64url. */
   readonly id: string;
   /** COSE key, base64url. */
@@ -22,20 +22,20 @@ export interface PasskeyKey {
   readonly counter: number;
 }
 
-export interface NewPasskey extends PasskeyKey {
+export interface PasskeyRegistration extends PasskeyPublicKey {
   /** Whether the authenticator verified the user with a PIN or a fingerprint. */
   readonly isVerified: boolean;
   /** Whether several devices of its holder store it. */
   readonly isSynced: boolean;
 }
 
-export interface PasskeyUse {
+export interface PasskeyAssertion {
   readonly counter: number;
   readonly isVerified: boolean;
 }
 
 /** Timeout of the browser's dialog, in milliseconds. The challenge is valid for as long. */
-export const PASSKEY_MS = 5 * 60_000;
+export const PASSKEY_TIMEOUT_MS = 5 * 60_000;
 /** COSE algorithms, the preferred first: Ed25519, P-256, RSA. */
 const ALGORITHMS = [-8, -7, -257];
 
@@ -54,7 +54,7 @@ export function relyingPartyOf(base: string): RelyingParty | null {
 }
 
 /** For `PublicKeyCredential.parseCreationOptionsFromJSON`. */
-export function creationOptions(
+export function passkeyCreationOptions(
   { id }: RelyingParty,
   user: { readonly id: string; readonly name: string; readonly mustVerify: boolean },
   challenge: string,
@@ -65,7 +65,7 @@ export function creationOptions(
     rp: { id, name: id },
     user: { id: Buffer.from(user.id).toString('base64url'), name: user.name, displayName: user.name },
     pubKeyCredParams: ALGORITHMS.map((alg) => ({ type: 'public-key', alg })),
-    timeout: PASSKEY_MS,
+    timeout: PASSKEY_TIMEOUT_MS,
     attestation: 'none',
     excludeCredentials: present.map((credential) => ({ type: 'public-key', id: credential })),
     authenticatorSelection: {
@@ -79,13 +79,13 @@ export function creationOptions(
 /**
  * For `PublicKeyCredential.parseRequestOptionsFromJSON`. It lists no passkeys, so the browser offers those that it has.
  */
-export function requestOptions({ id }: RelyingParty, challenge: string, mustVerify: boolean) {
+export function passkeyRequestOptions({ id }: RelyingParty, challenge: string, mustVerify: boolean) {
   const userVerification = mustVerify ? 'required' : 'preferred';
-  return { challenge, rpId: id, timeout: PASSKEY_MS, allowCredentials: [], userVerification };
+  return { challenge, rpId: id, timeout: PASSKEY_TIMEOUT_MS, allowCredentials: [], userVerification };
 }
 
 /** The challenge in a response; null when it cannot be read. */
-export function challengeOf(clientDataJSON: string): string | null {
+export function readPasskeyChallenge(clientDataJSON: string): string | null {
   try {
     const read: unknown = JSON.parse(Buffer.from(clientDataJSON, 'base64url').toString());
     return read !== null && typeof read === 'object' && 'challenge' in read && typeof read.challenge === 'string'
@@ -97,11 +97,11 @@ export function challengeOf(clientDataJSON: string): string | null {
 }
 
 /** Verifies the response of `navigator.credentials.create`; null if it is not valid. */
-export async function checkedNew(
+export async function verifyPasskeyRegistration(
   response: RegistrationResponseJSON,
   { id, origin }: RelyingParty,
   challenge: string,
-): Promise<NewPasskey | null> {
+): Promise<PasskeyRegistration | null> {
   const { verifyRegistrationResponse } = await import('@simplewebauthn/server');
   const { registrationInfo } = await verifyRegistrationResponse({
     response,
@@ -122,12 +122,12 @@ export async function checkedNew(
  * Verifies the response of `navigator.credentials.get`; null if it is not valid, or if its counter does not increase,
  * because then a copy of the passkey exists.
  */
-export async function checkedUse(
+export async function verifyPasskeyAssertion(
   response: AuthenticationResponseJSON,
   { id, origin }: RelyingParty,
   challenge: string,
-  key: PasskeyKey,
-): Promise<PasskeyUse | null> {
+  key: PasskeyPublicKey,
+): Promise<PasskeyAssertion | null> {
   const { verifyAuthenticationResponse } = await import('@simplewebauthn/server');
   const result = await verifyAuthenticationResponse({
     response,

@@ -1,6 +1,6 @@
 /** Password hashes in `<db>_log`, whose changes are not events. Only this folder calls this file. */
 import type { Collection } from 'mongodb';
-import { duplicateKey, translated } from '../../database/errors.ts';
+import { duplicateKey, withTranslatedErrors } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
 
 interface PasswordRow {
@@ -19,11 +19,13 @@ export class PasswordStore {
   }
 
   async find(user: string): Promise<string | null> {
-    return (await translated(() => this.#rows.findOne({ _id: user })))?.hash ?? null;
+    return (await withTranslatedErrors(() => this.#rows.findOne({ _id: user })))?.hash ?? null;
   }
 
   async set(user: string, hash: string, changedAt: Date): Promise<void> {
-    await translated(() => this.#rows.updateOne({ _id: user }, { $set: { hash, changedAt } }, { upsert: true }));
+    await withTranslatedErrors(() =>
+      this.#rows.updateOne({ _id: user }, { $set: { hash, changedAt } }, { upsert: true }),
+    );
   }
 
   /**
@@ -32,7 +34,7 @@ export class PasswordStore {
    * @returns false when the current hash is another one
    */
   async replace(user: string, before: string | null, hash: string, changedAt: Date): Promise<boolean> {
-    return translated(async () => {
+    return withTranslatedErrors(async () => {
       if (before !== null) {
         return (
           (await this.#rows.updateOne({ _id: user, hash: before }, { $set: { hash, changedAt } })).matchedCount === 1
@@ -49,6 +51,6 @@ export class PasswordStore {
   }
 
   async remove(user: string): Promise<void> {
-    await translated(() => this.#rows.deleteOne({ _id: user }));
+    await withTranslatedErrors(() => this.#rows.deleteOne({ _id: user }));
   }
 }

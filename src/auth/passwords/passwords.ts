@@ -5,7 +5,7 @@
 import { hash, verify } from '@node-rs/argon2';
 import { Semaphore } from '../../lib/concurrency/semaphore.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import { foldName } from '../identity/user.ts';
+import { normalizeSignInName } from '../identity/user.ts';
 import { COMMON_PASSWORDS } from './common-passwords.ts';
 import type { PasswordStore } from './password-store.ts';
 
@@ -24,7 +24,7 @@ export class Passwords {
   readonly #store: PasswordStore;
   readonly #now: () => Date;
   readonly #slots = new Semaphore(AT_ONCE, WAITING);
-  #nobody: Promise<string> = Promise.resolve('');
+  #dummyHash: Promise<string> = Promise.resolve('');
 
   constructor(store: PasswordStore, now: () => Date = () => new Date()) {
     this.#store = store;
@@ -33,12 +33,12 @@ export class Passwords {
 
   /** Creates the hash that is used for the passwords of unknown users, in the background. */
   start(): void {
-    this.#nobody = hash('no user has this hash', COST);
+    this.#dummyHash = hash('no user has this hash', COST);
   }
 
   /** @throws MillraceError `overloaded` */
   async set(user: string, password: string): Promise<void> {
-    const hashed = await this.inTurn(() => hash(prepared(password), COST));
+    const hashed = await this.withHashingSlot(() => hash(prepared(password), COST));
     await this.#store.set(user, hashed, this.#now());
   }
 
@@ -48,7 +48,7 @@ export class Passwords {
    * @throws MillraceError `overloaded`
    */
   async replace(user: string, mark: string | null, password: string): Promise<boolean> {
-    const hashed = await this.inTurn(() => hash(prepared(password), COST));
+    const hashed = await this.withHashingSlot(() => hash(prepared(password), COST));
     return this.#store.replace(user, mark, hashed, this.#now());
   }
 
@@ -56,17 +56,17 @@ export class Passwords {
    * Runs a hashing task in one of a few slots, or waits for a free one.
    * @throws MillraceError `overloaded` when too many wait already, and what the task throws
    */
-  inTurn<T>(task: () => Promise<T>): Promise<T> {
+  withHashingSlot<T>(task: () => Promise<T>): Promise<T> {
     return this.#slots.run(task);
   }
 
   /**
-   * Verifies the password of a user. Call it inside {@link inTurn}.
+   * Verifies the password of a user. Call it inside {@link withHashingSlot}.
    * @param user null when the user does not exist: the result is then false, after the same time
    */
   async verify(user: string | null, password: string): Promise<boolean> {
     const known = await this.#store.find(user ?? '');
-    const same = await verify(known ?? (await this.#nobody), prepared(password));
+    const same = await verify(known ?? (await this.#dummyHash), prepared(password));
     return same && known !== null;
   }
 
@@ -85,11 +85,11 @@ export class Passwords {
  * @param names of the user
  * @throws MillraceError `weak-password`
  */
-export function checkPassword(password: string, names: readonly string[]): void {
+export function checkPasswordStrength(password: string, names: readonly string[]): void {
   const { length } = [...password];
   const { min, max } = PASSWORD_LENGTH;
   if (length < min || length > max) throw refused(`The password must have ${min} to ${max} characters`);
-  const folded = foldName(password);
+  const folded = normalizeSignInName(password);
   const own = names.flatMap((name) => [name, name.split('@', 1)[0] ?? name]);
   if (own.includes(folded)) throw refused('The password is the user name or e-mail address');
   if (COMMON_PASSWORDS.has(folded) || new Set(folded).size < 3) {

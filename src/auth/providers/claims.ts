@@ -11,7 +11,7 @@ const MAX_BYTES = 8_192;
 export type Claims = Readonly<Record<string, unknown>>;
 
 /** What the mapping takes from claims. */
-export interface Mapped {
+export interface MappedClaims {
   readonly profile: Claims;
   readonly claims: Claims;
   /** Roles that the claims grant. */
@@ -29,7 +29,7 @@ export function missingClaim({ require }: Pick<Provider, 'require'>, claims: Cla
   return null;
 }
 
-export function mapClaims({ mapping }: Pick<Provider, 'mapping'>, claims: Claims): Mapped {
+export function mapClaims({ mapping }: Pick<Provider, 'mapping'>, claims: Claims): MappedClaims {
   const { roles } = mapping;
   const values = roles === null ? {} : roles.values;
   const given = roles === null ? [] : claimValues(claims, roles.claim).map(String);
@@ -42,7 +42,7 @@ export function mapClaims({ mapping }: Pick<Provider, 'mapping'>, claims: Claims
 }
 
 /** The roles of a user after a mapping: those that were granted by hand stay. */
-export function rolesAfter(current: readonly string[], { roles, mappedRoles }: Mapped): readonly string[] {
+export function mergeMappedRoles(current: readonly string[], { roles, mappedRoles }: MappedClaims): readonly string[] {
   return unique([...current.filter((role) => !mappedRoles.includes(role)), ...roles]);
 }
 

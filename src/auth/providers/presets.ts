@@ -4,7 +4,7 @@
  */
 import type { ProviderBody } from './provider-schema.ts';
 
-export interface Preset {
+export interface ProviderPreset {
   /** Issuer of id tokens, whose endpoints are discovered; null where the protocol is plain OAuth 2. */
   readonly issuer: string | null;
   readonly endpoints: Readonly<NonNullable<ProviderBody['endpoints']>>;
@@ -15,7 +15,7 @@ export interface Preset {
 
 const FACEBOOK = 'facebook.com/v23.0';
 
-export const PRESETS: Readonly<Record<ProviderBody['kind'], Preset>> = {
+export const PROVIDER_PRESETS: Readonly<Record<ProviderBody['kind'], ProviderPreset>> = {
   google: {
     issuer: 'https://accounts.google.com',
     endpoints: {},

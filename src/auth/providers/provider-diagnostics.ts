@@ -3,19 +3,19 @@
  * register there. Each check has a message for the administrator.
  */
 import { createPublicKey, sign } from 'node:crypto';
-import { withoutSlash } from '../../config/addresses.ts';
+import { stripTrailingSlash } from '../../config/addresses.ts';
 import { isLoopback } from '../../config/loopback.ts';
 import type { Egress } from '../../egress/egress.ts';
 import { EgressError } from '../../egress/egress-error.ts';
-import { isPlain } from '../../lib/plain-object.ts';
-import { callbackUrl, isDiscovered, type Provider } from './provider.ts';
+import { isPlainObject } from '../../lib/plain-object.ts';
+import { callbackUrl, type Provider, usesDiscovery } from './provider.ts';
 
 /** Timeout of each of the two calls. */
 const LIMITS = { timeoutMs: 5_000, maxBytes: 262_144 } as const;
 /** Allowed difference of clocks, in seconds: tokens of a provider that is further ahead are not valid yet. */
 const MAX_DRIFT_S = 60;
 
-export interface CheckDeps {
+export interface ProviderCheckDeps {
   readonly egress: Pick<Egress, 'fetch' | 'checkUrl'>;
   /** The public URL of this server, without a slash at its end. */
   readonly base: string;
@@ -23,7 +23,7 @@ export interface CheckDeps {
   readonly now?: () => number;
 }
 
-export const CHECKS = [
+export const PROVIDER_CHECKS = [
   'discovery',
   'metadata',
   'keys',
@@ -35,18 +35,18 @@ export const CHECKS = [
 ] as const;
 
 /** One check. */
-export interface CheckVerdict {
-  readonly name: (typeof CHECKS)[number];
+export interface ProviderCheckResult {
+  readonly name: (typeof PROVIDER_CHECKS)[number];
   readonly passed: boolean;
   readonly message: string;
 }
 
-export interface Checked {
+export interface ProviderCheckReport {
   /** Whether all passed. */
   readonly passed: boolean;
   /** The redirect URL to register at the provider. */
   readonly redirectUrl: string;
-  readonly checks: readonly CheckVerdict[];
+  readonly checks: readonly ProviderCheckResult[];
 }
 
 /** The date of a response, and when it came, in milliseconds since 1970. */
@@ -60,10 +60,10 @@ class Failed extends Error {
   override readonly name = 'Failed';
 }
 
-export async function checkProvider(provider: Provider, deps: CheckDeps): Promise<Checked> {
+export async function checkProvider(provider: Provider, deps: ProviderCheckDeps): Promise<ProviderCheckReport> {
   const { now = Date.now } = deps;
-  const checks: CheckVerdict[] = [];
-  const look = async (check: CheckVerdict['name'], work: () => Promise<string> | string) => {
+  const checks: ProviderCheckResult[] = [];
+  const look = async (check: ProviderCheckResult['name'], work: () => Promise<string> | string) => {
     try {
       checks.push({ name: check, passed: true, message: await work() });
     } catch (error) {
@@ -83,9 +83,9 @@ export async function checkProvider(provider: Provider, deps: CheckDeps): Promis
 
   const { issuer, endpoints } = provider;
   let jwks = endpoints.jwks;
-  if (issuer !== null && isDiscovered(provider)) {
+  if (issuer !== null && usesDiscovery(provider)) {
     await look('discovery', async () => {
-      const found = await objectAt(`${withoutSlash(issuer)}/.well-known/openid-configuration`, request);
+      const found = await objectAt(`${stripTrailingSlash(issuer)}/.well-known/openid-configuration`, request);
       const { jwks_uri: discovered } = found;
       jwks ??= typeof discovered === 'string' ? discovered : undefined;
       return judgeDiscovery(found, { ...provider, issuer }, deps.egress);
@@ -117,7 +117,7 @@ async function objectAt(url: string, request: (url: string) => Promise<Response>
   const response = await request(url);
   if (response.status !== 200) throw new Failed(`${url} returned status ${response.status}.`);
   const found: unknown = await response.json().catch(() => null);
-  if (isPlain(found)) return found;
+  if (isPlainObject(found)) return found;
   throw new Failed(`${url} returned something other than a JSON object.`);
 }
 
@@ -125,9 +125,9 @@ async function objectAt(url: string, request: (url: string) => Promise<Response>
 function judgeDiscovery(
   found: Record<string, unknown>,
   { issuer, pkce }: { readonly issuer: string; readonly pkce: boolean },
-  egress: CheckDeps['egress'],
+  egress: ProviderCheckDeps['egress'],
 ): string {
-  if (withoutSlash(String(found['issuer'])) !== withoutSlash(issuer)) {
+  if (stripTrailingSlash(String(found['issuer'])) !== stripTrailingSlash(issuer)) {
     throw new Failed(`The discovery document has the issuer ${short(found['issuer'])}, not ${issuer}.`);
   }
   for (const name of ['authorization_endpoint', 'token_endpoint', 'jwks_uri']) {
@@ -144,7 +144,7 @@ function judgeDiscovery(
 }
 
 function judgeKeys({ keys }: Record<string, unknown>, url: string): string {
-  const signing = (Array.isArray(keys) ? keys : []).filter((key) => isPlain(key) && isSigningKey(key));
+  const signing = (Array.isArray(keys) ? keys : []).filter((key) => isPlainObject(key) && isSigningKey(key));
   if (signing.length === 0) throw new Failed(`${url} contains no public key that could verify a signature.`);
   return `${url} contains ${signing.length === 1 ? '1 key that verifies' : `${signing.length} keys that verify`} signatures.`;
 }

@@ -3,7 +3,7 @@
  * between fields; presets.ts has the standard endpoints and scopes of each kind.
  */
 import Type, { type Static } from 'typebox';
-import { ROLES } from '../identity/role-names.ts';
+import { ROLES_SCHEMA } from '../identity/role-names.ts';
 
 const PROVIDER_KINDS = ['google', 'facebook', 'apple', 'github', 'oidc', 'saml'] as const;
 
@@ -41,7 +41,7 @@ const MAPPING = Type.Object(
       Type.Object(
         {
           claim: CLAIM,
-          values: Type.Record(Type.String({ minLength: 1, maxLength: 256 }), ROLES, {
+          values: Type.Record(Type.String({ minLength: 1, maxLength: 256 }), ROLES_SCHEMA, {
             // The pattern that a record creates of its names matches no name with a line break: that one could have any
             // value.
             ...closed,
@@ -135,7 +135,7 @@ const SAML = Type.Object(
 );
 
 /** The body of `POST` and `PUT`. */
-export const PROVIDER = Type.Object(
+export const PROVIDER_BODY = Type.Object(
   {
     name,
     kind: Type.Unsafe<(typeof PROVIDER_KINDS)[number]>({ type: 'string', enum: [...PROVIDER_KINDS] }),
@@ -173,7 +173,7 @@ export const PROVIDER = Type.Object(
         },
       ),
     ),
-    roles: Type.Optional({ ...ROLES, description: 'Roles of each user that is created here.' }),
+    roles: Type.Optional({ ...ROLES_SCHEMA, description: 'Roles of each user that is created here.' }),
     register: Type.Optional(
       Type.Boolean({ description: 'Whether a first sign-in creates a user. Default: as registration is set.' }),
     ),
@@ -204,4 +204,4 @@ export const PROVIDER = Type.Object(
 );
 
 /** A provider as it is written. */
-export type ProviderBody = Static<typeof PROVIDER>;
+export type ProviderBody = Static<typeof PROVIDER_BODY>;

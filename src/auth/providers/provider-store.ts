@@ -4,19 +4,24 @@
  */
 import { hash } from 'node:crypto';
 import type { ClientSession, Collection } from 'mongodb';
-import { CODE, serverCode, translated } from '../../database/errors.ts';
+import { MONGO_ERROR_CODES, mongoErrorCode, withTranslatedErrors } from '../../database/errors.ts';
 import { newId } from '../../database/json/ids.ts';
 import type { Mongo } from '../../database/mongo.ts';
 import {
-  makeOwnCollection,
-  newMeta,
-  type OwnMeta,
-  type Stamp,
-  stampedForDeletion,
+  type ChangeStamp,
+  createSystemCollection,
+  newDocumentMeta,
+  type SystemDocumentMeta,
+  stampDeletion,
 } from '../../database/system-collection.ts';
 import type { Encryption } from '../../lib/encryption.ts';
-import { type ProviderDefinition, type ProviderSecrets, SECRET_NAMES, type SecretName } from './provider.ts';
-import { PROVIDER_TOKENS, type ProviderTokensRow } from './provider-tokens.ts';
+import {
+  PROVIDER_SECRET_NAMES,
+  type ProviderDefinition,
+  type ProviderSecretName,
+  type ProviderSecrets,
+} from './provider.ts';
+import { PROVIDER_TOKENS_COLLECTION, type ProviderTokensRow } from './provider-tokens.ts';
 
 /** The collection of providers in `<db>`. */
 export const PROVIDERS_COLLECTION = '_providers';
@@ -26,18 +31,18 @@ const SECRETS = 'provider_secrets';
 export interface ProviderRecord {
   readonly written: ProviderDefinition;
   /** Which secrets it has. */
-  readonly secretNames: readonly SecretName[];
+  readonly secretNames: readonly ProviderSecretName[];
   /** @throws DecryptionError without the master key that encrypted them */
-  readonly openSecrets: () => ProviderSecrets;
+  readonly decryptSecrets: () => ProviderSecrets;
   /** Different after each change, also of a secret and also by another program. */
   readonly version: string;
-  readonly meta: OwnMeta | undefined;
+  readonly meta: SystemDocumentMeta | undefined;
 }
 
 interface ProviderRow extends Omit<ProviderDefinition, 'name'> {
   /** Its name. */
   _id: string;
-  _meta?: OwnMeta;
+  _meta?: SystemDocumentMeta;
 }
 
 interface SecretsRow {
@@ -61,15 +66,15 @@ export class ProviderStore {
     this.#encryption = encryption;
     this.#providers = mongo.data.collection<ProviderRow>(PROVIDERS_COLLECTION);
     this.#secrets = mongo.log.collection<SecretsRow>(SECRETS);
-    this.#tokens = mongo.log.collection<ProviderTokensRow>(PROVIDER_TOKENS);
+    this.#tokens = mongo.log.collection<ProviderTokensRow>(PROVIDER_TOKENS_COLLECTION);
   }
 
   /** Creates the collections if necessary, and encrypts with the newest master key whatever is stored otherwise. */
   async start(): Promise<void> {
-    await makeOwnCollection(this.#mongo, PROVIDERS_COLLECTION);
-    await translated(async () => {
+    await createSystemCollection(this.#mongo, PROVIDERS_COLLECTION);
+    await withTranslatedErrors(async () => {
       await this.#mongo.log.createCollection(SECRETS).catch((error: unknown) => {
-        if (serverCode(error) !== CODE.namespaceExists) throw error;
+        if (mongoErrorCode(error) !== MONGO_ERROR_CODES.namespaceExists) throw error;
       });
       for (const { _id, encrypted } of await this.#secrets.find().toArray()) {
         if (!Object.values(encrypted).some((secret) => this.#encryption.isStale(secret))) continue;
@@ -80,7 +85,7 @@ export class ProviderStore {
   }
 
   count(): Promise<number> {
-    return translated(() => this.#providers.countDocuments());
+    return withTranslatedErrors(() => this.#providers.countDocuments());
   }
 
   /** All providers, in the order of their names. */
@@ -102,10 +107,10 @@ export class ProviderStore {
     before: ProviderRecord | null,
     { name, ...written }: ProviderDefinition,
     secrets: ProviderSecrets,
-    stamp: Stamp,
+    stamp: ChangeStamp,
     session: ClientSession,
   ): Promise<void> {
-    const reauthentication = newMeta(stamp, new Date());
+    const reauthentication = newDocumentMeta(stamp, new Date());
     const {
       revision = 0,
       createdAt = reauthentication.createdAt,
@@ -119,10 +124,10 @@ export class ProviderStore {
     if (written.storeTokens !== true) await this.#tokens.deleteMany({ provider: name }, { session });
   }
 
-  async remove(name: string, stamp: Stamp, session: ClientSession): Promise<void> {
+  async remove(name: string, stamp: ChangeStamp, session: ClientSession): Promise<void> {
     await this.#secrets.deleteOne({ _id: name }, { session });
     await this.#tokens.deleteMany({ provider: name }, { session });
-    await this.#providers.updateOne({ _id: name }, { $set: stampedForDeletion(stamp) }, { session });
+    await this.#providers.updateOne({ _id: name }, { $set: stampDeletion(stamp) }, { session });
     await this.#providers.deleteOne({ _id: name }, { session });
   }
 
@@ -133,8 +138,8 @@ export class ProviderStore {
       written,
       version: hash('sha256', JSON.stringify([written, change]), 'base64url'),
       meta,
-      secretNames: SECRET_NAMES.filter((one) => encrypted[one] !== undefined),
-      openSecrets: () => this.#opened(name, encrypted),
+      secretNames: PROVIDER_SECRET_NAMES.filter((one) => encrypted[one] !== undefined),
+      decryptSecrets: () => this.#opened(name, encrypted),
     };
   }
 
@@ -147,9 +152,12 @@ export class ProviderStore {
   }
 }
 
-function eachSecret(secrets: ProviderSecrets, change: (secret: string, name: SecretName) => string): ProviderSecrets {
-  const changed: { -readonly [Name in SecretName]?: string } = {};
-  for (const name of SECRET_NAMES) {
+function eachSecret(
+  secrets: ProviderSecrets,
+  change: (secret: string, name: ProviderSecretName) => string,
+): ProviderSecrets {
+  const changed: { -readonly [Name in ProviderSecretName]?: string } = {};
+  for (const name of PROVIDER_SECRET_NAMES) {
     const secret = secrets[name];
     if (secret !== undefined) changed[name] = change(secret, name);
   }
@@ -157,6 +165,6 @@ function eachSecret(secrets: ProviderSecrets, change: (secret: string, name: Sec
 }
 
 /** The context of the encryption: a secret decrypts in no other one. */
-function contextOf(provider: string, name: SecretName): string {
+function contextOf(provider: string, name: ProviderSecretName): string {
   return `provider ${provider} ${name}`;
 }

@@ -5,14 +5,14 @@
 import type { AnyBulkWriteOperation, Collection } from 'mongodb';
 import Type, { type Static } from 'typebox';
 import { Check } from 'typebox/schema';
-import { translated } from '../../database/errors.ts';
+import { withTranslatedErrors } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
 import { DecryptionError, type Encryption } from '../../lib/encryption.ts';
-import { literalPattern } from '../../lib/literal-pattern.ts';
-import { identityParts } from '../identity/provider-identity.ts';
+import { escapeRegExp } from '../../lib/escape-reg-exp.ts';
+import { parseIdentityId } from '../identity/provider-identity.ts';
 
 /** The collection in `<db>_log`. */
-export const PROVIDER_TOKENS = 'provider_tokens';
+export const PROVIDER_TOKENS_COLLECTION = 'provider_tokens';
 /** Larger ones are not stored, in characters of JSON. */
 const MAX_LENGTH = 65_536;
 /** Rows that one write encrypts again. */
@@ -43,15 +43,15 @@ export class ProviderTokenVault {
   readonly #encryption: Encryption;
 
   constructor({ log }: Pick<Mongo, 'log'>, encryption: Encryption) {
-    this.#rows = log.collection<ProviderTokensRow>(PROVIDER_TOKENS);
+    this.#rows = log.collection<ProviderTokensRow>(PROVIDER_TOKENS_COLLECTION);
     this.#encryption = encryption;
   }
 
   /** Creates the index, and encrypts with the newest master key whatever is stored otherwise. */
   async start(): Promise<void> {
-    await translated(() => this.#rows.createIndex({ provider: 1 }));
+    await withTranslatedErrors(() => this.#rows.createIndex({ provider: 1 }));
     const { prefix } = this.#encryption;
-    if (prefix !== null) await translated(() => this.#reencrypt(prefix));
+    if (prefix !== null) await withTranslatedErrors(() => this.#reencrypt(prefix));
   }
 
   /** Tokens in the form in which they are stored; null when they are too large. */
@@ -68,7 +68,7 @@ export class ProviderTokenVault {
       writes = [];
     };
     for await (const { _id, encrypted } of this.#rows.find({
-      encrypted: { $not: new RegExp(`^${literalPattern(prefix)}`) },
+      encrypted: { $not: new RegExp(`^${escapeRegExp(prefix)}`) },
     })) {
       const text = this.#opened(_id, encrypted);
       if (text === null) continue;
@@ -81,15 +81,15 @@ export class ProviderTokenVault {
 
   /** Stores encrypted tokens, replacing the previous ones. */
   async save(identity: string, encrypted: string): Promise<void> {
-    const { provider } = identityParts({ id: identity });
-    await translated(() =>
+    const { provider } = parseIdentityId({ id: identity });
+    await withTranslatedErrors(() =>
       this.#rows.updateOne({ _id: identity }, { $set: { provider, encrypted } }, { upsert: true }),
     );
   }
 
   /** @returns null when there are none, or their master key is missing */
   async find(identity: string): Promise<ProviderTokens | null> {
-    const row = await translated(() => this.#rows.findOne({ _id: identity }));
+    const row = await withTranslatedErrors(() => this.#rows.findOne({ _id: identity }));
     const text = row && this.#opened(identity, row.encrypted);
     if (text === null) return null;
     const tokens: unknown = JSON.parse(text);
@@ -108,7 +108,8 @@ export class ProviderTokenVault {
 
   /** Deletes those of identities that no longer belong to a user. */
   async forget(identities: readonly string[]): Promise<void> {
-    if (identities.length > 0) await translated(() => this.#rows.deleteMany({ _id: { $in: [...identities] } }));
+    if (identities.length > 0)
+      await withTranslatedErrors(() => this.#rows.deleteMany({ _id: { $in: [...identities] } }));
   }
 }
 

@@ -4,20 +4,20 @@
  */
 import { createPrivateKey } from 'node:crypto';
 import { type Issue, MillraceError } from '../../lib/errors.ts';
-import { checked } from '../../lib/parse-body.ts';
-import { PRESETS } from './presets.ts';
-import { PROVIDER, type ProviderBody } from './provider-schema.ts';
+import { validateBody } from '../../lib/parse-body.ts';
+import { PROVIDER_PRESETS } from './presets.ts';
+import { PROVIDER_BODY, type ProviderBody } from './provider-schema.ts';
 import { samlIssues } from './saml-validation.ts';
 
 /** The fields of a provider without secrets, as the administrator wrote them. Stored where each change is an event. */
 export type ProviderDefinition = Omit<ProviderBody, 'clientSecret' | 'privateKey'>;
 
-export const SECRET_NAMES = ['clientSecret', 'privateKey'] as const;
+export const PROVIDER_SECRET_NAMES = ['clientSecret', 'privateKey'] as const;
 
-export type SecretName = (typeof SECRET_NAMES)[number];
+export type ProviderSecretName = (typeof PROVIDER_SECRET_NAMES)[number];
 
 /** The secrets of a provider, each present if it has one; the private key is PEM. */
-export type ProviderSecrets = { readonly [Name in SecretName]?: string };
+export type ProviderSecrets = { readonly [Name in ProviderSecretName]?: string };
 
 type Scalar = string | number | boolean;
 
@@ -80,7 +80,7 @@ interface Before {
  * @throws MillraceError `body-required`, `invalid-body` with JSON Pointers
  */
 export function parseProvider(body: unknown, before: Before | null, checkUrl: CheckUrl): Before {
-  const { clientSecret, privateKey, ...written } = checked(PROVIDER, body);
+  const { clientSecret, privateKey, ...written } = validateBody(PROVIDER_BODY, body);
   const issues: Issue[] = [];
   const refuse = (pointer: string, detail: string) => issues.push({ pointer, code: 'invalid-body', detail });
   for (const name of fieldsOfOthers(written)) refuse(`/${name}`, `is not a field of the kind ${written.kind}`);
@@ -102,7 +102,7 @@ export function parseProvider(body: unknown, before: Before | null, checkUrl: Ch
   }
 
   const moved = before !== null && targetOf(before.written) !== targetOf(written);
-  const keep = (name: SecretName, sent: string | object | undefined, mayBe: boolean, mustBe: boolean) => {
+  const keep = (name: ProviderSecretName, sent: string | object | undefined, mayBe: boolean, mustBe: boolean) => {
     if (typeof sent === 'string') {
       if (!mayBe) refuse(`/${name}`, `is not a field of the kind ${written.kind}`);
       return { [name]: sent };
@@ -140,7 +140,7 @@ export function parseProvider(body: unknown, before: Before | null, checkUrl: Ch
 
 /** Completes a provider by the presets of its kind. */
 export function toProvider(written: ProviderDefinition, secrets: ProviderSecrets, version: string): Provider {
-  const preset = PRESETS[written.kind];
+  const preset = PROVIDER_PRESETS[written.kind];
   const { teamId, keyId, mapping = {} } = written;
   const isApple = teamId !== undefined && keyId !== undefined && secrets.privateKey !== undefined;
   return Object.freeze<Provider>({
@@ -171,7 +171,7 @@ export function toProvider(written: ProviderDefinition, secrets: ProviderSecrets
 }
 
 /** A provider in responses: what was written, and of each secret only that it exists. */
-export function toShownProvider(written: ProviderDefinition, secrets: readonly SecretName[]): ProviderBody {
+export function toProviderView(written: ProviderDefinition, secrets: readonly ProviderSecretName[]): ProviderBody {
   const { name, kind, clientId, ...rest } = written;
   const shown = secrets.map((secret) => [secret, { set: true }] as const);
   return { name, kind, clientId, ...Object.fromEntries(shown), ...rest };
@@ -180,7 +180,7 @@ export function toShownProvider(written: ProviderDefinition, secrets: readonly S
 /**
  * Whether endpoints and keys are read from the issuer's discovery document: not if all that a sign-in needs is given.
  */
-export function isDiscovered({ issuer, endpoints }: Pick<Provider, 'issuer' | 'endpoints'>): boolean {
+export function usesDiscovery({ issuer, endpoints }: Pick<Provider, 'issuer' | 'endpoints'>): boolean {
   const { authorization, token, jwks } = endpoints;
   return issuer !== null && (authorization === undefined || token === undefined || jwks === undefined);
 }
@@ -222,7 +222,7 @@ function fieldsOfOthers(written: ProviderDefinition): readonly string[] {
 }
 
 function issuerOf({ kind, issuer }: ProviderDefinition): string | null {
-  return issuer ?? PRESETS[kind].issuer;
+  return issuer ?? PROVIDER_PRESETS[kind].issuer;
 }
 
 /** The fields that decide where secrets are sent, and as what. */

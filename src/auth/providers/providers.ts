@@ -3,14 +3,14 @@
  * version of a provider is one frozen object, so that what is cached for it (endpoints, keys) is dropped with it.
  */
 import type { ClientSession } from 'mongodb';
-import type { Stamp } from '../../database/system-collection.ts';
+import type { ChangeStamp } from '../../database/system-collection.ts';
 import type { Transactions } from '../../database/transactions.ts';
 import { Reloader } from '../../lib/concurrency/reloader.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import { type CheckUrl, type Provider, parseProvider, toProvider, toShownProvider } from './provider.ts';
+import { type CheckUrl, type Provider, parseProvider, toProvider, toProviderView } from './provider.ts';
 import type { ProviderBody } from './provider-schema.ts';
 import { PROVIDERS_COLLECTION, type ProviderRecord, type ProviderStore } from './provider-store.ts';
-import { checkWrittenMetadata } from './saml-validation.ts';
+import { checkSamlMetadata } from './saml-validation.ts';
 
 const MAX_PROVIDERS = 100;
 
@@ -23,7 +23,7 @@ export interface ProvidersDeps {
 }
 
 /** A provider in responses, and its version. */
-export interface Shown {
+export interface VersionedProvider {
   readonly provider: ProviderBody;
   readonly version: string;
 }
@@ -75,21 +75,21 @@ export class Providers {
     return [...this.#activeNow.values()].filter(({ enabled }) => enabled);
   }
 
-  async list(): Promise<readonly Shown[]> {
+  async list(): Promise<readonly VersionedProvider[]> {
     const kept = await this.#deps.transactions.run((session) => this.#deps.store.all(session));
     return kept.map(toShown);
   }
 
   /** @throws MillraceError `provider-not-found` */
-  async show(name: string): Promise<Shown> {
+  async show(name: string): Promise<VersionedProvider> {
     return toShown(await this.#deps.transactions.run((session) => this.#existing(name, session)));
   }
 
   /** @throws MillraceError `invalid-body`, `provider-exists` */
-  async create(body: unknown, stamp: Stamp): Promise<Shown> {
+  async create(body: unknown, stamp: ChangeStamp): Promise<VersionedProvider> {
     const { store, checkUrl } = this.#deps;
     const { written, secrets } = parseProvider(body, null, checkUrl);
-    await checkWrittenMetadata(written, checkUrl);
+    await checkSamlMetadata(written, checkUrl);
     return this.#change(written.name, async (session) => {
       const all = await store.all(session);
       if (all.some((one) => one.written.name === written.name)) {
@@ -105,18 +105,23 @@ export class Providers {
   }
 
   /** @throws MillraceError `provider-not-found`, `invalid-body`, and what the condition throws */
-  async replace(name: string, body: unknown, condition: VersionCondition, stamp: Stamp): Promise<Shown> {
+  async replace(
+    name: string,
+    body: unknown,
+    condition: VersionCondition,
+    stamp: ChangeStamp,
+  ): Promise<VersionedProvider> {
     const { store, checkUrl } = this.#deps;
     return this.#change(name, async (session) => {
       const before = await this.#existing(name, session, condition);
-      const { written, secrets } = parseProvider(body, { ...before, secrets: before.openSecrets() }, checkUrl);
-      await checkWrittenMetadata(written, checkUrl);
+      const { written, secrets } = parseProvider(body, { ...before, secrets: before.decryptSecrets() }, checkUrl);
+      await checkSamlMetadata(written, checkUrl);
       await store.save(before, written, secrets, stamp, session);
     });
   }
 
   /** @throws MillraceError `provider-not-found`, and what the condition throws */
-  async remove(name: string, condition: VersionCondition, stamp: Stamp): Promise<void> {
+  async remove(name: string, condition: VersionCondition, stamp: ChangeStamp): Promise<void> {
     const { store, transactions } = this.#deps;
     await transactions.run(async (session) => {
       await this.#existing(name, session, condition);
@@ -126,7 +131,7 @@ export class Providers {
   }
 
   /** The change is active here when this resolves; other processes learn of it from the event log. */
-  async #change(name: string, change: (session: ClientSession) => Promise<void>): Promise<Shown> {
+  async #change(name: string, change: (session: ClientSession) => Promise<void>): Promise<VersionedProvider> {
     const changed = await this.#deps.transactions.run(async (session) => {
       await change(session);
       return this.#existing(name, session);
@@ -152,7 +157,7 @@ export class Providers {
       const current = this.#activeNow.get(one.written.name);
       if (current?.version === one.version) return [current];
       try {
-        const secrets = one.openSecrets();
+        const secrets = one.decryptSecrets();
         // Another program may have written what an administrator cannot, or another mode may have allowed it.
         const { written } = parseProvider(one.written, { written: one.written, secrets }, checkUrl);
         return [toProvider(written, secrets, one.version)];
@@ -165,8 +170,8 @@ export class Providers {
   }
 }
 
-function toShown({ written, secretNames, version }: ProviderRecord): Shown {
-  return { provider: toShownProvider(written, secretNames), version };
+function toShown({ written, secretNames, version }: ProviderRecord): VersionedProvider {
+  return { provider: toProviderView(written, secretNames), version };
 }
 
 function missing(name: string): never {

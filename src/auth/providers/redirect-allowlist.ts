@@ -2,28 +2,28 @@
  * The redirect URLs at which a sign-in with a provider may end: those of the setting, and those that administrators
  * allow at run time, active in every process within a second.
  */
-import type { Mode } from '../../config/config.ts';
+import type { ServerMode } from '../../config/config.ts';
 import { isAllowedRedirect, redirectIssue } from '../../config/redirects.ts';
-import type { Stamp } from '../../database/system-collection.ts';
+import type { ChangeStamp } from '../../database/system-collection.ts';
 import { SETTINGS_COLLECTION } from '../../database/system-collection.ts';
 import { Reloader } from '../../lib/concurrency/reloader.ts';
 import { type Issue, MillraceError } from '../../lib/errors.ts';
-import type { RedirectStore, RedirectsRecord } from './redirect-store.ts';
+import type { RedirectAllowlistRecord, RedirectStore } from './redirect-store.ts';
 
-export interface RedirectsDeps {
+export interface RedirectAllowlistDeps {
   readonly store: RedirectStore;
-  readonly mode: Mode;
+  readonly mode: ServerMode;
   /** The URLs of the setting. */
   readonly fixed: readonly string[];
   readonly onError: (error: unknown) => void;
 }
 
-export class Redirects {
-  readonly #deps: RedirectsDeps;
+export class RedirectAllowlist {
+  readonly #deps: RedirectAllowlistDeps;
   readonly reloader: Reloader;
   #allowed: readonly string[];
 
-  constructor(deps: RedirectsDeps) {
+  constructor(deps: RedirectAllowlistDeps) {
     this.#deps = deps;
     this.#allowed = deps.fixed;
     this.reloader = new Reloader({
@@ -44,7 +44,7 @@ export class Redirects {
   }
 
   /** The URLs that administrators allow. */
-  list(): Promise<RedirectsRecord> {
+  list(): Promise<RedirectAllowlistRecord> {
     return this.#deps.store.read();
   }
 
@@ -56,8 +56,8 @@ export class Redirects {
   async replace(
     redirectUrls: readonly string[],
     condition: (revision: number) => void,
-    stamp: Stamp,
-  ): Promise<RedirectsRecord> {
+    stamp: ChangeStamp,
+  ): Promise<RedirectAllowlistRecord> {
     const { store, mode } = this.#deps;
     const issues = redirectUrls.flatMap((address, index): Issue[] => {
       const detail = redirectIssue(address, mode);

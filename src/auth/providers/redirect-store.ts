@@ -3,19 +3,25 @@
  * this folder calls this file.
  */
 import type { Collection } from 'mongodb';
-import { CODE, serverCode, translated } from '../../database/errors.ts';
+import { MONGO_ERROR_CODES, mongoErrorCode, withTranslatedErrors } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
-import { newMeta, type OwnMeta, SETTINGS_COLLECTION, type Stamp, stamped } from '../../database/system-collection.ts';
+import {
+  type ChangeStamp,
+  newDocumentMeta,
+  SETTINGS_COLLECTION,
+  type SystemDocumentMeta,
+  stampUpdate,
+} from '../../database/system-collection.ts';
 
 const ID = 'sign-in';
 
 interface SettingsRow {
   _id: string;
   redirectUrls: readonly string[];
-  _meta: OwnMeta;
+  _meta: SystemDocumentMeta;
 }
 
-export interface RedirectsRecord {
+export interface RedirectAllowlistRecord {
   readonly redirectUrls: readonly string[];
   /** How often they were changed. */
   readonly revision: number;
@@ -28,8 +34,8 @@ export class RedirectStore {
     this.#settings = data.collection<SettingsRow>(SETTINGS_COLLECTION);
   }
 
-  async read(): Promise<RedirectsRecord> {
-    const row = await translated(() => this.#settings.findOne({ _id: ID }));
+  async read(): Promise<RedirectAllowlistRecord> {
+    const row = await withTranslatedErrors(() => this.#settings.findOne({ _id: ID }));
     return row === null
       ? { redirectUrls: [], revision: 0 }
       : { redirectUrls: row.redirectUrls, revision: row._meta.revision };
@@ -39,20 +45,20 @@ export class RedirectStore {
    * Replaces the list if it still has this revision.
    * @returns false when it has another one
    */
-  async replace(redirectUrls: readonly string[], revision: number, stamp: Stamp): Promise<boolean> {
+  async replace(redirectUrls: readonly string[], revision: number, stamp: ChangeStamp): Promise<boolean> {
     const now = new Date();
     try {
-      const { matchedCount } = await translated(() =>
+      const { matchedCount } = await withTranslatedErrors(() =>
         this.#settings.updateOne(
           { _id: ID, '_meta.revision': revision },
-          { $set: { redirectUrls, ...stamped(stamp, now) }, $inc: { '_meta.revision': 1 } },
+          { $set: { redirectUrls, ...stampUpdate(stamp, now) }, $inc: { '_meta.revision': 1 } },
         ),
       );
       if (matchedCount === 1 || revision > 0) return matchedCount === 1;
-      await this.#settings.insertOne({ _id: ID, redirectUrls, _meta: newMeta(stamp, now) });
+      await this.#settings.insertOne({ _id: ID, redirectUrls, _meta: newDocumentMeta(stamp, now) });
       return true;
     } catch (error) {
-      if (serverCode(error) === CODE.duplicateKey) return false;
+      if (mongoErrorCode(error) === MONGO_ERROR_CODES.duplicateKey) return false;
       throw error;
     }
   }

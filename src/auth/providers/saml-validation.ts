@@ -43,12 +43,12 @@ export function samlIssues(
  * @param checkUrl the error of a URL of the provider; null for none
  * @throws MillraceError `invalid-body` if it contains no provider, or one of its URLs cannot be used
  */
-export async function checkWrittenMetadata(
+export async function checkSamlMetadata(
   { saml }: Pick<ProviderBody, 'saml'>,
   checkUrl: (url: string) => string | null,
 ): Promise<void> {
   if (saml?.metadata === undefined) return;
-  const { readSamlMetadata, usedEndpoints: usedResources } = await import('../saml/provider-metadata.ts');
+  const { readSamlMetadata, resolveSamlEndpoints: usedResources } = await import('../saml/provider-metadata.ts');
   const { SamlRejection: SamlError } = await import('../saml/xml.ts');
   try {
     const { binding, entryPoint, urls } = usedResources(saml, readSamlMetadata(saml.metadata, saml.issuer));

@@ -4,13 +4,20 @@
  * of these names may occur only in its own namespace, and only as often as it is needed. Pure.
  */
 import type { XmlElement } from '@xmldom/xmldom';
-import { algorithmOf, tail } from './signature-checks.ts';
-import { attributeOf, elementsIn, isElementOf, type Namespace, only, SamlRejection } from './xml.ts';
+import { readAlgorithm, shortAlgorithmName } from './signature-checks.ts';
+import {
+  attributeOf,
+  hasElementName,
+  listElements,
+  requireOnlyChild,
+  SamlRejection,
+  type XmlNamespace,
+} from './xml.ts';
 
 /** Authenticated ciphers: a change of the content is detected, and reveals nothing about it. */
 const CIPHERS = new Set(['http://www.w3.org/2009/xmlenc11#aes128-gcm', 'http://www.w3.org/2009/xmlenc11#aes256-gcm']);
 const KEY_CIPHERS = new Set(['http://www.w3.org/2001/04/xmlenc#rsa-oaep-mgf1p']);
-const SPACES: Readonly<Record<string, Namespace>> = {
+const SPACES: Readonly<Record<string, XmlNamespace>> = {
   EncryptedData: 'encryption',
   EncryptedKey: 'encryption',
   EncryptionMethod: 'encryption',
@@ -25,29 +32,29 @@ const SPACES: Readonly<Record<string, Namespace>> = {
  * Checks an encrypted assertion. @throws SamlFault for ciphers that are not authenticated, or too weak, and for any
  * doubt
  */
-export function checkEncryption(encrypted: XmlElement): void {
-  const all = elementsIn(encrypted);
+export function checkAssertionEncryption(encrypted: XmlElement): void {
+  const all = listElements(encrypted);
   for (const element of all) {
     const space = SPACES[element.localName];
-    if (space !== undefined && !isElementOf(element, space, element.localName)) {
+    if (space !== undefined && !hasElementName(element, space, element.localName)) {
       throw new SamlRejection(`${element.localName} is of another namespace`);
     }
   }
-  const content = only(encrypted, 'encryption', 'EncryptedData');
+  const content = requireOnlyChild(encrypted, 'encryption', 'EncryptedData');
   const called = (name: string) => all.filter(({ localName }) => localName === name);
   for (const method of called('EncryptionMethod')) {
     const taken = method.parentNode === content ? CIPHERS : KEY_CIPHERS;
-    const cipher = algorithmOf(method);
+    const cipher = readAlgorithm(method);
     if (!taken.has(cipher))
-      throw new SamlRejection(`the assertion is encrypted by ${tail(cipher)}, which is not accepted`);
+      throw new SamlRejection(`the assertion is encrypted by ${shortAlgorithmName(cipher)}, which is not accepted`);
   }
   // A key is in the content, or beside it.
   const keys = called('EncryptedKey');
   const [key] = keys;
   if (key === undefined || keys.length > 1) throw new SamlRejection(`there are ${keys.length} elements EncryptedKey`);
   for (const one of [content, key]) {
-    only(one, 'encryption', 'EncryptionMethod');
-    only(only(one, 'encryption', 'CipherData'), 'encryption', 'CipherValue');
+    requireOnlyChild(one, 'encryption', 'EncryptionMethod');
+    requireOnlyChild(requireOnlyChild(one, 'encryption', 'CipherData'), 'encryption', 'CipherValue');
   }
   if (called('EncryptedData').length > 1 || called('CipherValue').length > 2) {
     throw new SamlRejection('more than the assertion is encrypted');

@@ -5,11 +5,11 @@
  */
 import type { Egress } from '../../egress/egress.ts';
 import { EgressError } from '../../egress/egress-error.ts';
-import { providerUnavailable, responseRefused } from '../oauth/provider-errors.ts';
+import { providerResponseInvalid, providerUnavailable } from '../oauth/provider-errors.ts';
 import { usableCertificates } from '../providers/certificates.ts';
 import type { Provider } from '../providers/provider.ts';
-import { readSamlMetadata, type SamlMetadata, usedEndpoints } from './provider-metadata.ts';
-import { SamlRejection, utf8 } from './xml.ts';
+import { readSamlMetadata, resolveSamlEndpoints, type SamlMetadata } from './provider-metadata.ts';
+import { decodeUtf8, SamlRejection } from './xml.ts';
 
 const METADATA_MS = 15 * 60_000;
 /** How long metadata is valid that cannot be read again. */
@@ -19,7 +19,7 @@ const PAUSE_MS = 60_000;
 const LIMITS = { timeoutMs: 10_000, maxBytes: 1_048_576 } as const;
 
 /** A provider as a sign-in uses it. */
-export interface SamlFacts {
+export interface SamlProviderConfig {
   /** Its entity id. */
   readonly issuer: string;
   readonly entryPoint: string;
@@ -39,7 +39,7 @@ interface Read {
   readonly staleAt: number;
 }
 
-export class KnownSamlProviders {
+export class SamlMetadataCache {
   readonly #egress: Pick<Egress, 'fetch' | 'checkUrl'>;
   readonly #now: () => number;
   /** Dropped with its version of the provider. */
@@ -53,13 +53,13 @@ export class KnownSamlProviders {
   }
 
   /** @throws MillraceError `provider-unavailable`, `provider-response-invalid` */
-  async about(provider: Provider): Promise<SamlFacts> {
+  async about(provider: Provider): Promise<SamlProviderConfig> {
     const { name } = provider;
     try {
       return this.#facts(provider, await this.#metadata(provider));
     } catch (error) {
       if (error instanceof EgressError) throw providerUnavailable(name, error.message);
-      if (error instanceof SamlRejection) throw responseRefused(name, error.message);
+      if (error instanceof SamlRejection) throw providerResponseInvalid(name, error.message);
       throw error;
     }
   }
@@ -67,7 +67,7 @@ export class KnownSamlProviders {
   /**
    * Allows an immediate read of the metadata, for a signature by an unknown key. @returns false where that is of no use
    */
-  readAgain(provider: Provider): boolean {
+  allowReload(provider: Provider): boolean {
     const before = this.#read.get(provider);
     if (before === undefined || this.#now() - before.at < PAUSE_MS || provider.saml?.metadataUrl === undefined) {
       return false;
@@ -109,13 +109,13 @@ export class KnownSamlProviders {
       LIMITS,
     );
     if (response.status !== 200) throw new SamlRejection(`the metadata request returned status ${response.status}`);
-    return utf8(await response.bytes());
+    return decodeUtf8(await response.bytes());
   }
 
-  #facts({ saml }: Provider, metadata: SamlMetadata | null): SamlFacts {
+  #facts({ saml }: Provider, metadata: SamlMetadata | null): SamlProviderConfig {
     const now = this.#now();
     if (metadata?.validUntil != null && metadata.validUntil <= now) throw new SamlRejection('the metadata has expired');
-    const { binding, entryPoint, logoutUrl, logoutResponseUrl, urls } = usedEndpoints(saml, metadata);
+    const { binding, entryPoint, logoutUrl, logoutResponseUrl, urls } = resolveSamlEndpoints(saml, metadata);
     const issuer = saml?.issuer ?? metadata?.issuer;
     if (entryPoint === null || issuer === undefined) {
       throw new SamlRejection(`the metadata has no URL for sign-ins by ${binding}`);

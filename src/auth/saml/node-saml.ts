@@ -1,10 +1,10 @@
 /** Configures `@node-saml/node-saml` for one message: nothing of it is kept for the next one. */
 import { SAML } from '@node-saml/node-saml';
 import type { Provider } from '../providers/provider.ts';
-import type { SamlFacts } from './idp-metadata-cache.ts';
+import type { SamlProviderConfig } from './idp-metadata-cache.ts';
 
 /** Which signatures must be valid: all that exist. */
-export interface Signed {
+export interface RequiredSignatures {
   readonly response: boolean;
   readonly assertion: boolean;
 }
@@ -14,10 +14,10 @@ interface Message {
   readonly callback?: string;
   /** Id of the created message. */
   readonly id?: string;
-  readonly signed?: Signed;
+  readonly signed?: RequiredSignatures;
 }
 
-export function samlLibrary(provider: Provider, facts: SamlFacts, message: Message): SAML {
+export function configureNodeSaml(provider: Provider, facts: SamlProviderConfig, message: Message): SAML {
   const { clientId, saml } = provider;
   const { callback = facts.entryPoint, id = '_', signed = { response: false, assertion: false } } = message;
   const key = saml?.privateKey ?? null;

@@ -3,7 +3,7 @@
  * certificates of its keys. During a change of keys there are several, and each is valid. Pure.
  */
 import type { XmlElement } from '@xmldom/xmldom';
-import { attributeOf, elementsIn, isElementOf, named, readXml, SamlRejection } from './xml.ts';
+import { attributeOf, childrenByName, hasElementName, listElements, readXml, SamlRejection } from './xml.ts';
 
 const BINDING = {
   redirect: 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect',
@@ -31,9 +31,9 @@ export interface SamlMetadata {
  */
 export function readSamlMetadata(text: string, issuer: string | undefined): SamlMetadata {
   const root = readXml(text, { comments: true });
-  const entities = elementsIn(root)
-    .filter((one) => isElementOf(one, 'metadata', 'EntityDescriptor'))
-    .flatMap((entity) => named(entity, 'metadata', 'IDPSSODescriptor').map((role) => ({ entity, role })))
+  const entities = listElements(root)
+    .filter((one) => hasElementName(one, 'metadata', 'EntityDescriptor'))
+    .flatMap((entity) => childrenByName(entity, 'metadata', 'IDPSSODescriptor').map((role) => ({ entity, role })))
     .filter(({ role }) => (attributeOf(role, 'protocolSupportEnumeration') ?? '').split(/\s+/).includes(SAML_2));
   const fitting = entities.filter(({ entity }) => issuer === undefined || attributeOf(entity, 'entityID') === issuer);
   const [found, second] = fitting;
@@ -52,7 +52,7 @@ export function readSamlMetadata(text: string, issuer: string | undefined): Saml
     },
     logoutUrl: attributeOrNull(logout, 'Location'),
     logoutResponseUrl: attributeOrNull(logout, 'ResponseLocation') ?? attributeOrNull(logout, 'Location'),
-    certificates: named(role, 'metadata', 'KeyDescriptor').flatMap(certificatesOf),
+    certificates: childrenByName(role, 'metadata', 'KeyDescriptor').flatMap(certificatesOf),
     wantsSigned: attributeOf(role, 'WantAuthnRequestsSigned') === 'true',
     validUntil: endOf([root, entity, role]),
   };
@@ -70,14 +70,17 @@ export interface SamlEndpoints {
 }
 
 /** The URLs of a provider that an administrator wrote. */
-export interface SamlEndpointElements {
+export interface SamlEndpointSettings {
   readonly binding?: 'redirect' | 'post';
   readonly entryPoint?: string;
   readonly logoutUrl?: string;
 }
 
 /** The effective URLs of a provider: what an administrator wrote, completed by its metadata. */
-export function usedEndpoints(written: SamlEndpointElements | null, metadata: SamlMetadata | null): SamlEndpoints {
+export function resolveSamlEndpoints(
+  written: SamlEndpointSettings | null,
+  metadata: SamlMetadata | null,
+): SamlEndpoints {
   const points = metadata?.entryPoints ?? { redirect: null, post: null };
   const binding = written?.binding ?? (metadata !== null && points.redirect === null ? 'post' : 'redirect');
   const entryPoint = written?.entryPoint ?? points[binding];
@@ -88,7 +91,7 @@ export function usedEndpoints(written: SamlEndpointElements | null, metadata: Sa
 }
 
 function positionOf(role: XmlElement, service: string, binding: keyof typeof BINDING): XmlElement | undefined {
-  return named(role, 'metadata', service).find((one) => attributeOf(one, 'Binding') === BINDING[binding]);
+  return childrenByName(role, 'metadata', service).find((one) => attributeOf(one, 'Binding') === BINDING[binding]);
 }
 
 function attributeOrNull(element: XmlElement | undefined, name: string): string | null {
@@ -97,8 +100,8 @@ function attributeOrNull(element: XmlElement | undefined, name: string): string 
 
 function certificatesOf(key: XmlElement): readonly string[] {
   if (attributeOf(key, 'use') === 'encryption') return [];
-  return elementsIn(key)
-    .filter((one) => isElementOf(one, 'signature', 'X509Certificate'))
+  return listElements(key)
+    .filter((one) => hasElementName(one, 'signature', 'X509Certificate'))
     .map((one) => (one.textContent ?? '').trim());
 }
 

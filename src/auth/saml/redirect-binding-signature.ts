@@ -4,7 +4,7 @@
  */
 import { verify } from 'node:crypto';
 import { inflateRawSync } from 'node:zlib';
-import { SamlRejection, utf8 } from './xml.ts';
+import { decodeUtf8, SamlRejection } from './xml.ts';
 
 const MAX_BYTES = 65_536;
 const METHODS: Readonly<Record<string, string>> = {
@@ -19,7 +19,7 @@ const METHODS: Readonly<Record<string, string>> = {
  * @returns the message as XML
  * @throws SamlFault
  */
-export function verifiedQuery(query: string, name: string, certificates: readonly string[]): string {
+export function verifyRedirectSignature(query: string, name: string, certificates: readonly string[]): string {
   const parts = new Map<string, string>();
   for (const part of query.split('&')) {
     const [key = '', ...value] = part.split('=');
@@ -44,7 +44,7 @@ export function verifiedQuery(query: string, name: string, certificates: readonl
   }
   try {
     const packed = Buffer.from(decoded(parts.get(name) ?? ''), 'base64');
-    return utf8(inflateRawSync(packed, { maxOutputLength: MAX_BYTES }));
+    return decodeUtf8(inflateRawSync(packed, { maxOutputLength: MAX_BYTES }));
   } catch (error) {
     throw new SamlRejection('the message is not compressed correctly', { cause: error });
   }

@@ -3,23 +3,23 @@
  * recipient, times, and the request. The library leaves most of it to its caller. Pure.
  */
 import type { XmlElement } from '@xmldom/xmldom';
-import { idOf } from './signature-checks.ts';
+import { readElementId } from './signature-checks.ts';
 import {
-  atMostOne,
   attributeOf,
+  childrenByName,
   childrenOf,
-  elementsIn,
-  isElementOf,
-  NS,
-  named,
-  only,
-  plainText,
+  elementText,
+  hasElementName,
+  listElements,
+  optionalChild,
   readXml,
+  requireOnlyChild,
   SamlRejection,
+  XML_NAMESPACES,
 } from './xml.ts';
 
 /** Allowed difference of clocks, in milliseconds. */
-export const SKEW_MS = 60_000;
+export const CLOCK_SKEW_MS = 60_000;
 /** Maximum age of a message without an expiry. */
 const MAX_AGE_MS = 10 * 60_000;
 const SUCCESS = 'urn:oasis:names:tc:SAML:2.0:status:Success';
@@ -29,7 +29,7 @@ const KNOWN_CONDITIONS = new Set(['AudienceRestriction', 'OneTimeUse', 'ProxyRes
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z$/;
 
 /** The expected values of a response. */
-export interface HonestResponse {
+export interface ExpectedSamlResponse {
   /** Entity id of the provider. */
   readonly issuer: string;
   /** Our own entity id. */
@@ -50,52 +50,57 @@ export interface NameId {
 }
 
 /** The content of an assertion about a user. */
-export interface Assertion {
+export interface SamlAssertion {
   readonly id: string;
   readonly nameId: NameId;
   readonly attributes: ReadonlyMap<string, readonly string[]>;
   readonly sessionIndex: string | null;
   /** When it expires, in milliseconds since 1970. */
-  readonly deadAt: number;
+  readonly expiresAt: number;
 }
 
 /** A status other than success: the provider denied the sign-in. */
-export class StatusRefused extends SamlRejection {}
+export class SamlStatusError extends SamlRejection {}
 
 /**
  * The one assertion of a response, encrypted or not. @throws SamlFault where there is none, another one, or one at
  * another position
  */
-export function onlyAssertion(root: XmlElement): XmlElement {
-  const all = elementsIn(root);
+export function findSingleAssertion(root: XmlElement): XmlElement {
+  const all = listElements(root);
   const found = all.filter(({ localName }) => localName === 'Assertion' || localName === 'EncryptedAssertion');
   if (found.length !== 1) throw new SamlRejection(`there are ${found.length} assertions`);
   if (all.some((one) => one !== root && one.localName === 'Response')) {
     throw new SamlRejection('there is a response within the response');
   }
   const [assertion] = childrenOf(root).filter(
-    (one) => isElementOf(one, 'assertion', 'Assertion') || isElementOf(one, 'assertion', 'EncryptedAssertion'),
+    (one) => hasElementName(one, 'assertion', 'Assertion') || hasElementName(one, 'assertion', 'EncryptedAssertion'),
   );
   if (assertion === undefined) throw new SamlRejection('the assertion is at another position');
   return assertion;
 }
 
 /** Checks a response around its assertion. @throws SamlFault; StatusRefused where the provider denied the sign-in */
-export function checkResponse(root: XmlElement, expected: HonestResponse): void {
-  checkMessage(root, 'Response', expected.recipient, expected);
+export function checkSamlResponse(root: XmlElement, expected: ExpectedSamlResponse): void {
+  checkSamlMessage(root, 'Response', expected.recipient, expected);
   checkInResponseTo(root, expected);
-  checkStatus(root);
+  checkSamlStatus(root);
 }
 
 /** What every message must contain. @throws SamlFault */
-export function checkMessage(root: XmlElement, name: string, destination: string, expected: { issuer: string }): void {
-  if (!isElementOf(root, 'protocol', name)) throw new SamlRejection(`the message is not a ${name}`);
-  idOf(root);
+export function checkSamlMessage(
+  root: XmlElement,
+  name: string,
+  destination: string,
+  expected: { issuer: string },
+): void {
+  if (!hasElementName(root, 'protocol', name)) throw new SamlRejection(`the message is not a ${name}`);
+  readElementId(root);
   if (attributeOf(root, 'Version') !== '2.0')
     throw new SamlRejection('the message is of another version than SAML 2.0');
   if (attributeOf(root, 'Destination') !== destination) throw new SamlRejection('the message has another Destination');
-  const issuer = atMostOne(root, 'assertion', 'Issuer');
-  if (issuer !== null && plainText(issuer) !== expected.issuer)
+  const issuer = optionalChild(root, 'assertion', 'Issuer');
+  if (issuer !== null && elementText(issuer) !== expected.issuer)
     throw new SamlRejection('the message has another Issuer');
 }
 
@@ -109,40 +114,44 @@ export function checkInResponseTo(element: XmlElement, { inResponseTo }: { inRes
 }
 
 /** @throws StatusRefused for every status except success */
-export function checkStatus(root: XmlElement): void {
-  const status = attributeOf(only(only(root, 'protocol', 'Status'), 'protocol', 'StatusCode'), 'Value');
-  if (status !== SUCCESS) throw new StatusRefused(`the status is ${String(status).slice(0, 120)}`);
+export function checkSamlStatus(root: XmlElement): void {
+  const status = attributeOf(
+    requireOnlyChild(requireOnlyChild(root, 'protocol', 'Status'), 'protocol', 'StatusCode'),
+    'Value',
+  );
+  if (status !== SUCCESS) throw new SamlStatusError(`the status is ${String(status).slice(0, 120)}`);
 }
 
 /** Parses an assertion whose signature was verified. @param xml exactly what was signed @throws SamlFault */
-export function readAssertion(xml: string, expected: HonestResponse): Assertion {
+export function readAssertion(xml: string, expected: ExpectedSamlResponse): SamlAssertion {
   const root = readXml(xml);
-  if (!isElementOf(root, 'assertion', 'Assertion')) throw new SamlRejection('the signed element is not an assertion');
-  if (elementsIn(root).some((one) => one !== root && one.localName === 'Assertion')) {
+  if (!hasElementName(root, 'assertion', 'Assertion'))
+    throw new SamlRejection('the signed element is not an assertion');
+  if (listElements(root).some((one) => one !== root && one.localName === 'Assertion')) {
     throw new SamlRejection('there is an assertion within the assertion');
   }
   if (attributeOf(root, 'Version') !== '2.0')
     throw new SamlRejection('the assertion is of another version than SAML 2.0');
-  if (plainText(only(root, 'assertion', 'Issuer')) !== expected.issuer) {
+  if (elementText(requireOnlyChild(root, 'assertion', 'Issuer')) !== expected.issuer) {
     throw new SamlRejection('the assertion has another Issuer');
   }
-  const subject = only(root, 'assertion', 'Subject');
+  const subject = requireOnlyChild(root, 'assertion', 'Subject');
   const deadAt = checkConfirmation(subject, expected);
-  checkConditions(only(root, 'assertion', 'Conditions'), expected);
-  const statements = named(root, 'assertion', 'AuthnStatement');
+  checkConditions(requireOnlyChild(root, 'assertion', 'Conditions'), expected);
+  const statements = childrenByName(root, 'assertion', 'AuthnStatement');
   if (statements.length === 0) throw new SamlRejection('the assertion does not say that the user signed in');
   return {
-    id: idOf(root),
-    nameId: readNameId(only(subject, 'assertion', 'NameID')),
+    id: readElementId(root),
+    nameId: readNameId(requireOnlyChild(subject, 'assertion', 'NameID')),
     attributes: readAttributes(root),
     sessionIndex: statements.flatMap((one) => attributeOf(one, 'SessionIndex') ?? [])[0] ?? null,
-    deadAt,
+    expiresAt: deadAt,
   };
 }
 
 /** @throws SamlFault */
 export function readNameId(element: XmlElement): NameId {
-  const value = plainText(element);
+  const value = elementText(element);
   if (value.trim() === '') throw new SamlRejection('the NameID is empty');
   return {
     value,
@@ -153,47 +162,47 @@ export function readNameId(element: XmlElement): NameId {
 }
 
 /** Checks that a message was issued a moment ago. @throws SamlFault */
-export function checkIssued(root: XmlElement, now: number): void {
+export function checkIssueInstant(root: XmlElement, now: number): void {
   const issued = instantOf(root, 'IssueInstant');
-  if (issued === null || issued > now + SKEW_MS || issued < now - MAX_AGE_MS) {
+  if (issued === null || issued > now + CLOCK_SKEW_MS || issued < now - MAX_AGE_MS) {
     throw new SamlRejection('the message was not issued a moment ago');
   }
 }
 
 /** Checks an instant, where there is one, against the clock. @throws SamlFault */
-export function checkTimes(element: XmlElement, now: number): void {
+export function checkValidityPeriod(element: XmlElement, now: number): void {
   const [from, until] = [instantOf(element, 'NotBefore'), instantOf(element, 'NotOnOrAfter')];
-  if (from !== null && now + SKEW_MS < from) throw new SamlRejection(`${element.localName} is not valid yet`);
-  if (until !== null && now - SKEW_MS >= until) throw new SamlRejection(`${element.localName} has expired`);
+  if (from !== null && now + CLOCK_SKEW_MS < from) throw new SamlRejection(`${element.localName} is not valid yet`);
+  if (until !== null && now - CLOCK_SKEW_MS >= until) throw new SamlRejection(`${element.localName} has expired`);
 }
 
 /** A bearer assertion is valid here, in time, in response to this request. @returns when that ends */
-function checkConfirmation(subject: XmlElement, expected: HonestResponse): number {
-  const all = named(subject, 'assertion', 'SubjectConfirmation');
+function checkConfirmation(subject: XmlElement, expected: ExpectedSamlResponse): number {
+  const all = childrenByName(subject, 'assertion', 'SubjectConfirmation');
   const [confirmation, second] = all.filter((one) => attributeOf(one, 'Method') === BEARER);
   if (confirmation === undefined || second !== undefined)
     throw new SamlRejection('the subject does not have exactly one confirmation');
-  const facts = only(confirmation, 'assertion', 'SubjectConfirmationData');
+  const facts = requireOnlyChild(confirmation, 'assertion', 'SubjectConfirmationData');
   if (attributeOf(facts, 'Recipient') !== expected.recipient) {
     throw new SamlRejection('the assertion has another Recipient');
   }
-  checkTimes(facts, expected.now);
+  checkValidityPeriod(facts, expected.now);
   checkInResponseTo(facts, expected);
   const until = instantOf(facts, 'NotOnOrAfter');
   if (until === null) throw new SamlRejection('the confirmation of the subject has no expiry');
-  return until + SKEW_MS;
+  return until + CLOCK_SKEW_MS;
 }
 
-function checkConditions(conditions: XmlElement, { audience, now }: HonestResponse): void {
-  checkTimes(conditions, now);
+function checkConditions(conditions: XmlElement, { audience, now }: ExpectedSamlResponse): void {
+  checkValidityPeriod(conditions, now);
   const unknown = childrenOf(conditions).find(
-    ({ localName, namespaceURI }) => namespaceURI !== NS.assertion || !KNOWN_CONDITIONS.has(localName),
+    ({ localName, namespaceURI }) => namespaceURI !== XML_NAMESPACES.assertion || !KNOWN_CONDITIONS.has(localName),
   );
   if (unknown !== undefined) throw new SamlRejection(`the assertion has an unknown condition ${unknown.localName}`);
-  const restrictions = named(conditions, 'assertion', 'AudienceRestriction');
+  const restrictions = childrenByName(conditions, 'assertion', 'AudienceRestriction');
   if (restrictions.length === 0) throw new SamlRejection('the assertion has no audience');
   for (const restriction of restrictions) {
-    if (!named(restriction, 'assertion', 'Audience').map(plainText).includes(audience)) {
+    if (!childrenByName(restriction, 'assertion', 'Audience').map(elementText).includes(audience)) {
       throw new SamlRejection('the assertion has another audience');
     }
   }
@@ -202,11 +211,11 @@ function checkConditions(conditions: XmlElement, { audience, now }: HonestRespon
 /** Values that are elements themselves are dropped. */
 function readAttributes(root: XmlElement): ReadonlyMap<string, readonly string[]> {
   const found = new Map<string, string[]>();
-  const statements = named(root, 'assertion', 'AttributeStatement');
-  for (const attribute of statements.flatMap((one) => named(one, 'assertion', 'Attribute'))) {
-    const values = named(attribute, 'assertion', 'AttributeValue')
+  const statements = childrenByName(root, 'assertion', 'AttributeStatement');
+  for (const attribute of statements.flatMap((one) => childrenByName(one, 'assertion', 'Attribute'))) {
+    const values = childrenByName(attribute, 'assertion', 'AttributeValue')
       .filter((value) => childrenOf(value).length === 0)
-      .map(plainText);
+      .map(elementText);
     const name = attributeOf(attribute, 'Name') ?? '';
     found.set(name, [...(found.get(name) ?? []), ...values]);
   }

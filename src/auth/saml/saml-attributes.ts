@@ -2,9 +2,9 @@
  * The user of a SAML assertion: the subject, and the attributes as claims, so that mapping, roles and restrictions work
  * as with OpenID Connect. Pure.
  */
-import { emailOf, type VerifiedIdentity } from '../oauth/verified-identity.ts';
+import { readEmailClaim, type VerifiedIdentity } from '../oauth/verified-identity.ts';
 import type { Provider } from '../providers/provider.ts';
-import type { Assertion } from './response-checks.ts';
+import type { SamlAssertion } from './response-checks.ts';
 import { SamlRejection } from './xml.ts';
 
 const FORMAT = 'urn:oasis:names:tc:SAML:';
@@ -18,7 +18,7 @@ const COMMON = {
 } as const;
 
 /** @throws SamlFault if the assertion has no permanent id of a user */
-export function samlUser({ saml }: Pick<Provider, 'saml'>, assertion: Assertion): VerifiedIdentity {
+export function samlUser({ saml }: Pick<Provider, 'saml'>, assertion: SamlAssertion): VerifiedIdentity {
   const { nameId, attributes } = assertion;
   const first = (names: readonly string[]) => names.flatMap((name) => attributes.get(name)?.[0] ?? [])[0];
   const email = first(COMMON.email) ?? (nameId.format === EMAIL_FORMAT ? nameId.value : undefined);
@@ -30,10 +30,10 @@ export function samlUser({ saml }: Pick<Provider, 'saml'>, assertion: Assertion)
     nameId: nameId.value,
     nameIdFormat: nameId.format ?? '',
   };
-  return { subject: subjectOf(saml?.subject, assertion), claims, email: emailOf(claims) };
+  return { subject: subjectOf(saml?.subject, assertion), claims, email: readEmailClaim(claims) };
 }
 
-function subjectOf(attribute: string | undefined, { nameId, attributes }: Assertion): string {
+function subjectOf(attribute: string | undefined, { nameId, attributes }: SamlAssertion): string {
   if (attribute === undefined) {
     if (nameId.format !== TRANSIENT) return nameId.value;
     throw new SamlRejection("the NameID is another one each time (transient): set an attribute in 'saml.subject'");

@@ -7,34 +7,34 @@ import { promisify } from 'node:util';
 import type { XmlElement } from '@xmldom/xmldom';
 import { decrypt } from 'xml-encryption';
 import { identityId } from '../identity/provider-identity.ts';
-import type { AuthorizationProofs, AuthorizationRequest } from '../oauth/authorization-request.ts';
-import { providerDenied, responseRefused } from '../oauth/provider-errors.ts';
-import type { Onward } from '../oauth/provider-sign-in.ts';
+import type { AuthorizationRequest, AuthorizationSecrets } from '../oauth/authorization-request.ts';
+import { providerDenied, providerResponseInvalid } from '../oauth/provider-errors.ts';
+import type { ProviderRedirect } from '../oauth/provider-sign-in.ts';
 import type { LogOutMessage } from '../oauth/rp-logout.ts';
 import type { VerifiedIdentity } from '../oauth/verified-identity.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { SessionOrigin } from '../sessions/session.ts';
 import type { OneTimeTokens } from '../tokens/one-time-tokens.ts';
-import { checkEncryption } from './encryption-checks.ts';
-import type { KnownSamlProviders, SamlFacts } from './idp-metadata-cache.ts';
-import { type Signed, samlLibrary } from './node-saml.ts';
+import { checkAssertionEncryption } from './encryption-checks.ts';
+import type { SamlMetadataCache, SamlProviderConfig } from './idp-metadata-cache.ts';
+import { configureNodeSaml, type RequiredSignatures } from './node-saml.ts';
 import {
-  type Assertion,
-  checkResponse,
-  type HonestResponse,
-  onlyAssertion,
+  checkSamlResponse,
+  type ExpectedSamlResponse,
+  findSingleAssertion,
   readAssertion,
-  StatusRefused,
+  type SamlAssertion,
+  SamlStatusError,
 } from './response-checks.ts';
 import { samlUser } from './saml-attributes.ts';
 import type { SamlSessionStore } from './saml-session-store.ts';
-import { signedOwners } from './signature-checks.ts';
+import { findSignedElements } from './signature-checks.ts';
 import type { SamlLogOut } from './single-logout.ts';
-import { logoutUrl, ownMetadata } from './sp-metadata.ts';
-import { decodedXml, elementsIn, readXml, SamlRejection } from './xml.ts';
+import { createSpMetadata, samlLogoutUrl } from './sp-metadata.ts';
+import { decodeBase64Xml, listElements, readXml, SamlRejection } from './xml.ts';
 
-export interface SamlDeps {
-  readonly known: KnownSamlProviders;
+export interface SamlClientDeps {
+  readonly known: SamlMetadataCache;
   readonly oneTimeTokens: Pick<OneTimeTokens, 'isFirst'>;
   readonly sessionNames: SamlSessionStore;
   readonly logOut: SamlLogOut;
@@ -48,10 +48,10 @@ interface Awaited {
   readonly inResponseTo: string | null;
 }
 
-export class Saml {
-  readonly #deps: SamlDeps;
+export class SamlClient {
+  readonly #deps: SamlClientDeps;
 
-  constructor(deps: SamlDeps) {
+  constructor(deps: SamlClientDeps) {
     this.#deps = deps;
   }
 
@@ -62,13 +62,16 @@ export class Saml {
   async begin(
     provider: Provider,
     relayState: string,
-    flow: AuthorizationRequest & AuthorizationProofs,
-  ): Promise<Onward> {
+    flow: AuthorizationRequest & AuthorizationSecrets,
+  ): Promise<ProviderRedirect> {
     const facts = await this.#deps.known.about(provider);
     if (facts.wantsSigned && provider.saml?.privateKey == null) {
-      throw responseRefused(provider.name, 'its metadata requires signed requests, and there is no private key');
+      throw providerResponseInvalid(
+        provider.name,
+        'its metadata requires signed requests, and there is no private key',
+      );
     }
-    const library = samlLibrary(provider, facts, { callback: flow.callback, id: requestId(flow) });
+    const library = configureNodeSaml(provider, facts, { callback: flow.callback, id: requestId(flow) });
     if (facts.binding === 'redirect') {
       return { location: await library.getAuthorizeUrlAsync(relayState, undefined, {}) };
     }
@@ -80,10 +83,10 @@ export class Saml {
    * @param flow that it ends; null where the sign-in started at the provider
    * @throws MillraceError `provider-denied`, `provider-unavailable`, `provider-response-invalid`
    */
-  async prove(
+  async verifyResponse(
     provider: Provider,
     recipient: string,
-    flow: AuthorizationProofs | null,
+    flow: AuthorizationSecrets | null,
     message: string,
   ): Promise<VerifiedIdentity> {
     const { name } = provider;
@@ -91,7 +94,7 @@ export class Saml {
       const awaited = { recipient, inResponseTo: flow === null ? null : requestId(flow) };
       const { assertion, issuer } = await this.#assertion(provider, awaited, message);
       const user = samlUser(provider, assertion);
-      await this.#once(`${issuer} ${assertion.id}`, assertion.deadAt);
+      await this.#once(`${issuer} ${assertion.id}`, assertion.expiresAt);
       const identity = identityId(name, user.subject);
       if (flow !== null && identity !== null) {
         const { nameId, sessionIndex } = assertion;
@@ -99,15 +102,15 @@ export class Saml {
       }
       return user;
     } catch (error) {
-      if (error instanceof StatusRefused) throw providerDenied(name, error.message);
-      if (error instanceof SamlRejection) throw responseRefused(name, error.message);
+      if (error instanceof SamlStatusError) throw providerDenied(name, error.message);
+      if (error instanceof SamlRejection) throw providerResponseInvalid(name, error.message);
       throw error;
     }
   }
 
   /** Our own metadata, for the provider. */
   metadata(provider: Provider, base: string): string {
-    return ownMetadata(provider, base);
+    return createSpMetadata(provider, base);
   }
 
   /** See {@link SamlLogOut.address}. */
@@ -122,26 +125,26 @@ export class Saml {
     base: string,
     origin: SessionOrigin,
   ): Promise<string | null> {
-    return this.#deps.logOut.receive(provider, message, logoutUrl(base, provider), origin);
+    return this.#deps.logOut.receive(provider, message, samlLogoutUrl(base, provider), origin);
   }
 
   async #assertion(
     provider: Provider,
     awaited: Awaited,
     message: string,
-  ): Promise<{ readonly assertion: Assertion; readonly issuer: string }> {
+  ): Promise<{ readonly assertion: SamlAssertion; readonly issuer: string }> {
     const { known, now } = this.#deps;
     const facts = await known.about(provider);
     const expected = { ...awaited, issuer: facts.issuer, audience: provider.clientId, now: now() };
     const signed = await this.#validate(provider, expected, message);
-    const verify = async (by: SamlFacts) => {
-      const library = samlLibrary(provider, by, { callback: awaited.recipient, signed });
+    const verify = async (by: SamlProviderConfig) => {
+      const library = configureNodeSaml(provider, by, { callback: awaited.recipient, signed });
       const { profile } = await library.validatePostResponseAsync({ SAMLResponse: message });
       return profile?.getAssertionXml?.() ?? null;
     };
     const xml = await verify(facts).catch(async (error: unknown) => {
       // The provider may have just started to sign with a new key.
-      if (known.readAgain(provider)) return verify(await known.about(provider)).catch(refused);
+      if (known.allowReload(provider)) return verify(await known.about(provider)).catch(refused);
       return refused(error);
     });
     if (xml === null) throw new SamlRejection('no signed element contains an assertion');
@@ -149,11 +152,11 @@ export class Saml {
   }
 
   /** All checks before a signature is verified. @returns what has to be verified */
-  async #validate({ saml }: Provider, expected: HonestResponse, message: string): Promise<Signed> {
-    const root = readXml(decodedXml(message));
-    const assertion = onlyAssertion(root);
-    const signed = signedOwners(root, [root, assertion]);
-    checkResponse(root, expected);
+  async #validate({ saml }: Provider, expected: ExpectedSamlResponse, message: string): Promise<RequiredSignatures> {
+    const root = readXml(decodeBase64Xml(message));
+    const assertion = findSingleAssertion(root);
+    const signed = findSignedElements(root, [root, assertion]);
+    checkSamlResponse(root, expected);
     const response = signed.includes(root);
     const inner =
       assertion.localName === 'Assertion' ? signed.includes(assertion) : await isSignedInside(assertion, saml);
@@ -171,13 +174,13 @@ export class Saml {
 }
 
 /** Derived from the secret in the cookie of the sign-in: a response fits one browser. */
-function requestId({ nonce }: Pick<AuthorizationProofs, 'nonce'>): string {
+function requestId({ nonce }: Pick<AuthorizationSecrets, 'nonce'>): string {
   return `_${nonce}`;
 }
 
 /** Whether an encrypted assertion is signed, which only decryption shows. @throws SamlFault */
 async function isSignedInside(encrypted: XmlElement, saml: Provider['saml']): Promise<boolean> {
-  checkEncryption(encrypted);
+  checkAssertionEncryption(encrypted);
   if (saml?.privateKey == null) throw new SamlRejection('the assertion is encrypted, and there is no private key');
   const decrypted = await promisify(decrypt)(encrypted.toString(), { key: saml.privateKey }).catch((error: unknown) => {
     throw new SamlRejection('the assertion cannot be decrypted by our key', { cause: error });
@@ -185,11 +188,11 @@ async function isSignedInside(encrypted: XmlElement, saml: Provider['saml']): Pr
   const root = readXml(decrypted);
   if (
     root.localName !== 'Assertion' ||
-    elementsIn(root).filter(({ localName }) => localName === 'Assertion').length > 1
+    listElements(root).filter(({ localName }) => localName === 'Assertion').length > 1
   ) {
     throw new SamlRejection('the encrypted content is not one assertion');
   }
-  return signedOwners(root, [root]).length === 1;
+  return findSignedElements(root, [root]).length === 1;
 }
 
 /** The messages of the library may contain parts of the message. */

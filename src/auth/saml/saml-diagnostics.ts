@@ -6,18 +6,18 @@ import { X509Certificate } from 'node:crypto';
 import { isLoopback } from '../../config/loopback.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import { callbackUrl, type Provider } from '../providers/provider.ts';
-import type { CheckDeps, Checked, CheckVerdict } from '../providers/provider-diagnostics.ts';
-import { KnownSamlProviders, type SamlFacts } from './idp-metadata-cache.ts';
+import type { ProviderCheckDeps, ProviderCheckReport, ProviderCheckResult } from '../providers/provider-diagnostics.ts';
+import { SamlMetadataCache, type SamlProviderConfig } from './idp-metadata-cache.ts';
 
 const DAY_MS = 86_400_000;
 /** So many days before its expiry a certificate is reported. */
 const SOON_DAYS = 30;
 
-export async function checkSamlProvider(provider: Provider, deps: CheckDeps): Promise<Checked> {
+export async function checkSamlProvider(provider: Provider, deps: ProviderCheckDeps): Promise<ProviderCheckReport> {
   const { egress, base, now = Date.now } = deps;
   const redirect = callbackUrl(base, provider);
-  const about = await aboutOr(provider, new KnownSamlProviders(egress, now));
-  const checks: CheckVerdict[] = [
+  const about = await aboutOr(provider, new SamlMetadataCache(egress, now));
+  const checks: ProviderCheckResult[] = [
     typeof about === 'string'
       ? { name: 'metadata', passed: false, message: `${about}.` }
       : { name: 'metadata', passed: true, message: `${about.issuer} accepts sign-ins at ${about.entryPoint}.` },
@@ -29,7 +29,7 @@ export async function checkSamlProvider(provider: Provider, deps: CheckDeps): Pr
 }
 
 /** The data of the provider, or why there is none. */
-async function aboutOr(provider: Provider, known: KnownSamlProviders): Promise<SamlFacts | string> {
+async function aboutOr(provider: Provider, known: SamlMetadataCache): Promise<SamlProviderConfig | string> {
   try {
     return await known.about(provider);
   } catch (error) {
@@ -39,7 +39,7 @@ async function aboutOr(provider: Provider, known: KnownSamlProviders): Promise<S
   }
 }
 
-function judgeCertificates({ certificates }: SamlFacts, now: number): CheckVerdict {
+function judgeCertificates({ certificates }: SamlProviderConfig, now: number): ProviderCheckResult {
   const ends = certificates.map((pem) => new X509Certificate(pem).validToDate.getTime());
   const days = Math.floor((Math.max(...ends) - now) / DAY_MS);
   const words = `${ends.length} certificate${ends.length === 1 ? '' : 's'} can be used; the last one expires in ${days} days.`;
@@ -47,7 +47,7 @@ function judgeCertificates({ certificates }: SamlFacts, now: number): CheckVerdi
   return { name: 'certificates', passed, message: passed ? words : `${words} Enter the next one of the provider.` };
 }
 
-function judgeKey({ saml }: Provider, about: SamlFacts | string): CheckVerdict {
+function judgeKey({ saml }: Provider, about: SamlProviderConfig | string): ProviderCheckResult {
   if (saml?.privateKey != null) {
     return { name: 'secret', passed: true, message: 'Requests are signed, and encrypted assertions can be read.' };
   }
@@ -65,7 +65,7 @@ function judgeKey({ saml }: Provider, about: SamlFacts | string): CheckVerdict {
   };
 }
 
-function judgeAddress(redirect: string, metadata: string): CheckVerdict {
+function judgeAddress(redirect: string, metadata: string): ProviderCheckResult {
   const { protocol, hostname } = new URL(redirect);
   const passed = protocol === 'https:' || isLoopback(hostname);
   const words = `Give the provider our metadata (${metadata}), or enter ${redirect} as the Assertion Consumer Service.`;

@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import type { Collection } from 'mongodb';
-import { translated } from '../../database/errors.ts';
+import { withTranslatedErrors } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
 import type { NameId } from './response-checks.ts';
 
@@ -36,7 +36,7 @@ export class SamlSessionStore {
   async save(provider: string, session: SamlSession, now: number): Promise<void> {
     const _id = idOf(provider, session.nameId);
     const row = { ...session, at: new Date(now), expiresAt: new Date(now + RETENTION_MS) };
-    await translated(async () => {
+    await withTranslatedErrors(async () => {
       this.#started ??= this.#rows.createIndexes([
         { key: { expiresAt: 1 }, expireAfterSeconds: 0 },
         { key: { identity: 1, at: -1 } },
@@ -48,12 +48,12 @@ export class SamlSessionStore {
 
   /** The identity that a provider means by a NameID; null where no one signed in with it. */
   byName(provider: string, nameId: NameId): Promise<SamlSession | null> {
-    return translated(() => this.#rows.findOne({ _id: idOf(provider, nameId) }));
+    return withTranslatedErrors(() => this.#rows.findOne({ _id: idOf(provider, nameId) }));
   }
 
   /** The last name of an identity. */
   newestOf(identity: string): Promise<SamlSession | null> {
-    return translated(() => this.#rows.findOne({ identity }, { sort: { at: -1 } }));
+    return withTranslatedErrors(() => this.#rows.findOne({ identity }, { sort: { at: -1 } }));
   }
 }
 

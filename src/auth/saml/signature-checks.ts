@@ -4,7 +4,15 @@
  * to another position ("signature wrapping") fails here. Pure.
  */
 import type { XmlElement } from '@xmldom/xmldom';
-import { attributeOf, childrenOf, elementsIn, isElementOf, named, only, SamlRejection } from './xml.ts';
+import {
+  attributeOf,
+  childrenByName,
+  childrenOf,
+  hasElementName,
+  listElements,
+  requireOnlyChild,
+  SamlRejection,
+} from './xml.ts';
 
 const EXCLUSIVE = 'http://www.w3.org/2001/10/xml-exc-c14n#';
 const ENVELOPED = 'http://www.w3.org/2000/09/xmldsig#enveloped-signature';
@@ -15,7 +23,7 @@ const PARTS = new Set(['SignedInfo', 'SignatureValue', 'KeyInfo']);
 const ID = /^[A-Za-z_][\w.-]{0,255}$/;
 
 /** The id of a message or an assertion. @throws SamlFault for none, or an unusual one */
-export function idOf(element: XmlElement): string {
+export function readElementId(element: XmlElement): string {
   const id = attributeOf(element, 'ID') ?? '';
   if (!ID.test(id)) throw new SamlRejection(`${element.localName} has no usable ID`);
   return id;
@@ -27,8 +35,8 @@ export function idOf(element: XmlElement): string {
  * @returns those of them that have a signature
  * @throws SamlFault
  */
-export function signedOwners(root: XmlElement, owners: readonly XmlElement[]): readonly XmlElement[] {
-  const all = elementsIn(root);
+export function findSignedElements(root: XmlElement, owners: readonly XmlElement[]): readonly XmlElement[] {
+  const all = listElements(root);
   // The library finds an element by any of these names, in any namespace.
   const ids = all.flatMap(({ attributes }) =>
     Array.from(attributes).flatMap(({ name, value }) => (/^(?:.*:)?id$/i.test(name) ? [value] : [])),
@@ -38,10 +46,10 @@ export function signedOwners(root: XmlElement, owners: readonly XmlElement[]): r
     .filter(({ localName }) => localName === 'Signature')
     .map((signature) => {
       const owner = owners.find((one) => one === signature.parentNode);
-      if (owner === undefined || !isElementOf(signature, 'signature', 'Signature')) {
+      if (owner === undefined || !hasElementName(signature, 'signature', 'Signature')) {
         throw new SamlRejection('a signature is at another element');
       }
-      checkSignature(signature, idOf(owner));
+      checkSignature(signature, readElementId(owner));
       return owner;
     });
   if (new Set(signed).size !== signed.length) throw new SamlRejection('an element has two signatures');
@@ -52,29 +60,35 @@ function checkSignature(signature: XmlElement, owner: string): void {
   if (childrenOf(signature).some(({ localName }) => !PARTS.has(localName))) {
     throw new SamlRejection('a signature has its own objects');
   }
-  const facts = only(signature, 'signature', 'SignedInfo');
-  only(signature, 'signature', 'SignatureValue');
-  if (algorithmOf(only(facts, 'signature', 'CanonicalizationMethod')) !== EXCLUSIVE) {
+  const facts = requireOnlyChild(signature, 'signature', 'SignedInfo');
+  requireOnlyChild(signature, 'signature', 'SignatureValue');
+  if (readAlgorithm(requireOnlyChild(facts, 'signature', 'CanonicalizationMethod')) !== EXCLUSIVE) {
     throw new SamlRejection('a signature has another canonical form than the exclusive one');
   }
-  const method = algorithmOf(only(facts, 'signature', 'SignatureMethod'));
-  if (!METHODS.has(method)) throw new SamlRejection(`a signature is by ${tail(method)}, which is not accepted`);
-  const reference = only(facts, 'signature', 'Reference');
+  const method = readAlgorithm(requireOnlyChild(facts, 'signature', 'SignatureMethod'));
+  if (!METHODS.has(method))
+    throw new SamlRejection(`a signature is by ${shortAlgorithmName(method)}, which is not accepted`);
+  const reference = requireOnlyChild(facts, 'signature', 'Reference');
   if (attributeOf(reference, 'URI') !== `#${owner}`) throw new SamlRejection('a signature is over another element');
-  const transforms = named(only(reference, 'signature', 'Transforms'), 'signature', 'Transform').map(algorithmOf);
+  const transforms = childrenByName(
+    requireOnlyChild(reference, 'signature', 'Transforms'),
+    'signature',
+    'Transform',
+  ).map(readAlgorithm);
   if (transforms.length !== 2 || !transforms.includes(ENVELOPED) || !transforms.includes(EXCLUSIVE)) {
     throw new SamlRejection('a signature has other transforms than the two of SAML');
   }
-  const digest = algorithmOf(only(reference, 'signature', 'DigestMethod'));
-  if (!DIGESTS.has(digest)) throw new SamlRejection(`a digest is by ${tail(digest)}, which is not accepted`);
+  const digest = readAlgorithm(requireOnlyChild(reference, 'signature', 'DigestMethod'));
+  if (!DIGESTS.has(digest))
+    throw new SamlRejection(`a digest is by ${shortAlgorithmName(digest)}, which is not accepted`);
 }
 
 /** The algorithm of an element; empty for none. */
-export function algorithmOf(element: XmlElement): string {
+export function readAlgorithm(element: XmlElement): string {
   return attributeOf(element, 'Algorithm') ?? '';
 }
 
 /** The end of an algorithm's name, for messages. */
-export function tail(algorithm: string): string {
+export function shortAlgorithmName(algorithm: string): string {
   return algorithm.replace(/^.*[#/]/, '').slice(0, 40) || 'nothing';
 }

@@ -3,39 +3,39 @@
  */
 import { randomBytes } from 'node:crypto';
 import { actorText } from '../../database/system-collection.ts';
-import { endOf } from '../oauth/authorization-redirect.ts';
-import { responseRefused } from '../oauth/provider-errors.ts';
+import { clientRedirectUrl } from '../oauth/authorization-redirect.ts';
+import { providerResponseInvalid } from '../oauth/provider-errors.ts';
 import type { LogOutMessage } from '../oauth/rp-logout.ts';
 import type { Provider } from '../providers/provider.ts';
-import { type SessionOrigin, stampOf } from '../sessions/session.ts';
+import { type SessionOrigin, stampFromOrigin } from '../sessions/session.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { OneTimeTokens } from '../tokens/one-time-tokens.ts';
 import type { Users } from '../users/users.ts';
-import type { KnownSamlProviders, SamlFacts } from './idp-metadata-cache.ts';
-import { samlLibrary } from './node-saml.ts';
-import { verifiedQuery } from './redirect-binding-signature.ts';
+import type { SamlMetadataCache, SamlProviderConfig } from './idp-metadata-cache.ts';
+import { configureNodeSaml } from './node-saml.ts';
+import { verifyRedirectSignature } from './redirect-binding-signature.ts';
 import {
   checkInResponseTo,
-  checkIssued,
-  checkMessage,
-  checkStatus,
-  checkTimes,
+  checkIssueInstant,
+  checkSamlMessage,
+  checkSamlStatus,
+  checkValidityPeriod,
   readNameId,
-  StatusRefused,
+  SamlStatusError,
 } from './response-checks.ts';
 import type { SamlSessionStore } from './saml-session-store.ts';
-import { idOf, signedOwners } from './signature-checks.ts';
-import { attributeOf, decodedXml, only, readXml, SamlRejection } from './xml.ts';
+import { findSignedElements, readElementId } from './signature-checks.ts';
+import { attributeOf, decodeBase64Xml, readXml, requireOnlyChild, SamlRejection } from './xml.ts';
 
 /** How long a request is remembered, in milliseconds, so that it works once; older ones are rejected by their date. */
 const REMEMBERED_MS = 3_600_000;
 
 export interface SamlLogOutDeps {
-  readonly known: KnownSamlProviders;
+  readonly known: SamlMetadataCache;
   readonly sessionNames: SamlSessionStore;
   readonly oneTimeTokens: Pick<OneTimeTokens, 'isFirst' | 'make' | 'take'>;
   readonly users: Pick<Users, 'byIdentity'>;
-  readonly sessions: Pick<Sessions, 'endOpenedBy'>;
+  readonly sessions: Pick<Sessions, 'endByIdentity'>;
   readonly now: () => number;
 }
 
@@ -68,7 +68,7 @@ export class SamlLogOut {
       ...(spNameQualifier === null ? {} : { spNameQualifier }),
       ...(session.sessionIndex === null ? {} : { sessionIndex: session.sessionIndex }),
     };
-    return samlLibrary(provider, facts, { id }).getLogoutUrlAsync(user, relayState, {});
+    return configureNodeSaml(provider, facts, { id }).getLogoutUrlAsync(user, relayState, {});
   }
 
   /**
@@ -89,32 +89,32 @@ export class SamlLogOut {
         ? await this.#requested(provider, facts, message, here, origin)
         : await this.#response(provider, facts, message, here);
     } catch (error) {
-      if (error instanceof SamlRejection) throw responseRefused(provider.name, error.message);
+      if (error instanceof SamlRejection) throw providerResponseInvalid(provider.name, error.message);
       throw error;
     }
   }
 
   async #requested(
     provider: Provider,
-    facts: SamlFacts,
+    facts: SamlProviderConfig,
     message: LogOutMessage,
     here: string,
     origin: SessionOrigin,
   ): Promise<string | null> {
     const { oneTimeTokens, now } = this.#deps;
     const root = await this.#verified(provider, facts, message);
-    checkMessage(root, 'LogoutRequest', here, facts);
-    only(root, 'assertion', 'Issuer');
-    checkTimes(root, now());
-    checkIssued(root, now());
-    const nameId = readNameId(only(root, 'assertion', 'NameID'));
-    const id = idOf(root);
+    checkSamlMessage(root, 'LogoutRequest', here, facts);
+    requireOnlyChild(root, 'assertion', 'Issuer');
+    checkValidityPeriod(root, now());
+    checkIssueInstant(root, now());
+    const nameId = readNameId(requireOnlyChild(root, 'assertion', 'NameID'));
+    const id = readElementId(root);
     if (!(await oneTimeTokens.isFirst(`saml logout ${facts.issuer} ${id}`, REMEMBERED_MS))) {
       throw new SamlRejection('the request was used before');
     }
     const ended = await this.#end(provider, nameId, origin);
     if (facts.logoutResponseUrl === null || provider.saml?.privateKey == null) return null;
-    const library = samlLibrary(
+    const library = configureNodeSaml(
       provider,
       { ...facts, logoutUrl: facts.logoutResponseUrl },
       { id: `_${randomBytes(20).toString('hex')}` },
@@ -128,35 +128,40 @@ export class SamlLogOut {
     const named = await sessionNames.byName(provider.name, nameId);
     const user = named === null ? null : await users.byIdentity(named.identity);
     if (named === null || user === null) return false;
-    await sessions.endOpenedBy(
+    await sessions.endByIdentity(
       named.identity,
       user._id,
       'provider-ended',
-      stampOf(origin, actorText(user.kind, user._id)),
+      stampFromOrigin(origin, actorText(user.kind, user._id)),
     );
     return true;
   }
 
-  async #response(provider: Provider, facts: SamlFacts, message: LogOutMessage, here: string): Promise<string> {
+  async #response(
+    provider: Provider,
+    facts: SamlProviderConfig,
+    message: LogOutMessage,
+    here: string,
+  ): Promise<string> {
     const root = await this.#verified(provider, facts, message);
-    checkMessage(root, 'LogoutResponse', here, facts);
-    only(root, 'assertion', 'Issuer');
+    checkSamlMessage(root, 'LogoutResponse', here, facts);
+    requireOnlyChild(root, 'assertion', 'Issuer');
     const taken = await this.#deps.oneTimeTokens.take('saml-logout', message.relayState ?? '');
     const { provider: name, redirect, state, id } = taken?.facts ?? {};
     if (name !== provider.name || typeof redirect !== 'string' || typeof id !== 'string') {
       throw new SamlRejection('there is no such logout request');
     }
     checkInResponseTo(root, { inResponseTo: id });
-    return endOf(redirect, { state: typeof state === 'string' ? state : null, ...outcomeOf(root) });
+    return clientRedirectUrl(redirect, { state: typeof state === 'string' ? state : null, ...outcomeOf(root) });
   }
 
   /** The root of a message with a valid signature. */
-  async #verified(provider: Provider, facts: SamlFacts, { name, text, query }: LogOutMessage) {
-    if (query !== null) return readXml(verifiedQuery(query, name, facts.certificates));
-    const root = readXml(decodedXml(text));
-    if (signedOwners(root, [root]).length === 0) throw new SamlRejection('the message is not signed');
+  async #verified(provider: Provider, facts: SamlProviderConfig, { name, text, query }: LogOutMessage) {
+    if (query !== null) return readXml(verifyRedirectSignature(query, name, facts.certificates));
+    const root = readXml(decodeBase64Xml(text));
+    if (findSignedElements(root, [root]).length === 0) throw new SamlRejection('the message is not signed');
     if (attributeOf(root, 'ID') === null) throw new SamlRejection('the message has no ID');
-    const library = samlLibrary(provider, facts, { signed: { response: true, assertion: false } });
+    const library = configureNodeSaml(provider, facts, { signed: { response: true, assertion: false } });
     const verified =
       name === 'SAMLRequest'
         ? library.validatePostRequestAsync({ SAMLRequest: text })
@@ -169,12 +174,12 @@ export class SamlLogOut {
 }
 
 /** The client learns that the provider did not end its session; ours has ended. */
-function outcomeOf(root: Parameters<typeof checkStatus>[0]): { readonly error?: string } {
+function outcomeOf(root: Parameters<typeof checkSamlStatus>[0]): { readonly error?: string } {
   try {
-    checkStatus(root);
+    checkSamlStatus(root);
     return {};
   } catch (error) {
-    if (error instanceof StatusRefused) return { error: 'provider-denied' };
+    if (error instanceof SamlStatusError) return { error: 'provider-denied' };
     throw error;
   }
 }

@@ -4,7 +4,7 @@
  */
 import { readCertificate } from '../providers/certificates.ts';
 import { callbackUrl, type Provider } from '../providers/provider.ts';
-import { NS } from './xml.ts';
+import { XML_NAMESPACES } from './xml.ts';
 
 const BINDINGS = 'urn:oasis:names:tc:SAML:2.0:bindings';
 const CIPHERS = [
@@ -14,17 +14,17 @@ const CIPHERS = [
 ];
 
 /** Where logout messages are received. */
-export function logoutUrl(base: string, { name }: Pick<Provider, 'name'>): string {
+export function samlLogoutUrl(base: string, { name }: Pick<Provider, 'name'>): string {
   return `${base}/auth/saml/${name}/slo`;
 }
 
 /** @param base the public URL of this server, without a slash at its end */
-export function ownMetadata(provider: Provider, base: string): string {
+export function createSpMetadata(provider: Provider, base: string): string {
   const { clientId, saml } = provider;
   const certificate = saml?.certificate === undefined ? null : readCertificate(saml.certificate);
   const signs = certificate !== null && saml?.privateKey != null;
   const keys = signs ? ['signing', 'encryption'].map((use) => keyOf(use, certificate.raw.toString('base64'))) : [];
-  const logout = escaped(logoutUrl(base, provider));
+  const logout = escaped(samlLogoutUrl(base, provider));
   const endpoints = signs
     ? ['HTTP-Redirect', 'HTTP-POST'].map(
         (way) => `<md:SingleLogoutService Binding="${BINDINGS}:${way}" Location="${logout}"/>`,
@@ -35,8 +35,8 @@ export function ownMetadata(provider: Provider, base: string): string {
   const consumer = escaped(callbackUrl(base, provider));
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
-    `<md:EntityDescriptor xmlns:md="${NS.metadata}" entityID="${escaped(clientId)}">`,
-    `<md:SPSSODescriptor AuthnRequestsSigned="${signs}" WantAssertionsSigned="true" protocolSupportEnumeration="${NS.protocol}">`,
+    `<md:EntityDescriptor xmlns:md="${XML_NAMESPACES.metadata}" entityID="${escaped(clientId)}">`,
+    `<md:SPSSODescriptor AuthnRequestsSigned="${signs}" WantAssertionsSigned="true" protocolSupportEnumeration="${XML_NAMESPACES.protocol}">`,
     ...keys,
     ...endpoints,
     ...format,
@@ -51,7 +51,7 @@ function keyOf(use: string, certificate: string): string {
   const ciphers =
     use === 'encryption' ? CIPHERS.map((one) => `<md:EncryptionMethod Algorithm="${one}"/>`).join('') : '';
   return (
-    `<md:KeyDescriptor use="${use}"><ds:KeyInfo xmlns:ds="${NS.signature}"><ds:X509Data><ds:X509Certificate>` +
+    `<md:KeyDescriptor use="${use}"><ds:KeyInfo xmlns:ds="${XML_NAMESPACES.signature}"><ds:X509Data><ds:X509Certificate>` +
     `${certificate}</ds:X509Certificate></ds:X509Data></ds:KeyInfo>${ciphers}</md:KeyDescriptor>`
   );
 }

@@ -58,7 +58,7 @@ export interface SamlSettings {
 }
 
 /** A user, as far as logout messages name one. */
-export interface NamedUser {
+export interface SamlLogoutUser {
   readonly issuer: string;
   readonly nameID: string;
   readonly nameIDFormat: string;
@@ -75,7 +75,7 @@ export declare class SAML {
     readonly SAMLResponse: string;
   }): Promise<{ readonly profile: { getAssertionXml?(): string } | null }>;
   validatePostRequestAsync(container: { readonly SAMLRequest: string }): Promise<unknown>;
-  getLogoutUrlAsync(user: NamedUser, relayState: string, options: object): Promise<string>;
+  getLogoutUrlAsync(user: SamlLogoutUser, relayState: string, options: object): Promise<string>;
   getLogoutResponseUrlAsync(
     request: { readonly ID: string },
     relayState: string,

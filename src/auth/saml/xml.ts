@@ -4,7 +4,7 @@
  */
 import { DOMParser, type XmlElement, type XmlNode } from '@xmldom/xmldom';
 
-export const NS = {
+export const XML_NAMESPACES = {
   assertion: 'urn:oasis:names:tc:SAML:2.0:assertion',
   protocol: 'urn:oasis:names:tc:SAML:2.0:protocol',
   metadata: 'urn:oasis:names:tc:SAML:2.0:metadata',
@@ -12,7 +12,7 @@ export const NS = {
   encryption: 'http://www.w3.org/2001/04/xmlenc#',
 } as const;
 
-export type Namespace = keyof typeof NS;
+export type XmlNamespace = keyof typeof XML_NAMESPACES;
 
 /** The error of a message, for administrators. */
 export class SamlRejection extends Error {
@@ -29,14 +29,14 @@ const MAX_ATTRIBUTES = 128;
 const DECLARATION = /^\uFEFF?<\?xml\s[^<>]*\?>/;
 
 /** @throws SamlFault for text that is not the Base64 of UTF-8 */
-export function decodedXml(base64: string): string {
+export function decodeBase64Xml(base64: string): string {
   const clean = base64.replace(/\s/g, '');
   if (clean === '' || !/^[A-Za-z0-9+/]*={0,2}$/.test(clean)) throw new SamlRejection('the message is not Base64');
-  return utf8(Buffer.from(clean, 'base64'));
+  return decodeUtf8(Buffer.from(clean, 'base64'));
 }
 
 /** @throws SamlFault for other bytes */
-export function utf8(bytes: Uint8Array): string {
+export function decodeUtf8(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
@@ -124,38 +124,38 @@ function withoutComments(text: string): string {
 }
 
 /** All elements within one, itself first, in the order of the document. @throws SamlFault where they nest too deep */
-export function elementsIn(root: XmlElement, depth = 0): readonly XmlElement[] {
+export function listElements(root: XmlElement, depth = 0): readonly XmlElement[] {
   if (depth > MAX_DEPTH) throw new SamlRejection('the XML nests too deep');
-  return [root, ...childrenOf(root).flatMap((child) => elementsIn(child, depth + 1))];
+  return [root, ...childrenOf(root).flatMap((child) => listElements(child, depth + 1))];
 }
 
 export function childrenOf(element: XmlElement): readonly XmlElement[] {
   return Array.from(element.childNodes).filter(isElement);
 }
 
-export function isElementOf(element: XmlElement, space: Namespace, name: string): boolean {
-  return element.localName === name && element.namespaceURI === NS[space];
+export function hasElementName(element: XmlElement, space: XmlNamespace, name: string): boolean {
+  return element.localName === name && element.namespaceURI === XML_NAMESPACES[space];
 }
 
 /** The children of this name. */
-export function named(element: XmlElement, space: Namespace, name: string): readonly XmlElement[] {
-  return childrenOf(element).filter((child) => isElementOf(child, space, name));
+export function childrenByName(element: XmlElement, space: XmlNamespace, name: string): readonly XmlElement[] {
+  return childrenOf(element).filter((child) => hasElementName(child, space, name));
 }
 
 /** The one child of this name. @throws SamlFault where there is none, or a second one */
-export function only(element: XmlElement, space: Namespace, name: string): XmlElement {
-  const [found, second] = named(element, space, name);
+export function requireOnlyChild(element: XmlElement, space: XmlNamespace, name: string): XmlElement {
+  const [found, second] = childrenByName(element, space, name);
   if (found !== undefined && second === undefined) return found;
   throw new SamlRejection(`${element.localName} has ${found === undefined ? 'no' : 'more than one'} ${name}`);
 }
 
 /** The child of this name; null where there is none. @throws SamlFault where there are two */
-export function atMostOne(element: XmlElement, space: Namespace, name: string): XmlElement | null {
-  return named(element, space, name).length === 0 ? null : only(element, space, name);
+export function optionalChild(element: XmlElement, space: XmlNamespace, name: string): XmlElement | null {
+  return childrenByName(element, space, name).length === 0 ? null : requireOnlyChild(element, space, name);
 }
 
 /** The text of an element that contains only text. @throws SamlFault where it contains more */
-export function plainText(element: XmlElement): string {
+export function elementText(element: XmlElement): string {
   if (Array.from(element.childNodes).some(({ nodeType }) => nodeType !== TEXT)) {
     throw new SamlRejection(`${element.localName} contains more than text`);
   }

@@ -20,7 +20,7 @@ export interface RefreshToken {
 }
 
 /** The first token of a new session. */
-export function firstToken(): RefreshToken {
+export function createRefreshToken(): RefreshToken {
   return {
     session: randomBytes(SESSION_BYTES).toString('base64url'),
     generation: 0,
@@ -29,19 +29,19 @@ export function firstToken(): RefreshToken {
 }
 
 /** The token that follows, always the same one. */
-export function successor({ session, generation, secret }: RefreshToken, key: Buffer): RefreshToken {
+export function nextRefreshToken({ session, generation, secret }: RefreshToken, key: Buffer): RefreshToken {
   const next = createHmac('sha256', key).update(session).update(secret).digest();
   return { session, generation: generation + 1, secret: next };
 }
 
-export function encodeToken({ session, generation, secret }: RefreshToken): string {
+export function encodeRefreshToken({ session, generation, secret }: RefreshToken): string {
   const generationBytes = Buffer.alloc(4);
   generationBytes.writeUInt32BE(generation);
   return PREFIX + Buffer.concat([Buffer.from(session, 'base64url'), generationBytes, secret]).toString('base64url');
 }
 
 /** @returns null for a text that cannot be a token, and for the highest generation, which has no successor */
-export function decodeToken(text: string): RefreshToken | null {
+export function decodeRefreshToken(text: string): RefreshToken | null {
   if (text.length > 200 || !text.startsWith(PREFIX)) return null;
   const bytes = Buffer.from(text.slice(PREFIX.length), 'base64url');
   if (bytes.length !== LENGTH) return null;
@@ -51,22 +51,26 @@ export function decodeToken(text: string): RefreshToken | null {
     secret: bytes.subarray(SESSION_BYTES + 4),
   };
   // Only one spelling of a token is accepted.
-  return token.generation < LAST && encodeToken(token) === text ? token : null;
+  return token.generation < LAST && encodeRefreshToken(token) === text ? token : null;
 }
 
 /** What the database stores of a token. */
-export function hashToken(token: RefreshToken): string {
-  return createHash('sha256').update(encodeToken(token)).digest('base64url');
+export function hashRefreshToken(token: RefreshToken): string {
+  return createHash('sha256').update(encodeRefreshToken(token)).digest('base64url');
 }
 
 /** Maximum number of tokens between an old one and the current one that are tried. */
 const MAX_STEPS = 5_000;
 
 /** True if a token once belonged to the family: its successors lead to the current one. A forged token's do not. */
-export function leadsTo(token: RefreshToken, current: { generation: number; hash: string }, key: Buffer): boolean {
+export function isPastRefreshToken(
+  token: RefreshToken,
+  current: { generation: number; hash: string },
+  key: Buffer,
+): boolean {
   const steps = current.generation - token.generation;
   if (steps < 0 || steps > MAX_STEPS) return false;
   let last = token;
-  for (let step = 0; step < steps; step++) last = successor(last, key);
-  return hashToken(last) === current.hash;
+  for (let step = 0; step < steps; step++) last = nextRefreshToken(last, key);
+  return hashRefreshToken(last) === current.hash;
 }

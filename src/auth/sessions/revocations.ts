@@ -2,14 +2,14 @@
  * Finds in rows of the event log the principals that have changed: ended sessions, changed or deleted users and keys,
  * other signing keys. Pure.
  */
-import { rawDifference } from '../../database/bson/raw-bson.ts';
-import { readStored } from '../../database/bson/stored.ts';
+import { changedFieldNames } from '../../database/bson/raw-bson.ts';
+import { decodeDocument } from '../../database/bson/stored-document.ts';
 import { idText } from '../../database/json/ids.ts';
-import type { Occurrence } from '../../lib/event-types.ts';
+import type { AuditEventType } from '../../lib/event-types.ts';
 import type { Principal } from '../identity/principal.ts';
 
 /** What is read of a row of the event log. */
-export interface ChangedRow {
+export interface RevocationLogRow {
   readonly operation: string;
   readonly collection: string | null;
   /** Raw `{_id: …}`. */
@@ -19,7 +19,7 @@ export interface ChangedRow {
 }
 
 /** What changed: `session:…`, `user:…` (administrators too), `key:…`; or everything may have. */
-export interface Revoked {
+export interface Revocations {
   readonly ids: ReadonlySet<string>;
   readonly everything: boolean;
   /** True if other keys sign now. */
@@ -44,11 +44,11 @@ const REPORTING: ReadonlySet<string> = new Set([
   'expiresAt',
 ]);
 /** The event after which other keys sign. */
-const ROTATED: Occurrence = 'system.signing-keys.rotated';
+const ROTATED: AuditEventType = 'system.signing-keys.rotated';
 const WHOLE: ReadonlySet<string> = new Set(['drop', 'rename', 'dropDatabase', 'gap', 'reset']);
 
 /** Null when the rows change no principal. */
-export function readRevoked(rows: readonly ChangedRow[]): Revoked | null {
+export function findRevocations(rows: readonly RevocationLogRow[]): Revocations | null {
   const ids = new Set<string>();
   let everything = false;
   let signingKeys = false;
@@ -56,21 +56,22 @@ export function readRevoked(rows: readonly ChangedRow[]): Revoked | null {
     const { operation, collection, key, after } = row;
     const kind = KINDS.get(collection ?? '');
     if (collection === '_activity' && operation === 'insert') {
-      signingKeys ||= after !== null && readStored(after)['type'] === ROTATED;
+      signingKeys ||= after !== null && decodeDocument(after)['type'] === ROTATED;
     } else if (WHOLE.has(operation)) everything ||= collection === null || kind !== undefined;
-    else if (kind !== undefined && key !== null && reports(row)) ids.add(`${kind}:${idText(readStored(key)['_id'])}`);
+    else if (kind !== undefined && key !== null && reports(row))
+      ids.add(`${kind}:${idText(decodeDocument(key)['_id'])}`);
   }
   return ids.size > 0 || everything || signingKeys ? { ids, everything: everything || signingKeys, signingKeys } : null;
 }
 
-function reports({ operation, before, after }: ChangedRow): boolean {
+function reports({ operation, before, after }: RevocationLogRow): boolean {
   if (operation === 'insert') return false;
   if (operation === 'delete' || before === null || after === null) return true;
-  return rawDifference(before, after).some((name) => REPORTING.has(name));
+  return changedFieldNames(before, after).some((name) => REPORTING.has(name));
 }
 
 /** The ids of the session, user or key that a principal depends on. */
-export function restsOn(principal: Principal): readonly string[] {
+export function principalDependencies(principal: Principal): readonly string[] {
   switch (principal.kind) {
     case 'anonymous':
     case 'function':

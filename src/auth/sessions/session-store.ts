@@ -3,23 +3,23 @@
  * refresh token. Only this folder calls this file.
  */
 import type { Collection } from 'mongodb';
-import { translated } from '../../database/errors.ts';
+import { withTranslatedErrors } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
-import { makeOwnCollection, type Stamp, stampedForDeletion } from '../../database/system-collection.ts';
+import { type ChangeStamp, createSystemCollection, stampDeletion } from '../../database/system-collection.ts';
 import type { Session } from './session.ts';
 
 const SESSIONS = '_sessions';
 /** Uses of tokens within this time are stored together, in milliseconds. It bounds what is stored of a session. */
 const USE_STEP_MS = 100;
 
-export interface TokenUses {
+export interface RefreshTokenUses {
   readonly from: number;
   readonly to: number;
   readonly at: Date;
 }
 
 /** The family of refresh tokens of a session. */
-export interface Family {
+export interface RefreshTokenFamily {
   /** Id of the session. */
   readonly _id: string;
   readonly user: string;
@@ -28,7 +28,7 @@ export interface Family {
   readonly generation: number;
   readonly hash: string;
   /** Which generations of tokens were used lately, and until when at most; the newest last. */
-  readonly used: readonly TokenUses[];
+  readonly used: readonly RefreshTokenUses[];
   readonly rotatedAt: Date;
   /** When its holder was last authenticated; missing in sessions of earlier versions. */
   readonly verifiedAt?: Date;
@@ -38,36 +38,36 @@ export interface Family {
 export class SessionStore {
   readonly #mongo: Mongo;
   readonly #sessions: Collection<Session>;
-  readonly #families: Collection<Family>;
+  readonly #families: Collection<RefreshTokenFamily>;
 
   constructor(mongo: Mongo) {
     this.#mongo = mongo;
     this.#sessions = mongo.data.collection<Session>(SESSIONS);
-    this.#families = mongo.log.collection<Family>('refresh_tokens');
+    this.#families = mongo.log.collection<RefreshTokenFamily>('refresh_tokens');
   }
 
   async start(): Promise<void> {
-    await makeOwnCollection(this.#mongo, SESSIONS, [{ key: { user: 1, '_meta.createdAt': 1 } }]);
-    await translated(() => this.#families.createIndex({ expiresAt: 1 }));
+    await createSystemCollection(this.#mongo, SESSIONS, [{ key: { user: 1, '_meta.createdAt': 1 } }]);
+    await withTranslatedErrors(() => this.#families.createIndex({ expiresAt: 1 }));
   }
 
   /** The family is stored first: a session without one would never end. */
-  async insert(session: Session, family: Family): Promise<void> {
-    await translated(() => this.#families.insertOne({ ...family }));
-    await translated(() => this.#sessions.insertOne({ ...session }));
+  async insert(session: Session, family: RefreshTokenFamily): Promise<void> {
+    await withTranslatedErrors(() => this.#families.insertOne({ ...family }));
+    await withTranslatedErrors(() => this.#sessions.insertOne({ ...session }));
   }
 
   find(id: string): Promise<Session | null> {
-    return translated(() => this.#sessions.findOne({ _id: id }));
+    return withTranslatedErrors(() => this.#sessions.findOne({ _id: id }));
   }
 
   /** All sessions of a user, oldest first. */
   list(user: string): Promise<Session[]> {
-    return translated(() => this.#sessions.find({ user }).sort({ '_meta.createdAt': 1, _id: 1 }).toArray());
+    return withTranslatedErrors(() => this.#sessions.find({ user }).sort({ '_meta.createdAt': 1, _id: 1 }).toArray());
   }
 
-  families(ids: readonly string[]): Promise<Family[]> {
-    return translated(() => this.#families.find({ _id: { $in: [...ids] } }).toArray());
+  families(ids: readonly string[]): Promise<RefreshTokenFamily[]> {
+    return withTranslatedErrors(() => this.#families.find({ _id: { $in: [...ids] } }).toArray());
   }
 
   /**
@@ -76,7 +76,7 @@ export class SessionStore {
    * @returns false when the given one is not the current one, or has expired
    */
   async rotate(
-    { _id, hash }: Pick<Family, '_id' | 'hash'>,
+    { _id, hash }: Pick<RefreshTokenFamily, '_id' | 'hash'>,
     next: string,
     { now, since, expiresAt }: { readonly now: Date; readonly since: Date; readonly expiresAt: Date },
   ): Promise<boolean> {
@@ -87,7 +87,7 @@ export class SessionStore {
     const others = uses({ $and: [{ $gt: ['$$one.at', since] }, { $ne: ['$$one.at', at] }] });
     const used = { $concatArrays: [others, [{ from, to: '$generation', at }]] };
     const generation = { $add: ['$generation', 1] };
-    const { matchedCount } = await translated(() =>
+    const { matchedCount } = await withTranslatedErrors(() =>
       this.#families.updateOne({ _id, hash, expiresAt: { $gt: now } }, [
         { $set: { hash: next, rotatedAt: now, expiresAt, generation, used } },
       ]),
@@ -96,17 +96,17 @@ export class SessionStore {
   }
 
   /** Records that the holder of a session was authenticated. */
-  async prove(id: string, verifiedAt: Date): Promise<void> {
-    await translated(() => this.#families.updateOne({ _id: id }, { $set: { verifiedAt } }));
+  async recordVerification(id: string, verifiedAt: Date): Promise<void> {
+    await withTranslatedErrors(() => this.#families.updateOne({ _id: id }, { $set: { verifiedAt } }));
   }
 
-  async family(id: string): Promise<Family | null> {
-    return translated(() => this.#families.findOne({ _id: id }));
+  async family(id: string): Promise<RefreshTokenFamily | null> {
+    return withTranslatedErrors(() => this.#families.findOne({ _id: id }));
   }
 
   /** Sessions whose refresh tokens have expired. */
   async expired(now: Date, limit: number): Promise<string[]> {
-    const found = await translated(() =>
+    const found = await withTranslatedErrors(() =>
       this.#families
         .find({ expiresAt: { $lte: now } }, { projection: { _id: 1 } })
         .sort({ expiresAt: 1 })
@@ -117,10 +117,10 @@ export class SessionStore {
   }
 
   /** Ends a session; false when it had ended. The refresh token goes first, so that nothing outlives the session. */
-  async remove(id: string, stamp: Stamp): Promise<boolean> {
-    return translated(async () => {
+  async remove(id: string, stamp: ChangeStamp): Promise<boolean> {
+    return withTranslatedErrors(async () => {
       await this.#families.deleteOne({ _id: id });
-      await this.#sessions.updateOne({ _id: id }, { $set: stampedForDeletion(stamp) });
+      await this.#sessions.updateOne({ _id: id }, { $set: stampDeletion(stamp) });
       return (await this.#sessions.deleteOne({ _id: id })).deletedCount === 1;
     });
   }

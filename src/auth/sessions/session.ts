@@ -2,7 +2,7 @@
  * A session: one sign-in of one user that can be revoked. Types only; its refresh token is stored separately, because
  * every change here is an event.
  */
-import type { OwnMeta, Stamp } from '../../database/system-collection.ts';
+import type { ChangeStamp, SystemDocumentMeta } from '../../database/system-collection.ts';
 
 export interface Session {
   readonly _id: string;
@@ -14,11 +14,11 @@ export interface Session {
   readonly userAgent: string | null;
   /** The identity that it was opened by; missing where a provider did not. */
   readonly identity?: string;
-  readonly _meta: OwnMeta;
+  readonly _meta: SystemDocumentMeta;
 }
 
 /** Why a session ended. */
-export type EndReason =
+export type SessionEndReason =
   | 'logout'
   | 'revoked'
   | 'expired'
@@ -39,6 +39,6 @@ export interface SessionOrigin {
 }
 
 /** The stamp of a change that a client makes before it is signed in. */
-export function stampOf(origin: SessionOrigin, by: string | null = null): Stamp {
+export function stampFromOrigin(origin: SessionOrigin, by: string | null = null): ChangeStamp {
   return { by, request: origin.request };
 }

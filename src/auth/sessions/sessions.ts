@@ -2,23 +2,23 @@
  * Sessions: opened by a sign-in, kept alive by refresh tokens that work once, and ended in all processes at once by any
  * principal with the right to.
  */
-import { networkOf } from '../../config/addresses.ts';
-import type { Activity } from '../../database/audit-events.ts';
-import { actorText, newMeta, type Stamp } from '../../database/system-collection.ts';
+import { clientNetwork } from '../../config/addresses.ts';
+import type { AuditEvents } from '../../database/audit-events.ts';
+import { actorText, type ChangeStamp, newDocumentMeta } from '../../database/system-collection.ts';
 import { invalidToken } from '../identity/auth-errors.ts';
 import type { User } from '../identity/user.ts';
-import { ACCESS_MS } from '../tokens/access-tokens.ts';
+import { ACCESS_TOKEN_LIFETIME_MS } from '../tokens/access-tokens.ts';
 import type { SigningKeySet } from '../tokens/signing-keys.ts';
 import {
-  decodeToken,
-  encodeToken,
-  firstToken,
-  hashToken,
-  leadsTo,
+  createRefreshToken,
+  decodeRefreshToken,
+  encodeRefreshToken,
+  hashRefreshToken,
+  isPastRefreshToken,
+  nextRefreshToken,
   type RefreshToken,
-  successor,
 } from './refresh-token.ts';
-import { type EndReason, type Session, type SessionOrigin, stampOf } from './session.ts';
+import { type Session, type SessionEndReason, type SessionOrigin, stampFromOrigin } from './session.ts';
 import type { SessionStore } from './session-store.ts';
 
 /** A session ends when it was not used for this long. */
@@ -30,7 +30,7 @@ const MAX_SESSIONS = 100;
 const SWEEP = 500;
 
 /** The session data that a client gets. */
-export interface Tokens {
+export interface SessionTokens {
   readonly accessToken: string;
   /** Seconds. */
   readonly expiresIn: number;
@@ -41,7 +41,7 @@ export interface Tokens {
 export interface RefreshedSession {
   /** The id of the user. */
   readonly user: string;
-  readonly tokens: Tokens;
+  readonly tokens: SessionTokens;
 }
 
 export interface SessionView {
@@ -58,7 +58,7 @@ export interface SessionsDeps {
   readonly store: SessionStore;
   /** Signs access tokens. */
   readonly signingKeys: Pick<SigningKeySet, 'sign'>;
-  readonly activity: Activity;
+  readonly activity: AuditEvents;
   /** Key from which refresh tokens are derived. */
   readonly key: Buffer;
   /** Called with sessions that ended in this process, before the response is sent. */
@@ -84,9 +84,9 @@ export class Sessions {
     { _id: user, kind }: User,
     origin: SessionOrigin,
     identity: string | null = null,
-  ): Promise<{ session: string; tokens: Tokens }> {
+  ): Promise<{ session: string; tokens: SessionTokens }> {
     const now = new Date(this.#now());
-    const token = firstToken();
+    const token = createRefreshToken();
     const opened = identity === null ? {} : { identity };
     const session: Session = {
       _id: token.session,
@@ -95,22 +95,22 @@ export class Sessions {
       ip: origin.ip,
       userAgent: origin.userAgent?.slice(0, 256) ?? null,
       ...opened,
-      _meta: newMeta(stampOf(origin, actorText(kind, user)), now),
+      _meta: newDocumentMeta(stampFromOrigin(origin, actorText(kind, user)), now),
     };
     await this.#deps.store.insert(session, {
       _id: token.session,
       user,
       ...opened,
       generation: 0,
-      hash: hashToken(token),
+      hash: hashRefreshToken(token),
       used: [],
       rotatedAt: now,
       verifiedAt: now,
       expiresAt: this.#expiry(),
     });
     const all = await this.#deps.store.list(user);
-    for (const { _id } of all.slice(0, -MAX_SESSIONS)) await this.end(_id, user, 'too-many', stampOf(origin));
-    return { session: token.session, tokens: this.#hand(user, token) };
+    for (const { _id } of all.slice(0, -MAX_SESSIONS)) await this.end(_id, user, 'too-many', stampFromOrigin(origin));
+    return { session: token.session, tokens: this.#issueTokens(user, token) };
   }
 
   /**
@@ -126,26 +126,26 @@ export class Sessions {
     onRenewed?: (identity: string) => void,
   ): Promise<RefreshedSession> {
     const { store, key } = this.#deps;
-    const token = decodeToken(text);
+    const token = decodeRefreshToken(text);
     if (token === null) throw invalidToken();
-    const next = successor(token, key);
-    const hash = hashToken(token);
+    const next = nextRefreshToken(token, key);
+    const hash = hashRefreshToken(token);
     const [now, since] = [new Date(this.#now()), new Date(this.#now() - GRACE_MS)];
     const times = { now, since, expiresAt: this.#expiry() };
-    const turned = await store.rotate({ _id: token.session, hash }, hashToken(next), times);
+    const turned = await store.rotate({ _id: token.session, hash }, hashRefreshToken(next), times);
     const family = await store.family(token.session);
     if (family === null) throw invalidToken();
     if (turned) {
       if (family.identity !== undefined) onRenewed?.(family.identity);
-      return { user: family.user, tokens: this.#hand(family.user, next) };
+      return { user: family.user, tokens: this.#issueTokens(family.user, next) };
     }
-    if (family.expiresAt.getTime() > this.#now() && leadsTo(token, family, key)) {
+    if (family.expiresAt.getTime() > this.#now() && isPastRefreshToken(token, family, key)) {
       const { generation } = token;
       const used = family.used.find(({ from, to }) => from <= generation && generation <= to);
       if (used !== undefined && this.#now() - used.at.getTime() < GRACE_MS) {
-        return { user: family.user, tokens: this.#hand(family.user, next) };
+        return { user: family.user, tokens: this.#issueTokens(family.user, next) };
       }
-      await this.end(token.session, family.user, 'token-reused', stampOf(origin));
+      await this.end(token.session, family.user, 'token-reused', stampFromOrigin(origin));
     }
     throw invalidToken();
   }
@@ -156,8 +156,8 @@ export class Sessions {
   }
 
   /** Records that the holder of a session has just been authenticated. */
-  prove(session: string): Promise<void> {
-    return this.#deps.store.prove(session, new Date(this.#now()));
+  recordVerification(session: string): Promise<void> {
+    return this.#deps.store.recordVerification(session, new Date(this.#now()));
   }
 
   /** The identity that opened a session; null where a provider did not, and where it has ended. */
@@ -168,7 +168,7 @@ export class Sessions {
   /** True if a user has a session that was opened from this network. */
   async openedFrom(user: string, network: string): Promise<boolean> {
     const sessions = await this.#deps.store.list(user);
-    return sessions.some(({ ip }) => networkOf(ip) === network);
+    return sessions.some(({ ip }) => clientNetwork(ip) === network);
   }
 
   /** @param current the session of the request, if it belongs to this user */
@@ -187,7 +187,7 @@ export class Sessions {
   }
 
   /** Ends one session of a user; false when it has none like this. */
-  async end(id: string, user: string, reason: EndReason, stamp: Stamp): Promise<boolean> {
+  async end(id: string, user: string, reason: SessionEndReason, stamp: ChangeStamp): Promise<boolean> {
     const { store, activity, onEnded } = this.#deps;
     const session = await store.find(id);
     if (session !== null && session.user !== user) return false;
@@ -198,15 +198,15 @@ export class Sessions {
   }
 
   /** Ends the session of a refresh token. Does nothing for an invalid token, or when a newer one was issued. */
-  async endBy(text: string, origin: SessionOrigin): Promise<void> {
-    const token = decodeToken(text);
+  async endByRefreshToken(text: string, origin: SessionOrigin): Promise<void> {
+    const token = decodeRefreshToken(text);
     const family = token === null ? null : await this.#deps.store.family(token.session);
-    if (token === null || family === null || family.hash !== hashToken(token)) return;
-    await this.end(token.session, family.user, 'logout', stampOf(origin));
+    if (token === null || family === null || family.hash !== hashRefreshToken(token)) return;
+    await this.end(token.session, family.user, 'logout', stampFromOrigin(origin));
   }
 
   /** Ends all sessions of a user except one. @returns how many ended */
-  async endAll(user: string, reason: EndReason, stamp: Stamp, but: string | null = null): Promise<number> {
+  async endAll(user: string, reason: SessionEndReason, stamp: ChangeStamp, but: string | null = null): Promise<number> {
     let ended = 0;
     for (const { _id } of await this.#deps.store.list(user)) {
       if (_id !== but && (await this.end(_id, user, reason, stamp))) ended += 1;
@@ -227,14 +227,14 @@ export class Sessions {
   }
 
   /** Ends the sessions of a user that an identity opened. */
-  async endOpenedBy(identity: string, user: string, reason: EndReason, stamp: Stamp): Promise<void> {
+  async endByIdentity(identity: string, user: string, reason: SessionEndReason, stamp: ChangeStamp): Promise<void> {
     for (const session of await this.#deps.store.list(user)) {
       if (session.identity === identity) await this.end(session._id, user, reason, stamp);
     }
   }
 
   /** Ends sessions that were not used for too long. */
-  async orphanCleanup(stamp: Stamp): Promise<void> {
+  async endExpired(stamp: ChangeStamp): Promise<void> {
     const { store } = this.#deps;
     for (;;) {
       const expired = await store.expired(new Date(this.#now()), SWEEP);
@@ -247,11 +247,11 @@ export class Sessions {
     return new Date(this.#now() + IDLE_MS);
   }
 
-  #hand(user: string, token: RefreshToken): Tokens {
+  #issueTokens(user: string, token: RefreshToken): SessionTokens {
     return {
       accessToken: this.#deps.signingKeys.sign({ sub: user, sid: token.session }),
-      expiresIn: ACCESS_MS / 1_000,
-      refreshToken: encodeToken(token),
+      expiresIn: ACCESS_TOKEN_LIFETIME_MS / 1_000,
+      refreshToken: encodeRefreshToken(token),
     };
   }
 }

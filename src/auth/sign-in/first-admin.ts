@@ -2,20 +2,20 @@
  * How an instance gets its first administrator: with a link that works once and is written to the program's log, by
  * settings, or by a script; never by signing up first.
  */
-import type { Mode } from '../../config/config.ts';
-import type { Activity } from '../../database/audit-events.ts';
-import { ITSELF } from '../../database/system-collection.ts';
+import type { ServerMode } from '../../config/config.ts';
+import type { AuditEvents } from '../../database/audit-events.ts';
+import { SYSTEM_STAMP } from '../../database/system-collection.ts';
 import { linkExpired } from '../identity/auth-errors.ts';
-import { foldName, type User } from '../identity/user.ts';
-import { type SessionOrigin, stampOf } from '../sessions/session.ts';
+import { normalizeSignInName, type User } from '../identity/user.ts';
+import { type SessionOrigin, stampFromOrigin } from '../sessions/session.ts';
 import type { ApiKeys } from '../tokens/api-keys.ts';
 import type { OneTimeTokens } from '../tokens/one-time-tokens.ts';
 import type { UserStore } from '../users/user-store.ts';
 import type { Users } from '../users/users.ts';
-import type { SignedIn, SignIn } from './sign-in.ts';
+import type { SignIn, SignInResult } from './sign-in.ts';
 
 export interface FirstAdminDeps {
-  readonly mode: Mode;
+  readonly mode: ServerMode;
   readonly users: Users;
   readonly store: Pick<UserStore, 'hasAdmin' | 'count'>;
   readonly keys: ApiKeys;
@@ -23,7 +23,7 @@ export interface FirstAdminDeps {
   readonly countProviders: () => Promise<number>;
   readonly signIn: SignIn;
   readonly oneTimeTokens: OneTimeTokens;
-  readonly activity: Activity;
+  readonly activity: AuditEvents;
 }
 
 export class FirstAdmin {
@@ -42,7 +42,7 @@ export class FirstAdmin {
    * administrator: any client of development mode may have created it.
    * @returns null when there is nothing, or when an administrator exists that could have checked it
    */
-  async leftBehind(): Promise<string | null> {
+  async describeDevelopmentLeftovers(): Promise<string | null> {
     const { mode, store, keys, countPolicies, countProviders } = this.#deps;
     if (mode === 'development' || (await this.exists())) return null;
     const counts = await Promise.all([countPolicies(), keys.count(), store.count(), countProviders()]);
@@ -61,7 +61,7 @@ export class FirstAdmin {
    */
   async link(base: string): Promise<string> {
     const token = await this.#deps.oneTimeTokens.make('setup', null, { alone: true });
-    await this.#deps.activity.record('system.auth.setup-link', {}, ITSELF);
+    await this.#deps.activity.record('system.auth.setup-link', {}, SYSTEM_STAMP);
     return `${base}/dashboard/setup#${token}`;
   }
 
@@ -74,16 +74,16 @@ export class FirstAdmin {
     email: string,
     password: string,
     origin: SessionOrigin,
-  ): Promise<SignedIn & { note?: string }> {
+  ): Promise<SignInResult & { note?: string }> {
     const { oneTimeTokens, users } = this.#deps;
     const owner = { kind: 'admin', email, password, roles: ['owner'] } as const;
     // The link is checked first: only a client with a valid link may learn which e-mail addresses have users.
     const created = await oneTimeTokens.spend('setup', token, async () => ({
-      note: await this.leftBehind(),
-      user: await users.create(owner, stampOf(origin)),
+      note: await this.describeDevelopmentLeftovers(),
+      user: await users.create(owner, stampFromOrigin(origin)),
     }));
     if (created === null) throw linkExpired();
-    const welcome = await this.#deps.signIn.welcome(created.user, origin);
+    const welcome = await this.#deps.signIn.openSession(created.user, origin);
     return created.note === null ? welcome : { ...welcome, note: created.note };
   }
 
@@ -95,13 +95,13 @@ export class FirstAdmin {
   async ensure(email: string, password: string): Promise<User> {
     const { users } = this.#deps;
     const requested = { kind: 'admin', email, password, roles: ['owner'] } as const;
-    const there = await users.byName(foldName(email));
+    const there = await users.byName(normalizeSignInName(email));
     if (there?.kind === 'admin') return there;
     try {
-      return await users.create(requested, ITSELF);
+      return await users.create(requested, SYSTEM_STAMP);
     } catch (error) {
       // Another process may have created it first.
-      const faster = await users.byName(foldName(email));
+      const faster = await users.byName(normalizeSignInName(email));
       if (faster?.kind === 'admin') return faster;
       throw error;
     }

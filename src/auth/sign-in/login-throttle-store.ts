@@ -3,7 +3,7 @@
  * processes and timed by the database's clock. Only this folder calls this file.
  */
 import type { Collection, Document } from 'mongodb';
-import { translated } from '../../database/errors.ts';
+import { withTranslatedErrors } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
 
 /** After so long without another failure, the count is dropped. */
@@ -16,14 +16,14 @@ interface DelayRow {
   until: Date;
 }
 
-export interface DelayOptions {
+export interface LoginDelayOptions {
   /** The number of failures from which there is a delay. */
   readonly from: number;
   readonly firstMs: number;
   readonly maxMs: number;
 }
 
-export class DelayStore {
+export class LoginThrottleStore {
   readonly #rows: Collection<DelayRow>;
 
   constructor({ log }: Pick<Mongo, 'log'>) {
@@ -31,19 +31,24 @@ export class DelayStore {
   }
 
   async start(): Promise<void> {
-    await translated(() => this.#rows.createIndex({ at: 1 }, { expireAfterSeconds: RETENTION_SECONDS }));
+    await withTranslatedErrors(() => this.#rows.createIndex({ at: 1 }, { expireAfterSeconds: RETENTION_SECONDS }));
   }
 
   /** The remaining delay of each of these, in milliseconds. */
-  async left(ids: readonly string[]): Promise<number[]> {
-    const stages = [{ $match: { _id: { $in: ids } } }, { $set: { left: { $subtract: ['$until', '$$NOW'] } } }];
-    const rows = await translated(() => this.#rows.aggregate<{ _id: string; left: number }>(stages).toArray());
-    const left = new Map(rows.map((row) => [row._id, Number(row.left)]));
+  async remainingDelays(ids: readonly string[]): Promise<number[]> {
+    const stages = [
+      { $match: { _id: { $in: ids } } },
+      { $set: { remainingDelays: { $subtract: ['$until', '$$NOW'] } } },
+    ];
+    const rows = await withTranslatedErrors(() =>
+      this.#rows.aggregate<{ _id: string; remainingDelays: number }>(stages).toArray(),
+    );
+    const left = new Map(rows.map((row) => [row._id, Number(row.remainingDelays)]));
     return ids.map((id) => Math.max(0, left.get(id) ?? 0));
   }
 
   /** Counts one failure of each, and sets the delay that follows. */
-  async count(terms: ReadonlyMap<string, DelayOptions>): Promise<void> {
+  async count(terms: ReadonlyMap<string, LoginDelayOptions>): Promise<void> {
     const updates = [...terms].map(([_id, { from, firstMs, maxMs }]) => {
       const over = { $subtract: ['$failures', from] };
       const grown = { $multiply: [firstMs, { $pow: [2, { $min: [over, 20] }] }] };
@@ -54,10 +59,10 @@ export class DelayStore {
       ];
       return { updateOne: { filter: { _id }, update, upsert: true } };
     });
-    await translated(() => this.#rows.bulkWrite(updates, { ordered: false }));
+    await withTranslatedErrors(() => this.#rows.bulkWrite(updates, { ordered: false }));
   }
 
   async forget(id: string): Promise<void> {
-    await translated(() => this.#rows.deleteOne({ _id: id }));
+    await withTranslatedErrors(() => this.#rows.deleteOne({ _id: id }));
   }
 }

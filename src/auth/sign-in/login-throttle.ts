@@ -6,21 +6,21 @@
  * name would also show under its e-mail address, and reveal that the two belong together (docs/decisions/0063).
  */
 import { hash } from 'node:crypto';
-import { networkOf } from '../../config/addresses.ts';
+import { clientNetwork } from '../../config/addresses.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import type { DelayOptions, DelayStore } from './login-throttle-store.ts';
+import type { LoginDelayOptions, LoginThrottleStore } from './login-throttle-store.ts';
 
-const NETWORK: DelayOptions = { from: 5, firstMs: 1_000, maxMs: 60_000 };
+const NETWORK: LoginDelayOptions = { from: 5, firstMs: 1_000, maxMs: 60_000 };
 /** Bounds the guesses of all networks together; a single network is slowed much earlier by its own delay. */
-const NAME: DelayOptions = { ...NETWORK, maxMs: 4_000 };
+const NAME: LoginDelayOptions = { ...NETWORK, maxMs: 4_000 };
 /** Longer than for names: a code has six digits, and only a client that has the password can try one. */
-const FACTOR: DelayOptions = NETWORK;
+const FACTOR: LoginDelayOptions = NETWORK;
 const FACTOR_PREFIX = 'factor:';
 
 /** One attempt to sign in, or to confirm a password. */
 export interface SignInAttempt {
-  /** What its failures are counted under: {@link underName}, {@link belowUser}, {@link underFactor} or {@link underPasskey}. */
-  readonly under: string;
+  /** What its failures are counted under: {@link nameThrottleKey}, {@link userThrottleKey}, {@link mfaThrottleKey} or {@link passkeyThrottleKey}. */
+  readonly throttleKey: string;
   /** Id of the user; null when no user has the name. */
   readonly user: string | null;
   /** IP address of the client. */
@@ -31,47 +31,47 @@ export interface SignInAttempt {
  * The key for a typed name. Hashed, because people sometimes type a password instead of the name.
  * @param name folded
  */
-export function underName(name: string): string {
+export function nameThrottleKey(name: string): string {
   return `name:${hash('sha256', name, 'base64url')}`;
 }
 
 /** The key for a signed-in user; attempts of unauthenticated clients never count under it. */
-export function belowUser(id: string): string {
+export function userThrottleKey(id: string): string {
   return `user:${id}`;
 }
 
 /** The key for codes of the second factor of a user. */
-export function underFactor(id: string): string {
+export function mfaThrottleKey(id: string): string {
   return `${FACTOR_PREFIX}${id}`;
 }
 
 /** The key for a passkey. Hashed, because a client may send any text as its id. */
-export function underPasskey(id: string): string {
+export function passkeyThrottleKey(id: string): string {
   return `passkey:${hash('sha256', id, 'base64url')}`;
 }
 
 /** The key for attempts that name no user: they count for their network alone. */
-export function underNetwork(network: string): string {
+export function networkThrottleKey(network: string): string {
   return `network:${network}`;
 }
 
 /** Whether a user has signed in from a network. */
-export type KnownFrom = (user: string, network: string) => Promise<boolean>;
+export type IsKnownNetwork = (user: string, network: string) => Promise<boolean>;
 
-export class SignInDelays {
-  readonly #store: DelayStore;
-  readonly #knownFrom: KnownFrom;
+export class LoginThrottle {
+  readonly #store: LoginThrottleStore;
+  readonly #isKnownNetwork: IsKnownNetwork;
 
-  constructor(store: DelayStore, knownFrom: KnownFrom) {
+  constructor(store: LoginThrottleStore, knownFrom: IsKnownNetwork) {
     this.#store = store;
-    this.#knownFrom = knownFrom;
+    this.#isKnownNetwork = knownFrom;
   }
 
   /** @throws MillraceError `rate-limited` with `Retry-After` while there is a delay */
-  async pass(attempt: SignInAttempt): Promise<void> {
-    const [name = 0, network = 0] = await this.#store.left(idsOf(attempt));
+  async checkAllowed(attempt: SignInAttempt): Promise<void> {
+    const [name = 0, network = 0] = await this.#store.remainingDelays(idsOf(attempt));
     // Queried even without a user, so that the response time reveals nothing.
-    const known = name > network && (await this.#knownFrom(attempt.user ?? '', networkOf(attempt.ip)));
+    const known = name > network && (await this.#isKnownNetwork(attempt.user ?? '', clientNetwork(attempt.ip)));
     const left = known ? network : Math.max(name, network);
     if (left === 0) return;
     throw new MillraceError('rate-limited', 'Too many failed sign-ins; wait a moment', {
@@ -79,7 +79,7 @@ export class SignInDelays {
     });
   }
 
-  /** Counts a failure. Attempts that {@link pass} rejected are not counted: they make no delay longer. */
+  /** Counts a failure. Attempts that {@link checkAllowed} rejected are not counted: they make no delay longer. */
   async failed(attempt: SignInAttempt): Promise<void> {
     const [name, network] = idsOf(attempt);
     await this.#store.count(
@@ -91,11 +91,11 @@ export class SignInDelays {
   }
 
   /** Drops the failures under the name. Those of the network stay: they may belong to other users. */
-  async succeeded({ under }: SignInAttempt): Promise<void> {
+  async succeeded({ throttleKey: under }: SignInAttempt): Promise<void> {
     await this.#store.forget(under);
   }
 }
 
-function idsOf({ under, ip }: SignInAttempt): [string, string] {
-  return [under, `ip:${networkOf(ip)}`];
+function idsOf({ throttleKey: under, ip }: SignInAttempt): [string, string] {
+  return [under, `ip:${clientNetwork(ip)}`];
 }

@@ -4,7 +4,7 @@ import type { User } from '../identity/user.ts';
 import type { SessionOrigin } from '../sessions/session.ts';
 
 /** The identity that a provider verified, or the e-mail address that an e-mail verified; neither for a password. */
-export interface FirstProof {
+export interface FirstFactorProof {
   readonly identity?: string;
   readonly email?: string;
 }
@@ -16,10 +16,10 @@ export interface MfaGate {
    * The error of a sign-in without a code. It contains a ticket to complete the sign-in.
    * @param proof of the first factor, other than the password
    */
-  challenge(user: User, proof: FirstProof): Promise<MillraceError>;
+  challenge(user: User, proof: FirstFactorProof): Promise<MillraceError>;
   /**
    * Verifies a code of the authenticator, or a recovery code, and uses it up.
    * @throws MillraceError `invalid-credentials`, `rate-limited`
    */
-  prove(user: User, code: string, origin: SessionOrigin): Promise<void>;
+  verifyCode(user: User, code: string, origin: SessionOrigin): Promise<void>;
 }

@@ -2,41 +2,41 @@
  * Sign-up, and sign-in with a password. Also the check of the current password before a signed-in user changes an
  * e-mail address or a password. Every failure gets the same response, after the same time.
  */
-import type { Activity } from '../../database/audit-events.ts';
+import type { AuditEvents } from '../../database/audit-events.ts';
 import { actorText } from '../../database/system-collection.ts';
 import type { LanguageName } from '../../email/locales/locales.ts';
-import { invalidCredentials, invalidToken, noPassword, registrationClosed } from '../identity/auth-errors.ts';
-import { foldName, toShown, type User, type UserView } from '../identity/user.ts';
-import { checkPassword, type Passwords } from '../passwords/passwords.ts';
-import { type SessionOrigin, stampOf } from '../sessions/session.ts';
-import type { Sessions, Tokens } from '../sessions/sessions.ts';
+import { invalidCredentials, invalidToken, passwordNotSet, registrationClosed } from '../identity/auth-errors.ts';
+import { normalizeSignInName, toUserView, type User, type UserView } from '../identity/user.ts';
+import { checkPasswordStrength, type Passwords } from '../passwords/passwords.ts';
+import { type SessionOrigin, stampFromOrigin } from '../sessions/session.ts';
+import type { Sessions, SessionTokens } from '../sessions/sessions.ts';
 import type { NewUser, Users } from '../users/users.ts';
-import type { Recovery } from './email-verification.ts';
-import { belowUser, type SignInAttempt, type SignInDelays, underName } from './login-throttle.ts';
+import type { Recovery } from './account-recovery.ts';
+import { type LoginThrottle, nameThrottleKey, type SignInAttempt, userThrottleKey } from './login-throttle.ts';
 import type { MfaGate } from './mfa-gate.ts';
 
-export interface SignedIn extends Tokens {
+export interface SignInResult extends SessionTokens {
   readonly user: UserView;
 }
 
 /** How a user was verified, other than by a password. */
-export interface Opening {
+export interface OpenSessionOptions {
   /** The identity that a provider verified. */
   readonly identity?: string;
   /**
    * Checked again for the user when the session is open: what ends the sessions of a user, such as disabling it, may
    * have happened just before. The session ends when the result is false.
    */
-  readonly holds?: (user: User) => boolean | Promise<boolean>;
+  readonly isStillValid?: (user: User) => boolean | Promise<boolean>;
 }
 
 export interface SignInDeps {
   readonly users: Users;
   readonly passwords: Passwords;
   readonly sessions: Sessions;
-  readonly delays: SignInDelays;
+  readonly delays: LoginThrottle;
   readonly mfaGate: MfaGate;
-  readonly activity: Activity;
+  readonly activity: AuditEvents;
   readonly recovery: Pick<Recovery, 'sendVerification' | 'forgetEmails'>;
   readonly registration: 'open' | 'closed';
 }
@@ -53,13 +53,17 @@ export class SignIn {
   }
 
   /** @throws MillraceError `registration-closed`, `unique-violation`, `weak-password` */
-  async register(requested: NewUser, origin: SessionOrigin, language: LanguageName | null = null): Promise<SignedIn> {
+  async register(
+    requested: NewUser,
+    origin: SessionOrigin,
+    language: LanguageName | null = null,
+  ): Promise<SignInResult> {
     if (this.#deps.registration === 'closed') throw registrationClosed();
     const user = await this.#deps.users.create({ ...requested, kind: 'user' }, { request: origin.request });
     const { passwords, recovery } = this.#deps;
     const mark = await passwords.mark(user._id);
     if (user.email !== null) await recovery.sendVerification(user, user.email, language);
-    return this.welcome(user, origin, { holds: async ({ _id }) => (await passwords.mark(_id)) === mark });
+    return this.openSession(user, origin, { isStillValid: async ({ _id }) => (await passwords.mark(_id)) === mark });
   }
 
   /**
@@ -67,24 +71,29 @@ export class SignIn {
    * @param code of the second factor, if the client has one already
    * @throws MillraceError `invalid-credentials` for every cause, `mfa-required`, `rate-limited`, `overloaded`
    */
-  async login(username: string, password: string, code: string | undefined, origin: SessionOrigin): Promise<SignedIn> {
-    const name = foldName(username);
+  async login(
+    username: string,
+    password: string,
+    code: string | undefined,
+    origin: SessionOrigin,
+  ): Promise<SignInResult> {
+    const name = normalizeSignInName(username);
     const { users, passwords, sessions, mfaGate } = this.#deps;
     const user = await users.byName(name);
     const mark = await passwords.mark(user?._id ?? null);
-    const attempt = { under: underName(name), user: user?._id ?? null, ip: origin.ip };
+    const attempt = { throttleKey: nameThrottleKey(name), user: user?._id ?? null, ip: origin.ip };
     if (!(await this.#isRight(user, password, attempt, origin)) || user === null) throw invalidCredentials();
     if (await mfaGate.hasFactor(user._id)) {
       if (code === undefined) throw await mfaGate.challenge(user, {});
-      await mfaGate.prove(user, code, origin);
+      await mfaGate.verifyCode(user, code, origin);
     }
     const { session, tokens } = await sessions.open(user, origin);
     // Disabling a user and a new password end the existing sessions. A session opened just afterwards ends here.
     if ((await passwords.mark(user._id)) !== mark || (await users.get(user._id)).disabled) {
-      await sessions.end(session, user._id, 'password-changed', stampOf(origin));
+      await sessions.end(session, user._id, 'password-changed', stampFromOrigin(origin));
       throw invalidCredentials();
     }
-    return { ...tokens, user: toShown(user) };
+    return { ...tokens, user: toUserView(user) };
   }
 
   /**
@@ -92,26 +101,30 @@ export class SignIn {
    * @param onRenewed as in `Sessions.refresh`
    * @throws MillraceError `invalid-token`
    */
-  async refresh(text: string, origin: SessionOrigin, onRenewed: (identity: string) => void): Promise<SignedIn> {
+  async refresh(text: string, origin: SessionOrigin, onRenewed: (identity: string) => void): Promise<SignInResult> {
     const { user, tokens } = await this.#deps.sessions.refresh(text, origin, onRenewed);
     const found = await this.#deps.users.find(user);
     // Deleted at this very moment: its sessions end, too.
     if (found === null) throw invalidToken();
-    return { ...tokens, user: toShown(found) };
+    return { ...tokens, user: toUserView(found) };
   }
 
   /**
    * Opens a session for a user that is already verified.
    * @throws MillraceError `invalid-credentials` when `holds` returns false
    */
-  async welcome(user: User, origin: SessionOrigin, { holds, identity }: Opening = {}): Promise<SignedIn> {
+  async openSession(
+    user: User,
+    origin: SessionOrigin,
+    { isStillValid: holds, identity }: OpenSessionOptions = {},
+  ): Promise<SignInResult> {
     const { sessions, users } = this.#deps;
     const { session, tokens } = await sessions.open(user, origin, identity);
     if (holds !== undefined && !(await holds(await users.get(user._id)))) {
-      await sessions.end(session, user._id, 'revoked', stampOf(origin));
+      await sessions.end(session, user._id, 'revoked', stampFromOrigin(origin));
       throw invalidCredentials();
     }
-    return { ...tokens, user: toShown(user) };
+    return { ...tokens, user: toUserView(user) };
   }
 
   /**
@@ -119,8 +132,8 @@ export class SignIn {
    * @throws MillraceError `invalid-credentials`, `rate-limited`
    */
   async confirmPassword(user: User, password: string, origin: SessionOrigin): Promise<void> {
-    if ((await this.#deps.passwords.mark(user._id)) === null) throw noPassword();
-    const attempt = { under: belowUser(user._id), user: user._id, ip: origin.ip };
+    if ((await this.#deps.passwords.mark(user._id)) === null) throw passwordNotSet();
+    const attempt = { throttleKey: userThrottleKey(user._id), user: user._id, ip: origin.ip };
     if (!(await this.#isRight(user, password, attempt, origin))) throw invalidCredentials();
   }
 
@@ -132,10 +145,10 @@ export class SignIn {
     next: string,
     origin: SessionOrigin,
   ): Promise<void> {
-    checkPassword(next, user.names);
+    checkPasswordStrength(next, user.names);
     const mark = await this.#deps.passwords.mark(user._id);
     await this.confirmPassword(user, current, origin);
-    const stamp = stampOf(origin, actorText(user.kind, user._id));
+    const stamp = stampFromOrigin(origin, actorText(user.kind, user._id));
     const how = { but: session, mark };
     if (!(await this.#deps.users.setPassword(user, next, 'password-changed', stamp, how))) throw invalidCredentials();
     await this.#deps.recovery.forgetEmails(user._id);
@@ -151,8 +164,8 @@ export class SignIn {
     const account = user?._id ?? null;
     // The delay check and the count of the failure are one critical section: of parallel guesses, each sees the
     // failures before it.
-    const right = await passwords.inTurn(async () => {
-      await delays.pass(attempt);
+    const right = await passwords.withHashingSlot(async () => {
+      await delays.checkAllowed(attempt);
       const right = (await passwords.verify(account, password)) && !user?.disabled;
       if (!right) await delays.failed(attempt);
       return right;
@@ -161,7 +174,7 @@ export class SignIn {
     // The typed name is not recorded: people sometimes type a password there.
     else {
       const details = { user: account, ip: origin.ip, provider: null, reason: null };
-      await activity.record('system.auth.failed', details, stampOf(origin));
+      await activity.record('system.auth.failed', details, stampFromOrigin(origin));
     }
     return right;
   }

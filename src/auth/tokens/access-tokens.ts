@@ -5,13 +5,13 @@
 import type { SigningKeySet } from './signing-keys.ts';
 
 /** Lifetime of an access token, in milliseconds. */
-export const ACCESS_MS = 10 * 60_000;
+export const ACCESS_TOKEN_LIFETIME_MS = 10 * 60_000;
 
 /** Far above any token of ours. */
 const MAX_LENGTH = 2_048;
 
 /** The content of a verified token. */
-export interface Proof {
+export interface AccessTokenClaims {
   readonly subject: string;
   readonly session: string;
   /** Milliseconds since 1970. */
@@ -26,7 +26,7 @@ export class AccessTokens {
   }
 
   /** Throws for every token that is not valid. */
-  async verify(token: string): Promise<Proof> {
+  async verify(token: string): Promise<AccessTokenClaims> {
     if (token.length > MAX_LENGTH) throw new Error('The token is too long');
     const { sub, sid, exp } = await this.#ring.verify(token);
     if (typeof sub !== 'string' || typeof sid !== 'string' || typeof exp !== 'number') {

@@ -3,9 +3,9 @@
  * last use. Only this folder calls this file.
  */
 import type { Collection } from 'mongodb';
-import { translated } from '../../database/errors.ts';
+import { withTranslatedErrors } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
-import { makeOwnCollection, type Stamp, stampedForDeletion } from '../../database/system-collection.ts';
+import { type ChangeStamp, createSystemCollection, stampDeletion } from '../../database/system-collection.ts';
 import type { ApiKey } from './api-key.ts';
 
 const KEYS = '_keys';
@@ -29,35 +29,37 @@ export class ApiKeyStore {
   }
 
   async start(): Promise<void> {
-    await makeOwnCollection(this.#mongo, KEYS);
+    await createSystemCollection(this.#mongo, KEYS);
   }
 
   async insert(key: ApiKey, hash: string): Promise<void> {
-    await translated(() => this.#secrets.insertOne({ _id: key._id, hash, usedAt: null }));
-    await translated(() => this.#keys.insertOne({ ...key }));
+    await withTranslatedErrors(() => this.#secrets.insertOne({ _id: key._id, hash, usedAt: null }));
+    await withTranslatedErrors(() => this.#keys.insertOne({ ...key }));
   }
 
   find(id: string): Promise<ApiKey | null> {
-    return translated(() => this.#keys.findOne({ _id: id }));
+    return withTranslatedErrors(() => this.#keys.findOne({ _id: id }));
   }
 
   async hashOf(id: string): Promise<string | null> {
-    return (await translated(() => this.#secrets.findOne({ _id: id })))?.hash ?? null;
+    return (await withTranslatedErrors(() => this.#secrets.findOne({ _id: id })))?.hash ?? null;
   }
 
   /** Keys in the order of their ids, after one of them. */
   list(after: string | null, limit: number): Promise<ApiKey[]> {
     const filter = after === null ? {} : { _id: { $gt: after } };
-    return translated(() => this.#keys.find(filter).sort({ _id: 1 }).limit(limit).toArray());
+    return withTranslatedErrors(() => this.#keys.find(filter).sort({ _id: 1 }).limit(limit).toArray());
   }
 
   /** Keys that have not expired. */
   count(now: Date): Promise<number> {
-    return translated(() => this.#keys.countDocuments({ $or: [{ expiresAt: null }, { expiresAt: { $gt: now } }] }));
+    return withTranslatedErrors(() =>
+      this.#keys.countDocuments({ $or: [{ expiresAt: null }, { expiresAt: { $gt: now } }] }),
+    );
   }
 
   async usedAt(ids: readonly string[]): Promise<ReadonlyMap<string, Date | null>> {
-    const rows = await translated(() => this.#secrets.find({ _id: { $in: [...ids] } }).toArray());
+    const rows = await withTranslatedErrors(() => this.#secrets.find({ _id: { $in: [...ids] } }).toArray());
     return new Map(rows.map(({ _id, usedAt }) => [_id, usedAt]));
   }
 
@@ -65,14 +67,14 @@ export class ApiKeyStore {
     const updates = [...used].map(([_id, at]) => ({
       updateOne: { filter: { _id }, update: { $max: { usedAt: at } } },
     }));
-    if (updates.length > 0) await translated(() => this.#secrets.bulkWrite(updates, { ordered: false }));
+    if (updates.length > 0) await withTranslatedErrors(() => this.#secrets.bulkWrite(updates, { ordered: false }));
   }
 
   /** The secret is removed first, so that it never outlives the key. */
-  async remove(id: string, stamp: Stamp): Promise<boolean> {
-    return translated(async () => {
+  async remove(id: string, stamp: ChangeStamp): Promise<boolean> {
+    return withTranslatedErrors(async () => {
       await this.#secrets.deleteOne({ _id: id });
-      await this.#keys.updateOne({ _id: id }, { $set: stampedForDeletion(stamp) });
+      await this.#keys.updateOne({ _id: id }, { $set: stampDeletion(stamp) });
       return (await this.#keys.deleteOne({ _id: id })).deletedCount === 1;
     });
   }

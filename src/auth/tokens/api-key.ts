@@ -3,7 +3,7 @@
  * separately.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { OwnMeta } from '../../database/system-collection.ts';
+import type { SystemDocumentMeta } from '../../database/system-collection.ts';
 import type { KeyPrincipal } from '../identity/principal.ts';
 
 export interface ApiKey {
@@ -15,7 +15,7 @@ export interface ApiKey {
   readonly resources: readonly string[] | null;
   readonly actions: readonly string[] | null;
   readonly expiresAt: Date | null;
-  readonly _meta: OwnMeta;
+  readonly _meta: SystemDocumentMeta;
 }
 
 export interface ApiKeyView {
@@ -36,25 +36,25 @@ const FORM = /^mr_([A-Za-z0-9]{12})_([A-Za-z0-9_-]{43})$/;
 const EMAILS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 /** A new id and secret, and both as the text that is shown once. */
-export function makeKey(): { readonly id: string; readonly secret: string; readonly text: string } {
+export function generateApiKey(): { readonly id: string; readonly secret: string; readonly text: string } {
   const id = [...randomBytes(12)].map((byte) => EMAILS[byte % EMAILS.length] ?? '').join('');
   const secret = randomBytes(32).toString('base64url');
   return { id, secret, text: `mr_${id}_${secret}` };
 }
 
 /** The parts of a key; null for a text that cannot be a key. */
-export function parseKey(text: string): { readonly id: string; readonly secret: string } | null {
+export function parseApiKey(text: string): { readonly id: string; readonly secret: string } | null {
   const [, id, secret] = FORM.exec(text) ?? [];
   return id === undefined || secret === undefined ? null : { id, secret };
 }
 
-export function hashSecret(secret: string): string {
+export function hashApiKeySecret(secret: string): string {
   return hash('sha256', secret, 'base64url');
 }
 
 /** Compares in constant time. */
-export function isSecret(secret: string, hashed: string): boolean {
-  const [one, other] = [Buffer.from(hashSecret(secret)), Buffer.from(hashed)];
+export function verifyApiKeySecret(secret: string, hashed: string): boolean {
+  const [one, other] = [Buffer.from(hashApiKeySecret(secret)), Buffer.from(hashed)];
   return one.length === other.length && timingSafeEqual(one, other);
 }
 
@@ -69,7 +69,7 @@ export function toKeyPrincipal({ _id: id, roles, resources: collections, actions
   });
 }
 
-export function toShownKey(key: ApiKey, lastUsedAt: Date | null): ApiKeyView {
+export function toApiKeyView(key: ApiKey, lastUsedAt: Date | null): ApiKeyView {
   const { _id: id, name, roles, resources: collections, actions, expiresAt, _meta } = key;
   return {
     id,

@@ -2,8 +2,16 @@
  * API keys: created for programs, shown once, identified by their visible prefix, ended by their expiry or by an
  * administrator.
  */
-import { newMeta, type Stamp } from '../../database/system-collection.ts';
-import { type ApiKey, type ApiKeyView, hashSecret, isSecret, makeKey, parseKey, toShownKey } from './api-key.ts';
+import { type ChangeStamp, newDocumentMeta } from '../../database/system-collection.ts';
+import {
+  type ApiKey,
+  type ApiKeyView,
+  generateApiKey,
+  hashApiKeySecret,
+  parseApiKey,
+  toApiKeyView,
+  verifyApiKeySecret,
+} from './api-key.ts';
 import type { ApiKeyStore } from './api-key-store.ts';
 
 /** How often the last use of keys is stored, in milliseconds. */
@@ -40,18 +48,18 @@ export class ApiKeys {
   }
 
   /** @returns the key without its secret, and its text, which cannot be shown again */
-  async create(requested: NewApiKey, stamp: Stamp): Promise<ApiKeyView & { readonly key: string }> {
-    const { id, secret, text } = makeKey();
-    const key: ApiKey = { _id: id, ...requested, _meta: newMeta(stamp, new Date(this.#now())) };
-    await this.#deps.store.insert(key, hashSecret(secret));
-    return { ...toShownKey(key, null), key: text };
+  async create(requested: NewApiKey, stamp: ChangeStamp): Promise<ApiKeyView & { readonly key: string }> {
+    const { id, secret, text } = generateApiKey();
+    const key: ApiKey = { _id: id, ...requested, _meta: newDocumentMeta(stamp, new Date(this.#now())) };
+    await this.#deps.store.insert(key, hashApiKeySecret(secret));
+    return { ...toApiKeyView(key, null), key: text };
   }
 
   async list(after: string | null, limit: number): Promise<ApiKeyView[]> {
     await this.note();
     const keys = await this.#deps.store.list(after, limit);
     const used = await this.#deps.store.usedAt(keys.map(({ _id }) => _id));
-    return keys.map((key) => toShownKey(key, used.get(key._id) ?? null));
+    return keys.map((key) => toApiKeyView(key, used.get(key._id) ?? null));
   }
 
   /** How many are active. */
@@ -63,11 +71,11 @@ export class ApiKeys {
     await this.note();
     const key = await this.#deps.store.find(id);
     if (key === null) return null;
-    return toShownKey(key, (await this.#deps.store.usedAt([id])).get(id) ?? null);
+    return toApiKeyView(key, (await this.#deps.store.usedAt([id])).get(id) ?? null);
   }
 
   /** Revokes a key; false when there is none. */
-  async remove(id: string, stamp: Stamp): Promise<boolean> {
+  async remove(id: string, stamp: ChangeStamp): Promise<boolean> {
     const removed = await this.#deps.store.remove(id, stamp);
     this.#deps.onEnded(id);
     return removed;
@@ -75,10 +83,10 @@ export class ApiKeys {
 
   /** The key with this text; null when there is none, or it has ended. */
   async find(text: string): Promise<ApiKey | null> {
-    const parts = parseKey(text);
+    const parts = parseApiKey(text);
     if (parts === null) return null;
     const [hashed, key] = await Promise.all([this.#deps.store.hashOf(parts.id), this.#deps.store.find(parts.id)]);
-    if (hashed === null || key === null || !isSecret(parts.secret, hashed)) return null;
+    if (hashed === null || key === null || !verifyApiKeySecret(parts.secret, hashed)) return null;
     return this.#isOver(key) ? null : key;
   }
 

@@ -19,7 +19,7 @@ export interface TokenOptions {
   readonly lifetimeMs: number;
 }
 
-export interface Jwt {
+export interface JwtSigner {
   /** The first part of every token that this key signs; a token that begins differently is not from this key. */
   readonly header: string;
   sign(claims: Readonly<Record<string, unknown>>): string;
@@ -36,7 +36,10 @@ const TYPE = 'at+jwt';
  */
 const AHEAD_MS = 10_000;
 
-export async function openJwt(key: TokenKey, { issuer, audience, lifetimeMs }: TokenOptions): Promise<Jwt> {
+export async function createJwtSigner(
+  key: TokenKey,
+  { issuer, audience, lifetimeMs }: TokenOptions,
+): Promise<JwtSigner> {
   const holder = Fastify();
   await holder.register(jwt, {
     secret: { private: key.privateKey, public: key.publicKey },

@@ -3,7 +3,7 @@
  * delete, so it works once, however many requests try at the same time. Only this folder calls this file.
  */
 import type { Collection } from 'mongodb';
-import { duplicateKey, translated } from '../../database/errors.ts';
+import { duplicateKey, withTranslatedErrors } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
 
 export interface OneTimeTokenRow {
@@ -26,37 +26,37 @@ export class OneTimeTokenStore {
   }
 
   async start(): Promise<void> {
-    await translated(() =>
+    await withTranslatedErrors(() =>
       this.#rows.createIndexes([{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }, { key: { purpose: 1, subject: 1 } }]),
     );
   }
 
   async insert(row: OneTimeTokenRow): Promise<void> {
-    await translated(() => this.#rows.insertOne({ ...row }));
+    await withTranslatedErrors(() => this.#rows.insertOne({ ...row }));
   }
 
   /** Uses a secret up: only one caller gets it. */
   take(id: string, purpose: string, now: Date): Promise<OneTimeTokenRow | null> {
-    return translated(() => this.#rows.findOneAndDelete({ _id: id, purpose, expiresAt: { $gt: now } }));
+    return withTranslatedErrors(() => this.#rows.findOneAndDelete({ _id: id, purpose, expiresAt: { $gt: now } }));
   }
 
   find(id: string, purpose: string, now: Date): Promise<OneTimeTokenRow | null> {
-    return translated(() => this.#rows.findOne({ _id: id, purpose, expiresAt: { $gt: now } }));
+    return withTranslatedErrors(() => this.#rows.findOne({ _id: id, purpose, expiresAt: { $gt: now } }));
   }
 
   async removeAll(purpose: string, subject: string | null): Promise<void> {
-    await translated(() => this.#rows.deleteMany({ purpose, subject }));
+    await withTranslatedErrors(() => this.#rows.deleteMany({ purpose, subject }));
   }
 
   async removeOf(purposes: readonly string[], subjects: readonly string[]): Promise<void> {
     const filter = { purpose: { $in: [...purposes] }, subject: { $in: [...subjects] } };
-    await translated(() => this.#rows.deleteMany(filter));
+    await withTranslatedErrors(() => this.#rows.deleteMany(filter));
   }
 
   /** Reserves a name; false while it is reserved already. */
-  async hold(name: string, now: Date, expiresAt: Date): Promise<boolean> {
+  async reserve(name: string, now: Date, expiresAt: Date): Promise<boolean> {
     const facts = { purpose: 'held', subject: null, facts: '{}', createdAt: now, expiresAt };
-    return translated(async () => {
+    return withTranslatedErrors(async () => {
       try {
         await this.#rows.updateOne({ _id: name, expiresAt: { $lte: now } }, { $set: facts }, { upsert: true });
         return true;

@@ -6,7 +6,7 @@ import { hash, randomBytes } from 'node:crypto';
 import { actorText } from '../../database/system-collection.ts';
 import type { OneTimeTokenRow, OneTimeTokenStore } from './one-time-token-store.ts';
 
-export type Purpose =
+export type OneTimeTokenPurpose =
   | 'setup'
   | 'verify'
   | 'reset'
@@ -21,7 +21,7 @@ export type Purpose =
   | 'saml-logout';
 
 /** Lifetime of each, in milliseconds. */
-export const ONE_TIME_TOKEN_MS: Readonly<Record<Purpose, number>> = {
+export const ONE_TIME_TOKEN_MS: Readonly<Record<OneTimeTokenPurpose, number>> = {
   setup: 30 * 60_000,
   verify: 24 * 3_600_000,
   reset: 30 * 60_000,
@@ -38,7 +38,7 @@ export const ONE_TIME_TOKEN_MS: Readonly<Record<Purpose, number>> = {
 
 const SECRET = /^[A-Za-z0-9_-]{43}$/;
 
-export interface Taken {
+export interface OneTimeTokenData {
   readonly subject: string | null;
   readonly facts: Readonly<Record<string, unknown>>;
 }
@@ -58,7 +58,7 @@ export class OneTimeTokens {
    * @returns the secret, which is not stored
    */
   async make(
-    purpose: Purpose,
+    purpose: OneTimeTokenPurpose,
     subject: string | null,
     { facts = {}, alone = false }: { facts?: Readonly<Record<string, unknown>>; alone?: boolean } = {},
   ): Promise<string> {
@@ -77,7 +77,7 @@ export class OneTimeTokens {
   }
 
   /** Uses a secret up; null when it does not exist, or no longer. */
-  async take(purpose: Purpose, secret: string): Promise<Taken | null> {
+  async take(purpose: OneTimeTokenPurpose, secret: string): Promise<OneTimeTokenData | null> {
     const row = await this.#take(purpose, secret);
     return row && toTaken(row);
   }
@@ -98,7 +98,7 @@ export class OneTimeTokens {
   }
 
   /** Reads one without using it up; null when there is none like this. */
-  async see(purpose: 'reset' | 'verify' | 'factor', secret: string): Promise<Taken | null> {
+  async peek(purpose: 'reset' | 'verify' | 'factor', secret: string): Promise<OneTimeTokenData | null> {
     if (!SECRET.test(secret)) return null;
     const row = await this.#store.find(idOf(secret), purpose, new Date(this.#now()));
     return row && toTaken(row);
@@ -107,11 +107,11 @@ export class OneTimeTokens {
   /** Whether something happens for the first time within so many milliseconds, in all processes; the call counts. */
   isFirst(what: string, ms: number): Promise<boolean> {
     const now = this.#now();
-    return this.#store.hold(`held:${idOf(what)}`, new Date(now), new Date(now + ms));
+    return this.#store.reserve(`held:${idOf(what)}`, new Date(now), new Date(now + ms));
   }
 
   /** Invalidates the older ones. */
-  forget(purpose: Purpose, subject: string | null): Promise<void> {
+  forget(purpose: OneTimeTokenPurpose, subject: string | null): Promise<void> {
     return this.#store.removeAll(purpose, subject);
   }
 
@@ -120,12 +120,12 @@ export class OneTimeTokens {
     return this.#store.removeOf(Object.keys(ONE_TIME_TOKEN_MS), [user, actorText('user', user)]);
   }
 
-  async #take(purpose: Purpose, secret: string): Promise<OneTimeTokenRow | null> {
+  async #take(purpose: OneTimeTokenPurpose, secret: string): Promise<OneTimeTokenRow | null> {
     return SECRET.test(secret) ? this.#store.take(idOf(secret), purpose, new Date(this.#now())) : null;
   }
 }
 
-function toTaken({ subject, facts }: OneTimeTokenRow): Taken {
+function toTaken({ subject, facts }: OneTimeTokenRow): OneTimeTokenData {
   return { subject, facts: JSON.parse(facts) };
 }
 

@@ -4,27 +4,27 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Collection } from 'mongodb';
-import { translated } from '../../database/errors.ts';
+import { withTranslatedErrors } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
 import type { Encryption } from '../../lib/encryption.ts';
 import type { TokenKey } from './jwt.ts';
 
 /** A stored key; the first of the ring signs, the others only verify. */
-export interface RingKey extends TokenKey {
+export interface StoredSigningKey extends TokenKey {
   readonly createdAt: Date;
   /** When the last token that it signed has expired; null while it signs. */
   readonly until: Date | null;
 }
 
-export interface StoredSigningKeys {
-  readonly keys: readonly RingKey[];
+export interface SigningKeyRing {
+  readonly keys: readonly StoredSigningKey[];
   /** The unique issuer name of the instance, shared by all its processes. */
   readonly issuer: string;
 }
 
 interface RingRow {
   _id: string;
-  keys: RingKey[];
+  keys: StoredSigningKey[];
   issuer: string;
 }
 
@@ -43,10 +43,10 @@ export class SigningKeyStore {
    * Returns the ring. If there is none yet, it is created with the given key and encrypted with the newest master key.
    * @throws DecryptionError without the master key that encrypted it
    */
-  async open(first: RingKey): Promise<StoredSigningKeys> {
+  async open(first: StoredSigningKey): Promise<SigningKeyRing> {
     const begin = (field: string, value: unknown) => ({ $ifNull: [`$${field}`, { $literal: value }] });
     const keys = begin('keys', this.#encrypted([first]));
-    const ring = await translated(() =>
+    const ring = await withTranslatedErrors(() =>
       this.#rings.findOneAndUpdate(
         { _id: ID },
         [{ $set: { keys, issuer: begin('issuer', `urn:uuid:${randomUUID()}`) } }],
@@ -57,7 +57,7 @@ export class SigningKeyStore {
     return { keys: await this.#freshlyEncrypted(ring.keys), issuer: ring.issuer };
   }
 
-  async #freshlyEncrypted(stored: readonly RingKey[]): Promise<readonly RingKey[]> {
+  async #freshlyEncrypted(stored: readonly StoredSigningKey[]): Promise<readonly StoredSigningKey[]> {
     const keys = this.#opened(stored);
     const [signing] = keys;
     const stale = stored.some(({ privateKey }) => this.#encryption.isStale(privateKey));
@@ -66,23 +66,23 @@ export class SigningKeyStore {
   }
 
   /** @throws DecryptionError without the master key that encrypted them */
-  async read(): Promise<readonly RingKey[]> {
-    return this.#opened((await translated(() => this.#rings.findOne({ _id: ID })))?.keys ?? []);
+  async read(): Promise<readonly StoredSigningKey[]> {
+    return this.#opened((await withTranslatedErrors(() => this.#rings.findOne({ _id: ID })))?.keys ?? []);
   }
 
   /** Replaces the ring whose first key is given; false when another process replaced it before. */
-  async replace(signing: string, keys: readonly RingKey[]): Promise<boolean> {
-    const { matchedCount } = await translated(() =>
+  async replace(signing: string, keys: readonly StoredSigningKey[]): Promise<boolean> {
+    const { matchedCount } = await withTranslatedErrors(() =>
       this.#rings.updateOne({ _id: ID, 'keys.0.kid': signing }, { $set: { keys: this.#encrypted(keys) } }),
     );
     return matchedCount === 1;
   }
 
-  #encrypted(keys: readonly RingKey[]): RingKey[] {
+  #encrypted(keys: readonly StoredSigningKey[]): StoredSigningKey[] {
     return keys.map((key) => ({ ...key, privateKey: this.#encryption.encrypt(key.privateKey, contextOf(key)) }));
   }
 
-  #opened(keys: readonly RingKey[]): RingKey[] {
+  #opened(keys: readonly StoredSigningKey[]): StoredSigningKey[] {
     return keys.map((key) => ({ ...key, privateKey: this.#encryption.open(key.privateKey, contextOf(key)) }));
   }
 }

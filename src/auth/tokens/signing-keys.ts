@@ -4,8 +4,8 @@
  * token's exact header, so no other part of what a client sends there is interpreted.
  */
 import { createPublicKey, generateKeyPairSync, randomBytes } from 'node:crypto';
-import { type Jwt, openJwt, type TokenOptions } from './jwt.ts';
-import type { RingKey, SigningKeyStore } from './signing-key-store.ts';
+import { createJwtSigner, type JwtSigner, type TokenOptions } from './jwt.ts';
+import type { SigningKeyStore, StoredSigningKey } from './signing-key-store.ts';
 
 /** How long another process may still sign with the old key, until it learns of the rotation; with a large margin. */
 const OVERLAP_MS = 60_000;
@@ -25,32 +25,32 @@ export interface PublicJwk {
 export interface SigningKeySetOptions {
   readonly store: SigningKeyStore;
   /** Without an issuer here, tokens carry the issuer name of the ring. */
-  readonly terms: Omit<TokenOptions, 'issuer'> & { readonly issuer: string | null };
+  readonly tokenOptions: Omit<TokenOptions, 'issuer'> & { readonly issuer: string | null };
   /** Milliseconds since 1970. */
   readonly now?: () => number;
 }
 
 export class SigningKeySet {
   readonly #store: SigningKeyStore;
-  readonly #terms: SigningKeySetOptions['terms'];
+  readonly #tokenOptions: SigningKeySetOptions['tokenOptions'];
   readonly #now: () => number;
   #issuer = '';
-  #keys: readonly RingKey[] = [];
-  #byHeader: ReadonlyMap<string, Jwt> = new Map();
-  #opened = new Map<string, Jwt>();
+  #keys: readonly StoredSigningKey[] = [];
+  #byHeader: ReadonlyMap<string, JwtSigner> = new Map();
+  #opened = new Map<string, JwtSigner>();
   #looking: Promise<void> | null = null;
   #lookedUp = Number.NEGATIVE_INFINITY;
 
-  constructor({ store, terms, now = Date.now }: SigningKeySetOptions) {
+  constructor({ store, tokenOptions: terms, now = Date.now }: SigningKeySetOptions) {
     this.#store = store;
-    this.#terms = terms;
+    this.#tokenOptions = terms;
     this.#now = now;
   }
 
   /** Reads the ring, or creates it. */
   async start(): Promise<void> {
     const { keys, issuer } = await this.#store.open(makeKey(new Date(this.#now())));
-    this.#issuer = this.#terms.issuer ?? issuer;
+    this.#issuer = this.#tokenOptions.issuer ?? issuer;
     await this.#use(keys);
   }
 
@@ -65,7 +65,7 @@ export class SigningKeySet {
   /** The claims of a token; throws for every token that is not valid. */
   async verify(token: string): Promise<Readonly<Record<string, unknown>>> {
     const header = token.slice(0, Math.max(0, token.indexOf('.')));
-    if (!this.#byHeader.has(header)) await this.#look();
+    if (!this.#byHeader.has(header)) await this.#reloadThrottled();
     const jwt = this.#byHeader.get(header);
     if (jwt === undefined) throw new Error('No signing key matches this token');
     return jwt.verify(token);
@@ -89,7 +89,7 @@ export class SigningKeySet {
       const now = this.#now();
       const [signing, ...older] = await this.#store.read();
       const next = makeKey(new Date(now));
-      const until = new Date(now + this.#terms.lifetimeMs + OVERLAP_MS);
+      const until = new Date(now + this.#tokenOptions.lifetimeMs + OVERLAP_MS);
       const kept = signing === undefined || dropOld ? [] : [{ ...signing, until }, ...older.filter(isAlive(now))];
       if (signing === undefined) await this.#store.open(next);
       if (signing === undefined || (await this.#store.replace(signing.kid, [next, ...kept]))) {
@@ -104,7 +104,7 @@ export class SigningKeySet {
     await this.#use(await this.#store.read());
   }
 
-  async #look(): Promise<void> {
+  async #reloadThrottled(): Promise<void> {
     if (this.#looking === null && this.#now() - this.#lookedUp < LOOK_MS) return;
     this.#lookedUp = this.#now();
     this.#looking ??= this.reload().finally(() => {
@@ -113,25 +113,25 @@ export class SigningKeySet {
     await this.#looking;
   }
 
-  #alive(): RingKey[] {
+  #alive(): StoredSigningKey[] {
     return this.#keys.filter(isAlive(this.#now()));
   }
 
-  async #use(keys: readonly RingKey[]): Promise<void> {
+  async #use(keys: readonly StoredSigningKey[]): Promise<void> {
     this.#keys = keys;
-    const opened = new Map<string, Jwt>();
-    const terms = { ...this.#terms, issuer: this.#issuer };
+    const opened = new Map<string, JwtSigner>();
+    const terms = { ...this.#tokenOptions, issuer: this.#issuer };
     for (const key of this.#alive()) {
-      opened.set(key.kid, this.#opened.get(key.kid) ?? (await openJwt(key, terms)));
+      opened.set(key.kid, this.#opened.get(key.kid) ?? (await createJwtSigner(key, terms)));
     }
     this.#opened = opened;
     this.#byHeader = new Map([...opened.values()].map((jwt) => [jwt.header, jwt]));
   }
 }
 
-const isAlive = (now: number) => (key: RingKey) => key.until === null || key.until.getTime() > now;
+const isAlive = (now: number) => (key: StoredSigningKey) => key.until === null || key.until.getTime() > now;
 
-function makeKey(createdAt: Date): RingKey {
+function makeKey(createdAt: Date): StoredSigningKey {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519', {
     publicKeyEncoding: { type: 'spki', format: 'pem' },
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },

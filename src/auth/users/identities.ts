@@ -1,8 +1,8 @@
 /** The identities of a user: linking, listing and unlinking them, but never the last way to sign in. */
-import type { Activity } from '../../database/audit-events.ts';
-import type { Stamp } from '../../database/system-collection.ts';
+import type { AuditEvents } from '../../database/audit-events.ts';
+import type { ChangeStamp } from '../../database/system-collection.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import { identityParts, type ProviderIdentity } from '../identity/provider-identity.ts';
+import { type ProviderIdentity, parseIdentityId } from '../identity/provider-identity.ts';
 import type { User } from '../identity/user.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import type { ProviderTokenVault } from '../providers/provider-tokens.ts';
@@ -18,7 +18,7 @@ export interface IdentityView {
 export interface IdentitiesDeps {
   readonly store: UserStore;
   readonly passwords: Pick<Passwords, 'mark'>;
-  readonly activity: Activity;
+  readonly activity: AuditEvents;
   readonly tokens: Pick<ProviderTokenVault, 'forget'>;
   readonly sessions: Pick<Sessions, 'confirmOpen'>;
   readonly now: () => number;
@@ -38,10 +38,10 @@ export class Identities {
    * @throws MillraceError `identity-taken`, `identity-exists`, `invalid-token` when the session has ended in the
    * meantime
    */
-  async join(user: string, id: string, session: string, stamp: Stamp): Promise<IdentityView> {
+  async join(user: string, id: string, session: string, stamp: ChangeStamp): Promise<IdentityView> {
     const { store, activity, sessions, now } = this.#deps;
     const identity: ProviderIdentity = { id, linkedAt: new Date(now()) };
-    const { provider, subject } = identityParts(identity);
+    const { provider, subject } = parseIdentityId(identity);
     if (!(await store.addIdentity(user, provider, identity, stamp, identity.linkedAt))) {
       throw new MillraceError('identity-exists', `An identity of ${provider} is already linked`, {
         hint: `Remove it first: DELETE /auth/identities/${provider}`,
@@ -59,10 +59,10 @@ export class Identities {
    * @param usable names of the providers that one can sign in by
    * @throws MillraceError `identity-not-found`, `last-sign-in-method`
    */
-  async remove(user: string, provider: string, usable: readonly string[], stamp: Stamp): Promise<void> {
+  async remove(user: string, provider: string, usable: readonly string[], stamp: ChangeStamp): Promise<void> {
     const { store, passwords, activity, tokens, now } = this.#deps;
     const find = async () =>
-      (await store.find(user))?.identities?.find((one) => identityParts(one).provider === provider);
+      (await store.find(user))?.identities?.find((one) => parseIdentityId(one).provider === provider);
     const identity = await find();
     // A user who has a password never loses it again, so it can be checked beforehand.
     const hasPassword = (await passwords.mark(user)) !== null;
@@ -72,19 +72,19 @@ export class Identities {
       others?.length !== 0 &&
       (await store.removeIdentity(user, provider, others, stamp, new Date(now())));
     if (!removed) throw (await find()) === undefined ? noSuchIdentity() : lastSignInMethod();
-    const { subject } = identityParts(identity);
+    const { subject } = parseIdentityId(identity);
     await tokens.forget([identity.id]);
     await activity.record('system.identity.unlinked', { user, provider, subject }, stamp);
   }
 }
 
 /** The identities of a user, oldest first. */
-export function shownIdentities({ identities = [] }: Pick<User, 'identities'>): IdentityView[] {
+export function toIdentityViews({ identities = [] }: Pick<User, 'identities'>): IdentityView[] {
   return identities.map(shown);
 }
 
 function shown(identity: ProviderIdentity): IdentityView {
-  return { ...identityParts(identity), linkedAt: identity.linkedAt.toISOString() };
+  return { ...parseIdentityId(identity), linkedAt: identity.linkedAt.toISOString() };
 }
 
 function noSuchIdentity(): MillraceError {

@@ -39,7 +39,7 @@ const INVISIBLE = /\p{Default_Ignorable_Code_Point}/u;
  * Rejects a misleading user name.
  * @throws MillraceError `invalid-body` for one that mixes scripts or has invisible characters
  */
-export function requireOneScript(username: string): void {
+export function rejectMisleadingUsername(username: string): void {
   const name = username.normalize('NFKC');
   if (INVISIBLE.test(name)) throw refused('has an invisible character');
   if (![...SCRIPTS, ...TOGETHER].some((scripts) => patternOf(scripts).test(name)))
@@ -51,7 +51,7 @@ export function requireOneScript(username: string): void {
  * regardless of case. It serves only comparison, and is not a name.
  * @param username as displayed
  */
-export function skeletonOf(username: string): string {
+export function usernameSkeleton(username: string): string {
   const emails = [...username.normalize('NFKC').normalize('NFD')];
   const forms = emails.map((email) => CONFUSABLES.get(email) ?? email);
   return forms.join('').normalize('NFD').toLowerCase();

@@ -1,19 +1,19 @@
 /** Users in `_users` of `<db>`; each change is an event. Only this folder calls this file. */
 import type { AnyBulkWriteOperation, Collection, Filter, IndexDescription } from 'mongodb';
-import { readPromoted } from '../../database/bson/decode-own.ts';
-import { CODE, duplicateKey, failuresOf, translated } from '../../database/errors.ts';
+import { decodeSystemDocument } from '../../database/bson/decode-system-document.ts';
+import { bulkWriteErrors, duplicateKey, MONGO_ERROR_CODES, withTranslatedErrors } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
 import {
-  ITSELF,
-  makeOwnCollection,
-  type Stamp,
-  stamped,
-  stampedForDeletion,
+  type ChangeStamp,
+  createSystemCollection,
+  SYSTEM_STAMP,
+  stampDeletion,
+  stampUpdate,
 } from '../../database/system-collection.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import type { ProviderIdentity } from '../identity/provider-identity.ts';
-import { foldName, type User } from '../identity/user.ts';
-import { skeletonOf } from './look-alikes.ts';
+import { normalizeSignInName, type User } from '../identity/user.ts';
+import { usernameSkeleton } from './look-alikes.ts';
 
 const USERS = '_users';
 /** Users of earlier versions that get their skeletons in one step. */
@@ -38,7 +38,7 @@ export class UserStore {
   }
 
   async start(): Promise<void> {
-    await makeOwnCollection(this.#mongo, USERS, [
+    await createSystemCollection(this.#mongo, USERS, [
       { key: { names: 1 }, unique: true },
       { key: { kind: 1, _id: 1 } },
       SKELETONS,
@@ -52,7 +52,7 @@ export class UserStore {
    * stay usable.
    */
   async #addSkeletons(): Promise<void> {
-    await translated(async () => {
+    await withTranslatedErrors(async () => {
       const filter: Filter<User> = { skeleton: { $exists: false }, username: { $type: 'string' } };
       const projection = { _id: 1, username: 1 };
       let batch: AnyBulkWriteOperation<User>[] = [];
@@ -62,8 +62,8 @@ export class UserStore {
         if (writes.length > 0) await this.#users.bulkWrite(writes, { ordered: false }).catch(requireDuplicates);
       };
       for await (const { _id, username } of this.#users.find(filter, { projection }).sort({ _id: 1 })) {
-        const skeleton = skeletonOf(username ?? '');
-        const $set = { skeleton, ...stamped(ITSELF, new Date()) };
+        const skeleton = usernameSkeleton(username ?? '');
+        const $set = { skeleton, ...stampUpdate(SYSTEM_STAMP, new Date()) };
         batch.push({ updateOne: { filter: { _id, username }, update: { $set, $inc: { '_meta.revision': 1 } } } });
         if (batch.length === BATCH) await write();
       }
@@ -91,7 +91,7 @@ export class UserStore {
   }
 
   #find(filter: Filter<User>): Promise<User | null> {
-    return translated(async () => {
+    return withTranslatedErrors(async () => {
       const found = await this.#users.findOne(filter, { raw: true });
       return found && readUser(found);
     });
@@ -103,11 +103,17 @@ export class UserStore {
    * @returns false when there is no such user, or it has an identity of this provider
    * @throws MillraceError `identity-taken`
    */
-  addIdentity(id: string, provider: string, identity: ProviderIdentity, stamp: Stamp, now: Date): Promise<boolean> {
+  addIdentity(
+    id: string,
+    provider: string,
+    identity: ProviderIdentity,
+    stamp: ChangeStamp,
+    now: Date,
+  ): Promise<boolean> {
     return uniquely(async () => {
       const { modifiedCount } = await this.#users.updateOne(
         { _id: id, 'identities.id': { $not: identitiesOf([provider]) } },
-        { $push: { identities: identity }, $set: stamped(stamp, now), $inc: { '_meta.revision': 1 } },
+        { $push: { identities: identity }, $set: stampUpdate(stamp, now), $inc: { '_meta.revision': 1 } },
       );
       return modifiedCount === 1;
     });
@@ -122,17 +128,17 @@ export class UserStore {
     id: string,
     provider: string,
     others: readonly string[] | null,
-    stamp: Stamp,
+    stamp: ChangeStamp,
     now: Date,
   ): Promise<boolean> {
     const own = { 'identities.id': identitiesOf([provider]) };
     const kept = others === null ? {} : { 'identities.id': identitiesOf(others) };
-    const { modifiedCount } = await translated(() =>
+    const { modifiedCount } = await withTranslatedErrors(() =>
       this.#users.updateOne(
         { _id: id, $and: [own, kept] },
         {
           $pull: { identities: { id: identitiesOf([provider]) } },
-          $set: stamped(stamp, now),
+          $set: stampUpdate(stamp, now),
           $inc: { '_meta.revision': 1 },
         },
       ),
@@ -145,25 +151,27 @@ export class UserStore {
     const filter: Filter<User> = {
       ...(kind && { kind }),
       ...(after !== null && { _id: { $gt: after } }),
-      ...(search !== null && { $or: [{ names: beginningWith(foldName(search)) }, { _id: search }] }),
+      ...(search !== null && { $or: [{ names: beginningWith(normalizeSignInName(search)) }, { _id: search }] }),
     };
     const options = { sort: { _id: 1 }, limit, raw: true } as const;
-    return translated(async () => (await this.#users.find(filter, options).toArray()).map(readUser));
+    return withTranslatedErrors(async () => (await this.#users.find(filter, options).toArray()).map(readUser));
   }
 
   /** Users that can sign in. */
   count(): Promise<number> {
-    return translated(() => this.#users.countDocuments({ disabled: false }));
+    return withTranslatedErrors(() => this.#users.countDocuments({ disabled: false }));
   }
 
   /** Administrators with full rights who can sign in. */
   countOwners(): Promise<number> {
-    return translated(() => this.#users.countDocuments({ kind: 'admin', roles: 'owner', disabled: false }));
+    return withTranslatedErrors(() => this.#users.countDocuments({ kind: 'admin', roles: 'owner', disabled: false }));
   }
 
   /** True if this instance has an administrator. */
   async hasAdmin(): Promise<boolean> {
-    return (await translated(() => this.#users.findOne({ kind: 'admin' }, { projection: { _id: 1 } }))) !== null;
+    return (
+      (await withTranslatedErrors(() => this.#users.findOne({ kind: 'admin' }, { projection: { _id: 1 } }))) !== null
+    );
   }
 
   /**
@@ -176,23 +184,23 @@ export class UserStore {
   change(
     id: string,
     change: UserChange,
-    stamp: Stamp,
+    stamp: ChangeStamp,
     now: Date,
     only: Partial<Pick<User, 'username' | 'email'>> = {},
   ): Promise<User | null> {
     return uniquely(async () => {
       const { matchedCount } = await this.#users.updateOne(
         { ...only, _id: id },
-        { $set: { ...change, ...stamped(stamp, now) }, $inc: { '_meta.revision': 1 } },
+        { $set: { ...change, ...stampUpdate(stamp, now) }, $inc: { '_meta.revision': 1 } },
       );
       return matchedCount === 0 ? null : this.find(id);
     });
   }
 
   /** @returns false when there is none */
-  remove(id: string, stamp: Stamp): Promise<boolean> {
-    return translated(async () => {
-      await this.#users.updateOne({ _id: id }, { $set: stampedForDeletion(stamp) });
+  remove(id: string, stamp: ChangeStamp): Promise<boolean> {
+    return withTranslatedErrors(async () => {
+      await this.#users.updateOne({ _id: id }, { $set: stampDeletion(stamp) });
       return (await this.#users.deleteOne({ _id: id })).deletedCount === 1;
     });
   }
@@ -200,7 +208,7 @@ export class UserStore {
 
 /** Claims and profiles have fields of any name. */
 function readUser(raw: unknown): User {
-  const { _id, kind, username, email, emailVerified, names, skeleton, ...rest } = readPromoted(raw);
+  const { _id, kind, username, email, emailVerified, names, skeleton, ...rest } = decodeSystemDocument(raw);
   const { roles, claims, profile, disabled, secondFactor: mfa, identities, _meta } = rest;
   const known = { _id, kind, username, email, emailVerified, names, roles, claims, profile, disabled, _meta };
   return {
@@ -225,7 +233,7 @@ const SKELETONS: IndexDescription = {
 
 /** @throws the error when a write failed for another reason than a user with the same skeleton */
 function requireDuplicates(error: unknown): void {
-  if (!failuresOf(error).every(({ code }) => code === CODE.duplicateKey)) throw error;
+  if (!bulkWriteErrors(error).every(({ code }) => code === MONGO_ERROR_CODES.duplicateKey)) throw error;
 }
 
 /** Two users cannot have the same identity. */
@@ -242,7 +250,7 @@ function identitiesOf(providers: readonly string[]): RegExp {
 }
 
 async function uniquely<T>(write: () => Promise<T>): Promise<T> {
-  return translated(async () => {
+  return withTranslatedErrors(async () => {
     try {
       return await write();
     } catch (error) {

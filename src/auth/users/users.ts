@@ -1,15 +1,15 @@
 /** Users, as administrators manage them and as users change themselves. */
 import { randomBytes } from 'node:crypto';
 import { newId } from '../../database/json/ids.ts';
-import { newMeta, type Stamp } from '../../database/system-collection.ts';
+import { type ChangeStamp, newDocumentMeta } from '../../database/system-collection.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import type { ProviderIdentity } from '../identity/provider-identity.ts';
-import { isUnproven, signInNames, type User } from '../identity/user.ts';
-import { checkPassword, type Passwords } from '../passwords/passwords.ts';
+import { isUnverifiedSignUp, signInNames, type User } from '../identity/user.ts';
+import { checkPasswordStrength, type Passwords } from '../passwords/passwords.ts';
 import type { ProviderTokenVault } from '../providers/provider-tokens.ts';
-import type { EndReason } from '../sessions/session.ts';
+import type { SessionEndReason } from '../sessions/session.ts';
 import type { Sessions } from '../sessions/sessions.ts';
-import { requireOneScript, skeletonOf } from './look-alikes.ts';
+import { rejectMisleadingUsername, usernameSkeleton } from './look-alikes.ts';
 import type { UserChange, UserSearch, UserStore } from './user-store.ts';
 
 /** Attempts when another request comes first: each time, one of the requests succeeds. */
@@ -40,7 +40,7 @@ export interface UsersDeps {
 /** What a user allowed without a session, such as receiving its events. */
 export interface UserGrants {
   /** @returns how many there were */
-  removeAll(user: string, stamp: Stamp): Promise<number>;
+  removeAll(user: string, stamp: ChangeStamp): Promise<number>;
 }
 
 export class Users {
@@ -61,7 +61,7 @@ export class Users {
    */
   async create(
     { password, identity, emailVerified = false, ...requested }: NewUser,
-    stamp: Stamp | { readonly request: string },
+    stamp: ChangeStamp | { readonly request: string },
   ): Promise<User> {
     const { kind = 'user', username = null, email = null, roles = [], claims = {}, profile = {} } = requested;
     const id = newId().toHexString();
@@ -70,9 +70,15 @@ export class Users {
     const account = { kind, username, email, emailVerified, names, roles, claims, profile, disabled: false };
     const look = username === null ? {} : lookOf(username);
     const identities = identity === undefined ? {} : { identities: [identity] };
-    const user: User = { _id: id, ...account, ...look, ...identities, _meta: newMeta(by, new Date(this.#now())) };
+    const user: User = {
+      _id: id,
+      ...account,
+      ...look,
+      ...identities,
+      _meta: newDocumentMeta(by, new Date(this.#now())),
+    };
     if (password !== undefined) {
-      checkPassword(password, names);
+      checkPasswordStrength(password, names);
       // Before the user is stored: a hash without a user does no harm, but a user without a hash cannot sign in.
       await this.#deps.passwords.set(id, password);
     }
@@ -113,9 +119,10 @@ export class Users {
    * @throws MillraceError `user-not-found`, `invalid-body` for a new user name that mixes scripts, `unique-violation`,
    *   `write-conflict`, `last-owner`
    */
-  async change(id: string, change: UserChange, stamp: Stamp): Promise<User> {
+  async change(id: string, change: UserChange, stamp: ChangeStamp): Promise<User> {
     const before = await this.get(id);
-    const user = isAdmin(before) && !isAdmin({ ...before, ...change }) ? await this.#step(before, change, stamp) : null;
+    const user =
+      isAdmin(before) && !isAdmin({ ...before, ...change }) ? await this.#demoteOwner(before, change, stamp) : null;
     const after = user ?? (await this.#write(before, change, stamp));
     this.#deps.onChanged(id);
     if (after.disabled) await this.#deps.sessions.endAll(id, 'user-disabled', stamp);
@@ -123,9 +130,9 @@ export class Users {
   }
 
   /** @throws MillraceError `user-not-found`, `last-owner` */
-  async remove(id: string, stamp: Stamp): Promise<void> {
+  async remove(id: string, stamp: ChangeStamp): Promise<void> {
     const before = await this.get(id);
-    if (isAdmin(before)) await this.#step(before, { disabled: true }, stamp);
+    if (isAdmin(before)) await this.#demoteOwner(before, { disabled: true }, stamp);
     if (!(await this.#deps.store.remove(id, stamp))) existing(null);
     this.#deps.onChanged(id);
     await this.#deps.passwords.remove(id);
@@ -144,11 +151,11 @@ export class Users {
   async setPassword(
     { _id, names }: User,
     password: string,
-    reason: EndReason,
-    stamp: Stamp,
+    reason: SessionEndReason,
+    stamp: ChangeStamp,
     { but, mark }: { readonly but?: string; readonly mark?: string | null } = {},
   ): Promise<boolean> {
-    checkPassword(password, names);
+    checkPasswordStrength(password, names);
     const { passwords, sessions } = this.#deps;
     if (mark === undefined) await passwords.set(_id, password);
     else if (!(await passwords.replace(_id, mark, password))) return false;
@@ -160,7 +167,7 @@ export class Users {
    * Registers grants that end with everything else when the e-mail address of a user is verified.
    * @returns a function that removes them again
    */
-  endWithProof(grants: UserGrants): () => void {
+  registerGrants(grants: UserGrants): () => void {
     this.#grants.add(grants);
     return () => this.#grants.delete(grants);
   }
@@ -173,11 +180,11 @@ export class Users {
    * @returns the account; its address is not proven when it was changed meanwhile
    * @throws MillraceError `user-not-found`, `write-conflict`
    */
-  async proveEmail({ _id: id, email }: User, stamp: Stamp): Promise<User> {
+  async markEmailVerified({ _id: id, email }: User, stamp: ChangeStamp): Promise<User> {
     const user = await this.get(id);
     if (user.emailVerified || user.email !== email) return user;
     // The address is marked last: if the process stops before, the next verification ends everything again.
-    if (isUnproven(user)) await this.#endEverything(id, stamp);
+    if (isUnverifiedSignUp(user)) await this.#endEverything(id, stamp);
     const change = { emailVerified: true };
     const verified = await this.#deps.store.change(id, change, stamp, new Date(this.#now()), { email });
     this.#deps.onChanged(id);
@@ -188,7 +195,7 @@ export class Users {
    * Concurrent requests may add something after the removal, but each checks again for what admitted it. So this
    * repeats until it finds nothing.
    */
-  async #endEverything(id: string, stamp: Stamp): Promise<void> {
+  async #endEverything(id: string, stamp: ChangeStamp): Promise<void> {
     const { passwords, sessions, tokens, factors, pending } = this.#deps;
     await passwords.set(id, randomBytes(32).toString('base64url'));
     for (let round = 1; round <= ATTEMPTS; round++) {
@@ -213,7 +220,7 @@ export class Users {
    * administrators remove each other at the same moment, both find the other one before, and none afterwards; then the
    * change is undone.
    */
-  async #step(before: User, change: UserChange, stamp: Stamp): Promise<User> {
+  async #demoteOwner(before: User, change: UserChange, stamp: ChangeStamp): Promise<User> {
     const { store } = this.#deps;
     if ((await store.countOwners()) <= 1) throw lastOwner();
     const user = await this.#write(before, change, stamp);
@@ -226,7 +233,7 @@ export class Users {
    * The list of sign-in names is built from user name and e-mail together. An update is applied only if the other one
    * is unchanged since it was read.
    */
-  async #write({ _id: id }: User, change: UserChange, stamp: Stamp): Promise<User> {
+  async #write({ _id: id }: User, change: UserChange, stamp: ChangeStamp): Promise<User> {
     const { store } = this.#deps;
     const now = new Date(this.#now());
     if (!('username' in change || 'email' in change)) return existing(await store.change(id, change, stamp, now));
@@ -245,8 +252,8 @@ export class Users {
 
 /** @throws MillraceError `invalid-body` */
 function lookOf(username: string): Pick<User, 'skeleton'> {
-  requireOneScript(username);
-  return { skeleton: skeletonOf(username) };
+  rejectMisleadingUsername(username);
+  return { skeleton: usernameSkeleton(username) };
 }
 
 /** True for an enabled administrator with the role `owner`. */

@@ -1,9 +1,9 @@
 /** The batch in the OpenAPI document. */
 import Type from 'typebox';
-import { jsonBody, operation } from '../../openapi/operation.ts';
-import { shape } from '../../openapi/schema.ts';
-import { MAX_BATCH_OPERATIONS, REF } from './batch-operations.ts';
-import { BULK_ERRORS, IDEMPOTENCY_KEY, MISSING } from './document-openapi.ts';
+import { declareOperation, jsonBody } from '../../openapi/operation.ts';
+import { namedSchema } from '../../openapi/schema.ts';
+import { BATCH_REF_PATTERN, MAX_BATCH_OPERATIONS } from './batch-operations.ts';
+import { BULK_WRITE_ERRORS, DOCUMENT_NOT_FOUND_ERRORS, IDEMPOTENCY_KEY_HEADER } from './document-openapi.ts';
 
 const OPERATION = Type.Object(
   {
@@ -13,12 +13,12 @@ const OPERATION = Type.Object(
     }),
     body: Type.Optional(Type.Unknown()),
     headers: Type.Optional(Type.Record(Type.String(), Type.String())),
-    ref: Type.Optional(Type.String({ pattern: REF.source })),
+    ref: Type.Optional(Type.String({ pattern: BATCH_REF_PATTERN.source })),
   },
   { additionalProperties: false },
 );
 
-const BATCH = shape(
+const BATCH = namedSchema(
   'Batch',
   Type.Object(
     { operations: Type.Array(OPERATION, { minItems: 1, maxItems: MAX_BATCH_OPERATIONS }) },
@@ -26,7 +26,7 @@ const BATCH = shape(
   ),
 );
 
-const RESULT = shape(
+const RESULT = namedSchema(
   'BatchResult',
   Type.Object({
     results: Type.Array(
@@ -39,18 +39,18 @@ const RESULT = shape(
   }),
 );
 
-export const BATCH_WRITE = operation({
+export const BATCH_WRITE_OPERATION = declareOperation({
   id: 'writeBatch',
   tag: 'documents',
   summary: 'Write many documents, all or none',
-  parameters: [IDEMPOTENCY_KEY],
+  parameters: [IDEMPOTENCY_KEY_HEADER],
   body: jsonBody(BATCH),
   responses: {
     200: { description: 'The results in order.', schema: RESULT, headers: ['Idempotency-Replayed'] },
   },
   errors: [
-    ...MISSING,
-    ...BULK_ERRORS,
+    ...DOCUMENT_NOT_FOUND_ERRORS,
+    ...BULK_WRITE_ERRORS,
     'too-many-operations',
     'too-many-documents',
     'invalid-id',

@@ -1,13 +1,13 @@
 /** Operations of a batch, and `$ref.id`, by which a later operation refers to the document of an earlier one. Pure. */
 import { MillraceError } from '../../lib/errors.ts';
-import { isPlain, setField } from '../../lib/plain-object.ts';
+import { isPlainObject, setField } from '../../lib/plain-object.ts';
 
 /** Maximum operations of one batch. */
 export const MAX_BATCH_OPERATIONS = 100;
 const FIELDS: ReadonlySet<string> = new Set(['method', 'path', 'body', 'headers', 'ref']);
 const HEADERS: ReadonlySet<string> = new Set(['if-match', 'if-none-match', 'content-type', 'prefer']);
 /** The name (`ref`) of an operation. */
-export const REF = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
+export const BATCH_REF_PATTERN = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 const REFERENCE = /^\$([A-Za-z][A-Za-z0-9_-]{0,63})\.id$/;
 
 export interface BatchOperation {
@@ -23,7 +23,7 @@ export interface BatchOperation {
 }
 
 /** Ids of created documents, by the name of the operation that created them. */
-export type Refs = ReadonlyMap<string, string>;
+export type BatchRefs = ReadonlyMap<string, string>;
 
 /**
  * Reads the body of a batch.
@@ -50,7 +50,7 @@ export function parseBatch(body: Record<string, unknown>): readonly BatchOperati
       if (operation.ref !== undefined) refs.add(operation.ref);
       return operation;
     } catch (error) {
-      throw inOperation(index, error);
+      throw addOperationIndex(index, error);
     }
   });
 }
@@ -59,7 +59,7 @@ export function parseBatch(body: Record<string, unknown>): readonly BatchOperati
  * The error of a batch's body as JSON, with the index of the failed operation if the error's pointer has it. This is
  * done afterwards, because the JSON parser runs before the body is known to be a batch.
  */
-export function inRefusedBody(error: unknown): unknown {
+export function addIndexFromPointer(error: unknown): unknown {
   if (!(error instanceof MillraceError)) return error;
   const [, index] = /^\/operations\/(\d{1,9})(?:\/|$)/.exec(error.issues[0]?.pointer ?? '') ?? [];
   if (index === undefined || 'failedOperation' in error.extensions) return error;
@@ -67,7 +67,7 @@ export function inRefusedBody(error: unknown): unknown {
 }
 
 /** Adds the position of the operation to an error. */
-export function inOperation(index: number, error: unknown): unknown {
+export function addOperationIndex(index: number, error: unknown): unknown {
   if (!(error instanceof MillraceError)) return error;
   const pointer = `/operations/${index}`;
   const placed = error.at(error.issues.length === 0 ? pointer : `${pointer}/body`);
@@ -78,7 +78,7 @@ export function inOperation(index: number, error: unknown): unknown {
  * The operation with `$ref.id` replaced in the segments of its path and in the values of its body.
  * @throws MillraceError `malformed-request` when its path names an operation that is not before it
  */
-export function resolveRefs(operation: BatchOperation, refs: Refs): BatchOperation {
+export function resolveRefs(operation: BatchOperation, refs: BatchRefs): BatchOperation {
   return {
     ...operation,
     segments: operation.segments.map((segment) => resolveSegment(segment, refs)),
@@ -86,7 +86,7 @@ export function resolveRefs(operation: BatchOperation, refs: Refs): BatchOperati
   };
 }
 
-function resolveSegment(segment: string, refs: Refs): string {
+function resolveSegment(segment: string, refs: BatchRefs): string {
   const ref = REFERENCE.exec(segment)?.[1];
   if (ref === undefined) return segment;
   const id = refs.get(ref);
@@ -95,23 +95,24 @@ function resolveSegment(segment: string, refs: Refs): string {
 }
 
 /** A string that is not exactly a reference stays unchanged. */
-function resolveValue(value: unknown, refs: Refs): unknown {
+function resolveValue(value: unknown, refs: BatchRefs): unknown {
   if (typeof value === 'string') return refs.get(REFERENCE.exec(value)?.[1] ?? '') ?? value;
   if (Array.isArray(value)) return value.map((item) => resolveValue(item, refs));
-  if (!isPlain(value)) return value;
+  if (!isPlainObject(value)) return value;
   const resolved: Record<string, unknown> = {};
   for (const [name, field] of Object.entries(value)) setField(resolved, name, resolveValue(field, refs));
   return resolved;
 }
 
 function parseOperation(item: unknown): BatchOperation {
-  if (!isPlain(item)) throw malformed('an operation must be an object');
+  if (!isPlainObject(item)) throw malformed('an operation must be an object');
   const unknown = Object.keys(item).find((name) => !FIELDS.has(name));
   if (unknown !== undefined) throw malformed(`'${unknown.slice(0, 80)}' is not a field of an operation`);
   const { method, path, ref } = item;
   if (typeof method !== 'string') throw malformed("the 'method' is not a string");
   if (typeof path !== 'string') throw malformed("the 'path' is not a string");
-  if (ref !== undefined && (typeof ref !== 'string' || !REF.test(ref))) throw malformed("the 'ref' is not a name");
+  if (ref !== undefined && (typeof ref !== 'string' || !BATCH_REF_PATTERN.test(ref)))
+    throw malformed("the 'ref' is not a name");
   const body = Object.hasOwn(item, 'body') ? item['body'] : undefined;
   return { method, url: path, segments: segmentsOf(path), headers: headersOf(item['headers'], body), body, ref };
 }
@@ -135,7 +136,7 @@ function segmentsOf(path: string): string[] {
 function headersOf(value: unknown, body: unknown): Record<string, string> {
   const headers: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
   if (value === undefined) return headers;
-  if (!isPlain(value)) throw malformed("the 'headers' are not an object");
+  if (!isPlainObject(value)) throw malformed("the 'headers' are not an object");
   for (const [name, text] of Object.entries(value)) {
     const known = name.toLowerCase();
     if (!HEADERS.has(known)) throw malformed(`the header '${name.slice(0, 80)}' is not supported here`);

@@ -4,12 +4,12 @@
  */
 import type { Principal } from '../../auth/identity/principal.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import { parameters, type RequestLike, requireMediaType } from '../../lib/request.ts';
-import { isAccessRefusal } from '../document-errors.ts';
+import { parseQueryParameters, type RequestLike, requireMediaType } from '../../lib/request.ts';
+import { isAccessDenied } from '../document-errors.ts';
 import type { OpenTransaction } from '../open-transaction.ts';
-import type { Atomic } from '../transaction-runner.ts';
-import { type BatchOperation, inOperation, parseBatch, resolveRefs } from './batch-operations.ts';
-import { objectBody, refuseConditions } from './request-body.ts';
+import type { TransactionRunner } from '../transaction-runner.ts';
+import { addOperationIndex, type BatchOperation, parseBatch, resolveRefs } from './batch-operations.ts';
+import { parseObjectBody, rejectPreconditions } from './request-body.ts';
 import { type PreparedWrite, prepareWrite, type WriteDeps } from './write-operations.ts';
 import type { WriteResponse } from './write-response.ts';
 
@@ -30,11 +30,14 @@ export interface PreparedBatch {
  * Parses a batch.
  * @throws MillraceError as parseBatch, and `not-authenticated` or `forbidden` for any of its operations
  */
-export function prepareBatch(request: BatchRequest, parts: WriteDeps & { readonly atomic: Atomic }): PreparedBatch {
-  parameters(request, []);
-  refuseConditions(request);
+export function prepareBatch(
+  request: BatchRequest,
+  parts: WriteDeps & { readonly atomic: TransactionRunner },
+): PreparedBatch {
+  parseQueryParameters(request, []);
+  rejectPreconditions(request);
   requireMediaType(request, ['application/json']);
-  const operations = parseBatch(objectBody(request));
+  const operations = parseBatch(parseObjectBody(request));
   requireScopes(operations, request, parts);
   return {
     collections: operations.map(({ segments: [name = ''] }) => name),
@@ -51,7 +54,7 @@ function requireScopes(operations: readonly BatchOperation[], request: BatchRequ
     try {
       prepare(operation, request, deps);
     } catch (error) {
-      if (isAccessRefusal(error)) throw inOperation(index, error);
+      if (isAccessDenied(error)) throw addOperationIndex(index, error);
     }
   }
 }
@@ -73,7 +76,7 @@ async function runAll(
       if (bytes > MAX_RESULT_BYTES) throw tooLarge();
       results.push(response);
     } catch (error) {
-      throw inOperation(index, error);
+      throw addOperationIndex(index, error);
     }
   }
   return { status: 200, headers: {}, body: encodeResults(results) };

@@ -4,23 +4,25 @@
  * collection.
  */
 import { MillraceError } from '../../lib/errors.ts';
-import { queryText, type RequestLike } from '../../lib/request.ts';
+import { queryString, type RequestLike } from '../../lib/request.ts';
 import { readParameters } from '../../query/parse/parameters.ts';
-import { parseQuery, RESERVED } from '../../query/parse/parse-query.ts';
+import { parseQuery, RESERVED_PARAMETERS } from '../../query/parse/parse-query.ts';
 import type { BulkTarget } from '../bulk-writes.ts';
 import { parsePrefer } from './prefer.ts';
-import { refuseConditions } from './request-body.ts';
+import { rejectPreconditions } from './request-body.ts';
 
 /** @throws MillraceError `invalid-filter`, `max-affected-required`, `unknown-parameter`, `malformed-request` */
 export function parseBulkTarget(request: RequestLike): BulkTarget {
-  const conditions = readParameters(queryText(request));
-  const other = conditions.find(([name]) => name !== 'filter' && RESERVED.some((reserved) => reserved === name));
+  const conditions = readParameters(queryString(request));
+  const other = conditions.find(
+    ([name]) => name !== 'filter' && RESERVED_PARAMETERS.some((reserved) => reserved === name),
+  );
   if (other !== undefined) {
     throw new MillraceError('unknown-parameter', `The parameter '${other[0]}' cannot be used in a write by filter`, {
       hint: `To filter by a field with that name, write ${other[0]}[eq]`,
     });
   }
-  refuseConditions(request);
+  rejectPreconditions(request);
   if (conditions.length === 0) {
     throw new MillraceError('invalid-filter', 'A write to many documents needs a filter', {
       hint: 'filter={} selects all documents; to write one document, put its id in the path',

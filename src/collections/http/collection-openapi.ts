@@ -1,17 +1,17 @@
 /** OpenAPI operations of collections and their indexes. */
 import Type from 'typebox';
-import { COLLECTION } from '../../database/names.ts';
+import { COLLECTION_PARAMETER } from '../../database/collection-names.ts';
 import type { ErrorCode } from '../../lib/errors.ts';
-import { jsonBody, operation, REQUEST_ERRORS, response } from '../../openapi/operation.ts';
+import { declareOperation, jsonBody, jsonResponse, QUERY_PARAMETER_ERRORS } from '../../openapi/operation.ts';
 import { pathParameter, queryParameter } from '../../openapi/parameters.ts';
-import { listOf, shape } from '../../openapi/schema.ts';
+import { arraySchema, namedSchema } from '../../openapi/schema.ts';
 import { COLLECTION_KINDS } from '../collection-admin.ts';
-import { INDEX, INDEXES } from '../index-plan.ts';
+import { INDEX_LIST_SCHEMA, INDEX_SCHEMA } from '../index-plan.ts';
 
 const tag = 'admin';
 
 /** The body of a rename. */
-export const RENAME = Type.Object(
+export const RENAME_COLLECTION_BODY = Type.Object(
   { name: Type.String({ description: 'The new name.' }) },
   { additionalProperties: false },
 );
@@ -22,11 +22,11 @@ const SUMMARY = Type.Object({
   indexes: Type.Integer({ description: 'Without the index of the id.' }),
   kind: Type.Enum([...COLLECTION_KINDS]),
 });
-const ONE_INDEX = shape('CollectionIndex', INDEX);
-const NAMED: readonly ErrorCode[] = [...REQUEST_ERRORS, 'invalid-collection-name'];
+const ONE_INDEX = namedSchema('CollectionIndex', INDEX_SCHEMA);
+const NAMED: readonly ErrorCode[] = [...QUERY_PARAMETER_ERRORS, 'invalid-collection-name'];
 
-export const COLLECTIONS = {
-  list: operation({
+export const COLLECTION_OPERATIONS = {
+  list: declareOperation({
     id: 'listAllCollections',
     tag,
     summary: 'List the collections',
@@ -36,43 +36,43 @@ export const COLLECTIONS = {
         default: true,
       }),
     ],
-    responses: response('All of them, by name.', listOf(SUMMARY)),
-    errors: [...REQUEST_ERRORS, 'unknown-parameter', 'invalid-parameter'],
+    responses: jsonResponse('All of them, by name.', arraySchema(SUMMARY)),
+    errors: [...QUERY_PARAMETER_ERRORS, 'unknown-parameter', 'invalid-parameter'],
   }),
-  rename: operation({
+  rename: declareOperation({
     id: 'renameCollection',
     tag,
     summary: 'Rename a collection',
     description: 'Also one of another program whose name no other route accepts.',
     parameters: [pathParameter('collection', 'Its name.', { type: 'string', minLength: 1 }, 'anyCollection')],
-    body: jsonBody(RENAME),
-    responses: response('The collection.', SUMMARY),
+    body: jsonBody(RENAME_COLLECTION_BODY),
+    responses: jsonResponse('The collection.', SUMMARY),
     errors: [...NAMED, 'resource-not-available', 'collection-exists'],
   }),
-  drop: operation({
+  drop: declareOperation({
     id: 'deleteCollection',
     tag,
     summary: 'Delete a collection with all its documents',
-    parameters: [COLLECTION],
+    parameters: [COLLECTION_PARAMETER],
     responses: { 204: { description: 'It is deleted.' } },
     errors: [...NAMED, 'resource-not-available'],
   }),
-  listIndexes: operation({
+  listIndexes: declareOperation({
     id: 'listIndexes',
     tag,
     summary: 'List the indexes of a collection',
-    parameters: [COLLECTION],
-    responses: response('The indexes, with their sizes and uses.', listOf(ONE_INDEX)),
+    parameters: [COLLECTION_PARAMETER],
+    responses: jsonResponse('The indexes, with their sizes and uses.', arraySchema(ONE_INDEX)),
     errors: [...NAMED, 'resource-not-available'],
   }),
-  replaceIndexes: operation({
+  replaceIndexes: declareOperation({
     id: 'replaceIndexes',
     tag,
     summary: 'Set the indexes of a collection',
     description: 'The body is the whole list: missing indexes are built, indexes not in it are dropped.',
-    parameters: [COLLECTION],
-    body: jsonBody({ ...INDEXES, items: ONE_INDEX }),
-    responses: response('The indexes after the change.', listOf(ONE_INDEX)),
+    parameters: [COLLECTION_PARAMETER],
+    body: jsonBody({ ...INDEX_LIST_SCHEMA, items: ONE_INDEX }),
+    responses: jsonResponse('The indexes after the change.', arraySchema(ONE_INDEX)),
     errors: [...NAMED, 'invalid-index', 'unique-violation', 'index-build-failed', 'write-conflict'],
   }),
 };

@@ -1,30 +1,42 @@
 /** Operations on documents in the OpenAPI document: for any collection, and for each existing one. */
 import Type from 'typebox';
-import { DOCUMENT_BODY, NEW_DOCUMENT } from '../../database/json/document-shapes.ts';
-import { COLLECTION } from '../../database/names.ts';
+import { COLLECTION_PARAMETER } from '../../database/collection-names.ts';
+import { DOCUMENT_BODY_SCHEMA, NEW_DOCUMENT_SCHEMA } from '../../database/json/document-schemas.ts';
 import type { ErrorCode } from '../../lib/errors.ts';
-import { type ApiResponse, collectionOperation, jsonBody, type Subject } from '../../openapi/operation.ts';
+import {
+  type ApiResponse,
+  type DescribedCollection,
+  declareCollectionOperation,
+  jsonBody,
+} from '../../openapi/operation.ts';
 import { headerParameter, IF_MATCH, IF_NONE_MATCH, idParameter, queryParameter } from '../../openapi/parameters.ts';
-import { listOf, shape } from '../../openapi/schema.ts';
-import { FILTERS, LIST, LIST_HEADERS, QUERY_BODY, QUERY_ERRORS, SHOWING } from '../../query/parse/query-openapi.ts';
-import { MAX_DOCUMENTS } from '../collections.ts';
+import { arraySchema, namedSchema } from '../../openapi/schema.ts';
+import {
+  DOCUMENT_PARAMETERS,
+  FILTER_PARAMETERS,
+  LIST_HEADERS,
+  LIST_QUERY_PARAMETERS,
+  QUERY_BODY,
+  QUERY_ERRORS,
+} from '../../query/parse/query-openapi.ts';
+import { MAX_BULK_DOCUMENTS } from '../collections.ts';
 import { PATCH_BODIES } from '../patch/patch-bodies.ts';
-import { VISIBLE } from './idempotency.ts';
+import { IDEMPOTENCY_KEY_PATTERN } from './idempotency.ts';
 
 const tag = 'documents';
 
-export const DOCUMENT_ID = idParameter('id', 'the document', 'documentId');
-const ONE = [COLLECTION, DOCUMENT_ID];
+export const DOCUMENT_ID_PARAMETER = idParameter('id', 'the document', 'documentId');
+const ONE = [COLLECTION_PARAMETER, DOCUMENT_ID_PARAMETER];
 const PREFER = headerParameter('Prefer', 'return=minimal or return=representation (RFC 7240).');
-export const IDEMPOTENCY_KEY = headerParameter(
+export const IDEMPOTENCY_KEY_HEADER = headerParameter(
   'Idempotency-Key',
   'Requests with the same key are executed once, however often they are sent.',
   {
     type: 'string',
-    pattern: VISIBLE.source,
+    pattern: IDEMPOTENCY_KEY_PATTERN.source,
   },
 );
-const WRITE = [IF_MATCH, PREFER, IDEMPOTENCY_KEY];
+const WRITE = [IF_MATCH, PREFER, IDEMPOTENCY_KEY_HEADER];
 const UPSERT = queryParameter('upsert', 'Creates the document when there is none.', { type: 'boolean' });
 /** The target of a write by filter: which documents, and the maximum number. */
 const MAX_AFFECTED = {
@@ -39,10 +51,14 @@ const MAX_AFFECTED = {
   ),
   required: true,
 } as const;
-const BULK = [COLLECTION, ...FILTERS, MAX_AFFECTED, IDEMPOTENCY_KEY];
+const BULK = [COLLECTION_PARAMETER, ...FILTER_PARAMETERS, MAX_AFFECTED, IDEMPOTENCY_KEY_HEADER];
 
 const NAMED: readonly ErrorCode[] = ['invalid-collection-name'];
-export const MISSING: readonly ErrorCode[] = [...NAMED, 'resource-not-available', 'document-not-found'];
+export const DOCUMENT_NOT_FOUND_ERRORS: readonly ErrorCode[] = [
+  ...NAMED,
+  'resource-not-available',
+  'document-not-found',
+];
 const KEYED: readonly ErrorCode[] = ['idempotency-key-in-use', 'idempotency-key-reused', 'response-too-large'];
 /** Errors of write hooks. */
 const SEEN: readonly ErrorCode[] = [
@@ -66,7 +82,7 @@ const WRITING: readonly ErrorCode[] = [
   'storage-full',
 ];
 const LISTING: readonly ErrorCode[] = [...NAMED, ...QUERY_ERRORS, 'resource-not-available', 'response-too-large'];
-export const BULK_ERRORS: readonly ErrorCode[] = [
+export const BULK_WRITE_ERRORS: readonly ErrorCode[] = [
   ...NAMED,
   ...QUERY_ERRORS,
   ...WRITING,
@@ -76,83 +92,83 @@ export const BULK_ERRORS: readonly ErrorCode[] = [
 ];
 
 /** A name of its own, because generators would name it after the operation of one collection. */
-const ONE_OR_MANY = shape('DocumentInputOrList', {
-  oneOf: [NEW_DOCUMENT, { ...listOf(NEW_DOCUMENT), minItems: 1, maxItems: MAX_DOCUMENTS }],
+const ONE_OR_MANY = namedSchema('DocumentInputOrList', {
+  oneOf: [NEW_DOCUMENT_SCHEMA, { ...arraySchema(NEW_DOCUMENT_SCHEMA), minItems: 1, maxItems: MAX_BULK_DOCUMENTS }],
 });
 const WRITTEN = ['ETag', 'Preference-Applied', 'Idempotency-Replayed'] as const;
 const NONE: ApiResponse = { description: 'Done; no body, as requested.', headers: WRITTEN };
 const AFFECTED: ApiResponse = {
   description: 'Number of matching documents, and of changed ones.',
-  schema: shape(
+  schema: namedSchema(
     'AffectedCounts',
     Type.Object({ matched: Type.Integer({ minimum: 0 }), modified: Type.Integer({ minimum: 0 }) }),
   ),
   headers: ['Preference-Applied', 'Idempotency-Replayed'],
 };
 
-const found = ({ document }: Subject): ApiResponse => ({
+const found = ({ document }: DescribedCollection): ApiResponse => ({
   description: 'The document.',
   schema: document,
   headers: WRITTEN,
 });
-const created = ({ document }: Subject): ApiResponse => ({
+const created = ({ document }: DescribedCollection): ApiResponse => ({
   description: 'Created.',
   schema: document,
   headers: [...WRITTEN, 'Location'],
 });
-const listed = ({ document }: Subject): ApiResponse => ({
+const listed = ({ document }: DescribedCollection): ApiResponse => ({
   description: 'The documents, streamed.',
-  schema: listOf(document),
+  schema: arraySchema(document),
   headers: [...LIST_HEADERS, 'Millrace-Hint'],
 });
 
-export const READING = {
-  list: collectionOperation((subject) => ({
+export const DOCUMENT_READ_OPERATIONS = {
+  list: declareCollectionOperation((subject) => ({
     id: 'listDocuments',
     tag,
     as: true,
     summary: `List ${subject.many}`,
-    parameters: [COLLECTION, ...LIST],
+    parameters: [COLLECTION_PARAMETER, ...LIST_QUERY_PARAMETERS],
     responses: { 200: listed(subject) },
     // The last one for lists requested as a stream.
     errors: [...LISTING, 'client-memory-exceeded'],
   })),
-  query: collectionOperation((subject) => ({
+  query: declareCollectionOperation((subject) => ({
     id: 'queryDocuments',
     tag,
     as: true,
     summary: `List ${subject.many} by a query in the body`,
-    parameters: [COLLECTION],
+    parameters: [COLLECTION_PARAMETER],
     body: jsonBody(QUERY_BODY),
     responses: { 200: listed(subject) },
     errors: LISTING,
   })),
-  get: collectionOperation((subject) => ({
+  get: declareCollectionOperation((subject) => ({
     id: 'getDocument',
     tag,
     as: true,
     summary: `Get ${subject.one}`,
-    parameters: [...ONE, ...SHOWING, IF_NONE_MATCH],
+    parameters: [...ONE, ...DOCUMENT_PARAMETERS, IF_NONE_MATCH],
     responses: {
       200: { ...found(subject), headers: ['ETag'] },
       304: { description: 'Not changed.', headers: ['ETag'] },
     },
-    errors: [...MISSING, ...QUERY_ERRORS, 'response-too-large'],
+    errors: [...DOCUMENT_NOT_FOUND_ERRORS, ...QUERY_ERRORS, 'response-too-large'],
   })),
 };
 
-export const WRITES = {
-  create: collectionOperation((subject) => ({
+export const DOCUMENT_WRITE_OPERATIONS = {
+  create: declareCollectionOperation((subject) => ({
     id: 'createDocument',
     tag,
     summary: `Create ${subject.one}, or many at once`,
-    parameters: [COLLECTION, PREFER, IDEMPOTENCY_KEY],
+    parameters: [COLLECTION_PARAMETER, PREFER, IDEMPOTENCY_KEY_HEADER],
     body: jsonBody(ONE_OR_MANY),
     // With Prefer: return=minimal the body is empty and has no media type.
-    responses: { 201: { ...created(subject), schema: { oneOf: [subject.document, listOf(subject.document)] } } },
+    responses: { 201: { ...created(subject), schema: { oneOf: [subject.document, arraySchema(subject.document)] } } },
     errors: [...NAMED, ...WRITING, 'invalid-id', 'id-exists', 'too-many-documents', 'quota-exceeded'],
   })),
-  patchMany: collectionOperation((subject) => ({
+  patchMany: declareCollectionOperation((subject) => ({
     id: 'updateManyDocuments',
     tag,
     summary: `Change all of ${subject.many} that match a filter`,
@@ -160,28 +176,35 @@ export const WRITES = {
     parameters: BULK,
     body: PATCH_BODIES,
     responses: { 200: AFFECTED },
-    errors: [...BULK_ERRORS, 'invalid-patch', 'patch-test-failed'],
+    errors: [...BULK_WRITE_ERRORS, 'invalid-patch', 'patch-test-failed'],
   })),
-  removeMany: collectionOperation((subject) => ({
+  removeMany: declareCollectionOperation((subject) => ({
     id: 'deleteManyDocuments',
     tag,
     summary: `Delete all of ${subject.many} that match a filter`,
     description: 'All or none, in one transaction.',
     parameters: BULK,
     responses: { 200: AFFECTED },
-    errors: BULK_ERRORS,
+    errors: BULK_WRITE_ERRORS,
   })),
-  replace: collectionOperation((subject) => ({
+  replace: declareCollectionOperation((subject) => ({
     id: 'replaceDocument',
     tag,
     summary: `Replace ${subject.one}`,
     description: 'Creates with `If-None-Match: *` or `upsert=true`.',
     parameters: [...ONE, UPSERT, IF_NONE_MATCH, ...WRITE],
-    body: jsonBody(DOCUMENT_BODY),
+    body: jsonBody(DOCUMENT_BODY_SCHEMA),
     responses: { 200: found(subject), 201: created(subject), 204: NONE },
-    errors: [...MISSING, ...WRITING, 'invalid-parameter', 'invalid-id', 'precondition-failed', 'quota-exceeded'],
+    errors: [
+      ...DOCUMENT_NOT_FOUND_ERRORS,
+      ...WRITING,
+      'invalid-parameter',
+      'invalid-id',
+      'precondition-failed',
+      'quota-exceeded',
+    ],
   })),
-  patch: collectionOperation((subject) => ({
+  patch: declareCollectionOperation((subject) => ({
     id: 'updateDocument',
     tag,
     summary: `Change ${subject.one}`,
@@ -189,16 +212,16 @@ export const WRITES = {
     parameters: [...ONE, ...WRITE],
     body: PATCH_BODIES,
     responses: { 200: found(subject), 204: NONE },
-    errors: [...MISSING, ...WRITING, 'invalid-patch', 'patch-test-failed', 'precondition-failed'],
+    errors: [...DOCUMENT_NOT_FOUND_ERRORS, ...WRITING, 'invalid-patch', 'patch-test-failed', 'precondition-failed'],
   })),
-  remove: collectionOperation((subject) => ({
+  remove: declareCollectionOperation((subject) => ({
     id: 'deleteDocument',
     tag,
     summary: `Delete ${subject.one}`,
     parameters: [...ONE, ...WRITE],
     responses: { 200: { ...found(subject), description: 'The deleted document.' }, 204: NONE },
     errors: [
-      ...MISSING,
+      ...DOCUMENT_NOT_FOUND_ERRORS,
       ...KEYED,
       ...SEEN,
       'unknown-parameter',

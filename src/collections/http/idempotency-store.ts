@@ -3,10 +3,10 @@
  * them a minute later).
  */
 import type { Binary, ClientSession, Collection } from 'mongodb';
-import { CODE, duplicateKey, serverCode, translated } from '../../database/errors.ts';
+import { duplicateKey, MONGO_ERROR_CODES, mongoErrorCode, withTranslatedErrors } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
 import { ERRORS, type ErrorCode, type Issue, MillraceError } from '../../lib/errors.ts';
-import { keyInUse } from '../document-errors.ts';
+import { idempotencyKeyInUse } from '../document-errors.ts';
 import type { WriteResponse } from './write-response.ts';
 
 const RETENTION_SECONDS = 24 * 60 * 60;
@@ -31,7 +31,7 @@ export interface IdempotencyKey {
 }
 
 /** A rejection as stored: everything of the error except its cause. */
-export interface Refusal {
+export interface StoredRejection {
   readonly code: ErrorCode;
   readonly message: string;
   readonly hint?: string;
@@ -40,17 +40,17 @@ export interface Refusal {
   readonly extensions: Readonly<Record<string, unknown>>;
 }
 
-export type KeyedOutcome = { readonly response: WriteResponse } | { readonly refusal: Refusal };
+export type IdempotentOutcome = { readonly response: WriteResponse } | { readonly refusal: StoredRejection };
 
-export interface Kept {
+export interface StoredIdempotentOutcome {
   readonly fingerprint: string;
   /** What the client could read when the response was stored, as text; null if that was too little for a repetition. */
   readonly view: string | null;
-  readonly outcome: KeyedOutcome;
+  readonly outcome: IdempotentOutcome;
 }
 
 /** Another request has used this key since it was looked up. */
-export class KeyTaken extends Error {
+export class IdempotencyKeyTaken extends Error {
   override readonly name = 'KeyTaken';
 }
 
@@ -66,7 +66,7 @@ interface KeyRow {
   refusal?: string;
 }
 
-export class KeyStore {
+export class IdempotencyStore {
   readonly #rows: Collection<KeyRow>;
   readonly #now: () => Date;
 
@@ -80,8 +80,8 @@ export class KeyStore {
     await this.#rows.createIndex({ at: 1 }, { expireAfterSeconds: RETENTION_SECONDS });
   }
 
-  async find(id: string): Promise<Kept | null> {
-    const row = await translated(() => this.#rows.findOne({ _id: id }));
+  async find(id: string): Promise<StoredIdempotentOutcome | null> {
+    const row = await withTranslatedErrors(() => this.#rows.findOne({ _id: id }));
     return row === null ? null : toKept(row);
   }
 
@@ -94,9 +94,9 @@ export class KeyStore {
     try {
       await this.#rows.insertOne({ _id: id, fingerprint, at: this.#now() }, { session });
     } catch (error) {
-      if (duplicateKey(error)) throw new KeyTaken('The key is in use');
+      if (duplicateKey(error)) throw new IdempotencyKeyTaken('The key is in use');
       // Another open transaction holds the row; a retry of this one would only get the same conflict.
-      if (serverCode(error) === CODE.writeConflict) throw keyInUse();
+      if (mongoErrorCode(error) === MONGO_ERROR_CODES.writeConflict) throw idempotencyKeyInUse();
       throw error;
     }
   }
@@ -105,7 +105,7 @@ export class KeyStore {
    * Stores the response with the key, in the same transaction.
    * @throws MillraceError `response-too-large`
    */
-  async keep(
+  async storeResponse(
     { id, view }: IdempotencyKey,
     { status, headers, body }: WriteResponse,
     session: ClientSession,
@@ -120,11 +120,11 @@ export class KeyStore {
   }
 
   /** Stores a rejection, which wrote nothing; false when another request has used the key meanwhile. */
-  async keepRefusal({ id, fingerprint }: IdempotencyKey, error: MillraceError): Promise<boolean> {
+  async storeRejection({ id, fingerprint }: IdempotencyKey, error: MillraceError): Promise<boolean> {
     const { code, message, hint, issues, headers, extensions } = error;
     const refusal = JSON.stringify({ code, message, hint, issues, headers, extensions });
     try {
-      await translated(() => this.#rows.insertOne({ _id: id, fingerprint, at: this.#now(), refusal }));
+      await withTranslatedErrors(() => this.#rows.insertOne({ _id: id, fingerprint, at: this.#now(), refusal }));
       return true;
     } catch (failed) {
       if (duplicateKey(failed)) return false;
@@ -133,7 +133,7 @@ export class KeyStore {
   }
 }
 
-function toKept({ fingerprint, view: readable, response, refusal }: KeyRow): Kept {
+function toKept({ fingerprint, view: readable, response, refusal }: KeyRow): StoredIdempotentOutcome {
   const view = readable ?? null;
   if (refusal !== undefined) return { fingerprint, view, outcome: { refusal: parseRefusal(refusal) } };
   if (response === undefined) throw new MillraceError('internal', 'A stored idempotency key has no outcome');
@@ -142,8 +142,8 @@ function toKept({ fingerprint, view: readable, response, refusal }: KeyRow): Kep
   return { fingerprint, view, outcome: { response: { status, headers: Object.fromEntries(headers), body: bytes } } };
 }
 
-function parseRefusal(text: string): Refusal {
-  const refusal: Refusal = JSON.parse(text);
+function parseRefusal(text: string): StoredRejection {
+  const refusal: StoredRejection = JSON.parse(text);
   // Another version of Millrace stored the code, and this version does not know it.
   if (!Object.hasOwn(ERRORS, refusal.code)) throw new MillraceError('internal', 'A stored error code is unknown');
   return refusal;

@@ -4,42 +4,48 @@
  */
 import { hash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
-import { actorOf, type Principal } from '../../auth/identity/principal.ts';
-import { networkOf } from '../../config/addresses.ts';
-import { isCollectionName } from '../../database/names.ts';
+import { type Principal, toActorId } from '../../auth/identity/principal.ts';
+import { clientNetwork } from '../../config/addresses.ts';
+import { isCollectionName } from '../../database/collection-names.ts';
 import { ERRORS, MillraceError } from '../../lib/errors.ts';
 import type { Policies } from '../../policies/policies.ts';
-import { hidesFields, reachesAll } from '../../policies/scope-filter.ts';
+import { hidesFields, includesAllDocuments } from '../../policies/scope-filter.ts';
 import { scopeKey } from '../../policies/scope-key.ts';
-import { isAccessRefusal, keyInUse } from '../document-errors.ts';
-import type { Atomic } from '../transaction-runner.ts';
-import { type IdempotencyKey, type Kept, type KeyedOutcome, type KeyStore, KeyTaken } from './idempotency-store.ts';
+import { idempotencyKeyInUse, isAccessDenied } from '../document-errors.ts';
+import type { TransactionRunner } from '../transaction-runner.ts';
+import {
+  type IdempotencyKey,
+  IdempotencyKeyTaken,
+  type IdempotencyStore,
+  type IdempotentOutcome,
+  type StoredIdempotentOutcome,
+} from './idempotency-store.ts';
 import type { PreparedWrite } from './write-operations.ts';
 import type { WriteResponse } from './write-response.ts';
 
 /** Parts of a key. */
-export const VISIBLE = /^[\x21-\x7e]{1,255}$/;
+export const IDEMPOTENCY_KEY_PATTERN = /^[\x21-\x7e]{1,255}$/;
 
 /**
  * The key of a request, or null.
  * @param names the collections it writes to, as the request names them
  * @throws MillraceError `malformed-request` when it is not 1 to 255 visible characters
  */
-export function readKey(
+export function readIdempotencyKey(
   request: Pick<FastifyRequest, 'headers' | 'method' | 'url' | 'principal' | 'rawBody' | 'ip'>,
   names: readonly string[],
   policies: Pick<Policies, 'find'>,
 ): IdempotencyKey | null {
   const key = request.headers['idempotency-key'];
   if (key === undefined) return null;
-  if (typeof key !== 'string' || !VISIBLE.test(key)) {
+  if (typeof key !== 'string' || !IDEMPOTENCY_KEY_PATTERN.test(key)) {
     throw new MillraceError('malformed-request', 'Idempotency-Key is not 1 to 255 visible ASCII characters', {
       hint: 'A random UUID is a good key',
     });
   }
   const { principal } = request;
   // Only their network distinguishes anonymous clients.
-  const who = actorOf(principal) ?? `anonymous ${networkOf(request.ip)}`;
+  const who = toActorId(principal) ?? `anonymous ${clientNetwork(request.ip)}`;
   const [path = '', ...query] = request.url.split('?');
   const body = hash('sha256', request.rawBody ?? '', 'base64url');
   return {
@@ -60,17 +66,17 @@ function viewOf(principal: Principal, names: readonly string[], policies: Pick<P
   for (const name of new Set(names)) {
     const scope = isCollectionName(name) ? policies.find(principal, 'read', name) : null;
     if (scope === null || scope.until !== null) return null;
-    if (principal.kind === 'anonymous' && (!reachesAll(scope) || hidesFields(scope))) return null;
+    if (principal.kind === 'anonymous' && (!includesAllDocuments(scope) || hidesFields(scope))) return null;
     keys.push(`${name} ${scopeKey(scope)}`);
   }
   return hash('sha256', keys.join('\n'), 'base64url');
 }
 
 export class Idempotency {
-  readonly #keys: KeyStore;
-  readonly #atomic: Atomic;
+  readonly #keys: IdempotencyStore;
+  readonly #atomic: TransactionRunner;
 
-  constructor(keys: KeyStore, atomic: Atomic) {
+  constructor(keys: IdempotencyStore, atomic: TransactionRunner) {
     this.#keys = keys;
     this.#atomic = atomic;
   }
@@ -87,14 +93,14 @@ export class Idempotency {
       return await this.#atomic.run(async (within) => {
         await this.#keys.reserve(key, within.session);
         const response = await write(within);
-        await this.#keys.keep(key, response, within.session);
+        await this.#keys.storeResponse(key, response, within.session);
         return response;
       });
     } catch (error) {
-      if (error instanceof KeyTaken) return this.#replayOther(key);
+      if (error instanceof IdempotencyKeyTaken) return this.#replayOther(key);
       if (!isFinal(error)) throw error;
       // The rejected write has stored nothing, so the key need not commit together with it.
-      const won = await this.#keys.keepRefusal(key, error);
+      const won = await this.#keys.storeRejection(key, error);
       if (!won) return this.#replayOther(key);
       throw error;
     }
@@ -103,12 +109,12 @@ export class Idempotency {
   /** The response to the request that was faster with the same key. */
   async #replayOther(key: IdempotencyKey): Promise<WriteResponse> {
     const other = await this.#keys.find(key.id);
-    if (other === null) throw keyInUse();
+    if (other === null) throw idempotencyKeyInUse();
     return replay(key, other);
   }
 }
 
-function replay(key: IdempotencyKey, kept: Kept): WriteResponse {
+function replay(key: IdempotencyKey, kept: StoredIdempotentOutcome): WriteResponse {
   if (kept.fingerprint !== key.fingerprint) {
     throw new MillraceError('idempotency-key-reused', 'This Idempotency-Key was used for another request', {
       hint: 'Use a new key for a new request, and the same body for the same key',
@@ -119,7 +125,7 @@ function replay(key: IdempotencyKey, kept: Kept): WriteResponse {
 }
 
 /** @param reported how much of the first response is repeated: all of it, its status and `Location`, or its status alone */
-function repeated(outcome: KeyedOutcome, reported: 'whole' | 'location' | 'status'): WriteResponse {
+function repeated(outcome: IdempotentOutcome, reported: 'whole' | 'location' | 'status'): WriteResponse {
   const replayed = { 'idempotency-replayed': 'true' };
   if ('refusal' in outcome) {
     const { code, message, ...rest } = outcome.refusal;
@@ -138,5 +144,5 @@ function repeated(outcome: KeyedOutcome, reported: 'whole' | 'location' | 'statu
  */
 function isFinal(error: unknown): error is MillraceError {
   if (!(error instanceof MillraceError) || error.status >= 500) return false;
-  return !ERRORS[error.code].retryable && !isAccessRefusal(error) && error.code !== 'rejected-by-function';
+  return !ERRORS[error.code].retryable && !isAccessDenied(error) && error.code !== 'rejected-by-function';
 }

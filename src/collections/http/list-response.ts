@@ -2,14 +2,20 @@
 import { Readable } from 'node:stream';
 import { setImmediate as otherWork } from 'node:timers/promises';
 import type { FastifyReply } from 'fastify';
-import { encodeList, ListEncoder } from '../../database/json/json.ts';
+import { encodeListJson, JsonListEncoder } from '../../database/json/json.ts';
 import type { ClosableIterator } from '../../lib/concurrency/closable-iterator.ts';
-import { AT_ONCE_BYTES, begun, boundedChunks, CHUNK_BYTES, inPieces } from '../../lib/streaming/chunks.ts';
+import {
+  CHUNK_BYTES,
+  limitChunks,
+  MAX_UNSTREAMED_BYTES,
+  prepareBody,
+  splitIntoChunks,
+} from '../../lib/streaming/chunks.ts';
 import type { StreamedResponse } from '../../policies/revalidation/streamed-responses.ts';
 import { pageLinks } from '../../query/page/page-links.ts';
 import type { HintedList } from '../hinted-list.ts';
-import type { Expand } from '../read/expansion.ts';
-import { JSON_TYPE } from './write-response.ts';
+import type { ExpandDocuments } from '../read/expansion.ts';
+import { JSON_CONTENT_TYPE } from './write-response.ts';
 
 /** Memory of an unlimited list: its batches have about this size. */
 const LIST_BYTES = 1_048_576;
@@ -19,7 +25,7 @@ const COMMA = Buffer.from(',');
 const CLOSE = Buffer.from(']');
 
 /** The response to a HEAD of unknown length. Without this, Fastify would send a length of 0. */
-export function sendHead(reply: FastifyReply): FastifyReply {
+export function sendHeadResponse(reply: FastifyReply): FastifyReply {
   return reply.send(Readable.from([]));
 }
 
@@ -27,28 +33,28 @@ export function sendHead(reply: FastifyReply): FastifyReply {
  * Starts a streamed response that holds this many bytes in memory until its end.
  * @throws MillraceError `client-memory-exceeded`, `overloaded`
  */
-export type Begin = (bytes: number) => StreamedResponse;
+export type StartStreamedResponse = (bytes: number) => StreamedResponse;
 
 /**
  * Sends JSON that is complete in memory.
  * @throws MillraceError as `begin`
  */
-export function sendJson(reply: FastifyReply, body: Buffer, begin: Begin): FastifyReply {
-  reply.type(JSON_TYPE);
-  if (body.length <= AT_ONCE_BYTES || reply.request.method === 'HEAD') return reply.send(body);
+export function sendJson(reply: FastifyReply, body: Buffer, begin: StartStreamedResponse): FastifyReply {
+  reply.type(JSON_CONTENT_TYPE);
+  if (body.length <= MAX_UNSTREAMED_BYTES || reply.request.method === 'HEAD') return reply.send(body);
   // In several pieces: a single one would not show how fast the client reads.
-  const pieces = begin(body.length).allowed(inPieces(body));
+  const pieces = begin(body.length).allowed(splitIntoChunks(body));
   return reply.header('content-length', body.length).send(Readable.from(pieces, { objectMode: false }));
 }
 
-export interface ListShape {
+export interface ListResponseOptions {
   /** Whether `_meta` is included. */
   readonly meta: boolean;
   /** Adds expanded documents; without it the codec writes the documents directly. */
-  readonly expand?: Expand;
+  readonly expand?: ExpandDocuments;
   /** Maximum bytes of the whole response. */
   readonly most: number;
-  readonly begin: Begin;
+  readonly begin: StartStreamedResponse;
 }
 
 /**
@@ -59,26 +65,26 @@ export interface ListShape {
 export function sendList(
   reply: FastifyReply,
   list: HintedList,
-  shape: ListShape,
+  shape: ListResponseOptions,
 ): FastifyReply | Promise<FastifyReply> {
   describe(reply, list);
   const { documents } = list;
   const { meta, expand } = shape;
-  if (!('next' in documents) && expand === undefined && byteLength(documents) <= AT_ONCE_BYTES) {
+  if (!('next' in documents) && expand === undefined && byteLength(documents) <= MAX_UNSTREAMED_BYTES) {
     // A small page is sent as one piece: a stream would cost more than the rest of the request.
-    return sendJson(reply, encodeList(documents, { meta }), shape.begin);
+    return sendJson(reply, encodeListJson(documents, { meta }), shape.begin);
   }
   const batches = 'next' in documents ? documents : inOne(documents);
   const size = new HeldBytes('next' in documents ? LIST_BYTES : byteLength(documents));
   if (reply.request.method === 'HEAD') {
     // Fastify would read the whole list only to discard it.
     close(batches);
-    return sendHead(reply.type(JSON_TYPE));
+    return sendHeadResponse(reply.type(JSON_CONTENT_TYPE));
   }
   const measured = size.measured(batches);
   const hold = (bytes: number) => size.found(bytes);
   const chunks = expand === undefined ? encoded(measured, meta) : expanded(measured, (batch) => expand(batch, hold));
-  return sendChunks(reply, batches, boundedChunks(chunks, shape.most), { size, begin: shape.begin });
+  return sendChunks(reply, batches, limitChunks(chunks, shape.most), { size, begin: shape.begin });
 }
 
 /**
@@ -89,17 +95,17 @@ async function sendChunks(
   reply: FastifyReply,
   batches: ClosableIterator<readonly Uint8Array[]>,
   chunks: AsyncGenerator<Buffer>,
-  { size, begin }: { readonly size: HeldBytes; readonly begin: Begin },
+  { size, begin }: { readonly size: HeldBytes; readonly begin: StartStreamedResponse },
 ): Promise<FastifyReply> {
   try {
-    const body = await begun(chunks);
+    const body = await prepareBody(chunks);
     if ('whole' in body) return sendJson(reply, body.whole, begin);
     const response = begin(size.bytes);
     size.report(response);
     const stream = Readable.from(response.allowed(body.chunks), { objectMode: false });
     // The client may disconnect before the first chunk is requested: then the generator never runs and closes nothing.
     stream.once('close', () => close(batches));
-    return reply.type(JSON_TYPE).send(stream);
+    return reply.type(JSON_CONTENT_TYPE).send(stream);
   } catch (error) {
     close(batches);
     throw error;
@@ -205,7 +211,7 @@ function inOnePiece(pieces: readonly Buffer[]): Buffer {
 }
 
 async function* encoded(batches: AsyncIterable<readonly Uint8Array[]>, meta: boolean): AsyncGenerator<Buffer> {
-  const encoder = new ListEncoder({ meta });
+  const encoder = new JsonListEncoder({ meta });
   for await (const batch of batches) {
     for (const raw of batch) {
       const chunk = encoder.append(raw);

@@ -1,25 +1,31 @@
 /** Read routes: lists by URL or by `_query` body, and single documents. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { clientOf } from '../../auth/identity/principal.ts';
-import { encodeDocument } from '../../database/json/json.ts';
-import type { CollectionName } from '../../database/names.ts';
+import { clientLimitKey } from '../../auth/identity/principal.ts';
+import type { CollectionName } from '../../database/collection-names.ts';
+import { encodeDocumentJson } from '../../database/json/json.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import { parameters, queryText, requireMediaType } from '../../lib/request.ts';
-import type { Grants } from '../../policies/revalidation/revalidation.ts';
+import { parseQueryParameters, queryString, requireMediaType } from '../../lib/request.ts';
+import type { InitialRights } from '../../policies/revalidation/revalidation.ts';
 import type { Scope } from '../../policies/scope.ts';
-import { requireReadable } from '../../policies/scope-filter.ts';
-import { type Fields, showsMeta } from '../../query/evaluate/fields.ts';
+import { requireReadablePaths } from '../../policies/scope-filter.ts';
+import { type FieldSelection, includesMeta } from '../../query/evaluate/fields.ts';
 import { readParameters } from '../../query/parse/parameters.ts';
 import { parseQuery, parseQueryJson } from '../../query/parse/parse-query.ts';
 import type { Query } from '../../query/parse/query.ts';
-import { type PermittedExpansion, toExpansions } from '../read/expansion.ts';
-import { cutStored, withIds, withWholeMeta } from '../read/field-selection.ts';
-import { requireFields } from '../read/projection.ts';
-import { isFresh, parsePreconditions } from '../store/preconditions.ts';
-import { access, type CollectionRoutesOptions, liveAccess, type OnCollection, type OnDocument } from './access.ts';
-import { READING } from './document-openapi.ts';
-import { type Begin, sendHead, sendJson, sendList } from './list-response.ts';
-import { objectBody } from './request-body.ts';
+import { type PermittedExpansion, toPermittedExpansions } from '../read/expansion.ts';
+import { selectStoredFields, withExpansionIds, withWholeMeta } from '../read/field-selection.ts';
+import { requireVisibleFields } from '../read/projection.ts';
+import { matchesIfNoneMatch, parsePreconditions } from '../store/preconditions.ts';
+import {
+  type CollectionRoute,
+  type CollectionRoutesOptions,
+  type DocumentRoute,
+  requireCollectionScope,
+  requireLiveAccess,
+} from './collection-access.ts';
+import { DOCUMENT_READ_OPERATIONS } from './document-openapi.ts';
+import { type StartStreamedResponse, sendHeadResponse, sendJson, sendList } from './list-response.ts';
+import { parseObjectBody } from './request-body.ts';
 
 const STREAM_TYPE = 'text/event-stream';
 
@@ -32,25 +38,25 @@ export async function readRoutes(app: FastifyInstance, options: CollectionRoutes
   const { collections, policies, streamedResponses, listBytes, position, live } = options;
 
   function expansions(request: FastifyRequest, scope: Scope<'read'>, query: Query): PermittedExpansion[] {
-    requireReadable(
+    requireReadablePaths(
       scope,
       query.expand.map(({ path }) => path),
     );
-    return toExpansions(query.expand, (name) => policies.find(request.principal, 'read', name));
+    return toPermittedExpansions(query.expand, (name) => policies.find(request.principal, 'read', name));
   }
 
   async function responseList(
-    request: FastifyRequest<OnCollection>,
+    request: FastifyRequest<CollectionRoute>,
     reply: FastifyReply,
     requested: Query,
   ): Promise<FastifyReply> {
     const query = { ...requested, fields: withWholeMeta(requested.fields) };
-    const [scope, name] = access(policies, request, 'read');
+    const [scope, name] = requireCollectionScope(policies, request, 'read');
     const required = expansions(request, scope, query);
     const begin = beginning(request, reply, scope, required, name);
     reply.header('millrace-position', position());
     const list = await collections.list(scope, name, query);
-    const meta = showsMeta(query.fields);
+    const meta = includesMeta(query.fields);
     const shape = { meta, most: listBytes, begin };
     if (required.length === 0) return sendList(reply, list, shape);
     const expand = collections.expander({ expansions: required, fields: toCut(query), meta }, clientKey(request));
@@ -64,58 +70,63 @@ export async function readRoutes(app: FastifyInstance, options: CollectionRoutes
     scope: Scope<'read'>,
     requested: readonly PermittedExpansion[],
     resource: CollectionName,
-  ): Begin {
+  ): StartStreamedResponse {
     const { principal, asker, as, headers } = request;
     const { generation } = policies;
     return (bytes) => {
       const resources = [resource, ...requested.map(({ collection }) => collection)];
-      const grants: Grants = {
+      const grants: InitialRights = {
         principal,
         asker,
         as,
         authorization: headers.authorization,
         generation,
         scopes: [scope, ...requested.map((expansion) => expansion.scope)],
-        again: (now) => resources.map((one) => policies.find(now, 'read', one)),
+        renewScopes: (now) => resources.map((one) => policies.find(now, 'read', one)),
       };
       return streamedResponses.begin(request, reply.raw, grants, bytes);
     };
   }
 
-  app.get<OnCollection>('/:collection', { config: { ...READING.list, streams: true } }, async (request, reply) => {
-    const found = readParameters(queryText(request));
-    if (!requestsForStream(request)) return responseList(request, reply, parseQuery(found));
-    return live(request, reply, found, liveAccess(policies, request));
-  });
-
-  app.post<OnCollection>(
-    '/:collection/_query',
-    { config: { ...READING.query, reads: true } },
+  app.get<CollectionRoute>(
+    '/:collection',
+    { config: { ...DOCUMENT_READ_OPERATIONS.list, streams: true } },
     async (request, reply) => {
-      parameters(request, []);
-      requireMediaType(request, ['application/json']);
-      return responseList(request, reply, parseQueryJson(objectBody(request)));
+      const found = readParameters(queryString(request));
+      if (!requestsForStream(request)) return responseList(request, reply, parseQuery(found));
+      return live(request, reply, found, requireLiveAccess(policies, request));
     },
   );
 
-  app.get<OnDocument>('/:collection/:id', { config: READING.get }, async (request, reply) => {
-    const { fields: requested, ...query } = parseShowing(queryText(request));
+  app.post<CollectionRoute>(
+    '/:collection/_query',
+    { config: { ...DOCUMENT_READ_OPERATIONS.query, reads: true } },
+    async (request, reply) => {
+      parseQueryParameters(request, []);
+      requireMediaType(request, ['application/json']);
+      return responseList(request, reply, parseQueryJson(parseObjectBody(request)));
+    },
+  );
+
+  app.get<DocumentRoute>('/:collection/:id', { config: DOCUMENT_READ_OPERATIONS.get }, async (request, reply) => {
+    const { fields: requested, ...query } = parseShowing(queryString(request));
     const fields = withWholeMeta(requested);
-    const [scope, name] = access(policies, request, 'read');
+    const [scope, name] = requireCollectionScope(policies, request, 'read');
     const required = expansions(request, scope, { ...query, fields });
-    requireFields(scope, fields);
+    requireVisibleFields(scope, fields);
     const found = await collections.get(scope, name, request.params.id);
     reply.header('etag', found.etag);
     const { ifNoneMatch } = parsePreconditions(request.headers);
     // The tag covers the document alone. Expanded documents may have changed by now, and browsers send `If-None-Match`
     // by themselves; so the response to a request with expansions is never 304.
-    if (required.length === 0 && isFresh(ifNoneMatch, found.etag)) {
+    if (required.length === 0 && matchesIfNoneMatch(ifNoneMatch, found.etag)) {
       reply.code(304);
-      return request.method === 'HEAD' ? sendHead(reply) : reply.send();
+      return request.method === 'HEAD' ? sendHeadResponse(reply) : reply.send();
     }
-    const meta = showsMeta(fields);
+    const meta = includesMeta(fields);
     const begin = beginning(request, reply, scope, required, name);
-    if (required.length === 0) return sendJson(reply, encodeDocument(cutStored(found.raw, fields), { meta }), begin);
+    if (required.length === 0)
+      return sendJson(reply, encodeDocumentJson(selectStoredFields(found.raw, fields), { meta }), begin);
     const { value } = await collections
       .expander(
         { expansions: required, fields, meta },
@@ -127,12 +138,12 @@ export async function readRoutes(app: FastifyInstance, options: CollectionRoutes
 }
 
 function clientKey({ asker, ip }: FastifyRequest): string {
-  return clientOf(asker, ip);
+  return clientLimitKey(asker, ip);
 }
 
 /** The fields to cut to after the expansion has read the ids; null when the list already contains just these fields. */
-function toCut({ fields, expand }: Query): Fields | null {
-  return withIds(fields, expand) === fields ? null : fields;
+function toCut({ fields, expand }: Query): FieldSelection | null {
+  return withExpansionIds(fields, expand) === fields ? null : fields;
 }
 
 function requestsForStream({ method, headers }: FastifyRequest): boolean {

@@ -2,36 +2,36 @@
  * Parses and authorizes writes. Each function parses a request, gets its Scope, and returns a write that can run alone,
  * with an idempotency key or inside a batch, by the same rules.
  */
-import type { CollectionName } from '../../database/names.ts';
-import { mapInTurns } from '../../lib/concurrency/cooperative-yield.ts';
+import type { CollectionName } from '../../database/collection-names.ts';
+import { mapCooperatively } from '../../lib/concurrency/cooperative-yield.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import { flag, parameters, type RequestLike, requireMediaType } from '../../lib/request.ts';
+import { booleanParameter, parseQueryParameters, type RequestLike, requireMediaType } from '../../lib/request.ts';
 import type { Policies } from '../../policies/policies.ts';
 import type { Scope } from '../../policies/scope.ts';
 import type { BulkWrites } from '../bulk-writes.ts';
 import type { Collections } from '../collections.ts';
-import { discreet } from '../document-errors.ts';
+import { redactIndexError } from '../document-errors.ts';
 import type { OpenTransaction } from '../open-transaction.ts';
-import { seenBy, viewOf } from '../read/document-view.ts';
+import { toWrittenDocument, visibleDocument } from '../read/document-view.ts';
 import { parsePreconditions } from '../store/preconditions.ts';
 import type { WriteScopes } from '../write-context.ts';
-import { access, type RequestOnCollection } from './access.ts';
 import { parseBulkTarget } from './bulk-target.ts';
+import { type CollectionRequest, requireCollectionScope } from './collection-access.ts';
 import { parsePatch } from './patch-request.ts';
-import { arrayBody, objectBody, refuseConditions, toWrite } from './request-body.ts';
+import { parseArrayBody, parseObjectBody, rejectPreconditions, toWriteContext } from './request-body.ts';
 import {
-  affectedResponse,
-  createdResponse,
-  removedResponse,
+  toBulkCreateResponse,
+  toBulkWriteResponse,
+  toDeleteResponse,
+  toWriteResponse,
   type WriteResponse,
-  writtenResponse,
 } from './write-response.ts';
 
 /** A parsed and authorized write that has not run yet. It may run again in a new transaction. */
 export type PreparedWrite = (within?: OpenTransaction) => Promise<WriteResponse>;
 
 /** One write request, alone or inside a batch. */
-export interface WriteRequest extends RequestLike, RequestOnCollection {
+export interface WriteRequest extends RequestLike, CollectionRequest {
   readonly method: string;
   readonly params: { readonly collection: string; readonly id?: string };
 }
@@ -70,41 +70,44 @@ function discreetly(reader: Scope<'read'> | null, write: PreparedWrite): Prepare
     try {
       return await write(within);
     } catch (error) {
-      throw discreet(error, reader);
+      throw redactIndexError(error, reader);
     }
   };
 }
 
 function prepareCreate(request: WriteRequest, deps: WriteDeps): PreparedWrite {
   const { collections } = deps;
-  parameters(request, []);
-  refuseConditions(request);
+  parseQueryParameters(request, []);
+  rejectPreconditions(request);
   requireMediaType(request, ['application/json']);
-  const many = arrayBody(request);
+  const many = parseArrayBody(request);
   if (many !== null) {
-    const [scope, name] = access(deps.policies, request, 'create');
+    const [scope, name] = requireCollectionScope(deps.policies, request, 'create');
     return discreetly(scope.reader, async (within) => {
-      const created = await collections.createMany(scope, name, many, toWrite(request, within));
-      return createdResponse(request, await mapInTurns(created, ({ raw }) => viewOf(scope.reader, raw)));
+      const created = await collections.createMany(scope, name, many, toWriteContext(request, within));
+      return toBulkCreateResponse(
+        request,
+        await mapCooperatively(created, ({ raw }) => visibleDocument(scope.reader, raw)),
+      );
     });
   }
-  const body = objectBody(request);
-  const [scope, name] = access(deps.policies, request, 'create');
+  const body = parseObjectBody(request);
+  const [scope, name] = requireCollectionScope(deps.policies, request, 'create');
   return discreetly(scope.reader, async (within) => {
-    const created = await collections.create(scope, name, body, toWrite(request, within));
-    return writtenResponse(request, await seenBy(scope.reader, created), name);
+    const created = await collections.create(scope, name, body, toWriteContext(request, within));
+    return toWriteResponse(request, await toWrittenDocument(scope.reader, created), name);
   });
 }
 
 function prepareReplace(request: WriteRequest, id: string, deps: WriteDeps): PreparedWrite {
-  const upsert = flag(parameters(request, ['upsert']), 'upsert');
+  const upsert = booleanParameter(parseQueryParameters(request, ['upsert']), 'upsert');
   requireMediaType(request, ['application/json']);
-  const body = objectBody(request);
+  const body = parseObjectBody(request);
   const [scopes, name] = enterReplace(request, upsert, deps);
   const reader = (scopes.update ?? scopes.create)?.reader ?? null;
   return discreetly(reader, async (within) => {
-    const replaced = await deps.collections.replace(scopes, name, id, body, toWrite(request, within));
-    return { id, ...writtenResponse(request, await seenBy(reader, replaced), name) };
+    const replaced = await deps.collections.replace(scopes, name, id, body, toWriteContext(request, within));
+    return { id, ...toWriteResponse(request, await toWrittenDocument(reader, replaced), name) };
   });
 }
 
@@ -113,10 +116,10 @@ function enterReplace(request: WriteRequest, upsert: boolean, deps: WriteDeps): 
   const { ifMatch, ifNoneMatch } = parsePreconditions(request.headers);
   if (ifNoneMatch === '*') {
     if (ifMatch !== undefined) throw contradiction();
-    const [create, name] = access(deps.policies, request, 'create');
+    const [create, name] = requireCollectionScope(deps.policies, request, 'create');
     return [{ update: null, create }, name];
   }
-  const [update, name] = access(deps.policies, request, 'update');
+  const [update, name] = requireCollectionScope(deps.policies, request, 'update');
   return [{ update, create: upsert ? deps.policies.find(request.principal, 'create', name) : null }, name];
 }
 
@@ -127,39 +130,39 @@ function contradiction(): MillraceError {
 }
 
 function preparePatch(request: WriteRequest, id: string, deps: WriteDeps): PreparedWrite {
-  parameters(request, []);
+  parseQueryParameters(request, []);
   const change = parsePatch(request);
-  const [scope, name] = access(deps.policies, request, 'update');
+  const [scope, name] = requireCollectionScope(deps.policies, request, 'update');
   return discreetly(scope.reader, async (within) => {
-    const patched = await deps.collections.patch(scope, name, id, change, toWrite(request, within));
-    return { id, ...writtenResponse(request, await seenBy(scope.reader, patched), name) };
+    const patched = await deps.collections.patch(scope, name, id, change, toWriteContext(request, within));
+    return { id, ...toWriteResponse(request, await toWrittenDocument(scope.reader, patched), name) };
   });
 }
 
 function prepareRemove(request: WriteRequest, id: string, deps: WriteDeps): PreparedWrite {
-  parameters(request, []);
-  const [scope, name] = access(deps.policies, request, 'delete');
+  parseQueryParameters(request, []);
+  const [scope, name] = requireCollectionScope(deps.policies, request, 'delete');
   return async (within) => {
-    const removed = await deps.collections.remove(scope, name, id, toWrite(request, within));
-    return { id, ...removedResponse(request, await seenBy(scope.reader, removed)) };
+    const removed = await deps.collections.remove(scope, name, id, toWriteContext(request, within));
+    return { id, ...toDeleteResponse(request, await toWrittenDocument(scope.reader, removed)) };
   };
 }
 
 function preparePatchMany(request: WriteRequest, deps: WriteDeps): PreparedWrite {
   const requested = parseBulkTarget(request);
   const change = parsePatch(request);
-  const [scope, name] = access(deps.policies, request, 'update');
+  const [scope, name] = requireCollectionScope(deps.policies, request, 'update');
   return discreetly(scope.reader, async (within) => {
-    const affected = await deps.byFilter.patch(scope, name, requested, change, toWrite(request, within));
-    return affectedResponse(affected, requested.maxAffected);
+    const affected = await deps.byFilter.patch(scope, name, requested, change, toWriteContext(request, within));
+    return toBulkWriteResponse(affected, requested.maxAffected);
   });
 }
 
 function prepareRemoveMany(request: WriteRequest, deps: WriteDeps): PreparedWrite {
   const requested = parseBulkTarget(request);
-  const [scope, name] = access(deps.policies, request, 'delete');
+  const [scope, name] = requireCollectionScope(deps.policies, request, 'delete');
   return async (within) => {
-    const affected = await deps.byFilter.remove(scope, name, requested, toWrite(request, within));
-    return affectedResponse(affected, requested.maxAffected);
+    const affected = await deps.byFilter.remove(scope, name, requested, toWriteContext(request, within));
+    return toBulkWriteResponse(affected, requested.maxAffected);
   };
 }

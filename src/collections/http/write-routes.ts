@@ -1,24 +1,24 @@
 /** Write routes: single documents, many at once, and batches, each with or without an idempotency key (docs/api.md). */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Atomic } from '../transaction-runner.ts';
+import type { TransactionRunner } from '../transaction-runner.ts';
 import { type PreparedBatch, prepareBatch } from './batch.ts';
-import { BATCH_WRITE } from './batch-openapi.ts';
-import { inRefusedBody } from './batch-operations.ts';
-import { WRITES } from './document-openapi.ts';
-import { type Idempotency, readKey } from './idempotency.ts';
+import { BATCH_WRITE_OPERATION } from './batch-openapi.ts';
+import { addIndexFromPointer } from './batch-operations.ts';
+import { DOCUMENT_WRITE_OPERATIONS } from './document-openapi.ts';
+import { type Idempotency, readIdempotencyKey } from './idempotency.ts';
 import { prepareWrite, type WriteDeps } from './write-operations.ts';
 import { sendWriteResponse } from './write-response.ts';
 
 export interface WriteRoutesOptions extends WriteDeps {
-  readonly atomic: Atomic;
+  readonly atomic: TransactionRunner;
   readonly idempotency: Idempotency;
 }
 
-interface OnCollection {
+interface CollectionRoute {
   Params: { collection: string };
 }
 
-interface OnDocument {
+interface DocumentRoute {
   Params: { collection: string; id: string };
 }
 
@@ -30,24 +30,24 @@ export async function writeRoutes(app: FastifyInstance, options: WriteRoutesOpti
     reply: FastifyReply,
     { collections, write }: PreparedBatch,
   ): Promise<FastifyReply> {
-    const key = readKey(request, collections, policies);
+    const key = readIdempotencyKey(request, collections, policies);
     return sendWriteResponse(reply, key === null ? await write() : await idempotency.once(key, write));
   }
 
-  const write = (request: FastifyRequest<OnCollection> | FastifyRequest<OnDocument>, reply: FastifyReply) =>
+  const write = (request: FastifyRequest<CollectionRoute> | FastifyRequest<DocumentRoute>, reply: FastifyReply) =>
     response(request, reply, { collections: [request.params.collection], write: prepareWrite(request, options) });
 
-  app.post<OnCollection>('/api/:collection', { config: WRITES.create }, write);
-  app.patch<OnCollection>('/api/:collection', { config: WRITES.patchMany }, write);
-  app.delete<OnCollection>('/api/:collection', { config: WRITES.removeMany }, write);
-  app.put<OnDocument>('/api/:collection/:id', { config: WRITES.replace }, write);
-  app.patch<OnDocument>('/api/:collection/:id', { config: WRITES.patch }, write);
-  app.delete<OnDocument>('/api/:collection/:id', { config: WRITES.remove }, write);
+  app.post<CollectionRoute>('/api/:collection', { config: DOCUMENT_WRITE_OPERATIONS.create }, write);
+  app.patch<CollectionRoute>('/api/:collection', { config: DOCUMENT_WRITE_OPERATIONS.patchMany }, write);
+  app.delete<CollectionRoute>('/api/:collection', { config: DOCUMENT_WRITE_OPERATIONS.removeMany }, write);
+  app.put<DocumentRoute>('/api/:collection/:id', { config: DOCUMENT_WRITE_OPERATIONS.replace }, write);
+  app.patch<DocumentRoute>('/api/:collection/:id', { config: DOCUMENT_WRITE_OPERATIONS.patch }, write);
+  app.delete<DocumentRoute>('/api/:collection/:id', { config: DOCUMENT_WRITE_OPERATIONS.remove }, write);
 
   const refuse = (error: unknown) => {
-    throw inRefusedBody(error);
+    throw addIndexFromPointer(error);
   };
-  app.post('/batch', { config: BATCH_WRITE, errorHandler: refuse }, (request, reply) =>
+  app.post('/batch', { config: BATCH_WRITE_OPERATION, errorHandler: refuse }, (request, reply) =>
     response(request, reply, prepareBatch(request, options)),
   );
 }

@@ -3,10 +3,10 @@
  * position. Missing documents on the way are created. Pure. Names with a dot, a leading `$` or no characters are
  * written as in queries, `dependencies['socket.io']`.
  */
-import { isPlain, setField } from '../../lib/plain-object.ts';
-import { compareText } from '../../query/evaluate/order.ts';
-import { innerPath, stepsOf } from '../../query/paths.ts';
-import { checkChange, checkChangedPath, checkDepth, invalidPatch } from './patch-limits.ts';
+import { isPlainObject, setField } from '../../lib/plain-object.ts';
+import { compareText } from '../../query/evaluate/bson-order.ts';
+import { parseDocumentPath, splitPath } from '../../query/field-paths.ts';
+import { checkChangedPath, checkDocumentDepth, checkFieldLimits, invalidPatch } from './patch-limits.ts';
 import type { WorkingCopy } from './working-copy.ts';
 
 /** Maximum nulls that fill an array up to a position after its end. */
@@ -20,19 +20,19 @@ export interface PathChange {
   readonly creates: boolean;
   /** True if a path through a scalar is skipped instead of rejected. */
   readonly lenient?: boolean;
-  /** The new value, or {@link REMOVED}. */
+  /** The new value, or {@link REMOVED_VALUE}. */
   readonly apply: (old: unknown, now: Date, draft: WorkingCopy) => unknown;
 }
 
 /** A change at a point in time. */
-export type DatedChange = Omit<PathChange, 'apply'> & { readonly apply: (old: unknown) => unknown };
+export type BoundPathChange = Omit<PathChange, 'apply'> & { readonly apply: (old: unknown) => unknown };
 
-export const REMOVED = Symbol('removed');
+export const REMOVED_VALUE = Symbol('removed');
 
 /** @throws MillraceError `invalid-patch`, `unsupported-field-name` */
-export function parseSteps(path: string): PathSteps {
+export function parsePathSteps(path: string): PathSteps {
   if (path.includes("['")) {
-    const named = stepsOf(innerPath(path, 'invalid-patch'));
+    const named = splitPath(parseDocumentPath(path, 'invalid-patch'));
     checkChangedPath(named);
     return named;
   }
@@ -46,7 +46,7 @@ export function parseSteps(path: string): PathSteps {
 }
 
 /** By name, positions by number: the order in which MongoDB applies the paths of one update, and so adds fields. */
-export function compareSteps(a: PathSteps, b: PathSteps): number {
+export function comparePathSteps(a: PathSteps, b: PathSteps): number {
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) {
     const x = a[i] ?? '';
@@ -61,50 +61,61 @@ export function compareSteps(a: PathSteps, b: PathSteps): number {
  * The document with the value at a path changed; everything else stays as it was.
  * @throws MillraceError `invalid-patch` when a path leads through a scalar, `json-too-deep`
  */
-export function changeAt(document: unknown, steps: PathSteps, change: DatedChange, draft: WorkingCopy): unknown {
-  if (change.creates) checkDepth(steps.length);
+export function changeAtPath(
+  document: unknown,
+  steps: PathSteps,
+  change: BoundPathChange,
+  draft: WorkingCopy,
+): unknown {
+  if (change.creates) checkDocumentDepth(steps.length);
   return walk(document, steps, 0, change, draft);
 }
 
-function walk(node: unknown, steps: PathSteps, depth: number, change: DatedChange, draft: WorkingCopy): unknown {
-  if (node === undefined && !change.creates) return REMOVED;
+function walk(node: unknown, steps: PathSteps, depth: number, change: BoundPathChange, draft: WorkingCopy): unknown {
+  if (node === undefined && !change.creates) return REMOVED_VALUE;
   if (depth === steps.length) {
     const value = change.apply(node);
-    if (value !== REMOVED && value !== node) checkChange(steps, value, draft.measure(value).depth);
+    if (value !== REMOVED_VALUE && value !== node) checkFieldLimits(steps, value, draft.measure(value).depth);
     return value;
   }
   if (node === undefined) return walk(Object.create(null), steps, depth, change, draft);
   const step = steps[depth] ?? '';
   if (Array.isArray(node) && isPosition(step)) return walkArray(node, steps, depth, change, draft);
-  if (!isPlain(node)) {
+  if (!isPlainObject(node)) {
     if (change.lenient === true) return node;
     throw invalidPatch(`'${steps.slice(0, depth + 1).join('.')}' cannot be set: the value above it is not an object`);
   }
-  draft.work(1);
+  draft.spendWork(1);
   const old = Object.hasOwn(node, step) ? node[step] : undefined;
   const value = walk(old, steps, depth + 1, change, draft);
   // This also applies when the value was changed in place: then this node is owned already. No path of one update is
   // part of another, so the node's size is not needed again.
-  if (value === old || (value === REMOVED && old === undefined)) return node;
-  const changed = draft.own(node);
-  if (value === REMOVED) delete changed[step];
+  if (value === old || (value === REMOVED_VALUE && old === undefined)) return node;
+  const changed = draft.toMutable(node);
+  if (value === REMOVED_VALUE) delete changed[step];
   else setField(changed, step, value);
   return changed;
 }
 
-function walkArray(node: unknown[], steps: PathSteps, depth: number, change: DatedChange, draft: WorkingCopy): unknown {
+function walkArray(
+  node: unknown[],
+  steps: PathSteps,
+  depth: number,
+  change: BoundPathChange,
+  draft: WorkingCopy,
+): unknown {
   const index = Number(steps[depth]);
   const padding = index - node.length;
   if (padding >= 0 && !change.creates) return node;
   if (padding > MAX_PADDING) throw invalidPatch(`'${steps.join('.')}' is too far beyond the end of the array`);
-  draft.work(1);
+  draft.spendWork(1);
   const old: unknown = node[index];
   const value = walk(old, steps, depth + 1, change, draft);
   if (value === old && padding < 0) return node;
-  draft.work(Math.max(0, padding));
-  const changed = draft.own(node);
+  draft.spendWork(Math.max(0, padding));
+  const changed = draft.toMutable(node);
   while (changed.length < index) changed.push(null);
-  changed[index] = value === REMOVED ? null : value;
+  changed[index] = value === REMOVED_VALUE ? null : value;
   return changed;
 }
 

@@ -4,18 +4,18 @@
  * because the libraries for JSON Patch walk into the objects behind such leaves, reject a field named `constructor`, or
  * change their arguments.
  */
-import { pointerTo } from '../../database/json/json-errors.ts';
+import { jsonPointer } from '../../database/json/json-errors.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import { isPlain, setField } from '../../lib/plain-object.ts';
+import { isPlainObject, setField } from '../../lib/plain-object.ts';
 import { sameJson } from '../write/json-equality.ts';
-import { checkChange, checkChangedPath, invalidPatch, MAX_PATCH_OPERATIONS } from './patch-limits.ts';
-import { type Node, WorkingCopy } from './working-copy.ts';
+import { checkChangedPath, checkFieldLimits, invalidPatch, MAX_PATCH_OPERATIONS } from './patch-limits.ts';
+import { type DraftNode, WorkingCopy } from './working-copy.ts';
 
 /** The reference tokens of a JSON Pointer (RFC 6901), unescaped; empty for the whole document. */
 type Pointer = readonly string[];
 
 /** The operations (RFC 6902 section 4). */
-export const OPS = ['add', 'remove', 'replace', 'move', 'copy', 'test'] as const;
+export const JSON_PATCH_OPS = ['add', 'remove', 'replace', 'move', 'copy', 'test'] as const;
 
 export type PatchOperation =
   | { readonly op: 'add' | 'replace' | 'test'; readonly path: Pointer; readonly value: unknown }
@@ -59,7 +59,7 @@ export function applyJsonPatch(document: unknown, patch: JsonPatch, draft = new 
 
 /** Parses one operation by RFC 6902 section 4; undefined members are ignored, as section 4 requires. */
 export function parseOperation(item: unknown): PatchOperation {
-  if (!isPlain(item)) throw invalidPatch('it is not an object');
+  if (!isPlainObject(item)) throw invalidPatch('it is not an object');
   const { op } = item;
   switch (op) {
     case 'add':
@@ -73,7 +73,7 @@ export function parseOperation(item: unknown): PatchOperation {
     case 'copy':
       return { op, path: pointerField(item, 'path'), from: pointerField(item, 'from') };
     default:
-      throw invalidPatch(`its 'op' is not one of ${OPS.join(', ')}`);
+      throw invalidPatch(`its 'op' is not one of ${JSON_PATCH_OPS.join(', ')}`);
   }
 }
 
@@ -95,13 +95,13 @@ function apply(root: unknown, operation: PatchOperation, draft: WorkingCopy): un
   switch (operation.op) {
     case 'test':
       if (sameJson(find(root, operation.path), operation.value, { ordered: false })) return root;
-      throw new MillraceError('patch-test-failed', `the value at '${pointerTo(operation.path)}' is different`);
+      throw new MillraceError('patch-test-failed', `the value at '${jsonPointer(operation.path)}' is different`);
     case 'add': {
-      const value = draft.keeper.keep(replacedAt(root, operation.path), operation.value);
+      const value = draft.keeper.preserve(replacedAt(root, operation.path), operation.value);
       return add(root, operation.path, value, draft);
     }
     case 'replace': {
-      const value = draft.keeper.keep(find(root, operation.path), operation.value);
+      const value = draft.keeper.preserve(find(root, operation.path), operation.value);
       return edit(root, operation.path, draft, value, (node, token) => put(node, token, value));
     }
     case 'remove':
@@ -109,8 +109,9 @@ function apply(root: unknown, operation: PatchOperation, draft: WorkingCopy): un
     case 'move': {
       const { from, path } = operation;
       const value = find(root, from);
-      if (pointerTo(from) === pointerTo(path)) return root;
-      if (pointerTo(path).startsWith(`${pointerTo(from)}/`)) throw invalidPatch('a value cannot be moved into itself');
+      if (jsonPointer(from) === jsonPointer(path)) return root;
+      if (jsonPointer(path).startsWith(`${jsonPointer(from)}/`))
+        throw invalidPatch('a value cannot be moved into itself');
       return add(remove(root, from, draft), path, value, draft);
     }
     case 'copy': {
@@ -129,7 +130,7 @@ function add(root: unknown, path: Pointer, value: unknown, draft: WorkingCopy): 
     if (!Array.isArray(node)) return put(node, token, value);
     const index = token === '-' ? node.length : indexIn(token, node.length + 1);
     if (index === undefined) throw missing(path);
-    draft.work(node.length - index);
+    draft.spendWork(node.length - index);
     node.splice(index, 0, value);
   });
 }
@@ -142,26 +143,26 @@ function remove(root: unknown, path: Pointer, draft: WorkingCopy): unknown {
       delete node[token];
       return;
     }
-    draft.work(node.length - Number(token));
+    draft.spendWork(node.length - Number(token));
     node.splice(Number(token), 1);
   });
 }
 
 /** Changes a node that the working copy owns. */
-type Change = (node: Node, token: string) => void;
+type Change = (node: DraftNode, token: string) => void;
 
 /** The document with the parent node of `path` changed; everything else stays unchanged. */
 function edit(root: unknown, path: Pointer, draft: WorkingCopy, value: unknown, change: Change): unknown {
-  checkChange(path, value, draft.measure(value).depth);
+  checkFieldLimits(path, value, draft.measure(value).depth);
   const last = path.at(-1);
   if (last === undefined) return value;
   if (!isNode(root)) throw missing(path);
-  const top = draft.own(root);
-  let node: Node = top;
+  const top = draft.toMutable(root);
+  let node: DraftNode = top;
   for (const token of path.slice(0, -1)) {
     const inner = fieldOf(node, token);
     if (!isNode(inner)) throw missing(path);
-    const owned = draft.own(inner);
+    const owned = draft.toMutable(inner);
     if (owned !== inner) put(node, token, owned);
     node = owned;
   }
@@ -188,7 +189,7 @@ function replacedAt(root: unknown, path: Pointer): unknown {
   return node;
 }
 
-function fieldOf(node: Node, token: string): unknown {
+function fieldOf(node: DraftNode, token: string): unknown {
   if (!Array.isArray(node)) return Object.hasOwn(node, token) ? node[token] : undefined;
   const index = indexIn(token, node.length);
   return index === undefined ? undefined : node[index];
@@ -200,17 +201,17 @@ function indexIn(token: string, length: number): number | undefined {
 }
 
 /** Sets an element of an array that exists, or a field of an object whether it exists or not. */
-function put(node: Node, token: string, value: unknown): void {
+function put(node: DraftNode, token: string, value: unknown): void {
   if (Array.isArray(node)) node[Number(token)] = value;
   else setField(node, token, value);
 }
 
-function isNode(value: unknown): value is Node {
-  return Array.isArray(value) || isPlain(value);
+function isNode(value: unknown): value is DraftNode {
+  return Array.isArray(value) || isPlainObject(value);
 }
 
 function missing(path: Pointer): MillraceError {
-  return invalidPatch(`the path '${pointerTo(path)}' does not exist in the document`);
+  return invalidPatch(`the path '${jsonPointer(path)}' does not exist in the document`);
 }
 
 /** Adds the position of the operation to an error: the patch is rejected as a whole. */

@@ -1,8 +1,8 @@
 /** Limits of every change by paths: names that can be stored, fields that only the server sets, and depth. */
-import { keyProblem, pointerTo } from '../../database/json/json-errors.ts';
-import { MAX_DEPTH } from '../../database/json/parse-json.ts';
+import { fieldNameProblem, jsonPointer } from '../../database/json/json-errors.ts';
+import { MAX_DOCUMENT_DEPTH } from '../../database/json/parse-json.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import { isPlain } from '../../lib/plain-object.ts';
+import { isPlainObject } from '../../lib/plain-object.ts';
 import { SERVER_FIELDS } from '../../lib/server-fields.ts';
 
 /** Maximum operations of one patch, or paths of one update. */
@@ -24,7 +24,7 @@ export function checkChangedPath(path: readonly string[]): void {
     throw invalidPatch(`'${first}' is set by the server and cannot be changed`);
   for (let length = 1; length <= path.length; length++) {
     // Only the last two names matter for the check, and a path may have a million names.
-    const problem = keyProblem(path.slice(Math.max(0, length - 2), length), path[length - 1] ?? '');
+    const problem = fieldNameProblem(path.slice(Math.max(0, length - 2), length), path[length - 1] ?? '');
     if (problem !== null) refuseKey(path.slice(0, length), problem);
   }
 }
@@ -33,20 +33,20 @@ export function checkChangedPath(path: readonly string[]): void {
  * Checks a new field against the limits of a document: no hidden prototype, at most 100 levels of nesting.
  * @param depth levels of nesting inside the value
  */
-export function checkChange(path: readonly string[], value: unknown, depth: number): void {
-  if (path.at(-1) === 'constructor' && isPlain(value) && Object.hasOwn(value, 'prototype')) {
+export function checkFieldLimits(path: readonly string[], value: unknown, depth: number): void {
+  if (path.at(-1) === 'constructor' && isPlainObject(value) && Object.hasOwn(value, 'prototype')) {
     refuseKey([...path, 'prototype'], 'The key "constructor" must not contain "prototype"');
   }
-  checkDepth(path.length + depth);
+  checkDocumentDepth(path.length + depth);
 }
 
-export function checkDepth(depth: number): void {
-  if (depth <= MAX_DEPTH) return;
-  throw new MillraceError('json-too-deep', `The document would be nested more than ${MAX_DEPTH} levels deep`);
+export function checkDocumentDepth(depth: number): void {
+  if (depth <= MAX_DOCUMENT_DEPTH) return;
+  throw new MillraceError('json-too-deep', `The document would be nested more than ${MAX_DOCUMENT_DEPTH} levels deep`);
 }
 
 function refuseKey(path: readonly string[], detail: string): never {
   throw new MillraceError('unsupported-field-name', detail, {
-    issues: [{ pointer: pointerTo(path).toWellFormed(), code: 'unsupported-field-name', detail }],
+    issues: [{ pointer: jsonPointer(path).toWellFormed(), code: 'unsupported-field-name', detail }],
   });
 }

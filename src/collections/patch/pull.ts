@@ -2,10 +2,10 @@
  * `$pull`: removes the elements of an array that equal a value or match a condition in the JSON form of the query
  * language. Pure.
  */
-import { isPlain } from '../../lib/plain-object.ts';
-import { bind } from '../../query/evaluate/bind-variables.ts';
-import { compileMatch } from '../../query/evaluate/match.ts';
-import { parseFilterJson } from '../../query/parse/parse-json.ts';
+import { isPlainObject } from '../../lib/plain-object.ts';
+import { bindVariables } from '../../query/evaluate/bind-variables.ts';
+import { compileMatcher } from '../../query/evaluate/match.ts';
+import { parseFilterJson } from '../../query/parse/parse-filter-json.ts';
 import { compilePattern } from '../../query/text/pattern.ts';
 import { sameJson } from '../write/json-equality.ts';
 import type { PathChange } from './dotted-path.ts';
@@ -34,15 +34,15 @@ export function parsePull(operand: unknown): PathChange {
  * elements that are documents, in any order, as MongoDB does.
  */
 function toQuery(operand: unknown): (now: Date) => Query {
-  if (!isPlain(operand)) return () => (element) => sameJson(element, operand, { ordered: true });
+  if (!isPlainObject(operand)) return () => (element) => sameJson(element, operand, { ordered: true });
   const [first = ''] = Object.keys(operand);
   const ofFields = !first.startsWith('$') || LOGICAL.has(first);
   // Inside `$elemMatch` the names are those of the element: its `id` is not the document's id.
   const filter = parseFilterJson({ [WRAPPED]: ofFields ? { $elemMatch: operand } : operand });
   return (now) => {
-    const match = compileMatch(bind(filter, { now, user: null }).filter);
+    const match = compileMatcher(bindVariables(filter, { now, user: null }).filter);
     if (!ofFields) return (element) => match({ [WRAPPED]: element });
-    return (element) => isPlain(element) && match({ [WRAPPED]: [element] });
+    return (element) => isPlainObject(element) && match({ [WRAPPED]: [element] });
   };
 }
 
@@ -53,7 +53,7 @@ function weigh(operand: unknown): number {
   if (Array.isArray(operand)) {
     return operand.reduce((sum: number, item: unknown) => sum + (typeof item === 'string' ? 0 : weigh(item)), 1);
   }
-  if (!isPlain(operand)) return 1;
+  if (!isPlainObject(operand)) return 1;
   return Object.entries(operand).reduce((sum, [name, value]) => {
     return sum + (name === '$regex' && typeof value === 'string' ? weighPattern(value) : weigh(value));
   }, 1);

@@ -1,6 +1,6 @@
 /** `$push`: appends one value, or inserts several (`$each`) at a position, sorted, cut to a length. Pure. */
-import { isPlain } from '../../lib/plain-object.ts';
-import { compareValues } from '../../query/evaluate/order.ts';
+import { isPlainObject } from '../../lib/plain-object.ts';
+import { compareValues } from '../../query/evaluate/bson-order.ts';
 import type { PathChange } from './dotted-path.ts';
 import { invalidPatch } from './patch-limits.ts';
 
@@ -27,7 +27,7 @@ export function parsePush(operand: unknown): PathChange {
 }
 
 function readPush(operand: unknown): Push {
-  if (!isPlain(operand) || !Object.keys(operand).some((key) => MODIFIERS.includes(key))) {
+  if (!isPlainObject(operand) || !Object.keys(operand).some((key) => MODIFIERS.includes(key))) {
     return { values: [operand], position: undefined, sort: undefined, slice: undefined };
   }
   const unknown = Object.keys(operand).find((key) => !MODIFIERS.includes(key));

@@ -1,11 +1,16 @@
 /**
  * MongoDB's update operators, each as a pure function from its operand and the value at a path to the value after it.
  */
-import { type Calculation, calculate, toStoredNumber, zeroLike } from '../../database/bson/arithmetic.ts';
-import { isPlain } from '../../lib/plain-object.ts';
-import { compareValues, equalValues } from '../../query/evaluate/order.ts';
+import {
+  type ArithmeticOperator,
+  addOrMultiply,
+  toStoredNumber,
+  zeroOfSameType,
+} from '../../database/bson/arithmetic.ts';
+import { isPlainObject } from '../../lib/plain-object.ts';
+import { compareValues, equalValues } from '../../query/evaluate/bson-order.ts';
 import { sameJson } from '../write/json-equality.ts';
-import { type PathChange, REMOVED } from './dotted-path.ts';
+import { type PathChange, REMOVED_VALUE } from './dotted-path.ts';
 import { invalidPatch } from './patch-limits.ts';
 import { parsePull } from './pull.ts';
 import { parsePush } from './push.ts';
@@ -23,22 +28,22 @@ export const UPDATE_OPERATORS: ReadonlyMap<string, ParseOperand> = new Map<strin
   ['$mul', (operand) => arithmetic('multiply', operand)],
   ['$min', (operand) => extreme(operand, -1)],
   ['$max', (operand) => extreme(operand, 1)],
-  ['$set', (operand) => creating((old, _now, draft) => draft.keeper.keep(old, operand))],
-  ['$unset', () => ({ creates: false, lenient: true, apply: () => REMOVED })],
+  ['$set', (operand) => creating((old, _now, draft) => draft.keeper.preserve(old, operand))],
+  ['$unset', () => ({ creates: false, lenient: true, apply: () => REMOVED_VALUE })],
   ['$push', parsePush],
   ['$addToSet', parseAddToSet],
   ['$pull', parsePull],
   ['$currentDate', parseCurrentDate],
 ]);
 
-function arithmetic(how: Calculation, operand: unknown): PathChange {
+function arithmetic(how: ArithmeticOperator, operand: unknown): PathChange {
   const by = typeof operand === 'number' ? toStoredNumber(operand) : null;
   if (by === null) throw invalidPatch('the operand is not a number');
   return creating((old) => {
-    if (old === undefined) return how === 'add' ? by : zeroLike(by);
+    if (old === undefined) return how === 'add' ? by : zeroOfSameType(by);
     const number = toStoredNumber(old);
     if (number === null) throw invalidPatch('the stored value is not a number');
-    const result = calculate(how, number, by);
+    const result = addOrMultiply(how, number, by);
     if (result === null) throw invalidPatch('the result does not fit into 64 bits');
     // If the new number equals the old one, the old one stays, as in MongoDB: 1.0 is not replaced by 1.00.
     return result.constructor === number.constructor && equalValues(result, number) ? old : result;
@@ -53,7 +58,7 @@ function extreme(operand: unknown, sign: -1 | 1): PathChange {
 }
 
 function parseAddToSet(operand: unknown): PathChange {
-  const each = isPlain(operand) && Object.keys(operand)[0] === '$each' ? operand : null;
+  const each = isPlainObject(operand) && Object.keys(operand)[0] === '$each' ? operand : null;
   const values: unknown = each === null ? [operand] : each['$each'];
   if (!Array.isArray(values) || (each !== null && Object.keys(each).length > 1)) {
     throw invalidPatch("'$each' must be an array and the only key");
@@ -81,12 +86,12 @@ function parseAddToSet(operand: unknown): PathChange {
 function countComparisons(set: unknown[], values: unknown[], draft: WorkingCopy): void {
   const all = draft.measure(set).cells + draft.measure(values).cells;
   for (const value of values) {
-    draft.work(Math.min(all, draft.measure(value).cells * (set.length + values.length)));
+    draft.spendWork(Math.min(all, draft.measure(value).cells * (set.length + values.length)));
   }
 }
 
 function parseCurrentDate(operand: unknown): PathChange {
-  const requested = isPlain(operand) && Object.keys(operand).length === 1 ? operand['$type'] : operand;
+  const requested = isPlainObject(operand) && Object.keys(operand).length === 1 ? operand['$type'] : operand;
   if (requested !== true && requested !== 'date') throw invalidPatch('the operand must be true or {"$type":"date"}');
   return creating((_old, now) => now);
 }

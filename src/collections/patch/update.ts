@@ -3,28 +3,28 @@
  * meaning, as a pure function on stored values.
  */
 import { MillraceError } from '../../lib/errors.ts';
-import { isPlain } from '../../lib/plain-object.ts';
-import { changeAt, compareSteps, type PathChange, type PathSteps, parseSteps } from './dotted-path.ts';
+import { isPlainObject } from '../../lib/plain-object.ts';
+import { changeAtPath, comparePathSteps, type PathChange, type PathSteps, parsePathSteps } from './dotted-path.ts';
 import { invalidPatch, MAX_PATCH_OPERATIONS } from './patch-limits.ts';
 import { UPDATE_OPERATORS } from './update-operators.ts';
 import { WorkingCopy } from './working-copy.ts';
 
 /** One operator at one path. */
-export interface Clause extends PathChange {
+export interface UpdateClause extends PathChange {
   readonly operator: string;
   readonly path: string;
   readonly steps: PathSteps;
 }
 
 /** The clauses in the order in which MongoDB applies them: by path. */
-export type Update = readonly Clause[];
+export type ParsedUpdate = readonly UpdateClause[];
 
 /**
  * Parses an update.
  * @throws MillraceError `invalid-patch`, `unsupported-field-name`, with operator and path
  */
-export function parseUpdate(body: unknown): Update {
-  if (!isPlain(body) || Object.keys(body).length === 0) {
+export function parseUpdate(body: unknown): ParsedUpdate {
+  if (!isPlainObject(body) || Object.keys(body).length === 0) {
     throw invalidPatch(
       'An update must be an object of operators',
       `Possible: ${[...UPDATE_OPERATORS.keys()].join(', ')}`,
@@ -32,7 +32,7 @@ export function parseUpdate(body: unknown): Update {
   }
   const update = Object.entries(body).flatMap(([operator, paths]) => parseOperator(operator, paths));
   if (update.length > MAX_PATCH_OPERATIONS) throw invalidPatch(`An update has at most ${MAX_PATCH_OPERATIONS} paths`);
-  return refuseConflicts(update.toSorted((a, b) => compareSteps(a.steps, b.steps)));
+  return refuseConflicts(update.toSorted((a, b) => comparePathSteps(a.steps, b.steps)));
 }
 
 /**
@@ -40,18 +40,18 @@ export function parseUpdate(body: unknown): Update {
  * @param now the time that `$currentDate` sets
  * @throws MillraceError `invalid-patch`, `json-too-deep`, `document-too-large`, naming operator and path
  */
-export function applyUpdate(document: unknown, update: Update, now: Date, draft = new WorkingCopy()): unknown {
+export function applyUpdate(document: unknown, update: ParsedUpdate, now: Date, draft = new WorkingCopy()): unknown {
   return update.reduce((root, { operator, path, steps, apply, ...rest }) => {
     const change = { ...rest, apply: (old: unknown) => apply(old, now, draft) };
     try {
-      return changeAt(root, steps, change, draft);
+      return changeAtPath(root, steps, change, draft);
     } catch (error) {
       throw inClause(operator, path, error);
     }
   }, document);
 }
 
-function parseOperator(operator: string, paths: unknown): Clause[] {
+function parseOperator(operator: string, paths: unknown): UpdateClause[] {
   const parse = UPDATE_OPERATORS.get(operator);
   if (parse === undefined) {
     throw invalidPatch(
@@ -59,10 +59,10 @@ function parseOperator(operator: string, paths: unknown): Clause[] {
       `Possible: ${[...UPDATE_OPERATORS.keys()].join(', ')}`,
     );
   }
-  if (!isPlain(paths)) throw invalidPatch(`The operand of ${operator} must be an object of paths and values`);
+  if (!isPlainObject(paths)) throw invalidPatch(`The operand of ${operator} must be an object of paths and values`);
   return Object.entries(paths).map(([path, operand]) => {
     try {
-      const steps = parseSteps(path);
+      const steps = parsePathSteps(path);
       return { operator, path, steps, ...parse(operand) };
     } catch (error) {
       throw inClause(operator, path, error);
@@ -71,7 +71,7 @@ function parseOperator(operator: string, paths: unknown): Clause[] {
 }
 
 /** A path may be changed once, and not together with a part of itself: the result would depend on the order. */
-function refuseConflicts(update: Update): Update {
+function refuseConflicts(update: ParsedUpdate): ParsedUpdate {
   for (const [index, { steps, path, operator }] of update.entries()) {
     // The paths are sorted, so a path that starts with this one comes directly after it.
     const next = update[index + 1];

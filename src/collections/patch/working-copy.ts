@@ -4,8 +4,8 @@
  * longer than everything else. A failed patch needs no rollback: its copies are discarded.
  */
 import { MillraceError } from '../../lib/errors.ts';
-import { isPlain } from '../../lib/plain-object.ts';
-import { TypeKeeper } from '../write/bson-type-preservation.ts';
+import { isPlainObject } from '../../lib/plain-object.ts';
+import { BsonTypePreserver } from '../write/bson-type-preservation.ts';
 import { invalidPatch } from './patch-limits.ts';
 
 /** Bytes (about) that a patch may add to a document by copying: no document is larger than this. */
@@ -15,10 +15,10 @@ const MAX_WORK = 64 * 1024 * 1024;
 /** Bytes counted for a value besides its text. */
 const CELL = 8;
 
-export type DraftFields = Record<string, unknown>;
-export type Node = unknown[] | DraftFields;
+export type DraftObject = Record<string, unknown>;
+export type DraftNode = unknown[] | DraftObject;
 
-export interface Measure {
+export interface ValueSize {
   /** Levels of nesting: 0 for a scalar. */
   readonly depth: number;
   /** Number of values in it, including itself. */
@@ -29,29 +29,29 @@ export interface Measure {
 
 export class WorkingCopy {
   /** Keeps the stored types of values that a patch writes to their old path unchanged. */
-  readonly keeper = new TypeKeeper();
+  readonly keeper = new BsonTypePreserver();
   /**
    * Nodes that this working copy may change in place: each has exactly one parent, another node of this set or the
    * root.
    */
   readonly #owned = new Set<unknown>();
   /** Sizes of nodes that have not changed since they were measured. */
-  readonly #measures = new Map<unknown, Measure>();
+  readonly #measures = new Map<unknown, ValueSize>();
   #growth = MAX_GROWTH;
-  #work = MAX_WORK;
+  #spendWork = MAX_WORK;
 
   /** Bytes (about) of work done so far. */
-  get worked(): number {
-    return MAX_WORK - this.#work;
+  get spentWork(): number {
+    return MAX_WORK - this.#spendWork;
   }
 
   /**
    * The node, or a copy of it, that may now be changed. Its parents up to the root must be owned as well, and must
    * contain the copy from now on. A size that was measured before is discarded.
    */
-  own<T extends Node>(node: T): T;
-  own(node: Node): Node {
-    this.work(1);
+  toMutable<T extends DraftNode>(node: T): T;
+  toMutable(node: DraftNode): DraftNode {
+    this.spendWork(1);
     this.#measures.delete(node);
     if (this.#owned.has(node)) return node;
     const copy = Array.isArray(node) ? this.#copyArray(node) : this.#copyFields(node);
@@ -74,19 +74,19 @@ export class WorkingCopy {
   }
 
   /** Counts visited or moved cells. */
-  work(cells: number): void {
-    this.#work -= cells * CELL;
-    if (this.#work < 0) throw invalidPatch('The patch is too large to apply', 'Send it in several requests');
+  spendWork(cells: number): void {
+    this.#spendWork -= cells * CELL;
+    if (this.#spendWork < 0) throw invalidPatch('The patch is too large to apply', 'Send it in several requests');
   }
 
   /** Counts tests that may each scan a whole value. */
   request(queries: number, value: unknown): void {
-    this.work((queries * this.measure(value).bytes) / CELL);
+    this.spendWork((queries * this.measure(value).bytes) / CELL);
   }
 
   /** The depth and size of a value; measuring counts as work, but only once for unchanged values. */
-  measure(value: unknown): Measure {
-    this.work(1);
+  measure(value: unknown): ValueSize {
+    this.spendWork(1);
     if (typeof value === 'string') return { depth: 0, cells: 1, bytes: CELL + value.length };
     const known = this.#measures.get(value);
     if (known !== undefined) return known;
@@ -107,15 +107,15 @@ export class WorkingCopy {
   }
 
   #copyArray(array: readonly unknown[]): unknown[] {
-    this.work(array.length);
+    this.spendWork(array.length);
     return array.slice();
   }
 
   /** Without a prototype, so that every name is an ordinary field. A loop takes half the time of Object.assign. */
-  #copyFields(fields: DraftFields): DraftFields {
+  #copyFields(fields: DraftObject): DraftObject {
     const names = Object.keys(fields);
-    this.work(2 * names.length);
-    const copy: DraftFields = Object.create(null);
+    this.spendWork(2 * names.length);
+    const copy: DraftObject = Object.create(null);
     for (const name of names) copy[name] = fields[name];
     return copy;
   }
@@ -123,5 +123,5 @@ export class WorkingCopy {
 
 function innerOf(value: unknown): readonly unknown[] | null {
   if (Array.isArray(value)) return value;
-  return isPlain(value) ? Object.values(value) : null;
+  return isPlainObject(value) ? Object.values(value) : null;
 }

@@ -4,17 +4,17 @@
  * allow guesses about hidden fields.
  */
 import { storedRevision } from '../../database/json/transcode-document.ts';
-import { cutBytes } from '../../policies/fields/cut-bytes.ts';
+import { selectBsonFields } from '../../policies/fields/select-bson-fields.ts';
 import type { Scope } from '../../policies/scope.ts';
 import {
-  databaseDecides,
-  evaluateStored,
-  fieldsFor,
+  evaluateStoredDocument,
   hidesFields,
-  reachesAll,
-  uniformFields,
+  includesAllDocuments,
+  isDatabaseFilterExact,
+  uniformVisibleFields,
+  visibleFieldTree,
 } from '../../policies/scope-filter.ts';
-import { documentTag, UNSEEN } from '../store/preconditions.ts';
+import { documentTag, HIDDEN_DOCUMENT_TAG } from '../store/preconditions.ts';
 import type { StoredDocument } from '../store/stored-document.ts';
 
 /**
@@ -22,34 +22,39 @@ import type { StoredDocument } from '../store/stored-document.ts';
  * @param reached true if the database query has already checked that the reader's Scope includes the document
  * @returns null when the reader's Scope does not include it
  */
-export async function viewOf(
+export async function visibleDocument(
   reader: Scope<'read'> | null,
   raw: Uint8Array,
   reached = false,
 ): Promise<StoredDocument | null> {
-  const seen = reader === null ? null : await seenBytes(reader, raw, reached);
+  const seen = reader === null ? null : await visibleDocumentBytes(reader, raw, reached);
   return seen === null ? null : { raw: seen, etag: documentTag(seen, storedRevision(raw)) };
 }
 
 /** The same without a tag. */
-export async function seenBytes(reader: Scope<'read'>, raw: Uint8Array, reached: boolean): Promise<Uint8Array | null> {
-  const isReached = reached && databaseDecides(reader);
-  if (!hidesFields(reader) && (isReached || reachesAll(reader))) return raw;
-  const fields = (isReached ? uniformFields(reader) : null) ?? (await evaluateStored(reader, raw, fieldsFor));
-  return fields === null ? null : cutBytes(raw, fields);
+export async function visibleDocumentBytes(
+  reader: Scope<'read'>,
+  raw: Uint8Array,
+  reached: boolean,
+): Promise<Uint8Array | null> {
+  const isReached = reached && isDatabaseFilterExact(reader);
+  if (!hidesFields(reader) && (isReached || includesAllDocuments(reader))) return raw;
+  const fields =
+    (isReached ? uniformVisibleFields(reader) : null) ?? (await evaluateStoredDocument(reader, raw, visibleFieldTree));
+  return fields === null ? null : selectBsonFields(raw, fields);
 }
 
 /** A written document as its writer sees it. Without a view it has only the id of a created document. */
-export async function seenBy(
+export async function toWrittenDocument(
   reader: Scope<'read'> | null,
   { createdId, ...document }: StoredDocument,
-): Promise<Written> {
-  const whole = reader !== null && reachesAll(reader) && !hidesFields(reader);
-  const seen = whole ? document : await viewOf(reader, document.raw);
+): Promise<WrittenDocument> {
+  const whole = reader !== null && includesAllDocuments(reader) && !hidesFields(reader);
+  const seen = whole ? document : await visibleDocument(reader, document.raw);
   return createdId === undefined ? { seen } : { seen, createdId };
 }
 
-export interface Written {
+export interface WrittenDocument {
   /** Null when it is not visible. */
   readonly seen: StoredDocument | null;
   readonly createdId?: string;
@@ -58,6 +63,6 @@ export interface Written {
 /**
  * The entity tag of a document for one reader. For a document outside the Scope it is a tag that no client can know.
  */
-export async function tagFor(reader: Scope<'read'> | null, raw: Uint8Array): Promise<string> {
-  return (await viewOf(reader, raw))?.etag ?? UNSEEN;
+export async function visibleDocumentTag(reader: Scope<'read'> | null, raw: Uint8Array): Promise<string> {
+  return (await visibleDocument(reader, raw))?.etag ?? HIDDEN_DOCUMENT_TAG;
 }

@@ -4,19 +4,19 @@
  * bounded.
  */
 import { setImmediate as otherWork } from 'node:timers/promises';
-import { readNamed } from '../../database/bson/partial-decode.ts';
+import { decodeNamedFields } from '../../database/bson/partial-decode.ts';
+import { type CollectionName, parseCollectionName } from '../../database/collection-names.ts';
 import { idCandidates, idFromText, idText } from '../../database/json/ids.ts';
-import { encodeDocument } from '../../database/json/json.ts';
-import { type CollectionName, parseCollectionName } from '../../database/names.ts';
+import { encodeDocumentJson } from '../../database/json/json.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import type { Scope } from '../../policies/scope.ts';
 import { toDatabaseFilter } from '../../policies/scope-filter.ts';
-import type { Fields } from '../../query/evaluate/fields.ts';
+import type { FieldSelection } from '../../query/evaluate/fields.ts';
+import { clientPath, isArrayPosition, splitPath } from '../../query/field-paths.ts';
 import type { Expansion as Wish } from '../../query/parse/query.ts';
-import { isPosition, stepsOf, writtenPath } from '../../query/paths.ts';
 import type { DocumentStore } from '../store/store.ts';
-import { seenBytes } from './document-view.ts';
-import { cutStored } from './field-selection.ts';
+import { visibleDocumentBytes } from './document-view.ts';
+import { selectStoredFields } from './field-selection.ts';
 
 /** Bounds of the expansions of one document: ids, and bytes of JSON, counted each time a document is referenced. */
 const MOST = { ids: 10_000, bytes: 16 * 1024 * 1024 };
@@ -34,14 +34,14 @@ export interface PermittedExpansion {
 }
 
 /** How documents are written with those they reference. */
-export interface Expanding {
+export interface ExpansionOptions {
   readonly expansions: readonly PermittedExpansion[];
   /** The fields of the documents themselves, if they were read with more; null keeps all that was read. */
-  readonly fields: Fields | null;
+  readonly fields: FieldSelection | null;
   /** Whether `_meta` of the documents themselves is included. */
   readonly meta: boolean;
   /** The bytes that remain for all documents of the response. */
-  readonly allowance: Allowance;
+  readonly allowance: ExpansionBudget;
   /** Runs a query when its turn comes: each may take 16 MB. */
   readonly inTurn: <T>(task: () => Promise<T>) => Promise<T>;
 }
@@ -50,13 +50,13 @@ export interface Expanding {
  * Serializes the documents of a batch with their expansions, the text of each in pieces.
  * @param hold called with the memory of the most recently read documents, in bytes
  */
-export type Expand = (
+export type ExpandDocuments = (
   batch: readonly Uint8Array[],
   hold?: (bytes: number) => void,
 ) => AsyncGenerator<readonly Buffer[]>;
 
 /** Bytes that `expand` may add to one response. */
-export class Allowance {
+export class ExpansionBudget {
   readonly #most: number;
   #left: number;
 
@@ -84,7 +84,7 @@ export class Allowance {
  * @param scopeOf the reader's Scope of a collection, null when there is none
  * @throws MillraceError `invalid-collection-name`
  */
-export function toExpansions(
+export function toPermittedExpansions(
   wishes: readonly Wish[],
   scopeOf: (name: CollectionName) => Scope<'read'> | null,
 ): PermittedExpansion[] {
@@ -99,13 +99,13 @@ export function toExpansions(
  * the bytes of referenced documents.
  * @param hold called with the memory of the most recently read documents, in bytes
  */
-export async function* expandBatch(
+export async function* expandDocumentBatch(
   store: DocumentStore,
   batch: readonly Uint8Array[],
-  how: Expanding,
+  how: ExpansionOptions,
   hold: (bytes: number) => void = () => undefined,
 ): AsyncGenerator<readonly Buffer[]> {
-  const fields = how.expansions.map(({ path }) => Buffer.from(stepsOf(path)[0] ?? ''));
+  const fields = how.expansions.map(({ path }) => Buffer.from(splitPath(path)[0] ?? ''));
   let group: Source[] = [];
   let ids = 0;
   for (const raw of batch) {
@@ -133,8 +133,8 @@ interface Source {
 }
 
 function toSource(raw: Uint8Array, expansions: readonly PermittedExpansion[], fields: readonly Buffer[]): Source {
-  const document = readNamed(raw, fields);
-  const named = expansions.map(({ path }) => namedBy(valueAt(document, stepsOf(path))));
+  const document = decodeNamedFields(raw, fields);
+  const named = expansions.map(({ path }) => namedBy(valueAt(document, splitPath(path))));
   const counts = named.map((one) => idsOf(one).length);
   const all = counts.reduce((sum, count) => sum + count, 0);
   if (all > MOST.ids) throw tooLarge(`references ${all} others, and at most ${MOST.ids} can be expanded`);
@@ -145,7 +145,7 @@ function toSource(raw: Uint8Array, expansions: readonly PermittedExpansion[], fi
 async function* expandGroup(
   store: DocumentStore,
   group: readonly Source[],
-  how: Expanding,
+  how: ExpansionOptions,
   hold: (bytes: number) => void,
 ): AsyncGenerator<readonly Buffer[]> {
   const found = await how.inTurn(() => look(store, group, how.expansions));
@@ -188,9 +188,9 @@ async function look(
       const names = Map.groupBy(forms, ({ shown }) => shown);
       const { documents, more } = await store.findMany(collection, ids, toDatabaseFilter(scope));
       for (const raw of documents) {
-        const seen = await seenBytes(scope, raw, true);
+        const seen = await visibleDocumentBytes(scope, raw, true);
         if (seen === null) continue;
-        const text = encodeDocument(seen);
+        const text = encodeDocumentJson(seen);
         room -= text.length;
         if (room < 0) return false;
         turn -= text.length;
@@ -198,7 +198,7 @@ async function look(
           await otherWork();
           turn = TURN_BYTES;
         }
-        for (const { named } of names.get(idText(readNamed(raw, [ID])['_id'])) ?? []) found.set(named, text);
+        for (const { named } of names.get(idText(decodeNamedFields(raw, [ID])['_id'])) ?? []) found.set(named, text);
       }
       return !more;
     };
@@ -235,13 +235,13 @@ const CLOSE = Buffer.from(']');
 const NULL = Buffer.from('null');
 const END = Buffer.from('}}');
 
-function textOf({ raw, named }: Source, found: readonly Found[], how: Expanding): Buffer[] {
+function textOf({ raw, named }: Source, found: readonly Found[], how: ExpansionOptions): Buffer[] {
   const { expansions, fields, meta, allowance } = how;
-  const own = encodeDocument(cutStored(raw, fields), { meta });
+  const own = encodeDocumentJson(selectStoredFields(raw, fields), { meta });
   const before = own.length > 2 ? ',' : '';
   const shown: Buffer[] = [];
   for (const [index, { path }] of expansions.entries()) {
-    shown.push(Buffer.from(`${index === 0 ? `${before}"_expanded":{` : ','}${JSON.stringify(writtenPath(path))}:`));
+    shown.push(Buffer.from(`${index === 0 ? `${before}"_expanded":{` : ','}${JSON.stringify(clientPath(path))}:`));
     append(named[index], found[index], shown);
   }
   const bytes = shown.reduce((sum, { length }) => sum + length, 0);
@@ -285,7 +285,7 @@ function isList(named: Named | undefined): named is readonly Named[] {
  */
 function valueAt(value: unknown, [step, ...others]: readonly string[]): unknown {
   if (step === undefined || value === null || typeof value !== 'object') return step === undefined ? value : undefined;
-  if (Array.isArray(value) && !isPosition(step)) {
+  if (Array.isArray(value) && !isArrayPosition(step)) {
     return value.map((element: unknown) => valueAt(element, [step, ...others]));
   }
   return Object.hasOwn(value, step) ? valueAt(Reflect.get(value, step), others) : undefined;

@@ -2,22 +2,22 @@
  * The sentences of `Millrace-Hint`: why a list is empty, unsorted or without a requested field. They are computed only
  * for such a list.
  */
-import { readStored } from '../../database/bson/stored.ts';
-import type { CollectionName } from '../../database/names.ts';
-import { nearest } from '../../lib/did-you-mean.ts';
-import { bindingsOf } from '../../policies/bindings.ts';
+import { decodeDocument } from '../../database/bson/stored-document.ts';
+import type { CollectionName } from '../../database/collection-names.ts';
+import { nearestName } from '../../lib/did-you-mean.ts';
+import { principalBindings } from '../../policies/bindings.ts';
 import type { Scope } from '../../policies/scope.ts';
-import { bind } from '../../query/evaluate/bind-variables.ts';
+import { bindVariables } from '../../query/evaluate/bind-variables.ts';
 import { requiredPaths } from '../../query/evaluate/required-paths.ts';
-import { foreignCondition, foreignName } from '../../query/parse/foreign-names.ts';
-import { missingDollars } from '../../query/parse/missing-dollar.ts';
-import { RESERVED } from '../../query/parse/parse-query.ts';
+import { clientPath, META_FIELDS } from '../../query/field-paths.ts';
+import { foreignConditionHint, foreignParameterHint } from '../../query/parse/foreign-syntax-hints.ts';
+import { missingDollarHints } from '../../query/parse/missing-dollar.ts';
+import { RESERVED_PARAMETERS } from '../../query/parse/parse-query.ts';
 import type { Query } from '../../query/parse/query.ts';
-import { META_FIELDS, writtenPath } from '../../query/paths.ts';
-import { brokenTimes, lostPluses } from './lost-pluses.ts';
-import { otherOffsets, requestedTimes } from './offset-hints.ts';
-import type { Sampled, SampledFields } from './sampled-fields.ts';
-import { foreignValues, strangeKinds } from './value-hints.ts';
+import { findLostPluses, invalidTimeHints } from './plus-sign-hints.ts';
+import type { FieldSample, SampledFields } from './sampled-fields.ts';
+import { findTimeComparisons, timeOffsetHints } from './time-offset-hints.ts';
+import { foreignNotationHints, valueTypeHints } from './value-hints.ts';
 
 /** Sentences in one hint. */
 const MAX_SENTENCES = 3;
@@ -29,7 +29,7 @@ const MAX_NAME = 80;
 const META_NAMES = META_FIELDS.map((field) => `_meta.${field}`);
 
 /** Why a list without documents may be empty. Pages after the first get no hint: there a list may just end. */
-export async function hintsForEmpty(
+export async function emptyListHints(
   fields: SampledFields,
   scope: Scope<'read'>,
   name: CollectionName,
@@ -37,15 +37,19 @@ export async function hintsForEmpty(
   now: Date,
 ): Promise<readonly string[]> {
   if (limit === 0 || cursor !== null || skip > 0) return [];
-  const bound = bind(filter, bindingsOf(scope.principal, now)).filter;
-  const lost = lostPluses(bound);
-  if (lost !== null && (await fields.some(scope, name, lost.filter)) === true) return [lost.sentence];
-  const written = [...missingDollars(filter, writtenPath), ...foreignValues(bound), ...brokenTimes(filter)];
+  const bound = bindVariables(filter, principalBindings(scope.principal, now)).filter;
+  const lost = findLostPluses(bound);
+  if (lost !== null && (await fields.hasMatch(scope, name, lost.filter)) === true) return [lost.sentence];
+  const written = [
+    ...missingDollarHints(filter, clientPath),
+    ...foreignNotationHints(bound),
+    ...invalidTimeHints(filter),
+  ];
   const sampled = await fields.sample(scope, name, requiredPaths(bound));
-  const strange = sampled === null ? [] : strangeKinds(bound, sampled);
-  const times = requestedTimes(filter);
-  const newest = times.length === 0 ? [] : await fields.newest(scope, name);
-  const offsets = otherOffsets(times, newest);
+  const strange = sampled === null ? [] : valueTypeHints(bound, sampled);
+  const times = findTimeComparisons(filter);
+  const newest = times.length === 0 ? [] : await fields.newestDocuments(scope, name);
+  const offsets = timeOffsetHints(times, newest);
   return [...written, ...sentences(sampled), ...strange, ...offsets].slice(0, MAX_SENTENCES);
 }
 
@@ -53,14 +57,15 @@ export async function hintsForEmpty(
  * Why a list with documents may differ from the intended one.
  * @param documents the first ones of the list
  */
-export function hintsForFound({ filter }: Query, documents: readonly Uint8Array[]): readonly string[] {
-  const times = requestedTimes(filter);
-  const offsets = times.length === 0 ? [] : otherOffsets(times, documents.slice(0, MAX_COMPARED).map(readStored));
-  return [...brokenTimes(filter), ...offsets].slice(0, MAX_SENTENCES);
+export function nonEmptyListHints({ filter }: Query, documents: readonly Uint8Array[]): readonly string[] {
+  const times = findTimeComparisons(filter);
+  const offsets =
+    times.length === 0 ? [] : timeOffsetHints(times, documents.slice(0, MAX_COMPARED).map(decodeDocument));
+  return [...invalidTimeHints(filter), ...offsets].slice(0, MAX_SENTENCES);
 }
 
 /** @param paths stored paths of requested fields that no document of the list has */
-export async function hintsForLacking(
+export async function missingFieldHints(
   fields: SampledFields,
   scope: Scope<'read'>,
   name: CollectionName,
@@ -69,7 +74,7 @@ export async function hintsForLacking(
   return sentences(await fields.sample(scope, name, paths, true)).slice(0, MAX_SENTENCES);
 }
 
-function sentences(sampled: Sampled | null): string[] {
+function sentences(sampled: FieldSample | null): string[] {
   if (sampled === null) return [];
   const { lacking, names, documents, all } = sampled;
   const none = all ? 'No document has' : `None of the newest ${documents} documents has`;
@@ -83,14 +88,14 @@ function sentences(sampled: Sampled | null): string[] {
 function meaning(path: string, all: readonly string[]): string | null {
   // A truncated name would not work.
   const names = all.filter(({ length }) => length <= MAX_NAME);
-  const reported = foreignName(path) ?? foreignCondition(path, names);
+  const reported = foreignParameterHint(path) ?? foreignConditionHint(path, names);
   if (reported !== null) return `. ${reported}`;
   const requested = path.toLowerCase();
   const within =
     names.find((name) => dotted(name) === dotted(path)) ??
     names.find((name) => dotted(name).endsWith(`.${requested}`)) ??
     [...names, ...META_NAMES].find((name) => bare(name) === bare(path));
-  const near = within ?? nearest(path, [...names, ...RESERVED]);
+  const near = within ?? nearestName(path, [...names, ...RESERVED_PARAMETERS]);
   if (near === null) return null;
   const what = names.includes(near) || META_NAMES.includes(near) ? 'the field' : 'the parameter';
   return `; did you mean ${what} '${near}'?`;

@@ -3,62 +3,68 @@
  * documents; with it, a keyset page that a signed cursor continues.
  */
 import type { Document } from 'mongodb';
-import { meetsArray } from '../../database/bson/bson-bytes.ts';
-import { readNamed } from '../../database/bson/partial-decode.ts';
-import { readStored } from '../../database/bson/stored.ts';
-import type { FirstFound } from '../../database/cursors/find-raw.ts';
-import { translated } from '../../database/errors.ts';
-import type { CollectionName } from '../../database/names.ts';
+import { pathHasArray } from '../../database/bson/bson-bytes.ts';
+import { decodeNamedFields } from '../../database/bson/partial-decode.ts';
+import { decodeDocument } from '../../database/bson/stored-document.ts';
+import type { CollectionName } from '../../database/collection-names.ts';
+import type { FirstBatch } from '../../database/cursors/find-raw.ts';
+import { withTranslatedErrors } from '../../database/errors.ts';
 import type { ClosableIterator } from '../../lib/concurrency/closable-iterator.ts';
-import { mapInTurns } from '../../lib/concurrency/cooperative-yield.ts';
+import { mapCooperatively } from '../../lib/concurrency/cooperative-yield.ts';
 import type { SigningKeys } from '../../lib/signing-keys.ts';
-import { bindingsOf } from '../../policies/bindings.ts';
-import { countReached, pageOfReached } from '../../policies/recheck-in-memory.ts';
+import { principalBindings } from '../../policies/bindings.ts';
+import { countInScope, filterPageByScope } from '../../policies/recheck-in-memory.ts';
 import type { Scope } from '../../policies/scope.ts';
-import { databaseDecides, fieldHidden, joinedFilter, reaches, requireReadable } from '../../policies/scope-filter.ts';
-import { bind } from '../../query/evaluate/bind-variables.ts';
-import { coversAll, type Fields, toMongoProjection } from '../../query/evaluate/fields.ts';
-import { compileMatch, type Match } from '../../query/evaluate/match.ts';
-import { isCertain } from '../../query/evaluate/regex-certainty.ts';
-import { type Filter, pathsOf } from '../../query/filter.ts';
-import { decodeCursor, encodeCursor } from '../../query/page/cursor.ts';
 import {
-  cutPage,
-  exactStages,
-  orderOf,
+  combineScopeFilters,
+  fieldHidden,
+  isDatabaseFilterExact,
+  isInScope,
+  requireReadablePaths,
+} from '../../policies/scope-filter.ts';
+import { bindVariables } from '../../query/evaluate/bind-variables.ts';
+import { coversAllPaths, type FieldSelection, toMongoProjection } from '../../query/evaluate/fields.ts';
+import { compileMatcher, type DocumentMatcher } from '../../query/evaluate/match.ts';
+import { isServerMatchReliable } from '../../query/evaluate/regex-reliability.ts';
+import { splitPath } from '../../query/field-paths.ts';
+import { type Filter, filterPaths } from '../../query/filter.ts';
+import { decodeCursor, encodeCursor } from '../../query/page/cursor.ts';
+import { buildOptimisticPageRequest, verifyOptimisticPage } from '../../query/page/optimistic-page.ts';
+import {
+  buildPageRequest,
+  exactSortStages,
   type Page,
   type PagePosition,
   type PageRequest,
-  requestPage,
+  slicePage,
+  toDatabaseSortOrder,
 } from '../../query/page/page.ts';
-import { requestInTies } from '../../query/page/page-without-id-index.ts';
-import { optimisticPage, optimisticRequest } from '../../query/page/plain-comparison-page.ts';
-import { isSortable, type Sort } from '../../query/page/sort.ts';
+import { requestPageBreakingTies } from '../../query/page/page-without-id-index.ts';
+import { isDatabaseSortable, type Sort } from '../../query/page/sort.ts';
 import { sortKeyOf } from '../../query/page/sort-key.ts';
-import { type Query, queryOf } from '../../query/parse/query.ts';
-import { stepsOf } from '../../query/paths.ts';
-import type { Reads } from '../store/read-interface.ts';
+import { type Query, queryFingerprint } from '../../query/parse/query.ts';
+import type { DocumentReader } from '../store/document-reader.ts';
 import type { SortIndexes } from '../store/sort-indexes.ts';
 import type { DocumentStore } from '../store/store.ts';
-import { cutStored, withIds } from './field-selection.ts';
-import { type Projection, projectionOf } from './projection.ts';
+import { selectStoredFields, withExpansionIds } from './field-selection.ts';
+import { createProjection, type Projection } from './projection.ts';
 
 /** Raw documents, and the positions of neighboring pages. */
-export interface List {
+export interface DocumentList {
   /** The documents of a page, complete in memory; those of a whole list come in batches. */
   readonly documents: readonly Uint8Array[] | ClosableIterator<readonly Uint8Array[]>;
   /** Cursors; null where there is no further page, or the list is not paged. */
   readonly next: string | null;
   readonly prev: string | null;
   readonly count: { readonly kind: 'exact' | 'estimated'; readonly value: number } | null;
-  /** Of a page, the stored paths of sort keys that its documents lack ({@link keysOfNone}). */
+  /** Of a page, the stored paths of sort keys that its documents lack ({@link missingSortKeys}). */
   readonly unsorted: readonly string[];
 }
 
 /** Documents at the start of a response that are checked for fields that all of them lack. */
-export const MAX_LOOKED_AT = 20;
+export const MAX_CHECKED_DOCUMENTS = 20;
 
-export interface ListingDeps {
+export interface ListReaderDeps {
   readonly store: DocumentStore;
   readonly sortIndexes: SortIndexes;
   readonly queryTimeoutMs: number;
@@ -69,7 +75,7 @@ export interface ListingDeps {
 
 /** The filter of a query, with the principal's values for its variables. */
 function boundFilter({ principal }: Scope, { filter }: Pick<Query, 'filter'>, now: Date): Filter {
-  return bind(filter, bindingsOf(principal, now)).filter;
+  return bindVariables(filter, principalBindings(principal, now)).filter;
 }
 
 /**
@@ -78,28 +84,32 @@ function boundFilter({ principal }: Scope, { filter }: Pick<Query, 'filter'>, no
  * client knows that id.
  * @throws MillraceError `field-hidden`
  */
-export function writingFilter(scope: Scope<'update' | 'delete'>, query: Pick<Query, 'filter'>, now: Date): Document {
+export function bulkWriteFilter(scope: Scope<'update' | 'delete'>, query: Pick<Query, 'filter'>, now: Date): Document {
   const requested = boundFilter(scope, query, now);
   const { reader } = scope;
-  const [path, ...others] = [...pathsOf(query.filter)].filter((one) => one !== '_id');
-  if (path === undefined) return joinedFilter(requested, scope);
+  const [path, ...others] = [...filterPaths(query.filter)].filter((one) => one !== '_id');
+  if (path === undefined) return combineScopeFilters(requested, scope);
   if (reader === null) throw fieldHidden(path);
-  requireReadable(reader, [path, ...others]);
-  return joinedFilter(requested, reader, scope);
+  requireReadablePaths(reader, [path, ...others]);
+  return combineScopeFilters(requested, reader, scope);
 }
 
 /**
- * The filter of {@link writingFilter} as a test in memory, for writes where the database may have returned too many
+ * The filter of {@link bulkWriteFilter} as a test in memory, for writes where the database may have returned too many
  * documents; null where the database's result is certain.
  */
-export function writingMatch(scope: Scope<'update' | 'delete'>, query: Pick<Query, 'filter'>, now: Date): Match | null {
+export function compileBulkWriteMatcher(
+  scope: Scope<'update' | 'delete'>,
+  query: Pick<Query, 'filter'>,
+  now: Date,
+): DocumentMatcher | null {
   const requested = boundFilter(scope, query, now);
   const { reader } = scope;
-  const readers = reader === null || [...pathsOf(query.filter)].every((path) => path === '_id') ? [] : [reader];
+  const readers = reader === null || [...filterPaths(query.filter)].every((path) => path === '_id') ? [] : [reader];
   const scopes = [scope, ...readers];
-  if (isCertain(requested) && scopes.every(databaseDecides)) return null;
-  const match = compileMatch(requested);
-  return (document) => match(document) && scopes.every((one) => reaches(one, document));
+  if (isServerMatchReliable(requested) && scopes.every(isDatabaseFilterExact)) return null;
+  const match = compileMatcher(requested);
+  return (document) => match(document) && scopes.every((one) => isInScope(one, document));
 }
 
 /** One page, as far as its request is known. */
@@ -110,13 +120,13 @@ interface PageRequestOf {
   readonly showing: Projection;
   readonly filter: Document;
   readonly position: PagePosition | null;
-  readonly reads: Reads;
+  readonly reads: DocumentReader;
 }
 
-export class Listing {
-  readonly #deps: ListingDeps;
+export class ListReader {
+  readonly #deps: ListReaderDeps;
 
-  constructor(deps: ListingDeps) {
+  constructor(deps: ListReaderDeps) {
     this.#deps = deps;
   }
 
@@ -130,22 +140,23 @@ export class Listing {
     name: CollectionName,
     query: Query,
     now: Date,
-    reads: Reads = this.#deps.store,
-  ): Promise<List> {
-    requireReadable(scope, pathsOf(query.filter));
-    requireReadable(
+    reads: DocumentReader = this.#deps.store,
+  ): Promise<DocumentList> {
+    requireReadablePaths(scope, filterPaths(query.filter));
+    requireReadablePaths(
       scope,
       query.sort.map(({ path }) => path),
     );
-    const showing = projectionOf(scope, withIds(query.fields, query.expand));
-    const filter = joinedFilter(boundFilter(scope, query, now), scope);
+    const showing = createProjection(scope, withExpansionIds(query.fields, query.expand));
+    const filter = combineScopeFilters(boundFilter(scope, query, now), scope);
     const count = await this.#count(scope, name, query, filter, reads);
     if (query.limit === null) {
       return { documents: this.#all(name, query, showing, filter, reads), next: null, prev: null, count, unsorted: [] };
     }
-    const spec = queryOf(name, query);
+    const spec = queryFingerprint(name, query);
     const { cursorKeys } = this.#deps;
-    const position = query.cursor === null ? null : decodeCursor(cursorKeys.verifying, spec, query.cursor, readStored);
+    const position =
+      query.cursor === null ? null : decodeCursor(cursorKeys.verifying, spec, query.cursor, decodeDocument);
     const page = await this.#page({ scope, name, query, showing, filter, position, reads });
     const written = (at: PagePosition | null) => (at === null ? null : encodeCursor(cursorKeys.signing, spec, at));
     const { documents, unsorted } = page;
@@ -157,10 +168,10 @@ export class Listing {
     query: Query,
     { fields, cut }: Projection,
     filter: Document,
-    reads: Reads,
+    reads: DocumentReader,
   ): AsyncGenerator<readonly Uint8Array[]> {
     const batches = reads.list(name, filter, {
-      ...orderOf(query.sort),
+      ...toDatabaseSortOrder(query.sort),
       skip: query.skip,
       maxTimeMS: this.#deps.listTimeoutMs,
       ...projected(fields),
@@ -176,7 +187,7 @@ export class Listing {
     filter,
     position,
     reads,
-  }: PageRequestOf): Promise<Page<Uint8Array> & Pick<List, 'unsorted'>> {
+  }: PageRequestOf): Promise<Page<Uint8Array> & Pick<DocumentList, 'unsorted'>> {
     const { fields, cut } = showing;
     const { sort, skip } = query;
     const limit = query.limit ?? 0;
@@ -185,53 +196,54 @@ export class Listing {
     // removed here.
     const whole =
       fields !== null &&
-      !coversAll(
+      !coversAllPaths(
         fields,
         sort.map(({ path }) => path),
       );
     const options = { skip, maxTimeMS: this.#deps.queryTimeoutMs, ...(whole ? {} : projected(fields)) };
     const plain = (request: PageRequest, limit: number) =>
-      reads.page(name, request.filter, { ...options, ...orderOf(request.sort), limit });
+      reads.page(name, request.filter, { ...options, ...toDatabaseSortOrder(request.sort), limit });
     const reading = readers(sort);
     const { read, holdsArray } = reading;
     // With `skip`, the order of documents with equal keys decides which of them are skipped.
-    const inTies = skip === 0 && isSortable(sort) && (await this.#deps.sortIndexes.serveWithoutId(name, filter, sort));
+    const inTies =
+      skip === 0 && isDatabaseSortable(sort) && (await this.#deps.sortIndexes.serveWithoutId(name, filter, sort));
     const send = async (request: PageRequest, limit: number) =>
-      (inTies ? await requestInTies(plain, request, limit, read) : null) ?? plain(request, limit);
+      (inTies ? await requestPageBreakingTies(plain, request, limit, read) : null) ?? plain(request, limit);
     const found = async () => {
-      const request = requestPage(filter, sort, position);
+      const request = buildPageRequest(filter, sort, position);
       const response = await send(request, limit + 1);
       // For a reversed sort the server uses the other end of an array as its key, so the order may be wrong.
       if (position?.direction !== 'prev' || !response.documents.some(holdsArray)) return response;
       return this.#inExactOrder(reads, name, request.filter, query, limit + 1);
     };
     const likely = async (position: PagePosition) => {
-      const request = optimisticRequest(filter, sort, position, limit);
+      const request = buildOptimisticPageRequest(filter, sort, position, limit);
       if (request === null) return null;
       const { documents, more } = await send(request, request.limit);
-      const page = optimisticPage(documents, { request, position, limit, more }, { read, holdsArray });
+      const page = verifyOptimisticPage(documents, { request, position, limit, more }, { read, holdsArray });
       return page && { documents: page, more };
     };
     // One reply of the server is enough for a page: if the documents are large, the page is shorter.
     const result = (position && (await likely(position))) ?? (await found());
-    const { documents, more = false } = await pageOfReached(scope, result);
+    const { documents, more = false } = await filterPageByScope(scope, result);
     const page = {
-      ...cutPage(documents, { sort, limit, position, more }, read),
-      unsorted: keysOfNone(documents, sort),
+      ...slicePage(documents, { sort, limit, position, more }, read),
+      unsorted: missingSortKeys(documents, sort),
     };
     if (cut !== null) return { ...page, documents: await cutAll(page.documents, cut) };
     if (!whole || fields === null) return page;
-    return { ...page, documents: page.documents.map((raw) => cutStored(raw, fields)) };
+    return { ...page, documents: page.documents.map((raw) => selectStoredFields(raw, fields)) };
   }
 
   #inExactOrder(
-    reads: Reads,
+    reads: DocumentReader,
     name: CollectionName,
     filter: Document,
     { sort }: Query,
     limit: number,
-  ): Promise<FirstFound> {
-    const stages = [{ $match: filter }, ...exactStages(sort, limit)];
+  ): Promise<FirstBatch> {
+    const stages = [{ $match: filter }, ...exactSortStages(sort, limit)];
     return reads.aggregate(name, stages, limit, this.#deps.queryTimeoutMs);
   }
 
@@ -240,17 +252,17 @@ export class Listing {
     name: CollectionName,
     query: Query,
     filter: Document,
-    reads: Reads,
-  ): Promise<List['count']> {
+    reads: DocumentReader,
+  ): Promise<DocumentList['count']> {
     if (query.count === 'none') return null;
-    if (!databaseDecides(scope)) {
+    if (!isDatabaseFilterExact(scope)) {
       const found = reads.list(name, filter, { maxTimeMS: this.#deps.queryTimeoutMs });
-      return { kind: 'exact', value: await countReached(scope, found) };
+      return { kind: 'exact', value: await countInScope(scope, found) };
     }
     // The server's estimate ignores filters and transactions: with either of them the documents are counted.
     const isPlain = Object.keys(filter).length === 0 && reads === this.#deps.store;
     const kind = query.count === 'estimated' && isPlain ? 'estimated' : 'exact';
-    return { kind, value: await translated(() => reads.count(name, filter, kind)) };
+    return { kind, value: await withTranslatedErrors(() => reads.count(name, filter, kind)) };
   }
 }
 
@@ -259,27 +271,31 @@ export class Listing {
  * are sorted together, so usually no document between them has the field.
  * @param documents with all fields that the sort names
  */
-export function keysOfNone(documents: readonly Uint8Array[], sort: Sort, { read } = readers(sort)): readonly string[] {
+export function missingSortKeys(
+  documents: readonly Uint8Array[],
+  sort: Sort,
+  { read } = readers(sort),
+): readonly string[] {
   const last = documents.at(-1);
   if (last === undefined) return [];
   const lacks = (raw: Uint8Array, index: number) => sortKeyOf(read(raw), sort)[index] === null;
   return sort.flatMap(({ path }, index) => {
     const isLacked = path !== '_id' && lacks(last, index);
-    return isLacked && documents.slice(0, MAX_LOOKED_AT).every((raw) => lacks(raw, index)) ? [path] : [];
+    return isLacked && documents.slice(0, MAX_CHECKED_DOCUMENTS).every((raw) => lacks(raw, index)) ? [path] : [];
   });
 }
 
 /** Functions that read what decides a raw document's position in the sort. */
 function readers(sort: Sort): { read: (raw: Uint8Array) => Document; holdsArray: (raw: Uint8Array) => boolean } {
-  const paths = sort.map(({ path }) => stepsOf(path).map((step) => Buffer.from(step)));
+  const paths = sort.map(({ path }) => splitPath(path).map((step) => Buffer.from(step)));
   const names = paths.flatMap((steps) => steps.slice(0, 1));
   return {
-    read: (raw) => readNamed(raw, names),
-    holdsArray: (raw) => paths.some((steps) => meetsArray(raw, steps)),
+    read: (raw) => decodeNamedFields(raw, names),
+    holdsArray: (raw) => paths.some((steps) => pathHasArray(raw, steps)),
   };
 }
 
-function projected(fields: Fields | null): { projection?: Map<string, 0 | 1> } {
+function projected(fields: FieldSelection | null): { projection?: Map<string, 0 | 1> } {
   return fields === null ? {} : { projection: toMongoProjection(fields) };
 }
 
@@ -294,5 +310,5 @@ async function cutAll(
   documents: readonly Uint8Array[],
   cut: NonNullable<Projection['cut']>,
 ): Promise<readonly Uint8Array[]> {
-  return (await mapInTurns(documents, cut)).filter((raw) => raw !== null);
+  return (await mapCooperatively(documents, cut)).filter((raw) => raw !== null);
 }

@@ -5,16 +5,21 @@
  */
 
 import type { Scope } from '../../policies/scope.ts';
-import { databaseDecides, hidesFields, requireShown, uniformFields } from '../../policies/scope-filter.ts';
-import { type FieldTree, fieldTree, intersection } from '../../query/evaluate/field-tree.ts';
-import { type Fields, isProjectable, treeOf } from '../../query/evaluate/fields.ts';
-import { pathOf } from '../../query/paths.ts';
-import { seenBytes } from './document-view.ts';
-import { cutStored } from './field-selection.ts';
+import {
+  hidesFields,
+  isDatabaseFilterExact,
+  requireVisiblePaths,
+  uniformVisibleFields,
+} from '../../policies/scope-filter.ts';
+import { createFieldTree, type FieldTree, intersectFieldTrees } from '../../query/evaluate/field-tree.ts';
+import { type FieldSelection, isProjectable, toFieldTree } from '../../query/evaluate/fields.ts';
+import { joinPath } from '../../query/field-paths.ts';
+import { visibleDocumentBytes } from './document-view.ts';
+import { selectStoredFields } from './field-selection.ts';
 
 export interface Projection {
   /** The projection of the database query; null is all fields. */
-  readonly fields: Fields | null;
+  readonly fields: FieldSelection | null;
   /**
    * Cuts a document, or returns null when it is not visible after all. The function itself is null when nothing is left
    * to cut.
@@ -23,20 +28,20 @@ export interface Projection {
 }
 
 /** @throws MillraceError `field-hidden` */
-export function projectionOf(scope: Scope<'read'>, requested: Fields | null): Projection {
-  const isDecided = databaseDecides(scope);
+export function createProjection(scope: Scope<'read'>, requested: FieldSelection | null): Projection {
+  const isDecided = isDatabaseFilterExact(scope);
   const isOfDatabase = requested === null || isProjectable(requested);
   if (isDecided && !hidesFields(scope) && isOfDatabase) return { fields: requested, cut: null };
-  requireFields(scope, requested);
+  requireVisibleFields(scope, requested);
   // If documents are checked again in memory, all of their fields are needed.
-  const seen = isDecided ? uniformFields(scope) : null;
+  const seen = isDecided ? uniformVisibleFields(scope) : null;
   const fields = seen === null ? undefined : within(seen, requested);
   if (fields !== undefined && (fields === null || isProjectable(fields))) return { fields, cut: null };
   return {
     fields: null,
     cut: async (raw) => {
-      const bytes = await seenBytes(scope, raw, true);
-      return bytes === null ? null : cutStored(bytes, requested);
+      const bytes = await visibleDocumentBytes(scope, raw, true);
+      return bytes === null ? null : selectStoredFields(bytes, requested);
     },
   };
 }
@@ -45,15 +50,15 @@ export function projectionOf(scope: Scope<'read'>, requested: Fields | null): Pr
  * Checks that each field a client names is visible in at least some document.
  * @throws MillraceError `field-hidden`
  */
-export function requireFields(scope: Scope<'read'>, requested: Fields | null): void {
-  if (requested?.mode === 'include') requireShown(scope, requested.paths);
+export function requireVisibleFields(scope: Scope<'read'>, requested: FieldSelection | null): void {
+  if (requested?.mode === 'include') requireVisiblePaths(scope, requested.paths);
 }
 
 /** The fields within the tree, or undefined when a projection cannot express that. */
-function within(seen: FieldTree, requested: Fields | null): Fields | undefined {
-  const tree = requested === null ? seen : intersection([seen, treeOf(requested)]);
+function within(seen: FieldTree, requested: FieldSelection | null): FieldSelection | undefined {
+  const tree = requested === null ? seen : intersectFieldTrees([seen, toFieldTree(requested)]);
   const fields = new Map([...tree.fields].filter(([name]) => name !== '_id'));
-  const paths = pathsOf(fieldTree(tree.rest, fields), '');
+  const paths = pathsOf(createFieldTree(tree.rest, fields), '');
   if (paths === undefined) return undefined;
   return { mode: tree.rest ? 'exclude' : 'include', paths };
 }
@@ -62,7 +67,7 @@ function within(seen: FieldTree, requested: Fields | null): Fields | undefined {
 function pathsOf({ rest, fields }: FieldTree, prefix: string): string[] | undefined {
   const paths: string[] = [];
   for (const [name, tree] of fields) {
-    const path = prefix + pathOf([name]);
+    const path = prefix + joinPath([name]);
     if (tree.fields.size === 0) {
       paths.push(path);
       continue;

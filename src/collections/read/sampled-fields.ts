@@ -4,17 +4,22 @@
  * list would not.
  */
 import type { Document } from 'mongodb';
-import { readStored } from '../../database/bson/stored.ts';
-import type { CollectionName } from '../../database/names.ts';
-import { mapInTurns } from '../../lib/concurrency/cooperative-yield.ts';
+import { decodeDocument } from '../../database/bson/stored-document.ts';
+import type { CollectionName } from '../../database/collection-names.ts';
+import { mapCooperatively } from '../../lib/concurrency/cooperative-yield.ts';
 import type { Scope } from '../../policies/scope.ts';
-import { joinedFilter, reaches, toDatabaseFilter } from '../../policies/scope-filter.ts';
-import { compileMatch } from '../../query/evaluate/match.ts';
-import { type Fields, isFields, type Kind, kindOf } from '../../query/evaluate/order.ts';
+import { combineScopeFilters, isInScope, toDatabaseFilter } from '../../policies/scope-filter.ts';
+import {
+  type BsonKind,
+  bsonKindOf,
+  type EmbeddedDocument,
+  isEmbeddedDocument,
+} from '../../query/evaluate/bson-order.ts';
+import { compileMatcher } from '../../query/evaluate/match.ts';
+import { clientPath, isArrayPosition, joinPath, splitPath } from '../../query/field-paths.ts';
 import type { Filter } from '../../query/filter.ts';
-import { isPosition, pathOf, stepsOf, writtenPath } from '../../query/paths.ts';
 import type { DocumentStore } from '../store/store.ts';
-import { seenBytes } from './document-view.ts';
+import { visibleDocumentBytes } from './document-view.ts';
 
 /** Documents of a sample. */
 const SAMPLE = 50;
@@ -34,11 +39,11 @@ const MAX_NAMES = 300;
 const MAX_DEPTH = 4;
 
 /** What a sample has of some fields. */
-export interface Sampled {
+export interface FieldSample {
   /** Wire paths of the fields that no document of the sample has. */
   readonly lacking: readonly string[];
   /** The kinds of the values of the other fields, by stored path; an array counts with its elements. */
-  readonly kinds: ReadonlyMap<string, ReadonlySet<Kind>>;
+  readonly kinds: ReadonlyMap<string, ReadonlySet<BsonKind>>;
   /** Wire paths of fields that the sample has; none when every field was known without a sample. */
   readonly names: readonly string[];
   /** Number of documents in the sample. */
@@ -51,9 +56,9 @@ export interface Sampled {
 interface Known {
   readonly until: number;
   /** Empty when the sample lacked it. */
-  readonly kinds: ReadonlySet<Kind>;
+  readonly kinds: ReadonlySet<BsonKind>;
   /** The sample that lacked it. */
-  readonly sampled: Omit<Sampled, 'lacking' | 'kinds'> | null;
+  readonly sampled: Omit<FieldSample, 'lacking' | 'kinds'> | null;
 }
 
 export class SampledFields {
@@ -77,7 +82,7 @@ export class SampledFields {
     name: CollectionName,
     paths: Iterable<string>,
     lately = false,
-  ): Promise<Sampled | null> {
+  ): Promise<FieldSample | null> {
     const requested = [...paths].filter((path) => path !== '_id');
     const known = requested.map((path) => [path, this.#lookUp(scope, name, path)] as const);
     const kinds = new Map(
@@ -86,10 +91,10 @@ export class SampledFields {
     if (kinds.size === requested.length) return { lacking: [], kinds, names: [], documents: 0, all: false };
     const [last] = known.flatMap(([, one]) => one?.sampled ?? []);
     if (lately && last !== undefined && known.every(([, one]) => one !== null)) {
-      return { ...last, lacking: requested.filter((path) => !kinds.has(path)).map(writtenPath), kinds };
+      return { ...last, lacking: requested.filter((path) => !kinds.has(path)).map(clientPath), kinds };
     }
     return this.#briefly(async () => {
-      const { documents, all } = await this.#newest(scope, name);
+      const { documents, all } = await this.#newestDocuments(scope, name);
       if (documents.length === 0) return null;
       const sampled = { names: namesOf(documents), documents: documents.length, all };
       const lacking: string[] = [];
@@ -97,14 +102,14 @@ export class SampledFields {
         const found = kindsIn(documents, path);
         this.#remember(scope, name, path, found, sampled);
         if (found.size > 0) kinds.set(path, found);
-        else lacking.push(writtenPath(path));
+        else lacking.push(clientPath(path));
       }
       return { ...sampled, lacking, kinds };
     });
   }
 
   /** The fields that are not remembered as present. */
-  unknown(scope: Scope<'read'>, name: CollectionName, paths: readonly string[]): readonly string[] {
+  unknownFields(scope: Scope<'read'>, name: CollectionName, paths: readonly string[]): readonly string[] {
     return paths.filter((path) => (this.#lookUp(scope, name, path)?.kinds.size ?? 0) === 0);
   }
 
@@ -112,13 +117,13 @@ export class SampledFields {
    * Remembers the fields that some of the documents have.
    * @returns the others
    */
-  learn(
+  rememberFields(
     scope: Scope<'read'>,
     name: CollectionName,
     paths: readonly string[],
     documents: readonly Uint8Array[],
   ): readonly string[] {
-    const read = documents.map(readStored);
+    const read = documents.map(decodeDocument);
     return paths.filter((path) => {
       const kinds = kindsIn(read, path);
       if (kinds.size > 0) this.#remember(scope, name, path, kinds);
@@ -127,19 +132,19 @@ export class SampledFields {
   }
 
   /** The newest documents of the Scope, as it sees them; none when there is no time for a sample. */
-  async newest(scope: Scope<'read'>, name: CollectionName): Promise<readonly Document[]> {
-    return (await this.#briefly(() => this.#newest(scope, name)))?.documents ?? [];
+  async newestDocuments(scope: Scope<'read'>, name: CollectionName): Promise<readonly Document[]> {
+    return (await this.#briefly(() => this.#newestDocuments(scope, name)))?.documents ?? [];
   }
 
   /** Whether the Scope includes a document that matches the filter; null when there is no time for the query. */
-  async some(scope: Scope<'read'>, name: CollectionName, filter: Filter): Promise<boolean | null> {
+  async hasMatch(scope: Scope<'read'>, name: CollectionName, filter: Filter): Promise<boolean | null> {
     return this.#briefly(async () => {
-      const { documents } = await this.#store.page(name, joinedFilter(filter, scope), {
+      const { documents } = await this.#store.page(name, combineScopeFilters(filter, scope), {
         limit: 1,
         maxTimeMS: SAMPLE_MS,
       });
-      const match = compileMatch(filter);
-      return documents.map(readStored).some((document) => match(document) && reaches(scope, document));
+      const match = compileMatcher(filter);
+      return documents.map(decodeDocument).some((document) => match(document) && isInScope(scope, document));
     });
   }
 
@@ -156,11 +161,16 @@ export class SampledFields {
     }
   }
 
-  async #newest(scope: Scope<'read'>, name: CollectionName): Promise<{ documents: readonly Document[]; all: boolean }> {
+  async #newestDocuments(
+    scope: Scope<'read'>,
+    name: CollectionName,
+  ): Promise<{ documents: readonly Document[]; all: boolean }> {
     const options = { sort: new Map([['_id', -1 as const]]), limit: SAMPLE, maxTimeMS: SAMPLE_MS };
     const { documents, more = false } = await this.#store.page(name, toDatabaseFilter(scope), options);
-    const seen = (await mapInTurns(documents, (raw) => seenBytes(scope, raw, true))).filter((raw) => raw !== null);
-    return { documents: seen.map(readStored), all: !more && documents.length < SAMPLE };
+    const seen = (await mapCooperatively(documents, (raw) => visibleDocumentBytes(scope, raw, true))).filter(
+      (raw) => raw !== null,
+    );
+    return { documents: seen.map(decodeDocument), all: !more && documents.length < SAMPLE };
   }
 
   #lookUp({ grants }: Scope<'read'>, name: CollectionName, path: string): Known | null {
@@ -172,7 +182,7 @@ export class SampledFields {
     { grants }: Scope<'read'>,
     name: CollectionName,
     path: string,
-    kinds: ReadonlySet<Kind>,
+    kinds: ReadonlySet<BsonKind>,
     sampled: Known['sampled'] = null,
   ): void {
     const known = this.#known.get(grants) ?? new Map<string, Known>();
@@ -183,22 +193,22 @@ export class SampledFields {
 }
 
 /** The kinds of all values at a path in the documents, through arrays as filters do. */
-function kindsIn(documents: readonly Document[], path: string): ReadonlySet<Kind> {
-  const kinds = new Set<Kind>();
-  for (const document of documents) collectKinds(document, stepsOf(path), kinds);
+function kindsIn(documents: readonly Document[], path: string): ReadonlySet<BsonKind> {
+  const kinds = new Set<BsonKind>();
+  for (const document of documents) collectKinds(document, splitPath(path), kinds);
   return kinds;
 }
 
-function collectKinds(node: unknown, steps: readonly string[], kinds: Set<Kind>): void {
+function collectKinds(node: unknown, steps: readonly string[], kinds: Set<BsonKind>): void {
   const [step, ...rest] = steps;
   if (step === undefined) {
-    if (node !== undefined) kinds.add(kindOf(node));
-    for (const element of elementsOf(node)) kinds.add(kindOf(element));
+    if (node !== undefined) kinds.add(bsonKindOf(node));
+    for (const element of elementsOf(node)) kinds.add(bsonKindOf(element));
     return;
   }
-  if (Array.isArray(node) && isPosition(step)) collectKinds(node[Number(step)], rest, kinds);
-  for (const element of elementsOf(node)) if (isFields(element)) collectKinds(element, steps, kinds);
-  if (isFields(node) && Object.hasOwn(node, step)) collectKinds(node[step], rest, kinds);
+  if (Array.isArray(node) && isArrayPosition(step)) collectKinds(node[Number(step)], rest, kinds);
+  for (const element of elementsOf(node)) if (isEmbeddedDocument(element)) collectKinds(element, steps, kinds);
+  if (isEmbeddedDocument(node) && Object.hasOwn(node, step)) collectKinds(node[step], rest, kinds);
 }
 
 const elementsOf = (node: unknown): readonly unknown[] => (Array.isArray(node) ? node.slice(0, MAX_ELEMENTS) : []);
@@ -210,15 +220,15 @@ function namesOf(documents: readonly Document[]): readonly string[] {
   return [...names];
 }
 
-function collectNames(node: Fields, prefix: string, depth: number, names: Set<string>): void {
+function collectNames(node: EmbeddedDocument, prefix: string, depth: number, names: Set<string>): void {
   for (const [name, value] of Object.entries(node)) {
     if (names.size >= MAX_NAMES) return;
     if (prefix === '' && name === '_meta') continue;
-    const path = prefix + pathOf([name]);
-    names.add(writtenPath(path));
+    const path = prefix + joinPath([name]);
+    names.add(clientPath(path));
     if (depth === 1) continue;
     for (const inner of Array.isArray(value) ? value : [value]) {
-      if (isFields(inner)) collectNames(inner, `${path}.`, depth - 1, names);
+      if (isEmbeddedDocument(inner)) collectNames(inner, `${path}.`, depth - 1, names);
     }
   }
 }

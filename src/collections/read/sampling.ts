@@ -3,17 +3,17 @@
  * in bytes, and states whether it is complete.
  */
 import type { Document } from 'mongodb';
+import type { CollectionName } from '../../database/collection-names.ts';
 import { storedIdKey } from '../../database/json/transcode-document.ts';
-import type { CollectionName } from '../../database/names.ts';
-import { mapInTurns } from '../../lib/concurrency/cooperative-yield.ts';
+import { mapCooperatively } from '../../lib/concurrency/cooperative-yield.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import { reachedOf } from '../../policies/recheck-in-memory.ts';
+import { filterByScope } from '../../policies/recheck-in-memory.ts';
 import type { Scope } from '../../policies/scope.ts';
-import { joinedFilter, toDatabaseFilter } from '../../policies/scope-filter.ts';
-import { field } from '../../query/filter.ts';
-import { valuesAt } from '../../query/parse-values.ts';
-import type { Reads } from '../store/read-interface.ts';
-import { seenBytes } from './document-view.ts';
+import { combineScopeFilters, toDatabaseFilter } from '../../policies/scope-filter.ts';
+import { fieldFilter } from '../../query/filter.ts';
+import { valuesForPath } from '../../query/parse-values.ts';
+import type { DocumentReader } from '../store/document-reader.ts';
+import { visibleDocumentBytes } from './document-view.ts';
 
 /** Larger documents are not read, in bytes. */
 const MAX_BYTES = 65_536;
@@ -35,7 +35,7 @@ export interface SampleSize {
   readonly timeoutMs: number;
 }
 
-export interface Sample {
+export interface DocumentSample {
   /** Each document once, the newest first. */
   readonly documents: readonly Uint8Array[];
   /** False if a read took too long, or documents were too large. */
@@ -43,18 +43,18 @@ export interface Sample {
 }
 
 /** The result of one read. */
-interface Drawn extends Sample {
+interface Drawn extends DocumentSample {
   /** True if there may be more documents than these. */
   readonly more: boolean;
 }
 
 /** Reads a sample. Without a filter in the Scope, that takes the same time for any number of documents. */
-export async function sampleOf(
-  reads: Reads,
+export async function sampleDocuments(
+  reads: DocumentReader,
   scope: Scope<'read'>,
   name: CollectionName,
   { newest, random, timeoutMs }: SampleSize,
-): Promise<Sample> {
+): Promise<DocumentSample> {
   const filter = toDatabaseFilter(scope);
   // The database draws quickly from a whole collection only if `$sample` is the first stage.
   const reached = Object.keys(filter).length === 0 ? [] : [{ $match: filter }];
@@ -70,7 +70,7 @@ export async function sampleOf(
 
 /** A timeout gives no documents. Other errors are those of the request. */
 async function drawn(
-  reads: Reads,
+  reads: DocumentReader,
   scope: Scope<'read'>,
   name: CollectionName,
   stages: Document[],
@@ -80,7 +80,9 @@ async function drawn(
   const found = await inTime(() => reads.aggregate(name, stages, limit, timeoutMs));
   if (found === null) return { documents: [], complete: false, more: true };
   const small = found.documents.filter((raw) => raw.length > EMPTY_BYTES);
-  const seen = await mapInTurns(await reachedOf(scope, small), (raw) => seenBytes(scope, raw, true));
+  const seen = await mapCooperatively(await filterByScope(scope, small), (raw) =>
+    visibleDocumentBytes(scope, raw, true),
+  );
   return {
     documents: seen.filter((raw) => raw !== null),
     complete: !found.more && small.length === found.documents.length,
@@ -93,17 +95,17 @@ async function drawn(
  * @param ids as clients see them
  * @param timeoutMs after this time the result is false
  */
-export async function holdsAny(
-  reads: Reads,
+export async function containsAnyId(
+  reads: DocumentReader,
   scope: Scope<'read'>,
   name: CollectionName,
   ids: readonly string[],
   timeoutMs: number,
 ): Promise<boolean> {
-  const requested = field('_id', { op: 'in', values: valuesAt('_id', ids) });
-  const stages = [{ $match: joinedFilter(requested, scope) }, { $limit: 1 }];
+  const requested = fieldFilter('_id', { op: 'in', values: valuesForPath('_id', ids) });
+  const stages = [{ $match: combineScopeFilters(requested, scope) }, { $limit: 1 }];
   const found = await inTime(() => reads.aggregate(name, stages, 1, timeoutMs));
-  return found !== null && (await reachedOf(scope, found.documents)).length > 0;
+  return found !== null && (await filterByScope(scope, found.documents)).length > 0;
 }
 
 async function inTime<T>(read: () => Promise<T>): Promise<T | null> {

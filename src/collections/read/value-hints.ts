@@ -2,20 +2,20 @@
  * What is probably wrong with the values of conditions that match nothing: the kind of a value, or an operator in the
  * notation of another backend. Pure.
  */
-import { KIND, type Kind, kindOf } from '../../query/evaluate/order.ts';
-import type { Filter, Test, Value } from '../../query/filter.ts';
-import { type Operator, TEXT_OPERATORS } from '../../query/operators.ts';
-import { conditionOf, foreignOperator } from '../../query/parse/foreign-names.ts';
+import { BSON_KIND, type BsonKind, bsonKindOf } from '../../query/evaluate/bson-order.ts';
+import { clientPath } from '../../query/field-paths.ts';
+import type { BsonValue, FieldTest, Filter } from '../../query/filter.ts';
+import { type FilterOperator, TEXT_OPERATORS } from '../../query/operators.ts';
+import { foreignOperatorHint, formatCondition } from '../../query/parse/foreign-syntax-hints.ts';
 import { readDate, readNumber } from '../../query/parse-values.ts';
-import { writtenPath } from '../../query/paths.ts';
-import type { Sampled } from './sampled-fields.ts';
+import type { FieldSample } from './sampled-fields.ts';
 
 /** Characters of a value in a hint. */
-export const MAX_VALUE = 60;
+export const MAX_HINT_VALUE_CHARACTERS = 60;
 
 interface Leaf {
   readonly path: string;
-  readonly test: Test;
+  readonly test: FieldTest;
 }
 
 /** Conditions of which at least one must match. Conditions under a negation match values of another kind. */
@@ -39,37 +39,37 @@ function unitsOf(filter: Filter): readonly Unit[] {
 }
 
 /** A text in a hint: truncated, in quotes. */
-export function quoted(value: string): string {
-  return `'${value.slice(0, MAX_VALUE)}${value.length > MAX_VALUE ? '…' : ''}'`;
+export function quoteHintValue(value: string): string {
+  return `'${value.slice(0, MAX_HINT_VALUE_CHARACTERS)}${value.length > MAX_HINT_VALUE_CHARACTERS ? '…' : ''}'`;
 }
 
 /** Conditions in the notation of another backend, such as `title=eq.Dune` and `title=*un*`. */
-export function foreignValues(filter: Filter): readonly string[] {
+export function foreignNotationHints(filter: Filter): readonly string[] {
   const found = new Set<string>();
   for (const { path, test } of unitsOf(filter).flat()) {
-    const sentence = foreignValue(writtenPath(path), test);
+    const sentence = foreignValue(clientPath(path), test);
     if (sentence !== null) found.add(sentence);
   }
   return [...found];
 }
 
-function foreignValue(name: string, test: Test): string | null {
+function foreignValue(name: string, test: FieldTest): string | null {
   if (test.op === 'text') return strangeText(name, test);
-  const [text] = textsOf(test);
+  const [text] = textsInTest(test);
   if (text === undefined || test.op === 'regex') return null;
-  const meant = foreignOperator(name, text);
+  const meant = foreignOperatorHint(name, text);
   if (meant !== null) {
-    return `'${name}' is compared with the string ${quoted(text)}; an operator is written ${meant.slice(0, MAX_VALUE * 2)}.`;
+    return `'${name}' is compared with the string ${quoteHintValue(text)}; an operator is written ${meant.slice(0, MAX_HINT_VALUE_CHARACTERS * 2)}.`;
   }
   if (test.op !== 'in' || !/^[*%].|.[*%]$/s.test(text)) return null;
-  return `'${name}' is compared with the string ${quoted(text)}; to match a part of a string, write ${likeOf(name, 'like', text)}.`;
+  return `'${name}' is compared with the string ${quoteHintValue(text)}; to match a part of a string, write ${likeOf(name, 'like', text)}.`;
 }
 
-function strangeText(name: string, test: Extract<Test, { op: 'text' }>): string | null {
+function strangeText(name: string, test: Extract<FieldTest, { op: 'text' }>): string | null {
   const { text, fold, how } = test;
   if (how !== 'like') {
     if (!/^[*%].*[*%]$/s.test(text)) return null;
-    return `'${operatorOf(test)}' matches ${quoted(text)} literally; write ${conditionOf(name, operatorOf(test), text.slice(1, -1))}.`;
+    return `'${operatorOf(test)}' matches ${quoteHintValue(text)} literally; write ${formatCondition(name, operatorOf(test), text.slice(1, -1))}.`;
   }
   const like = fold ? 'ilike' : 'like';
   if (text.includes('%')) return `In '${like}', * matches any characters: ${likeOf(name, like, text)}.`;
@@ -77,12 +77,12 @@ function strangeText(name: string, test: Extract<Test, { op: 'text' }>): string 
   return `'${like}' without * compares the whole string; to match a part, write ${likeOf(name, like, `*${text}*`)}.`;
 }
 
-function likeOf(name: string, like: Operator, text: string): string {
-  return conditionOf(name, like, text.replaceAll('%', '*').slice(0, MAX_VALUE));
+function likeOf(name: string, like: FilterOperator, text: string): string {
+  return formatCondition(name, like, text.replaceAll('%', '*').slice(0, MAX_HINT_VALUE_CHARACTERS));
 }
 
 /** Conditions with values of a kind that their fields never have, according to a sample. */
-export function strangeKinds(filter: Filter, { kinds, names }: Sampled): readonly string[] {
+export function valueTypeHints(filter: Filter, { kinds, names }: FieldSample): readonly string[] {
   const found = new Map<string, string>();
   for (const unit of unitsOf(filter)) {
     const strange = unit.map((leaf) => ({ leaf, held: held(kinds.get(leaf.path)) }));
@@ -94,32 +94,32 @@ export function strangeKinds(filter: Filter, { kinds, names }: Sampled): readonl
   return [...found.values()];
 }
 
-const held = (kinds: ReadonlySet<Kind> | undefined): readonly Kind[] =>
-  kinds === undefined ? [] : [...kinds].filter((kind) => kind !== KIND.null);
+const held = (kinds: ReadonlySet<BsonKind> | undefined): readonly BsonKind[] =>
+  kinds === undefined ? [] : [...kinds].filter((kind) => kind !== BSON_KIND.null);
 
 /** True if the test needs values of other kinds than these. */
-function wants(test: Test, held: readonly Kind[]): boolean {
+function wants(test: FieldTest, held: readonly BsonKind[]): boolean {
   const requested = requestedKinds(test);
-  return requested.length > 0 && !requested.some((kind) => kind === KIND.null || held.includes(kind));
+  return requested.length > 0 && !requested.some((kind) => kind === BSON_KIND.null || held.includes(kind));
 }
 
-function requestedKinds(test: Test): readonly Kind[] {
+function requestedKinds(test: FieldTest): readonly BsonKind[] {
   switch (test.op) {
     case 'in':
     case 'all':
-      return test.values.map(kindOf);
+      return test.values.map(bsonKindOf);
     case 'gt':
     case 'gte':
     case 'lt':
     case 'lte':
-      return [kindOf(test.value)];
+      return [bsonKindOf(test.value)];
     case 'text':
     case 'regex':
-      return [KIND.string];
+      return [BSON_KIND.string];
     case 'size':
     case 'elem':
     case 'elemWhere':
-      return [KIND.array];
+      return [BSON_KIND.array];
     case 'exists':
     case 'type':
     case 'not':
@@ -129,27 +129,27 @@ function requestedKinds(test: Test): readonly Kind[] {
   }
 }
 
-const KIND_WORDS: Readonly<Partial<Record<Kind, readonly [one: string, many: string]>>> = {
-  [KIND.number]: ['a number', 'numbers'],
-  [KIND.string]: ['a string', 'strings'],
-  [KIND.object]: ['an object', 'objects'],
-  [KIND.array]: ['an array', 'arrays'],
-  [KIND.binary]: ['binary data', 'binary data'],
-  [KIND.objectId]: ['an ObjectId', 'ObjectIds'],
-  [KIND.boolean]: ['a boolean', 'booleans'],
-  [KIND.date]: ['a date', 'dates'],
+const KIND_WORDS: Readonly<Partial<Record<BsonKind, readonly [one: string, many: string]>>> = {
+  [BSON_KIND.number]: ['a number', 'numbers'],
+  [BSON_KIND.string]: ['a string', 'strings'],
+  [BSON_KIND.object]: ['an object', 'objects'],
+  [BSON_KIND.array]: ['an array', 'arrays'],
+  [BSON_KIND.binary]: ['binary data', 'binary data'],
+  [BSON_KIND.objectId]: ['an ObjectId', 'ObjectIds'],
+  [BSON_KIND.boolean]: ['a boolean', 'booleans'],
+  [BSON_KIND.date]: ['a date', 'dates'],
 };
 
-function strangeKind({ path, test }: Leaf, held: readonly Kind[], names: readonly string[]): string {
-  const name = writtenPath(path);
+function strangeKind({ path, test }: Leaf, held: readonly BsonKind[], names: readonly string[]): string {
+  const name = clientPath(path);
   const many = held.map((kind) => KIND_WORDS[kind]?.[1] ?? 'other values').join(' and ');
   const [only] = held;
-  const holds = `'${name.slice(0, MAX_VALUE)}' contains ${many}`;
+  const holds = `'${name.slice(0, MAX_HINT_VALUE_CHARACTERS)}' contains ${many}`;
   if (test.op === 'text' || test.op === 'regex') return `${holds}; '${operatorOf(test)}' matches strings only.`;
   if (test.op === 'size') return `${holds}; 'size' counts the elements of arrays.`;
-  if (held.length === 1 && only === KIND.object) {
+  if (held.length === 1 && only === BSON_KIND.object) {
     const field = names.find(
-      (one) => one.length <= MAX_VALUE && (one.startsWith(`${name}.`) || one.startsWith(`${name}['`)),
+      (one) => one.length <= MAX_HINT_VALUE_CHARACTERS && (one.startsWith(`${name}.`) || one.startsWith(`${name}['`)),
     );
     return field === undefined ? `${holds}.` : `${holds}; write their fields as '${field}'.`;
   }
@@ -158,59 +158,62 @@ function strangeKind({ path, test }: Leaf, held: readonly Kind[], names: readonl
   return `${holds} and is compared with ${described(value)}${spelledFor(name, test, value, held)}.`;
 }
 
-function described(value: Value): string {
-  const word = KIND_WORDS[kindOf(value)]?.[0] ?? 'another value';
+function described(value: BsonValue): string {
+  const word = KIND_WORDS[bsonKindOf(value)]?.[0] ?? 'another value';
   const text = plain(value);
   if (text === null) return word;
   return typeof value === 'string'
-    ? `${word.replace('a ', 'the ')} ${quoted(text)}`
-    : `${word.replace(/^an? /, 'the ')} ${text.slice(0, MAX_VALUE)}`;
+    ? `${word.replace('a ', 'the ')} ${quoteHintValue(text)}`
+    : `${word.replace(/^an? /, 'the ')} ${text.slice(0, MAX_HINT_VALUE_CHARACTERS)}`;
 }
 
 /** How to write the value so that it has the field's kind. */
-function spelledFor(name: string, test: Test, value: Value, held: readonly Kind[]): string {
+function spelledFor(name: string, test: FieldTest, value: BsonValue, held: readonly BsonKind[]): string {
   const text = plain(value);
   if (text === null) return '';
   const operator = operatorOf(test);
   if (typeof value !== 'string') {
-    if (!held.includes(KIND.string)) return '';
+    if (!held.includes(BSON_KIND.string)) return '';
     const json = JSON.stringify(text);
-    return `; as a string it is written ${conditionOf(name, operator, json)}, or {"$${operator}":${json}} in a JSON filter`;
+    return `; as a string it is written ${formatCondition(name, operator, json)}, or {"$${operator}":${json}} in a JSON filter`;
   }
-  if (held.includes(KIND.number) && readNumber(text) !== null) {
-    return `; as a number it is written ${conditionOf(name, operator, text)}, or {"$${operator}":${text}} in a JSON filter`;
+  if (held.includes(BSON_KIND.number) && readNumber(text) !== null) {
+    return `; as a number it is written ${formatCondition(name, operator, text)}, or {"$${operator}":${text}} in a JSON filter`;
   }
-  if (held.includes(KIND.objectId) && /^[0-9a-f]{24}$/i.test(text)) {
+  if (held.includes(BSON_KIND.objectId) && /^[0-9a-f]{24}$/i.test(text)) {
     return `; as an ObjectId it is written filter={${JSON.stringify(name)}:{"$${operator}":{"$oid":"${text}"}}}`;
   }
-  if (!held.includes(KIND.date)) return '';
+  if (!held.includes(BSON_KIND.date)) return '';
   const time = readDate(text) === null ? '2026-01-31T12:00:00Z' : text;
-  return `; a date is written ${conditionOf(name, operator, time)}, or {"$${operator}":{"$date":"${time}"}} in a JSON filter`;
+  return `; a date is written ${formatCondition(name, operator, time)}, or {"$${operator}":{"$date":"${time}"}} in a JSON filter`;
 }
 
 /** A value with a text form; null for lists, objects and others. */
-function plain(value: Value): string | null {
+function plain(value: BsonValue): string | null {
   if (value instanceof Date) return value.toISOString();
-  const kind = kindOf(value);
-  return kind === KIND.string || kind === KIND.number || kind === KIND.boolean || kind === KIND.objectId
+  const kind = bsonKindOf(value);
+  return kind === BSON_KIND.string ||
+    kind === BSON_KIND.number ||
+    kind === BSON_KIND.boolean ||
+    kind === BSON_KIND.objectId
     ? String(value)
     : null;
 }
 
-function firstValue(test: Test): Value | undefined {
+function firstValue(test: FieldTest): BsonValue | undefined {
   if (test.op === 'in' || test.op === 'all') return test.values[0];
   return 'value' in test ? test.value : undefined;
 }
 
 /** The operator's name in the short form. */
-function operatorOf(test: Test): Operator {
+function operatorOf(test: FieldTest): FilterOperator {
   switch (test.op) {
     case 'in':
       return test.values.length === 1 ? 'eq' : 'in';
     case 'text': {
       const [name] =
         Object.entries(TEXT_OPERATORS).find(([, one]) => one.how === test.how && one.fold === test.fold) ?? [];
-      return (name ?? 'contains') as Operator;
+      return (name ?? 'contains') as FilterOperator;
     }
     case 'not':
       return 'ne';
@@ -223,7 +226,7 @@ function operatorOf(test: Test): Operator {
 }
 
 /** The texts that a test compares with or searches for. */
-export function textsOf(test: Test): readonly string[] {
+export function textsInTest(test: FieldTest): readonly string[] {
   if (test.op === 'text') return [test.text];
   if (test.op === 'regex') return [test.pattern];
   const values = test.op === 'in' || test.op === 'all' ? test.values : 'value' in test ? [test.value] : [];

@@ -3,14 +3,14 @@
  * milliseconds at a time.
  */
 import type { Document } from 'mongodb';
-import { readStored } from '../../database/bson/stored.ts';
-import { idText, NEW_ID } from '../../database/json/ids.ts';
+import { decodeDocument } from '../../database/bson/stored-document.ts';
+import { idText, NEW_ID_PATTERN } from '../../database/json/ids.ts';
 import { valueToWire } from '../../database/json/wire-values.ts';
-import { mapInTurns } from '../../lib/concurrency/cooperative-yield.ts';
+import { mapCooperatively } from '../../lib/concurrency/cooperative-yield.ts';
 import { SERVER_FIELDS } from '../../lib/server-fields.ts';
-import { type Fields, isFields, KIND, kindOf } from '../../query/evaluate/order.ts';
-import { withField } from '../../query/paths.ts';
-import { areMaps, isMoment, jsonTypeOf } from './field-types.ts';
+import { BSON_KIND, bsonKindOf, type EmbeddedDocument, isEmbeddedDocument } from '../../query/evaluate/bson-order.ts';
+import { appendPathField } from '../../query/field-paths.ts';
+import { areMapObjects, isDateTime, jsonTypeOf } from './field-types.ts';
 
 /** Maximum fields reported for one collection, including nested ones. */
 const MAX_FIELDS = 300;
@@ -38,21 +38,21 @@ export interface FieldShape {
 }
 
 /** The step from a parent to a field: a named field, the elements of an array, or every name of a map. */
-export type FieldStep = { readonly name: string } | 'items' | 'map';
+export type FieldPathStep = { readonly name: string } | 'items' | 'map';
 
 /** A member with some of its values that may be ids of documents. */
-export interface FoundField {
+export interface InferredField {
   readonly shape: FieldShape;
   readonly ids: readonly string[];
   /** Types of the values as JSON has them; every integer is a number. */
   readonly json: ReadonlySet<string>;
   /** Null for a field of the document itself. */
-  readonly above: FoundField | null;
-  readonly step: FieldStep;
+  readonly above: InferredField | null;
+  readonly step: FieldPathStep;
 }
 
-export interface FoundFields {
-  readonly fields: readonly FoundField[];
+export interface InferredFields {
+  readonly fields: readonly InferredField[];
   /** False if there are more fields, or the time was up. */
   readonly complete: boolean;
 }
@@ -67,9 +67,9 @@ interface Found<T = unknown> {
  * The fields of stored documents, in the order of first appearance. `_meta` is left out: it is the same everywhere.
  * @param until when to stop, as a value of `performance.now`
  */
-export async function fieldsOf(sample: readonly Uint8Array[], until: number): Promise<FoundFields> {
+export async function inferFields(sample: readonly Uint8Array[], until: number): Promise<InferredFields> {
   const walk = new Walk(until);
-  const documents = await mapInTurns(sample, readStored);
+  const documents = await mapCooperatively(sample, decodeDocument);
   const rows = documents.map((value, document) => ({ value, document }));
   const withId = rows.filter(({ value }) => Object.hasOwn(value, '_id'));
   if (withId.length > 0) await walk.ids(withId.map(({ value, document }) => ({ value: value['_id'], document })));
@@ -81,12 +81,12 @@ export async function fieldsOf(sample: readonly Uint8Array[], until: number): Pr
   return walk;
 }
 
-function ownFields(document: Document): Fields {
+function ownFields(document: Document): EmbeddedDocument {
   return Object.fromEntries(Object.entries(document).filter(([name]) => !SERVER_FIELDS.has(name)));
 }
 
-class Walk implements FoundFields {
-  readonly fields: FoundField[] = [];
+class Walk implements InferredFields {
+  readonly fields: InferredField[] = [];
   complete = true;
   readonly #until: number;
 
@@ -103,10 +103,10 @@ class Walk implements FoundFields {
   }
 
   /** @param above the member whose values the objects are; null for the documents, which are never taken for maps */
-  async into(objects: readonly Found<Fields>[], above: FoundField | null, depth: number): Promise<void> {
+  async into(objects: readonly Found<EmbeddedDocument>[], above: InferredField | null, depth: number): Promise<void> {
     const byName = new Map<string, Found[]>();
     const all: Found[] = [];
-    await mapInTurns(objects, ({ value: object, document }) => {
+    await mapCooperatively(objects, ({ value: object, document }) => {
       for (const [name, value] of Object.entries(object)) {
         const found = { value, document };
         const known = byName.get(name);
@@ -116,18 +116,18 @@ class Walk implements FoundFields {
       }
     });
     const counts = new Map([...byName].map(([name, found]) => [name, found.length]));
-    if (above !== null && areMaps(counts, objects.length)) await this.#at(above, 'map', all, depth);
+    if (above !== null && areMapObjects(counts, objects.length)) await this.#at(above, 'map', all, depth);
     else for (const [name, found] of byName) await this.#at(above, { name }, found, depth);
   }
 
-  async #at(above: FoundField | null, step: FieldStep, found: readonly Found[], depth: number): Promise<void> {
+  async #at(above: InferredField | null, step: FieldPathStep, found: readonly Found[], depth: number): Promise<void> {
     if (this.fields.length >= MAX_FIELDS || performance.now() > this.#until) {
       this.complete = false;
       return;
     }
     const field = await described(pathOf(above?.shape.path ?? '', step), above, step, found);
     this.fields.push(field);
-    const objects = found.filter((one): one is Found<Fields> => isFields(one.value));
+    const objects = found.filter((one): one is Found<EmbeddedDocument> => isEmbeddedDocument(one.value));
     const elements = found.flatMap(({ value, document }) =>
       Array.isArray(value)
         ? value.slice(0, MAX_ELEMENTS).map((element: unknown) => ({ value: element, document }))
@@ -152,24 +152,24 @@ class Count {
   }
 }
 
-function pathOf(above: string, step: FieldStep): string {
+function pathOf(above: string, step: FieldPathStep): string {
   if (step === 'items') return `${above}[]`;
-  return step === 'map' ? `${above}.*` : withField(above, step.name);
+  return step === 'map' ? `${above}.*` : appendPathField(above, step.name);
 }
 
 async function described(
   path: string,
-  above: FoundField | null,
-  step: FieldStep,
+  above: InferredField | null,
+  step: FieldPathStep,
   found: readonly Found[],
-): Promise<FoundField> {
+): Promise<InferredField> {
   const count = new Count();
   const types = new Map<string, Count>();
   const ids = new Set<string>();
   const json = new Set<string>();
   let example: unknown;
   let moments = true;
-  await mapInTurns(found, ({ value, document }) => {
+  await mapCooperatively(found, ({ value, document }) => {
     const type = typeOf(value);
     const ofType = types.get(type) ?? new Count();
     types.set(type, ofType);
@@ -181,7 +181,7 @@ async function described(
     }
     const wire = valueToWire(value);
     json.add(jsonTypeOf(wire));
-    if (typeof wire === 'string') moments &&= isMoment(wire);
+    if (typeof wire === 'string') moments &&= isDateTime(wire);
     example ??= wire;
     const id = ids.size < MAX_IDS ? possibleId(type, value) : null;
     if (id !== null) ids.add(id);
@@ -199,18 +199,20 @@ async function described(
   return { shape, ids: [...ids], json, above, step };
 }
 
-const NAME_OF_KIND: ReadonlyMap<number, string> = new Map(Object.entries(KIND).map(([name, kind]) => [kind, name]));
+const NAME_OF_KIND: ReadonlyMap<number, string> = new Map(
+  Object.entries(BSON_KIND).map(([name, kind]) => [kind, name]),
+);
 
 /** The name of a value's kind; a missing value, which another program may store, counts as null. */
 function typeOf(value: unknown): string {
-  return value === undefined ? 'null' : (NAME_OF_KIND.get(kindOf(value)) ?? 'null');
+  return value === undefined ? 'null' : (NAME_OF_KIND.get(bsonKindOf(value)) ?? 'null');
 }
 
 /** The value as text like the id of a document; null if no client could have chosen such an id. */
 function possibleId(type: string, value: unknown): string | null {
   if (type !== 'objectId' && type !== 'string' && type !== 'number' && type !== 'binary') return null;
   const text = idText(value);
-  return NEW_ID.test(text) ? text : null;
+  return NEW_ID_PATTERN.test(text) ? text : null;
 }
 
 function cut(value: unknown): unknown {

@@ -18,7 +18,10 @@ interface Budget {
  * @param sample documents in the API's form
  * @param words what these documents are, in a sentence
  */
-export function fieldSchemas(sample: readonly object[], words = 'newest documents'): Readonly<Record<string, object>> {
+export function inferFieldSchemas(
+  sample: readonly object[],
+  words = 'newest documents',
+): Readonly<Record<string, object>> {
   const budget = { fields: MAX_FIELDS };
   return mapFields(sample, budget, (values) => ({
     description: `In ${values.length} of the ${sample.length} ${words}.`,
@@ -35,7 +38,7 @@ function schemaOf(values: readonly unknown[], depth: number, budget: Budget): ob
   for (const value of values) {
     if (Array.isArray(value)) arrays.push(value);
     else if (typeof value === 'object' && value !== null) objects.push(value);
-    else if (typeof value === 'string') moments &&= isMoment(value);
+    else if (typeof value === 'string') moments &&= isDateTime(value);
     types.add(jsonTypeOf(value));
   }
   // Every integer is a number.
@@ -51,7 +54,7 @@ function schemaOf(values: readonly unknown[], depth: number, budget: Budget): ob
 }
 
 /** Whether a text is a date with a time in JSON's form (RFC 3339). */
-export function isMoment(text: string): boolean {
+export function isDateTime(text: string): boolean {
   return MOMENT.test(text);
 }
 
@@ -61,7 +64,7 @@ export function isMoment(text: string): boolean {
  * @param counts how many of the objects have each name
  * @param objects number of objects
  */
-export function areMaps(counts: ReadonlyMap<string, number>, objects: number): boolean {
+export function areMapObjects(counts: ReadonlyMap<string, number>, objects: number): boolean {
   if (counts.size < 2) return false;
   for (const count of counts.values()) if (count > objects / 2) return false;
   return true;
@@ -71,7 +74,7 @@ function objectSchema(objects: readonly object[], depth: number, budget: Budget)
   if (depth === 0) return { additionalProperties: true };
   const counts = new Map<string, number>();
   for (const name of objects.flatMap((object) => Object.keys(object))) counts.set(name, (counts.get(name) ?? 0) + 1);
-  if (areMaps(counts, objects.length)) {
+  if (areMapObjects(counts, objects.length)) {
     return { additionalProperties: schemaOf(objects.flatMap(Object.values), depth - 1, budget) };
   }
   const properties = mapFields(objects, budget, (values) => schemaOf(values, depth - 1, budget));

@@ -2,8 +2,8 @@
  * Which fields probably reference documents of other collections: their values are ids there. A bounded number of
  * queries, similar names first.
  */
-import type { CollectionName } from '../../database/names.ts';
-import type { FoundField } from './field-shapes.ts';
+import type { CollectionName } from '../../database/collection-names.ts';
+import type { InferredField } from './field-shapes.ts';
 
 /** Queries for one collection. */
 const MAX_LOOKUPS = 40;
@@ -18,8 +18,8 @@ const UNMISTAKABLE = /^(?:[0-9a-f]{24}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{1
  * @param holdsAny whether one of these ids belongs to a document there
  * @param until when to stop, as a value of `performance.now`
  */
-export async function likelyReferences(
-  fields: readonly FoundField[],
+export async function inferReferences(
+  fields: readonly InferredField[],
   names: readonly CollectionName[],
   holdsAny: (name: CollectionName, ids: readonly string[]) => Promise<boolean>,
   until: number,

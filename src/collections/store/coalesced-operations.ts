@@ -4,32 +4,32 @@
  * reads are grouped by the filter of their Scope, pages by their whole query, and a write was checked before.
  */
 import type { Document, Filter, ObjectId } from 'mongodb';
-import type { OrderedDocument } from '../../database/bson/stored.ts';
-import { type FirstFound, type RawFind, wordsOf } from '../../database/cursors/find-raw.ts';
+import type { OrderedDocument } from '../../database/bson/stored-document.ts';
+import type { CollectionName } from '../../database/collection-names.ts';
+import { type FirstBatch, findOptionsKey, type RawFindOptions } from '../../database/cursors/find-raw.ts';
 import { idKey, storedIdKey } from '../../database/json/transcode-document.ts';
-import type { CollectionName } from '../../database/names.ts';
-import { Batches } from '../../lib/concurrency/coalescer.ts';
+import { RequestCoalescer } from '../../lib/concurrency/coalescer.ts';
 
 /** Bounds of one shared call: a larger one would delay other requests. */
 const LIMITS = { count: 256, bytes: 4 * 1024 * 1024 };
 
 /** The shared calls, which the store implements. */
-export interface CoalescedCalls {
+export interface CoalescedDatabaseCalls {
   /** The documents with these ids that match the filter, in any order. */
   findMany(name: CollectionName, ids: readonly unknown[], filter: Filter<Document>): Promise<readonly Buffer[]>;
   /** The first documents that a query matches. */
-  findFirst(name: CollectionName, find: RawFind): Promise<FirstFound>;
+  findFirst(name: CollectionName, find: RawFindOptions): Promise<FirstBatch>;
   /** Inserts each document separately; returns results in their order, with an Error for each that failed. */
   insertEach(name: CollectionName, documents: readonly Document[]): Promise<readonly (true | Error)[]>;
   /**
    * Replaces each document that is still what was read, separately; false where it is not, an Error for each that
    * failed.
    */
-  replaceEach(name: CollectionName, changes: readonly Replacement[]): Promise<readonly (boolean | Error)[]>;
+  replaceEach(name: CollectionName, changes: readonly DocumentReplacement[]): Promise<readonly (boolean | Error)[]>;
 }
 
 /** A new state for a document that is still exactly what was read. */
-export interface Replacement {
+export interface DocumentReplacement {
   readonly id: unknown;
   readonly old: Document | OrderedDocument;
   readonly next: Document | OrderedDocument;
@@ -43,7 +43,7 @@ interface Read {
 
 interface SendRequest {
   readonly name: CollectionName;
-  readonly find: RawFind;
+  readonly find: RawFindOptions;
 }
 
 interface Insert {
@@ -55,28 +55,31 @@ interface Insert {
 
 interface Replace {
   readonly name: CollectionName;
-  readonly change: Replacement;
+  readonly change: DocumentReplacement;
   /** Size of both states together as BSON, in bytes. */
   readonly bytes: number;
 }
 
 export class CoalescedOperations {
-  readonly #reads: Batches<Read, Buffer | null>;
-  readonly #pages: Batches<SendRequest, FirstFound>;
-  readonly #inserts: Batches<Insert, true>;
-  readonly #replacements: Batches<Replace, boolean>;
+  readonly #reads: RequestCoalescer<Read, Buffer | null>;
+  readonly #pages: RequestCoalescer<SendRequest, FirstBatch>;
+  readonly #inserts: RequestCoalescer<Insert, true>;
+  readonly #replacements: RequestCoalescer<Replace, boolean>;
   /** Numbers the filter objects: requests share a read only when they have the same filter object. */
   readonly #filters = new WeakMap<object, number>();
   #count = 0;
 
-  constructor(calls: CoalescedCalls) {
-    this.#reads = new Batches((_key, reads) => readTogether(calls, reads), { ...LIMITS, bytesOf: () => 0 });
-    this.#pages = new Batches((_key, requested) => requestOnce(calls, requested), { ...LIMITS, bytesOf: () => 0 });
-    this.#inserts = new Batches((_key, inserts) => insertTogether(calls, inserts), {
+  constructor(calls: CoalescedDatabaseCalls) {
+    this.#reads = new RequestCoalescer((_key, reads) => readTogether(calls, reads), { ...LIMITS, bytesOf: () => 0 });
+    this.#pages = new RequestCoalescer((_key, requested) => requestOnce(calls, requested), {
+      ...LIMITS,
+      bytesOf: () => 0,
+    });
+    this.#inserts = new RequestCoalescer((_key, inserts) => insertTogether(calls, inserts), {
       ...LIMITS,
       bytesOf: ({ bytes }) => bytes,
     });
-    this.#replacements = new Batches((_key, changes) => replaceTogether(calls, changes), {
+    this.#replacements = new RequestCoalescer((_key, changes) => replaceTogether(calls, changes), {
       ...LIMITS,
       bytesOf: ({ bytes }) => bytes,
     });
@@ -88,8 +91,8 @@ export class CoalescedOperations {
   }
 
   /** The first documents that a query matches. Equal queries that arrive meanwhile share the next result. */
-  page(name: CollectionName, find: RawFind): Promise<FirstFound> {
-    return this.#pages.submit(`${name}/${wordsOf(find)}`, { name, find });
+  page(name: CollectionName, find: RawFindOptions): Promise<FirstBatch> {
+    return this.#pages.submit(`${name}/${findOptionsKey(find)}`, { name, find });
   }
 
   /** Inserts one document; rejects with the database's own error on a duplicate key. */
@@ -98,7 +101,7 @@ export class CoalescedOperations {
   }
 
   /** Replaces one document if it is still what was read; rejects with the database's own error. */
-  replace(name: CollectionName, change: Replacement, bytes: number): Promise<boolean> {
+  replace(name: CollectionName, change: DocumentReplacement, bytes: number): Promise<boolean> {
     return this.#replacements.submit(name, { name, change, bytes });
   }
 
@@ -109,7 +112,7 @@ export class CoalescedOperations {
   }
 }
 
-async function readTogether(calls: CoalescedCalls, reads: readonly Read[]): Promise<(Buffer | null)[]> {
+async function readTogether(calls: CoalescedDatabaseCalls, reads: readonly Read[]): Promise<(Buffer | null)[]> {
   const [first] = reads;
   if (!first) return [];
   const ids = new Map(reads.map(({ id }) => [idKey(id), id]));
@@ -118,14 +121,17 @@ async function readTogether(calls: CoalescedCalls, reads: readonly Read[]): Prom
   return reads.map(({ id }) => found.get(idKey(id)) ?? null);
 }
 
-async function requestOnce(calls: CoalescedCalls, requested: readonly SendRequest[]): Promise<FirstFound[]> {
+async function requestOnce(calls: CoalescedDatabaseCalls, requested: readonly SendRequest[]): Promise<FirstBatch[]> {
   const [first] = requested;
   if (!first) return [];
   const found = await calls.findFirst(first.name, first.find);
   return requested.map(() => found);
 }
 
-async function insertTogether(calls: CoalescedCalls, inserts: readonly Insert[]): Promise<readonly (true | Error)[]> {
+async function insertTogether(
+  calls: CoalescedDatabaseCalls,
+  inserts: readonly Insert[],
+): Promise<readonly (true | Error)[]> {
   const [first] = inserts;
   if (!first) return [];
   return calls.insertEach(
@@ -135,7 +141,7 @@ async function insertTogether(calls: CoalescedCalls, inserts: readonly Insert[])
 }
 
 async function replaceTogether(
-  calls: CoalescedCalls,
+  calls: CoalescedDatabaseCalls,
   replacements: readonly Replace[],
 ): Promise<readonly (boolean | Error)[]> {
   const [first] = replacements;

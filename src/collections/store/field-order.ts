@@ -4,9 +4,9 @@
  * an embedded document in another order is another value. A replacement is logged whole. Pure.
  */
 import type { Document } from 'mongodb';
-import type { OrderedDocument } from '../../database/bson/stored.ts';
-import { isPlain } from '../../lib/plain-object.ts';
-import type { Replacement } from './coalesced-operations.ts';
+import type { OrderedDocument } from '../../database/bson/stored-document.ts';
+import { isPlainObject } from '../../lib/plain-object.ts';
+import type { DocumentReplacement } from './coalesced-operations.ts';
 
 /** Clients always see it last, wherever it is stored. */
 const META = '_meta';
@@ -15,7 +15,7 @@ const META = '_meta';
  * True if a change needs a replacement: fields have moved, and no name begins with `$`, which the server does not
  * accept in replacements.
  */
-export function goesWhole({ old, next }: Replacement): boolean {
+export function needsFullReplacement({ old, next }: DocumentReplacement): boolean {
   return !keepsPositions(old, next) && !namesOf(next).some((name) => name.startsWith('$'));
 }
 
@@ -27,7 +27,7 @@ function keepsPositions(old: Document | OrderedDocument, next: Document | Ordere
   let at = 0;
   for (const name of before) {
     if (!there.has(name)) continue;
-    if (after[at] !== name || !keepsWithin(fieldOf(old, name), fieldOf(next, name))) return false;
+    if (after[at] !== name || !keepsWithin(getField(old, name), getField(next, name))) return false;
     at++;
   }
   return true;
@@ -39,7 +39,7 @@ function keepsWithin(old: unknown, next: unknown): boolean {
 }
 
 function isDocument(value: unknown): value is Document | OrderedDocument {
-  return value instanceof Map || isPlain(value);
+  return value instanceof Map || isPlainObject(value);
 }
 
 /** Its field names, in their order. */
@@ -48,6 +48,6 @@ function namesOf(document: Document | OrderedDocument): string[] {
 }
 
 /** The value of a field, or undefined. */
-export function fieldOf(document: Document | OrderedDocument, name: string): unknown {
+export function getField(document: Document | OrderedDocument, name: string): unknown {
   return document instanceof Map ? document.get(name) : document[name];
 }

@@ -2,22 +2,22 @@
  * Entity tags and the conditions that requests put on them (RFC 9110 sections 8.8.3 and 13.1). Pure.
  */
 import { hash } from 'node:crypto';
-import { isSameTag } from '../../lib/entity-tags.ts';
+import { isSameEntityTag } from '../../lib/entity-tags.ts';
 import { MillraceError } from '../../lib/errors.ts';
 
 /** `*`, or the tags of an `If-Match` or `If-None-Match` header as sent. */
-export type Tags = '*' | readonly string[];
+export type EntityTags = '*' | readonly string[];
 
 /** The conditions of one request. */
 export interface Preconditions {
-  readonly ifMatch: Tags | undefined;
-  readonly ifNoneMatch: Tags | undefined;
+  readonly ifMatch: EntityTags | undefined;
+  readonly ifNoneMatch: EntityTags | undefined;
 }
 
-export const UNCONDITIONAL: Preconditions = { ifMatch: undefined, ifNoneMatch: undefined };
+export const NO_PRECONDITIONS: Preconditions = { ifMatch: undefined, ifNoneMatch: undefined };
 
 /** The tag of a document that exists but is not visible: it equals no tag, and is never sent. */
-export const UNSEEN = '';
+export const HIDDEN_DOCUMENT_TAG = '';
 
 /**
  * The strong entity tag of a stored document: `"<revision>-<hash of the raw BSON>"`. A change by another program keeps
@@ -37,11 +37,11 @@ export function parsePreconditions(headers: {
 }): Preconditions {
   const ifMatch = headers['if-match'];
   const ifNoneMatch = headers['if-none-match'];
-  if (ifMatch === undefined && ifNoneMatch === undefined) return UNCONDITIONAL;
+  if (ifMatch === undefined && ifNoneMatch === undefined) return NO_PRECONDITIONS;
   return { ifMatch: parseTags('If-Match', ifMatch), ifNoneMatch: parseTags('If-None-Match', ifNoneMatch) };
 }
 
-function parseTags(name: string, header: string | undefined): Tags | undefined {
+function parseTags(name: string, header: string | undefined): EntityTags | undefined {
   if (header === undefined) return undefined;
   if (header.trim() === '*') return '*';
   const tags = header.match(/(?:W\/)?"[^"]*"/g) ?? [];
@@ -53,12 +53,12 @@ function parseTags(name: string, header: string | undefined): Tags | undefined {
 }
 
 /** `If-None-Match`: true when the client's copy is the current one. */
-export function isFresh(condition: Tags | undefined, current: string): boolean {
+export function matchesIfNoneMatch(condition: EntityTags | undefined, current: string): boolean {
   return condition !== undefined && names(condition, current);
 }
 
-function names(condition: Tags, current: string): boolean {
-  return condition === '*' || condition.some((tag) => isSameTag(tag, current));
+function names(condition: EntityTags, current: string): boolean {
+  return condition === '*' || condition.some((tag) => isSameEntityTag(tag, current));
 }
 
 /**
@@ -68,13 +68,13 @@ function names(condition: Tags, current: string): boolean {
  */
 export function checkPreconditions({ ifMatch, ifNoneMatch }: Preconditions, current: string | null): void {
   const matched = ifMatch === undefined || (current !== null && names(ifMatch, current));
-  const unmatched = ifNoneMatch === undefined || current === null || !isFresh(ifNoneMatch, current);
+  const unmatched = ifNoneMatch === undefined || current === null || !matchesIfNoneMatch(ifNoneMatch, current);
   if (matched && unmatched) return;
   const [name, holds] = matched ? ['If-None-Match', 'matches'] : ['If-Match', 'does not match'];
   const state = current === null ? 'does not exist' : 'has another entity tag';
   throw new MillraceError('precondition-failed', matched ? 'The document already exists' : `The document ${state}`, {
     hint: `${name} ${holds} its current state`,
-    headers: current === null || current === UNSEEN ? {} : { etag: current },
+    headers: current === null || current === HIDDEN_DOCUMENT_TAG ? {} : { etag: current },
   });
 }
 
@@ -89,7 +89,7 @@ export function versionTag(version: string | number): string {
  * `checkPreconditions` does
  * @throws MillraceError `malformed-request`
  */
-export function versionCondition(
+export function parseVersionPrecondition(
   headers: Parameters<typeof parsePreconditions>[0],
 ): (version: string | number | null) => void {
   const preconditions = parsePreconditions(headers);

@@ -3,10 +3,10 @@
  * be requested in an order that an index has. Outdated knowledge costs time but makes no page wrong.
  */
 import type { Document } from 'mongodb';
-import { CODE, serverCode } from '../../database/errors.ts';
+import type { CollectionName } from '../../database/collection-names.ts';
+import { MONGO_ERROR_CODES, mongoErrorCode } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
-import type { CollectionName } from '../../database/names.ts';
-import { withoutId } from '../../query/page/page-without-id-index.ts';
+import { sortWithoutId } from '../../query/page/page-without-id-index.ts';
 import type { Sort } from '../../query/page/sort.ts';
 import type { SuggestedIndex } from './suggest-index.ts';
 
@@ -49,7 +49,7 @@ export class SortIndexes {
    * @param filter as the database takes it: fields that must equal a value may come first in an index
    */
   async serveWithoutId(name: CollectionName, filter: Document, sort: Sort): Promise<boolean> {
-    const keys = withoutId(sort);
+    const keys = sortWithoutId(sort);
     if (keys === null) return false;
     const { keys: indexes } = await this.#listedOf(name);
     if (indexes.length === 0) return false;
@@ -75,7 +75,7 @@ export class SortIndexes {
     const { keys: indexes, hasOthers } = await this.#listedOf(name);
     // Every collection has an index by id: without any, this is a view, or the indexes are unknown.
     if (indexes.length === 0 || hasOthers) return false;
-    const order = withoutId(sort) ?? sort;
+    const order = sortWithoutId(sort) ?? sort;
     return !indexes.some(
       (index) => paths.has(index[0]?.[0] ?? '') || (isById(order) ? false : serves(index, order, new Set())),
     );
@@ -87,7 +87,7 @@ export class SortIndexes {
   }
 
   /** Processes rows of the event log, or null when some were lost: another collection may now have the name. */
-  follow(rows: readonly { readonly operation: string; readonly collection: string | null }[] | null): void {
+  applyLogRows(rows: readonly { readonly operation: string; readonly collection: string | null }[] | null): void {
     if (rows === null) this.#known.clear();
     for (const { operation, collection } of rows ?? []) {
       if ((operation === 'drop' || operation === 'rename') && collection !== null) this.#known.delete(collection);
@@ -122,7 +122,7 @@ export class SortIndexes {
       const keys = usableKeys(listed);
       return { keys, hasOthers: keys.length < listed.length };
     } catch (error) {
-      if (serverCode(error) !== CODE.commandNotSupportedOnView) this.#known.delete(name);
+      if (mongoErrorCode(error) !== MONGO_ERROR_CODES.commandNotSupportedOnView) this.#known.delete(name);
       return { keys: [], hasOthers: true };
     }
   }

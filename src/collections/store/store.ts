@@ -3,43 +3,49 @@
  */
 import type { ClientSession, Document, Filter } from 'mongodb';
 import { MongoBulkWriteError, MongoServerError, ObjectId } from 'mongodb';
-import { readNamed } from '../../database/bson/partial-decode.ts';
-import { decodeStoredId, type OrderedDocument } from '../../database/bson/stored.ts';
-import { asRaw } from '../../database/cursors/cursor-reply.ts';
+import { decodeNamedFields } from '../../database/bson/partial-decode.ts';
+import { decodeDocumentId, type OrderedDocument } from '../../database/bson/stored-document.ts';
+import type { CollectionName } from '../../database/collection-names.ts';
+import { requireRawBson } from '../../database/cursors/cursor-reply.ts';
 import {
-  type FirstFound,
-  findAll,
-  findFirst,
+  type FirstBatch,
+  findFirstBatch,
   findRaw,
-  firstOf,
-  type RawFind,
+  findRawBatches,
+  type RawFindOptions,
+  readFirstBatch,
 } from '../../database/cursors/find-raw.ts';
-import { CODE, failuresOf, serverCode, translated, translateError } from '../../database/errors.ts';
-import type { Mongo } from '../../database/mongo.ts';
-import type { CollectionName } from '../../database/names.ts';
-import type { RequestStamp } from '../../database/system-collection.ts';
-import { CoalescedOperations, type Replacement } from './coalesced-operations.ts';
 import {
-  byId,
-  claim,
-  compareAndReplace,
-  holdsMore,
-  inSession,
-  joined,
-  stampDeletion,
-  unchanged,
-  unlessChanged,
+  bulkWriteErrors,
+  MONGO_ERROR_CODES,
+  mongoErrorCode,
+  translateError,
+  withTranslatedErrors,
+} from '../../database/errors.ts';
+import type { Mongo } from '../../database/mongo.ts';
+import type { RequestStamp } from '../../database/system-collection.ts';
+import { CoalescedOperations, type DocumentReplacement } from './coalesced-operations.ts';
+import {
+  combineFilters,
+  hasFieldsBesidesId,
+  idFilter,
+  replaceUnlessChanged,
+  sessionOption,
+  toDeletionStamp,
+  toLockOperations,
+  toReplaceOperation,
+  unchangedFilter,
 } from './compare-and-replace.ts';
-import { goesWhole } from './field-order.ts';
-import { type Preconditions, UNCONDITIONAL } from './preconditions.ts';
-import { BATCH, type ReadOptions, type Reads } from './read-interface.ts';
+import { type DocumentReader, READ_BATCH_SIZE, type ReadOptions } from './document-reader.ts';
+import { needsFullReplacement } from './field-order.ts';
+import { NO_PRECONDITIONS, type Preconditions } from './preconditions.ts';
 import type { StoredChange } from './stored-change.ts';
-import { TransactionReads } from './transaction-reads.ts';
-import { addViolatedKeys, withIndex } from './violated-index.ts';
+import { TransactionReader } from './transaction-reader.ts';
+import { addViolatedIndexKeys, withViolatedIndex } from './violated-index.ts';
 
 const SIZE = Buffer.from('bytes');
 
-export class DocumentStore implements Reads {
+export class DocumentStore implements DocumentReader {
   readonly #mongo: Mongo;
   readonly #queryTimeoutMs: number;
   readonly #shared: CoalescedOperations;
@@ -49,7 +55,7 @@ export class DocumentStore implements Reads {
     this.#queryTimeoutMs = queryTimeoutMs;
     this.#shared = new CoalescedOperations({
       findMany: (name, ids, filter) => this.#findMany(name, ids, filter),
-      findFirst: (name, find) => findFirst(this.#mongo.data, name, find),
+      findFirst: (name, find) => findFirstBatch(this.#mongo.data, name, find),
       insertEach: (name, documents) => this.#insertEach(name, documents),
       replaceEach: (name, changes) => this.#replaceEach(name, changes),
     });
@@ -57,28 +63,28 @@ export class DocumentStore implements Reads {
 
   async *list(name: CollectionName, filter: Filter<Document>, options: ReadOptions): AsyncGenerator<readonly Buffer[]> {
     try {
-      yield* findAll(this.#mongo.data, name, { filter, batchSize: BATCH, ...options });
+      yield* findRawBatches(this.#mongo.data, name, { filter, batchSize: READ_BATCH_SIZE, ...options });
     } catch (error) {
       throw translateError(error);
     }
   }
 
   /** The reads of an open transaction. */
-  within(session: ClientSession): TransactionReads {
-    return new TransactionReads(this.#mongo, session, this.#queryTimeoutMs);
+  within(session: ClientSession): TransactionReader {
+    return new TransactionReader(this.#mongo, session, this.#queryTimeoutMs);
   }
 
   page(
     name: CollectionName,
     filter: Filter<Document>,
     options: ReadOptions & { readonly limit: number },
-  ): Promise<FirstFound> {
-    return translated(() => this.#shared.page(name, { filter, batchSize: options.limit, ...options }));
+  ): Promise<FirstBatch> {
+    return withTranslatedErrors(() => this.#shared.page(name, { filter, batchSize: options.limit, ...options }));
   }
 
-  aggregate(name: CollectionName, stages: Document[], limit: number, timeoutMs: number): Promise<FirstFound> {
+  aggregate(name: CollectionName, stages: Document[], limit: number, timeoutMs: number): Promise<FirstBatch> {
     const options = { raw: true, maxTimeMS: timeoutMs, batchSize: limit + 1 };
-    return translated(() => firstOf(this.#mongo.data.collection(name).aggregate(stages, options)));
+    return withTranslatedErrors(() => readFirstBatch(this.#mongo.data.collection(name).aggregate(stages, options)));
   }
 
   count(name: CollectionName, filter: Filter<Document>, kind: 'exact' | 'estimated'): Promise<number> {
@@ -88,8 +94,8 @@ export class DocumentStore implements Reads {
   }
 
   /** The documents with these ids that match the filter, in any order, as many as one reply holds. */
-  findMany(name: CollectionName, ids: readonly unknown[], filter: Filter<Document>): Promise<FirstFound> {
-    return translated(() => findFirst(this.#mongo.data, name, this.#byIds(ids, filter)));
+  findMany(name: CollectionName, ids: readonly unknown[], filter: Filter<Document>): Promise<FirstBatch> {
+    return withTranslatedErrors(() => findFirstBatch(this.#mongo.data, name, this.#byIds(ids, filter)));
   }
 
   /** The document with exactly this `_id`, or null. Ids of the usual types share a call with other requests. */
@@ -100,9 +106,9 @@ export class DocumentStore implements Reads {
     session?: ClientSession,
   ): Promise<Buffer | null> {
     if (session === undefined && (typeof id === 'string' || id instanceof ObjectId)) {
-      return translated(() => this.#shared.find(name, id, filter));
+      return withTranslatedErrors(() => this.#shared.find(name, id, filter));
     }
-    const [found] = await translated(() => this.#findMany(name, [id], filter, session));
+    const [found] = await withTranslatedErrors(() => this.#findMany(name, [id], filter, session));
     return found ?? null;
   }
 
@@ -112,7 +118,7 @@ export class DocumentStore implements Reads {
    */
   async insert(name: CollectionName, document: Document, bytes: number, session?: ClientSession): Promise<void> {
     const collection = this.#mongo.data.collection(name);
-    await withIndex<unknown>(collection, () =>
+    await withViolatedIndex<unknown>(collection, () =>
       session === undefined ? this.#shared.insert(name, document, bytes) : collection.insertOne(document, { session }),
     );
   }
@@ -121,9 +127,9 @@ export class DocumentStore implements Reads {
   async insertMany(name: CollectionName, documents: readonly Document[], session: ClientSession): Promise<void> {
     const collection = this.#mongo.data.collection(name);
     try {
-      await withIndex(collection, () => collection.insertMany([...documents], { session, ordered: true }));
+      await withViolatedIndex(collection, () => collection.insertMany([...documents], { session, ordered: true }));
     } catch (error) {
-      if (error instanceof MongoBulkWriteError) await addViolatedKeys(collection, [error.writeErrors].flat());
+      if (error instanceof MongoBulkWriteError) await addViolatedIndexKeys(collection, [error.writeErrors].flat());
       throw error;
     }
   }
@@ -144,15 +150,15 @@ export class DocumentStore implements Reads {
     session?: ClientSession,
   ): Promise<boolean> {
     if (session !== undefined) {
-      const operations = change.unchanged && preconditions !== UNCONDITIONAL ? claim(change) : null;
+      const operations = change.unchanged && preconditions !== NO_PRECONDITIONS ? toLockOperations(change) : null;
       if (operations !== null) await this.#mongo.data.collection(name).bulkWrite(operations, { session });
       else await this.replaceMany(name, [change], session);
       return true;
     }
     // In a shared update, a removed document that has only an id would be indistinguishable from an unchanged one.
-    const whole = goesWhole(change);
-    const isShared = holdsMore(change.old) && !whole;
-    return withIndex(this.#mongo.data.collection(name), () =>
+    const whole = needsFullReplacement(change);
+    const isShared = hasFieldsBesidesId(change.old) && !whole;
+    return withViolatedIndex(this.#mongo.data.collection(name), () =>
       isShared ? this.#shared.replace(name, change, change.bytes) : this.#replaceOne(name, change, whole),
     );
   }
@@ -171,8 +177,10 @@ export class DocumentStore implements Reads {
     old?: OrderedDocument,
     session?: ClientSession,
   ): Promise<boolean> {
-    const still = joined({ ...byId(id), ...(old ? unchanged(old) : {}) }, filter);
-    const result = await this.#mongo.data.collection(name).updateOne(still, stampDeletion(stamp), inSession(session));
+    const still = combineFilters({ ...idFilter(id), ...(old ? unchangedFilter(old) : {}) }, filter);
+    const result = await this.#mongo.data
+      .collection(name)
+      .updateOne(still, toDeletionStamp(stamp), sessionOption(session));
     return result.matchedCount === 1;
   }
 
@@ -180,7 +188,7 @@ export class DocumentStore implements Reads {
   async removeStamped(name: CollectionName, id: unknown, request: string, session?: ClientSession): Promise<boolean> {
     const result = await this.#mongo.data
       .collection(name)
-      .deleteOne({ ...byId(id), '_meta.request': request }, inSession(session));
+      .deleteOne({ ...idFilter(id), '_meta.request': request }, sessionOption(session));
     return result.deletedCount === 1;
   }
 
@@ -193,25 +201,25 @@ export class DocumentStore implements Reads {
   ): Promise<{ readonly ids: readonly unknown[]; readonly bytes: number }> {
     const projection = { _id: 1, bytes: { $bsonSize: '$$ROOT' } };
     const options = { limit, session, projection, raw: true, maxTimeMS: this.#queryTimeoutMs };
-    const found = await translated(() => this.#mongo.data.collection(name).find(filter, options).toArray());
-    const rows = found.map(asRaw);
+    const found = await withTranslatedErrors(() => this.#mongo.data.collection(name).find(filter, options).toArray());
+    const rows = found.map(requireRawBson);
     return {
       // Decoded with exact types: the driver would turn some ids into other values, which match other documents or
       // none.
-      ids: rows.map(decodeStoredId),
-      bytes: rows.reduce((sum, row) => sum + Number(readNamed(row, [SIZE])['bytes']), 0),
+      ids: rows.map(decodeDocumentId),
+      bytes: rows.reduce((sum, row) => sum + Number(decodeNamedFields(row, [SIZE])['bytes']), 0),
     };
   }
 
   /** Replaces documents within a transaction, which keeps them as they were read. Unchanged ones are not written. */
   async replaceMany(name: CollectionName, changes: readonly StoredChange[], session: ClientSession): Promise<void> {
-    const operations = changes.filter(({ unchanged }) => !unchanged).map(compareAndReplace);
+    const operations = changes.filter(({ unchanged }) => !unchanged).map(toReplaceOperation);
     if (operations.length === 0) return;
     const collection = this.#mongo.data.collection(name);
     try {
-      await withIndex(collection, () => collection.bulkWrite(operations, { session, ordered: true }));
+      await withViolatedIndex(collection, () => collection.bulkWrite(operations, { session, ordered: true }));
     } catch (error) {
-      if (error instanceof MongoBulkWriteError) await addViolatedKeys(collection, [error.writeErrors].flat());
+      if (error instanceof MongoBulkWriteError) await addViolatedIndexKeys(collection, [error.writeErrors].flat());
       throw error;
     }
   }
@@ -224,8 +232,8 @@ export class DocumentStore implements Reads {
     session: ClientSession,
   ): Promise<void> {
     const collection = this.#mongo.data.collection(name);
-    await collection.updateMany(byId({ $in: ids }), stampDeletion(stamp), { session });
-    await collection.deleteMany(byId({ $in: ids }), { session });
+    await collection.updateMany(idFilter({ $in: ids }), toDeletionStamp(stamp), { session });
+    await collection.deleteMany(idFilter({ $in: ids }), { session });
   }
 
   async #findMany(
@@ -239,8 +247,8 @@ export class DocumentStore implements Reads {
     return this.within(session).all(name, find.filter, find.batchSize);
   }
 
-  #byIds(ids: readonly unknown[], filter: Filter<Document>): RawFind {
-    const requested = joined(byId(ids.length === 1 ? ids[0] : { $in: ids }), filter);
+  #byIds(ids: readonly unknown[], filter: Filter<Document>): RawFindOptions {
+    const requested = combineFilters(idFilter(ids.length === 1 ? ids[0] : { $in: ids }), filter);
     return { filter: requested, batchSize: ids.length + 1, maxTimeMS: this.#queryTimeoutMs };
   }
 
@@ -256,41 +264,44 @@ export class DocumentStore implements Reads {
     try {
       await collection.insertMany([...documents], { ordered: false });
     } catch (error) {
-      const failed = failuresOf(error);
-      await addViolatedKeys(collection, failed);
+      const failed = bulkWriteErrors(error);
+      await addViolatedIndexKeys(collection, failed);
       for (const { index, err } of failed) outcomes[index] = new MongoServerError({ ...err, message: err.errmsg });
     }
     return outcomes;
   }
 
   /** The filter has the id alone: an additional condition costs the server a tenth of a replacement. */
-  async #replaceOne(name: CollectionName, { id, old, next }: Replacement, whole: boolean): Promise<boolean> {
+  async #replaceOne(name: CollectionName, { id, old, next }: DocumentReplacement, whole: boolean): Promise<boolean> {
     const collection = this.#mongo.data.collection(name);
     try {
       const result = whole
-        ? await collection.replaceOne({ ...byId(id), ...unchanged(old) }, next)
-        : await collection.updateOne(byId(id), [{ $replaceWith: unlessChanged(old, next) }]);
+        ? await collection.replaceOne({ ...idFilter(id), ...unchangedFilter(old) }, next)
+        : await collection.updateOne(idFilter(id), [{ $replaceWith: replaceUnlessChanged(old, next) }]);
       return result.matchedCount === 1;
     } catch (error) {
-      if (serverCode(error) === CODE.conversionFailure) return false;
+      if (mongoErrorCode(error) === MONGO_ERROR_CODES.conversionFailure) return false;
       throw error;
     }
   }
 
-  async #replaceEach(name: CollectionName, changes: readonly Replacement[]): Promise<readonly (boolean | Error)[]> {
+  async #replaceEach(
+    name: CollectionName,
+    changes: readonly DocumentReplacement[],
+  ): Promise<readonly (boolean | Error)[]> {
     const [only, ...others] = changes;
     if (only !== undefined && others.length === 0) return [await this.#replaceOne(name, only, false)];
     const outcomes: (boolean | Error)[] = changes.map(() => true);
     const collection = this.#mongo.data.collection(name);
     const operations = changes.map(({ id, old, next }) => ({
-      updateOne: { filter: byId(id), update: [{ $replaceWith: unlessChanged(old, next) }], upsert: true },
+      updateOne: { filter: idFilter(id), update: [{ $replaceWith: replaceUnlessChanged(old, next) }], upsert: true },
     }));
     try {
       await collection.bulkWrite(operations, { ordered: false });
     } catch (error) {
-      const failed = failuresOf(error);
-      const others = failed.filter(({ code }) => code !== CODE.conversionFailure);
-      await addViolatedKeys(collection, others);
+      const failed = bulkWriteErrors(error);
+      const others = failed.filter(({ code }) => code !== MONGO_ERROR_CODES.conversionFailure);
+      await addViolatedIndexKeys(collection, others);
       for (const { index } of failed) outcomes[index] = false;
       for (const { index, err } of others) outcomes[index] = new MongoServerError({ ...err, message: err.errmsg });
     }

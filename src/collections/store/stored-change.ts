@@ -3,14 +3,20 @@
  * it was read: its revision and its entity tag stay, and there is no event. Pure.
  */
 import type { Document } from 'mongodb';
-import { asBuffer, sameFields } from '../../database/bson/raw-bson.ts';
-import { decodeOrdered, decodeStoredId, encodeStored, exactly, inOrderOf } from '../../database/bson/stored.ts';
+import { asBuffer, haveSameFields } from '../../database/bson/raw-bson.ts';
+import {
+  decodeDocumentId,
+  decodeExactDocumentMap,
+  encodeBsonDocument,
+  reorderFields,
+  withStoredFieldOrder,
+} from '../../database/bson/stored-document.ts';
 import { SERVER_FIELDS } from '../../lib/server-fields.ts';
 import type { DocumentChange } from '../write/change-types.ts';
-import type { Replacement } from './coalesced-operations.ts';
-import { type StoredDocument, toStored, written } from './stored-document.ts';
+import type { DocumentReplacement } from './coalesced-operations.ts';
+import { encodeStoredDocument, type StoredDocument, toStoredDocument } from './stored-document.ts';
 
-export interface StoredChange extends Replacement {
+export interface StoredChange extends DocumentReplacement {
   /** The document after the change. */
   readonly result: StoredDocument;
   /** Whether it equals the document before the change. */
@@ -25,25 +31,25 @@ export interface StoredChange extends Replacement {
  * @param computed the next state; its fields get their stored positions, unless the change replaces the document
  * @throws MillraceError `document-too-large`, `unsupported-value`
  */
-export function storedChange(
+export function toStoredChange(
   raw: Uint8Array,
   read: Document,
   computed: Document,
   kind: DocumentChange['kind'],
 ): StoredChange {
-  const [id, old] = [decodeStoredId(raw), exactly(raw, read)];
-  const next = kind === 'replace' ? computed : inOrderOf(computed, decodeOrdered(raw));
-  const result = written(next);
+  const [id, old] = [decodeDocumentId(raw), withStoredFieldOrder(raw, read)];
+  const next = kind === 'replace' ? computed : reorderFields(computed, decodeExactDocumentMap(raw));
+  const result = encodeStoredDocument(next);
   // A replacement has JavaScript's order of names, which may differ from the stored one.
-  const states = kind === 'replace' && old !== read ? [raw, encodeStored(read)] : [raw];
+  const states = kind === 'replace' && old !== read ? [raw, encodeBsonDocument(read)] : [raw];
   const bytes = raw.length + result.raw.length;
   if (states.some((state) => sameVisible(state, result.raw))) {
-    return { id, old, next: old, result: toStored(raw), unchanged: true, bytes };
+    return { id, old, next: old, result: toStoredDocument(raw), unchanged: true, bytes };
   }
   return { id, old, next, result, unchanged: false, bytes };
 }
 
 /** Compared as bytes: a value of another BSON type, or another order of fields, is a change. */
 function sameVisible(one: Uint8Array, other: Uint8Array): boolean {
-  return sameFields(asBuffer(one), asBuffer(other), SERVER_FIELDS);
+  return haveSameFields(asBuffer(one), asBuffer(other), SERVER_FIELDS);
 }

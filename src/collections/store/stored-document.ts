@@ -1,6 +1,6 @@
 /** A stored document with its entity tag. */
 import type { Document } from 'mongodb';
-import { encodeStored, type OrderedDocument } from '../../database/bson/stored.ts';
+import { encodeBsonDocument, type OrderedDocument } from '../../database/bson/stored-document.ts';
 import { storedRevision } from '../../database/json/transcode-document.ts';
 import { documentTag } from './preconditions.ts';
 
@@ -12,11 +12,11 @@ export interface StoredDocument {
   readonly createdId?: string;
 }
 
-export function toStored(raw: Uint8Array): StoredDocument {
+export function toStoredDocument(raw: Uint8Array): StoredDocument {
   return { raw, etag: documentTag(raw, storedRevision(raw)) };
 }
 
 /** A written document as the database now stores it: the driver writes the same bytes as this encoding. */
-export function written(document: Document | OrderedDocument): StoredDocument {
-  return toStored(encodeStored(document));
+export function encodeStoredDocument(document: Document | OrderedDocument): StoredDocument {
+  return toStoredDocument(encodeBsonDocument(document));
 }

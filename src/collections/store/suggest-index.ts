@@ -1,7 +1,8 @@
 /** The index that would serve a query: the fields that must equal a value, then the sort, then one range. Pure. */
+
+import { clientPath, isArrayPosition, isEscapedPath } from '../../query/field-paths.ts';
 import type { Filter } from '../../query/filter.ts';
 import type { Sort } from '../../query/page/sort.ts';
-import { isEscaped, isPosition, writtenPath } from '../../query/paths.ts';
 
 /** Maximum fields of an index, as for those created over HTTP. */
 const MAX_FIELDS = 8;
@@ -18,7 +19,7 @@ export interface SuggestedIndex {
  * @param filter the client's filter, without the filter of its Scope: the client learns the fields of the index
  * @returns null when no index would help, as for a query by id or for a text within a text
  */
-export function requestedIndex(filter: Filter, sort: Sort): SuggestedIndex | null {
+export function suggestIndex(filter: Filter, sort: Sort): SuggestedIndex | null {
   const used = (filter.kind === 'and' ? filter.filters : [filter]).flatMap(usesOf);
   const equal = [...new Set(used.flatMap(({ path, isRange }) => (isRange ? [] : [path])))];
   if (equal.includes('_id')) return null;
@@ -27,15 +28,15 @@ export function requestedIndex(filter: Filter, sort: Sort): SuggestedIndex | nul
     return isRange && path !== '_id' && !equal.includes(path) && !keys.some((key) => key.path === path);
   });
   const rest: Sort = range === undefined ? keys : [...keys, { path: range.path, direction: 1 }];
-  if (equal.length + rest.length === 0 || keys.some((key) => isEscaped(key.path))) return null;
+  if (equal.length + rest.length === 0 || keys.some((key) => isEscapedPath(key.path))) return null;
   return { equal: equal.slice(0, MAX_FIELDS - rest.length), rest };
 }
 
 /** The fields as clients write them for an index: `["category","-score"]`. */
-export function fieldsOf({ equal, rest }: SuggestedIndex): readonly string[] {
+export function suggestedIndexFields({ equal, rest }: SuggestedIndex): readonly string[] {
   return [
-    ...equal.map(writtenPath),
-    ...rest.map(({ path, direction }) => `${direction === 1 ? '' : '-'}${writtenPath(path)}`),
+    ...equal.map(clientPath),
+    ...rest.map(({ path, direction }) => `${direction === 1 ? '' : '-'}${clientPath(path)}`),
   ];
 }
 
@@ -52,7 +53,7 @@ function usesOf(filter: Filter): readonly Use[] {
     const path = first?.[0]?.path;
     return path !== undefined && others.every(([use]) => use?.path === path) ? [{ path, isRange: true }] : [];
   }
-  if (filter.kind !== 'field' || isEscaped(filter.path) || filter.path.split('.').some(isPosition)) return [];
+  if (filter.kind !== 'field' || isEscapedPath(filter.path) || filter.path.split('.').some(isArrayPosition)) return [];
   const { path, test } = filter;
   switch (test.op) {
     case 'in':

@@ -3,12 +3,12 @@
  * index, and nothing about others; the fields are read from the database.
  */
 import type { Collection, Document, WriteError } from 'mongodb';
-import { CODE, noteRefusingIndex, serverCode } from '../../database/errors.ts';
-import { refusingKind } from '../../database/server-codes.ts';
+import { MONGO_ERROR_CODES, mongoErrorCode, recordViolatedIndex } from '../../database/errors.ts';
+import { violatedIndexKind } from '../../database/mongo-error-codes.ts';
 
 /** Adds to each error of a bulk write the key of the violated index, as errors of single writes have it. */
-export async function addViolatedKeys(collection: Collection, failed: readonly WriteError[]): Promise<void> {
-  const duplicates = failed.filter(({ code }) => code === CODE.duplicateKey);
+export async function addViolatedIndexKeys(collection: Collection, failed: readonly WriteError[]): Promise<void> {
+  const duplicates = failed.filter(({ code }) => code === MONGO_ERROR_CODES.duplicateKey);
   if (duplicates.every((error) => names(error, '_id_'))) return;
   const indexes: Document[] = await collection.listIndexes().toArray();
   for (const error of duplicates) {
@@ -22,16 +22,16 @@ function names(error: WriteError, index: string): boolean {
 }
 
 /** Executes a write. If an index cannot hold a document, the error gets the name and the fields of that index. */
-export async function withIndex<T>(collection: Collection, write: () => Promise<T>): Promise<T> {
+export async function withViolatedIndex<T>(collection: Collection, write: () => Promise<T>): Promise<T> {
   try {
     return await write();
   } catch (error) {
-    const kind = refusingKind(serverCode(error));
+    const kind = violatedIndexKind(mongoErrorCode(error));
     if (kind !== undefined && error instanceof Error) {
       const indexes: Document[] = await collection.listIndexes().toArray();
       const [index, ...others] = indexes.filter(({ key }) => Object.values(key).includes(kind));
       // The server does not report which of several it was.
-      if (index !== undefined && others.length === 0) noteRefusingIndex(error, index['name'], fieldsOf(index, kind));
+      if (index !== undefined && others.length === 0) recordViolatedIndex(error, index['name'], fieldsOf(index, kind));
     }
     throw error;
   }

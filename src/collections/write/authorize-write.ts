@@ -4,30 +4,41 @@
  */
 import type { Document, ObjectId } from 'mongodb';
 import { MillraceError } from '../../lib/errors.ts';
-import { RESPONSE_FIELDS } from '../../lib/server-fields.ts';
-import { SYSTEM_ONLY } from '../../policies/fields/field-rules.ts';
+import { SERVER_RESPONSE_FIELDS } from '../../lib/server-fields.ts';
+import { SYSTEM_FIELDS_ONLY } from '../../policies/fields/field-rules.ts';
 import type { Grant, Scope } from '../../policies/scope.ts';
-import { fieldHidden, fieldsInTurns, grantsInTurns } from '../../policies/scope-filter.ts';
-import { allowing, forbiddenField, settings, writableBy } from '../../policies/write-grants.ts';
-import { ALL, coversSteps, cutTo, type FieldTree } from '../../query/evaluate/field-tree.ts';
-import { pathOf, stepsOf } from '../../query/paths.ts';
-import { TypeKeeper } from './bson-type-preservation.ts';
-import type { DocumentChange, FieldPath } from './change-types.ts';
-import { checkNewFields, mergeFields, notWritable, replaceFields, withKept } from './field-rules.ts';
+import { fieldHidden, grantsForDocumentAsync, visibleFieldTreeAsync } from '../../policies/scope-filter.ts';
 import {
-  changeFields,
-  changeStored,
-  createStored,
+  forbiddenField,
+  grantsAllowingChange,
+  policySetValues,
+  writableFieldTree,
+} from '../../policies/write-grants.ts';
+import { type FieldTree, FULL_FIELD_TREE, selectFields, treeCoversSteps } from '../../query/evaluate/field-tree.ts';
+import { joinPath, splitPath } from '../../query/field-paths.ts';
+import { BsonTypePreserver } from './bson-type-preservation.ts';
+import {
+  buildChangedDocument,
+  buildMergedDocument,
+  buildNewDocument,
+  buildReplacedDocument,
+  computeChangedFields,
   type JsonObject,
-  mergeStored,
-  pick,
-  replaceStored,
-  storable,
+  pickFields,
+  replaceFieldsAndMeta,
+  replaceFieldsKeepMeta,
+  storableFields,
   visibleFields,
   type WriteOrigin,
-  withFields,
-  withOtherFields,
-} from './next-document.ts';
+} from './build-document.ts';
+import type { DocumentChange, FieldPath } from './change-types.ts';
+import {
+  fieldNotWritable,
+  mergeFields,
+  replaceFields,
+  requireWritableFields,
+  restoreKeptFields,
+} from './field-rules.ts';
 
 type Given = ReadonlyMap<string, unknown>;
 
@@ -60,19 +71,19 @@ interface Rights {
  * @param newId generates the id when the body has none
  * @throws MillraceError `forbidden`, `field-not-writable`, `invalid-id`, `unsupported-field-name`
  */
-export async function permittedCreate(
+export async function authorizeCreate(
   scope: Scope<'create'>,
   body: JsonObject,
   origin: WriteOrigin,
   newId: () => ObjectId,
 ): Promise<Document> {
-  const { requested, document } = proposedCreate(scope, body, origin, newId);
-  judgeCreate(scope, requested, await grantsInTurns(scope, document));
+  const { requested, document } = proposeCreate(scope, body, origin, newId);
+  judgeCreate(scope, requested, await grantsForDocumentAsync(scope, document));
   return document;
 }
 
 /** The same for many, in order. An error includes the index of the failing document. */
-export async function permittedCreates(
+export async function authorizeBulkCreate(
   scope: Scope<'create'>,
   bodies: readonly JsonObject[],
   origin: WriteOrigin,
@@ -81,7 +92,7 @@ export async function permittedCreates(
   const documents: Document[] = [];
   for (const [index, body] of bodies.entries()) {
     try {
-      documents.push(await permittedCreate(scope, body, origin, newId));
+      documents.push(await authorizeCreate(scope, body, origin, newId));
     } catch (error) {
       throw error instanceof MillraceError ? error.at(`/${index}`) : error;
     }
@@ -90,47 +101,47 @@ export async function permittedCreates(
 }
 
 /**
- * The first half of {@link permittedCreate}: the document before authorization.
+ * The first half of {@link authorizeCreate}: the document before authorization.
  * @throws MillraceError `invalid-id`, `unsupported-field-name`
  */
-export function proposedCreate(
+export function proposeCreate(
   scope: Scope<'create'>,
   body: JsonObject,
   origin: WriteOrigin,
   newId: () => ObjectId,
 ): ProposedCreate {
-  const given = settings(scope.grants);
-  const requested = given.size === 0 ? body : pick(body, (name) => !given.has(name));
-  const document = createStored(given.size === 0 ? body : { ...requested, ...valuesOf(given) }, origin, newId);
+  const given = policySetValues(scope.grants);
+  const requested = given.size === 0 ? body : pickFields(body, (name) => !given.has(name));
+  const document = buildNewDocument(given.size === 0 ? body : { ...requested, ...valuesOf(given) }, origin, newId);
   return { requested, document };
 }
 
 /** The proposal as if the client had sent these fields; its id and its `_meta` stay. */
-export function amendedCreate(
+export function amendProposedCreate(
   scope: Scope<'create'>,
   { document }: ProposedCreate,
   fields: JsonObject,
 ): ProposedCreate {
-  const given = settings(scope.grants);
-  const requested = pick(storable(fields), (name) => !given.has(name));
-  return { requested, document: withOtherFields(document, { ...requested, ...valuesOf(given) }) };
+  const given = policySetValues(scope.grants);
+  const requested = pickFields(storableFields(fields), (name) => !given.has(name));
+  return { requested, document: replaceFieldsKeepMeta(document, { ...requested, ...valuesOf(given) }) };
 }
 
 /**
- * The second half of {@link permittedCreate}.
+ * The second half of {@link authorizeCreate}.
  * @throws MillraceError `forbidden`, `field-not-writable`
  */
-export async function settledCreate(
+export async function authorizeProposedCreate(
   scope: Scope<'create'>,
   { requested, document }: ProposedCreate,
 ): Promise<Document> {
-  judgeCreate(scope, requested, await grantsInTurns(scope, document));
+  judgeCreate(scope, requested, await grantsForDocumentAsync(scope, document));
   return document;
 }
 
 function judgeCreate(scope: Scope<'create'>, requested: JsonObject, grants: readonly Grant[]): void {
   if (grants.length === 0) throw notAllowed(scope);
-  checkNewFields(storable(requested), writableBy(grants));
+  requireWritableFields(storableFields(requested), writableFieldTree(grants));
 }
 
 /**
@@ -138,7 +149,7 @@ function judgeCreate(scope: Scope<'create'>, requested: JsonObject, grants: read
  * @param old as stored, with exact types
  * @throws MillraceError `forbidden`, `field-hidden`, `field-not-writable`, and what the change throws
  */
-export async function permittedChange(
+export async function authorizeChange(
   scope: Scope<'update'>,
   change: DocumentChange,
   old: Document,
@@ -146,16 +157,16 @@ export async function permittedChange(
 ): Promise<Document> {
   const rights = await rightsTo(scope, old);
   const next = computed(change, old, origin, rights);
-  judgeChange(scope, { old, next, rights }, await grantsInTurns(scope, next));
+  judgeChange(scope, { old, next, rights }, await grantsForDocumentAsync(scope, next));
   return next;
 }
 
 /**
- * The first half of {@link permittedChange}: computes the changed document. It checks whether the old state may be
+ * The first half of {@link authorizeChange}: computes the changed document. It checks whether the old state may be
  * changed, and in these fields, but not whether the new state is allowed.
  * @throws MillraceError as `permittedChange`
  */
-export async function proposedChange(
+export async function proposeChange(
   scope: Scope<'update'>,
   change: DocumentChange,
   old: Document,
@@ -171,54 +182,54 @@ export async function proposedChange(
  * out.
  * @throws MillraceError `field-not-writable`, `unsupported-field-name`
  */
-export function amendedChange({ old, next, rights }: ProposedChange, fields: JsonObject): ProposedChange {
+export function amendProposedChange({ old, next, rights }: ProposedChange, fields: JsonObject): ProposedChange {
   const { write, given } = rights;
-  const without = (all: JsonObject) => pick(all, (name) => !given.has(name));
+  const without = (all: JsonObject) => pickFields(all, (name) => !given.has(name));
   const proposed = visibleFields(next);
-  const rules = { read: ALL, write, strict: false, keeper: new TypeKeeper() };
-  const requested = replaceFields(without(proposed), without(storable(fields)), rules);
-  const kept = new TypeKeeper().keepFields(old, requested);
-  const set = pick(proposed, (name) => given.has(name));
-  return { old, next: withOtherFields(next, withKept(old, kept, set)), rights };
+  const rules = { read: FULL_FIELD_TREE, write, strict: false, keeper: new BsonTypePreserver() };
+  const requested = replaceFields(without(proposed), without(storableFields(fields)), rules);
+  const kept = new BsonTypePreserver().preserveFields(old, requested);
+  const set = pickFields(proposed, (name) => given.has(name));
+  return { old, next: replaceFieldsKeepMeta(next, restoreKeptFields(old, kept, set)), rights };
 }
 
 /**
- * The second half of {@link permittedChange}.
+ * The second half of {@link authorizeChange}.
  * @throws MillraceError `forbidden`, `field-not-writable`
  */
-export async function settledChange(scope: Scope<'update'>, proposal: ProposedChange): Promise<Document> {
-  judgeChange(scope, proposal, await grantsInTurns(scope, proposal.next));
+export async function authorizeProposedChange(scope: Scope<'update'>, proposal: ProposedChange): Promise<Document> {
+  judgeChange(scope, proposal, await grantsForDocumentAsync(scope, proposal.next));
   return proposal.next;
 }
 
 function judgeChange(scope: Scope<'update'>, { old, next, rights }: ProposedChange, after: readonly Grant[]): void {
-  const grants = allowing(rights.grants, after);
+  const grants = grantsAllowingChange(rights.grants, after);
   if (grants.length === 0) throw notAllowed(scope);
-  const forbidden = forbiddenField(old, next, writableBy(grants), rights.given);
-  if (forbidden !== null) throw notWritable(stepsOf(forbidden));
+  const forbidden = forbiddenField(old, next, writableFieldTree(grants), rights.given);
+  if (forbidden !== null) throw fieldNotWritable(splitPath(forbidden));
 }
 
 async function rightsTo(scope: Scope<'update'>, old: Document): Promise<Rights> {
-  const grants = await grantsInTurns(scope, old);
+  const grants = await grantsForDocumentAsync(scope, old);
   if (grants.length === 0) throw notAllowed(scope);
   const { reader } = scope;
-  const read = (reader === null ? null : await fieldsInTurns(reader, old)) ?? SYSTEM_ONLY;
-  return { grants, read, write: writableBy(grants), given: settings(grants) };
+  const read = (reader === null ? null : await visibleFieldTreeAsync(reader, old)) ?? SYSTEM_FIELDS_ONLY;
+  return { grants, read, write: writableFieldTree(grants), given: policySetValues(grants) };
 }
 
 function computed(change: DocumentChange, old: Document, origin: WriteOrigin, rights: Rights): Document {
-  const free = rights.read === ALL && rights.write === ALL && rights.given.size === 0;
+  const free = rights.read === FULL_FIELD_TREE && rights.write === FULL_FIELD_TREE && rights.given.size === 0;
   return free ? compute(change, old, origin) : computeWithin(change, old, origin, rights);
 }
 
 function compute(change: DocumentChange, old: Document, origin: WriteOrigin): Document {
   switch (change.kind) {
     case 'replace':
-      return replaceStored(old, change.body, origin);
+      return buildReplacedDocument(old, change.body, origin);
     case 'merge':
-      return mergeStored(old, change.patch, origin);
+      return buildMergedDocument(old, change.patch, origin);
     case 'edit':
-      return changeStored(old, (shown) => change.apply(shown, origin), origin);
+      return buildChangedDocument(old, (shown) => change.apply(shown, origin), origin);
     default:
       return change satisfies never;
   }
@@ -230,26 +241,26 @@ function computeWithin(
   origin: WriteOrigin,
   { read, write, given }: Rights,
 ): Document {
-  const without = (fields: JsonObject) => pick(fields, (name) => !given.has(name));
-  const keeper = new TypeKeeper();
+  const without = (fields: JsonObject) => pickFields(fields, (name) => !given.has(name));
+  const keeper = new BsonTypePreserver();
   const [all, rules] = [visibleFields(old), { read, write, strict: change.kind === 'edit', keeper }];
   const properties = () => {
     switch (change.kind) {
       case 'replace':
-        return replaceFields(without(all), without(storable(change.body)), rules);
+        return replaceFields(without(all), without(storableFields(change.body)), rules);
       case 'merge':
-        return mergeFields(without(all), without(storable(change.patch)), rules);
+        return mergeFields(without(all), without(storableFields(change.patch)), rules);
       case 'edit': {
         checkNames(change, read, write, given);
-        const next = changeFields(old, { ...cutTo(all, read) }, (shown) => change.apply(shown, origin));
+        const next = computeChangedFields(old, { ...selectFields(all, read) }, (shown) => change.apply(shown, origin));
         return replaceFields(without(all), without(next), rules);
       }
       default:
         return change satisfies never;
     }
   };
-  const set = keeper.keepFields(all, valuesOf(given));
-  return withFields(old, withKept(all, properties(), set), origin);
+  const set = keeper.preserveFields(all, valuesOf(given));
+  return replaceFieldsAndMeta(old, restoreKeptFields(all, properties(), set), origin);
 }
 
 /**
@@ -261,10 +272,10 @@ function checkNames(
   write: FieldTree,
   given: Given,
 ): void {
-  const own = ([first = '']: FieldPath) => first !== '' && !RESPONSE_FIELDS.has(first);
-  for (const steps of change.reads) if (own(steps) && !coversSteps(read, steps)) throw fieldHidden(pathOf(steps));
+  const own = ([first = '']: FieldPath) => first !== '' && !SERVER_RESPONSE_FIELDS.has(first);
+  for (const steps of change.reads) if (own(steps) && !treeCoversSteps(read, steps)) throw fieldHidden(joinPath(steps));
   for (const steps of change.writes) {
-    if (own(steps) && !given.has(steps[0] ?? '') && !coversSteps(write, steps)) throw notWritable(steps);
+    if (own(steps) && !given.has(steps[0] ?? '') && !treeCoversSteps(write, steps)) throw fieldNotWritable(steps);
   }
 }
 

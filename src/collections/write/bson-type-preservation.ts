@@ -3,7 +3,7 @@
  * example), the stored value is kept. An array element is recognized even if it moved. Pure, on stored values.
  */
 import { valueToWire } from '../../database/json/wire-values.ts';
-import { isPlain } from '../../lib/plain-object.ts';
+import { isPlainObject } from '../../lib/plain-object.ts';
 
 /**
  * Comparisons that one change may use to find moved elements. Without a bound, thousands of changed elements would take
@@ -16,7 +16,7 @@ const TEXT = 64;
 type Fields = Readonly<Record<string, unknown>>;
 
 /** State of one change of one document. */
-export class TypeKeeper {
+export class BsonTypePreserver {
   #left = MAX_COMPARISONS;
   /**
    * JSON form of stored values, computed once each: a large binary takes long, and thousands of values may be compared
@@ -25,24 +25,24 @@ export class TypeKeeper {
   readonly #shown = new Map<unknown, unknown>();
 
   /** `next` as JSON, with the stored value wherever its JSON is the same. */
-  keep(old: unknown, next: unknown): unknown {
+  preserve(old: unknown, next: unknown): unknown {
     if (Array.isArray(next)) return Array.isArray(old) ? this.#keepElements(old, next) : next;
-    if (isPlain(next)) return isPlain(old) ? this.keepFields(old, next) : next;
-    return old !== undefined && !isPlain(old) && !Array.isArray(old) && this.#shownAs(old) === next ? old : next;
+    if (isPlainObject(next)) return isPlainObject(old) ? this.preserveFields(old, next) : next;
+    return old !== undefined && !isPlainObject(old) && !Array.isArray(old) && this.#shownAs(old) === next ? old : next;
   }
 
   /** The same for all fields of `next`. */
-  keepFields(old: Fields, next: Fields): Record<string, unknown> {
+  preserveFields(old: Fields, next: Fields): Record<string, unknown> {
     const result: Record<string, unknown> = Object.create(null);
     for (const [name, value] of Object.entries(next)) {
-      result[name] = this.keep(Object.hasOwn(old, name) ? old[name] : undefined, value);
+      result[name] = this.preserve(Object.hasOwn(old, name) ? old[name] : undefined, value);
     }
     return result;
   }
 
   #keepElements(old: readonly unknown[], next: readonly unknown[]): unknown[] {
     const indexes = this.#indexesBefore(old, next);
-    return next.map((item, index) => this.keep(old[indexes[index] ?? index], item));
+    return next.map((item, index) => this.preserve(old[indexes[index] ?? index], item));
   }
 
   /**
@@ -85,8 +85,8 @@ export class TypeKeeper {
       if (!Array.isArray(json) || json.length !== stored.length) return false;
       return stored.every((item, index) => this.#isSame(item, json[index]));
     }
-    if (isPlain(stored)) return isPlain(json) && this.#hasSame(stored, json);
-    return stored === json || (!isPlain(json) && !Array.isArray(json) && this.#shownAs(stored) === json);
+    if (isPlainObject(stored)) return isPlainObject(json) && this.#hasSame(stored, json);
+    return stored === json || (!isPlainObject(json) && !Array.isArray(json) && this.#shownAs(stored) === json);
   }
 
   #hasSame(stored: Fields, json: Fields): boolean {

@@ -1,5 +1,5 @@
 /** A change of a document as a value: parsed and checked before the document or the principal is known. */
-import type { JsonObject, WriteOrigin } from './next-document.ts';
+import type { JsonObject, WriteOrigin } from './build-document.ts';
 
 /** Path of a value in a document, as its names; may include array positions. */
 export type FieldPath = readonly string[];

@@ -3,26 +3,30 @@
  * so the text matches them.
  */
 import { valueToWire } from '../../database/json/wire-values.ts';
-import { isPlain } from '../../lib/plain-object.ts';
-import { equalValues } from '../../query/evaluate/order.ts';
+import { isPlainObject } from '../../lib/plain-object.ts';
+import { equalValues } from '../../query/evaluate/bson-order.ts';
 
-export interface SameOptions {
+export interface JsonEqualityOptions {
   /** Whether fields must have the same order, as in MongoDB's equality of documents. */
   readonly ordered: boolean;
 }
 
-export function sameJson(stored: unknown, json: unknown, options: SameOptions): boolean {
+export function sameJson(stored: unknown, json: unknown, options: JsonEqualityOptions): boolean {
   if (Array.isArray(stored)) {
     if (!Array.isArray(json) || json.length !== stored.length) return false;
     return stored.every((item, index) => sameJson(item, json[index], options));
   }
-  if (isPlain(stored)) return isPlain(json) && sameFields(stored, json, options);
-  if (Array.isArray(json) || isPlain(json)) return false;
+  if (isPlainObject(stored)) return isPlainObject(json) && sameFields(stored, json, options);
+  if (Array.isArray(json) || isPlainObject(json)) return false;
   if (json === null && options.ordered) return stored === null;
   return valueToWire(stored) === json || equalValues(stored, json);
 }
 
-function sameFields(stored: Record<string, unknown>, json: Record<string, unknown>, { ordered }: SameOptions): boolean {
+function sameFields(
+  stored: Record<string, unknown>,
+  json: Record<string, unknown>,
+  { ordered }: JsonEqualityOptions,
+): boolean {
   const names = Object.keys(stored);
   const others = Object.keys(json);
   if (names.length !== others.length) return false;

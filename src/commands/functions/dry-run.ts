@@ -3,10 +3,10 @@
  * did.
  */
 import Type, { type Static } from 'typebox';
-import { isPlain } from '../../lib/plain-object.ts';
-import { printable } from '../../lib/strip-control-chars.ts';
-import type { Remote } from '../remote/remote.ts';
-import { explained, readDraft } from './push.ts';
+import { isPlainObject } from '../../lib/plain-object.ts';
+import { stripControlChars } from '../../lib/strip-control-chars.ts';
+import type { RemoteServer } from '../remote/remote.ts';
+import { explainPushError, readPluginFolder } from './push.ts';
 
 const nullableText = Type.Union([Type.Null(), Type.String()]);
 const TRIED = Type.Object({
@@ -38,7 +38,7 @@ const STORED = Type.Object({
 /** The default input of an HTTP function. */
 const EMPTY_REQUEST = { method: 'GET', path: '/', params: {}, query: {}, headers: {}, body: null, text: null };
 
-export interface Simulation {
+export interface DryRunRequest {
   readonly plugin: string;
   readonly fn: string;
   /** Undefined for none. */
@@ -50,31 +50,34 @@ export interface Simulation {
 }
 
 /** @returns false if the function failed */
-export async function tryFunction(
-  { plugin, fn, input, principal, draft }: Simulation,
-  remote: Remote,
+export async function dryRunFunction(
+  { plugin, fn, input, principal, draft }: DryRunRequest,
+  remote: RemoteServer,
 ): Promise<boolean> {
   const path = `/admin/plugins/${encodeURIComponent(plugin)}`;
-  const sent = draft === null ? null : await readDraft(draft, plugin);
+  const sent = draft === null ? null : await readPluginFolder(draft, plugin);
   const { manifest } = sent ?? (await remote.request(STORED, 'GET', path));
   const isEndpoint = manifest?.functions.some(({ name, http }) => name === fn && http !== undefined) ?? false;
   const body = {
     function: fn,
-    input: isEndpoint && (input === undefined || isPlain(input)) ? { ...EMPTY_REQUEST, ...input } : (input ?? null),
+    input:
+      isEndpoint && (input === undefined || isPlainObject(input)) ? { ...EMPTY_REQUEST, ...input } : (input ?? null),
     ...(principal && { principal }),
     ...sent,
   };
   const tried = await remote.request(TRIED, 'POST', `${path}/dry-run`, body).catch((error: unknown) => {
-    throw draft === null ? error : explained(error, draft, plugin);
+    throw draft === null ? error : explainPushError(error, draft, plugin);
   });
   for (const line of linesOf(tried)) console.log(line);
   return tried.error == null;
 }
 
 function linesOf({ result, error, logs, operations, durationMs }: Static<typeof TRIED>): readonly string[] {
-  const logged = logs.map(({ level, text }) => `  ${level.padEnd(5)}  ${printable(text)}`);
+  const logged = logs.map(({ level, text }) => `  ${level.padEnd(5)}  ${stripControlChars(text)}`);
   const done = operations.map(({ operation, target, durationMs: ms, error: code }) => {
-    return printable(`  ${operation.padEnd(17)}  ${target}  ${ms.toFixed(1)} ms${code === null ? '' : `  ${code}`}`);
+    return stripControlChars(
+      `  ${operation.padEnd(17)}  ${target}  ${ms.toFixed(1)} ms${code === null ? '' : `  ${code}`}`,
+    );
   });
   const end =
     error == null
@@ -84,7 +87,10 @@ function linesOf({ result, error, logs, operations, durationMs }: Static<typeof 
             .split('\n')
             .map((line) => `  ${line}`),
         ]
-      : [`Failed: ${error.code}`, ...(error.stack ?? error.message).split('\n').map((line) => `  ${printable(line)}`)];
+      : [
+          `Failed: ${error.code}`,
+          ...(error.stack ?? error.message).split('\n').map((line) => `  ${stripControlChars(line)}`),
+        ];
   return [
     ...(logged.length > 0 ? ['Log', ...logged] : []),
     ...(done.length > 0 ? ['Operations (rolled back)', ...done] : []),

@@ -7,7 +7,7 @@ export interface StreamedEvent {
 }
 
 /** The events of a stream (HTML Living Standard, section 9.2.6), without ids and retry times. */
-export async function* eventsOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<StreamedEvent> {
+export async function* parseServerSentEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<StreamedEvent> {
   let type = '';
   let data: string[] = [];
   for await (const line of linesOf(body)) {

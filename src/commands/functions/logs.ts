@@ -5,9 +5,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import Type from 'typebox';
 import { Check } from 'typebox/schema';
-import { endLines, logLines } from '../../functions/runs/run-log-format.ts';
-import { Refused, type Remote } from '../remote/remote.ts';
-import { eventsOf } from './event-stream.ts';
+import { formatLogLines, formatRunEnd } from '../../functions/runs/run-log-format.ts';
+import { type RemoteServer, ServerErrorResponse } from '../remote/remote.ts';
+import { parseServerSentEvents } from './event-stream.ts';
 
 const AGAIN_MS = 1_000;
 
@@ -33,9 +33,9 @@ const RUN = Type.Object({
  * Runs until the signal.
  * @throws Error when the server is unreachable at first, or rejects the request
  */
-export async function logs(
+export async function followFunctionLogs(
   requested: { readonly plugin: string | undefined; readonly fn: string | undefined },
-  remote: Remote,
+  remote: RemoteServer,
   stop: AbortSignal,
 ): Promise<boolean> {
   const names = {
@@ -62,13 +62,13 @@ export async function logs(
 
 /** Retrying does not restore a revoked right, but a restarted server comes back. */
 function mayPass(error: unknown): boolean {
-  return !(error instanceof Refused) || error.status >= 500;
+  return !(error instanceof ServerErrorResponse) || error.status >= 500;
 }
 
 /** Ends with the stream, also with an aborted one. */
 async function showAll(body: AsyncIterable<Uint8Array>): Promise<void> {
   try {
-    for await (const { type, data } of eventsOf(body)) show(type, data);
+    for await (const { type, data } of parseServerSentEvents(body)) show(type, data);
   } catch (error) {
     if (error instanceof SyntaxError) throw error;
   }
@@ -76,8 +76,8 @@ async function showAll(body: AsyncIterable<Uint8Array>): Promise<void> {
 
 function show(type: string, data: string): void {
   const value: unknown = JSON.parse(data);
-  if (type === 'line' && Check(LINE, value)) print(value.at, logLines(value, value));
-  if (type === 'run' && Check(RUN, value)) print(new Date().toISOString(), endLines(value));
+  if (type === 'line' && Check(LINE, value)) print(value.at, formatLogLines(value, value));
+  if (type === 'run' && Check(RUN, value)) print(new Date().toISOString(), formatRunEnd(value));
 }
 
 /** With the UTC time before the first line. */

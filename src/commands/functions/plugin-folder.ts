@@ -4,7 +4,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import { type Environment, loadConfig } from '../../config/config.ts';
 
 /** How this command is called: only a clone has npm's scripts. */
-export const FUNCTIONS = import.meta.url.endsWith('.ts') ? 'npm run functions --' : 'millrace functions';
+export const FUNCTIONS_COMMAND = import.meta.url.endsWith('.ts') ? 'npm run functions --' : 'millrace functions';
 
 /** The folder with a subfolder per plugin: the first one that the server reads, too. */
 export function pluginsFolder(env: Environment, given: string | undefined): string {
@@ -16,15 +16,15 @@ export function pluginsFolder(env: Environment, given: string | undefined): stri
  * @param word the name of a plugin, or the path of its folder, as typed
  * @throws Error when there is no such folder
  */
-export function pluginFolder(word: string, folder: string): { readonly path: string; readonly name: string } {
+export function findPluginFolder(word: string, folder: string): { readonly path: string; readonly name: string } {
   const isName = !/[\\/]|^\.+$/.test(word);
   const path = isName ? join(folder, word) : resolve(word);
   if (existsSync(join(path, 'plugin.json'))) return { path, name: basename(path) };
-  throw new Error(`There is no ${shownPath(join(path, 'plugin.json'))}. ${FUNCTIONS} new creates a plugin`);
+  throw new Error(`There is no ${displayPath(join(path, 'plugin.json'))}. ${FUNCTIONS_COMMAND} new creates a plugin`);
 }
 
 /** A path for display, relative to the working directory. */
-export function shownPath(path: string): string {
+export function displayPath(path: string): string {
   return relative('', path) || '.';
 }
 

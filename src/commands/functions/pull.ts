@@ -3,8 +3,8 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import Type from 'typebox';
 import { isScriptPath } from '../../functions/plugins/manifest/script-limits.ts';
-import type { Remote } from '../remote/remote.ts';
-import { shownPath, writeFiles } from './plugin-folder.ts';
+import type { RemoteServer } from '../remote/remote.ts';
+import { displayPath, writeFiles } from './plugin-folder.ts';
 
 const PLUGIN = Type.Object({
   name: Type.String(),
@@ -18,9 +18,9 @@ const PLUGIN = Type.Object({
  * @param options.force whether existing files may be replaced
  * @throws Error when files exist and must not be replaced, or the server sends paths that a plugin cannot have
  */
-export async function pull(
+export async function pullPlugin(
   { name, folder, force }: { readonly name: string; readonly folder: string; readonly force: boolean },
-  remote: Remote,
+  remote: RemoteServer,
 ): Promise<true> {
   const plugin = await remote.request(PLUGIN, 'GET', `/admin/plugins/${encodeURIComponent(name)}`);
   const scripts = Object.entries(plugin.files);
@@ -32,10 +32,12 @@ export async function pull(
   const path = join(folder, name);
   const there = existsSync(path) ? readdirSync(path, { recursive: true }).map(String) : [];
   if (there.length > 0 && !force) {
-    throw new Error(`${shownPath(path)} already exists. --force overwrites the files in it that the version contains`);
+    throw new Error(
+      `${displayPath(path)} already exists. --force overwrites the files in it that the version contains`,
+    );
   }
   writeFiles(path, new Map([...scripts, ['plugin.json', `${JSON.stringify(plugin.manifest, null, 2)}\n`]]));
-  console.log(`Wrote version ${plugin.version} of ${name} to ${shownPath(path)}`);
+  console.log(`Wrote version ${plugin.version} of ${name} to ${displayPath(path)}`);
   const others = there.filter((path) => isScriptPath(path) && !(path in plugin.files));
   if (others.length > 0) console.log(`Not in that version, left unchanged: ${others.sort().join(', ')}`);
   return true;

@@ -4,9 +4,9 @@
 import Type from 'typebox';
 import { readPlugin } from '../../functions/plugins/folders/read-plugin.ts';
 import type { Manifest } from '../../functions/plugins/manifest/manifest.ts';
-import { issueLine } from '../../functions/plugins/manifest/plugin-error.ts';
-import { Refused, type Remote, type RemoteError } from '../remote/remote.ts';
-import { shownPath } from './plugin-folder.ts';
+import { formatDiagnostic } from '../../functions/plugins/manifest/plugin-error.ts';
+import { type RemoteIssue, type RemoteServer, ServerErrorResponse } from '../remote/remote.ts';
+import { displayPath } from './plugin-folder.ts';
 
 const STORED = Type.Object({
   version: Type.String(),
@@ -23,10 +23,10 @@ export interface UnsavedPlugin {
  * Reads the folder of a plugin.
  * @throws Error with a line per error, `plugins/invoice/total.ts:3:14: …`
  */
-export async function readDraft(path: string, name: string): Promise<UnsavedPlugin> {
+export async function readPluginFolder(path: string, name: string): Promise<UnsavedPlugin> {
   const { manifest, files, diagnostics } = await readPlugin(path, name);
   if (manifest === null || diagnostics.length > 0)
-    throw new Error(diagnostics.map((issue) => issueLine(issue, shownPath(path))).join('\n'));
+    throw new Error(diagnostics.map((issue) => formatDiagnostic(issue, displayPath(path))).join('\n'));
   return { manifest, files: Object.fromEntries(files) };
 }
 
@@ -34,16 +34,16 @@ export async function readDraft(path: string, name: string): Promise<UnsavedPlug
  * Stores it, and prints its version.
  * @throws Error with a line per error that the server found
  */
-export async function push(
+export async function pushPlugin(
   { path: folder, name }: { readonly path: string; readonly name: string },
   note: string | undefined,
-  remote: Remote,
+  remote: RemoteServer,
 ): Promise<true> {
-  const draft = await readDraft(folder, name);
+  const draft = await readPluginFolder(folder, name);
   const path = `/admin/plugins/${name}`;
   const body = { ...draft, ...(note !== undefined && { note }) };
   const stored = await remote.request(STORED, 'PUT', path, body).catch((error: unknown) => {
-    throw explained(error, folder, name);
+    throw explainPushError(error, folder, name);
   });
   console.log(`${name} is version ${stored.version} at ${remote.url}, active within a second`);
   for (const secret of stored.secrets.filter(({ set }) => !set)) {
@@ -53,8 +53,8 @@ export async function push(
 }
 
 /** An error response in words for someone who has pushed a folder; any other error unchanged. */
-export function explained(error: unknown, path: string, name: string): unknown {
-  if (!(error instanceof Refused)) return error;
+export function explainPushError(error: unknown, path: string, name: string): unknown {
+  if (!(error instanceof ServerErrorResponse)) return error;
   if (error.code === 'plugin-in-folder') {
     return new Error(
       `The server loads ${name} from its own plugins folder: files saved there are active at once.\n` +
@@ -65,9 +65,9 @@ export function explained(error: unknown, path: string, name: string): unknown {
   return lines.length > 0 ? new Error(lines.join('\n')) : error;
 }
 
-function lineOfRemote(path: string, { pointer, detail: message, file, line, column }: RemoteError): string | null {
+function lineOfRemote(path: string, { pointer, detail: message, file, line, column }: RemoteIssue): string | null {
   if (file !== undefined)
-    return issueLine({ file, line: line ?? null, column: column ?? null, message }, shownPath(path));
+    return formatDiagnostic({ file, line: line ?? null, column: column ?? null, message }, displayPath(path));
   const inManifest = /^\/manifest(\/.*)?$/.exec(pointer);
-  return inManifest === null ? null : issueLine({ pointer: inManifest[1] ?? '', message }, shownPath(path));
+  return inManifest === null ? null : formatDiagnostic({ pointer: inManifest[1] ?? '', message }, displayPath(path));
 }

@@ -4,7 +4,7 @@
  */
 import type { FunctionKind } from '../../functions/sandbox/sandbox.ts';
 
-export interface Template {
+export interface PluginTemplate {
   /** Fields of the manifest besides its name. */
   readonly functions: readonly object[];
   /** The scripts by name. */
@@ -19,7 +19,7 @@ const JSON_BODY = "-H 'content-type: application/json' -d";
 const newTodo = (url: string) => `curl ${url}/api/todos ${JSON_BODY} '{"title":"Buy milk"}'`;
 
 /** @param name of the plugin */
-export function templateOf(kind: FunctionKind, name: string): Template {
+export function createPluginTemplate(kind: FunctionKind, name: string): PluginTemplate {
   const itself = { as: 'function', roles: [name] };
   switch (kind) {
     case 'http':

@@ -2,10 +2,10 @@
 import { parseArgs } from 'node:util';
 import type { Environment } from '../../config/config.ts';
 import { onStopSignal } from '../../lib/stop-signal.ts';
-import { Remote } from './remote.ts';
+import { RemoteServer } from './remote.ts';
 
 export const TEXT_OPTION = { type: 'string' } as const;
-export const YES_OPTION = { type: 'boolean', default: false } as const;
+export const BOOLEAN_OPTION = { type: 'boolean', default: false } as const;
 
 /** The default server. */
 export const DEFAULT_URL = 'http://127.0.0.1:3000';
@@ -14,7 +14,7 @@ export const DEFAULT_URL = 'http://127.0.0.1:3000';
 export const REMOTE_OPTIONS = {
   url: { type: 'string', default: DEFAULT_URL },
   token: TEXT_OPTION,
-  help: { ...YES_OPTION, short: 'h' },
+  help: { ...BOOLEAN_OPTION, short: 'h' },
 } as const;
 
 /** Their part of `--help`. */
@@ -30,7 +30,7 @@ type Options = NonNullable<NonNullable<Parameters<typeof parseArgs>[0]>['options
  * @param wordNames names of the positional arguments, all required
  * @throws Error with one clear line
  */
-export function readWords<const T extends Options>(
+export function parseCommandArgs<const T extends Options>(
   args: string[],
   options: T,
   wordNames: readonly string[],
@@ -60,9 +60,9 @@ export function readWords<const T extends Options>(
 export async function withRemote(
   { url, token }: { readonly url: string; readonly token?: string | undefined },
   env: Environment,
-  work: (remote: Remote, stop: AbortSignal) => Promise<boolean>,
+  work: (remote: RemoteServer, stop: AbortSignal) => Promise<boolean>,
 ): Promise<{ readonly failed: boolean }> {
-  const remote = new Remote(url, token);
+  const remote = new RemoteServer(url, token);
   const stop = new AbortController();
   void onStopSignal(env, ['SIGHUP']).then(() => stop.abort());
   // The reader of the output has closed it, such as `head`.

@@ -3,10 +3,10 @@ import Type, { type Static, type TSchema } from 'typebox';
 import { Check } from 'typebox/schema';
 import { Egress } from '../../egress/egress.ts';
 import { EgressError } from '../../egress/egress-error.ts';
-import { isPlain } from '../../lib/plain-object.ts';
+import { isPlainObject } from '../../lib/plain-object.ts';
 
 /** A person typed the URLs that these commands call, so none of them is forbidden. */
-export const EVERYWHERE = { mode: 'development', allow: ['0.0.0.0/0', '::/0'] } as const;
+export const UNRESTRICTED_EGRESS = { mode: 'development', allow: ['0.0.0.0/0', '::/0'] } as const;
 
 const RESPONSE_MS = 30_000;
 /** Maximum characters of an error body of a stream. */
@@ -22,16 +22,16 @@ const ISSUE = Type.Object({
   column: Type.Optional(Type.Number()),
 });
 
-export type RemoteError = Static<typeof ISSUE>;
+export type RemoteIssue = Static<typeof ISSUE>;
 
 /** An error response of the server. */
-export class Refused extends Error {
+export class ServerErrorResponse extends Error {
   readonly status: number;
   /** From the table of errors; empty if the response is not from Millrace. */
   readonly code: string;
-  readonly issues: readonly RemoteError[];
+  readonly issues: readonly RemoteIssue[];
 
-  constructor(status: number, message: string, code = '', issues: readonly RemoteError[] = []) {
+  constructor(status: number, message: string, code = '', issues: readonly RemoteIssue[] = []) {
     super(message);
     this.status = status;
     this.code = code;
@@ -39,11 +39,11 @@ export class Refused extends Error {
   }
 }
 
-export class Remote {
+export class RemoteServer {
   /** Without a trailing slash. */
   readonly url: string;
   readonly #token: string | undefined;
-  readonly #egress = new Egress(EVERYWHERE);
+  readonly #egress = new Egress(UNRESTRICTED_EGRESS);
 
   /**
    * @param url of Millrace
@@ -72,7 +72,7 @@ export class Remote {
    * Sends a request whose response has no body.
    * @throws as `ask` does
    */
-  async report(method: string, path: string): Promise<void> {
+  async requestNoContent(method: string, path: string): Promise<void> {
     const response = await this.#send(method, path, undefined);
     const text = await response.text();
     if (!response.ok) throw this.#refused(response.status, `${method} ${path}`, parsed(text) ?? text);
@@ -96,7 +96,9 @@ export class Remote {
    */
   async follow(path: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
     const headers = { ...this.#credential(), accept: 'text/event-stream' };
-    const { status, body } = await this.#reached(() => this.#egress.follow(`${this.url}${path}`, { headers, signal }));
+    const { status, body } = await this.#explainUnreachable(() =>
+      this.#egress.follow(`${this.url}${path}`, { headers, signal }),
+    );
     if (status === 200) return body;
     let text = '';
     for await (const part of body) text = short(text + Buffer.from(part).toString('utf8'), MAX_PROBLEM);
@@ -115,11 +117,11 @@ export class Remote {
     const headers = { ...this.#credential(), ...(body && { 'content-type': 'application/json' }) };
     const init = { method, headers, redirect: 'error', ...(body && { body: JSON.stringify(body) }) } as const;
     const limits = { timeoutMs: RESPONSE_MS, maxBytes: MAX_RESPONSE_BYTES };
-    return this.#reached(() => this.#egress.fetch(`${this.url}${path}`, init, limits));
+    return this.#explainUnreachable(() => this.#egress.fetch(`${this.url}${path}`, init, limits));
   }
 
   /** Explains in words for a terminal why the server cannot be reached. */
-  async #reached<T>(call: () => Promise<T>): Promise<T> {
+  async #explainUnreachable<T>(call: () => Promise<T>): Promise<T> {
     try {
       return await call();
     } catch (error) {
@@ -132,13 +134,13 @@ export class Remote {
     }
   }
 
-  #refused(status: number, what: string, problem: unknown): Refused {
-    const { detail, hint, errors, code } = isPlain(problem) ? problem : { detail: short(String(problem)) };
+  #refused(status: number, what: string, problem: unknown): ServerErrorResponse {
+    const { detail, hint, errors, code } = isPlainObject(problem) ? problem : { detail: short(String(problem)) };
     const issues = Array.isArray(errors) ? errors.filter((issue) => Check(ISSUE, issue)) : [];
     const lines = [`${what} failed with ${status}: ${detail}`];
     if (typeof hint === 'string') lines.push(hint);
     if (status === 401) lines.push('Use a valid credential: --token with an access token or an API key');
-    return new Refused(status, lines.join('\n'), typeof code === 'string' ? code : '', issues);
+    return new ServerErrorResponse(status, lines.join('\n'), typeof code === 'string' ? code : '', issues);
   }
 }
 

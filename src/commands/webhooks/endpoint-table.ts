@@ -2,8 +2,8 @@
  * `millrace webhooks endpoints`: all endpoints with their health, as a table.
  */
 import Type, { type Static } from 'typebox';
-import { printable } from '../../lib/strip-control-chars.ts';
-import type { Remote } from '../remote/remote.ts';
+import { stripControlChars } from '../../lib/strip-control-chars.ts';
+import type { RemoteServer } from '../remote/remote.ts';
 
 const nullableText = Type.Union([Type.String(), Type.Null()]);
 const ENDPOINTS = Type.Array(
@@ -27,7 +27,7 @@ const ENDPOINTS = Type.Array(
 const HEAD = ['ID', 'STATE', 'PENDING', 'LAST SUCCESS', 'FAILING SINCE', 'TYPES', 'URL', 'NAME'];
 
 /** @returns the table as text */
-export async function endpointTable(remote: Remote): Promise<string> {
+export async function endpointTable(remote: RemoteServer): Promise<string> {
   const endpoints = await remote.request(ENDPOINTS, 'GET', '/webhooks/endpoints');
   if (endpoints.length === 0) return 'No endpoints';
   return columns([HEAD, ...endpoints.map(cellsOf)]);
@@ -45,7 +45,7 @@ function cellsOf(endpoint: Static<typeof ENDPOINTS>[number]): string[] {
     url,
     name ?? '',
   ];
-  return cells.map(printable);
+  return cells.map(stripControlChars);
 }
 
 function stateOf({ enabled, disabledReason, health }: Static<typeof ENDPOINTS>[number]): string {

@@ -5,9 +5,9 @@
 import Type from 'typebox';
 import { Egress } from '../../egress/egress.ts';
 import { EgressError } from '../../egress/egress-error.ts';
-import { EVERYWHERE, Refused, type Remote } from '../remote/remote.ts';
-import { openReceiver, type ReceivedCall, type Receiver, type Reply } from './receiver.ts';
-import { idOf, issueOf, lineOf, wholeOf } from './verify-delivery.ts';
+import { type RemoteServer, ServerErrorResponse, UNRESTRICTED_EGRESS } from '../remote/remote.ts';
+import { type ReceivedWebhook, startWebhookReceiver, type WebhookReceiver, type WebhookReply } from './receiver.ts';
+import { findDeliveryIssue, formatDeliveryDetails, formatDeliveryLine, readDeliveryId } from './verify-delivery.ts';
 
 export interface ListenOptions {
   readonly port: number;
@@ -33,11 +33,15 @@ const MAX_KNOWN = 10_000;
  * @returns false if the endpoint could not be removed
  * @throws Error when the receiver or the endpoint cannot be created
  */
-export async function listen(options: ListenOptions, remote: Remote, stop: AbortSignal): Promise<boolean> {
+export async function listenForWebhooks(
+  options: ListenOptions,
+  remote: RemoteServer,
+  stop: AbortSignal,
+): Promise<boolean> {
   const { port, types, forward } = options;
   const secret = Promise.withResolvers<string>();
-  const egress = new Egress(EVERYWHERE);
-  const receiver = await openReceiver(port, receiving(options, secret.promise, egress));
+  const egress = new Egress(UNRESTRICTED_EGRESS);
+  const receiver = await startWebhookReceiver(port, receiving(options, secret.promise, egress));
   try {
     const created = await makeEndpoint(options, receiver, remote);
     secret.resolve(created.secret);
@@ -53,16 +57,16 @@ export async function listen(options: ListenOptions, remote: Remote, stop: Abort
   }
 }
 
-async function makeEndpoint({ types, filter, secret }: ListenOptions, { url }: Receiver, remote: Remote) {
+async function makeEndpoint({ types, filter, secret }: ListenOptions, { url }: WebhookReceiver, remote: RemoteServer) {
   // Left by a killed run: only one program can listen on this port, and that is this one.
   for (const { id, ...left } of await remote.request(LISTED, 'GET', PATH)) {
-    if (left.url === url && left.name === NAME) await remote.report('DELETE', `${PATH}/${id}`);
+    if (left.url === url && left.name === NAME) await remote.requestNoContent('DELETE', `${PATH}/${id}`);
   }
   try {
     const body = { url, types, name: NAME, ...(filter && { filter }), ...(secret !== undefined && { secret }) };
     return await remote.request(CREATED, 'POST', PATH, body);
   } catch (error) {
-    if (!(error instanceof Refused && error.issues.some(({ pointer }) => pointer === '/url'))) throw error;
+    if (!(error instanceof ServerErrorResponse && error.issues.some(({ pointer }) => pointer === '/url'))) throw error;
     const way = 'To let Millrace send to this machine, start it with MILLRACE_EGRESS_ALLOW=127.0.0.1';
     throw new Error(`${error.message}\n${way}`);
   }
@@ -71,14 +75,14 @@ async function makeEndpoint({ types, filter, secret }: ListenOptions, { url }: R
 /** Verifies, forwards and shows each call. */
 function receiving({ forward, verbose }: ListenOptions, secret: Promise<string>, egress: Egress) {
   const known = new Set<string>();
-  return async (call: ReceivedCall): Promise<Reply> => {
-    const issue = issueOf(call, await secret, Date.now());
-    const id = idOf(call);
+  return async (call: ReceivedWebhook): Promise<WebhookReply> => {
+    const issue = findDeliveryIssue(call, await secret, Date.now());
+    const id = readDeliveryId(call);
     const again = known.has(id);
     const reply = issue !== null ? { status: 400 } : await onward(call, forward, egress);
     if (issue === null) remember(known, id);
-    const line = lineOf({ call, reply, issue, again, at: new Date() });
-    console.log(verbose ? `${line}\n${wholeOf(call)}\n` : line);
+    const line = formatDeliveryLine({ call, reply, issue, isRepeated: again, at: new Date() });
+    console.log(verbose ? `${line}\n${formatDeliveryDetails(call)}\n` : line);
     return reply;
   };
 }
@@ -90,7 +94,11 @@ function remember(known: Set<string>, id: string): void {
 }
 
 /** The response to a genuine delivery: that of the program to which it is forwarded, if there is one. */
-async function onward({ headers, body }: ReceivedCall, url: string | undefined, egress: Egress): Promise<Reply> {
+async function onward(
+  { headers, body }: ReceivedWebhook,
+  url: string | undefined,
+  egress: Egress,
+): Promise<WebhookReply> {
   if (url === undefined) return { status: 204 };
   try {
     const { host, connection, 'content-length': length, 'transfer-encoding': coding, ...sent } = headers;
@@ -115,13 +123,13 @@ function ended(signal: AbortSignal): Promise<void> {
   });
 }
 
-async function remove(id: string, remote: Remote): Promise<boolean> {
+async function remove(id: string, remote: RemoteServer): Promise<boolean> {
   try {
-    await remote.report('DELETE', `${PATH}/${id}`);
+    await remote.requestNoContent('DELETE', `${PATH}/${id}`);
     console.log(`\nRemoved the endpoint ${id}`);
     return true;
   } catch (error) {
-    if (error instanceof Refused && error.status === 404) {
+    if (error instanceof ServerErrorResponse && error.status === 404) {
       console.log(`\nThe endpoint ${id} had already been removed`);
       return true;
     }

@@ -1,7 +1,7 @@
 /** A small local HTTP server that receives deliveries during development. */
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 
-export interface ReceivedCall {
+export interface ReceivedWebhook {
   readonly method: string;
   readonly path: string;
   /** By lower-case name. */
@@ -9,13 +9,13 @@ export interface ReceivedCall {
   readonly body: string;
 }
 
-export interface Reply {
+export interface WebhookReply {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
 }
 
-export interface Receiver {
+export interface WebhookReceiver {
   /** Where it listens, with a trailing slash. */
   readonly url: string;
   /** Stops it, with all connections. */
@@ -30,7 +30,10 @@ const MAX_BODY_BYTES = 1_048_576;
  * @param port 0 chooses a free one
  * @throws Error when the port is unavailable
  */
-export async function openReceiver(port: number, reply: (call: ReceivedCall) => Promise<Reply>): Promise<Receiver> {
+export async function startWebhookReceiver(
+  port: number,
+  reply: (call: ReceivedWebhook) => Promise<WebhookReply>,
+): Promise<WebhookReceiver> {
   const server = createServer((request, response) => {
     const result = async () => {
       const body = await bodyOf(request);
@@ -64,7 +67,7 @@ function listening(server: Server, port: number): Promise<void> {
   });
 }
 
-function headOf({ method = '', url = '', headers }: IncomingMessage): Omit<ReceivedCall, 'body'> {
+function headOf({ method = '', url = '', headers }: IncomingMessage): Omit<ReceivedWebhook, 'body'> {
   const flat = Object.entries(headers).map(([name, value]) => [name, [value ?? ''].flat().join(', ')] as const);
   return { method, path: url, headers: Object.fromEntries(flat) };
 }

@@ -4,7 +4,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import Type, { type Static } from 'typebox';
-import type { Remote } from '../remote/remote.ts';
+import type { RemoteServer } from '../remote/remote.ts';
 
 const POLL_MS = 300;
 /** How long a resent delivery is watched: an attempt takes 15 seconds at most. */
@@ -30,7 +30,7 @@ const REPLAY_STATE = Type.Object({ state: Type.String(), sent: Type.Number(), po
  * Resends one delivery, and waits for the attempt.
  * @returns false if that failed, or did not finish in time
  */
-export async function resend(id: string, remote: Remote, stop: AbortSignal): Promise<boolean> {
+export async function resendDelivery(id: string, remote: RemoteServer, stop: AbortSignal): Promise<boolean> {
   const path = `/webhooks/deliveries/${encodeURIComponent(id)}`;
   const before = await remote.request(DELIVERY, 'GET', path);
   await remote.request(Type.Unknown(), 'POST', `${path}/resend`);
@@ -65,10 +65,10 @@ export interface ReplayRange {
  * Creates deliveries for a range of the log, and shows the progress: one updated line in a terminal, elsewhere a line per change.
  * @returns false if the replay failed
  */
-export async function replay(
+export async function replayDeliveries(
   endpoint: string,
   range: ReplayRange,
-  remote: Remote,
+  remote: RemoteServer,
   stop: AbortSignal,
 ): Promise<boolean> {
   const begun = await remote.request(

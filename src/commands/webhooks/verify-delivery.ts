@@ -1,8 +1,8 @@
 /** Verifies a delivery, and formats it for the terminal. Pure. */
-import { isPlain } from '../../lib/plain-object.ts';
-import { printable } from '../../lib/strip-control-chars.ts';
+import { isPlainObject } from '../../lib/plain-object.ts';
+import { stripControlChars } from '../../lib/strip-control-chars.ts';
 import { Signer } from '../../webhooks/sending/signature.ts';
-import type { ReceivedCall, Reply } from './receiver.ts';
+import type { ReceivedWebhook, WebhookReply } from './receiver.ts';
 
 const HEADERS = ['webhook-id', 'webhook-timestamp', 'webhook-signature'] as const;
 /** The header names of Svix by default. */
@@ -13,7 +13,7 @@ const TOLERANCE_S = 300;
  * Why a call is not a genuine delivery, as the end of a sentence; null if it is genuine.
  * @param now milliseconds since 1970
  */
-export function issueOf({ headers, body }: ReceivedCall, secret: string, now: number): string | null {
+export function findDeliveryIssue({ headers, body }: ReceivedWebhook, secret: string, now: number): string | null {
   const names = SVIX_HEADERS.some((name) => headers[name] !== undefined) ? SVIX_HEADERS : HEADERS;
   const missing = names.find((name) => headers[name] === undefined);
   if (missing !== undefined) return `it has no header ${missing}`;
@@ -26,43 +26,44 @@ export function issueOf({ headers, body }: ReceivedCall, secret: string, now: nu
 }
 
 /** The id of a delivery: the same on every attempt. */
-export function idOf({ headers }: ReceivedCall): string {
+export function readDeliveryId({ headers }: ReceivedWebhook): string {
   return headers['webhook-id'] ?? headers['svix-id'] ?? '';
 }
 
-export interface Judged {
-  readonly call: ReceivedCall;
-  readonly reply: Reply;
+export interface VerifiedDelivery {
+  readonly call: ReceivedWebhook;
+  readonly reply: WebhookReply;
   readonly issue: string | null;
   /** Whether the same delivery has come before. */
-  readonly again: boolean;
+  readonly isRepeated: boolean;
   readonly at: Date;
 }
 
 /** A call in one line. */
-export function lineOf({ call, reply, issue, again, at }: Judged): string {
+export function formatDeliveryLine({ call, reply, issue, isRepeated: again, at }: VerifiedDelivery): string {
   const time = [at.getHours(), at.getMinutes(), at.getSeconds()].map((n) => String(n).padStart(2, '0')).join(':');
   const response = `responded ${reply.status}`;
-  if (issue !== null) return printable(`${time}  ${call.method} ${call.path}  NOT VERIFIED: ${issue}, ${response}`);
+  if (issue !== null)
+    return stripControlChars(`${time}  ${call.method} ${call.path}  NOT VERIFIED: ${issue}, ${response}`);
   const event = parsed(call.body);
-  const [type, document, id] = [event['type'], event['documentId'] ?? '', idOf(call)].map(String);
+  const [type, document, id] = [event['type'], event['documentId'] ?? '', readDeliveryId(call)].map(String);
   const state = `verified${again ? ', again' : ''}, ${response}`;
-  return printable(`${time}  ${type?.padEnd(20)}  ${document?.padEnd(24)}  ${id}  ${state}`);
+  return stripControlChars(`${time}  ${type?.padEnd(20)}  ${document?.padEnd(24)}  ${id}  ${state}`);
 }
 
 /** The headers and the body of a call, indented below its line. */
-export function wholeOf({ method, path, headers, body }: ReceivedCall): string {
+export function formatDeliveryDetails({ method, path, headers, body }: ReceivedWebhook): string {
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   const event = parsed(body);
   const text = Object.keys(event).length === 0 ? body : JSON.stringify(event, null, 2);
   const lines = [`${method} ${path}`, ...head, '', ...text.split('\n')];
-  return lines.map((line) => `    ${printable(line)}`.trimEnd()).join('\n');
+  return lines.map((line) => `    ${stripControlChars(line)}`.trimEnd()).join('\n');
 }
 
 function parsed(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);
-    return isPlain(value) ? value : {};
+    return isPlainObject(value) ? value : {};
   } catch {
     return {};
   }

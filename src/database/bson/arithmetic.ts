@@ -8,7 +8,7 @@ import { addDecimals, decimalFromDouble, multiplyDecimals } from './decimal.ts';
 /** A number with its stored type. */
 export type StoredNumber = Int32 | Double | Long | Decimal128;
 
-export type Calculation = 'add' | 'multiply';
+export type ArithmeticOperator = 'add' | 'multiply';
 
 /**
  * A value as a stored number, or null if it is not a number. A plain JavaScript number becomes an int32 if it fits, and
@@ -21,12 +21,12 @@ export function toStoredNumber(value: unknown): StoredNumber | null {
 }
 
 /** The zero of a number's type. In a product, MongoDB takes a missing value as this zero. */
-export function zeroLike(value: StoredNumber): StoredNumber {
-  return calculate('multiply', new Int32(0), value) ?? new Int32(0);
+export function zeroOfSameType(value: StoredNumber): StoredNumber {
+  return addOrMultiply('multiply', new Int32(0), value) ?? new Int32(0);
 }
 
 /** The sum or product, or null if it does not fit into 64 bits. */
-export function calculate(how: Calculation, a: StoredNumber, b: StoredNumber): StoredNumber | null {
+export function addOrMultiply(how: ArithmeticOperator, a: StoredNumber, b: StoredNumber): StoredNumber | null {
   if (a instanceof Decimal128 || b instanceof Decimal128) {
     return how === 'add' ? addDecimals(decimalOf(a), decimalOf(b)) : multiplyDecimals(decimalOf(a), decimalOf(b));
   }

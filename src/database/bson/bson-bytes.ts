@@ -31,12 +31,12 @@ export const MIN_KEY = 0xff;
 export const MAX_STORED_DEPTH = 256;
 
 /** The error for bytes that are not a BSON document: an error of the stored data, not of the client. */
-export function damaged(what: string): MillraceError {
+export function damagedDocumentError(what: string): MillraceError {
   return new MillraceError('internal', `A stored document is damaged: ${what}`);
 }
 
 /** A little-endian signed 32-bit integer; bytes after the end of `src` count as 0, callers check the end themselves. */
-export function int32At(src: Uint8Array, at: number): number {
+export function readInt32(src: Uint8Array, at: number): number {
   return (src[at] ?? 0) | ((src[at + 1] ?? 0) << 8) | ((src[at + 2] ?? 0) << 16) | ((src[at + 3] ?? 0) << 24);
 }
 
@@ -46,35 +46,35 @@ export function int32At(src: Uint8Array, at: number): number {
  * @param limit the first byte after the space in which the document must end
  */
 export function documentEnd(src: Uint8Array, start: number, limit: number): number {
-  const size = int32At(src, start);
-  if (start + 5 > limit || size < 5 || start + size > limit) throw damaged('a length is wrong');
+  const size = readInt32(src, start);
+  if (start + 5 > limit || size < 5 || start + size > limit) throw damagedDocumentError('a length is wrong');
   const end = start + size - 1;
-  if (src[end] !== 0) throw damaged('a document does not end');
+  if (src[end] !== 0) throw damagedDocumentError('a document does not end');
   return end;
 }
 
 /** The offset of the 0 that ends a name, given the last byte of the surrounding document. */
-export function nameEnd(src: Uint8Array, start: number, end: number): number {
+export function fieldNameEnd(src: Uint8Array, start: number, end: number): number {
   let at = start;
   while (src[at] !== 0 && at < end) at++;
-  if (at >= end) throw damaged('a name does not end');
+  if (at >= end) throw damagedDocumentError('a name does not end');
   return at;
 }
 
 /** The offset of the terminating 0 of a string. Its length is at `start`, and its text begins 4 bytes after that. */
 export function stringEnd(src: Uint8Array, start: number, end: number): number {
-  if (start + 5 > end) throw damaged('a string is truncated');
-  const size = int32At(src, start);
-  if (size < 1 || size > end - start - 4) throw damaged('a string has a wrong length');
+  if (start + 5 > end) throw damagedDocumentError('a string is truncated');
+  const size = readInt32(src, start);
+  if (size < 1 || size > end - start - 4) throw damagedDocumentError('a string has a wrong length');
   const last = start + 4 + size - 1;
-  if (src[last] !== 0) throw damaged('a string does not end');
+  if (src[last] !== 0) throw damagedDocumentError('a string does not end');
   return last;
 }
 
 /** First byte after a value. The content of embedded documents and arrays is not checked. */
 export function valueEnd(src: Uint8Array, type: number, start: number, end: number): number {
   const after = measure(src, type, start, end);
-  if (after > end) throw damaged('a value is truncated');
+  if (after > end) throw damagedDocumentError('a value is truncated');
   return after;
 }
 
@@ -88,7 +88,7 @@ function measure(src: Uint8Array, type: number, start: number, end: number): num
     case INT32:
       return start + 4;
     case BOOLEAN:
-      if ((src[start] ?? 2) > 1) throw damaged('a boolean is neither true nor false');
+      if ((src[start] ?? 2) > 1) throw damagedDocumentError('a boolean is neither true nor false');
       return start + 1;
     case OBJECT_ID:
       return start + 12;
@@ -111,11 +111,11 @@ function measure(src: Uint8Array, type: number, start: number, end: number): num
     case BINARY:
       return binaryEnd(src, start, end);
     case REGEX:
-      return nameEnd(src, nameEnd(src, start, end) + 1, end) + 1;
+      return fieldNameEnd(src, fieldNameEnd(src, start, end) + 1, end) + 1;
     case CODE_WITH_SCOPE:
       return codeWithScopeEnd(src, start, end);
     default:
-      throw damaged(`type ${type} does not exist`);
+      throw damagedDocumentError(`type ${type} does not exist`);
   }
 }
 
@@ -123,8 +123,8 @@ function measure(src: Uint8Array, type: number, start: number, end: number): num
 export function findField(src: Uint8Array, start: number, end: number, requested: Uint8Array): number {
   let from = start;
   while (from < end) {
-    const name = nameEnd(src, from + 1, end);
-    if (isNamed(src, from + 1, name, requested)) return from;
+    const name = fieldNameEnd(src, from + 1, end);
+    if (hasFieldName(src, from + 1, name, requested)) return from;
     from = valueEnd(src, src[from] ?? 0, name + 1, end);
   }
   return -1;
@@ -138,7 +138,7 @@ export interface ValueOffsets {
 }
 
 /** The location of a field's value, or null; the document begins at `start` and ends before `limit`. */
-export function findValue(src: Uint8Array, start: number, limit: number, name: Uint8Array): ValueOffsets | null {
+export function findFieldValue(src: Uint8Array, start: number, limit: number, name: Uint8Array): ValueOffsets | null {
   const end = documentEnd(src, start, limit);
   const field = findField(src, start + 4, end, name);
   if (field < 0) return null;
@@ -148,7 +148,7 @@ export function findValue(src: Uint8Array, start: number, limit: number, name: U
 }
 
 /** Whether the bytes between two offsets are this name. */
-export function isNamed(src: Uint8Array, start: number, end: number, name: Uint8Array): boolean {
+export function hasFieldName(src: Uint8Array, start: number, end: number, name: Uint8Array): boolean {
   if (end - start !== name.length) return false;
   for (let i = 0; i < name.length; i++) if (src[start + i] !== name[i]) return false;
   return true;
@@ -158,7 +158,7 @@ export function isNamed(src: Uint8Array, start: number, end: number, name: Uint8
  * Whether a document has an array at a path, or on the way to it.
  * @param steps the names of the path
  */
-export function meetsArray(raw: Uint8Array, steps: readonly Uint8Array[]): boolean {
+export function pathHasArray(raw: Uint8Array, steps: readonly Uint8Array[]): boolean {
   let start = 0;
   let limit = raw.length;
   for (const step of steps) {
@@ -178,21 +178,21 @@ export function meetsArray(raw: Uint8Array, steps: readonly Uint8Array[]): boole
  * if the second length is missing, everything is content.
  */
 export function binaryStart(src: Uint8Array, start: number): number {
-  const size = int32At(src, start);
-  return src[start + 4] === 2 && size >= 4 && int32At(src, start + 5) === size - 4 ? start + 9 : start + 5;
+  const size = readInt32(src, start);
+  return src[start + 4] === 2 && size >= 4 && readInt32(src, start + 5) === size - 4 ? start + 9 : start + 5;
 }
 
 function binaryEnd(src: Uint8Array, start: number, end: number): number {
-  const size = int32At(src, start);
-  if (start + 5 > end || size < 0 || size > end - start - 5) throw damaged('a binary has a wrong length');
+  const size = readInt32(src, start);
+  if (start + 5 > end || size < 0 || size > end - start - 5) throw damagedDocumentError('a binary has a wrong length');
   return start + 5 + size;
 }
 
 function codeWithScopeEnd(src: Uint8Array, start: number, end: number): number {
-  if (start + 14 > end) throw damaged('a code is truncated');
-  const after = start + int32At(src, start);
+  if (start + 14 > end) throw damagedDocumentError('a code is truncated');
+  const after = start + readInt32(src, start);
   if (after > end || documentEnd(src, stringEnd(src, start + 4, end) + 1, end) + 1 !== after) {
-    throw damaged('a code has a wrong length');
+    throw damagedDocumentError('a code has a wrong length');
   }
   return after;
 }

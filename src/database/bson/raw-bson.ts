@@ -3,7 +3,7 @@
  * documents that no user wrote.
  */
 import { BSON, type Timestamp } from 'mongodb';
-import { progress, step } from '../../lib/concurrency/cooperative-yield.ts';
+import { countStepAndYield, resumableProgress } from '../../lib/concurrency/cooperative-yield.ts';
 import type { ValueOffsets } from './bson-bytes.ts';
 
 /** A field of a raw document: its type byte, its name, and the location of its value. */
@@ -77,7 +77,7 @@ function valueLength(bytes: Buffer, type: number, start: number): number {
 }
 
 /** Whether two fields with different bytes count as equal. */
-export type SameFields = (one: Buffer, a: ValueOffsets, other: Buffer, b: ValueOffsets) => boolean;
+export type FieldEquality = (one: Buffer, a: ValueOffsets, other: Buffer, b: ValueOffsets) => boolean;
 
 /** Progress of a comparison. */
 interface Comparison {
@@ -94,8 +94,8 @@ interface Comparison {
  * (lib/concurrency/cooperative-yield.ts).
  * @param same compares fields whose type or bytes differ; by default they count as different
  */
-export function rawDifference(one: Buffer, other: Buffer, same: SameFields = () => false): string[] {
-  const done = progress(one, other, (): Comparison => ({ names: [], at: 4, next: 4, rest: null }));
+export function changedFieldNames(one: Buffer, other: Buffer, same: FieldEquality = () => false): string[] {
+  const done = resumableProgress(one, other, (): Comparison => ({ names: [], at: 4, next: 4, rest: null }));
   const [end, otherEnd] = [lastByte(one), lastByte(other)];
   const differ = (a: JsonPosition, b: JsonPosition) => !sameBytes(one, a, other, b) && !same(one, a, other, b);
   while (done.rest === null && done.at < end && done.next < otherEnd) {
@@ -103,14 +103,14 @@ export function rawDifference(one: Buffer, other: Buffer, same: SameFields = () 
     if (!equal(one, a.name, a.start, other, b.name, b.start)) break;
     if (differ(a, b)) done.names.push(nameAt(one, a));
     [done.at, done.next] = [a.end, b.end];
-    step();
+    countStepAndYield();
   }
   done.rest ??= new Map();
   while (done.next < otherEnd) {
     const b = positionOf(other, done.next, otherEnd);
     done.rest.set(nameAt(other, b), b);
     done.next = b.end;
-    step();
+    countStepAndYield();
   }
   while (done.at < end) {
     const a = positionOf(one, done.at, end);
@@ -119,7 +119,7 @@ export function rawDifference(one: Buffer, other: Buffer, same: SameFields = () 
     done.rest.delete(name);
     if (b === undefined || differ(a, b)) done.names.push(name);
     done.at = a.end;
-    step();
+    countStepAndYield();
   }
   return [...done.names, ...done.rest.keys()];
 }
@@ -128,7 +128,7 @@ export function rawDifference(one: Buffer, other: Buffer, same: SameFields = () 
  * Whether two documents have the same fields with the same bytes in the same order, apart from the ignored top-level
  * fields.
  */
-export function sameFields(one: Buffer, other: Buffer, ignored: ReadonlySet<string>): boolean {
+export function haveSameFields(one: Buffer, other: Buffer, ignored: ReadonlySet<string>): boolean {
   const [fields, others] = [fieldsBesides(one, ignored), fieldsBesides(other, ignored)];
   for (const a of fields) {
     const { value: b } = others.next();
@@ -162,7 +162,7 @@ const LENIENT = { validation: { utf8: false } } as const;
  * Decodes documents that the server or Millrace itself wrote, names included, to ordinary JavaScript values. Not for
  * documents of users: the driver converts some of them to its own objects (stored.ts reads those).
  */
-export function decodeOwn(bytes: Uint8Array): Record<string, unknown> {
+export function decodeSystemBson(bytes: Uint8Array): Record<string, unknown> {
   return BSON.deserialize(bytes, LENIENT);
 }
 
@@ -172,19 +172,19 @@ export function decodeShallow(bytes: Uint8Array): Record<string, unknown> {
 }
 
 /** A value that must be a timestamp of the server. Throws TypeError for another one. */
-export function timestamp(value: unknown): Timestamp {
+export function requireTimestamp(value: unknown): Timestamp {
   if (value instanceof BSON.Timestamp) return value;
   throw new TypeError('A cluster time is missing');
 }
 
 /** The cluster time before every event. */
-export const NO_TIME: Timestamp = new BSON.Timestamp(0n);
+export const ZERO_TIMESTAMP: Timestamp = new BSON.Timestamp(0n);
 
 /** The bytes of a binary field, however it was decoded; null if absent. */
-export function binary(value: unknown): Buffer | null {
+export function binaryToBuffer(value: unknown): Buffer | null {
   if (Buffer.isBuffer(value)) return value;
   if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
-  if (value instanceof BSON.Binary) return binary(value.value());
+  if (value instanceof BSON.Binary) return binaryToBuffer(value.value());
   return null;
 }
 

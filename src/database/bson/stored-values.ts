@@ -18,7 +18,7 @@ import {
   ObjectId,
   Timestamp,
 } from 'mongodb';
-import { mayPause, progress, step } from '../../lib/concurrency/cooperative-yield.ts';
+import { canYield, countStepAndYield, resumableProgress } from '../../lib/concurrency/cooperative-yield.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import { setField } from '../../lib/plain-object.ts';
 import * as bson from './bson-bytes.ts';
@@ -39,44 +39,44 @@ export interface DocumentBuilder<T extends object> {
   readonly exact: boolean;
 }
 
-export const OBJECT: DocumentBuilder<Document> = {
+export const OBJECT_BUILDER: DocumentBuilder<Document> = {
   make: () => ({}),
   has: (document, name) => Object.hasOwn(document, name),
   set: setField,
   exact: true,
 };
 
-export const MAP: DocumentBuilder<OrderedDocument> = {
+export const MAP_BUILDER: DocumentBuilder<OrderedDocument> = {
   make: () => new Map(),
   has: (document, name) => document.has(name),
   set: (document, name, value) => document.set(name, value),
   exact: true,
 };
 
-export const SHOWN: DocumentBuilder<Document> = { ...OBJECT, exact: false };
+export const LENIENT_OBJECT_BUILDER: DocumentBuilder<Document> = { ...OBJECT_BUILDER, exact: false };
 
-export const SHOWN_MAP: DocumentBuilder<OrderedDocument> = { ...MAP, exact: false };
+export const LENIENT_MAP_BUILDER: DocumentBuilder<OrderedDocument> = { ...MAP_BUILDER, exact: false };
 
-export function readDocument<T extends object>(
+export function decodeBsonDocument<T extends object>(
   src: Buffer,
   start: number,
   limit: number,
   depth: number,
   shape: DocumentBuilder<T>,
 ): T {
-  if (depth > bson.MAX_STORED_DEPTH) throw bson.damaged('it is nested too deeply');
+  if (depth > bson.MAX_STORED_DEPTH) throw bson.damagedDocumentError('it is nested too deeply');
   const end = bson.documentEnd(src, start, limit);
   const reading = begun(src, start, shape, shape.make);
   const document = reading.created;
   while (reading.at < end) {
     const type = src[reading.at] ?? 0;
-    const nameEnd = bson.nameEnd(src, reading.at + 1, end);
+    const nameEnd = bson.fieldNameEnd(src, reading.at + 1, end);
     const after = bson.valueEnd(src, type, nameEnd + 1, end);
     const name = text(src, reading.at + 1, nameEnd, shape);
     if (shape.exact && shape.has(document, name)) throw inexact('a repeated name');
-    shape.set(document, name, readValue(src, type, nameEnd + 1, after, depth, shape));
+    shape.set(document, name, decodeBsonValue(src, type, nameEnd + 1, after, depth, shape));
     reading.at = after;
-    step();
+    countStepAndYield();
   }
   if (depth > 1) reading.end();
   return document;
@@ -99,8 +99,8 @@ const nothing = (): void => {};
  * yield.
  */
 function begun<T>(src: Buffer, start: number, shape: object, make: () => T): Reading<T> {
-  if (!mayPause()) return { created: make(), at: start + 4, end: nothing };
-  const all = progress(src.buffer, shape, () => new Map<number, Reading<T>>());
+  if (!canYield()) return { created: make(), at: start + 4, end: nothing };
+  const all = resumableProgress(src.buffer, shape, () => new Map<number, Reading<T>>());
   const position = src.byteOffset + start;
   const known = all.get(position);
   if (known !== undefined) return known;
@@ -119,25 +119,25 @@ function readArray<T extends object>(
   depth: number,
   shape: DocumentBuilder<T>,
 ): unknown[] {
-  if (depth > bson.MAX_STORED_DEPTH) throw bson.damaged('it is nested too deeply');
+  if (depth > bson.MAX_STORED_DEPTH) throw bson.damagedDocumentError('it is nested too deeply');
   const end = bson.documentEnd(src, start, limit);
   const reading = begun(src, start, shape, (): unknown[] => []);
   const values = reading.created;
   while (reading.at < end) {
     const type = src[reading.at] ?? 0;
-    const value = bson.nameEnd(src, reading.at + 1, end) + 1;
+    const value = bson.fieldNameEnd(src, reading.at + 1, end) + 1;
     if (shape.exact) text(src, reading.at + 1, value - 1, shape);
     const after = bson.valueEnd(src, type, value, end);
-    values.push(readValue(src, type, value, after, depth, shape));
+    values.push(decodeBsonValue(src, type, value, after, depth, shape));
     reading.at = after;
-    step();
+    countStepAndYield();
   }
   reading.end();
   return values;
 }
 
 /** Reads the value between `start` and `end`, whose length has been checked. */
-export function readValue<T extends object>(
+export function decodeBsonValue<T extends object>(
   src: Buffer,
   type: number,
   start: number,
@@ -151,7 +151,7 @@ export function readValue<T extends object>(
     case bson.STRING:
       return text(src, start + 4, end - 1, shape);
     case bson.DOCUMENT:
-      return readDocument(src, start, end, depth + 1, shape);
+      return decodeBsonDocument(src, start, end, depth + 1, shape);
     case bson.ARRAY:
       return readArray(src, start, end, depth + 1, shape);
     case bson.BINARY:
@@ -195,12 +195,12 @@ export function readValue<T extends object>(
 type Exactness = Pick<DocumentBuilder<object>, 'exact'>;
 
 /** A text for display: damaged bytes become U+FFFD. */
-export function shownText(src: Buffer, start: number, end: number): string {
+export function decodeUtf8Text(src: Buffer, start: number, end: number): string {
   return (end - start <= SHORT ? asciiText(src, start, end) : null) ?? src.toString('utf8', start, end);
 }
 
 function text(src: Buffer, start: number, end: number, how: Exactness): string {
-  const string = shownText(src, start, end);
+  const string = decodeUtf8Text(src, start, end);
   // Decoding replaces damaged bytes with U+FFFD. So only a text with that character can differ from its bytes.
   if (how.exact && string.includes('\ufffd') && !Buffer.from(string).equals(src.subarray(start, end))) {
     throw inexact('text that is not UTF-8');
@@ -230,7 +230,7 @@ function date(milliseconds: bigint, how: Exactness): Date {
 }
 
 function regex(src: Buffer, start: number, end: number, how: Exactness): BSONRegExp {
-  const split = bson.nameEnd(src, start, end);
+  const split = bson.fieldNameEnd(src, start, end);
   const pattern = text(src, start, split, how);
   const options = text(src, split + 1, end - 1, how);
   if (/^i?l?m?s?u?x?$/.test(options)) return new BSONRegExp(pattern, options);
@@ -268,7 +268,7 @@ function codeWithScope<T extends object>(
   shape: DocumentBuilder<T>,
 ): Code {
   const codeEnd = bson.stringEnd(src, start + 4, end);
-  return new Code(text(src, start + 8, codeEnd, shape), readDocument(src, codeEnd + 1, end, depth + 1, shape));
+  return new Code(text(src, start + 8, codeEnd, shape), decodeBsonDocument(src, codeEnd + 1, end, depth + 1, shape));
 }
 
 /** The nearest value, for one that JavaScript or the driver cannot hold; an error in exact mode. */

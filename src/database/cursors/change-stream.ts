@@ -4,11 +4,11 @@
  * Every error is thrown unchanged.
  */
 import { type ClientSession, type Db, type Document, Long, type Timestamp } from 'mongodb';
-import { within } from '../../lib/concurrency/deadline.ts';
-import { timestamp } from '../bson/raw-bson.ts';
-import { serverCode } from '../errors.ts';
-import { fragmentOf, readEntry, type StreamChange, toChange } from './change.ts';
-import { RAW_ENTRIES, readCursorReply } from './cursor-reply.ts';
+import { withTimeout } from '../../lib/concurrency/deadline.ts';
+import { requireTimestamp } from '../bson/raw-bson.ts';
+import { mongoErrorCode } from '../errors.ts';
+import { RAW_CURSOR_OPTIONS, readCursorReply } from './cursor-reply.ts';
+import { changeEntryFragment, readChangeEntry, type StreamChange, toStreamChange } from './stream-change.ts';
 
 export interface ChangeStreamOptions {
   /** The database to watch. */
@@ -36,7 +36,7 @@ export interface ChangeStreamOptions {
   readonly signal: AbortSignal;
 }
 
-export interface StreamReply {
+export interface ChangeStreamReply {
   readonly changes: readonly StreamChange[];
   /** Everything before this token has been read; null while only a part of a split entry has arrived. */
   readonly token: string | null;
@@ -49,14 +49,14 @@ export interface StreamReply {
 const UNKNOWN_STAGE = 40324;
 
 /** Timeout of a reply, in milliseconds. */
-export const RESPONSE_MS = 10_000;
+export const CHANGE_STREAM_TIMEOUT_MS = 10_000;
 
 /** Opens the stream and yields replies, empty ones included. The first one is the reply of the opening. */
-export async function* changeStream(options: ChangeStreamOptions): AsyncGenerator<StreamReply, void, void> {
+export async function* readChangeStream(options: ChangeStreamOptions): AsyncGenerator<ChangeStreamReply, void, void> {
   const { db, signal } = options;
   const session = db.client.startSession();
-  const request = (command: object, ms = RESPONSE_MS) =>
-    within(ms, (end) => db.command(command, { session, ...RAW_ENTRIES, signal: end }), signal);
+  const request = (command: object, ms = CHANGE_STREAM_TIMEOUT_MS) =>
+    withTimeout(ms, (end) => db.command(command, { session, ...RAW_CURSOR_OPTIONS, signal: end }), signal);
   let cursor = 0n;
   const fragments: Record<string, unknown>[] = [];
   try {
@@ -66,10 +66,10 @@ export async function* changeStream(options: ChangeStreamOptions): AsyncGenerato
       cursor = batch.id;
       const changes: StreamChange[] = [];
       for (const bytes of batch.entries) {
-        const entry = readEntry(bytes);
-        const split = fragmentOf(entry);
+        const entry = readChangeEntry(bytes);
+        const split = changeEntryFragment(entry);
         fragments.push(entry);
-        if (split === null || split.fragment === split.of) changes.push(toChange(fragments.splice(0)));
+        if (split === null || split.fragment === split.of) changes.push(toStreamChange(fragments.splice(0)));
       }
       if (batch.token === null) throw new TypeError('The change stream returned no resume token');
       const token = fragments.length === 0 ? batch.token : null;
@@ -90,7 +90,7 @@ export async function* changeStream(options: ChangeStreamOptions): AsyncGenerato
 
 function timeOf(reply: Document): Timestamp | null {
   const time: unknown = reply['operationTime'];
-  return time === undefined ? null : timestamp(time);
+  return time === undefined ? null : requireTimestamp(time);
 }
 
 async function open(options: ChangeStreamOptions, request: (command: object) => Promise<Document>) {
@@ -110,7 +110,7 @@ async function open(options: ChangeStreamOptions, request: (command: object) => 
   try {
     return await request({ ...command, pipeline: [...pipeline, { $changeStreamSplitLargeEvent: {} }] });
   } catch (error) {
-    if (serverCode(error) !== UNKNOWN_STAGE) throw error;
+    if (mongoErrorCode(error) !== UNKNOWN_STAGE) throw error;
     return await request({ ...command, pipeline });
   }
 }

@@ -2,14 +2,14 @@
  * Parses the replies to `find`, `aggregate` and `getMore` that are sent as commands; every document stays raw BSON.
  */
 import { type Document, Timestamp } from 'mongodb';
-import { binary } from '../bson/raw-bson.ts';
+import { binaryToBuffer } from '../bson/raw-bson.ts';
 
 /**
  * Options of a command whose reply is read here. Not `raw: true`: with it the driver also leaves parts of an error raw,
  * misreads them as the version of the topology, and so loses the server for some heartbeats when the primary steps
  * down.
  */
-export const RAW_ENTRIES = {
+export const RAW_CURSOR_OPTIONS = {
   fieldsAsRaw: { firstBatch: true, nextBatch: true },
   enableUtf8Validation: false,
 } as const;
@@ -32,7 +32,7 @@ export function readCursorReply(cursor: Document | undefined): CursorReply {
   const batch: unknown = cursor['firstBatch'] ?? cursor['nextBatch'];
   const time: unknown = cursor['atClusterTime'];
   const token: unknown = cursor['postBatchResumeToken']?._data;
-  const entries = Array.isArray(batch) ? batch.map(asRaw) : [];
+  const entries = Array.isArray(batch) ? batch.map(requireRawBson) : [];
   return {
     id: BigInt(String(cursor['id'])),
     entries,
@@ -43,8 +43,8 @@ export function readCursorReply(cursor: Document | undefined): CursorReply {
 }
 
 /** With these options the driver returns the bytes of a document, although its types say that it is a document. */
-export function asRaw(document: unknown): Buffer {
-  const raw = binary(document);
+export function requireRawBson(document: unknown): Buffer {
+  const raw = binaryToBuffer(document);
   if (raw === null) throw new TypeError('The driver did not return raw BSON');
   return raw;
 }

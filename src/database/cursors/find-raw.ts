@@ -13,12 +13,12 @@ import {
   Long,
   MongoNetworkError,
 } from 'mongodb';
-import { serverCode } from '../errors.ts';
-import { meaningOf } from '../server-codes.ts';
-import { asRaw, type CursorReply, RAW_ENTRIES, readCursorReply } from './cursor-reply.ts';
+import { mongoErrorCode } from '../errors.ts';
+import { mongoErrorMeaning } from '../mongo-error-codes.ts';
+import { type CursorReply, RAW_CURSOR_OPTIONS, readCursorReply, requireRawBson } from './cursor-reply.ts';
 import { FIRST_BATCH, OpenCursor } from './open-cursor.ts';
 
-export interface RawFind {
+export interface RawFindOptions {
   readonly filter: Document;
   /**
    * Maximum number of documents in one reply. To get all documents in one reply: the largest possible number of them.
@@ -35,35 +35,35 @@ export interface RawFind {
 }
 
 /** A text that is equal only for equal reads, with equal types of their values. */
-export function wordsOf(find: RawFind): string {
+export function findOptionsKey(find: RawFindOptions): string {
   return Buffer.from(BSON.serialize(find)).toString('latin1');
 }
 
 /** The first documents of a result, in order. */
-export interface FirstFound {
+export interface FirstBatch {
   readonly documents: readonly Buffer[];
   /** Whether there are more documents: a reply has at most 16 MB, but always at least one document. */
   readonly more: boolean;
 }
 
 /** The documents of a result that fit into one reply. Throws the driver's errors. */
-export async function findFirst(db: Db, collection: string, find: RawFind): Promise<FirstFound> {
+export async function findFirstBatch(db: Db, collection: string, find: RawFindOptions): Promise<FirstBatch> {
   try {
-    const reply = await db.command(commandOf(db, collection, find), RAW_ENTRIES);
+    const reply = await db.command(commandOf(db, collection, find), RAW_CURSOR_OPTIONS);
     const { id, entries } = readCursorReply(reply['cursor']);
     if (id !== 0n) await db.command({ killCursors: collection, cursors: [Long.fromBigInt(id)] });
     return { documents: entries, more: id !== 0n };
   } catch (error) {
     if (!mayPass(error)) throw error;
   }
-  return firstOf(cursorOf(db, collection, find));
+  return readFirstBatch(createFindCursor(db, collection, find));
 }
 
 /** The documents in the first reply of a raw cursor; the rest is not read. */
-export async function firstOf(cursor: FindCursor | AggregationCursor): Promise<FirstFound> {
+export async function readFirstBatch(cursor: FindCursor | AggregationCursor): Promise<FirstBatch> {
   try {
     await cursor.hasNext();
-    const documents = cursor.readBufferedDocuments().map(asRaw);
+    const documents = cursor.readBufferedDocuments().map(requireRawBson);
     return { documents, more: cursor.id?.isZero() === false };
   } finally {
     await cursor.close();
@@ -71,19 +71,23 @@ export async function firstOf(cursor: FindCursor | AggregationCursor): Promise<F
 }
 
 /** All documents of a result, in order. Throws the driver's errors. */
-export async function findRaw(db: Db, collection: string, find: RawFind): Promise<readonly Buffer[]> {
-  const { documents, more } = await findFirst(db, collection, find);
-  return more ? (await cursorOf(db, collection, find).toArray()).map(asRaw) : documents;
+export async function findRaw(db: Db, collection: string, find: RawFindOptions): Promise<readonly Buffer[]> {
+  const { documents, more } = await findFirstBatch(db, collection, find);
+  return more ? (await createFindCursor(db, collection, find).toArray()).map(requireRawBson) : documents;
 }
 
 /**
  * The same in batches of about 1 MB and at most `batchSize` documents. The next batch is requested when the last one
  * has been consumed. No batch is empty.
  */
-export async function* findAll(db: Db, collection: string, find: RawFind): AsyncGenerator<readonly Buffer[]> {
+export async function* findRawBatches(
+  db: Db,
+  collection: string,
+  find: RawFindOptions,
+): AsyncGenerator<readonly Buffer[]> {
   const session = db.client.startSession({ causalConsistency: false });
   const request = async (command: Document) =>
-    readCursorReply((await db.command(command, { session, ...RAW_ENTRIES }))['cursor']);
+    readCursorReply((await db.command(command, { session, ...RAW_CURSOR_OPTIONS }))['cursor']);
   const command = commandOf(db, collection, { ...find, batchSize: Math.min(find.batchSize, FIRST_BATCH) });
   let first: CursorReply;
   try {
@@ -105,23 +109,23 @@ export async function* findAll(db: Db, collection: string, find: RawFind): Async
 }
 
 /** The documents of a raw cursor in batches. The cursor is closed at the end. */
-export async function* batchesOf(cursor: FindCursor | AggregationCursor): AsyncGenerator<readonly Buffer[]> {
+export async function* readCursorBatches(cursor: FindCursor | AggregationCursor): AsyncGenerator<readonly Buffer[]> {
   try {
-    while (await cursor.hasNext()) yield cursor.readBufferedDocuments().map(asRaw);
+    while (await cursor.hasNext()) yield cursor.readBufferedDocuments().map(requireRawBson);
   } finally {
     await cursor.close();
   }
 }
 
-function commandOf(db: Db, collection: string, find: RawFind): Document {
+function commandOf(db: Db, collection: string, find: RawFindOptions): Document {
   const concern = db.readConcern === undefined ? {} : { readConcern: db.readConcern.toJSON() };
-  return { ...readCommand(collection, find), ...concern };
+  return { ...buildFindCommand(collection, find), ...concern };
 }
 
 /** The command of a read: `find`, or `aggregate` for an order that `find` cannot sort by. */
-export function readCommand(
+export function buildFindCommand(
   collection: string,
-  { order, batchSize, ...find }: Omit<RawFind, 'maxTimeMS'> & { readonly maxTimeMS?: number },
+  { order, batchSize, ...find }: Omit<RawFindOptions, 'maxTimeMS'> & { readonly maxTimeMS?: number },
 ): Document {
   if (order === undefined) return { find: collection, batchSize, ...find };
   const { filter, sort, projection, skip, limit, ...options } = find;
@@ -134,7 +138,7 @@ function pipelineOf({
   projection,
   skip = 0,
   limit,
-}: Pick<RawFind, 'filter' | 'order' | 'projection' | 'skip' | 'limit'>): Document[] {
+}: Pick<RawFindOptions, 'filter' | 'order' | 'projection' | 'skip' | 'limit'>): Document[] {
   return [
     { $match: filter },
     ...order.first,
@@ -146,10 +150,10 @@ function pipelineOf({
 }
 
 /** The driver's cursor for a read. */
-export function cursorOf(
+export function createFindCursor(
   db: Db,
   collection: string,
-  find: Omit<RawFind, 'maxTimeMS'> & { readonly maxTimeMS?: number; readonly session?: ClientSession },
+  find: Omit<RawFindOptions, 'maxTimeMS'> & { readonly maxTimeMS?: number; readonly session?: ClientSession },
 ): FindCursor | AggregationCursor {
   const { filter, sort, projection, order, ...options } = find;
   if (order !== undefined) {
@@ -166,5 +170,7 @@ export function cursorOf(
 
 /** Whether the same read may succeed a moment later. */
 function mayPass(error: unknown): boolean {
-  return error instanceof MongoNetworkError || meaningOf(serverCode(error), '')?.code === 'database-unavailable';
+  return (
+    error instanceof MongoNetworkError || mongoErrorMeaning(mongoErrorCode(error), '')?.code === 'database-unavailable'
+  );
 }

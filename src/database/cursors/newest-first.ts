@@ -19,7 +19,7 @@ interface CursorPosition {
  * Conditions for the rows after the page that a cursor ends, combined with `and`.
  * @throws MillraceError `cursor-mismatch`
  */
-export function olderThan(cursor: string): readonly Document[] {
+export function olderThanCursor(cursor: string): readonly Document[] {
   const { createdAt, _id } = positionOf(cursor);
   return [
     { $or: [{ createdAt: { $lt: createdAt } }, { createdAt, _id: { $lt: _id } }] },
@@ -33,7 +33,7 @@ export function olderThan(cursor: string): readonly Document[] {
  * @param rows one more than the page has, if there are that many
  * @returns the page, and the cursor of the next one; null at the end of the list
  */
-export function pageOf<T extends CursorPosition>(
+export function pageWithCursor<T extends CursorPosition>(
   rows: readonly T[],
   limit: number,
 ): readonly [readonly T[], string | null] {

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { platform } from 'node:process';
 import { MillraceError } from '../../lib/errors.ts';
 
-export interface Credentials {
+export interface EmbeddedCredentials {
   /** Path of the key file, which mongod reads itself. */
   readonly keyFile: string;
   readonly key: string;
@@ -30,18 +30,18 @@ const SECRET = new RegExp(`^[0-9a-f]{${2 * SECRET_BYTES}}\\n$`);
  * The secrets of a folder.
  * @throws MillraceError `database-unavailable` if other users could read files of the folder
  */
-export async function ownCredentials(folder: string): Promise<Credentials> {
+export async function loadEmbeddedCredentials(folder: string): Promise<EmbeddedCredentials> {
   const keyFile = join(folder, KEY_FILE);
   return { keyFile, key: await ownSecret(keyFile), password: await ownSecret(join(folder, PASSWORD_FILE)) };
 }
 
 /** The connection string of a server that runs in a folder. The caller must be able to read its password file. */
-export async function runningUrl(folder: string, port: string, set: string): Promise<string> {
-  return urlOf(port, set, await readOwn(join(folder, PASSWORD_FILE)));
+export async function runningConnectionString(folder: string, port: string, set: string): Promise<string> {
+  return connectionString(port, set, await readOwn(join(folder, PASSWORD_FILE)));
 }
 
 /** @param password null for a server that an older version started, which has no authentication */
-export function urlOf(port: number | string, set: string, password: string | null): string {
+export function connectionString(port: number | string, set: string, password: string | null): string {
   const who = password === null ? '' : `${DATABASE_USER}:${password}@`;
   const how = password === null ? '' : '&authMechanism=SCRAM-SHA-256';
   return `mongodb://${who}127.0.0.1:${port}/?replicaSet=${set}${how}`;

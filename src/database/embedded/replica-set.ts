@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Db, type Document, MongoClient, MongoNetworkError, MongoServerError } from 'mongodb';
 import { MillraceError } from '../../lib/errors.ts';
 import '../closed-sockets.ts';
-import { type Credentials, DATABASE_USER } from './credentials.ts';
+import { DATABASE_USER, type EmbeddedCredentials } from './credentials.ts';
 
 const POLL_MS = 10;
 
@@ -15,14 +15,14 @@ export interface ReplicaMember {
   readonly version: string;
 }
 
-export interface MemberSettings {
+export interface ReplicaMemberSettings {
   /** Name of the replica set. */
   readonly name: string;
   /** Loopback port on which the member listens. */
   readonly port: number;
   /** The pid of the process that must respond on the port. */
   readonly mongodPid: number;
-  readonly credentials: Credentials;
+  readonly credentials: EmbeddedCredentials;
 }
 
 /** All privileges in MongoDB. `root` does not include reading `local`, which contains the oplog. */
@@ -35,7 +35,7 @@ const USER_NOT_FOUND = 11;
  * itself (`__system`), so there is never a moment without authentication. Each step can be repeated after any crash.
  * @param limit ends the wait; its reason is thrown
  */
-export async function formReplicaSet(settings: MemberSettings, limit: AbortSignal): Promise<ReplicaMember> {
+export async function formReplicaSet(settings: ReplicaMemberSettings, limit: AbortSignal): Promise<ReplicaMember> {
   const { port, credentials } = settings;
   const client = new MongoClient(`mongodb://127.0.0.1:${port}/?directConnection=true`, {
     appName: 'millrace-start',
@@ -61,7 +61,7 @@ export async function formReplicaSet(settings: MemberSettings, limit: AbortSigna
   }
 }
 
-async function form(client: MongoClient, settings: MemberSettings, limit: AbortSignal): Promise<ReplicaMember> {
+async function form(client: MongoClient, settings: ReplicaMemberSettings, limit: AbortSignal): Promise<ReplicaMember> {
   const { name, port, mongodPid, credentials } = settings;
   const host = `127.0.0.1:${port}`;
   const admin = client.db('admin');

@@ -20,7 +20,7 @@ import {
   Timestamp,
 } from 'mongodb';
 import { parseExactJson } from '../../lib/exact-json.ts';
-import { isPlain, setField } from '../../lib/plain-object.ts';
+import { isPlainObject, setField } from '../../lib/plain-object.ts';
 import { DbPointer } from '../bson/db-pointer.ts';
 
 /**
@@ -30,15 +30,15 @@ import { DbPointer } from '../bson/db-pointer.ts';
 const MAX_ID_DEPTH = 179;
 
 /** A value as Extended JSON text. In each document number-like names come first, as in every JavaScript object. */
-export function writeExtended(value: unknown): string {
+export function writeExtendedJson(value: unknown): string {
   return JSON.stringify(toTree(value));
 }
 
 /**
- * Reads what {@link writeExtended} wrote. Documents become Maps, which the driver writes with any names.
+ * Reads what {@link writeExtendedJson} wrote. Documents become Maps, which the driver writes with any names.
  * @throws Error if the text is not JSON, or is nested more deeply than an id can be
  */
-export function readExtended(text: string): unknown {
+export function parseExtendedJson(text: string): unknown {
   return fromTree(parseExactJson(text), 1);
 }
 
@@ -46,7 +46,7 @@ function toTree(value: unknown): unknown {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
   if (Array.isArray(value)) return value.map(toTree);
   if (value instanceof Map) return fieldsToTree(value);
-  if (isPlain(value)) return fieldsToTree(Object.entries(value));
+  if (isPlainObject(value)) return fieldsToTree(Object.entries(value));
   if (value instanceof Code) {
     return value.scope ? { $code: String(value.code), $scope: toTree(value.scope) } : { $code: String(value.code) };
   }
@@ -82,7 +82,7 @@ function fromTree(tree: unknown, depth: number): unknown {
   if (typeof tree !== 'object' || tree === null) return tree;
   if (depth > MAX_ID_DEPTH) throw new Error('The value is nested too deeply');
   if (Array.isArray(tree)) return tree.map((item) => fromTree(item, depth + 1));
-  if (!isPlain(tree)) return null;
+  if (!isPlainObject(tree)) return null;
   return codeOf(tree, depth) ?? typedOf(tree) ?? documentOf(tree, depth);
 }
 
@@ -96,7 +96,7 @@ function codeOf(tree: Readonly<Record<string, unknown>>, depth: number): Code | 
   if (typeof code !== 'string') return null;
   if (names === '$code') return new Code(code);
   // The scope may be a Map: the driver writes it like every other document.
-  return names === '$code,$scope' && isPlain(scope) ? new Code(code, documentOf(scope, depth + 1)) : null;
+  return names === '$code,$scope' && isPlainObject(scope) ? new Code(code, documentOf(scope, depth + 1)) : null;
 }
 
 /** Reads a value of a type, from the text or from the fields after the type's name. */
@@ -127,8 +127,8 @@ function typedOf(tree: Readonly<Record<string, unknown>>): unknown {
   if (name === undefined || read === undefined) return null;
   const said = tree[name];
   try {
-    const value = read(typeof said === 'string' ? said : '', isPlain(said) ? said : {});
-    return writeExtended(value) === JSON.stringify(tree) ? value : null;
+    const value = read(typeof said === 'string' ? said : '', isPlainObject(said) ? said : {});
+    return writeExtendedJson(value) === JSON.stringify(tree) ? value : null;
   } catch {
     return null;
   }

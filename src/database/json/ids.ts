@@ -1,7 +1,7 @@
 /** Ids: how any `_id` that the database can store is written as text, and which ids a text may mean. */
 import { Binary, BSON, BSONRegExp, Decimal128, Double, Int32, Long, ObjectId, Timestamp, UUID } from 'mongodb';
 import { MillraceError } from '../../lib/errors.ts';
-import { readExtended, writeExtended } from './extended-json.ts';
+import { parseExtendedJson, writeExtendedJson } from './extended-json.ts';
 import { binaryText, dateText } from './wire-values.ts';
 
 const CANONICAL_OBJECT_ID = /^[0-9a-f]{24}$/;
@@ -9,7 +9,7 @@ const OBJECT_ID = /^[0-9a-fA-F]{24}$/;
 /** Names of present or future routes below a collection, such as `_changes`. */
 const ROUTE_NAME = /^_[a-z]{1,20}$/;
 /** An id that a client may choose: as long as those of the usual generators, which may begin with an underscore. */
-export const NEW_ID = /^(?!_[a-z]{1,20}$)[A-Za-z0-9._~-]{1,128}$/;
+export const NEW_ID_PATTERN = /^(?!_[a-z]{1,20}$)[A-Za-z0-9._~-]{1,128}$/;
 const UUID_TEXT = /^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/;
 const NUMBER = /^(?:-?[0-9][0-9.eE+-]*|-?Infinity|NaN)$/;
 const ISO_DATE = /^(?:\d{4}|[+-]\d{6})-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
@@ -33,11 +33,11 @@ export function idText(id: unknown): string {
   if (typeof id === 'number') return String(id + 0);
   if (id instanceof Int32 || id instanceof Double) return String(id.value + 0);
   if (id instanceof Date) return dateText(id) ?? 'null';
-  if (id instanceof Timestamp) return writeExtended(id);
+  if (id instanceof Timestamp) return writeExtendedJson(id);
   if (id instanceof Long || id instanceof Decimal128) return id.toString();
   if (id instanceof Binary && hasNaturalText(id)) return binaryText(id);
   if (id instanceof Uint8Array) return Buffer.from(id).toString('base64');
-  return writeExtended(id);
+  return writeExtendedJson(id);
 }
 
 /**
@@ -50,7 +50,7 @@ export function idFromText(text: string): ObjectId | string {
 
 /** The id that a client chose for a new document. @throws MillraceError `invalid-id` */
 export function parseNewId(value: unknown): ObjectId | string {
-  if (typeof value === 'string' && NEW_ID.test(value)) return idFromText(value);
+  if (typeof value === 'string' && NEW_ID_PATTERN.test(value)) return idFromText(value);
   if (typeof value === 'string' && ROUTE_NAME.test(value)) {
     throw new MillraceError('invalid-id', `The id '${value}' has the form of a route such as '_changes'`, {
       hint: 'An underscore and 1 to 20 lower-case letters are reserved for routes. Any other character makes it an id.',
@@ -104,7 +104,7 @@ function decimals(text: string): Decimal128[] {
 
 function extended(text: string): unknown[] {
   try {
-    const value = readExtended(text);
+    const value = parseExtendedJson(text);
     // In a query, a regular expression would match many ids instead of being one; so would an operator.
     if (value instanceof BSONRegExp || (value instanceof Map && isOperator([...value.keys()]))) return [];
     // Some values the driver cannot write. Then it must fail here and not in the query.

@@ -3,32 +3,32 @@
  * cannot be stored unchanged. It expects a text that JSON.parse has accepted, uses no recursion, and builds no value.
  */
 import type { Issue } from '../../lib/errors.ts';
-import { REFUSED_NAMES } from '../../lib/server-fields.ts';
+import { FORBIDDEN_FIELD_NAMES } from '../../lib/server-fields.ts';
 
 /** A path in a JSON text: field names and array indexes from the outside in. */
-export type Path = readonly (string | number)[];
+export type JsonPath = readonly (string | number)[];
 
 /** JSON Pointer (RFC 6901) of a path; empty for the whole text. */
-export function pointerTo(path: Path): string {
+export function jsonPointer(path: JsonPath): string {
   return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
 const NUMBER = /-?[0-9][0-9.eE+-]*/y;
 
 /** The first error in a valid JSON text: a name or value that cannot be stored unchanged; null without one. */
-export function findIssue(text: string): Issue | null {
+export function findJsonIssue(text: string): Issue | null {
   return firstIssue(text, stringIssue);
 }
 
 /** The first number in a valid JSON text that JavaScript cannot represent exactly, or null. */
-export function findInexact(text: string): Issue | null {
+export function findInexactNumber(text: string): Issue | null {
   return firstIssue(text, () => null);
 }
 
 /** @param ofString returns what is wrong with a string at a path */
 function firstIssue(
   text: string,
-  ofString: (path: Path, string: string, isKey: boolean) => Issue | null,
+  ofString: (path: JsonPath, string: string, isKey: boolean) => Issue | null,
 ): Issue | null {
   const path: (string | number)[] = [];
   let atKey = false;
@@ -70,23 +70,23 @@ function endOfString(text: string, start: number): number {
   return at + 1;
 }
 
-function stringIssue(path: Path, string: string, isKey: boolean): Issue | null {
+function stringIssue(path: JsonPath, string: string, isKey: boolean): Issue | null {
   return isKey ? keyIssue(path, string) : valueIssue(path, stringProblem(string));
 }
 
-function keyIssue(path: Path, key: string): Issue | null {
-  const detail = keyProblem(path, key);
+function keyIssue(path: JsonPath, key: string): Issue | null {
+  const detail = fieldNameProblem(path, key);
   // The pointer must be well-formed Unicode, even if the name is not.
-  return detail === null ? null : { pointer: pointerTo(path).toWellFormed(), code: 'unsupported-field-name', detail };
+  return detail === null ? null : { pointer: jsonPointer(path).toWellFormed(), code: 'unsupported-field-name', detail };
 }
 
-function valueIssue(path: Path, detail: string | null): Issue | null {
-  return detail === null ? null : { pointer: pointerTo(path), code: 'unsupported-value', detail };
+function valueIssue(path: JsonPath, detail: string | null): Issue | null {
+  return detail === null ? null : { pointer: jsonPointer(path), code: 'unsupported-value', detail };
 }
 
 /** Why a field at this path cannot have this name, or null. */
-export function keyProblem(path: Path, key: string): string | null {
-  if (REFUSED_NAMES.includes(key)) return `The key "${key}" is not allowed`;
+export function fieldNameProblem(path: JsonPath, key: string): string | null {
+  if (FORBIDDEN_FIELD_NAMES.includes(key)) return `The key "${key}" is not allowed`;
   if (key === 'prototype' && path.at(-2) === 'constructor') return 'The key "constructor" must not contain "prototype"';
   if (key.includes('\0')) return 'A key must not contain NUL';
   return key.isWellFormed() ? null : 'A key contains a lone surrogate';

@@ -4,11 +4,11 @@
  */
 import { ByteOutput } from './byte-output.ts';
 import type { WireOptions } from './to-wire.ts';
-import { appendDocument } from './transcode-document.ts';
+import { appendDocumentJson } from './transcode-document.ts';
 import { writeAscii } from './write-text.ts';
 
 export { parseJson } from './parse-json.ts';
-export { toWire } from './to-wire.ts';
+export { toWireDocument } from './to-wire.ts';
 
 const shared = new ByteOutput();
 
@@ -17,9 +17,9 @@ const shared = new ByteOutput();
  * @param raw one BSON document, as the driver returns it with `raw: true`
  * @throws MillraceError `internal` if the bytes are not a BSON document
  */
-export function encodeDocument(raw: Uint8Array, options: WireOptions = {}): Buffer {
+export function encodeDocumentJson(raw: Uint8Array, options: WireOptions = {}): Buffer {
   shared.clear();
-  appendDocument(raw, shared, options.meta !== false);
+  appendDocumentJson(raw, shared, options.meta !== false);
   return shared.take();
 }
 
@@ -27,9 +27,9 @@ export function encodeDocument(raw: Uint8Array, options: WireOptions = {}): Buff
  * Stored documents as one JSON array, UTF-8, in one piece: for short lists.
  * @throws MillraceError `internal` if the bytes are not a BSON document
  */
-export function encodeList(documents: readonly Uint8Array[], options: WireOptions = {}): Buffer {
+export function encodeListJson(documents: readonly Uint8Array[], options: WireOptions = {}): Buffer {
   shared.clear();
-  const encoder = new ListEncoder({ ...options, chunkBytes: Number.POSITIVE_INFINITY }, shared);
+  const encoder = new JsonListEncoder({ ...options, chunkBytes: Number.POSITIVE_INFINITY }, shared);
   for (const raw of documents) encoder.append(raw);
   return encoder.end();
 }
@@ -44,7 +44,7 @@ export interface EncodeListOptions extends WireOptions {
  * socket before it appends more, and sends `end()` last. If a list fails, the response is cut off without `end()`, so
  * that it is not valid JSON.
  */
-export class ListEncoder {
+export class JsonListEncoder {
   readonly #out: ByteOutput;
   readonly #chunkBytes: number;
   readonly #meta: boolean;
@@ -64,7 +64,7 @@ export class ListEncoder {
     const before = this.#out.length;
     this.#separate();
     try {
-      appendDocument(raw, this.#out, this.#meta);
+      appendDocumentJson(raw, this.#out, this.#meta);
     } catch (error) {
       this.#out.length = before;
       throw error;

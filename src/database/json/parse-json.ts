@@ -5,10 +5,10 @@
 import { isUtf8 } from 'node:buffer';
 import { MillraceError } from '../../lib/errors.ts';
 import { parseExactJson } from '../../lib/exact-json.ts';
-import { findIssue, pointerTo } from './json-errors.ts';
+import { findJsonIssue, jsonPointer } from './json-errors.ts';
 
 /** Deepest nesting of a stored document; the outer object is depth 1. */
-export const MAX_DEPTH = 100;
+export const MAX_DOCUMENT_DEPTH = 100;
 
 /**
  * Patterns that may need a rejection: escapes that can form a dangerous key or a lone surrogate, the dangerous keys
@@ -35,11 +35,11 @@ export function parseJson(bytes: Buffer): unknown {
     });
   }
   if (isDeeper(bytes, text)) {
-    throw new MillraceError('json-too-deep', `The JSON is nested more than ${MAX_DEPTH} levels deep`);
+    throw new MillraceError('json-too-deep', `The JSON is nested more than ${MAX_DOCUMENT_DEPTH} levels deep`);
   }
   const value = parse(text);
   if (SUSPECT.test(text) || hasLongRun(bytes)) {
-    const issue = findIssue(text);
+    const issue = findJsonIssue(text);
     if (issue) throw new MillraceError(issue.code, issue.detail, { issues: [issue] });
   }
   return value;
@@ -50,12 +50,12 @@ export function parseJson(bytes: Buffer): unknown {
  * @param pointer JSON Pointer of the document inside the body, empty for the body itself
  * @throws MillraceError `unsupported-field-name`
  */
-export function refuseStoredId(document: object, pointer = ''): void {
+export function rejectStoredIdField(document: object, pointer = ''): void {
   if (!Object.hasOwn(document, '_id')) return;
   const detail = 'The field "_id" is reserved for the database';
   throw new MillraceError('unsupported-field-name', detail, {
     hint: 'The id of a document is its field "id".',
-    issues: [{ pointer: pointer + pointerTo(['_id']), code: 'unsupported-field-name', detail }],
+    issues: [{ pointer: pointer + jsonPointer(['_id']), code: 'unsupported-field-name', detail }],
   });
 }
 
@@ -80,7 +80,7 @@ function isDeeper(bytes: Buffer, text: string): boolean {
   let openers = 0;
   for (const bracket of '{[') {
     for (let at = text.indexOf(bracket); at >= 0; at = text.indexOf(bracket, at + 1)) {
-      if (++openers > MAX_DEPTH) return deepest(bytes) > MAX_DEPTH;
+      if (++openers > MAX_DOCUMENT_DEPTH) return deepest(bytes) > MAX_DOCUMENT_DEPTH;
     }
   }
   return false;

@@ -4,8 +4,8 @@
  * deserialized with or without `promoteValues`.
  */
 import type { Document } from 'mongodb';
-import { progress, step } from '../../lib/concurrency/cooperative-yield.ts';
-import { isPlain, setField } from '../../lib/plain-object.ts';
+import { countStepAndYield, resumableProgress } from '../../lib/concurrency/cooperative-yield.ts';
+import { isPlainObject, setField } from '../../lib/plain-object.ts';
 import { SERVER_FIELDS } from '../../lib/server-fields.ts';
 import { idText } from './ids.ts';
 import { dateText, valueToWire } from './wire-values.ts';
@@ -28,10 +28,10 @@ export interface WireMeta {
  * A stored document as clients see it: `id` first, its fields in stored order, `_meta` last. A document without `_id`
  * (a row of a view) has no `id`. It can yield (lib/concurrency/cooperative-yield.ts).
  */
-export function toWire(document: Document, options: WireOptions = {}): Record<string, unknown> {
-  const done = progress(document, toWire, () => begin(document));
+export function toWireDocument(document: Document, options: WireOptions = {}): Record<string, unknown> {
+  const done = resumableProgress(document, toWireDocument, () => begin(document));
   const { names, wire } = done;
-  for (; done.at < names.length; step()) {
+  for (; done.at < names.length; countStepAndYield()) {
     const name = names[done.at] ?? '';
     if (!SERVER_FIELDS.has(name)) setField(wire, name, valueToWire(document[name]));
     done.at += 1;
@@ -53,7 +53,7 @@ function begin(document: Document): Writing {
 
 /** The five fields of `_meta`. A field that another program omitted, or wrote with another type, is 0 or null. */
 export function metaToWire(stored: unknown): WireMeta {
-  const meta = isPlain(stored) ? stored : {};
+  const meta = isPlainObject(stored) ? stored : {};
   const revision = valueToWire(meta['revision']);
   const time = (value: unknown): string | null => (value instanceof Date ? dateText(value) : null);
   const name = (value: unknown): string | null => (typeof value === 'string' ? value : null);

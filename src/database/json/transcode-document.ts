@@ -6,12 +6,12 @@ import type { ObjectId } from 'mongodb';
 import { SERVER_FIELDS } from '../../lib/server-fields.ts';
 import * as bson from '../bson/bson-bytes.ts';
 import { asBuffer } from '../bson/raw-bson.ts';
-import { readStored } from '../bson/stored.ts';
+import { decodeDocument } from '../bson/stored-document.ts';
 import type { ByteOutput } from './byte-output.ts';
 import { idText } from './ids.ts';
-import { GROWTH, writeFields, writeValue } from './transcode.ts';
+import { MAX_JSON_GROWTH, writeJsonFields, writeJsonValue } from './transcode.ts';
 import { writeInteger } from './write-numbers.ts';
-import { writeBytes, writeText } from './write-text.ts';
+import { writeBytes, writeJsonString } from './write-text.ts';
 
 const COMMA = 0x2c;
 const ID = Buffer.from('_id');
@@ -37,7 +37,7 @@ const META_LABEL = Buffer.from('"_meta":{"revision":');
 const ID_LABEL = Buffer.from('"id":');
 const NULL = Buffer.from('null');
 
-/** Room for the JSON of a value that is longer than {@link GROWTH} times its bytes, such as `false`. */
+/** Room for the JSON of a value that is longer than {@link MAX_JSON_GROWTH} times its bytes, such as `false`. */
 const LONGEST_VALUE = 64;
 /** Room for the names, punctuation and nulls of `id` and `_meta`, in bytes. */
 const FRAME = 512;
@@ -47,19 +47,19 @@ const FRAME = 512;
  * @param withMeta whether to write `_meta`
  * @throws MillraceError `internal` if the bytes are not a BSON document; then the output's length is unchanged
  */
-export function appendDocument(raw: Uint8Array, output: ByteOutput, withMeta: boolean): void {
+export function appendDocumentJson(raw: Uint8Array, output: ByteOutput, withMeta: boolean): void {
   const src = asBuffer(raw);
   const end = bson.documentEnd(src, 0, src.length);
-  if (end + 1 !== src.length) throw bson.damaged('bytes follow its end');
+  if (end + 1 !== src.length) throw bson.damagedDocumentError('bytes follow its end');
   const id = bson.findField(src, 4, end, ID);
   const oddId = id < 0 || src[id] === bson.OBJECT_ID || src[id] === bson.STRING ? '' : idText(readId(src, id, end));
-  output.reserve((src.length + oddId.length) * GROWTH + FRAME);
+  output.reserve((src.length + oddId.length) * MAX_JSON_GROWTH + FRAME);
   const out = output.bytes;
   let at = output.length;
   out[at++] = 0x7b;
   if (id >= 0) at = writeId(src, id, end, oddId, out, at);
   metaStart = -1;
-  at = writeFields(src, 4, end, out, at, 1, isReserved);
+  at = writeJsonFields(src, 4, end, out, at, 1, isReserved);
   if (withMeta) at = metaStart < 0 ? writeBytes(NO_META, out, at) : writeMeta(src, metaStart, end, out, at);
   else if (out[at - 1] === COMMA) at--;
   out[at] = 0x7d;
@@ -67,13 +67,13 @@ export function appendDocument(raw: Uint8Array, output: ByteOutput, withMeta: bo
 }
 
 /** Whether two values in stored documents are written as the same JSON. */
-export function sameAsJson(one: Buffer, a: bson.ValueOffsets, other: Buffer, b: bson.ValueOffsets): boolean {
+export function isSameJson(one: Buffer, a: bson.ValueOffsets, other: Buffer, b: bson.ValueOffsets): boolean {
   return jsonOf(one, a).equals(jsonOf(other, b));
 }
 
 function jsonOf(src: Buffer, { type, start, end }: bson.ValueOffsets): Buffer {
-  const out = Buffer.allocUnsafe((end - start) * GROWTH + LONGEST_VALUE);
-  return out.subarray(0, writeValue(src, type, start, bson.valueEnd(src, type, start, end), out, 0, 1));
+  const out = Buffer.allocUnsafe((end - start) * MAX_JSON_GROWTH + LONGEST_VALUE);
+  return out.subarray(0, writeJsonValue(src, type, start, bson.valueEnd(src, type, start, end), out, 0, 1));
 }
 
 /** The offset of the current document's `_meta` value, or -1. `isReserved` sets it. */
@@ -82,11 +82,11 @@ let metaStart = -1;
 /** Whether a top-level field is not written among the fields: it is written elsewhere, or not at all. */
 function isReserved(src: Buffer, type: number, start: number, end: number): boolean {
   if (FIRST_BYTES[src[start] ?? 0] === 0) return false;
-  if (bson.isNamed(src, start, end, META)) {
+  if (bson.hasFieldName(src, start, end, META)) {
     metaStart = type === bson.DOCUMENT ? end + 1 : -1;
     return true;
   }
-  for (const name of RESERVED) if (bson.isNamed(src, start, end, name)) return true;
+  for (const name of RESERVED) if (bson.hasFieldName(src, start, end, name)) return true;
   return false;
 }
 
@@ -95,9 +95,9 @@ function writeId(src: Buffer, field: number, end: number, oddId: string, out: Bu
   const type = src[field] ?? 0;
   const start = field + 1 + ID.length + 1;
   if (type === bson.STRING || type === bson.OBJECT_ID) {
-    at = writeValue(src, type, start, bson.valueEnd(src, type, start, end), out, at, 1);
+    at = writeJsonValue(src, type, start, bson.valueEnd(src, type, start, end), out, at, 1);
   } else {
-    at = writeText(oddId, out, at);
+    at = writeJsonString(oddId, out, at);
   }
   out[at] = COMMA;
   return at + 1;
@@ -109,7 +109,7 @@ function readId(src: Buffer, field: number, end: number): unknown {
   const alone = Buffer.alloc(after - field + 5);
   alone.writeInt32LE(alone.length, 0);
   src.copy(alone, 4, field, after);
-  return readStored(alone)['_id'];
+  return decodeDocument(alone)['_id'];
 }
 
 function writeMeta(src: Buffer, start: number, limit: number, out: Buffer, to: number): number {
@@ -127,7 +127,7 @@ function writeMeta(src: Buffer, start: number, limit: number, out: Buffer, to: n
       at = writeBytes(NULL, out, at);
     } else {
       const value = field + 1 + name.length + 1;
-      at = writeValue(src, type, value, bson.valueEnd(src, type, value, end), out, at, 2);
+      at = writeJsonValue(src, type, value, bson.valueEnd(src, type, value, end), out, at, 2);
     }
   }
   out[at] = 0x7d;

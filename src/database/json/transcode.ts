@@ -4,8 +4,15 @@
  */
 import { Binary, Decimal128 } from 'mongodb';
 import * as bson from '../bson/bson-bytes.ts';
-import { isShort, writeDate, writeDouble, writeDoubles, writeInt64, writeInteger } from './write-numbers.ts';
-import { copyPlain, writeAscii, writeBytes, writeHex, writeString, writeText } from './write-text.ts';
+import { isShortDouble, writeDate, writeDouble, writeDoubles, writeInt64, writeInteger } from './write-numbers.ts';
+import {
+  copyUnescapedBytes,
+  writeAscii,
+  writeBytes,
+  writeHex,
+  writeJsonString,
+  writeUtf8String,
+} from './write-text.ts';
 
 const COMMA = 0x2c;
 const COLON = 0x3a;
@@ -15,18 +22,18 @@ const FALSE = Buffer.from('false');
 const NULL = Buffer.from('null');
 
 /** Maximum bytes of JSON that one byte of BSON can become: a control character in a string or a name. */
-export const GROWTH = 6;
+export const MAX_JSON_GROWTH = 6;
 
 /** Maximum number of doubles of an array that are printed in one call. */
 const MOST_WAITING = 256;
 
 /** Decides whether a field is omitted, by its type and the offset of its name. */
-export type Skips = (src: Buffer, type: number, nameStart: number, nameEnd: number) => boolean;
+export type FieldSkipTest = (src: Buffer, type: number, nameStart: number, nameEnd: number) => boolean;
 
 /** Writes an embedded document or an array. Its length is at `start`, its last byte at `end`. */
 function writeNested(src: Buffer, start: number, end: number, out: Buffer, to: number, depth: number): number {
   out[to] = 0x7b;
-  let at = writeFields(src, start + 4, end, out, to + 1, depth, null);
+  let at = writeJsonFields(src, start + 4, end, out, to + 1, depth, null);
   if (at > to + 1) at--;
   out[at] = 0x7d;
   return at + 1;
@@ -40,31 +47,31 @@ function writeNested(src: Buffer, start: number, end: number, out: Buffer, to: n
  * @param skips decides which fields to omit; null for none
  * @throws MillraceError `internal` if the bytes are not BSON
  */
-export function writeFields(
+export function writeJsonFields(
   src: Buffer,
   start: number,
   end: number,
   out: Buffer,
   to: number,
   depth: number,
-  skips: Skips | null,
+  skips: FieldSkipTest | null,
 ): number {
-  if (depth > bson.MAX_STORED_DEPTH) throw bson.damaged('it is nested too deeply');
+  if (depth > bson.MAX_STORED_DEPTH) throw bson.damagedDocumentError('it is nested too deeply');
   let at = to;
   let from = start;
   while (from < end) {
     const type = src[from] ?? 0;
     const name = from + 1;
     // Copies the name without searching for its end first: copying stops at the 0 after it.
-    let nameEnd = copyPlain(src, name, end, out, at + 1);
+    let nameEnd = copyUnescapedBytes(src, name, end, out, at + 1);
     let valueAt = at + nameEnd - name + 3;
     if (src[nameEnd] === 0 && nameEnd < end) {
       out[at] = QUOTE;
       out[valueAt - 2] = QUOTE;
       out[valueAt - 1] = COLON;
     } else {
-      nameEnd = bson.nameEnd(src, nameEnd, end);
-      valueAt = writeString(src, name, nameEnd, out, at) + 1;
+      nameEnd = bson.fieldNameEnd(src, nameEnd, end);
+      valueAt = writeUtf8String(src, name, nameEnd, out, at) + 1;
       out[valueAt - 1] = COLON;
     }
     const value = nameEnd + 1;
@@ -74,15 +81,15 @@ export function writeFields(
     }
     if (type === bson.STRING) {
       const last = bson.stringEnd(src, value, end);
-      at = writeString(src, value + 4, last, out, valueAt);
+      at = writeUtf8String(src, value + 4, last, out, valueAt);
       from = last + 1;
     } else if (type === bson.INT32) {
       from = value + 4;
-      if (from > end) throw bson.damaged('a value is truncated');
-      at = writeInteger(bson.int32At(src, value), out, valueAt);
+      if (from > end) throw bson.damagedDocumentError('a value is truncated');
+      at = writeInteger(bson.readInt32(src, value), out, valueAt);
     } else {
       from = bson.valueEnd(src, type, value, end);
-      at = writeValue(src, type, value, from, out, valueAt, depth);
+      at = writeJsonValue(src, type, value, from, out, valueAt, depth);
     }
     out[at++] = COMMA;
   }
@@ -90,7 +97,7 @@ export function writeFields(
 }
 
 function writeArray(src: Buffer, start: number, end: number, out: Buffer, to: number, depth: number): number {
-  if (depth > bson.MAX_STORED_DEPTH) throw bson.damaged('it is nested too deeply');
+  if (depth > bson.MAX_STORED_DEPTH) throw bson.damagedDocumentError('it is nested too deeply');
   out[to] = 0x5b;
   let at = to + 1;
   let from = start + 4;
@@ -99,16 +106,16 @@ function writeArray(src: Buffer, start: number, end: number, out: Buffer, to: nu
   const waiting: number[] = [];
   while (from < end) {
     const type = src[from] ?? 0;
-    const value = bson.nameEnd(src, from + 1, end) + 1;
+    const value = bson.fieldNameEnd(src, from + 1, end) + 1;
     from = bson.valueEnd(src, type, value, end);
     const double = type === bson.DOUBLE ? src.readDoubleLE(value) : 0;
-    if (type === bson.DOUBLE && (waiting.length > 0 || !isShort(double))) {
+    if (type === bson.DOUBLE && (waiting.length > 0 || !isShortDouble(double))) {
       waiting.push(double);
       if (waiting.length === MOST_WAITING) at = writeWaiting(waiting, out, at);
       continue;
     }
     if (waiting.length > 0) at = writeWaiting(waiting, out, at);
-    at = writeValue(src, type, value, from, out, at, depth);
+    at = writeJsonValue(src, type, value, from, out, at, depth);
     out[at++] = COMMA;
   }
   if (waiting.length > 0) at = writeWaiting(waiting, out, at);
@@ -125,7 +132,7 @@ function writeWaiting(waiting: number[], out: Buffer, to: number): number {
 }
 
 /** Writes one value. `end` must come from `valueEnd`, which checks the value's length. */
-export function writeValue(
+export function writeJsonValue(
   src: Buffer,
   type: number,
   start: number,
@@ -138,9 +145,9 @@ export function writeValue(
     case bson.STRING:
     case bson.JAVASCRIPT:
     case bson.SYMBOL:
-      return writeString(src, start + 4, end - 1, out, to);
+      return writeUtf8String(src, start + 4, end - 1, out, to);
     case bson.INT32:
-      return writeInteger(bson.int32At(src, start), out, to);
+      return writeInteger(bson.readInt32(src, start), out, to);
     case bson.DOUBLE:
       return writeDouble(src.readDoubleLE(start), out, to);
     case bson.DOCUMENT:
@@ -152,9 +159,9 @@ export function writeValue(
     case bson.BOOLEAN:
       return writeBytes(src[start] === 1 ? TRUE : FALSE, out, to);
     case bson.DATE:
-      return writeDate(bson.int32At(src, start), bson.int32At(src, start + 4), out, to);
+      return writeDate(bson.readInt32(src, start), bson.readInt32(src, start + 4), out, to);
     case bson.INT64:
-      return writeInt64(bson.int32At(src, start), bson.int32At(src, start + 4), out, to);
+      return writeInt64(bson.readInt32(src, start), bson.readInt32(src, start + 4), out, to);
     case bson.NULL:
     case bson.UNDEFINED:
       return writeBytes(NULL, out, to);
@@ -172,16 +179,16 @@ function writeRareValue(src: Buffer, type: number, start: number, end: number, o
     case bson.TIMESTAMP:
       return writeAscii(`"${src.readUInt32LE(start + 4)}:${src.readUInt32LE(start)}"`, out, to);
     case bson.REGEX: {
-      const split = bson.nameEnd(src, start, end);
+      const split = bson.fieldNameEnd(src, start, end);
       const pattern = src.toString('utf8', start, split);
-      return writeText(`/${pattern}/${src.toString('utf8', split + 1, end - 1)}`, out, to);
+      return writeJsonString(`/${pattern}/${src.toString('utf8', split + 1, end - 1)}`, out, to);
     }
     case bson.CODE_WITH_SCOPE:
-      return writeString(src, start + 8, bson.stringEnd(src, start + 4, end), out, to);
+      return writeUtf8String(src, start + 8, bson.stringEnd(src, start + 4, end), out, to);
     case bson.DB_POINTER: {
       const namespace = bson.stringEnd(src, start, end);
       let at = writeAscii('{"$ref":', out, to);
-      at = writeString(src, start + 4, namespace, out, at);
+      at = writeUtf8String(src, start + 4, namespace, out, at);
       at = writeAscii(',"$id":', out, at);
       at = writeObjectId(src, namespace + 1, out, at);
       return writeAscii('}', out, at);

@@ -13,8 +13,8 @@ import {
   ObjectId,
   Timestamp,
 } from 'mongodb';
-import { forget, progress, step } from '../../lib/concurrency/cooperative-yield.ts';
-import { isPlain, setField } from '../../lib/plain-object.ts';
+import { clearProgress, countStepAndYield, resumableProgress } from '../../lib/concurrency/cooperative-yield.ts';
+import { isPlainObject, setField } from '../../lib/plain-object.ts';
 import { DbPointer } from '../bson/db-pointer.ts';
 
 /**
@@ -30,7 +30,7 @@ export function valueToWire(value: unknown): unknown {
   if (typeof value === 'bigint') return integerToWire(value);
   if (typeof value !== 'object') return null;
   if (Array.isArray(value)) return elementsToWire(value);
-  if (isPlain(value)) return fieldsToWire(value);
+  if (isPlainObject(value)) return fieldsToWire(value);
   if (value instanceof Map) return fieldsToWire(Object.fromEntries(value));
   return vendorToWire(value);
 }
@@ -83,22 +83,22 @@ function integerToWire(value: bigint): number | string {
 
 /** It can yield between fields (lib/concurrency/cooperative-yield.ts). */
 function fieldsToWire(fields: Record<string, unknown>): Record<string, unknown> {
-  const done = progress(fields, valueToWire, () => ({ names: Object.keys(fields), at: 0, wire: {} }));
-  for (; done.at < done.names.length; step()) {
+  const done = resumableProgress(fields, valueToWire, () => ({ names: Object.keys(fields), at: 0, wire: {} }));
+  for (; done.at < done.names.length; countStepAndYield()) {
     const name = done.names[done.at] ?? '';
     setField(done.wire, name, valueToWire(fields[name]));
     done.at += 1;
   }
-  forget(fields);
+  clearProgress(fields);
   return done.wire;
 }
 
 function elementsToWire(elements: readonly unknown[]): unknown[] {
-  const wire = progress(elements, valueToWire, (): unknown[] => []);
+  const wire = resumableProgress(elements, valueToWire, (): unknown[] => []);
   while (wire.length < elements.length) {
     wire.push(valueToWire(elements[wire.length]));
-    step();
+    countStepAndYield();
   }
-  forget(elements);
+  clearProgress(elements);
   return wire;
 }

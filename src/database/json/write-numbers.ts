@@ -65,7 +65,7 @@ export function writeDouble(value: number, out: Buffer, to: number): number {
 }
 
 /** Whether a double is written digit by digit. For several others in a row {@link writeDoubles} is faster. */
-export function isShort(value: number): boolean {
+export function isShortDouble(value: number): boolean {
   return Number.isSafeInteger(value) || toMillionths(value) !== 0;
 }
 

@@ -47,7 +47,7 @@ export function writeHex(src: Buffer, start: number, end: number, out: Buffer, t
 }
 
 /** Writes any text as a JSON string. */
-export function writeText(text: string, out: Buffer, to: number): number {
+export function writeJsonString(text: string, out: Buffer, to: number): number {
   return to + out.write(JSON.stringify(text), to);
 }
 
@@ -55,7 +55,7 @@ export function writeText(text: string, out: Buffer, to: number): number {
  * Copies bytes that need no escape in a JSON string, up to `end` or the first byte that does. Returns the offset where
  * it stopped.
  */
-export function copyPlain(src: Buffer, start: number, end: number, out: Buffer, to: number): number {
+export function copyUnescapedBytes(src: Buffer, start: number, end: number, out: Buffer, to: number): number {
   const shift = to - start;
   for (let from = start; from < end; from++) {
     const byte = src[from] ?? 0;
@@ -69,8 +69,8 @@ export function copyPlain(src: Buffer, start: number, end: number, out: Buffer, 
  * Writes the UTF-8 text between two offsets as a JSON string, escaped as JSON.stringify escapes. Bytes that are not
  * UTF-8 become U+FFFD, as when the driver decodes them.
  */
-export function writeString(src: Buffer, start: number, end: number, out: Buffer, to: number): number {
-  const first = copyPlain(src, start, end, out, to + 1);
+export function writeUtf8String(src: Buffer, start: number, end: number, out: Buffer, to: number): number {
+  const first = copyUnescapedBytes(src, start, end, out, to + 1);
   const at = to + 1 + first - start;
   out[to] = QUOTE;
   if (first < end) return writeRest(src, start, first, end, out, to, at);
@@ -96,7 +96,7 @@ function writeRest(
       out[at++] = byte;
     } else if (treatment === 1) {
       const length = sequenceLength(src, from, end, byte);
-      if (length === 0) return writeText(src.toString('utf8', start, end), out, to);
+      if (length === 0) return writeJsonString(src.toString('utf8', start, end), out, to);
       out[at++] = byte;
       for (let more = 1; more < length; more++) out[at++] = src[++from] ?? 0;
     } else {

@@ -1,76 +1,94 @@
 /** OpenAPI operations of e-mail templates and sent e-mails. */
 import { LIST_ERRORS, LIST_PARAMETERS } from '../../openapi/list-query.ts';
-import { CHECKED_ERRORS, DONE, jsonBody, operation, REQUEST_ERRORS, response } from '../../openapi/operation.ts';
+import {
+  declareOperation,
+  jsonBody,
+  jsonResponse,
+  NO_CONTENT_RESPONSE,
+  QUERY_PARAMETER_ERRORS,
+  VALIDATION_ERRORS,
+} from '../../openapi/operation.ts';
 import { pathParameter, queryParameter } from '../../openapi/parameters.ts';
-import { listOf, shape } from '../../openapi/schema.ts';
+import { arraySchema, namedSchema } from '../../openapi/schema.ts';
 import { EMAIL_KINDS, EMAIL_STATES } from '../locales/email-types.ts';
 import { LANGUAGE_NAMES } from '../locales/locales.ts';
-import { EMAIL, EMAIL_DRAFT, LISTED_EMAIL, MAIL_VERDICT, PREVIEW, SENT_EMAIL, TEMPLATE } from './email-schemas.ts';
+import {
+  EMAIL_LOG_ENTRY,
+  EMAIL_PREVIEW,
+  EMAIL_TEMPLATE_BODY,
+  EMAIL_TEMPLATE_DRAFT,
+  EMAIL_TEMPLATE_ENTRY,
+  EMAIL_TEMPLATE_VIEW,
+  MAIL_VERDICT,
+} from './email-schemas.ts';
 
 const tag = 'admin';
 const ONE = [
   pathParameter('kind', 'The type of e-mail.', { type: 'string', enum: [...EMAIL_KINDS] }, 'emailKind'),
   pathParameter('locale', 'Its locale.', { type: 'string', enum: [...LANGUAGE_NAMES] }),
 ];
-const SHOWN = shape('EmailTemplate', EMAIL);
-const MAIL_VERDICT_SHAPE = shape('EmailTestResult', MAIL_VERDICT);
+const SHOWN = namedSchema('EmailTemplate', EMAIL_TEMPLATE_VIEW);
+const MAIL_VERDICT_SHAPE = namedSchema('EmailTestResult', MAIL_VERDICT);
 const limit = LIST_PARAMETERS.filter(({ name }) => name === 'limit');
 
 export const EMAIL_OPERATIONS = {
-  list: operation({
+  list: declareOperation({
     id: 'listEmailTemplates',
     tag,
     summary: 'List the e-mail templates',
-    responses: response('Each type in each language.', listOf(shape('EmailTemplateEntry', LISTED_EMAIL))),
-    errors: REQUEST_ERRORS,
+    responses: jsonResponse(
+      'Each type in each language.',
+      arraySchema(namedSchema('EmailTemplateEntry', EMAIL_TEMPLATE_ENTRY)),
+    ),
+    errors: QUERY_PARAMETER_ERRORS,
   }),
-  get: operation({
+  get: declareOperation({
     id: 'getEmailTemplate',
     tag,
     summary: 'Get an e-mail template with its variables',
     parameters: ONE,
-    responses: response('The template.', SHOWN),
-    errors: [...REQUEST_ERRORS, 'email-template-not-found'],
+    responses: jsonResponse('The template.', SHOWN),
+    errors: [...QUERY_PARAMETER_ERRORS, 'email-template-not-found'],
   }),
-  replace: operation({
+  replace: declareOperation({
     id: 'replaceEmailTemplate',
     tag,
     summary: 'Replace an e-mail template',
     description: 'Active everywhere within a second.',
     parameters: ONE,
-    body: jsonBody(TEMPLATE),
-    responses: response('The changed template.', SHOWN),
-    errors: [...CHECKED_ERRORS, 'email-template-not-found', 'reauthentication-required'],
+    body: jsonBody(EMAIL_TEMPLATE_BODY),
+    responses: jsonResponse('The changed template.', SHOWN),
+    errors: [...VALIDATION_ERRORS, 'email-template-not-found', 'reauthentication-required'],
   }),
-  reset: operation({
+  reset: declareOperation({
     id: 'resetEmailTemplate',
     tag,
     summary: 'Restore the default e-mail template',
     parameters: ONE,
-    responses: DONE,
-    errors: [...REQUEST_ERRORS, 'email-template-not-found'],
+    responses: NO_CONTENT_RESPONSE,
+    errors: [...QUERY_PARAMETER_ERRORS, 'email-template-not-found'],
   }),
-  preview: operation({
+  preview: declareOperation({
     id: 'previewEmailTemplate',
     tag,
     summary: 'Preview an e-mail with sample values',
     description: 'Missing fields have their active values. Nothing is changed.',
     parameters: ONE,
-    body: jsonBody(EMAIL_DRAFT),
-    responses: response('The e-mail.', PREVIEW),
-    errors: [...CHECKED_ERRORS, 'email-template-not-found'],
+    body: jsonBody(EMAIL_TEMPLATE_DRAFT),
+    responses: jsonResponse('The e-mail.', EMAIL_PREVIEW),
+    errors: [...VALIDATION_ERRORS, 'email-template-not-found'],
   }),
-  test: operation({
+  test: declareOperation({
     id: 'sendEmailTemplateTest',
     tag,
     summary: 'Send an e-mail with sample values to yourself',
     description: 'Missing fields have their active values. At most one every ten seconds.',
     parameters: ONE,
-    body: jsonBody(EMAIL_DRAFT),
-    responses: response('Whether the mail server accepted the e-mail, and the error.', MAIL_VERDICT_SHAPE),
-    errors: [...CHECKED_ERRORS, 'email-template-not-found'],
+    body: jsonBody(EMAIL_TEMPLATE_DRAFT),
+    responses: jsonResponse('Whether the mail server accepted the e-mail, and the error.', MAIL_VERDICT_SHAPE),
+    errors: [...VALIDATION_ERRORS, 'email-template-not-found'],
   }),
-  sent: operation({
+  sent: declareOperation({
     id: 'listEmails',
     tag,
     summary: 'List the newest e-mails and their states',
@@ -79,15 +97,15 @@ export const EMAIL_OPERATIONS = {
       ...limit,
       queryParameter('state', 'Only letters of this state.', { type: 'string', enum: [...EMAIL_STATES] }, 'emailState'),
     ],
-    responses: response('The newest first.', listOf(shape('EmailLogEntry', SENT_EMAIL))),
+    responses: jsonResponse('The newest first.', arraySchema(namedSchema('EmailLogEntry', EMAIL_LOG_ENTRY))),
     errors: LIST_ERRORS,
   }),
-  testServer: operation({
+  testServer: declareOperation({
     id: 'sendTestEmail',
     tag,
     summary: 'Send a test e-mail to yourself',
     description: 'At most one every ten seconds.',
-    responses: response('Whether the mail server accepted the e-mail, and the error.', MAIL_VERDICT_SHAPE),
-    errors: [...REQUEST_ERRORS, 'user-not-found'],
+    responses: jsonResponse('Whether the mail server accepted the e-mail, and the error.', MAIL_VERDICT_SHAPE),
+    errors: [...QUERY_PARAMETER_ERRORS, 'user-not-found'],
   }),
 };

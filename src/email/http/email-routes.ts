@@ -1,23 +1,33 @@
 /** E-mail templates and sent e-mails over HTTP, for administrators. */
 import type { FastifyInstance } from 'fastify';
 import { requireUser } from '../../auth/http/request-context.ts';
-import { stampBy } from '../../auth/identity/principal.ts';
+import { stampFromPrincipal } from '../../auth/identity/principal.ts';
 import type { Reauthentication } from '../../auth/sign-in/reauthentication.ts';
 import type { Users } from '../../auth/users/users.ts';
 import type { Config } from '../../config/config.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import { checked } from '../../lib/parse-body.ts';
+import { validateBody } from '../../lib/parse-body.ts';
 import { parseListQuery } from '../../openapi/list-query.ts';
 import type { Policies } from '../../policies/policies.ts';
-import { enterAt } from '../../policies/require-scope.ts';
-import { commonValues, defaultTemplate, type EmailTemplates, requireUsable } from '../email-templates.ts';
-import { EMAIL_KINDS, EMAIL_STATES, EMAILS, type EmailKind, isEmailKind } from '../locales/email-types.ts';
-import { LANGUAGE_NAMES, type LanguageName, languageOf } from '../locales/locales.ts';
+import { createAdminScopeGuard } from '../../policies/require-scope.ts';
+import {
+  commonTemplateValues,
+  defaultEmailTemplate,
+  type EmailTemplates,
+  requireValidTemplate,
+} from '../email-templates.ts';
+import { EMAIL_DEFINITIONS, EMAIL_KINDS, EMAIL_STATES, type EmailKind, isEmailKind } from '../locales/email-types.ts';
+import { LANGUAGE_NAMES, type LanguageName, parseLanguageTag } from '../locales/locales.ts';
 import type { Outbox } from '../outbox.ts';
-import { type EmailTemplate, filled } from '../template.ts';
+import { type EmailTemplate, renderTemplate } from '../template.ts';
 import type { TestEmail } from '../test-email.ts';
 import { EMAIL_OPERATIONS } from './email-openapi.ts';
-import { EMAIL_DRAFT, type EmailTemplateEntry, type EmailTemplateView, TEMPLATE } from './email-schemas.ts';
+import {
+  EMAIL_TEMPLATE_BODY,
+  EMAIL_TEMPLATE_DRAFT,
+  type EmailTemplateEntry,
+  type EmailTemplateView,
+} from './email-schemas.ts';
 
 export interface EmailRoutesOptions {
   readonly policies: Policies;
@@ -39,20 +49,20 @@ const ONE = `${URL}/:kind/:locale`;
 
 export async function emailRoutes(app: FastifyInstance, options: EmailRoutesOptions): Promise<void> {
   const { policies, users, emailTemplates, testEmail, outbox, reauthentication, config } = options;
-  const enter = enterAt(policies, '_admin:accounts');
+  const enter = createAdminScopeGuard(policies, '_admin:accounts');
 
   const listed = (kind: EmailKind, language: LanguageName): EmailTemplateEntry => {
     const { template, updatedAt } = emailTemplates.find(kind, language);
-    const { description } = EMAILS[kind];
+    const { description } = EMAIL_DEFINITIONS[kind];
     const { subject } = template;
     return { kind, locale: language, description, subject, updatedAt: updatedAt?.toISOString() ?? null };
   };
   const shown = (kind: EmailKind, language: LanguageName): EmailTemplateView => {
-    const { variables, requiredVariables } = EMAILS[kind];
+    const { variables, requiredVariables } = EMAIL_DEFINITIONS[kind];
     return {
       ...listed(kind, language),
       ...emailTemplates.find(kind, language).template,
-      defaults: defaultTemplate(kind, language),
+      defaults: defaultEmailTemplate(kind, language),
       variables: Object.entries(variables).map(([name, variable]) => ({ name, ...variable })),
       requiredVariables: [...requiredVariables],
     };
@@ -60,9 +70,12 @@ export async function emailRoutes(app: FastifyInstance, options: EmailRoutesOpti
   /** The fields of the request over the active template, with sample values. */
   const sample = (kind: EmailKind, language: LanguageName, draft: Partial<EmailTemplate>): EmailTemplate => {
     const template = { ...emailTemplates.find(kind, language).template, ...draft };
-    requireUsable(kind, template);
-    const samples = Object.entries(EMAILS[kind].variables).map(([name, variable]) => [name, variable.example]);
-    return filled(template, Object.fromEntries(samples));
+    requireValidTemplate(kind, template);
+    const samples = Object.entries(EMAIL_DEFINITIONS[kind].variables).map(([name, variable]) => [
+      name,
+      variable.example,
+    ]);
+    return renderTemplate(template, Object.fromEntries(samples));
   };
 
   app.get(URL, { config: EMAIL_OPERATIONS.list }, async (request) => {
@@ -72,7 +85,7 @@ export async function emailRoutes(app: FastifyInstance, options: EmailRoutesOpti
 
   app.get('/admin/emails', { config: EMAIL_OPERATIONS.sent }, async (request) => {
     policies.scope(request.principal, 'read', '_admin:accounts');
-    const { limit, cursor, chosen } = parseListQuery(request, 'state');
+    const { limit, cursor, parameterValue: chosen } = parseListQuery(request, 'state');
     const requested = chosen('state');
     const state = EMAIL_STATES.find((one) => one === requested);
     if (requested !== null && state === undefined) {
@@ -85,8 +98,8 @@ export async function emailRoutes(app: FastifyInstance, options: EmailRoutesOpti
   app.post('/admin/emails/test', { config: EMAIL_OPERATIONS.testServer }, async (request) => {
     const { principal } = enter(request, 'update');
     const user = await users.get(requireUser(principal).id);
-    const language = languageOf(user.profile['locale']) ?? config.auth.language;
-    return testEmail.send(user, emailTemplates.fill('test', language, commonValues(user, config.auth.base)));
+    const language = parseLanguageTag(user.profile['locale']) ?? config.auth.language;
+    return testEmail.send(user, emailTemplates.render('test', language, commonTemplateValues(user, config.auth.base)));
   });
 
   app.get<OnEmail>(ONE, { config: EMAIL_OPERATIONS.get }, async (request) => {
@@ -95,28 +108,28 @@ export async function emailRoutes(app: FastifyInstance, options: EmailRoutesOpti
   });
 
   app.put<OnEmail>(ONE, { config: EMAIL_OPERATIONS.replace }, async (request) => {
-    const stamp = stampBy(enter(request, 'update'), request.id);
+    const stamp = stampFromPrincipal(enter(request, 'update'), request.id);
     // An e-mail contains links that sign in, so its editor could redirect them.
     await reauthentication.require(request.principal);
     const one = named(request.params);
-    await emailTemplates.replace(...one, checked(TEMPLATE, request.body), stamp);
+    await emailTemplates.replace(...one, validateBody(EMAIL_TEMPLATE_BODY, request.body), stamp);
     return shown(...one);
   });
 
   app.delete<OnEmail>(ONE, { config: EMAIL_OPERATIONS.reset }, async (request, reply) => {
-    const stamp = stampBy(enter(request, 'update'), request.id);
+    const stamp = stampFromPrincipal(enter(request, 'update'), request.id);
     await emailTemplates.reset(...named(request.params), stamp);
     return reply.code(204).send();
   });
 
   app.post<OnEmail>(`${ONE}/preview`, { config: EMAIL_OPERATIONS.preview }, async (request) => {
     enter(request, 'read');
-    return sample(...named(request.params), checked(EMAIL_DRAFT, request.body));
+    return sample(...named(request.params), validateBody(EMAIL_TEMPLATE_DRAFT, request.body));
   });
 
   app.post<OnEmail>(`${ONE}/test`, { config: EMAIL_OPERATIONS.test }, async (request) => {
     const { principal } = enter(request, 'update');
-    const email = sample(...named(request.params), checked(EMAIL_DRAFT, request.body));
+    const email = sample(...named(request.params), validateBody(EMAIL_TEMPLATE_DRAFT, request.body));
     return testEmail.send(await users.get(requireUser(principal).id), email);
   });
 }

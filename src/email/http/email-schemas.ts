@@ -9,14 +9,14 @@ const TEXT = Type.String({ minLength: 1, maxLength: 20_000, description: 'Plain 
 const HTML = Type.String({ minLength: 1, maxLength: 60_000, description: 'The same as an HTML document.' });
 
 /** What an administrator changes. `{{name}}` is a variable. */
-export const TEMPLATE = Type.Object({ subject: SUBJECT, text: TEXT, html: HTML }, closed);
+export const EMAIL_TEMPLATE_BODY = Type.Object({ subject: SUBJECT, text: TEXT, html: HTML }, closed);
 /** Missing fields have their active values. */
-export const EMAIL_DRAFT = Type.Partial(TEMPLATE, closed);
+export const EMAIL_TEMPLATE_DRAFT = Type.Partial(EMAIL_TEMPLATE_BODY, closed);
 
 const FILLED = { subject: Type.String(), text: Type.String(), html: Type.String() };
-export const PREVIEW = Type.Object(FILLED, { description: 'An e-mail with sample values.' });
+export const EMAIL_PREVIEW = Type.Object(FILLED, { description: 'An e-mail with sample values.' });
 
-export const LISTED_EMAIL = Type.Object({
+export const EMAIL_TEMPLATE_ENTRY = Type.Object({
   kind: Type.String(),
   locale: Type.String(),
   description: Type.String({ description: 'What the e-mail is for.' }),
@@ -24,8 +24,8 @@ export const LISTED_EMAIL = Type.Object({
   updatedAt: nullableText('When an administrator last changed it; null for the default template.'),
 });
 
-export const EMAIL = Type.Object({
-  ...LISTED_EMAIL.properties,
+export const EMAIL_TEMPLATE_VIEW = Type.Object({
+  ...EMAIL_TEMPLATE_ENTRY.properties,
   ...FILLED,
   defaults: Type.Object(FILLED, { description: 'The default template.' }),
   variables: Type.Array(Type.Object({ name: Type.String(), description: Type.String(), example: Type.String() }), {
@@ -36,11 +36,11 @@ export const EMAIL = Type.Object({
   }),
 });
 
-export type EmailTemplateView = Static<typeof EMAIL>;
-export type EmailTemplateEntry = Static<typeof LISTED_EMAIL>;
-export type EmailPreview = Static<typeof PREVIEW>;
+export type EmailTemplateView = Static<typeof EMAIL_TEMPLATE_VIEW>;
+export type EmailTemplateEntry = Static<typeof EMAIL_TEMPLATE_ENTRY>;
+export type EmailPreview = Static<typeof EMAIL_PREVIEW>;
 
-export const SENT_EMAIL = Type.Object({
+export const EMAIL_LOG_ENTRY = Type.Object({
   id: Type.String(),
   kind: Type.String(),
   to: Type.String({ description: 'The e-mail address, in lower case.' }),
@@ -52,7 +52,7 @@ export const SENT_EMAIL = Type.Object({
   finishedAt: nullableText('When it was sent, or failed finally.'),
 });
 
-export type EmailLogEntry = Static<typeof SENT_EMAIL>;
+export type EmailLogEntry = Static<typeof EMAIL_LOG_ENTRY>;
 
 export const MAIL_VERDICT = Type.Object({
   to: Type.Union([Type.String(), Type.Null()], {

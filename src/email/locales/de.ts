@@ -1,6 +1,6 @@
-import type { Language } from './locale.ts';
+import type { EmailTexts } from './locale.ts';
 
-export const GERMAN: Language = {
+export const GERMAN_EMAIL_TEXTS: EmailTexts = {
   emails: {
     'verify-email': {
       subject: 'Bestätigen Sie Ihre E-Mail-Adresse',

@@ -26,13 +26,13 @@ export interface EmailVariable {
   readonly example: string;
 }
 
-export interface EmailOptions {
+export interface EmailDefinition {
   readonly description: string;
   readonly variables: Readonly<Record<string, EmailVariable>>;
   /** The e-mail is of no use without one of these. */
   readonly requiredVariables: readonly string[];
   /** How long the e-mail is worth sending, in milliseconds. */
-  readonly usefulMs: number;
+  readonly sendWithinMs: number;
 }
 
 const MINUTE = 60_000;
@@ -49,24 +49,24 @@ const link = (sample: string): EmailVariable => ({
 const time: EmailVariable = { description: 'When it happened, in UTC.', example: '2026-11-24 09:30 UTC' };
 
 /** Every type of e-mail. */
-export const EMAILS: Readonly<Record<EmailKind, EmailOptions>> = {
+export const EMAIL_DEFINITIONS: Readonly<Record<EmailKind, EmailDefinition>> = {
   'verify-email': {
     description: 'Verifies the e-mail address of a new user',
     variables: { ...COMMON, link: link('verify') },
     requiredVariables: ['link'],
-    usefulMs: DAY,
+    sendWithinMs: DAY,
   },
   'change-email': {
     description: 'Verifies a new e-mail address, sent to that address',
     variables: { ...COMMON, link: link('verify') },
     requiredVariables: ['link'],
-    usefulMs: DAY,
+    sendWithinMs: DAY,
   },
   'reset-password': {
     description: 'Contains the link that sets a new password',
     variables: { ...COMMON, link: link('reset') },
     requiredVariables: ['link'],
-    usefulMs: 30 * MINUTE,
+    sendWithinMs: 30 * MINUTE,
   },
   'magic-link': {
     description: 'Contains the magic link and the code to sign in',
@@ -76,7 +76,7 @@ export const EMAILS: Readonly<Record<EmailKind, EmailOptions>> = {
       code: { description: 'Eight digits, in two groups.', example: '4821 0937' },
     },
     requiredVariables: ['link', 'code'],
-    usefulMs: 15 * MINUTE,
+    sendWithinMs: 15 * MINUTE,
   },
   'new-sign-in': {
     description: 'Reports a sign-in from a network that the user had not used before',
@@ -90,13 +90,13 @@ export const EMAILS: Readonly<Record<EmailKind, EmailOptions>> = {
       },
     },
     requiredVariables: [],
-    usefulMs: DAY,
+    sendWithinMs: DAY,
   },
   'password-changed': {
     description: 'Reports a changed password',
     variables: { ...COMMON, time },
     requiredVariables: [],
-    usefulMs: DAY,
+    sendWithinMs: DAY,
   },
   'sign-in-method-changed': {
     description: 'Reports that an authenticator app, passkey, recovery codes or a provider was added or removed',
@@ -106,28 +106,28 @@ export const EMAILS: Readonly<Record<EmailKind, EmailOptions>> = {
       change: { description: 'What changed, as a sentence.', example: 'A passkey was added.' },
     },
     requiredVariables: [],
-    usefulMs: DAY,
+    sendWithinMs: DAY,
   },
   'email-changed': {
     description: 'Reports the new e-mail address, sent to the old one',
     variables: { ...COMMON, time, newEmail: { description: 'The new e-mail address.', example: 'ada@new.example' } },
     requiredVariables: [],
-    usefulMs: DAY,
+    sendWithinMs: DAY,
   },
   test: {
     description: 'Test e-mail for an administrator',
     variables: COMMON,
     requiredVariables: [],
-    usefulMs: MINUTE,
+    sendWithinMs: MINUTE,
   },
 };
 
 export function isEmailKind(text: string): text is EmailKind {
-  return Object.hasOwn(EMAILS, text);
+  return Object.hasOwn(EMAIL_DEFINITIONS, text);
 }
 
 /** Changes of sign-in methods that a notification can report. */
-export const WAY_CHANGES = [
+export const SIGN_IN_METHOD_CHANGES = [
   'totp-added',
   'totp-removed',
   'passkey-added',
@@ -137,4 +137,4 @@ export const WAY_CHANGES = [
   'provider-unlinked',
 ] as const;
 
-export type WayChange = (typeof WAY_CHANGES)[number];
+export type SignInMethodChange = (typeof SIGN_IN_METHOD_CHANGES)[number];

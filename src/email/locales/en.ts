@@ -1,6 +1,6 @@
-import type { Language } from './locale.ts';
+import type { EmailTexts } from './locale.ts';
 
-export const ENGLISH: Language = {
+export const ENGLISH_EMAIL_TEXTS: EmailTexts = {
   emails: {
     'verify-email': {
       subject: 'Verify your e-mail address',

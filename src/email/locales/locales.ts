@@ -1,11 +1,13 @@
 /** The languages of e-mails, and the choice for a reader. Pure. */
-import { GERMAN } from './de.ts';
-import { ENGLISH } from './en.ts';
-import type { Language } from './locale.ts';
+import { GERMAN_EMAIL_TEXTS } from './de.ts';
+import { ENGLISH_EMAIL_TEXTS } from './en.ts';
+import type { EmailTexts } from './locale.ts';
 
-export const LANGUAGES = { en: ENGLISH, de: GERMAN } as const satisfies Readonly<Record<string, Language>>;
+export const EMAIL_TEXTS = { en: ENGLISH_EMAIL_TEXTS, de: GERMAN_EMAIL_TEXTS } as const satisfies Readonly<
+  Record<string, EmailTexts>
+>;
 
-export type LanguageName = keyof typeof LANGUAGES;
+export type LanguageName = keyof typeof EMAIL_TEXTS;
 
 export const LANGUAGE_NAMES: readonly LanguageName[] = ['en', 'de'];
 
@@ -13,7 +15,7 @@ export const LANGUAGE_NAMES: readonly LanguageName[] = ['en', 'de'];
 const MAX_READ = 200;
 
 /** The language of a tag such as `de-AT` (RFC 4647 section 3.4); null for an unsupported one. */
-export function languageOf(tag: unknown): LanguageName | null {
+export function parseLanguageTag(tag: unknown): LanguageName | null {
   if (typeof tag !== 'string') return null;
   const [primary = ''] = tag.trim().toLowerCase().split(/[-_]/, 1);
   return LANGUAGE_NAMES.find((name) => name === primary) ?? null;
@@ -22,12 +24,12 @@ export function languageOf(tag: unknown): LanguageName | null {
 /**
  * The preferred supported language of a header `Accept-Language` (RFC 9110 section 12.5.4); null when there is none.
  */
-export function acceptedLanguage(header: string | undefined): LanguageName | null {
+export function parseAcceptLanguage(header: string | undefined): LanguageName | null {
   const wishes = (header ?? '').slice(0, MAX_READ).split(',');
   const rated = wishes.flatMap((wish) => {
     const [tag = '', ...parameters] = wish.split(';');
     const quality = Number(/^\s*q=([\d.]+)\s*$/i.exec(parameters[0] ?? 'q=1')?.[1] ?? 0);
-    const language = languageOf(tag);
+    const language = parseLanguageTag(tag);
     return language === null || !(quality > 0) ? [] : [{ language, quality }];
   });
   return rated.sort((a, b) => b.quality - a.quality)[0]?.language ?? null;

@@ -1,9 +1,9 @@
 /** The audit log in `<db>_log.audit`, which is retained longer than the event log. Only this folder calls it. */
 import type { Collection, Filter } from 'mongodb';
-import { translated } from '../../database/errors.ts';
+import { withTranslatedErrors } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
 import type { LogPosition } from '../log/position.ts';
-import { insertOutputs } from '../read/consumer.ts';
+import { insertConsumerOutputs } from '../read/consumer.ts';
 
 const RETENTION_SECONDS = 400 * 24 * 3_600;
 
@@ -24,7 +24,7 @@ export class AuditStore {
   }
 
   async start(): Promise<void> {
-    await translated(() =>
+    await withTranslatedErrors(() =>
       this.#rows.createIndexes([
         { key: { epoch: -1, number: -1 } },
         { key: { at: 1 }, expireAfterSeconds: RETENTION_SECONDS },
@@ -33,7 +33,7 @@ export class AuditStore {
   }
 
   async append(rows: readonly AuditRow[]): Promise<void> {
-    await insertOutputs(this.#rows, [...rows]);
+    await insertConsumerOutputs(this.#rows, [...rows]);
   }
 
   /** Newest first, before a position. */
@@ -43,6 +43,6 @@ export class AuditStore {
       const { epoch, number } = before;
       filter.$or = [{ epoch: { $lt: epoch } }, { epoch, number: { $lt: number } }];
     }
-    return translated(() => this.#rows.find(filter).sort({ epoch: -1, number: -1 }).limit(limit).toArray());
+    return withTranslatedErrors(() => this.#rows.find(filter).sort({ epoch: -1, number: -1 }).limit(limit).toArray());
   }
 }

@@ -5,11 +5,11 @@
 import { MillraceError } from '../../lib/errors.ts';
 import type { Scope } from '../../policies/scope.ts';
 import { type Event, eventType, toEvent } from '../log/event.ts';
+import type { LogRow } from '../log/log-row.ts';
 import { requirePosition } from '../log/position.ts';
-import type { LogRow } from '../log/row.ts';
 import type { Consumer, ConsumerOptions } from '../read/consumer.ts';
-import { outputId } from '../read/consumer.ts';
-import { requireTypes } from '../read/type-patterns.ts';
+import { consumerOutputId } from '../read/consumer.ts';
+import { requireEventTypes } from '../read/type-patterns.ts';
 import type { AuditRow, AuditStore } from './audit-store.ts';
 
 const NAME = 'audit';
@@ -52,7 +52,7 @@ export class Audit {
     limit: number,
   ): Promise<Event[]> {
     const position = before === null ? null : requirePosition(before);
-    if (type !== null) requireTypes([type]);
+    if (type !== null) requireEventTypes([type]);
     const rows = await this.#store.list(position, type === null ? null : toPattern(type), limit);
     return rows.map(({ event }) => JSON.parse(event));
   }
@@ -74,7 +74,7 @@ function toAudit(row: LogRow): AuditRow | null {
   const type = kept(row);
   if (type === null) return null;
   const { epoch, number, wall: at } = row;
-  return { _id: outputId(NAME, row), epoch, number, type, at, event: JSON.stringify(toEvent(row)) };
+  return { _id: consumerOutputId(NAME, row), epoch, number, type, at, event: JSON.stringify(toEvent(row)) };
 }
 
 /** A pattern goes to the database, which cuts it at a zero byte; no type has a control character. */

@@ -1,13 +1,13 @@
 /** The audit log over HTTP, for administrators. */
 import type { FastifyInstance } from 'fastify';
-import { adminPage, LIST_ERRORS, LIST_PARAMETERS, parseListQuery } from '../../openapi/list-query.ts';
-import { operation } from '../../openapi/operation.ts';
+import { LIST_ERRORS, LIST_PARAMETERS, listResponse, parseListQuery } from '../../openapi/list-query.ts';
+import { declareOperation } from '../../openapi/operation.ts';
 import { queryParameter } from '../../openapi/parameters.ts';
 import type { Policies } from '../../policies/policies.ts';
 import type { Audit } from '../audit/audit.ts';
-import { EVENT } from './event-openapi.ts';
+import { EVENT_SCHEMA } from './event-openapi.ts';
 
-const OPERATION = operation({
+const OPERATION = declareOperation({
   id: 'listAuditEvents',
   tag: 'admin',
   summary: 'List changes of users, keys and policies, newest first',
@@ -15,7 +15,7 @@ const OPERATION = operation({
     ...LIST_PARAMETERS,
     queryParameter('eventType', 'Only these types of events; `*` stands for anything.', undefined, 'auditEventType'),
   ],
-  responses: adminPage(EVENT),
+  responses: listResponse(EVENT_SCHEMA),
   errors: LIST_ERRORS,
 });
 
@@ -27,7 +27,7 @@ export interface AuditRoutesOptions {
 export async function auditRoutes(app: FastifyInstance, { policies, audit }: AuditRoutesOptions): Promise<void> {
   app.get('/admin/audit', { config: OPERATION }, async (request, reply) => {
     const scope = policies.scope(request.principal, 'read', '_admin:accounts');
-    const { limit, cursor, chosen } = parseListQuery(request, 'eventType');
+    const { limit, cursor, parameterValue: chosen } = parseListQuery(request, 'eventType');
     const found = await audit.list(scope, cursor, chosen('eventType'), limit + 1);
     const page = found.slice(0, limit);
     if (found.length > limit) reply.header('millrace-next', page.at(-1)?.id ?? '');

@@ -1,23 +1,23 @@
 /** The operations of the events API in the OpenAPI document, and the schema of an event. */
 import Type from 'typebox';
-import { COLLECTION } from '../../database/names.ts';
+import { COLLECTION_PARAMETER } from '../../database/collection-names.ts';
 import type { ErrorCode } from '../../lib/errors.ts';
-import { type ApiResponse, operation } from '../../openapi/operation.ts';
+import { type ApiResponse, declareOperation } from '../../openapi/operation.ts';
 import { idParameter, type Parameter, queryParameter } from '../../openapi/parameters.ts';
-import { listOf, nullable, shape, TIME } from '../../openapi/schema.ts';
-import { FILTERS, QUERY_ERRORS } from '../../query/parse/query-openapi.ts';
-import { MAX_LIMIT, MAX_WAIT_S } from '../read/feed-query.ts';
+import { arraySchema, DATE_TIME_SCHEMA, namedSchema, nullable } from '../../openapi/schema.ts';
+import { FILTER_PARAMETERS, QUERY_ERRORS } from '../../query/parse/query-openapi.ts';
+import { MAX_FEED_LIMIT, MAX_FEED_WAIT_S } from '../read/feed-query.ts';
 
 const tag = 'events';
 
 /** The schema of an event, used wherever the OpenAPI document contains one. */
-export const EVENT = shape(
+export const EVENT_SCHEMA = namedSchema(
   'EventRecord',
   Type.Object(
     {
       id: Type.String({ description: 'Its position in the log.' }),
       type: Type.String(),
-      timestamp: TIME,
+      timestamp: DATE_TIME_SCHEMA,
       collection: nullable(Type.String()),
       documentId: nullable(Type.String()),
       revision: nullable(Type.Integer()),
@@ -37,12 +37,12 @@ const FEED = [
   queryParameter('wait', 'Seconds to wait for an event.', {
     type: 'integer',
     minimum: 0,
-    maximum: MAX_WAIT_S,
+    maximum: MAX_FEED_WAIT_S,
   }),
   queryParameter(
     'limit',
     'The most events of one answer.',
-    { type: 'integer', minimum: 1, maximum: MAX_LIMIT },
+    { type: 'integer', minimum: 1, maximum: MAX_FEED_LIMIT },
     'eventLimit',
   ),
 ];
@@ -61,7 +61,7 @@ const page = (field: string): ApiResponse => ({
   schema: {
     type: 'object',
     required: [field, 'position'],
-    properties: { [field]: listOf(EVENT), position: { type: 'string' } },
+    properties: { [field]: arraySchema(EVENT_SCHEMA), position: { type: 'string' } },
   },
 });
 
@@ -73,7 +73,7 @@ const EVENT_FILTER: Parameter = {
   meaning: 'eventFilter',
 };
 
-export const FOLLOW_ALL = operation({
+export const LIST_EVENTS_OPERATION = declareOperation({
   id: 'listEvents',
   tag,
   as: true,
@@ -83,7 +83,7 @@ export const FOLLOW_ALL = operation({
     queryParameter('last', 'Instead of since: the matching events among this many of the newest rows of the log.', {
       type: 'integer',
       minimum: 1,
-      maximum: MAX_LIMIT,
+      maximum: MAX_FEED_LIMIT,
     }),
     queryParameter('types', 'Event types, such as todos.created,system.file.*'),
     EVENT_FILTER,
@@ -92,17 +92,17 @@ export const FOLLOW_ALL = operation({
   errors: [...FEED_ERRORS, ...QUERY_ERRORS],
 });
 
-export const FOLLOW_CHANGES = operation({
+export const DOCUMENT_CHANGES_OPERATION = declareOperation({
   id: 'listDocumentChanges',
   tag,
   as: true,
   summary: 'Follow the changes of a collection',
-  parameters: [COLLECTION, ...FEED, ...FILTERS],
+  parameters: [COLLECTION_PARAMETER, ...FEED, ...FILTER_PARAMETERS],
   responses: { 200: page('changes') },
   errors: [...FEED_ERRORS, ...QUERY_ERRORS, 'invalid-collection-name'],
 });
 
-export const HISTORY = operation({
+export const DOCUMENT_HISTORY_OPERATION = declareOperation({
   id: 'listDocumentHistory',
   tag,
   as: true,
@@ -111,12 +111,12 @@ export const HISTORY = operation({
     'Its events, newest first, for the whole retention time, also if the document was deleted. A page may be short or ' +
     'empty although there are more: `next` is null when there are none.',
   parameters: [
-    COLLECTION,
+    COLLECTION_PARAMETER,
     idParameter('id', 'the document', 'documentId'),
     queryParameter(
       'limit',
       'The most events of one answer.',
-      { type: 'integer', minimum: 1, maximum: MAX_LIMIT },
+      { type: 'integer', minimum: 1, maximum: MAX_FEED_LIMIT },
       'eventLimit',
     ),
     queryParameter('cursor', 'The `next` of the page before.', undefined, 'historyCursor'),
@@ -127,7 +127,7 @@ export const HISTORY = operation({
       schema: {
         type: 'object',
         required: ['events', 'next'],
-        properties: { events: listOf(EVENT), next: nullable(Type.String()) },
+        properties: { events: arraySchema(EVENT_SCHEMA), next: nullable(Type.String()) },
       },
     },
   },

@@ -5,30 +5,30 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Document } from 'mongodb';
 import type { Authenticator } from '../../auth/authenticator.ts';
-import { type ClientPrincipal, clientOf } from '../../auth/identity/principal.ts';
-import { parseCollectionName } from '../../database/names.ts';
-import { inTurns } from '../../lib/concurrency/cooperative-yield.ts';
-import { bindingsOf } from '../../policies/bindings.ts';
+import { type ClientPrincipal, clientLimitKey } from '../../auth/identity/principal.ts';
+import { parseCollectionName } from '../../database/collection-names.ts';
+import { runCooperatively } from '../../lib/concurrency/cooperative-yield.ts';
+import { principalBindings } from '../../policies/bindings.ts';
 import type { Policies } from '../../policies/policies.ts';
 import type { Impersonation } from '../../policies/revalidation/impersonation.ts';
 import type { Scope } from '../../policies/scope.ts';
-import { requireReadable } from '../../policies/scope-filter.ts';
-import { bind } from '../../query/evaluate/bind-variables.ts';
-import { costOf, isHeavy } from '../../query/evaluate/cost.ts';
-import { FairYield } from '../../query/evaluate/fair-yield.ts';
-import { compileMatch, type Match } from '../../query/evaluate/match.ts';
-import { pathsOf } from '../../query/filter.ts';
+import { requireReadablePaths } from '../../policies/scope-filter.ts';
+import { bindVariables } from '../../query/evaluate/bind-variables.ts';
+import { FairScheduler } from '../../query/evaluate/fair-scheduler.ts';
+import { filterCost, isExpensiveMatch } from '../../query/evaluate/filter-cost.ts';
+import { compileMatcher, type DocumentMatcher } from '../../query/evaluate/match.ts';
+import { filterPaths } from '../../query/filter.ts';
 import { encodeEvent, eventDocument } from '../log/event.ts';
 import { resourcesOfRow } from '../log/event-visibility.ts';
-import { type LogRow, wholeBytes } from '../log/row.ts';
-import { hearable } from '../read/event-access.ts';
-import type { Feed, FeedPage, PageQuery } from '../read/feed.ts';
+import { completedRowBytes, type LogRow } from '../log/log-row.ts';
+import type { DocumentHistory } from '../read/document-history.ts';
+import { readableEventCollections } from '../read/event-access.ts';
+import type { Feed, FeedPage, FeedPageQuery } from '../read/feed.ts';
 import { parseChangesQuery, parseEventsQuery, parseHistoryQuery } from '../read/feed-query.ts';
-import { feedReader } from '../read/feed-reader.ts';
-import type { History } from '../read/history.ts';
-import { namedRow, visibleRow } from '../read/redact-row.ts';
-import { wanting, wantsRow } from '../read/type-patterns.ts';
-import { FOLLOW_ALL, FOLLOW_CHANGES, HISTORY } from './event-openapi.ts';
+import { createFeedReader } from '../read/feed-reader.ts';
+import { redactMatchingRow, redactRowNames } from '../read/redact-row.ts';
+import { eventTypeMatcher, matchesRowType } from '../read/type-patterns.ts';
+import { DOCUMENT_CHANGES_OPERATION, DOCUMENT_HISTORY_OPERATION, LIST_EVENTS_OPERATION } from './event-openapi.ts';
 
 export interface EventRoutesOptions {
   readonly policies: Policies;
@@ -36,7 +36,7 @@ export interface EventRoutesOptions {
   readonly impersonation: Impersonation;
   readonly events: {
     readonly feed: Feed;
-    readonly history: History;
+    readonly history: DocumentHistory;
     /** Adds the current document to a row whose own documents were too large. */
     readonly completed: (row: LogRow) => Promise<LogRow>;
     /** Rejects a collection without change events. */
@@ -59,7 +59,7 @@ export async function eventRoutes(
   const { feed, history, completed, requireChanges } = events;
   const closing = new AbortController();
   /** Yields for readers that scan much of the log, or use expensive filters on large documents. */
-  const fairYield = new FairYield();
+  const fairYield = new FairScheduler();
   app.addHook('preClose', async () => closing.abort());
 
   /**
@@ -77,30 +77,36 @@ export async function eventRoutes(
   async function pageFor<T>(
     request: FastifyRequest,
     reply: FastifyReply,
-    query: Omit<PageQuery<T>, 'signal' | 'pick' | 'whose' | 'lane'>,
+    query: Omit<FeedPageQuery<T>, 'signal' | 'pick' | 'whose' | 'lane'>,
     pick: (row: LogRow, principal: ClientPrincipal) => Promise<T | null>,
   ): Promise<FeedPage<T>> {
-    const who = feedReader({ authenticator, impersonation }, request, request.headers.authorization);
+    const who = createFeedReader({ authenticator, impersonation }, request, request.headers.authorization);
     try {
       const signal = ended(reply, closing.signal);
-      const whose = clientOf(request.asker, request.ip);
-      const lane = fairYield.lane(request.socket);
-      return await feed.page({ ...query, signal, whose, lane, pick: async (row) => pick(row, await who.now()) });
+      const whose = clientLimitKey(request.asker, request.ip);
+      const lane = fairYield.createTask(request.socket);
+      return await feed.page({
+        ...query,
+        signal,
+        whose,
+        lane,
+        pick: async (row) => pick(row, await who.currentPrincipal()),
+      });
     } finally {
       who.end();
     }
   }
 
-  app.get('/events', { config: FOLLOW_ALL }, async (request, reply) => {
+  app.get('/events', { config: LIST_EVENTS_OPERATION }, async (request, reply) => {
     const { types: requested, filter, ...query } = parseEventsQuery(request.url);
     const types = requested ?? ['*'];
-    const turn = () => fairYield.pass(request.socket);
+    const turn = () => fairYield.waitTurn(request.socket);
     // Checked before anything is read.
-    if (isLimited(request.principal)) hearable(policies, request.principal, types);
-    const wants = wanting(types);
-    const cost = costOf(filter);
-    const matchOf = (principal: ClientPrincipal): Match =>
-      compileMatch(bind(filter, bindingsOf(principal, new Date())).filter);
+    if (isLimited(request.principal)) readableEventCollections(policies, request.principal, types);
+    const wants = eventTypeMatcher(types);
+    const cost = filterCost(filter);
+    const matchOf = (principal: ClientPrincipal): DocumentMatcher =>
+      compileMatcher(bindVariables(filter, principalBindings(principal, new Date())).filter);
     let tests = { by: request.principal, match: matchOf(request.principal) };
     /** The event of a redacted row, if the filter matches. */
     const passed = async (row: LogRow, principal: ClientPrincipal): Promise<Buffer | null> => {
@@ -108,37 +114,39 @@ export async function eventRoutes(
       if (tests.by !== principal) tests = { by: principal, match: matchOf(principal) };
       const { match } = tests;
       const passes = () => match(eventDocument(row));
-      return (isHeavy(cost, wholeBytes(row)) ? await inTurns(passes, turn) : passes()) ? encodeEvent(row) : null;
+      return (isExpensiveMatch(cost, completedRowBytes(row)) ? await runCooperatively(passes, turn) : passes())
+        ? encodeEvent(row)
+        : null;
     };
     const page = await pageFor(request, reply, { ...query, refuseGap: () => false }, async (row, principal) => {
-      if (!wantsRow(wants, row)) return null;
+      if (!matchesRowType(wants, row)) return null;
       if (!isLimited(principal) && !resourcesOfRow(row).includes('_admin:accounts'))
         return await passed(await completed(row), principal);
-      const named = namedRow(row, (resource) => policies.find(principal, 'read', resource));
-      if (named === null || !wantsRow(wants, named.row)) return null;
+      const named = redactRowNames(row, (resource) => policies.find(principal, 'read', resource));
+      if (named === null || !matchesRowType(wants, named.row)) return null;
       const whole = await completed(named.row);
-      const seen = await visibleRow(whole, named.scope, null, turn);
+      const seen = await redactMatchingRow(whole, named.scope, null, turn);
       return seen && (await passed(seen, principal));
     });
     return response(reply, page, 'events');
   });
 
-  app.get<OnCollection>('/api/:collection/_changes', { config: FOLLOW_CHANGES }, async (request, reply) => {
+  app.get<OnCollection>('/api/:collection/_changes', { config: DOCUMENT_CHANGES_OPERATION }, async (request, reply) => {
     const { filter, ...query } = parseChangesQuery(request.url);
     const name = parseCollectionName(request.params.collection);
     /** The current Scope: policies may change while a reader waits. */
     const scopeOf = (principal: ClientPrincipal): Scope<'read'> => {
       const scope = policies.scope(principal, 'read', name);
-      requireReadable(scope, pathsOf(filter));
+      requireReadablePaths(scope, filterPaths(filter));
       return scope;
     };
     scopeOf(request.principal);
     await requireChanges(name);
     const now = new Date();
-    const cost = costOf(filter);
-    const turn = () => fairYield.pass(request.socket);
-    const matchOf = (principal: ClientPrincipal): Match =>
-      compileMatch(bind(filter, bindingsOf(principal, now)).filter);
+    const cost = filterCost(filter);
+    const turn = () => fairYield.waitTurn(request.socket);
+    const matchOf = (principal: ClientPrincipal): DocumentMatcher =>
+      compileMatcher(bindVariables(filter, principalBindings(principal, now)).filter);
     let requested = { by: request.principal, match: matchOf(request.principal) };
     const gap = (row: LogRow) => row.operation === 'gap';
     const page = await pageFor(request, reply, { ...query, refuseGap: gap }, async (row, principal) => {
@@ -146,35 +154,39 @@ export async function eventRoutes(
       if (row.collection !== name && row.to !== name) return null;
       if (requested.by !== principal) requested = { by: principal, match: matchOf(principal) };
       const scope = scopeOf(principal);
-      const named = namedRow(row, (resource) =>
+      const named = redactRowNames(row, (resource) =>
         resource === name ? scope : policies.find(principal, 'read', resource),
       );
       if (named === null) return null;
       const whole = await completed(named.row);
       const { match } = requested;
-      const isLong = isHeavy(cost, wholeBytes(whole));
-      const requests = isLong ? (state: Document) => inTurns(() => match(state), turn) : match;
-      const seen = await visibleRow(whole, named.scope, cost === 0 ? null : requests, turn);
+      const isLong = isExpensiveMatch(cost, completedRowBytes(whole));
+      const requests = isLong ? (state: Document) => runCooperatively(() => match(state), turn) : match;
+      const seen = await redactMatchingRow(whole, named.scope, cost === 0 ? null : requests, turn);
       return seen && encodeEvent(seen);
     });
     return response(reply, page, 'changes');
   });
 
-  app.get<OnDocument>('/api/:collection/:id/_history', { config: HISTORY }, async (request, reply) => {
-    const query = parseHistoryQuery(request);
-    const collection = parseCollectionName(request.params.collection);
-    const scope = policies.scope(request.principal, 'read', collection);
-    await requireChanges(collection);
-    const whose = clientOf(request.asker, request.ip);
-    const lane = fairYield.lane(request.socket);
-    const turn = () => fairYield.pass(request.socket);
-    const pick = async (row: LogRow) => {
-      const seen = await visibleRow(await completed(row), scope, null, turn);
-      return seen && encodeEvent(seen);
-    };
-    const { items, next } = await history.page({ ...query, collection, id: request.params.id, pick, whose, lane });
-    return send(reply, 'events', items, { next });
-  });
+  app.get<OnDocument>(
+    '/api/:collection/:id/_history',
+    { config: DOCUMENT_HISTORY_OPERATION },
+    async (request, reply) => {
+      const query = parseHistoryQuery(request);
+      const collection = parseCollectionName(request.params.collection);
+      const scope = policies.scope(request.principal, 'read', collection);
+      await requireChanges(collection);
+      const whose = clientLimitKey(request.asker, request.ip);
+      const lane = fairYield.createTask(request.socket);
+      const turn = () => fairYield.waitTurn(request.socket);
+      const pick = async (row: LogRow) => {
+        const seen = await redactMatchingRow(await completed(row), scope, null, turn);
+        return seen && encodeEvent(seen);
+      };
+      const { items, next } = await history.page({ ...query, collection, id: request.params.id, pick, whose, lane });
+      return send(reply, 'events', items, { next });
+    },
+  );
 }
 
 /** Sends a page of a feed. */

@@ -4,10 +4,10 @@
  * number, so two processes cannot append the same one.
  */
 import type { Binary, Collection, CollectionInfo, Db, Document } from 'mongodb';
-import { CODE, serverCode } from '../../database/errors.ts';
+import { MONGO_ERROR_CODES, mongoErrorCode } from '../../database/errors.ts';
 import { UnusableDatabase } from '../../database/startup-error.ts';
-import { within } from '../../lib/concurrency/deadline.ts';
-import { decodeRow, EMPTY_ROW, encodeRow, type LogRow, rowBytes, wholeBytes } from './row.ts';
+import { withTimeout } from '../../lib/concurrency/deadline.ts';
+import { completedRowBytes, decodeLogRow, EMPTY_LOG_ROW, encodeLogRow, type LogRow, logRowBytes } from './log-row.ts';
 
 const BATCH_ROWS = 500;
 const BATCH_BYTES = 8 * 1024 * 1024;
@@ -23,7 +23,7 @@ interface Named extends Document {
 export class UnusableLog extends UnusableDatabase {}
 
 /** Another recorder was faster and has used the numbers. */
-export class NumbersTaken extends Error {
+export class LogNumberConflict extends Error {
   override readonly name = 'NumbersTaken';
 }
 
@@ -53,7 +53,7 @@ export class EventLog {
     await this.db
       .createCollection('log', { clusteredIndex: { key: { _id: 1 }, unique: true } })
       .catch((error: unknown) => {
-        if (serverCode(error) !== CODE.namespaceExists) throw error;
+        if (mongoErrorCode(error) !== MONGO_ERROR_CODES.namespaceExists) throw error;
       });
     const [found] = await this.db.listCollections<CollectionInfo>({ name: 'log' }, { nameOnly: false }).toArray();
     this.#uuid = found?.info?.uuid;
@@ -98,9 +98,9 @@ export class EventLog {
       ...MAJORITY,
       raw: true,
     })) {
-      const row = decodeRow(stored as unknown as Uint8Array);
+      const row = decodeLogRow(stored as unknown as Uint8Array);
       rows.push(row);
-      bytes += rowBytes(row);
+      bytes += logRowBytes(row);
       if (bytes > maxBytes) break;
     }
     // The floor is read after the rows: rows that are deleted in between are below the floor that is read here.
@@ -132,9 +132,9 @@ export class EventLog {
     let bytes = 0;
     let whole = true;
     for await (const stored of this.#rows.find(filter, { sort: { _id: 1 }, limit, ...MAJORITY, raw: true })) {
-      const row = decodeRow(stored as unknown as Uint8Array);
+      const row = decodeLogRow(stored as unknown as Uint8Array);
       rows.push(row);
-      bytes += wholeBytes(row);
+      bytes += completedRowBytes(row);
       whole = rows.length < limit && bytes <= maxBytes;
       if (!whole) break;
     }
@@ -158,8 +158,8 @@ export class EventLog {
     const epoch = await this.nextEpoch(known?.['epoch'] === undefined ? above : 0);
     // A dropped log leaves its floor, which would hide the new rows.
     await this.#floor.updateOne({ _id: 'log' }, { $set: { floor: 0 } });
-    const row: LogRow = { ...EMPTY_ROW, ...start, number: 1, epoch, wall: new Date(), operation: 'start' };
-    await this.#insert([{ ...encodeRow(row), db: this.#database }]);
+    const row: LogRow = { ...EMPTY_LOG_ROW, ...start, number: 1, epoch, wall: new Date(), operation: 'start' };
+    await this.#insert([{ ...encodeLogRow(row), db: this.#database }]);
   }
 
   /** An unused epoch above the given one. */
@@ -184,8 +184,8 @@ export class EventLog {
     written: (rows: readonly LogRow[]) => void,
   ): Promise<void> {
     for (const batch of rowBatches(rows)) {
-      if (!allowed()) throw new NumbersTaken('The lease is lost');
-      await this.#insert(batch.map(encodeRow));
+      if (!allowed()) throw new LogNumberConflict('The lease is lost');
+      await this.#insert(batch.map(encodeLogRow));
       written(batch);
     }
   }
@@ -196,10 +196,10 @@ export class EventLog {
     // clustered index.
     const which = this.#uuid === undefined ? {} : { collectionUUID: this.#uuid };
     const command = { insert: 'log', documents, ordered: true, ...which, writeConcern: { w: 'majority' } };
-    const reply = await within(RESPONSE_MS, (signal) => this.db.command(command, { signal }));
+    const reply = await withTimeout(RESPONSE_MS, (signal) => this.db.command(command, { signal }));
     const issue = reply['writeErrors']?.[0];
-    if (issue?.code === CODE.duplicateKey) throw new NumbersTaken('A row with this number exists');
-    if (issue?.code === CODE.otherCollection) throw new Error('The collection of the log was dropped');
+    if (issue?.code === MONGO_ERROR_CODES.duplicateKey) throw new LogNumberConflict('A row with this number exists');
+    if (issue?.code === MONGO_ERROR_CODES.otherCollection) throw new Error('The collection of the log was dropped');
     if (issue) throw Object.assign(new Error(String(issue.errmsg)), { code: issue.code, index: issue.index });
     if (reply['writeConcernError']) throw new Error(String(reply['writeConcernError'].errmsg));
   }
@@ -264,7 +264,7 @@ export class EventLog {
 
   async #find(filter: Document, options: { sort?: Document; limit: number; projection?: Document }) {
     const found = await this.#rows.find(filter, { ...options, ...MAJORITY, raw: true }).toArray();
-    return found.map((bytes) => decodeRow(bytes as unknown as Uint8Array));
+    return found.map((bytes) => decodeLogRow(bytes as unknown as Uint8Array));
   }
 }
 
@@ -273,7 +273,7 @@ function* rowBatches(rows: readonly LogRow[]): Generator<LogRow[]> {
   let batch: LogRow[] = [];
   let bytes = 0;
   for (const row of rows) {
-    const size = rowBytes(row);
+    const size = logRowBytes(row);
     if (batch.length > 0 && (batch.length >= BATCH_ROWS || bytes + size > BATCH_BYTES)) {
       yield batch;
       batch = [];

@@ -2,23 +2,23 @@
  * The event as clients see it, built from a row: its type, its actor, the states before and after as JSON values.
  * Sockets, feeds, webhooks, functions and audit use the same envelope.
  */
-import { rawDifference } from '../../database/bson/raw-bson.ts';
-import { readStored } from '../../database/bson/stored.ts';
+import { changedFieldNames } from '../../database/bson/raw-bson.ts';
+import { decodeDocument } from '../../database/bson/stored-document.ts';
+import type { CollectionName } from '../../database/collection-names.ts';
 import { idText } from '../../database/json/ids.ts';
-import { encodeDocument, toWire } from '../../database/json/json.ts';
+import { encodeDocumentJson, toWireDocument } from '../../database/json/json.ts';
 import { storedRevision } from '../../database/json/transcode-document.ts';
-import type { CollectionName } from '../../database/names.ts';
 import {
+  EVENT_VERBS,
+  type EventVerb,
   internalFields,
-  isOccurrence,
+  isAuditEventType,
   isSystemCollection,
   SYSTEM_COLLECTIONS,
-  type SystemType,
-  VERBS,
-  type Verb,
+  type SystemEventType,
 } from '../../lib/event-types.ts';
+import type { LogRow, RowOperation } from './log-row.ts';
 import { formatPosition } from './position.ts';
-import type { LogRow, RowOperation } from './row.ts';
 import { updatedPaths } from './updated-paths.ts';
 
 export interface Event {
@@ -57,50 +57,50 @@ const VERB_OF = {
   start: null,
   reset: null,
   gap: null,
-} as const satisfies Readonly<Record<RowOperation, Verb | null>>;
+} as const satisfies Readonly<Record<RowOperation, EventVerb | null>>;
 
 /** The event type of a row, or null if the row is not an event. */
 export function eventType(row: LogRow): string | null {
   const { operation, collection } = row;
   const verb = VERB_OF[operation];
   if (verb !== null && collection !== null && !isSystemCollection(collection)) return `${collection}.${verb}`;
-  return systemType(row);
+  return systemEventType(row);
 }
 
 /** The event type of a system row; null for every other row. */
-export function systemType(row: LogRow): SystemType | null {
+export function systemEventType(row: LogRow): SystemEventType | null {
   const { operation, collection } = row;
   if (operation === 'gap') return 'system.log.gap';
   const verb = VERB_OF[operation];
   if (verb === null || collection === null || !isSystemCollection(collection)) return null;
   const mayName = collection === '_activity' && operation === 'insert' && row.after !== null;
-  const occurrence = mayName && readStored(row.after)['type'];
-  if (typeof occurrence === 'string' && isOccurrence(occurrence)) return occurrence;
+  const occurrence = mayName && decodeDocument(row.after)['type'];
+  if (typeof occurrence === 'string' && isAuditEventType(occurrence)) return occurrence;
   return `system.${SYSTEM_COLLECTIONS[collection].thing}.${verb}`;
 }
 
 /** The event types of a collection. */
-export function typesOf(collection: CollectionName): string[] {
-  return Object.keys(VERBS).map((verb) => `${collection}.${verb}`);
+export function collectionEventTypes(collection: CollectionName): string[] {
+  return Object.keys(EVENT_VERBS).map((verb) => `${collection}.${verb}`);
 }
 
 /** The event of a row, or null if the row is not an event. Every call creates a new object. */
 export function toEvent(row: LogRow): Event | null {
-  const envelope = toEnvelope(row);
+  const envelope = toEventEnvelope(row);
   if (envelope === null) return null;
-  return { ...envelope, data: dataOf(row), before: beforeOf(row) };
+  return { ...envelope, data: eventData(row), before: eventBefore(row) };
 }
 
 /**
  * The event as JSON, in the same form: its states become text without intermediate objects.
  * @param envelope of the same row, if known
  */
-export function encodeEvent(row: LogRow, envelope = toEnvelope(row)): Buffer | null {
+export function encodeEvent(row: LogRow, envelope = toEventEnvelope(row)): Buffer | null {
   if (envelope === null) return null;
   const reported = notOfDocuments(row);
-  const after = reported === null ? row.after && encodeDocument(row.after) : Buffer.from(JSON.stringify(reported));
+  const after = reported === null ? row.after && encodeDocumentJson(row.after) : Buffer.from(JSON.stringify(reported));
   const head = Buffer.from(`${JSON.stringify(envelope).slice(0, -1)},"data":`);
-  const before = row.before && encodeDocument(row.before);
+  const before = row.before && encodeDocumentJson(row.before);
   return Buffer.concat([head, after ?? NULL, BEFORE, before ?? NULL, END]);
 }
 
@@ -108,10 +108,10 @@ const NULL = Buffer.from('null');
 const BEFORE = Buffer.from(',"before":');
 const END = Buffer.from('}');
 
-export type Envelope = Omit<Event, 'data' | 'before'>;
+export type EventEnvelope = Omit<Event, 'data' | 'before'>;
 
 /** The event without its states, which may be large. It can yield while these are compared. */
-export function toEnvelope(row: LogRow): Envelope | null {
+export function toEventEnvelope(row: LogRow): EventEnvelope | null {
   const type = eventType(row);
   if (type === null) return null;
   const document = row.after ?? row.before;
@@ -121,7 +121,7 @@ export function toEnvelope(row: LogRow): Envelope | null {
     type,
     timestamp: row.wall.toISOString(),
     collection: system ? null : row.collection,
-    documentId: row.key && idText(readStored(row.key)['_id']),
+    documentId: row.key && idText(decodeDocument(row.key)['_id']),
     revision: row.key && document ? storedRevision(document) : null,
     changed: changed(row),
     actor: actor(row.by),
@@ -131,19 +131,19 @@ export function toEnvelope(row: LogRow): Envelope | null {
 }
 
 /** The state after, or the other content of an event without a document. It can yield. */
-export function dataOf(row: LogRow): Event['data'] {
-  return notOfDocuments(row) ?? (row.after && toWire(readStored(row.after)));
+export function eventData(row: LogRow): Event['data'] {
+  return notOfDocuments(row) ?? (row.after && toWireDocument(decodeDocument(row.after)));
 }
 
 /** The state before. It can yield. */
-export function beforeOf(row: LogRow): Event['before'] {
-  return row.before && toWire(readStored(row.before));
+export function eventBefore(row: LogRow): Event['before'] {
+  return row.before && toWireDocument(decodeDocument(row.before));
 }
 
 /** The event as a document for filters: its id has the field name of a stored document's id. */
 export function eventDocument(row: LogRow): Readonly<Record<string, unknown>> {
-  const envelope = toEnvelope(row);
-  return { ...envelope, data: dataOf(row), before: beforeOf(row), _id: envelope?.id };
+  const envelope = toEventEnvelope(row);
+  return { ...envelope, data: eventData(row), before: eventBefore(row), _id: envelope?.id };
 }
 
 /** The content of a row's event that is not about a document. */
@@ -154,7 +154,7 @@ function notOfDocuments(row: LogRow): Record<string, unknown> | null {
 
 function changed(row: LogRow): string[] | null {
   if (row.operation !== 'update' && row.operation !== 'replace') return null;
-  if (row.before !== null && row.after !== null) return rawDifference(row.before, row.after).filter(visible);
+  if (row.before !== null && row.after !== null) return changedFieldNames(row.before, row.after).filter(visible);
   if (row.update === null) return null;
   const paths = updatedPaths(row.update);
   const internal = internalFields(row.collection);

@@ -5,13 +5,13 @@ export type LogCallback = (
   details: Readonly<Record<string, unknown>>,
 ) => void;
 
-export interface NoteTargets {
+export interface LogTargets {
   readonly onError: (error: unknown) => void;
   readonly onAdvice: (text: string) => void;
 }
 
 /** Writes errors to the server's log as errors, and warnings, after which work continues by itself, as advice. */
-export function noteTo({ onError, onAdvice }: NoteTargets): LogCallback {
+export function createLogCallback({ onError, onAdvice }: LogTargets): LogCallback {
   return (level, message, details) => {
     const text = `${message}: ${JSON.stringify(details)}`;
     if (level === 'error') onError(new Error(text));

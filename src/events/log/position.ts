@@ -3,7 +3,7 @@
  * event and identifies a row of the log.
  */
 import { MillraceError } from '../../lib/errors.ts';
-import type { LogRow } from './row.ts';
+import type { LogRow } from './log-row.ts';
 
 /** A log position. */
 export type LogPosition = Pick<LogRow, 'epoch' | 'number'>;

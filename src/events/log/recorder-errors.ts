@@ -2,9 +2,9 @@
  * Classifies the errors of the recorder by how to continue. After an error that is not listed, the recorder closes,
  * waits, and restarts from the log's newest row.
  */
-import { serverCode } from '../../database/errors.ts';
+import { mongoErrorCode } from '../../database/errors.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import { NumbersTaken, UnusableLog } from './event-log.ts';
+import { LogNumberConflict, UnusableLog } from './event-log.ts';
 
 export type ErrorClass =
   /** Another recorder wrote first: read the newest row again. */
@@ -42,11 +42,11 @@ const NETWORK =
 
 /** The class of an error of the stream, the log, the lease, or the work of a consumer. */
 export function classifyError(error: unknown): ErrorClass {
-  if (error instanceof NumbersTaken) return 'behind';
+  if (error instanceof LogNumberConflict) return 'behind';
   if (error instanceof UnusableLog) return 'refused';
   if (error instanceof MillraceError && AWAY.has(error.code)) return 'away';
   if (error instanceof Error && 'index' in error) return 'row-refused';
-  const code = serverCode(error);
+  const code = mongoErrorCode(error);
   const known = code === undefined ? undefined : BY_CODE.get(code);
   if (known !== undefined) return known;
   return error instanceof Error && NETWORK.test(error.name) ? 'away' : 'unknown';

@@ -2,7 +2,7 @@
  * The newest rows of the log in the memory of one process, limited by count and by bytes, so that readers that lag only
  * slightly do not read the database. Its numbers are gapless: the owner clears it before adding rows after a gap.
  */
-import { type LogRow, rowBytes } from './row.ts';
+import { type LogRow, logRowBytes } from './log-row.ts';
 
 export class RingBuffer {
   readonly #maxRows: number;
@@ -26,7 +26,7 @@ export class RingBuffer {
 
   push(row: LogRow): void {
     this.#rows.push(row);
-    this.#bytes += rowBytes(row);
+    this.#bytes += logRowBytes(row);
     while (this.size > 1 && (this.size > this.#maxRows || this.#bytes > this.#maxBytes)) this.#drop();
     // Also with only a few rows: each may have megabytes.
     if (this.#head > this.#rows.length / 2) {
@@ -51,7 +51,7 @@ export class RingBuffer {
 
   #drop(): void {
     const row = this.#rows[this.#head];
-    if (row) this.#bytes -= rowBytes(row);
+    if (row) this.#bytes -= logRowBytes(row);
     // The slot is emptied by the next compaction; until then it keeps at most half of the array alive.
     this.#head += 1;
   }

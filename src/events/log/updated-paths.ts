@@ -3,7 +3,7 @@
  * value that JavaScript cannot represent must not hide later paths.
  */
 import { rawFields } from '../../database/bson/raw-bson.ts';
-import { readStored } from '../../database/bson/stored.ts';
+import { decodeDocument } from '../../database/bson/stored-document.ts';
 
 /** The paths of a raw `{updatedFields, removedFields, truncatedArrays}`. */
 export function updatedPaths(update: Buffer): string[] {
@@ -11,8 +11,8 @@ export function updatedPaths(update: Buffer): string[] {
   for (const { name, start, end } of rawFields(update)) {
     const part = update.subarray(start, end);
     if (name === 'updatedFields') for (const field of rawFields(part)) paths.push(field.name);
-    else if (name === 'removedFields') paths.push(...Object.values(readStored(part)).map(String));
-    else if (name === 'truncatedArrays') paths.push(...Object.values(readStored(part)).map(fieldOf));
+    else if (name === 'removedFields') paths.push(...Object.values(decodeDocument(part)).map(String));
+    else if (name === 'truncatedArrays') paths.push(...Object.values(decodeDocument(part)).map(fieldOf));
   }
   return paths;
 }

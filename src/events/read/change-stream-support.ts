@@ -3,15 +3,21 @@
  * or a time series would silently stay empty.
  */
 import type { CollectionInfo, Db } from 'mongodb';
-import { translated } from '../../database/errors.ts';
+import { withTranslatedErrors } from '../../database/errors.ts';
 import { MillraceError } from '../../lib/errors.ts';
 
 /**
  * The collection as the database lists it; undefined if it does not exist yet, and then it can be followed.
  * @throws MillraceError `forbidden` for a view and a time series
  */
-export async function requireChanges(db: Db, name: string, maxTimeMS: number): Promise<CollectionInfo | undefined> {
-  const [found] = await translated(() => db.listCollections<CollectionInfo>({ name }, { maxTimeMS }).toArray());
+export async function requireChangeStreamSupport(
+  db: Db,
+  name: string,
+  maxTimeMS: number,
+): Promise<CollectionInfo | undefined> {
+  const [found] = await withTranslatedErrors(() =>
+    db.listCollections<CollectionInfo>({ name }, { maxTimeMS }).toArray(),
+  );
   if (found === undefined || found.type === 'collection') return found;
   throw new MillraceError(
     'forbidden',

@@ -5,13 +5,13 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Collection, Db, Document } from 'mongodb';
-import { CODE } from '../../database/errors.ts';
+import { MONGO_ERROR_CODES } from '../../database/errors.ts';
 import type { EventLog } from '../log/event-log.ts';
 import type { LogCallback } from '../log/log-callback.ts';
+import type { LogRow } from '../log/log-row.ts';
+import type { LogTail } from '../log/log-tail.ts';
 import { formatPosition, type LogPosition } from '../log/position.ts';
 import { backOff, classifyError } from '../log/recorder-errors.ts';
-import type { LogRow } from '../log/row.ts';
-import type { Tail } from '../log/tail.ts';
 
 const BATCH_ROWS = 200;
 /** How often a process that must not consume checks again, in milliseconds; it needs no database command. */
@@ -23,7 +23,7 @@ interface Cursor extends LogPosition {
   readonly _id: string;
 }
 
-export interface DeadEmail extends LogPosition {
+export interface DeadLetter extends LogPosition {
   readonly _id: string;
   readonly consumer: string;
   readonly error: string;
@@ -33,7 +33,7 @@ export interface DeadEmail extends LogPosition {
 export interface ConsumerOptions {
   readonly name: string;
   readonly log: EventLog;
-  readonly tail: Tail;
+  readonly tail: LogTail;
   /**
    * Processes rows, in order; may be called again for the same rows. The ids of outputs are `outputId`s. `allowed`
    * returns whether this process is still the consuming one; call it right before an effect, because the process may
@@ -58,12 +58,15 @@ export interface ConsumerOptions {
 }
 
 /** The id of a consumer's output for an event: the same on every attempt. */
-export function outputId(consumer: string, row: LogPosition, target?: string): string {
+export function consumerOutputId(consumer: string, row: LogPosition, target?: string): string {
   return `${consumer}:${formatPosition(row)}${target === undefined ? '' : `:${target}`}`;
 }
 
 /** Inserts outputs; an existing output counts as done. */
-export async function insertOutputs<T extends Document>(collection: Collection<T>, outputs: Document[]): Promise<void> {
+export async function insertConsumerOutputs<T extends Document>(
+  collection: Collection<T>,
+  outputs: Document[],
+): Promise<void> {
   if (outputs.length === 0) return;
   const reply = await collection.db.command({
     insert: collection.collectionName,
@@ -71,7 +74,7 @@ export async function insertOutputs<T extends Document>(collection: Collection<T
     ordered: false,
     writeConcern: { w: 'majority' },
   });
-  const issue = reply['writeErrors']?.find((one: Document) => one['code'] !== CODE.duplicateKey);
+  const issue = reply['writeErrors']?.find((one: Document) => one['code'] !== MONGO_ERROR_CODES.duplicateKey);
   if (issue) throw new Error(`An output could not be stored: ${issue.errmsg}`);
   if (reply['writeConcernError']) throw new Error(String(reply['writeConcernError'].errmsg));
 }
@@ -79,7 +82,7 @@ export async function insertOutputs<T extends Document>(collection: Collection<T
 export class Consumer {
   readonly #options: ConsumerOptions;
   readonly #cursors: Collection<Cursor>;
-  readonly #deadEmails: Collection<DeadEmail>;
+  readonly #deadLetters: Collection<DeadLetter>;
   readonly #end = new AbortController();
   #loop: Promise<void> = Promise.resolve();
   #detach: () => void = () => {};
@@ -92,7 +95,7 @@ export class Consumer {
     const db: Db = options.log.db;
     this.#options = options;
     this.#cursors = db.collection('consumers');
-    this.#deadEmails = db.collection('dead_letters');
+    this.#deadLetters = db.collection('dead_letters');
   }
 
   /** Starts reading after the cursor, or from now on if there is none yet. */
@@ -114,17 +117,17 @@ export class Consumer {
   }
 
   /** The dead letters, oldest first. */
-  async deadEmails(limit = 100): Promise<DeadEmail[]> {
-    return await this.#deadEmails.find({ consumer: this.#options.name }).sort({ at: 1 }).limit(limit).toArray();
+  async deadLetters(limit = 100): Promise<DeadLetter[]> {
+    return await this.#deadLetters.find({ consumer: this.#options.name }).sort({ at: 1 }).limit(limit).toArray();
   }
 
   /** Tries a dead letter again; false when there is none of this id or its row is gone. Throws what the work throws. */
   async replay(id: string): Promise<boolean> {
-    const email = await this.#deadEmails.findOne({ _id: id, consumer: this.#options.name });
+    const email = await this.#deadLetters.findOne({ _id: id, consumer: this.#options.name });
     const [row] = email === null ? [] : await this.#options.log.read(email.number - 1, 1);
     if (row === undefined || row.number !== email?.number || row.epoch !== email.epoch) return false;
     await this.#options.handle([row], () => true);
-    await this.#deadEmails.deleteOne({ _id: id });
+    await this.#deadLetters.deleteOne({ _id: id });
     return true;
   }
 
@@ -255,7 +258,7 @@ export class Consumer {
   async #setAside(position: LogPosition, error: string): Promise<void> {
     const { name } = this.#options;
     const email = { consumer: name, epoch: position.epoch, number: position.number, error, at: new Date() };
-    await this.#deadEmails.updateOne({ _id: outputId(name, position) }, { $set: email }, { upsert: true });
+    await this.#deadLetters.updateOne({ _id: consumerOutputId(name, position) }, { $set: email }, { upsert: true });
   }
 
   async #move(to: LogPosition): Promise<LogPosition> {

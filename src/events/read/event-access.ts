@@ -3,11 +3,11 @@
  * make the server scan for events that it must not see.
  */
 import type { Principal } from '../../auth/identity/principal.ts';
-import { type CollectionName, isCollectionName } from '../../database/names.ts';
-import { SYSTEM_TYPES } from '../../lib/event-types.ts';
+import { type CollectionName, isCollectionName } from '../../database/collection-names.ts';
+import { SYSTEM_EVENT_TYPES } from '../../lib/event-types.ts';
 import type { Policies } from '../../policies/policies.ts';
-import { typesOf } from '../log/event.ts';
-import { systemTypesOf, wanting } from './type-patterns.ts';
+import { collectionEventTypes } from '../log/event.ts';
+import { eventTypeMatcher, matchingSystemTypes } from './type-patterns.ts';
 
 /**
  * The collections of the requested events that the principal may see in part; null for all.
@@ -16,7 +16,7 @@ import { systemTypesOf, wanting } from './type-patterns.ts';
  * @throws MillraceError `not-authenticated`, `forbidden` if no matching resource is readable, or if one of them names a
  * resource that is not readable
  */
-export function hearable(
+export function readableEventCollections(
   policies: Pick<Policies, 'scope' | 'findLive' | 'readable'>,
   principal: Principal,
   types: readonly string[],
@@ -31,8 +31,8 @@ export function hearable(
   if (named.length === types.length) return named;
   const { resources: readable, unnamed } = policies.readable(principal, live);
   if (unnamed || readable.includes('_events') || readable.includes('_admin:accounts')) return null;
-  const wants = wanting(types);
-  const collections = readable.filter(isCollectionName).filter((name) => typesOf(name).some(wants));
+  const wants = eventTypeMatcher(types);
+  const collections = readable.filter(isCollectionName).filter((name) => collectionEventTypes(name).some(wants));
   // The same error as for a system type: it names the rights that are needed to see all events.
   if (collections.length === 0) policies.scope(principal, 'read', '_events');
   return collections;
@@ -42,7 +42,7 @@ export function hearable(
 function resourceOf(type: string): CollectionName | '_events' | '_admin:accounts' | null {
   const [thing = ''] = type.split('.');
   if (thing === 'system') {
-    const all = systemTypesOf(type).every((one) => SYSTEM_TYPES.get(one) === '_admin:accounts');
+    const all = matchingSystemTypes(type).every((one) => SYSTEM_EVENT_TYPES.get(one) === '_admin:accounts');
     return all ? '_admin:accounts' : '_events';
   }
   return isCollectionName(thing) && type.includes('.') ? thing : null;

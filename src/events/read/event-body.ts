@@ -1,6 +1,6 @@
 /** The event as stored with a webhook delivery or a function run: JSON, without its states if that is too long. */
-import { toEnvelope, toEvent } from '../log/event.ts';
-import { bodyBytes, type LogRow } from '../log/row.ts';
+import { toEvent, toEventEnvelope } from '../log/event.ts';
+import { type LogRow, rowDocumentBytes } from '../log/log-row.ts';
 
 /** The maximum body in bytes; a longer event omits its states. */
 const BODY_BYTES = 256 * 1024;
@@ -11,8 +11,8 @@ const SURELY_LONG = 16 * BODY_BYTES;
  * @param publicUrl the public URL of this server, without a slash at the end; undefined if unknown
  * @returns null for a row that is no event
  */
-export function toBody(row: LogRow, publicUrl: string | undefined): string | null {
-  if (bodyBytes({ ...row, update: null }) > SURELY_LONG) return thin(row, publicUrl);
+export function encodeEventBody(row: LogRow, publicUrl: string | undefined): string | null {
+  if (rowDocumentBytes({ ...row, update: null }) > SURELY_LONG) return thin(row, publicUrl);
   const event = toEvent(row);
   if (event === null) return null;
   const body = JSON.stringify(event);
@@ -20,7 +20,7 @@ export function toBody(row: LogRow, publicUrl: string | undefined): string | nul
 }
 
 function thin(row: LogRow, publicUrl: string | undefined): string | null {
-  const event = toEnvelope(row);
+  const event = toEventEnvelope(row);
   if (event === null) return null;
   const { collection, documentId } = event;
   const isDocument = publicUrl !== undefined && collection !== null && documentId !== null;

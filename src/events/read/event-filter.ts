@@ -4,16 +4,16 @@
  */
 import type { Document } from 'mongodb';
 import type { Principal } from '../../auth/identity/principal.ts';
-import { bindingsOf } from '../../policies/bindings.ts';
-import { bind } from '../../query/evaluate/bind-variables.ts';
-import { affordable, costOf } from '../../query/evaluate/cost.ts';
-import { compileMatch, type Match } from '../../query/evaluate/match.ts';
-import { type Filter, nothing, type OpenFilter } from '../../query/filter.ts';
-import { LIMITS } from '../../query/limits.ts';
-import { parseFilterJson } from '../../query/parse/parse-json.ts';
+import { principalBindings } from '../../policies/bindings.ts';
+import { bindVariables } from '../../query/evaluate/bind-variables.ts';
+import { filterCost, requireAffordableFilter } from '../../query/evaluate/filter-cost.ts';
+import { compileMatcher, type DocumentMatcher } from '../../query/evaluate/match.ts';
+import { type Filter, matchNoneFilter, type UnboundFilter } from '../../query/filter.ts';
+import { QUERY_LIMITS } from '../../query/limits.ts';
+import { parseFilterJson } from '../../query/parse/parse-filter-json.ts';
 import { eventType } from '../log/event.ts';
-import type { LogRow } from '../log/row.ts';
-import { wanting, wantsRow } from './type-patterns.ts';
+import type { LogRow } from '../log/log-row.ts';
+import { eventTypeMatcher, matchesRowType } from './type-patterns.ts';
 
 /** Types that an index caches. */
 const MOST_KNOWN = 1_000;
@@ -26,22 +26,22 @@ type FilterJson = Readonly<Record<string, unknown>>;
  * Refuses a filter that cannot be stored with a wish for events.
  * @throws MillraceError `invalid-filter`, `unknown-operator`, `filter-too-expensive`
  */
-export function requireFilter(filter: object): void {
-  const read = affordable(parseFilterJson(filter), LIMITS.liveCost);
+export function validateEventFilter(filter: object): void {
+  const read = requireAffordableFilter(parseFilterJson(filter), QUERY_LIMITS.liveCost);
   // Later no event may fail because its variables cannot be bound.
-  bind(read, { now: new Date(), user: null });
+  bindVariables(read, { now: new Date(), user: null });
 }
 
 interface Bound {
   readonly principal: Principal;
-  readonly match: Match;
+  readonly match: DocumentMatcher;
   readonly at: number;
 }
 
 export class EventFilter {
-  /** The cost of the filter (query/evaluate/cost.ts); 0 without a filter. */
+  /** The cost of the filter (query/evaluate/filter-cost.ts); 0 without a filter. */
   readonly cost: number;
-  readonly #filter: OpenFilter | null;
+  readonly #filter: UnboundFilter | null;
   readonly #namesNow: boolean;
   readonly #wants: (type: string) => boolean;
   #bound: Bound | null = null;
@@ -53,17 +53,17 @@ export class EventFilter {
    */
   constructor(types: readonly string[], filter: FilterJson | null, own: readonly string[]) {
     this.#filter = filter === null ? null : stored(filter);
-    this.cost = this.#filter === null ? 0 : costOf(this.#filter);
+    this.cost = this.#filter === null ? 0 : filterCost(this.#filter);
     this.#namesNow = JSON.stringify(filter).includes('$now');
-    const wants = wanting(types);
+    const wants = eventTypeMatcher(types);
     const isOwn = (type: string) => own.some((beginning) => type.startsWith(beginning));
-    const named = wanting(types.filter(isOwn));
+    const named = eventTypeMatcher(types.filter(isOwn));
     this.#wants = (type) => (isOwn(type) ? named(type) : wants(type));
   }
 
   /** Whether a row's type matches. */
   wantsRow(row: LogRow, type = eventType(row)): boolean {
-    return wantsRow(this.#wants, row, type);
+    return matchesRowType(this.#wants, row, type);
   }
 
   /** The filter bound to a principal; null without a filter. */
@@ -74,32 +74,32 @@ export class EventFilter {
     return isOld ? this.#bind(this.#filter, principal, now).match : match;
   }
 
-  #bind(filter: OpenFilter, principal: Principal, now: number): Bound {
-    this.#bound = { principal, match: compileMatch(boundTo(filter, principal, now)), at: now };
+  #bind(filter: UnboundFilter, principal: Principal, now: number): Bound {
+    this.#bound = { principal, match: compileMatcher(boundTo(filter, principal, now)), at: now };
     return this.#bound;
   }
 }
 
 /** A filter that cannot be bound, because a claim has become a list of too many values, matches nothing. */
-function boundTo(filter: OpenFilter, principal: Principal, now: number): Filter {
+function boundTo(filter: UnboundFilter, principal: Principal, now: number): Filter {
   try {
-    return bind(filter, bindingsOf(principal, new Date(now))).filter;
+    return bindVariables(filter, principalBindings(principal, new Date(now))).filter;
   } catch {
-    return nothing;
+    return matchNoneFilter;
   }
 }
 
 /** A filter that cannot be parsed, written by another program, matches nothing. */
-function stored(filter: FilterJson): OpenFilter {
+function stored(filter: FilterJson): UnboundFilter {
   try {
     return parseFilterJson(filter);
   } catch {
-    return nothing;
+    return matchNoneFilter;
   }
 }
 
 /** Event filters indexed by type. */
-export class FiltersByType<T extends Pick<EventFilter, 'wantsRow'>> {
+export class EventFiltersByType<T extends Pick<EventFilter, 'wantsRow'>> {
   readonly #all: readonly T[];
   readonly #known = new Map<string, readonly T[]>();
 

@@ -3,17 +3,17 @@
  * parameters are rejected by name, because ignoring one would silently change the result.
  */
 import { MillraceError } from '../../lib/errors.ts';
-import { parameters, queryText, type RequestLike } from '../../lib/request.ts';
-import { affordable } from '../../query/evaluate/cost.ts';
-import type { OpenFilter } from '../../query/filter.ts';
-import { LIMITS } from '../../query/limits.ts';
+import { parseQueryParameters, queryString, type RequestLike } from '../../lib/request.ts';
+import { requireAffordableFilter } from '../../query/evaluate/filter-cost.ts';
+import type { UnboundFilter } from '../../query/filter.ts';
+import { QUERY_LIMITS } from '../../query/limits.ts';
 import { type QueryParameter, readParameters } from '../../query/parse/parameters.ts';
-import { parseQuery, RESERVED } from '../../query/parse/parse-query.ts';
+import { parseQuery, RESERVED_PARAMETERS } from '../../query/parse/parse-query.ts';
 import { parsePosition } from '../log/position.ts';
-import { requireTypes } from './type-patterns.ts';
+import { requireEventTypes } from './type-patterns.ts';
 
-export const MAX_LIMIT = 1000;
-export const MAX_WAIT_S = 60;
+export const MAX_FEED_LIMIT = 1000;
+export const MAX_FEED_WAIT_S = 60;
 /** Default number of events on one page of a document's history. */
 const HISTORY_LIMIT = 50;
 const MAX_TYPES = 50;
@@ -30,27 +30,28 @@ export interface FeedQuery {
 }
 
 /** Reads `since` or `last`, `types`, `wait`, `limit`, and `filter` as JSON; throws their errors. */
-export function parseEventsQuery(url: string): FeedQuery & { readonly filter: OpenFilter } {
+export function parseEventsQuery(url: string): FeedQuery & { readonly filter: UnboundFilter } {
   const known = ['since', 'last', 'types', 'wait', 'limit', 'filter'];
-  const found = readParameters(queryText({ url }));
+  const found = readParameters(queryString({ url }));
   for (const [name] of found) if (!known.includes(name)) throw unknown(name, known);
   const isFilter = ([name]: QueryParameter) => name === 'filter';
   return {
     ...common(found.filter((one) => !isFilter(one))),
-    filter: affordable(parseQuery(found.filter(isFilter)).filter, LIMITS.liveCost),
+    filter: requireAffordableFilter(parseQuery(found.filter(isFilter)).filter, QUERY_LIMITS.liveCost),
   };
 }
 
 /** Reads `since`, `wait`, `limit` and the conditions of a filter in the query language; throws their errors. */
-export function parseChangesQuery(url: string): FeedQuery & { readonly filter: OpenFilter } {
+export function parseChangesQuery(url: string): FeedQuery & { readonly filter: UnboundFilter } {
   const own = ['since', 'wait', 'limit'];
-  const found = readParameters(queryText({ url }));
+  const found = readParameters(queryString({ url }));
   const rest = found.filter(([name]) => !own.includes(name));
   const known: readonly string[] = [...own, 'filter'];
-  for (const [name] of rest) if (RESERVED.some((one) => one === name) && name !== 'filter') throw unknown(name, known);
+  for (const [name] of rest)
+    if (RESERVED_PARAMETERS.some((one) => one === name) && name !== 'filter') throw unknown(name, known);
   return {
     ...common(found.filter(([name]) => own.includes(name))),
-    filter: affordable(parseQuery(rest).filter, LIMITS.liveCost),
+    filter: requireAffordableFilter(parseQuery(rest).filter, QUERY_LIMITS.liveCost),
   };
 }
 
@@ -62,13 +63,13 @@ export interface HistoryParameters {
 
 /** Reads `limit` and `cursor`. Throws MillraceError `unknown-parameter`, `invalid-parameter`, `cursor-mismatch`. */
 export function parseHistoryQuery(request: RequestLike): HistoryParameters {
-  const found = parameters(request, ['limit', 'cursor']);
+  const found = parseQueryParameters(request, ['limit', 'cursor']);
   const cursor = found.get('cursor');
   const position = cursor === null ? null : parsePosition(cursor);
   if (cursor !== null && position === null) {
     throw new MillraceError('cursor-mismatch', 'The cursor is not one of this list');
   }
-  const limit = integer(new Map(found), 'limit', HISTORY_LIMIT, 1, MAX_LIMIT);
+  const limit = integer(new Map(found), 'limit', HISTORY_LIMIT, 1, MAX_FEED_LIMIT);
   return { limit, cursor: position?.number ?? null };
 }
 
@@ -85,13 +86,13 @@ function common(parameters: readonly QueryParameter[]): FeedQuery {
   }
   const since = found.get('since') ?? null;
   if (since === '') throw invalid('since', 'must be a position, or be omitted');
-  const last = found.has('last') ? integer(found, 'last', 0, 1, MAX_LIMIT) : null;
+  const last = found.has('last') ? integer(found, 'last', 0, 1, MAX_FEED_LIMIT) : null;
   if (since !== null && last !== null) throw invalid('last', "replaces 'since'");
   return {
     since,
     last,
-    waitMs: 1000 * integer(found, 'wait', 0, 0, MAX_WAIT_S),
-    limit: integer(found, 'limit', 500, 1, MAX_LIMIT),
+    waitMs: 1000 * integer(found, 'wait', 0, 0, MAX_FEED_WAIT_S),
+    limit: integer(found, 'limit', 500, 1, MAX_FEED_LIMIT),
     types: types(found.get('types') ?? null),
   };
 }
@@ -102,7 +103,7 @@ function types(text: string | null): readonly string[] | null {
   if (requested.length > MAX_TYPES || requested.some((one) => one === '' || one.length > MAX_TYPE_LENGTH)) {
     throw invalid('types', `must be a list of up to ${MAX_TYPES} event types, such as todos.created,system.file.*`);
   }
-  requireTypes(requested);
+  requireEventTypes(requested);
   return requested;
 }
 

@@ -4,11 +4,11 @@
  */
 import type { Authenticator } from '../../auth/authenticator.ts';
 import type { ClientPrincipal } from '../../auth/identity/principal.ts';
-import type { Impersonation, Viewing } from '../../policies/revalidation/impersonation.ts';
+import type { Impersonation, RequestPrincipals } from '../../policies/revalidation/impersonation.ts';
 
 export interface FeedReader {
   /** The current principal. Throws or rejects with the authenticator's error if it is no longer valid. */
-  now(): ClientPrincipal | Promise<ClientPrincipal>;
+  currentPrincipal(): ClientPrincipal | Promise<ClientPrincipal>;
   end(): void;
 }
 
@@ -18,13 +18,13 @@ export interface FeedReaderDeps {
 }
 
 /** @param credential the Authorization header; undefined for anonymous */
-export function feedReader(
+export function createFeedReader(
   { authenticator, impersonation }: FeedReaderDeps,
-  first: Viewing,
+  first: RequestPrincipals,
   credential: string | undefined,
 ): FeedReader {
   const { as } = first;
-  if (credential === undefined && as === null) return { now: () => first.principal, end: () => undefined };
+  if (credential === undefined && as === null) return { currentPrincipal: () => first.principal, end: () => undefined };
   let { principal, asker } = first;
   // The impersonated principal was read before this watch began.
   let doubtful = as !== null;
@@ -45,7 +45,7 @@ export function feedReader(
     return principal;
   };
   return {
-    now: () => {
+    currentPrincipal: () => {
       if (doubtful || hasEnded(principal) || hasEnded(asker)) return again();
       // Policies may decide who can impersonate, and they change during the wait.
       if (as !== null) impersonation.require(asker);

@@ -4,11 +4,11 @@
  */
 import type { FairSemaphore } from '../../lib/concurrency/fair-semaphore.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import type { Lane } from '../../query/evaluate/fair-yield.ts';
+import type { ScheduledTask } from '../../query/evaluate/fair-scheduler.ts';
 import type { EventLog } from '../log/event-log.ts';
+import { completedRowBytes, type LogRow, limitRowsByBytes } from '../log/log-row.ts';
+import type { LogTail } from '../log/log-tail.ts';
 import { formatPosition, type LogPosition, requirePosition } from '../log/position.ts';
-import { type LogRow, rowsWithin, wholeBytes } from '../log/row.ts';
-import type { Tail } from '../log/tail.ts';
 
 const READ_ROWS = 500;
 /** Bytes read at a time; a single row may be larger. */
@@ -29,7 +29,7 @@ export interface FeedPage<T> {
   readonly position: string;
 }
 
-export interface PageQuery<T> {
+export interface FeedPageQuery<T> {
   /** The position of the last page; without one the response is empty and has the current position. */
   readonly since: string | null;
   /** Instead of a position: how many rows before the end of the log it begins. */
@@ -44,7 +44,7 @@ export interface PageQuery<T> {
   /** Identifies the client: any value that is the same for all its reads. */
   readonly whose: unknown;
   /** Yields while rows are examined. */
-  readonly lane: Lane;
+  readonly lane: ScheduledTask;
 }
 
 /** A page in progress. */
@@ -58,12 +58,12 @@ interface Gathered<T> {
 }
 
 export class Feed {
-  readonly #tail: Tail;
+  readonly #tail: LogTail;
   readonly #log: EventLog;
   readonly #readers: FairSemaphore;
 
   /** @param readers limits the reads of the log by clients */
-  constructor(tail: Tail, log: EventLog, readers: FairSemaphore) {
+  constructor(tail: LogTail, log: EventLog, readers: FairSemaphore) {
     this.#tail = tail;
     this.#log = log;
     this.#readers = readers;
@@ -79,7 +79,7 @@ export class Feed {
    * @throws MillraceError `invalid-parameter`, or `position-expired`, `position-unknown`, `epoch-changed` (410), with
    * the current position in the header `millrace-position`
    */
-  async page<T>(query: PageQuery<T>): Promise<FeedPage<T>> {
+  async page<T>(query: FeedPageQuery<T>): Promise<FeedPage<T>> {
     const position = query.since === null ? await this.#before(query.last ?? 0) : await this.usable(query.since);
     if (position === null) return { items: [], position: this.position };
     const until = performance.now() + query.waitMs;
@@ -100,22 +100,22 @@ export class Feed {
   }
 
   /** Examines the next rows. @returns whether the page is full, no rows are left for now, or there may be more */
-  async #gather<T>(query: PageQuery<T>, page: Gathered<T>): Promise<'full' | 'none' | 'more'> {
-    const rows = rowsWithin(await this.#tail.read(page.position.number, READ_ROWS, READ_BYTES), READ_BYTES);
+  async #gather<T>(query: FeedPageQuery<T>, page: Gathered<T>): Promise<'full' | 'none' | 'more'> {
+    const rows = limitRowsByBytes(await this.#tail.read(page.position.number, READ_ROWS, READ_BYTES), READ_BYTES);
     if (rows[0] !== undefined && rows[0].number !== page.position.number + 1) throw this.#gone('position-expired');
     for (const row of rows) {
       if (query.refuseGap(row)) {
         if (page.items.length > 0) return 'full';
         throw this.#gone('epoch-changed');
       }
-      if (query.lane.isOver) await query.lane.pass();
+      if (query.lane.shouldYield) await query.lane.waitTurn();
       page.position = { epoch: row.epoch, number: row.number };
       page.scannedRows += 1;
-      page.scannedBytes += wholeBytes(row);
+      page.scannedBytes += completedRowBytes(row);
       const item = await query.pick(row);
       if (item === null) continue;
       page.items.push(item);
-      page.bytes += wholeBytes(row);
+      page.bytes += completedRowBytes(row);
       if (page.items.length >= query.limit || page.bytes >= PAGE_BYTES) return 'full';
     }
     if (rows.length === 0) return 'none';

@@ -3,16 +3,21 @@
  * redacted by the reader's Scope.
  */
 import type { Document } from 'mongodb';
-import { readInTurns } from '../../database/bson/stored.ts';
-import { cutBytes } from '../../policies/fields/cut-bytes.ts';
+import { decodeDocumentCooperatively } from '../../database/bson/stored-document.ts';
+import { selectBsonFields } from '../../policies/fields/select-bson-fields.ts';
 import type { Resource, Scope } from '../../policies/scope.ts';
-import { evaluateStored, fieldsFor, hidesFields, reachesAll } from '../../policies/scope-filter.ts';
-import { ALL, type FieldTree } from '../../query/evaluate/field-tree.ts';
+import {
+  evaluateStoredDocument,
+  hidesFields,
+  includesAllDocuments,
+  visibleFieldTree,
+} from '../../policies/scope-filter.ts';
+import { type FieldTree, FULL_FIELD_TREE } from '../../query/evaluate/field-tree.ts';
 import { resourcesOfRow } from '../log/event-visibility.ts';
-import type { LogRow } from '../log/row.ts';
+import type { LogRow } from '../log/log-row.ts';
 
 /** A row that is visible to a reader, and the Scope that redacts its states. */
-export interface NamedRow {
+export interface ScopedRow {
   readonly row: LogRow;
   readonly scope: Scope<'read'>;
 }
@@ -24,7 +29,7 @@ export interface NamedRow {
  * @param find the reader's Scope of a resource; null if it may read nothing
  * @returns null if the row is invisible to the reader; the same row if nothing has to be removed
  */
-export function namedRow(row: LogRow, find: (resource: Resource) => Scope<'read'> | null): NamedRow | null {
+export function redactRowNames(row: LogRow, find: (resource: Resource) => Scope<'read'> | null): ScopedRow | null {
   const [named, taken] = resourcesOfRow(row);
   const own = find(named);
   if (taken === undefined) return own && { row, scope: own };
@@ -43,10 +48,10 @@ export interface RedactedRow {
 }
 
 /** The visible fields of a stored state; null if the Scope excludes it. */
-export type Sight = (state: Buffer) => FieldTree | null;
+export type FieldVisibility = (state: Buffer) => FieldTree | null;
 
 /** The row with the visible parts of its states; null if neither state is visible. */
-export function shownRow(row: LogRow, scope: Scope<'read'>, sight: Sight): LogRow | null {
+export function redactRow(row: LogRow, scope: Scope<'read'>, sight: FieldVisibility): LogRow | null {
   const { row: seen, states, always } = show(row, scope, sight);
   return always || states.length > 0 ? seen : null;
 }
@@ -55,15 +60,15 @@ export function shownRow(row: LogRow, scope: Scope<'read'>, sight: Sight): LogRo
  * The row with the visible parts of its states; null if neither state is visible, or neither matches the filter.
  * @param requested the reader's filter, null for none; it receives the visible part only, so that it cannot reveal hidden
  * values
- * @param turn as in {@link shownStates}
+ * @param turn as in {@link redactRowStates}
  */
-export async function visibleRow(
+export async function redactMatchingRow(
   row: LogRow,
   scope: Scope<'read'>,
   requested: ((document: Document) => boolean | Promise<boolean>) | null,
   turn?: () => Promise<unknown>,
 ): Promise<LogRow | null> {
-  const shown = await shownStates(row, scope, turn);
+  const shown = await redactRowStates(row, scope, turn);
   if (requested === null) return shown.always || shown.states.length > 0 ? shown.row : null;
   return (await passes(shown, requested, turn)) ? shown.row : null;
 }
@@ -72,15 +77,15 @@ export async function visibleRow(
  * The redacted row, computed a few milliseconds at a time: for several filters of readers with the same view.
  * @param turn resolves when the next slice may begin; by default it yields to whatever else is ready
  */
-export async function shownStates(
+export async function redactRowStates(
   row: LogRow,
   scope: Scope<'read'>,
   turn?: () => Promise<unknown>,
 ): Promise<RedactedRow> {
-  if (showsAll(scope)) return show(row, scope, () => ALL);
+  if (isUnrestricted(scope)) return show(row, scope, () => FULL_FIELD_TREE);
   const known = new Map<Buffer, FieldTree | null>();
   for (const state of [row.after, row.before]) {
-    if (state !== null) known.set(state, await evaluateStored(scope, state, fieldsFor, turn));
+    if (state !== null) known.set(state, await evaluateStoredDocument(scope, state, visibleFieldTree, turn));
   }
   return show(row, scope, (state) => known.get(state) ?? null);
 }
@@ -92,29 +97,29 @@ async function passes(
   turn?: () => Promise<unknown>,
 ): Promise<boolean> {
   if (always) return true;
-  for (const state of states) if (await requested(await readInTurns(state, turn))) return true;
+  for (const state of states) if (await requested(await decodeDocumentCooperatively(state, turn))) return true;
   return false;
 }
 
 /** Whether the Scope allows every field of every document. */
-export function showsAll(scope: Scope<'read'>): boolean {
-  return reachesAll(scope) && !hidesFields(scope);
+export function isUnrestricted(scope: Scope<'read'>): boolean {
+  return includesAllDocuments(scope) && !hidesFields(scope);
 }
 
 /**
  * Rows about a whole collection are visible to all of its readers. A document row without its states is only for
  * readers that may see every document: without a state, neither the Scope nor a filter can be tested.
  */
-function show(row: LogRow, scope: Scope<'read'>, sight: Sight): RedactedRow {
+function show(row: LogRow, scope: Scope<'read'>, sight: FieldVisibility): RedactedRow {
   const isBlind = row.after === null && row.before === null;
-  const always = row.key === null || (isBlind && reachesAll(scope));
+  const always = row.key === null || (isBlind && includesAllDocuments(scope));
   const states: Buffer[] = [];
-  let whole = showsAll(scope);
+  let whole = isUnrestricted(scope);
   const cut = (body: Buffer | null): Buffer | null => {
     const fields = body && sight(body);
-    whole &&= fields === ALL || body === null;
+    whole &&= fields === FULL_FIELD_TREE || body === null;
     if (body === null || fields === null) return null;
-    const seen = cutBytes(body, fields);
+    const seen = selectBsonFields(body, fields);
     states.push(seen);
     return seen;
   };

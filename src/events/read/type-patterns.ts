@@ -2,22 +2,22 @@
  * The event types that a client requests, with wildcards: whether events of them can exist, and which rows match. A
  * type without events is rejected, because its client would wait in vain.
  */
-import { nearest } from '../../lib/did-you-mean.ts';
+import { nearestName } from '../../lib/did-you-mean.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import { SYSTEM_TYPES, VERBS } from '../../lib/event-types.ts';
+import { EVENT_VERBS, SYSTEM_EVENT_TYPES } from '../../lib/event-types.ts';
 import { eventType } from '../log/event.ts';
-import type { LogRow } from '../log/row.ts';
+import type { LogRow } from '../log/log-row.ts';
 
 /** How many types a type filter caches; each collection has a few. */
 const MOST_KNOWN = 1_000;
 
-const VERB_ENDS = Object.keys(VERBS).map((verb) => `.${verb}`);
+const VERB_ENDS = Object.keys(EVENT_VERBS).map((verb) => `.${verb}`);
 
 /** @throws MillraceError `invalid-parameter` for a type that no event has, with the nearest type */
-export function requireTypes(requested: readonly string[]): void {
+export function requireEventTypes(requested: readonly string[]): void {
   const other = requested.find((type) => !mayHappen(type));
   if (other === undefined) return;
-  const near = nearest(other, candidatesFor(other));
+  const near = nearestName(other, candidatesFor(other));
   throw new MillraceError('invalid-parameter', `There are no events of the type '${other.slice(0, 80)}'`, {
     hint:
       near === null
@@ -27,13 +27,13 @@ export function requireTypes(requested: readonly string[]): void {
 }
 
 /** The system types that match a pattern. */
-export function systemTypesOf(pattern: string): string[] {
-  return [...SYSTEM_TYPES.keys()].filter(wanting([pattern]));
+export function matchingSystemTypes(pattern: string): string[] {
+  return [...SYSTEM_EVENT_TYPES.keys()].filter(eventTypeMatcher([pattern]));
 }
 
 /** Whether events of a type can exist. Collections may have any name, also one that only other programs use. */
 function mayHappen(type: string): boolean {
-  if (systemTypesOf(type).length > 0) return true;
+  if (matchingSystemTypes(type).length > 0) return true;
   if (type.startsWith('system.')) return false;
   const star = type.lastIndexOf('*');
   if (star < 0) return VERB_ENDS.some((end) => type.length > end.length && type.endsWith(end));
@@ -44,7 +44,7 @@ function mayHappen(type: string): boolean {
 /** Suggestions: the system types and their patterns, and those of the same collection. */
 function candidatesFor(type: string): string[] {
   const collection = type.split('.', 1)[0] ?? '';
-  const system = [...SYSTEM_TYPES.keys()];
+  const system = [...SYSTEM_EVENT_TYPES.keys()];
   const patterns = new Set(system.map((one) => one.replace(/[^.]+$/, '*')));
   return [...system, ...patterns, ...VERB_ENDS.map((end) => `${collection}${end}`), `${collection}.*`];
 }
@@ -54,7 +54,7 @@ function candidatesFor(type: string): string[] {
  * every pattern of every client.
  * @param patterns types; `*` is a wildcard
  */
-export function wanting(patterns: readonly string[]): (type: string) => boolean {
+export function eventTypeMatcher(patterns: readonly string[]): (type: string) => boolean {
   const parts = patterns.map((one) => one.split('*'));
   const known = new Map<string, boolean>();
   return (type) => {
@@ -68,7 +68,7 @@ export function wanting(patterns: readonly string[]): (type: string) => boolean 
 }
 
 /** Whether a row's type matches. A rename also counts for the new name, which loses the documents it had. */
-export function wantsRow(wants: (type: string) => boolean, row: LogRow, type = eventType(row)): boolean {
+export function matchesRowType(wants: (type: string) => boolean, row: LogRow, type = eventType(row)): boolean {
   if (type === null) return false;
   return wants(type) || (row.operation === 'rename' && row.to !== null && wants(`${row.to}.renamed`));
 }

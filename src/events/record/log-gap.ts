@@ -5,15 +5,19 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Db } from 'mongodb';
-import { changeStream, RESPONSE_MS, type StreamReply } from '../../database/cursors/change-stream.ts';
-import { EMPTY_ROW, type LogRow } from '../log/row.ts';
+import {
+  CHANGE_STREAM_TIMEOUT_MS,
+  type ChangeStreamReply,
+  readChangeStream,
+} from '../../database/cursors/change-stream.ts';
+import { EMPTY_LOG_ROW, type LogRow } from '../log/log-row.ts';
 
 /** Milliseconds before a server that returned no time is queried again. */
 const AGAIN_MS = 50;
 
 /** The position at which a stream opened now begins. */
 async function start(data: Db, signal: AbortSignal): Promise<Pick<LogRow, 'token' | 'time'>> {
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(RESPONSE_MS)]);
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(CHANGE_STREAM_TIMEOUT_MS)]);
   for (;;) {
     const { token, time } = await firstReply(data, signal);
     // A MongoDB that has just started returns no time at first.
@@ -22,8 +26,11 @@ async function start(data: Db, signal: AbortSignal): Promise<Pick<LogRow, 'token
   }
 }
 
-async function firstReply(data: Db, signal: AbortSignal): Promise<Pick<StreamReply, 'time'> & Pick<LogRow, 'token'>> {
-  const stream = changeStream({ db: data, full: true, signal });
+async function firstReply(
+  data: Db,
+  signal: AbortSignal,
+): Promise<Pick<ChangeStreamReply, 'time'> & Pick<LogRow, 'token'>> {
+  const stream = readChangeStream({ db: data, full: true, signal });
   try {
     const first = await stream.next();
     if (first.done || first.value.token === null) throw new Error('The change stream ended at its start');
@@ -41,7 +48,7 @@ async function rows(data: Db, newest: LogRow, epoch: number, signal: AbortSignal
     .map((one) => one.name)
     .filter((name) => !name.startsWith('system.'));
   const wall = new Date();
-  const common = { ...EMPTY_ROW, ...position, epoch, wall };
+  const common = { ...EMPTY_LOG_ROW, ...position, epoch, wall };
   const ends = { from: newest.wall.toISOString(), to: wall.toISOString() };
   const gap: LogRow = { ...common, ...ends, number: newest.number + 1, operation: 'gap' };
   const resets = names.map(
@@ -63,10 +70,10 @@ async function former(data: Db): Promise<number> {
   return files === null ? 0 : Math.max(0, Date.now() - FIRST_MOMENT);
 }
 
-export const breakHistory = { start, rows, former };
+export const logGap = { start, rows, former };
 
 /** Identity of the replica set, or null without access to it or without one (a sharded cluster). */
-export async function replicaSetIdOf(data: Db): Promise<string | null> {
+export async function readReplicaSetId(data: Db): Promise<string | null> {
   try {
     const reply = await data.client.db('admin').command({ replSetGetConfig: 1 });
     const id: unknown = reply['config']?.settings?.replicaSetId;

@@ -5,7 +5,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { CollectionInfo, Db } from 'mongodb';
-import { CODE, serverCode } from '../../database/errors.ts';
+import { MONGO_ERROR_CODES, mongoErrorCode } from '../../database/errors.ts';
 import type { LogCallback } from '../log/log-callback.ts';
 
 /**
@@ -13,7 +13,7 @@ import type { LogCallback } from '../log/log-callback.ts';
  */
 const LOCK_MS = 1000;
 
-export interface ImageTask {
+export interface PreImageTask {
   readonly db: Db;
   /** The one collection to change; all collections by default. */
   readonly name?: string;
@@ -26,7 +26,7 @@ export interface ImageTask {
 type Fail = (error: unknown, collection?: string) => void;
 
 /** Enables missing images. Retries after failures, until none is missing or the signal aborts. */
-export async function keepImages(task: ImageTask): Promise<void> {
+export async function enablePreImages(task: PreImageTask): Promise<void> {
   const { againMs, signal, onLog } = task;
   const reported = new Set<string>();
   const fail: Fail = (error, collection = task.name) => {
@@ -47,7 +47,7 @@ export async function keepImages(task: ImageTask): Promise<void> {
 }
 
 /** One round over the collections without images; false when some of them stay without. */
-async function switchOver({ db, name, signal, onLog }: ImageTask, fail: Fail): Promise<boolean> {
+async function switchOver({ db, name, signal, onLog }: PreImageTask, fail: Fail): Promise<boolean> {
   const filter = { type: 'collection', ...(name === undefined ? {} : { name }) };
   const found = await db.listCollections<CollectionInfo>(filter, { signal }).toArray();
   const without = found.filter(
@@ -63,7 +63,7 @@ async function switchOver({ db, name, signal, onLog }: ImageTask, fail: Fail): P
     } catch (error) {
       signal.throwIfAborted();
       // A collection that was dropped in between needs no images.
-      if (serverCode(error) === CODE.namespaceNotFound) continue;
+      if (mongoErrorCode(error) === MONGO_ERROR_CODES.namespaceNotFound) continue;
       whole = false;
       fail(error, one.name);
     }

@@ -5,14 +5,18 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Db } from 'mongodb';
-import type { StreamChange } from '../../database/cursors/change.ts';
-import { type ChangeStreamOptions, changeStream, type StreamReply } from '../../database/cursors/change-stream.ts';
+import {
+  type ChangeStreamOptions,
+  type ChangeStreamReply,
+  readChangeStream,
+} from '../../database/cursors/change-stream.ts';
+import type { StreamChange } from '../../database/cursors/stream-change.ts';
 import type { EventLog } from '../log/event-log.ts';
 import type { LogCallback } from '../log/log-callback.ts';
+import { type LogRow, rowDocumentBytes } from '../log/log-row.ts';
 import type { LogPosition } from '../log/position.ts';
-import { bodyBytes, type LogRow } from '../log/row.ts';
-import { keepImages } from './pre-images.ts';
-import { RowBuilder } from './row-builder.ts';
+import { LogRowBuilder } from './log-row-builder.ts';
+import { enablePreImages } from './pre-images.ts';
 
 /** A reply above this size may have been cut within a transaction. */
 const CUT_BYTES = 12 * 1024 * 1024;
@@ -32,10 +36,10 @@ const LONGEST_MS = 600_000;
 
 const BODIES = ['fullDocument', 'fullDocumentBeforeChange', 'updateDescription'];
 
-type Replies = AsyncGenerator<StreamReply, void, void>;
+type Replies = AsyncGenerator<ChangeStreamReply, void, void>;
 
 /** How to open the next stream. */
-export interface Approach {
+export interface StreamStartOptions {
   /** `by-time` if the token is unknown, `single` and `bodiless` to get past an entry that does not fit into a reply. */
   readonly kind: 'normal' | 'by-time' | 'single' | 'bodiless';
   /** A token up to which all changes after this row have been read and made no row. */
@@ -46,11 +50,11 @@ export interface Approach {
   readonly responseMs: number;
 }
 
-export interface Recording {
+export interface RecorderRun {
   readonly data: Db;
   readonly log: EventLog;
   readonly newest: LogRow;
-  readonly approach: Approach;
+  readonly approach: StreamStartOptions;
   /** After how long without rows the resume token is stored, in milliseconds. */
   readonly markMs: number;
   /** Interval of retries for images that could not be enabled, in milliseconds. */
@@ -62,20 +66,20 @@ export interface Recording {
   readonly onRows: (rows: readonly LogRow[]) => void;
   readonly onReply: (empty: boolean) => void;
   /** Called with the input of the next run when this one fails. */
-  readonly onApproach: (approach: Approach) => void;
+  readonly onApproach: (approach: StreamStartOptions) => void;
   readonly onLog: LogCallback | undefined;
 }
 
 /** Records until the stream ends or the lease is lost; returns how to open the next stream. Throws on errors. */
-export async function record(run: Recording): Promise<Approach> {
+export async function recordChanges(run: RecorderRun): Promise<StreamStartOptions> {
   const { log, newest, markMs } = run;
   let approach = run.approach;
   const { kind } = approach;
-  const creator = new RowBuilder(newest);
+  const creator = new LogRowBuilder(newest);
   const inner = new AbortController();
   const signal = AbortSignal.any([run.signal, inner.signal]);
   const responseMs = () => approach.responseMs;
-  const stream = changeStream({ db: run.data, full: true, signal, responseMs, ...(await opening(run)) });
+  const stream = readChangeStream({ db: run.data, full: true, signal, responseMs, ...(await opening(run)) });
   let last: LogRow | LogPosition = newest;
   let quietSince = performance.now();
   let opened = false;
@@ -134,7 +138,7 @@ function isTimeout(error: unknown): boolean {
 }
 
 /** Doubles the timeout of the next stream. */
-function patient(approach: Approach): Approach {
+function patient(approach: StreamStartOptions): StreamStartOptions {
   return { ...approach, responseMs: Math.min(approach.responseMs * 2, LONGEST_MS) };
 }
 
@@ -145,7 +149,7 @@ function follow(stream: Replies, afterMs = 0): ReturnType<Replies['next']> {
   return next;
 }
 
-async function opening(run: Recording): Promise<Pick<ChangeStreamOptions, 'from' | 'batchSize' | 'stages'>> {
+async function opening(run: RecorderRun): Promise<Pick<ChangeStreamOptions, 'from' | 'batchSize' | 'stages'>> {
   const { newest, approach } = run;
   if (approach.kind === 'by-time') return { from: { at: newest.time } };
   const marked = await run.log.mark(newest);
@@ -158,27 +162,27 @@ async function opening(run: Recording): Promise<Pick<ChangeStreamOptions, 'from'
 /**
  * The reply's changes without those that the log has already; those that must be stored without documents are marked.
  */
-function judged(run: Recording, reply: StreamReply): StreamChange[] {
+function judged(run: RecorderRun, reply: ChangeStreamReply): StreamChange[] {
   const { kind, big } = run.approach;
   const fresh = kind === 'by-time' ? reply.changes.filter((one) => one.token > run.newest.token) : reply.changes;
   return fresh.map((one) => (kind === 'bodiless' || big.has(one.token) ? { ...one, big: true } : one));
 }
 
-function remember(error: unknown, rows: readonly LogRow[], approach: Approach): never {
+function remember(error: unknown, rows: readonly LogRow[], approach: StreamStartOptions): never {
   // An ordered insert reports the rejected row within its batch; the largest one is the culprit.
   if (error instanceof Error && 'index' in error) {
-    const largest = rows.reduce((one, other) => (bodyBytes(other) > bodyBytes(one) ? other : one));
+    const largest = rows.reduce((one, other) => (rowDocumentBytes(other) > rowDocumentBytes(one) ? other : one));
     approach.big.add(largest.token);
   }
   throw error;
 }
 
 /** Enables images in the named collection, or in all. Runs in the background, because it may wait for locks. */
-function images({ data, imagesMs, onLog }: Recording, signal: AbortSignal, name?: string): void {
-  void keepImages({ db: data, againMs: imagesMs, signal, onLog, ...(name === undefined ? {} : { name }) });
+function images({ data, imagesMs, onLog }: RecorderRun, signal: AbortSignal, name?: string): void {
+  void enablePreImages({ db: data, againMs: imagesMs, signal, onLog, ...(name === undefined ? {} : { name }) });
 }
 
-function imagesFor(run: Recording, signal: AbortSignal, rows: readonly LogRow[]): void {
+function imagesFor(run: RecorderRun, signal: AbortSignal, rows: readonly LogRow[]): void {
   for (const row of rows) {
     const name = row.operation === 'rename' ? row.to : row.operation === 'create' ? row.collection : null;
     if (name !== null) images(run, signal, name);

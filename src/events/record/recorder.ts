@@ -5,15 +5,15 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Db, Timestamp } from 'mongodb';
-import { RESPONSE_MS } from '../../database/cursors/change-stream.ts';
+import { CHANGE_STREAM_TIMEOUT_MS } from '../../database/cursors/change-stream.ts';
 import type { Lease, LeaseState } from '../../database/lease.ts';
 import { type EventLog, UnusableLog } from '../log/event-log.ts';
 import type { LogCallback } from '../log/log-callback.ts';
+import type { LogRow } from '../log/log-row.ts';
 import type { LogPosition } from '../log/position.ts';
 import { backOff, classifyError, type ErrorClass } from '../log/recorder-errors.ts';
-import type { LogRow } from '../log/row.ts';
-import { breakHistory, replicaSetIdOf } from './log-gap.ts';
-import { type Approach, record } from './recorder-run.ts';
+import { logGap, readReplicaSetId } from './log-gap.ts';
+import { recordChanges, type StreamStartOptions } from './recorder-run.ts';
 
 const LEASE_POLL_MS = 250;
 const STOP_MS = 300;
@@ -59,7 +59,7 @@ export class Recorder {
   readonly #options: RecorderOptions;
   readonly #end = new AbortController();
   #loop: Promise<void> = Promise.resolve();
-  #approach: Approach;
+  #approach: StreamStartOptions;
   #failures = 0;
   /** When the last empty reply arrived, after all earlier changes had been passed on. */
   #upToDateAt = Number.NEGATIVE_INFINITY;
@@ -141,7 +141,7 @@ export class Recorder {
     const { data, log, lease, onRows, onLog, known, onRecording } = this.#options;
     await log.open();
     const newest = await log.newest();
-    const origin = await replicaSetIdOf(data);
+    const origin = await readReplicaSetId(data);
     if (newest === null) {
       await this.#begin(origin);
       return;
@@ -160,14 +160,14 @@ export class Recorder {
     if (recorded === null && origin !== null) await log.setOrigin(origin);
     this.#state = { ...this.#state, status: 'recording', newest: { number: newest.number, epoch: newest.epoch } };
     onRecording?.(true);
-    this.#approach = await record({
+    this.#approach = await recordChanges({
       data,
       log,
       newest,
       approach: this.#approach,
       markMs: this.#options.markMs ?? 10_000,
       imagesMs: this.#options.imagesMs ?? 10_000,
-      responseMs: this.#options.responseMs ?? RESPONSE_MS,
+      responseMs: this.#options.responseMs ?? CHANGE_STREAM_TIMEOUT_MS,
       allowed: () => lease.held() && !this.#end.signal.aborted,
       signal: this.#end.signal,
       onRows: (rows) => {
@@ -192,14 +192,19 @@ export class Recorder {
     });
   }
 
-  #usual(): Approach {
-    return { kind: 'normal', seen: null, big: new Set(), responseMs: this.#options.responseMs ?? RESPONSE_MS };
+  #usual(): StreamStartOptions {
+    return {
+      kind: 'normal',
+      seen: null,
+      big: new Set(),
+      responseMs: this.#options.responseMs ?? CHANGE_STREAM_TIMEOUT_MS,
+    };
   }
 
   async #begin(origin: string | null): Promise<void> {
     const { data, log } = this.#options;
-    const above = await breakHistory.former(data);
-    await log.begin(await breakHistory.start(data, this.#end.signal), above);
+    const above = await logGap.former(data);
+    await log.begin(await logGap.start(data, this.#end.signal), above);
     if (origin !== null) await log.setOrigin(origin);
   }
 
@@ -207,13 +212,13 @@ export class Recorder {
     const { data, log, onLog, onRows, lease } = this.#options;
     const epoch = await log.nextEpoch(newest.epoch);
     onLog?.('error', 'The event log has a gap: a new epoch starts', { reason, epoch });
-    const rows = await breakHistory.rows(data, newest, epoch, this.#end.signal);
+    const rows = await logGap.rows(data, newest, epoch, this.#end.signal);
     await log.append(
       rows,
       () => lease.held(),
       (written) => onRows?.(written),
     );
-    const origin = await replicaSetIdOf(data);
+    const origin = await readReplicaSetId(data);
     if (origin !== null) await log.setOrigin(origin);
     this.#approach = this.#usual();
   }

@@ -20,7 +20,7 @@ interface Chunk {
 }
 
 /** Opens the store; its collections are created with the first file. */
-export function openGridfsStore(files: Db): FileStore {
+export function createGridfsStore(files: Db): FileStore {
   return new GridfsStore(files);
 }
 

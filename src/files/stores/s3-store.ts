@@ -36,7 +36,7 @@ export interface S3Settings extends S3Url {
 }
 
 /** Opens the store; the first call sends the first request. */
-export function openS3Store(settings: S3Settings): FileStore {
+export function createS3Store(settings: S3Settings): FileStore {
   return new S3Store(settings);
 }
 

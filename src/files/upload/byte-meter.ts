@@ -6,10 +6,10 @@ import { createHash } from 'node:crypto';
 import { Transform, type TransformCallback } from 'node:stream';
 import type { DiskSpace } from '../../lib/disk-space.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import { SNIFF_BYTES } from './signatures.ts';
+import { SNIFF_BYTES } from './detect-file-type.ts';
 
 /** Passes bytes through unchanged; its results are complete when it has ended. */
-export class Meter extends Transform {
+export class UploadByteMeter extends Transform {
   readonly #hash = createHash('sha256');
   readonly #maxBytes: number;
   readonly #space: Pick<DiskSpace, 'requireRoom'> | undefined;

@@ -14,7 +14,7 @@ const UNSHOWABLE = /[\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069\uf
  * Cleans the name of an upload: the last part of a path, without control and direction characters, in NFC, at most 255 bytes with
  * its extension preserved. A name of only dots or spaces becomes `file`.
  */
-export function cleanName(given: string | undefined): string {
+export function sanitizeFileName(given: string | undefined): string {
   const last = (given ?? '').split(/[/\\]/).at(-1) ?? '';
   // In this order: removing a mark may leave characters that compose.
   const shown = last.toWellFormed().replace(UNSHOWABLE, '').normalize('NFC').trim();
@@ -35,7 +35,7 @@ function shorten(name: string): string {
 }
 
 /** A name as one segment of a path (RFC 3986). Dot segments cannot occur: `cleanName` leaves none. */
-export function nameInPath(name: string): string {
+export function encodeNameForPath(name: string): string {
   return encodeURIComponent(name).replace(/[!'()*]/g, percent);
 }
 

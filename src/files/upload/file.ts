@@ -3,14 +3,14 @@
  * the document, under the document's id.
  */
 import type { Document } from 'mongodb';
-import { actorOf, type Principal } from '../../auth/identity/principal.ts';
-import { decodeStored } from '../../database/bson/stored.ts';
+import { type Principal, toActorId } from '../../auth/identity/principal.ts';
+import { decodeExactDocument } from '../../database/bson/stored-document.ts';
 import { idFromText } from '../../database/json/ids.ts';
 import { valueToWire } from '../../database/json/wire-values.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import { isPlain } from '../../lib/plain-object.ts';
+import { isPlainObject } from '../../lib/plain-object.ts';
 import { FILE_KEY, type FileKey, fileKey } from '../stores/file-store.ts';
-import { nameInPath } from './file-name.ts';
+import { encodeNameForPath } from './file-name.ts';
 
 /** Properties of a file that are known after its last byte. */
 export interface StoredUpload {
@@ -49,7 +49,7 @@ export interface FileResource {
 }
 
 /** Stored fields of a FileResource, by their stored names. */
-export const STORED_FIELDS: ReadonlySet<string> = new Set([
+export const STORED_FILE_FIELDS: ReadonlySet<string> = new Set([
   '_id',
   'name',
   'type',
@@ -64,9 +64,9 @@ export const STORED_FIELDS: ReadonlySet<string> = new Set([
  * The document of a file. The name of the store and the encoding of text are internal: they are in `_meta`, so they are in no
  * response and no event, and a move to another store is no event either.
  */
-export function toDocument(file: StoredFile, principal: Principal, request: string): Document {
+export function toFileDocument(file: StoredFile, principal: Principal, request: string): Document {
   const { key, name, type, charset, size, sha256, createdAt, createdBy, metadata, store } = file;
-  const by = { createdBy, updatedBy: createdBy, by: actorOf(principal), request };
+  const by = { createdBy, updatedBy: createdBy, by: toActorId(principal), request };
   const _meta = { revision: 1, createdAt, updatedAt: createdAt, ...by, store, ...(charset !== null && { charset }) };
   return { _id: idFromText(key), name, type, size, sha256, createdAt, createdBy, metadata, _meta };
 }
@@ -82,7 +82,7 @@ function fromDocument(document: Document): StoredFile {
     throw damaged(field);
   };
   const meta: unknown = document['_meta'];
-  if (!isPlain(meta)) throw damaged('_meta');
+  if (!isPlainObject(meta)) throw damaged('_meta');
   const size = valueToWire(document['size']);
   const createdAt: unknown = document['createdAt'];
   if (typeof size !== 'number' || !Number.isSafeInteger(size) || size < 0) throw damaged('size');
@@ -102,19 +102,19 @@ function fromDocument(document: Document): StoredFile {
 }
 
 /** The same for raw BSON. */
-export function fromRaw(raw: Uint8Array): StoredFile {
-  return fromDocument(decodeStored(raw));
+export function decodeStoredFile(raw: Uint8Array): StoredFile {
+  return fromDocument(decodeExactDocument(raw));
 }
 
 /** @param base scheme and authority of this server for the client, such as `https://example.com` */
-export function toResource(file: StoredFile, base: string): FileResource {
+export function toFileResource(file: StoredFile, base: string): FileResource {
   const { key, name, type, size, sha256, createdAt, createdBy, metadata } = file;
-  const url = `${base}/files/${key}/${nameInPath(name)}`;
+  const url = `${base}/files/${key}/${encodeNameForPath(name)}`;
   return { id: key, url, name, type, size, sha256, createdAt: createdAt.toISOString(), createdBy, metadata };
 }
 
 /** Entity tag of the bytes (RFC 9110 section 8.8.3), strong because it is derived from the hash. */
-export function fileTag(file: StoredUpload): string {
+export function fileEntityTag(file: StoredUpload): string {
   return `"${file.sha256}"`;
 }
 
@@ -125,6 +125,6 @@ function damaged(field: string): MillraceError {
 }
 
 /** The key for a client's text, or undefined if no file can have that id. */
-export function keyFromText(text: string): FileKey | undefined {
+export function parseFileKey(text: string): FileKey | undefined {
   return FILE_KEY.test(text) ? fileKey(text) : undefined;
 }

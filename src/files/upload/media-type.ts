@@ -3,10 +3,10 @@
  * the bytes agree; an unspecific one is replaced by the detected type. Browsers show a few types inline; every other file is a
  * download.
  */
-import { SNIFF_BYTES, signedType } from './signatures.ts';
-import { textEncoding, UTF_8 } from './text-encoding.ts';
+import { detectFileType, SNIFF_BYTES } from './detect-file-type.ts';
+import { detectTextEncoding, UTF_8 } from './text-encoding.ts';
 
-export const UNKNOWN = 'application/octet-stream';
+export const UNKNOWN_MEDIA_TYPE = 'application/octet-stream';
 
 /** The type of a file as it is stored. */
 export interface MediaType {
@@ -111,24 +111,25 @@ const CONTAINERS = new Set(['application/gzip', 'image/tiff']);
  * @param declared the Content-Type of the part
  * @param head the first `SNIFF_BYTES` of the file, fewer if it is shorter
  */
-export async function agreedType(declared: string | undefined, head: Buffer): Promise<MediaType> {
+export async function resolveMediaType(declared: string | undefined, head: Buffer): Promise<MediaType> {
   const [name = '', ...parameters] = (declared ?? '').split(';').map((text) => text.trim());
   const type = canonical(name.toLowerCase());
   const charset = parameters.map((text) => /^charset="?([^"]{1,40})"?$/i.exec(text)?.[1]).find(Boolean);
-  const signature = await signedType(head);
+  const signature = await detectFileType(head);
   const shown = signature === null ? null : canonical(signature);
   if (!TYPE.test(type) || SAYS_NOTHING.test(type)) {
     if (shown !== null) return isTextual(shown) ? text(shown, charset, head, shown) : plain(shown);
     // RFC 7578, 4.4: a part without a type is text. As the encoding is unspecified, only UTF-8 is accepted as text.
-    const isText = (declared === undefined || type === '*/*') && textEncoding(head, undefined, isCut(head)) === UTF_8;
-    return plain(isText ? 'text/plain' : UNKNOWN);
+    const isText =
+      (declared === undefined || type === '*/*') && detectTextEncoding(head, undefined, isCut(head)) === UTF_8;
+    return plain(isText ? 'text/plain' : UNKNOWN_MEDIA_TYPE);
   }
   if (type === 'text/*') return text('text/plain', charset, head, shown);
   if (type.endsWith('/*')) return plain(ofGroup(type.slice(0, -1), shown));
   if (isTextual(type)) return text(type, charset, head, shown);
   const proofs = PROOFS.get(type);
-  if (proofs !== undefined) return plain(shown !== null && proofs.has(shown) ? type : UNKNOWN);
-  return plain(shown === null || !PROVING.has(shown) || CONTAINERS.has(shown) ? type : UNKNOWN);
+  if (proofs !== undefined) return plain(shown !== null && proofs.has(shown) ? type : UNKNOWN_MEDIA_TYPE);
+  return plain(shown === null || !PROVING.has(shown) || CONTAINERS.has(shown) ? type : UNKNOWN_MEDIA_TYPE);
 }
 
 function canonical(type: string): string {
@@ -145,21 +146,21 @@ function plain(type: string): MediaType {
 
 /** A text type, if the bytes are text. Bytes that are not UTF-8 must not have a binary signature. */
 function text(type: string, charset: string | undefined, head: Buffer, shown: string | null): MediaType {
-  const encoding = textEncoding(head, charset, isCut(head));
+  const encoding = detectTextEncoding(head, charset, isCut(head));
   if (encoding === UTF_8) return plain(type);
-  if (encoding === null || (shown !== null && !isTextual(shown))) return plain(UNKNOWN);
+  if (encoding === null || (shown !== null && !isTextual(shown))) return plain(UNKNOWN_MEDIA_TYPE);
   return { type, charset: encoding };
 }
 
 /** The variant among `audio/`, `image/`… that a signature proves: a container may hold audio or video. */
 function ofGroup(group: string, shown: string | null): string {
-  if (shown === null || shown.startsWith(group)) return shown ?? UNKNOWN;
+  if (shown === null || shown.startsWith(group)) return shown ?? UNKNOWN_MEDIA_TYPE;
   for (const [type, proofs] of PROOFS) if (type.startsWith(group) && proofs.has(shown)) return type;
-  return UNKNOWN;
+  return UNKNOWN_MEDIA_TYPE;
 }
 
 /** Whether a browser may show the type inline. */
-export function isInline(type: string): boolean {
+export function isInlineType(type: string): boolean {
   return INLINE.has(type);
 }
 
@@ -167,7 +168,7 @@ export function isInline(type: string): boolean {
  * The Content-Type of a response: text names its encoding, because otherwise browsers guess. Scripts are sent as plain text, so
  * that no page can load a stored script as its own.
  */
-export function servedType({ type, charset }: MediaType): string {
+export function servedContentType({ type, charset }: MediaType): string {
   const encoding = charset ?? UTF_8;
   if (/[/](?:x-)?(?:java|ecma|j|live)script/.test(type)) return `text/plain; charset=${encoding}`;
   return type.startsWith('text/') ? `${type}; charset=${encoding}` : type;

@@ -17,7 +17,11 @@ const LINGER_BYTES = 64 * 1_048_576;
  * Fails a body that arrives too slowly. Time in which the server itself did not read does not count.
  * @returns a function that stops the watch
  */
-export function holdToPace(body: IncomingMessage, windowMs = WINDOW_MS, windowBytes = WINDOW_BYTES): () => void {
+export function enforceMinimumRate(
+  body: IncomingMessage,
+  windowMs = WINDOW_MS,
+  windowBytes = WINDOW_BYTES,
+): () => void {
   let before = body.socket.bytesRead;
   const judge = () => {
     const now = body.socket.bytesRead;
@@ -37,7 +41,7 @@ export function holdToPace(body: IncomingMessage, windowMs = WINDOW_MS, windowBy
 }
 
 /** If the response is ready before the body has ended, reads and discards for a while, then closes the connection. */
-export function linger(body: IncomingMessage): void {
+export function drainAfterResponse(body: IncomingMessage): void {
   if (body.complete || body.destroyed) return;
   let bytes = 0;
   const cut = () => void body.destroy();

@@ -9,23 +9,23 @@ import { parseJson } from '../../database/json/parse-json.ts';
 import type { DiskSpace } from '../../lib/disk-space.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import { type FileKey, type FileStore, fileKey } from '../stores/file-store.ts';
-import { Meter } from './byte-meter.ts';
+import { UploadByteMeter } from './byte-meter.ts';
 import type { StoredUpload } from './file.ts';
-import { cleanName } from './file-name.ts';
+import { sanitizeFileName } from './file-name.ts';
 import { FormFields } from './form-fields.ts';
-import { agreedType } from './media-type.ts';
+import { resolveMediaType } from './media-type.ts';
 import type { UploadJournal } from './upload-journal.ts';
 
 /** Parts of one request, files and fields together. */
-export const MAX_PARTS = 100;
-export const MAX_FILES = 20;
-export const MAX_CUSTOM_BYTES = 8_192;
+export const MAX_MULTIPART_PARTS = 100;
+export const MAX_UPLOAD_FILES = 20;
+export const MAX_METADATA_BYTES = 8_192;
 /** Maximum bytes of an unused text field. */
 const MAX_FIELD_BYTES = 65_536;
 const METADATA = 'metadata';
 
 /** One part of a multipart body as it arrives. Its bytes must be read to the end before the next one. */
-export interface Part {
+export interface MultipartPart {
   readonly field: string | undefined;
   /** Undefined for a part that is not a file; empty if no file was chosen, or the file has no name. */
   readonly fileName: string | undefined;
@@ -34,9 +34,9 @@ export interface Part {
 }
 
 /** The expectation of a route: one file in `file`, or several in `files`. */
-export type Expected = 'file' | 'files';
+export type ExpectedFiles = 'file' | 'files';
 
-export interface IntakeDeps {
+export interface UploadDeps {
   readonly fileStore: FileStore;
   readonly marks: UploadJournal;
   readonly maxFileBytes: number;
@@ -56,7 +56,11 @@ export interface UploadBatch {
  * @throws MillraceError `malformed-request`, `too-many-parts`, `file-too-large`, `storage-full`, `file-store-unavailable`, and
  * those of `parseJson`
  */
-export async function takeIn(parts: AsyncIterable<Part>, expected: Expected, intake: IntakeDeps): Promise<UploadBatch> {
+export async function storeUpload(
+  parts: AsyncIterable<MultipartPart>,
+  expected: ExpectedFiles,
+  intake: UploadDeps,
+): Promise<UploadBatch> {
   const drafts: StoredUpload[] = [];
   const metadataFields: unknown[] = [];
   const fields = new FormFields(expected);
@@ -64,13 +68,14 @@ export async function takeIn(parts: AsyncIterable<Part>, expected: Expected, int
     for await (const part of parts) {
       if (part.fileName === undefined) {
         if (part.field === METADATA) {
-          if (metadataFields.length === MAX_FILES) throw tooManyParts(`More than ${MAX_FILES} fields "metadata"`);
+          if (metadataFields.length === MAX_UPLOAD_FILES)
+            throw tooManyParts(`More than ${MAX_UPLOAD_FILES} fields "metadata"`);
           metadataFields.push(await readCustom(part));
         } else fields.add(part.field, await readText(part, MAX_FIELD_BYTES));
         continue;
       }
       if (part.fileName === '' && (await isEmpty(part))) {
-        fields.addUnchosen();
+        fields.addEmptyFileInput();
         continue;
       }
       checkFile(part, drafts.length, expected);
@@ -80,7 +85,7 @@ export async function takeIn(parts: AsyncIterable<Part>, expected: Expected, int
     if (drafts.length === 0) throw wrong(fields.whyNoFile(), expected);
     return { drafts, metadataFields: spread(metadataFields, drafts.length, expected) };
   } catch (error) {
-    await takeBack(
+    await removeStoredBytes(
       drafts.map(({ key }) => key),
       intake,
     );
@@ -89,21 +94,21 @@ export async function takeIn(parts: AsyncIterable<Part>, expected: Expected, int
 }
 
 /** Removes stored bytes that will not become files; the rest is left to orphan cleanup. */
-export async function takeBack(
+export async function removeStoredBytes(
   keys: readonly FileKey[],
-  { fileStore, marks }: Pick<IntakeDeps, 'fileStore' | 'marks'>,
+  { fileStore, marks }: Pick<UploadDeps, 'fileStore' | 'marks'>,
 ): Promise<void> {
   for (const key of keys) {
     try {
       await fileStore.remove(key);
-      await marks.settle(fileStore.name, key);
+      await marks.deleteEntry(fileStore.name, key);
     } catch {
-      marks.letGo(fileStore.name, key);
+      marks.releaseLease(fileStore.name, key);
     }
   }
 }
 
-function checkFile({ field }: Part, before: number, expected: Expected): void {
+function checkFile({ field }: MultipartPart, before: number, expected: ExpectedFiles): void {
   if (field?.replace(/\[\d*\]$/, '') !== expected) {
     throw wrong(`The file is in the field '${shown(field)}'`, expected);
   }
@@ -112,31 +117,31 @@ function checkFile({ field }: Part, before: number, expected: Expected): void {
       hint: 'Send several files to /files/bulk, each in a field named files',
     });
   }
-  if (before === MAX_FILES) throw tooManyParts(`More than ${MAX_FILES} files`);
+  if (before === MAX_UPLOAD_FILES) throw tooManyParts(`More than ${MAX_UPLOAD_FILES} files`);
 }
 
 /** Stores one file under a new key, protected by a journal entry. */
-async function storeFile(part: Part, fileName: string, intake: IntakeDeps): Promise<StoredUpload> {
+async function storeFile(part: MultipartPart, fileName: string, intake: UploadDeps): Promise<StoredUpload> {
   const { fileStore, marks } = intake;
   const key = fileKey(newId().toHexString());
-  const meter = new Meter(intake.maxFileBytes, fileStore.name === 'gridfs' ? intake.space : undefined);
+  const meter = new UploadByteMeter(intake.maxFileBytes, fileStore.name === 'gridfs' ? intake.space : undefined);
   const failures = failuresOf(part);
   // If one stream fails, the pipeline ends the other; the store receives the error as that of its source.
   const metered = pipeline(part.bytes, meter, () => undefined);
   try {
-    const lost = await marks.hold(fileStore.name, key);
+    const lost = await marks.recordPending(fileStore.name, key);
     await fileStore.write(key, metered, lost);
   } catch (error) {
     meter.destroy();
-    await takeBack([key], intake);
+    await removeStoredBytes([key], intake);
     throw cutShort(error, failures);
   }
-  const { type, charset } = await agreedType(part.type, meter.head);
-  return { key, name: cleanName(fileName), type, charset, size: meter.size, sha256: meter.digest() };
+  const { type, charset } = await resolveMediaType(part.type, meter.head);
+  return { key, name: sanitizeFileName(fileName), type, charset, size: meter.size, sha256: meter.digest() };
 }
 
 /** Whether a part ends without a byte, as a form input without a chosen file does. */
-async function isEmpty(part: Part): Promise<boolean> {
+async function isEmpty(part: MultipartPart): Promise<boolean> {
   const { bytes } = part;
   const failures = failuresOf(part);
   try {
@@ -155,7 +160,7 @@ async function isEmpty(part: Part): Promise<boolean> {
   }
 }
 
-async function readText(part: Part, most: number): Promise<Buffer> {
+async function readText(part: MultipartPart, most: number): Promise<Buffer> {
   const { field, bytes } = part;
   const chunks: Buffer[] = [];
   const failures = failuresOf(part);
@@ -174,8 +179,8 @@ async function readText(part: Part, most: number): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-async function readCustom(part: Part): Promise<unknown> {
-  const text = await readText(part, MAX_CUSTOM_BYTES);
+async function readCustom(part: MultipartPart): Promise<unknown> {
+  const text = await readText(part, MAX_METADATA_BYTES);
   try {
     return parseJson(text);
   } catch (error) {
@@ -185,7 +190,7 @@ async function readCustom(part: Part): Promise<unknown> {
 }
 
 /** One `metadata` applies to every file; as many as there are files apply in order. */
-function spread(metadataFields: readonly unknown[], files: number, expected: Expected): readonly unknown[] {
+function spread(metadataFields: readonly unknown[], files: number, expected: ExpectedFiles): readonly unknown[] {
   if (metadataFields.length === files) return metadataFields;
   if (metadataFields.length <= 1) return Array.from({ length: files }, () => metadataFields[0] ?? null);
   throw wrong(`There are ${metadataFields.length} fields "metadata" for ${files} files`, expected);
@@ -195,7 +200,7 @@ function spread(metadataFields: readonly unknown[], files: number, expected: Exp
  * Collects the errors that a part ends with. The parser may have destroyed the part before. Or it reports one error and destroys
  * the stream with a different one, so `stream.errored` can differ from the error that readers received.
  */
-function failuresOf({ bytes }: Part): ReadonlySet<unknown> {
+function failuresOf({ bytes }: MultipartPart): ReadonlySet<unknown> {
   const failures = new Set<unknown>([bytes.errored]);
   bytes.on('error', (error) => failures.add(error));
   return failures;
@@ -207,7 +212,7 @@ function cutShort(error: unknown, failures: ReadonlySet<unknown>): unknown {
   return new MillraceError('malformed-request', 'The multipart body ends too early', { cause: error });
 }
 
-function wrong(message: string, expected: Expected): MillraceError {
+function wrong(message: string, expected: ExpectedFiles): MillraceError {
   const files = expected === 'file' ? 'one file in the field file' : 'the files in fields named files';
   const metadata = expected === 'file' ? 'a field metadata' : 'a field metadata (one for all, or one for each file)';
   return new MillraceError('malformed-request', message, {
@@ -218,7 +223,7 @@ function wrong(message: string, expected: Expected): MillraceError {
 /** @param message what exceeds its limit */
 export function tooManyParts(message: string): MillraceError {
   return new MillraceError('too-many-parts', `${message} in one request`, {
-    hint: `At most ${MAX_PARTS} parts, ${MAX_FILES} of them files and ${MAX_FILES} fields "metadata"`,
+    hint: `At most ${MAX_MULTIPART_PARTS} parts, ${MAX_UPLOAD_FILES} of them files and ${MAX_UPLOAD_FILES} fields "metadata"`,
   });
 }
 

@@ -6,8 +6,8 @@ import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { Dicer } from '@fastify/busboy';
 import { MillraceError } from '../../lib/errors.ts';
-import { type PartHeaders, partHead } from './disposition.ts';
-import { MAX_PARTS, type Part, tooManyParts } from './multipart-upload.ts';
+import { MAX_MULTIPART_PARTS, type MultipartPart, tooManyParts } from './multipart-upload.ts';
+import { type PartHeaders, parsePartHeaders } from './part-headers.ts';
 
 const HEADER_LIMITS = { maxHeaderPairs: 32, maxHeaderSize: 8_192 };
 
@@ -16,11 +16,11 @@ const HEADER_LIMITS = { maxHeaderPairs: 32, maxHeaderSize: 8_192 };
  * the body to the caller.
  * @throws MillraceError `malformed-request`, `too-many-parts`, and the error that the request was destroyed with
  */
-export async function* multipartParts(request: IncomingMessage): AsyncGenerator<Part> {
+export async function* readMultipartParts(request: IncomingMessage): AsyncGenerator<MultipartPart> {
   const boundary = /;\s*boundary=(?:"([^"]+)"|([^\s;]+))/i.exec(request.headers['content-type'] ?? '');
   if (boundary === null) throw malformed();
   const parser = new Dicer({ boundary: boundary[1] ?? boundary[2] ?? '', ...HEADER_LIMITS });
-  const found: Part[] = [];
+  const found: MultipartPart[] = [];
   const open = new Set<Readable>();
   let count = 0;
   let isEmpty = true;
@@ -42,13 +42,13 @@ export async function* multipartParts(request: IncomingMessage): AsyncGenerator<
     bytes.on('error', () => undefined);
     open.add(bytes);
     bytes.once('close', () => open.delete(bytes));
-    if (++count > MAX_PARTS) {
+    if (++count > MAX_MULTIPART_PARTS) {
       bytes.resume();
-      end(tooManyParts(`More than ${MAX_PARTS} parts`));
+      end(tooManyParts(`More than ${MAX_MULTIPART_PARTS} parts`));
       return;
     }
     bytes.once('header', (headers) => {
-      const head = partHead(headers as PartHeaders);
+      const head = parsePartHeaders(headers as PartHeaders);
       if (head === null) bytes.resume();
       else if (!isDone) found.push({ ...head, bytes });
       wake();

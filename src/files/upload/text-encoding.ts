@@ -20,7 +20,7 @@ const BINARY = /[\0-\x08\x0b\x0e-\x1a\x1c-\x1f]/;
  * @param isCut whether the file continues after these bytes, so that their last character may be incomplete
  * @returns a label of the WHATWG Encoding Standard, or null for bytes that are not text
  */
-export function textEncoding(head: Uint8Array, declared: string | undefined, isCut: boolean): string | null {
+export function detectTextEncoding(head: Uint8Array, declared: string | undefined, isCut: boolean): string | null {
   const isTextIn = (label: string) => isText(label, head, isCut);
   const wide = wideEncoding(head);
   if (wide !== null) return isTextIn(wide) ? wide : null;

@@ -5,7 +5,7 @@
  * leased the entry first, that commit fails: so a document never exists without its bytes.
  */
 import type { ClientSession, Collection } from 'mongodb';
-import { translated } from '../../database/errors.ts';
+import { withTranslatedErrors } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import type { FileKey } from '../stores/file-store.ts';
@@ -36,7 +36,7 @@ export class UploadJournal {
   }
 
   async start(): Promise<void> {
-    await translated(() => this.#marks.createIndex({ until: 1 }));
+    await withTranslatedErrors(() => this.#marks.createIndex({ until: 1 }));
     this.#timer = setInterval(() => {
       // The next renewal makes up for a failed one; the lease outlives three of them.
       this.#round = this.#round.then(() => this.#renew()).catch(() => undefined);
@@ -52,7 +52,7 @@ export class UploadJournal {
    * Records bytes that are about to be written, or to lose their document.
    * @returns aborted when the lease was lost, so that its holder stops writing
    */
-  async hold(store: string, key: FileKey): Promise<AbortSignal> {
+  async recordPending(store: string, key: FileKey): Promise<AbortSignal> {
     await this.#put(store, key, LEASE_MS);
     const lost = new AbortController();
     this.#held.set(markId(store, key), lost);
@@ -60,7 +60,7 @@ export class UploadJournal {
   }
 
   /** Leaves bytes without a document to orphan cleanup, after a delay in which downloads may finish. */
-  condemn(store: string, key: FileKey, delayMs: number): Promise<void> {
+  scheduleRemoval(store: string, key: FileKey, delayMs: number): Promise<void> {
     return this.#put(store, key, delayMs);
   }
 
@@ -78,19 +78,19 @@ export class UploadJournal {
   }
 
   /** Stops renewing a lease; orphan cleanup leases the entry unless it was committed. */
-  letGo(store: string, key: FileKey): void {
+  releaseLease(store: string, key: FileKey): void {
     this.#held.delete(markId(store, key));
   }
 
   /** Deletes an entry whose bytes were removed. */
-  async settle(store: string, key: FileKey): Promise<void> {
-    this.letGo(store, key);
-    await translated(() => this.#marks.deleteOne({ _id: markId(store, key) }));
+  async deleteEntry(store: string, key: FileKey): Promise<void> {
+    this.releaseLease(store, key);
+    await withTranslatedErrors(() => this.#marks.deleteOne({ _id: markId(store, key) }));
   }
 
   /** Leases one expired entry for `LEASE_MS`; null if there is none. */
-  async takeExpired(): Promise<UploadJournalEntry | null> {
-    return translated(() =>
+  async leaseExpired(): Promise<UploadJournalEntry | null> {
+    return withTranslatedErrors(() =>
       this.#marks.findOneAndUpdate(
         { $expr: { $lt: ['$until', '$$NOW'] } },
         [{ $set: { until: { $add: ['$$NOW', LEASE_MS] }, taken: true } }],
@@ -102,18 +102,20 @@ export class UploadJournal {
   /** Returns a leased entry, to be processed again later. */
   async postpone({ _id }: UploadJournalEntry, delayMs: number, cleaned: boolean): Promise<void> {
     const until = { $add: ['$$NOW', delayMs] };
-    await translated(() => this.#marks.updateOne({ _id }, [{ $set: { until, cleaned } }]));
+    await withTranslatedErrors(() => this.#marks.updateOne({ _id }, [{ $set: { until, cleaned } }]));
   }
 
   /** When the next lease expires, undefined if there is no entry. */
   async nextExpiry(): Promise<Date | undefined> {
-    const next = await translated(() => this.#marks.findOne({}, { sort: { until: 1 }, projection: { until: 1 } }));
+    const next = await withTranslatedErrors(() =>
+      this.#marks.findOne({}, { sort: { until: 1 }, projection: { until: 1 } }),
+    );
     return next?.until;
   }
 
   async #put(store: string, key: FileKey, leaseMs: number): Promise<void> {
     const until = { $add: ['$$NOW', leaseMs] };
-    await translated(() =>
+    await withTranslatedErrors(() =>
       this.#marks.updateOne(
         { _id: markId(store, key) },
         [{ $set: { store: { $literal: store }, key: { $literal: key }, until, taken: false, cleaned: false } }],

@@ -1,5 +1,5 @@
 /** Bounded, redacted log lines of one call. */
-import type { Blank } from '../plugins/redaction.ts';
+import type { Redactor } from '../plugins/redaction.ts';
 import { MAX_LOG_BYTES, MAX_LOG_LINES } from '../sandbox/host-schemas.ts';
 import type { LogLine } from '../sandbox/sandbox.ts';
 
@@ -7,13 +7,13 @@ const CUT = `The log was truncated: a call keeps at most ${MAX_LOG_LINES} lines 
 
 export class CallLogs {
   readonly #lines: LogLine[] = [];
-  readonly #blank: Blank;
+  readonly #blank: Redactor;
   readonly #onLog: ((line: LogLine) => void) | undefined;
   #bytes = 0;
   #full = false;
 
   /** @param onLog receives each line immediately */
-  constructor(blank: Blank, onLog: ((line: LogLine) => void) | undefined) {
+  constructor(blank: Redactor, onLog: ((line: LogLine) => void) | undefined) {
     this.#blank = blank;
     this.#onLog = onLog;
   }

@@ -9,7 +9,7 @@ const OWN = new WeakMap<PluginFunction, FunctionPrincipal>();
  * decisions about it are cached.
  * @throws TypeError for `as: caller` without a caller
  */
-export function principalOf(fn: PluginFunction, caller: Principal | null): Principal {
+export function resolvePrincipal(fn: PluginFunction, caller: Principal | null): Principal {
   if (fn.as === 'function') return ownOf(fn);
   if (caller === null) throw new TypeError(`${fn.id} runs as its caller, and there is no caller`);
   return caller;
@@ -24,7 +24,7 @@ function ownOf(fn: PluginFunction): FunctionPrincipal {
 }
 
 /** A principal as policies see it, without its session and expiry. */
-export function principalFacts(principal: Principal): Readonly<Record<string, unknown>> {
+export function toContextPrincipal(principal: Principal): Readonly<Record<string, unknown>> {
   const { kind } = principal;
   if (kind === 'anonymous') return { kind, id: null, roles: [], claims: {} };
   const { id, roles } = principal;

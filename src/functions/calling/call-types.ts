@@ -2,7 +2,7 @@
 import type { Principal } from '../../auth/identity/principal.ts';
 import type { OpenTransaction } from '../../collections/open-transaction.ts';
 import type { PluginFunction } from '../plugins/plugin.ts';
-import type { OperationNote } from '../runs/run.ts';
+import type { OperationRecord } from '../runs/run.ts';
 import type { CallOutcome, LogLine } from '../sandbox/sandbox.ts';
 
 export interface FunctionCall {
@@ -42,10 +42,10 @@ export interface CallReport {
   readonly durationMs: number;
   /** Redacted. */
   readonly logs: readonly LogLine[];
-  readonly operations: readonly OperationNote[];
+  readonly operations: readonly OperationRecord[];
 }
 
-export interface Calling {
+export interface FunctionCaller {
   /**
    * Never rejects because of the function's code.
    * @throws MillraceError `function-quarantined`, `functions-disabled`, and transaction conflicts that require a new

@@ -19,7 +19,7 @@ const IN_GENERAL: Readonly<Record<CallErrorCode, string>> = {
  * Whether the messages of failed functions are sent to the client.
  * @param isDevelopment whether the server is in development mode
  */
-export function reportsCallErrors(principal: Principal, isDevelopment: boolean): boolean {
+export function maySeeErrorDetails(principal: Principal, isDevelopment: boolean): boolean {
   return isDevelopment || principal.kind === 'admin';
 }
 
@@ -27,7 +27,7 @@ export function reportsCallErrors(principal: Principal, isDevelopment: boolean):
  * The error for clients without access to messages of the code.
  * @param subject the function, in words that do not name it
  */
-export function generalMessage(code: CallErrorCode, subject: 'A function' | 'The function'): string {
+export function genericErrorMessage(code: CallErrorCode, subject: 'A function' | 'The function'): string {
   return `${subject} ${IN_GENERAL[code]}`;
 }
 
@@ -43,7 +43,7 @@ export function callErrorHeaders(code: CallErrorCode): Readonly<Record<string, s
  */
 export function toCallError(issue: CallError, fn: string, isReported: boolean): MillraceError {
   const { code, message } = issue;
-  const reported = isReported ? `${fn}: ${message}` : `${generalMessage(code, 'A function')}; nothing was written`;
+  const reported = isReported ? `${fn}: ${message}` : `${genericErrorMessage(code, 'A function')}; nothing was written`;
   return new MillraceError(code, reported, { headers: callErrorHeaders(code), cause: callErrorCause(issue, fn) });
 }
 

@@ -4,26 +4,26 @@
  */
 import type { Egress } from '../../egress/egress.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import { type Blank, redactionOf } from '../plugins/redaction.ts';
-import { type OperationNote, requestOfRun } from '../runs/run.ts';
+import { callRedactor, type Redactor } from '../plugins/redaction.ts';
+import { type OperationRecord, runRequestId } from '../runs/run.ts';
 import type { CallOutcome, RunLimits, Sandbox } from '../sandbox/sandbox.ts';
 import { CallLogs } from './call-logs.ts';
-import { principalFacts, principalOf } from './call-principal.ts';
-import type { Calling, CallReport, FunctionCall } from './call-types.ts';
-import type { Argument } from './host/argument.ts';
+import { resolvePrincipal, toContextPrincipal } from './call-principal.ts';
+import type { CallReport, FunctionCall, FunctionCaller } from './call-types.ts';
 import { type DocumentDeps, documentActions } from './host/document-actions.ts';
 import { fetchAction } from './host/fetch-action.ts';
 import { type FileActionDeps, fileActions } from './host/file-actions.ts';
-import type { Acting, HostActions } from './host/host-action.ts';
-import { CallHost } from './host/host-api.ts';
+import type { ActionContext, HostActions } from './host/host-action.ts';
+import { HostApi } from './host/host-api.ts';
 import type { JobScheduler } from './host/job-scheduler.ts';
+import type { OperationArgument } from './host/operation-argument.ts';
 import { pluginActions } from './host/plugin-actions.ts';
 
 const CPU_MS = 1_000;
 const HEAP_MB = 64;
 const MAX_TARGET = 200;
 
-export interface FunctionCallsDeps extends DocumentDeps, FileActionDeps {
+export interface FunctionRunnerDeps extends DocumentDeps, FileActionDeps {
   /** Null where functions are disabled. */
   readonly sandbox: Pick<Sandbox, 'call'> | null;
   readonly egress: Pick<Egress, 'fetch'>;
@@ -34,17 +34,17 @@ export interface FunctionCallsDeps extends DocumentDeps, FileActionDeps {
 }
 
 /** Differences of a dry run. */
-export interface Pretence {
+export interface DryRunOptions {
   /** Replaces the queue. */
   readonly jobs: JobScheduler;
   /** Called after each operation, with its argument. */
-  readonly onDone: (log: OperationNote, argument: Argument | null) => void;
+  readonly onDone: (log: OperationRecord, argument: OperationArgument | null) => void;
 }
 
-export class FunctionCalls implements Calling {
-  readonly #deps: FunctionCallsDeps;
+export class FunctionRunner implements FunctionCaller {
+  readonly #deps: FunctionRunnerDeps;
 
-  constructor(deps: FunctionCallsDeps) {
+  constructor(deps: FunctionRunnerDeps) {
     this.#deps = deps;
   }
 
@@ -56,23 +56,23 @@ export class FunctionCalls implements Calling {
   }
 
   /** Calls a function as a dry run: files and jobs are not created. The caller rolls the transaction back. */
-  pretend(call: FunctionCall, pretence: Pretence): Promise<CallReport> {
+  dryRun(call: FunctionCall, pretence: DryRunOptions): Promise<CallReport> {
     return this.#call(call, pretence);
   }
 
-  async #call(call: FunctionCall, pretence: Pretence | null): Promise<CallReport> {
+  async #call(call: FunctionCall, pretence: DryRunOptions | null): Promise<CallReport> {
     const { sandbox, now, onError } = this.#deps;
     if (sandbox === null) throw new MillraceError('functions-disabled', 'Functions are disabled on this server');
     const { fn, run, within, mayWrite } = call;
     const { plugin } = fn;
     const startedAt = now();
     const begun = performance.now();
-    const principal = principalOf(fn, call.caller);
-    const blank = redactionOf(plugin, call.hidden);
+    const principal = resolvePrincipal(fn, call.caller);
+    const blank = callRedactor(plugin, call.hidden);
     const logs = new CallLogs(blank, call.onLog);
-    const operations: OperationNote[] = [];
-    const host = new CallHost({
-      actions: this.#actions(call, { principal, request: requestOfRun(run.id, run.depth), within }, pretence),
+    const operations: OperationRecord[] = [];
+    const host = new HostApi({
+      actions: this.#actions(call, { principal, request: runRequestId(run.id, run.depth), within }, pretence),
       within,
       mayWrite,
       onError,
@@ -88,10 +88,10 @@ export class FunctionCalls implements Calling {
       outcome = await sandbox.call({
         bundle: plugin.bundle,
         file: fn.file,
-        kind: fn.use.kind,
+        kind: fn.options.kind,
         input: call.input,
         facts: {
-          principal: principalFacts(principal),
+          principal: toContextPrincipal(principal),
           run: { id: run.id, key: run.id, attempt: run.attempt, function: fn.id, version: plugin.version },
           secrets: plugin.secrets,
         },
@@ -108,7 +108,7 @@ export class FunctionCalls implements Calling {
     return { outcome: kept, startedAt, durationMs, logs: logs.lines, operations };
   }
 
-  #actions({ fn, run }: FunctionCall, acting: Acting, pretence: Pretence | null): HostActions {
+  #actions({ fn, run }: FunctionCall, acting: ActionContext, pretence: DryRunOptions | null): HostActions {
     const { egress, now } = this.#deps;
     const { depth, restricted } = run;
     const jobs = pretence?.jobs ?? this.#deps.jobs;
@@ -134,7 +134,7 @@ function ended(outcome: CallOutcome, refused: MillraceError | null): CallOutcome
 }
 
 /** Values and responses are returned to the caller unredacted; runs/ redacts them before they are stored. */
-function blanked(outcome: CallOutcome, blank: Blank): CallOutcome {
+function blanked(outcome: CallOutcome, blank: Redactor): CallOutcome {
   if (outcome.kind === 'refusal') {
     const [code, pointer] = [outcome.code, outcome.pointer].map((text) => text && blank(text));
     return { ...outcome, message: blank(outcome.message), code: code ?? null, pointer: pointer ?? null };

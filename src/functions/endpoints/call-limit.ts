@@ -5,28 +5,28 @@
 import { FairSemaphore } from '../../lib/concurrency/fair-semaphore.ts';
 import { MillraceError } from '../../lib/errors.ts';
 
-export interface CallBounds {
+export interface CallLimits {
   /** Concurrent calls. */
   readonly running: number;
   /** Per client. */
-  readonly runningOfOne: number;
+  readonly runningPerClient: number;
   /** Running and queued calls. */
   readonly held: number;
   /** Per client. */
-  readonly heldOfOne: number;
+  readonly heldPerClient: number;
 }
 
-const BOUNDS: CallBounds = { running: 256, runningOfOne: 64, held: 2_000, heldOfOne: 250 };
+const BOUNDS: CallLimits = { running: 256, runningPerClient: 64, held: 2_000, heldPerClient: 250 };
 
-export class CallSlots {
-  readonly #bounds: CallBounds;
+export class CallLimiter {
+  readonly #bounds: CallLimits;
   readonly #running: FairSemaphore;
   readonly #held = new Map<string, number>();
   #all = 0;
 
-  constructor(bounds: CallBounds = BOUNDS) {
+  constructor(bounds: CallLimits = BOUNDS) {
     this.#bounds = bounds;
-    this.#running = new FairSemaphore(bounds.running, bounds.runningOfOne);
+    this.#running = new FairSemaphore(bounds.running, bounds.runningPerClient);
   }
 
   /**
@@ -38,7 +38,7 @@ export class CallSlots {
   async run<T>(client: string, call: () => Promise<T>): Promise<T> {
     const headers = { 'retry-after': '1' };
     const mine = this.#held.get(client) ?? 0;
-    if (mine >= this.#bounds.heldOfOne) {
+    if (mine >= this.#bounds.heldPerClient) {
       throw new MillraceError('rate-limited', 'Too many calls of this client are waiting', { headers });
     }
     if (this.#all >= this.#bounds.held) {

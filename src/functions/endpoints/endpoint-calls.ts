@@ -3,26 +3,26 @@
  * process that received the request.
  */
 import type { Principal } from '../../auth/identity/principal.ts';
-import type { Calling } from '../calling/call-types.ts';
+import type { FunctionCaller } from '../calling/call-types.ts';
 import type { ActivePlugins } from '../plugins/plugin.ts';
-import { redaction } from '../plugins/redaction.ts';
+import { pluginRedactor } from '../plugins/redaction.ts';
 import type { Run } from '../runs/run.ts';
 import type { RunRecorder } from '../runs/run-recorder.ts';
 import type { CallOutcome } from '../sandbox/sandbox.ts';
-import { CallSlots } from './call-limit.ts';
+import { CallLimiter } from './call-limit.ts';
 import { type Endpoint, EndpointTable } from './endpoint-table.ts';
-import { sendable } from './response-filter.ts';
+import { validateResponse } from './response-filter.ts';
 
 export interface EndpointCallsDeps {
   readonly active: Pick<ActivePlugins, 'ofKind'>;
-  readonly calling: Calling;
+  readonly calling: FunctionCaller;
   readonly recorder: RunRecorder;
   /** Called when a rerun could not start. */
   readonly onError: (error: unknown) => void;
-  readonly slots?: CallSlots;
+  readonly slots?: CallLimiter;
 }
 
-export interface EndpointResponse {
+export interface EndpointCallResult {
   readonly outcome: CallOutcome;
   /** Id of its run; null if the run is not stored. */
   readonly run: string | null;
@@ -40,12 +40,12 @@ interface Given {
 
 export class EndpointCalls {
   readonly #deps: EndpointCallsDeps;
-  readonly #slots: CallSlots;
+  readonly #slots: CallLimiter;
   #table: { readonly of: readonly Endpoint[]; readonly table: EndpointTable };
 
   constructor(deps: EndpointCallsDeps) {
     this.#deps = deps;
-    this.#slots = deps.slots ?? new CallSlots();
+    this.#slots = deps.slots ?? new CallLimiter();
     this.#table = tableOf(deps.active.ofKind('http'));
   }
 
@@ -69,7 +69,7 @@ export class EndpointCalls {
     client: string,
     input: string,
     hidden: readonly string[] = [],
-  ): Promise<EndpointResponse> {
+  ): Promise<EndpointCallResult> {
     return await this.#slots.run(client, () => this.#run(fn, caller, { input, hidden, client }));
   }
 
@@ -78,10 +78,10 @@ export class EndpointCalls {
    * stored.
    * @returns the run as it starts
    */
-  repeat(fn: Endpoint, client: string, input: string): Run {
+  rerun(fn: Endpoint, client: string, input: string): Run {
     const { recorder, onError } = this.#deps;
     const id = recorder.newId();
-    const run = recorder.began({ id, fn, attempt: 1 });
+    const run = recorder.recordStart({ id, fn, attempt: 1 });
     void this.#slots.run(client, () => this.#run(fn, null, { input, hidden: [], client, id })).catch(onError);
     return run;
   }
@@ -90,7 +90,7 @@ export class EndpointCalls {
     fn: Endpoint,
     caller: Principal | null,
     { input, hidden, client, id: repeated }: Given,
-  ): Promise<EndpointResponse> {
+  ): Promise<EndpointCallResult> {
     const { calling, recorder } = this.#deps;
     const id = repeated ?? recorder.newId();
     const name = { id, plugin: fn.plugin.name, function: fn.name, restricted: false };
@@ -104,9 +104,9 @@ export class EndpointCalls {
       hidden,
       onLog: (line) => recorder.line(name, line),
     });
-    const outcome = sendable(returned, redaction(fn.plugin));
+    const outcome = validateResponse(returned, pluginRedactor(fn.plugin));
     const subject = { id, fn, input, hidden, attempt: 1, depth: 0, client };
-    const isKept = recorder.ended(subject, { ...report, outcome }, repeated !== undefined);
+    const isKept = recorder.recordEnd(subject, { ...report, outcome }, repeated !== undefined);
     return { outcome, run: isKept ? id : null };
   }
 }

@@ -6,7 +6,7 @@ import type { ErrorCode } from '../../lib/errors.ts';
 import type { Operation } from '../../openapi/operation.ts';
 import { pathParameter } from '../../openapi/parameters.ts';
 import { pascalCase } from '../../openapi/schema.ts';
-import { type Endpoint, segmentsOf } from './endpoint-table.ts';
+import { type Endpoint, splitPath } from './endpoint-table.ts';
 
 /** One method of one HTTP function. */
 export interface EndpointOperation {
@@ -57,8 +57,8 @@ export function endpointOperations(endpoints: readonly Endpoint[]): readonly End
 }
 
 function operationsOf(fn: Endpoint): readonly EndpointOperation[] {
-  const { methods, path } = fn.use;
-  const names = segmentsOf(path).flatMap((segment) => (segment.startsWith(':') ? [segment.slice(1)] : []));
+  const { methods, path } = fn.options;
+  const names = splitPath(path).flatMap((segment) => (segment.startsWith(':') ? [segment.slice(1)] : []));
   const parameters = names.map((name) =>
     pathParameter(name, 'A part of the path.', { type: 'string', minLength: 1 }, `path-part-${name}`),
   );

@@ -53,7 +53,7 @@ export class EndpointTable {
   #add(fn: Endpoint): void {
     let node = this.#root;
     const names: string[] = [];
-    for (const segment of segmentsOf(fn.use.path)) {
+    for (const segment of splitPath(fn.options.path)) {
       if (segment.startsWith(':')) {
         names.push(segment.slice(1));
         node.parameter ??= emptyNode();
@@ -65,12 +65,12 @@ export class EndpointTable {
       node = next;
     }
     // Validation rejects two functions with one method and path; the first one is kept.
-    for (const method of fn.use.methods) if (!node.endpoints.has(method)) node.endpoints.set(method, { fn, names });
+    for (const method of fn.options.methods) if (!node.endpoints.has(method)) node.endpoints.set(method, { fn, names });
   }
 }
 
 /** The segments of a path that begins with `/`. */
-export function segmentsOf(path: string): readonly string[] {
+export function splitPath(path: string): readonly string[] {
   return path.split('/').slice(1);
 }
 

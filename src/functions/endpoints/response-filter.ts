@@ -2,7 +2,7 @@
  * Validates the response of an HTTP function and filters its headers: some would weaken the protection of this server,
  * or belong to the connection. Pure.
  */
-import type { Blank } from '../plugins/redaction.ts';
+import type { Redactor } from '../plugins/redaction.ts';
 import type { CallOutcome, FunctionResponse } from '../sandbox/sandbox.ts';
 
 const MAX_HEADERS = 64;
@@ -29,7 +29,7 @@ const NEVER: readonly RegExp[] = [
 const DROPPED = new RegExp(`^(?:${NEVER.map(({ source }) => source).join('|')})$`, 'i');
 
 /** The headers of a response that are sent. */
-export function sentHeaders(headers: FunctionResponse['headers']): Readonly<Record<string, string>> {
+export function filterResponseHeaders(headers: FunctionResponse['headers']): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) => (DROPPED.test(name) ? [] : [[name.toLowerCase(), value]])),
   );
@@ -39,14 +39,14 @@ export function sentHeaders(headers: FunctionResponse['headers']): Readonly<Reco
  * The outcome itself, or an error if it is not a valid HTTP response.
  * @param blank redacts the error, which quotes the code's response
  */
-export function sendable(outcome: CallOutcome, blank: Blank): CallOutcome {
+export function validateResponse(outcome: CallOutcome, blank: Redactor): CallOutcome {
   if (outcome.kind !== 'response') return outcome;
   const message = issueOf(outcome.response, blank);
   if (message === null) return outcome;
   return { kind: 'error', code: 'function-failed', message, stack: null, cpuMs: outcome.cpuMs };
 }
 
-function issueOf({ status, headers }: FunctionResponse, blank: Blank): string | null {
+function issueOf({ status, headers }: FunctionResponse, blank: Redactor): string | null {
   // 1xx are not final responses, and switch protocols.
   if (!Number.isInteger(status) || status < 200 || status > 599) {
     return `The status of a Response must be a number from 200 to 599, not ${String(status).slice(0, 40)}`;

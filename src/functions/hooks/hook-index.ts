@@ -5,7 +5,7 @@
 import { EVERY_COLLECTION, WRITE_HOOK_ACTIONS, type WriteHookAction } from '../plugins/manifest/manifest.ts';
 import type { PluginFunction } from '../plugins/plugin.ts';
 
-export type Before = PluginFunction<'beforeWrite'>;
+export type WriteHookFunction = PluginFunction<'beforeWrite'>;
 
 /** The hooks of one action. */
 interface Seeing<T> {
@@ -18,10 +18,10 @@ export class WriteHookIndex<T> {
   readonly #seeing: ReadonlyMap<WriteHookAction, Seeing<T>>;
 
   /** @param created creates the entry of a function */
-  constructor(functions: readonly Before[], created: (fn: Before) => T) {
+  constructor(functions: readonly WriteHookFunction[], created: (fn: WriteHookFunction) => T) {
     const ordered = functions
       .toSorted((a, b) => (a.id < b.id ? -1 : 1))
-      .map((fn) => ({ use: fn.use, created: created(fn) }));
+      .map((fn) => ({ use: fn.options, created: created(fn) }));
     const seeing = WRITE_HOOK_ACTIONS.flatMap((action) => {
       const ofAction = ordered.filter(({ use }) => use.actions.includes(action));
       if (ofAction.length === 0) return [];

@@ -2,41 +2,41 @@
  * Runs the write hooks of collections. A hook that fails rejects the write, also where functions are disabled (fail
  * closed).
  */
-import { actorOf } from '../../auth/identity/principal.ts';
+import { toActorId } from '../../auth/identity/principal.ts';
 import type {
   HookResponse,
-  Showing,
   WriteAction,
   WriteHook,
+  WriteHookContext,
+  WriteHookInput,
   WriteHooks,
-  WriteView,
 } from '../../collections/write-hooks.ts';
-import type { CollectionName } from '../../database/names.ts';
+import type { CollectionName } from '../../database/collection-names.ts';
 import { type Issue, MillraceError } from '../../lib/errors.ts';
-import type { Calling, CallReport } from '../calling/call-types.ts';
-import { reportsCallErrors, toCallError } from '../calling/function-error.ts';
+import type { CallReport, FunctionCaller } from '../calling/call-types.ts';
+import { maySeeErrorDetails, toCallError } from '../calling/function-error.ts';
 import type { ActivePlugins } from '../plugins/plugin.ts';
-import { type Blank, redaction } from '../plugins/redaction.ts';
-import { depthOf } from '../runs/run.ts';
+import { pluginRedactor, type Redactor } from '../plugins/redaction.ts';
+import { parseTriggerDepth } from '../runs/run.ts';
 import type { RunRecorder } from '../runs/run-recorder.ts';
 import type { CallOutcome } from '../sandbox/sandbox.ts';
-import { type Before, WriteHookIndex } from './hook-index.ts';
-import { returnedFields, UnusableResult } from './hook-result.ts';
+import { type WriteHookFunction, WriteHookIndex } from './hook-index.ts';
+import { InvalidHookResultError, parseHookResult } from './hook-result.ts';
 
 /** A JSON Pointer inside a document (RFC 6901), not the document itself. */
 const POINTER = /^(?:\/(?:[^~/]|~[01])*)+$/;
 
 export interface WriteHooksDeps {
   readonly active: Pick<ActivePlugins, 'ofKind'>;
-  readonly calling: Calling;
-  readonly recorder: Pick<RunRecorder, 'newId' | 'line' | 'ended'>;
+  readonly calling: FunctionCaller;
+  readonly recorder: Pick<RunRecorder, 'newId' | 'line' | 'recordEnd'>;
   /** Whether the server is in development mode: then every client gets the message of the error. */
   readonly isDevelopment: boolean;
 }
 
 export class WriteHookRunner implements WriteHooks {
   readonly #deps: WriteHooksDeps;
-  #functions: readonly Before[];
+  #functions: readonly WriteHookFunction[];
   #table: WriteHookIndex<WriteHook>;
 
   constructor(deps: WriteHooksDeps) {
@@ -45,7 +45,7 @@ export class WriteHookRunner implements WriteHooks {
     this.#table = this.#tableOf(this.#functions);
   }
 
-  of(collection: CollectionName, action: WriteAction): readonly WriteHook[] | null {
+  hooksFor(collection: CollectionName, action: WriteAction): readonly WriteHook[] | null {
     const functions = this.#deps.active.ofKind('beforeWrite');
     if (functions !== this.#functions) {
       this.#table = this.#tableOf(functions);
@@ -54,28 +54,32 @@ export class WriteHookRunner implements WriteHooks {
     return this.#table.find(collection, action);
   }
 
-  #tableOf(functions: readonly Before[]): WriteHookIndex<WriteHook> {
-    return new WriteHookIndex(functions, (fn) => ({ see: (writes, showing) => this.#see(fn, writes, showing) }));
+  #tableOf(functions: readonly WriteHookFunction[]): WriteHookIndex<WriteHook> {
+    return new WriteHookIndex(functions, (fn) => ({ check: (writes, showing) => this.#see(fn, writes, showing) }));
   }
 
-  async #see(fn: Before, writes: readonly WriteView[], showing: Showing): Promise<readonly HookResponse[]> {
+  async #see(
+    fn: WriteHookFunction,
+    writes: readonly WriteHookInput[],
+    showing: WriteHookContext,
+  ): Promise<readonly HookResponse[]> {
     const { recorder, isDevelopment } = this.#deps;
     const { origin } = showing;
-    if (fn.plugin.isStandIn) throw unavailable(fn, reportsCallErrors(origin.principal, isDevelopment));
+    if (fn.plugin.isPlaceholder) throw unavailable(fn, maySeeErrorDetails(origin.principal, isDevelopment));
     const input = inputOf(writes, showing);
-    const client = actorOf(origin.principal) ?? 'anonymous';
-    const subject = { id: recorder.newId(), fn, input, attempt: 1, depth: depthOf(origin.request), client };
-    const isReported = reportsCallErrors(origin.principal, isDevelopment);
+    const client = toActorId(origin.principal) ?? 'anonymous';
+    const subject = { id: recorder.newId(), fn, input, attempt: 1, depth: parseTriggerDepth(origin.request), client };
+    const isReported = maySeeErrorDetails(origin.principal, isDevelopment);
     const report = await this.#call(subject, showing, isReported);
-    const { outcome, responses } = response(report.outcome, writes.length, showing.action, redaction(fn.plugin));
-    recorder.ended(subject, { ...report, outcome });
+    const { outcome, responses } = response(report.outcome, writes.length, showing.action, pluginRedactor(fn.plugin));
+    recorder.recordEnd(subject, { ...report, outcome });
     if (outcome.kind === 'error') throw toCallError(outcome, fn.id, isReported);
     return responses;
   }
 
   async #call(
-    { id, fn, input, attempt, depth }: Parameters<RunRecorder['ended']>[0],
-    { origin, within }: Showing,
+    { id, fn, input, attempt, depth }: Parameters<RunRecorder['recordEnd']>[0],
+    { origin, within }: WriteHookContext,
     isReported: boolean,
   ): Promise<CallReport> {
     const name = { id, plugin: fn.plugin.name, function: fn.name, restricted: false };
@@ -97,7 +101,7 @@ export class WriteHookRunner implements WriteHooks {
 }
 
 /** The rejection of a write whose hook belongs to an invalid plugin. No code runs and no run is stored. */
-function unavailable({ id, plugin }: Before, isReported: boolean): MillraceError {
+function unavailable({ id, plugin }: WriteHookFunction, isReported: boolean): MillraceError {
   return isReported
     ? new MillraceError('function-unavailable', `'${id}' must check this write, and its plugin has errors`, {
         hint: `Fix the plugin '${plugin.name}', or disable it: PATCH /admin/plugins/${encodeURIComponent(plugin.name)} {"enabled":false}`,
@@ -106,7 +110,7 @@ function unavailable({ id, plugin }: Before, isReported: boolean): MillraceError
 }
 
 /** The writes as the input of the function: an array; the sandbox passes one element at a time. */
-function inputOf(writes: readonly WriteView[], { action, collection }: Showing): string {
+function inputOf(writes: readonly WriteHookInput[], { action, collection }: WriteHookContext): string {
   const head = `{"action":${JSON.stringify(action)},"collection":${JSON.stringify(collection)}`;
   const each = writes.map(
     ({ document, before }) => `${head},"document":${document ?? null},"before":${before ?? null}}`,
@@ -120,7 +124,7 @@ interface ApiResponse {
 }
 
 /** The result for each write, or an error, also for an invalid result. Its message may name fields of the result. */
-function response(outcome: CallOutcome, count: number, action: WriteAction, blank: Blank): ApiResponse {
+function response(outcome: CallOutcome, count: number, action: WriteAction, blank: Redactor): ApiResponse {
   const none: HookResponse[] = Array.from({ length: count }, () => null);
   if (outcome.kind === 'error') return { outcome, responses: none };
   if (outcome.kind === 'refusal') {
@@ -130,10 +134,10 @@ function response(outcome: CallOutcome, count: number, action: WriteAction, blan
   if (action === 'delete') return { outcome, responses: none };
   try {
     if (outcome.kind === 'response')
-      throw new UnusableResult('It returned a Response: only HTTP functions can do that');
-    return { outcome, responses: returnedFields(outcome.value, count) };
+      throw new InvalidHookResultError('It returned a Response: only HTTP functions can do that');
+    return { outcome, responses: parseHookResult(outcome.value, count) };
   } catch (error) {
-    if (!(error instanceof UnusableResult)) throw error;
+    if (!(error instanceof InvalidHookResultError)) throw error;
     const { cpuMs } = outcome;
     return {
       outcome: { kind: 'error', code: 'function-failed', message: blank(error.message), stack: null, cpuMs },

@@ -3,29 +3,29 @@
  * plugins change while the server runs. Policies on the resource `_functions` decide who may call.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { clientOf } from '../../auth/identity/principal.ts';
-import type { Mode } from '../../config/config.ts';
+import { clientLimitKey } from '../../auth/identity/principal.ts';
+import type { ServerMode } from '../../config/config.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import { outsideOpenApi } from '../../openapi/operation.ts';
+import { excludeFromOpenApi } from '../../openapi/operation.ts';
 import type { Policies } from '../../policies/policies.ts';
 import type { StreamedResponses } from '../../policies/revalidation/streamed-responses.ts';
-import { reaches } from '../../policies/scope-filter.ts';
-import { reportsCallErrors } from '../calling/function-error.ts';
+import { isInScope } from '../../policies/scope-filter.ts';
+import { maySeeErrorDetails } from '../calling/function-error.ts';
 import type { EndpointCalls } from '../endpoints/endpoint-calls.ts';
-import { type Endpoint, segmentsOf } from '../endpoints/endpoint-table.ts';
-import { callInput, MAX_CALL_BYTES } from './endpoint-request.ts';
-import { responseOf } from './endpoint-response.ts';
+import { type Endpoint, splitPath } from '../endpoints/endpoint-table.ts';
+import { buildFunctionInput, MAX_REQUEST_BODY_BYTES } from './endpoint-request.ts';
+import { toCallResponse } from './endpoint-response.ts';
 
 /** Requests and responses above this size count against the client's memory limit, in bytes. */
 const LARGE_BYTES = 64 * 1024;
 
 const CALLS = '/fn/*';
-const CONFIG = outsideOpenApi('The document lists each active HTTP function');
+const CONFIG = excludeFromOpenApi('The document lists each active HTTP function');
 
 export interface CallRoutesOptions {
   readonly policies: Policies;
   readonly streamedResponses: StreamedResponses;
-  readonly mode: Mode;
+  readonly mode: ServerMode;
   readonly functions: { readonly endpoints: EndpointCalls };
 }
 
@@ -37,7 +37,7 @@ export async function callRoutes(
   const requireMay = ({ principal }: FastifyRequest, method: string, fn: Endpoint) => {
     const scope = policies.scope(principal, 'call', '_functions');
     const { name, plugin } = fn;
-    if (reaches(scope, { plugin: plugin.name, name, method: method === 'HEAD' ? 'GET' : method })) return;
+    if (isInScope(scope, { plugin: plugin.name, name, method: method === 'HEAD' ? 'GET' : method })) return;
     if (principal.kind === 'anonymous') {
       throw new MillraceError('not-authenticated', 'Sign in to call this function', {
         headers: { 'www-authenticate': 'Bearer realm="millrace"' },
@@ -48,7 +48,7 @@ export async function callRoutes(
 
   const find = (request: FastifyRequest) => {
     const path = pathOf(request);
-    const match = endpoints.table.find(request.method, segmentsOf(path).map(decoded));
+    const match = endpoints.table.find(request.method, splitPath(path).map(decoded));
     if (match.kind === 'nothing') {
       throw new MillraceError('route-not-found', `No function exists at /fn${path.slice(0, 200)}`);
     }
@@ -66,17 +66,17 @@ export async function callRoutes(
     policies.scope(principal, 'call', '_functions');
     const { path, fn, params } = find(request);
     requireMay(request, method, fn);
-    const input = callInput(request, path, params, fn.use);
+    const input = buildFunctionInput(request, path, params, fn.options);
     const held = input.length > LARGE_BYTES ? streamedResponses.begin(request, reply.raw, null, input.length) : null;
     const { outcome, run } = await endpoints.call(
       fn,
       principal,
-      clientOf(principal, ip),
+      clientLimitKey(principal, ip),
       input,
       ownCredentials(request, fn),
     );
-    const isReported = reportsCallErrors(principal, mode === 'development');
-    const { status, headers, body } = responseOf(outcome, fn.id, isReported, run);
+    const isReported = maySeeErrorDetails(principal, mode === 'development');
+    const { status, headers, body } = toCallResponse(outcome, fn.id, isReported, run);
     const bytes = body?.length ?? 0;
     if (held !== null) held.resize(bytes);
     else if (bytes > LARGE_BYTES) streamedResponses.begin(request, reply.raw, null, bytes);
@@ -90,13 +90,13 @@ export async function callRoutes(
     method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
     url: CALLS,
     config: CONFIG,
-    bodyLimit: MAX_CALL_BYTES,
+    bodyLimit: MAX_REQUEST_BODY_BYTES,
     handler: call,
   });
 
   app.options(CALLS, { config: CONFIG }, async (request, reply) => {
     const path = pathOf(request);
-    const allow = endpoints.table.allowed(segmentsOf(path).map(decoded));
+    const allow = endpoints.table.allowed(splitPath(path).map(decoded));
     if (allow === null) throw new MillraceError('route-not-found', `No function exists at /fn${path.slice(0, 200)}`);
     return reply.code(204).header('allow', allow).send();
   });
@@ -106,18 +106,18 @@ export async function callRoutes(
  * Whether a request is for an HTTP function that receives the `Authorization` header itself. Runs before any other
  * check, so an invalid path matches no function.
  */
-export function takesOwnAuthorization(endpoints: Pick<EndpointCalls, 'table'>, request: FastifyRequest): boolean {
+export function usesCustomAuthorization(endpoints: Pick<EndpointCalls, 'table'>, request: FastifyRequest): boolean {
   if (request.routeOptions.url !== CALLS) return false;
   try {
-    const match = endpoints.table.find(request.method, segmentsOf(pathOf(request)).map(decoded));
-    return match.kind === 'found' && match.fn.use.authorization === 'own';
+    const match = endpoints.table.find(request.method, splitPath(pathOf(request)).map(decoded));
+    return match.kind === 'found' && match.fn.options.authorization === 'own';
   } catch {
     return false;
   }
 }
 
 /** Credentials passed to the code, in the forms in which it may show them. They are not stored with runs. */
-function ownCredentials({ headers }: FastifyRequest, { use }: Endpoint): readonly string[] {
+function ownCredentials({ headers }: FastifyRequest, { options: use }: Endpoint): readonly string[] {
   const { authorization } = headers;
   if (use.authorization !== 'own' || authorization === undefined) return [];
   const [, scheme = '', credential = ''] = /^(\S+)\s+(.*)$/.exec(authorization) ?? [];

@@ -1,21 +1,21 @@
 /** Dry runs of functions over HTTP, for administrators with the right to build. */
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
-import { checked } from '../../lib/parse-body.ts';
+import { validateBody } from '../../lib/parse-body.ts';
 import { requireBody, requireMediaType } from '../../lib/request.ts';
-import { CHECKED_ERRORS, jsonBody, operation, response } from '../../openapi/operation.ts';
-import { nullable, shape, TIME } from '../../openapi/schema.ts';
+import { declareOperation, jsonBody, jsonResponse, VALIDATION_ERRORS } from '../../openapi/operation.ts';
+import { DATE_TIME_SCHEMA, namedSchema, nullable } from '../../openapi/schema.ts';
 import type { Policies } from '../../policies/policies.ts';
-import { enterAt } from '../../policies/require-scope.ts';
+import { createAdminScopeGuard } from '../../policies/require-scope.ts';
 import { SIMULATION_PRINCIPAL, toTestPrincipal } from '../../policies/simulator/test-request.ts';
-import type { TryOut } from '../calling/dry-run.ts';
-import type { Drafts } from '../plugins/unsaved-plugins.ts';
-import { PLUGIN_NAME } from './plugin-openapi.ts';
+import type { DryRunner } from '../calling/dry-run.ts';
+import type { PluginDrafts } from '../plugins/unsaved-plugins.ts';
+import { PLUGIN_NAME_PARAMETER } from './plugin-openapi.ts';
 
-export interface TryRoutesOptions {
+export interface DryRunRoutesOptions {
   readonly policies: Policies;
-  readonly drafts: Drafts;
-  readonly tryOut: TryOut;
+  readonly drafts: PluginDrafts;
+  readonly tryOut: DryRunner;
 }
 
 interface OnPlugin {
@@ -39,7 +39,7 @@ const TRY_BODY = Type.Object(
   { additionalProperties: false },
 );
 
-const TRY_RESPONSE = shape(
+const TRY_RESPONSE = namedSchema(
   'DryRunResult',
   Type.Object(
     {
@@ -47,7 +47,7 @@ const TRY_RESPONSE = shape(
       error: Type.Optional(
         Type.Object({ code: Type.String(), message: Type.String(), stack: nullable(Type.String()) }),
       ),
-      logs: Type.Array(Type.Object({ at: TIME, level: Type.String(), text: Type.String() })),
+      logs: Type.Array(Type.Object({ at: DATE_TIME_SCHEMA, level: Type.String(), text: Type.String() })),
       operations: Type.Array(
         Type.Object({
           operation: Type.String(),
@@ -63,17 +63,17 @@ const TRY_RESPONSE = shape(
   ),
 );
 
-const TRY = operation({
+const TRY = declareOperation({
   id: 'dryRunFunction',
   tag: 'functions',
   summary: 'Dry-run a function of a stored or unsaved plugin',
   description:
     'Document writes are rolled back and listed. Files and jobs are listed, but not created. Fetches are really sent.',
-  parameters: [PLUGIN_NAME],
+  parameters: [PLUGIN_NAME_PARAMETER],
   body: jsonBody(TRY_BODY),
-  responses: response('The result or error of the function, and its operations.', TRY_RESPONSE),
+  responses: jsonResponse('The result or error of the function, and its operations.', TRY_RESPONSE),
   errors: [
-    ...CHECKED_ERRORS,
+    ...VALIDATION_ERRORS,
     'plugin-not-found',
     'function-not-found',
     'invalid-plugin',
@@ -83,13 +83,16 @@ const TRY = operation({
   ],
 });
 
-export async function tryRoutes(app: FastifyInstance, { policies, drafts, tryOut }: TryRoutesOptions): Promise<void> {
-  const enter = enterAt(policies, '_admin');
+export async function dryRunRoutes(
+  app: FastifyInstance,
+  { policies, drafts, tryOut }: DryRunRoutesOptions,
+): Promise<void> {
+  const enter = createAdminScopeGuard(policies, '_admin');
 
   app.post<OnPlugin>('/admin/plugins/:name/dry-run', { config: TRY }, async (request) => {
     enter(request, 'update');
     requireMediaType(request, ['application/json']);
-    const { manifest, files, function: fn, input, principal } = checked(TRY_BODY, requireBody(request));
+    const { manifest, files, function: fn, input, principal } = validateBody(TRY_BODY, requireBody(request));
     const caller = principal === undefined ? request.principal : toTestPrincipal(principal);
     const readsUsers = policies.find(request.principal, 'read', '_admin:accounts') !== null;
     const sent = { ...(manifest === undefined ? {} : { manifest }), ...(files === undefined ? {} : { files }) };

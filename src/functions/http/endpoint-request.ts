@@ -3,14 +3,14 @@
  * server are left out, so that code cannot store or forward them. Pure.
  */
 import type { FastifyRequest } from 'fastify';
-import { findInexact, numberProblem } from '../../database/json/json-errors.ts';
+import { findInexactNumber, numberProblem } from '../../database/json/json-errors.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import { parseExactJson } from '../../lib/exact-json.ts';
-import { hasBody, queryText } from '../../lib/request.ts';
+import { hasBody, queryString } from '../../lib/request.ts';
 import type { Endpoint } from '../endpoints/endpoint-table.ts';
 
 /** The largest body of a call, in bytes. */
-export const MAX_CALL_BYTES = 1024 * 1024;
+export const MAX_REQUEST_BODY_BYTES = 1024 * 1024;
 
 /** Headers that authenticate the caller, here or at a proxy in front. WebSockets send their token as a protocol. */
 const CREDENTIALS: ReadonlySet<string> = new Set([
@@ -37,18 +37,18 @@ interface CallBody {
 const NO_BODY: CallBody = { json: 'null', text: null };
 
 /** Options of an HTTP function that determine how a request becomes its input. */
-export type InputRules = Pick<Endpoint['use'], 'authorization' | 'largeNumbers'>;
+export type FunctionInputOptions = Pick<Endpoint['options'], 'authorization' | 'largeNumbers'>;
 
 /**
  * @param path as the manifest writes it: without `/fn`
  * @throws MillraceError `unsupported-media-type`, `malformed-json`, `json-too-deep`, `malformed-request`, `unsupported-value` for numbers that
  *   JavaScript cannot hold exactly, unless the rules give them as texts
  */
-export function callInput(
+export function buildFunctionInput(
   request: Pick<FastifyRequest, 'method' | 'url' | 'headers' | 'body'>,
   path: string,
   params: Readonly<Record<string, string>>,
-  rules: InputRules = {},
+  rules: FunctionInputOptions = {},
 ): string {
   const { json, text } = bodyOf(request, rules);
   const isGiven = (name: string) =>
@@ -58,7 +58,7 @@ export function callInput(
     method: request.method === 'HEAD' ? 'GET' : request.method,
     path,
     params,
-    query: grouped(new URLSearchParams(queryText(request))),
+    query: grouped(new URLSearchParams(queryString(request))),
     headers: Object.fromEntries(Object.entries(request.headers).filter(([name]) => isGiven(name))),
   });
   return `${head.slice(0, -1)},"body":${json},"text":${text === null ? 'null' : JSON.stringify(text)}}`;
@@ -76,7 +76,7 @@ function grouped(pairs: URLSearchParams): Readonly<Record<string, string | reado
   return Object.fromEntries(values);
 }
 
-function bodyOf({ headers, body }: Pick<FastifyRequest, 'headers' | 'body'>, rules: InputRules): CallBody {
+function bodyOf({ headers, body }: Pick<FastifyRequest, 'headers' | 'body'>, rules: FunctionInputOptions): CallBody {
   const [type = '', ...parameters] = (headers['content-type'] ?? '')
     .split(';')
     .map((part) => part.trim().toLowerCase());
@@ -97,11 +97,11 @@ function bodyOf({ headers, body }: Pick<FastifyRequest, 'headers' | 'body'>, rul
   return { json: isJson(type) ? validJson(content, rules) : JSON.stringify(content), text };
 }
 
-function validJson(text: string, { largeNumbers }: InputRules): string {
+function validJson(text: string, { largeNumbers }: FunctionInputOptions): string {
   const json = parsed(text);
   if (!LONG_NUMBER.test(text)) return json;
   if (largeNumbers === 'string') return parsed(withTexts(text));
-  const issue = findInexact(text);
+  const issue = findInexactNumber(text);
   if (issue === null) return json;
   throw new MillraceError('unsupported-value', issue.detail, {
     issues: [issue],

@@ -1,7 +1,7 @@
 /** The HTTP response for the outcome of a call: status, headers and body, or an error. Pure. */
 import { type ErrorOptions, MillraceError } from '../../lib/errors.ts';
-import { callErrorCause, callErrorHeaders, generalMessage } from '../calling/function-error.ts';
-import { sentHeaders } from '../endpoints/response-filter.ts';
+import { callErrorCause, callErrorHeaders, genericErrorMessage } from '../calling/function-error.ts';
+import { filterResponseHeaders } from '../endpoints/response-filter.ts';
 import type { CallOutcome, FunctionResponse } from '../sandbox/sandbox.ts';
 
 /**
@@ -24,7 +24,12 @@ export interface CallResponse {
  * @param run id of the run, if it is stored
  * @throws MillraceError for a failed call (a `CallFaultCode`) and for a Refusal (`rejected-by-function`)
  */
-export function responseOf(outcome: CallOutcome, fn: string, isReported: boolean, run: string | null): CallResponse {
+export function toCallResponse(
+  outcome: CallOutcome,
+  fn: string,
+  isReported: boolean,
+  run: string | null,
+): CallResponse {
   const named: Record<string, string> = run === null ? {} : { 'millrace-run': run };
   const options: ErrorOptions = { headers: named };
   switch (outcome.kind) {
@@ -41,7 +46,7 @@ export function responseOf(outcome: CallOutcome, fn: string, isReported: boolean
     case 'error': {
       const { code, message } = outcome;
       const headers = { ...named, ...callErrorHeaders(code) };
-      const reported = isReported ? message : generalMessage(code, 'The function');
+      const reported = isReported ? message : genericErrorMessage(code, 'The function');
       throw new MillraceError(code, reported, { headers, cause: callErrorCause(outcome, fn) });
     }
     default:
@@ -53,7 +58,7 @@ function toResponse(
   { status, headers, body, base64 }: FunctionResponse,
   named: Readonly<Record<string, string>>,
 ): CallResponse {
-  const sent = sentHeaders(headers);
+  const sent = filterResponseHeaders(headers);
   const hasBody = body !== null && !WITHOUT_BODY.has(status);
   const type = sent['content-type'] ?? (base64 ? 'application/octet-stream' : 'text/plain; charset=utf-8');
   const { 'content-type': _type, ...others } = sent;

@@ -1,50 +1,50 @@
 /** OpenAPI operations of jobs. */
 import Type from 'typebox';
-import { DONE, operation, REQUEST_ERRORS } from '../../openapi/operation.ts';
-import { idParameter, PAGE_CURSOR, pageLimit } from '../../openapi/parameters.ts';
-import { listOf, nullable, shape, TIME } from '../../openapi/schema.ts';
+import { declareOperation, NO_CONTENT_RESPONSE, QUERY_PARAMETER_ERRORS } from '../../openapi/operation.ts';
+import { idParameter, PAGE_CURSOR_PARAMETER, pageLimitParameter } from '../../openapi/parameters.ts';
+import { arraySchema, DATE_TIME_SCHEMA, namedSchema, nullable } from '../../openapi/schema.ts';
 
-export const MAX_JOBS_OF_PAGE = 1_000;
+export const MAX_JOBS_PER_PAGE = 1_000;
 
 const tag = 'functions';
 
-const JOB_SHAPE = shape(
+const JOB_SHAPE = namedSchema(
   'ScheduledJob',
   Type.Object({
     id: Type.String({ description: 'Id of its run.' }),
     plugin: Type.String(),
     function: Type.String({ description: 'Its name inside the plugin.' }),
     state: Type.Unsafe<string>({ type: 'string', enum: ['pending', 'running'] }),
-    scheduledAt: TIME,
+    scheduledAt: DATE_TIME_SCHEMA,
     attempts: Type.Integer({ minimum: 0, description: 'How many attempts have begun.' }),
-    nextAttemptAt: nullable(TIME),
-    createdAt: TIME,
+    nextAttemptAt: nullable(DATE_TIME_SCHEMA),
+    createdAt: DATE_TIME_SCHEMA,
   }),
 );
 
 export const JOB_OPERATIONS = {
-  list: operation({
+  list: declareOperation({
     id: 'listJobs',
     tag,
     summary: 'List unfinished jobs',
     description: 'Jobs scheduled by `ctx.schedule`. Finished jobs are in the list of runs.',
-    parameters: [pageLimit(MAX_JOBS_OF_PAGE), PAGE_CURSOR],
+    parameters: [pageLimitParameter(MAX_JOBS_PER_PAGE), PAGE_CURSOR_PARAMETER],
     responses: {
       200: {
         description: 'A page, the next job first.',
-        schema: listOf(JOB_SHAPE),
+        schema: arraySchema(JOB_SHAPE),
         headers: ['Link', 'Millrace-Next'],
       },
     },
-    errors: [...REQUEST_ERRORS, 'invalid-parameter', 'cursor-mismatch'],
+    errors: [...QUERY_PARAMETER_ERRORS, 'invalid-parameter', 'cursor-mismatch'],
   }),
-  cancel: operation({
+  cancel: declareOperation({
     id: 'cancelJob',
     tag,
     summary: 'Cancel a pending job',
     description: 'Its run is kept as canceled.',
     parameters: [idParameter('id', 'the job', 'jobId')],
-    responses: DONE,
-    errors: [...REQUEST_ERRORS, 'job-not-found'],
+    responses: NO_CONTENT_RESPONSE,
+    errors: [...QUERY_PARAMETER_ERRORS, 'job-not-found'],
   }),
 };

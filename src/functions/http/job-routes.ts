@@ -1,15 +1,15 @@
 /** Jobs over HTTP, for administrators: list and cancel. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { stampBy } from '../../auth/identity/principal.ts';
+import { stampFromPrincipal } from '../../auth/identity/principal.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import { parameters } from '../../lib/request.ts';
+import { parseQueryParameters } from '../../lib/request.ts';
 import type { Policies } from '../../policies/policies.ts';
 import { pageLinks } from '../../query/page/page-links.ts';
 import type { Jobs } from '../queue/jobs.ts';
-import { MAX_JOBS_OF_PAGE, JOB_OPERATIONS as OPERATIONS } from './job-openapi.ts';
+import { MAX_JOBS_PER_PAGE, JOB_OPERATIONS as OPERATIONS } from './job-openapi.ts';
 
 const URL = '/admin/jobs';
-const DEFAULT_JOBS_OF_PAGE = 100;
+const DEFAULT_JOBS_PER_PAGE = 100;
 
 export interface JobRoutesOptions {
   readonly policies: Policies;
@@ -36,22 +36,22 @@ export async function jobRoutes(app: FastifyInstance, { policies, functions }: J
   });
 
   app.delete<OnJob>(`${URL}/:id`, { config: OPERATIONS.cancel }, async (request, reply) => {
-    parameters(request, []);
+    parseQueryParameters(request, []);
     const scope = policies.scope(request.principal, 'delete', '_admin');
-    await jobs.cancel(request.params.id, stampBy(scope, request.id));
+    await jobs.cancel(request.params.id, stampFromPrincipal(scope, request.id));
     return reply.code(204).send();
   });
 }
 
 /** @throws MillraceError `unknown-parameter`, `invalid-parameter` */
 function parseJobQuery(request: FastifyRequest): { readonly limit: number; readonly cursor: string | null } {
-  const found = parameters(request, ['limit', 'cursor']);
-  const text = found.get('limit') ?? String(DEFAULT_JOBS_OF_PAGE);
+  const found = parseQueryParameters(request, ['limit', 'cursor']);
+  const text = found.get('limit') ?? String(DEFAULT_JOBS_PER_PAGE);
   const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
-  if (limit < 1 || limit > MAX_JOBS_OF_PAGE) {
+  if (limit < 1 || limit > MAX_JOBS_PER_PAGE) {
     throw new MillraceError(
       'invalid-parameter',
-      `The parameter 'limit' must be a number from 1 to ${MAX_JOBS_OF_PAGE}`,
+      `The parameter 'limit' must be a number from 1 to ${MAX_JOBS_PER_PAGE}`,
     );
   }
   return { limit, cursor: found.get('cursor') };

@@ -1,11 +1,11 @@
 /** Plugins over HTTP, for administrators. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type Action, stampBy } from '../../auth/identity/principal.ts';
-import { versionCondition, versionTag } from '../../collections/store/preconditions.ts';
+import { type ResourceAction, stampFromPrincipal } from '../../auth/identity/principal.ts';
+import { parseVersionPrecondition, versionTag } from '../../collections/store/preconditions.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import { requireBody, requireMediaType } from '../../lib/request.ts';
 import type { Policies } from '../../policies/policies.ts';
-import { enterAt } from '../../policies/require-scope.ts';
+import { createAdminScopeGuard } from '../../policies/require-scope.ts';
 import type { PluginViews } from '../plugins/plugin-views.ts';
 import type { PluginChange, Plugins } from '../plugins/plugins.ts';
 import { PLUGIN_OPERATIONS as OPERATIONS } from './plugin-openapi.ts';
@@ -36,11 +36,11 @@ const URL = '/admin/plugins';
 
 export async function pluginRoutes(app: FastifyInstance, options: PluginRoutesOptions): Promise<void> {
   const { policies, plugins, shown } = options;
-  const enter = enterAt(policies, '_admin');
-  const changeOf = (request: FastifyRequest<OnPlugin>, action: Action): PluginChange => ({
+  const enter = createAdminScopeGuard(policies, '_admin');
+  const changeOf = (request: FastifyRequest<OnPlugin>, action: ResourceAction): PluginChange => ({
     name: request.params.name,
-    stamp: stampBy(enter(request, action), request.id),
-    condition: versionCondition(request.headers),
+    stamp: stampFromPrincipal(enter(request, action), request.id),
+    condition: parseVersionPrecondition(request.headers),
   });
   const send = async (reply: FastifyReply, name: string) => {
     const { plugin, tag } = await shown.one(name);

@@ -1,6 +1,6 @@
 /** Response schemas of the plugin routes. */
 import Type from 'typebox';
-import { nullable, shape, TIME } from '../../openapi/schema.ts';
+import { DATE_TIME_SCHEMA, namedSchema, nullable } from '../../openapi/schema.ts';
 import { FUNCTION_KINDS } from '../sandbox/sandbox.ts';
 
 const SHOWN_FUNCTION = Type.Object(
@@ -23,8 +23,8 @@ const SHOWN_FUNCTION = Type.Object(
     state: Type.Unsafe<string>({ type: 'string', enum: ['active', 'disabled', 'quarantined', 'invalid'] }),
     error: nullable(Type.String({ description: 'Why it is invalid or quarantined.' })),
     runs: Type.Object({ succeeded: Type.Integer(), failed: Type.Integer(), p95Ms: nullable(Type.Number()) }),
-    lastRunAt: nullable(TIME),
-    nextRunAt: nullable(TIME),
+    lastRunAt: nullable(DATE_TIME_SCHEMA),
+    nextRunAt: nullable(DATE_TIME_SCHEMA),
   },
   { description: 'A function of a plugin.' },
 );
@@ -49,9 +49,12 @@ const WRITTEN = {
   files: Type.Unsafe<unknown>({ type: 'object', additionalProperties: { type: 'string' } }),
 };
 
-export const PLUGIN_SHAPE = shape('PluginSummary', Type.Object(SHOWN, { description: 'A plugin and its functions.' }));
+export const PLUGIN_SHAPE = namedSchema(
+  'PluginSummary',
+  Type.Object(SHOWN, { description: 'A plugin and its functions.' }),
+);
 
-export const WHOLE_PLUGIN_SHAPE = shape(
+export const PLUGIN_DETAILS_SHAPE = namedSchema(
   'PluginDetails',
   Type.Object(
     {
@@ -67,17 +70,17 @@ export const WHOLE_PLUGIN_SHAPE = shape(
 
 const VERSION = {
   version: Type.String({ description: 'A number, as text.' }),
-  createdAt: TIME,
+  createdAt: DATE_TIME_SCHEMA,
   createdBy: nullable(Type.String()),
   note: nullable(Type.String()),
 };
 
-export const PLUGIN_VERSION_SHAPE = shape(
+export const PLUGIN_VERSION_SHAPE = namedSchema(
   'PluginVersion',
   Type.Object(VERSION, { description: 'A version of a plugin, and its author.' }),
 );
 
-export const WHOLE_VERSION_SHAPE = shape(
+export const PLUGIN_VERSION_DETAILS_SHAPE = namedSchema(
   'PluginVersionDetails',
   Type.Object({ ...VERSION, ...WRITTEN }, { description: 'A version of a plugin with its manifest and scripts.' }),
 );

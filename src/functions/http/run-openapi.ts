@@ -1,13 +1,13 @@
 /** OpenAPI operations of runs. */
-import { CHECKED_ERRORS, jsonBody, operation, REQUEST_ERRORS } from '../../openapi/operation.ts';
-import { idParameter, PAGE_CURSOR, pageLimit, queryParameter } from '../../openapi/parameters.ts';
-import { listOf } from '../../openapi/schema.ts';
-import { MOST_REPLAYED } from '../queue/trigger-replays.ts';
+import { declareOperation, jsonBody, QUERY_PARAMETER_ERRORS, VALIDATION_ERRORS } from '../../openapi/operation.ts';
+import { idParameter, PAGE_CURSOR_PARAMETER, pageLimitParameter, queryParameter } from '../../openapi/parameters.ts';
+import { arraySchema } from '../../openapi/schema.ts';
+import { MAX_REPLAYED_EVENTS } from '../queue/trigger-replays.ts';
 import { RUN_STATES } from '../runs/run.ts';
-import { FUNCTION_NAME, PLUGIN_NAME } from './plugin-openapi.ts';
-import { REPLAY_RANGE, REPLAYED_SHAPE, RUN_SHAPE, WHOLE_RUN_SHAPE } from './run-schemas.ts';
+import { FUNCTION_NAME_PARAMETER, PLUGIN_NAME_PARAMETER } from './plugin-openapi.ts';
+import { RUN_DETAILS_SHAPE, RUN_SHAPE, TRIGGER_REPLAY_BODY, TRIGGER_REPLAY_SHAPE } from './run-schemas.ts';
 
-export const MAX_RUNS_OF_PAGE = 1_000;
+export const MAX_RUNS_PER_PAGE = 1_000;
 
 const tag = 'functions';
 const ONE = idParameter('id', 'the run', 'runId');
@@ -15,7 +15,7 @@ const PLUGIN = queryParameter('plugin', 'Only runs of this plugin.');
 const FUNCTION = queryParameter('functionName', 'Only runs of functions with this name.');
 
 export const RUN_OPERATIONS = {
-  list: operation({
+  list: declareOperation({
     id: 'listRuns',
     tag,
     summary: 'List runs of functions',
@@ -24,27 +24,27 @@ export const RUN_OPERATIONS = {
       FUNCTION,
       queryParameter('state', 'Only runs in this state.', { type: 'string', enum: [...RUN_STATES] }, 'runState'),
       queryParameter('eventId', 'Only those of the event with this id.'),
-      pageLimit(MAX_RUNS_OF_PAGE),
-      PAGE_CURSOR,
+      pageLimitParameter(MAX_RUNS_PER_PAGE),
+      PAGE_CURSOR_PARAMETER,
     ],
     responses: {
       200: {
         description: 'A page, the newest first.',
-        schema: listOf(RUN_SHAPE),
+        schema: arraySchema(RUN_SHAPE),
         headers: ['Link', 'Millrace-Next'],
       },
     },
-    errors: [...REQUEST_ERRORS, 'invalid-parameter', 'cursor-mismatch'],
+    errors: [...QUERY_PARAMETER_ERRORS, 'invalid-parameter', 'cursor-mismatch'],
   }),
-  get: operation({
+  get: declareOperation({
     id: 'getRun',
     tag,
     summary: 'Get a run with its log and operations',
     parameters: [ONE],
-    responses: { 200: { description: 'The run.', schema: WHOLE_RUN_SHAPE } },
-    errors: [...REQUEST_ERRORS, 'run-not-found'],
+    responses: { 200: { description: 'The run.', schema: RUN_DETAILS_SHAPE } },
+    errors: [...QUERY_PARAMETER_ERRORS, 'run-not-found'],
   }),
-  repeat: operation({
+  rerun: declareOperation({
     id: 'rerunFunction',
     tag,
     summary: 'Rerun a function with the recorded input',
@@ -53,20 +53,26 @@ export const RUN_OPERATIONS = {
       '`"as": "function"`; a function that acts as its caller cannot, because the caller is not present.',
     parameters: [ONE],
     responses: { 202: { description: 'The new run.', schema: RUN_SHAPE } },
-    errors: [...REQUEST_ERRORS, 'run-not-found', 'function-not-found', 'rerun-not-possible', 'function-quarantined'],
+    errors: [
+      ...QUERY_PARAMETER_ERRORS,
+      'run-not-found',
+      'function-not-found',
+      'rerun-not-possible',
+      'function-quarantined',
+    ],
   }),
-  replay: operation({
+  replay: declareOperation({
     id: 'replayTrigger',
     tag,
     summary: 'Replay a range of the event log to a trigger',
     description:
       'Each event that matches the types and the filter of the trigger becomes a new run. One request reads at most ' +
-      `${MOST_REPLAYED.toLocaleString('en')} events; while \`done\` is false, the range continues after \`position\`.`,
-    parameters: [PLUGIN_NAME, FUNCTION_NAME],
-    body: jsonBody(REPLAY_RANGE),
-    responses: { 202: { description: 'The number of created runs, and the progress.', schema: REPLAYED_SHAPE } },
+      `${MAX_REPLAYED_EVENTS.toLocaleString('en')} events; while \`done\` is false, the range continues after \`position\`.`,
+    parameters: [PLUGIN_NAME_PARAMETER, FUNCTION_NAME_PARAMETER],
+    body: jsonBody(TRIGGER_REPLAY_BODY),
+    responses: { 202: { description: 'The number of created runs, and the progress.', schema: TRIGGER_REPLAY_SHAPE } },
     errors: [
-      ...CHECKED_ERRORS,
+      ...VALIDATION_ERRORS,
       'invalid-parameter',
       'function-not-found',
       'function-quarantined',
@@ -75,7 +81,7 @@ export const RUN_OPERATIONS = {
       'epoch-changed',
     ],
   }),
-  live: operation({
+  live: declareOperation({
     id: 'streamRuns',
     tag,
     summary: 'Follow runs live',
@@ -84,6 +90,6 @@ export const RUN_OPERATIONS = {
       '`{run, plugin, function, at, level, text}` for each line that a run of this process logs.',
     parameters: [PLUGIN, FUNCTION, queryParameter('ticket', 'From `POST /auth/ticket`, for an `EventSource`.')],
     responses: { 200: { description: 'The stream.', content: { 'text/event-stream': { type: 'string' } } } },
-    errors: [...REQUEST_ERRORS, 'invalid-parameter'],
+    errors: [...QUERY_PARAMETER_ERRORS, 'invalid-parameter'],
   }),
 };

@@ -1,24 +1,24 @@
 /** Runs over HTTP, for administrators: list, detail, rerun, replay and live stream. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { clientOf, stampBy } from '../../auth/identity/principal.ts';
-import { requireTypes } from '../../events/read/type-patterns.ts';
+import { clientLimitKey, stampFromPrincipal } from '../../auth/identity/principal.ts';
+import { requireEventTypes } from '../../events/read/type-patterns.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import { checked } from '../../lib/parse-body.ts';
-import { parameters, requireMediaType } from '../../lib/request.ts';
+import { validateBody } from '../../lib/parse-body.ts';
+import { parseQueryParameters, requireMediaType } from '../../lib/request.ts';
 import type { Policies } from '../../policies/policies.ts';
 import type { StreamedResponses } from '../../policies/revalidation/streamed-responses.ts';
 import { pageLinks } from '../../query/page/page-links.ts';
-import type { RunRepeats } from '../run-repeats.ts';
+import type { FunctionReruns } from '../function-reruns.ts';
 import type { RunServices } from '../runs/open-runs.ts';
-import { RUN_STATES, type Run, type RunDetails, withoutUsers } from '../runs/run.ts';
-import { type RunRow, toDetails, toRun } from '../runs/run-row.ts';
+import { RUN_STATES, type Run, type RunDetails, withoutUserData } from '../runs/run.ts';
+import { type RunRow, toRun, toRunDetails } from '../runs/run-row.ts';
 import type { RunQuery } from '../runs/run-store.ts';
-import { MAX_RUNS_OF_PAGE, RUN_OPERATIONS as OPERATIONS } from './run-openapi.ts';
-import { REPLAY_RANGE } from './run-schemas.ts';
-import { responseRunStream } from './run-stream.ts';
+import { MAX_RUNS_PER_PAGE, RUN_OPERATIONS as OPERATIONS } from './run-openapi.ts';
+import { TRIGGER_REPLAY_BODY } from './run-schemas.ts';
+import { sendRunStream } from './run-stream.ts';
 
 const URL = '/admin/runs';
-const DEFAULT_RUNS_OF_PAGE = 100;
+const DEFAULT_RUNS_PER_PAGE = 100;
 /** Those that are taken as they are, with their names in a `RunQuery`. */
 const TEXT_PARAMETERS = { plugin: 'plugin', functionName: 'function', eventId: 'event', cursor: 'cursor' } as const;
 const PARAMETERS = ['plugin', 'functionName', 'state', 'eventId', 'limit', 'cursor'];
@@ -28,7 +28,7 @@ export interface RunRoutesOptions {
   readonly streamedResponses: StreamedResponses;
   readonly functions: {
     readonly runs: RunServices;
-    readonly repeats: RunRepeats;
+    readonly repeats: FunctionReruns;
   };
 }
 
@@ -47,7 +47,7 @@ export async function runRoutes(app: FastifyInstance, options: RunRoutesOptions)
   app.addHook('preClose', async () => closing.abort());
 
   const mayReadUsers = ({ principal }: FastifyRequest) => policies.find(principal, 'read', '_admin:accounts') !== null;
-  const shown = (request: FastifyRequest, run: Run): Run => (mayReadUsers(request) ? run : withoutUsers(run));
+  const shown = (request: FastifyRequest, run: Run): Run => (mayReadUsers(request) ? run : withoutUserData(run));
 
   const requireRun = async (id: string): Promise<RunRow> => {
     const row = await runs.store.find(id);
@@ -65,23 +65,23 @@ export async function runRoutes(app: FastifyInstance, options: RunRoutesOptions)
   });
 
   app.get<OnRun>(`${URL}/:id`, { config: OPERATIONS.get }, async (request, reply) => {
-    parameters(request, []);
+    parseQueryParameters(request, []);
     policies.scope(request.principal, 'read', '_admin');
     const row = await requireRun(request.params.id);
-    const [run, details] = [toRun(row), toDetails(row)];
+    const [run, details] = [toRun(row), toRunDetails(row)];
     if (!run.restricted || mayReadUsers(request)) return { ...run, ...details };
     reply.header(
       'millrace-hint',
       'Input, result, log lines and messages can contain data of users, which you have no permission to read',
     );
-    return { ...withoutUsers(run), ...withoutContent(details) };
+    return { ...withoutUserData(run), ...withoutContent(details) };
   });
 
-  app.post<OnRun>(`${URL}/:id/rerun`, { config: OPERATIONS.repeat }, async (request, reply) => {
-    parameters(request, []);
+  app.post<OnRun>(`${URL}/:id/rerun`, { config: OPERATIONS.rerun }, async (request, reply) => {
+    parseQueryParameters(request, []);
     const { principal, ip } = request;
     policies.scope(principal, 'create', '_admin');
-    const run = await repeats.repeat(await requireRun(request.params.id), clientOf(principal, ip));
+    const run = await repeats.rerun(await requireRun(request.params.id), clientLimitKey(principal, ip));
     return reply.code(202).send(shown(request, run));
   });
 
@@ -89,18 +89,18 @@ export async function runRoutes(app: FastifyInstance, options: RunRoutesOptions)
     '/admin/plugins/:name/functions/:functionName/replay',
     { config: OPERATIONS.replay },
     async (request, reply) => {
-      parameters(request, []);
-      const stamp = stampBy(policies.scope(request.principal, 'create', '_admin'), request.id);
+      parseQueryParameters(request, []);
+      const stamp = stampFromPrincipal(policies.scope(request.principal, 'create', '_admin'), request.id);
       requireMediaType(request, ['application/json']);
-      const { since, until = null, types = null } = checked(REPLAY_RANGE, request.body);
-      if (types !== null) requireTypes(types);
+      const { since, until = null, types = null } = validateBody(TRIGGER_REPLAY_BODY, request.body);
+      if (types !== null) requireEventTypes(types);
       const { name, functionName } = request.params;
       return reply.code(202).send(await repeats.replay(`${name}/${functionName}`, { since, until, types }, stamp));
     },
   );
 
   app.get(`${URL}/live`, { config: { ...OPERATIONS.live, streams: true } }, (request, reply) =>
-    responseRunStream({ policies, streamedResponses, live: runs.live, closing: closing.signal }, request, reply),
+    sendRunStream({ policies, streamedResponses, live: runs.live, closing: closing.signal }, request, reply),
   );
 }
 
@@ -112,11 +112,11 @@ function withoutContent({ inputBytes, resultBytes, operations }: RunDetails): Ru
 
 /** @throws MillraceError `unknown-parameter`, `invalid-parameter` */
 function parseRunQuery(request: FastifyRequest): RunQuery {
-  const found = parameters(request, PARAMETERS);
+  const found = parseQueryParameters(request, PARAMETERS);
   for (const [name, value] of found) if (value === '') throw invalid(name, 'must not be empty');
-  const limitText = found.get('limit') ?? String(DEFAULT_RUNS_OF_PAGE);
+  const limitText = found.get('limit') ?? String(DEFAULT_RUNS_PER_PAGE);
   const limit = /^\d{1,4}$/.test(limitText) ? Number(limitText) : 0;
-  if (limit < 1 || limit > MAX_RUNS_OF_PAGE) throw invalid('limit', `must be a number from 1 to ${MAX_RUNS_OF_PAGE}`);
+  if (limit < 1 || limit > MAX_RUNS_PER_PAGE) throw invalid('limit', `must be a number from 1 to ${MAX_RUNS_PER_PAGE}`);
   const stateText = found.get('state');
   const state = RUN_STATES.find((one) => one === stateText);
   if (stateText !== null && state === undefined) throw invalid('state', `must be one of ${RUN_STATES.join(', ')}`);

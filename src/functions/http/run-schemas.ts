@@ -1,6 +1,6 @@
 /** Schemas of runs. */
 import Type from 'typebox';
-import { nullable, shape, TIME } from '../../openapi/schema.ts';
+import { DATE_TIME_SCHEMA, namedSchema, nullable } from '../../openapi/schema.ts';
 import { RUN_STATES } from '../runs/run.ts';
 import { FUNCTION_KINDS } from '../sandbox/sandbox.ts';
 
@@ -17,8 +17,8 @@ const RUN = {
     RUN_STATES,
     '`pending`: before its first or its next attempt. `failed`: after its last attempt. `skipped`: it would have overlapped an earlier run, or made a chain of triggers too long.',
   ),
-  createdAt: TIME,
-  startedAt: nullable(TIME),
+  createdAt: DATE_TIME_SCHEMA,
+  startedAt: nullable(DATE_TIME_SCHEMA),
   durationMs: nullable(Type.Number()),
   cpuMs: nullable(Type.Number()),
   attempts: Type.Integer({ minimum: 0, description: 'How many attempts have begun.' }),
@@ -41,7 +41,7 @@ const position = (description: string) =>
   Type.String({ pattern: '^[1-9]\\d{0,14}-([1-9]\\d{0,14}|0)$', maxLength: 40, description });
 
 /** The body of a replay. */
-export const REPLAY_RANGE = Type.Object(
+export const TRIGGER_REPLAY_BODY = Type.Object(
   {
     since: position('A position: the range starts after it.'),
     until: Type.Optional(position('The position of the last event; by default the end of the log.')),
@@ -56,7 +56,7 @@ export const REPLAY_RANGE = Type.Object(
   { additionalProperties: false },
 );
 
-export const REPLAYED_SHAPE = shape(
+export const TRIGGER_REPLAY_SHAPE = namedSchema(
   'TriggerReplay',
   Type.Object({
     count: Type.Integer({ minimum: 0, description: 'The number of created runs.' }),
@@ -66,13 +66,13 @@ export const REPLAYED_SHAPE = shape(
   }),
 );
 
-export const RUN_SHAPE = shape('FunctionRun', Type.Object(RUN));
+export const RUN_SHAPE = namedSchema('FunctionRun', Type.Object(RUN));
 
-export const WHOLE_RUN_SHAPE = shape(
+export const RUN_DETAILS_SHAPE = namedSchema(
   'FunctionRunDetails',
   Type.Object({
     ...RUN,
-    logs: Type.Array(Type.Object({ at: TIME, level: LEVEL, text: Type.String() })),
+    logs: Type.Array(Type.Object({ at: DATE_TIME_SCHEMA, level: LEVEL, text: Type.String() })),
     operations: Type.Array(
       Type.Object({
         operation: Type.String(),

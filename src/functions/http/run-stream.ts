@@ -6,12 +6,12 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Principal } from '../../auth/identity/principal.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import { parameters } from '../../lib/request.ts';
-import { STREAM_HEADERS } from '../../lib/streaming/stream-headers.ts';
+import { parseQueryParameters } from '../../lib/request.ts';
+import { EVENT_STREAM_HEADERS } from '../../lib/streaming/stream-headers.ts';
 import type { Policies } from '../../policies/policies.ts';
 import type { StreamedResponses } from '../../policies/revalidation/streamed-responses.ts';
 import type { LiveRuns } from '../runs/live-runs.ts';
-import { MOST_WAITING, runMessages } from './run-messages.ts';
+import { MAX_STREAM_BUFFER_CHARACTERS, streamRunEvents } from './run-events.ts';
 
 const MAX_STREAMS = 100;
 
@@ -27,7 +27,7 @@ export interface RunStreamDeps {
  * Responds with the stream.
  * @throws MillraceError `overloaded` and those of policies and parameters
  */
-export function responseRunStream(
+export function sendRunStream(
   { policies, streamedResponses, live, closing }: RunStreamDeps,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -39,8 +39,8 @@ export function responseRunStream(
     policies.find(who, 'read', '_admin:accounts'),
   ];
   const scopes = scopesOf(principal);
-  const found = parameters(request, ['plugin', 'functionName', 'ticket']);
-  reply.headers(STREAM_HEADERS);
+  const found = parseQueryParameters(request, ['plugin', 'functionName', 'ticket']);
+  reply.headers(EVENT_STREAM_HEADERS);
   if (request.method === 'HEAD') return reply.send();
   if (live.watchers >= MAX_STREAMS) {
     throw new MillraceError('overloaded', 'Too many clients follow runs', { headers: { 'retry-after': '5' } });
@@ -49,17 +49,17 @@ export function responseRunStream(
   const response = streamedResponses.begin(
     request,
     reply.raw,
-    { principal, asker, as, authorization, generation, scopes, again: scopesOf },
-    MOST_WAITING,
+    { principal, asker, as, authorization, generation, scopes, renewScopes: scopesOf },
+    MAX_STREAM_BUFFER_CHARACTERS,
   );
   const gone = new AbortController();
   // The client may have disconnected already; then no `close` event follows.
   if (reply.raw.closed) gone.abort();
   else reply.raw.once('close', () => gone.abort());
   const [plugin, name] = [found.get('plugin'), found.get('functionName')];
-  const messages = runMessages({
+  const messages = streamRunEvents({
     live,
-    wants: (run) => (plugin === null || run.plugin === plugin) && (name === null || run.function === name),
+    matches: (run) => (plugin === null || run.plugin === plugin) && (name === null || run.function === name),
     mayReadUsers: scopes[1] !== null,
     pass: request.streamPass,
     signal: AbortSignal.any([gone.signal, closing]),

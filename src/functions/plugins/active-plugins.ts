@@ -38,14 +38,14 @@ export class PluginRegistry implements ActivePlugins {
   }
 
   /** Activates exactly these plugins. Listeners are not called if nothing changes. */
-  use(plugins: readonly Plugin[]): void {
+  setPlugins(plugins: readonly Plugin[]): void {
     const before = this.#plugins;
     if (before.length === plugins.length && plugins.every((one, index) => one === before[index])) return;
     const all = plugins.flatMap(({ functions, enabled }) => (enabled ? functions : []));
     this.#plugins = Object.freeze([...plugins]);
     this.#byId = new Map(all.map((fn) => [fn.id, fn]));
     const byKind = Object.fromEntries(
-      FUNCTION_KINDS.map((kind) => [kind, Object.freeze(all.filter(({ use }) => use.kind === kind))]),
+      FUNCTION_KINDS.map((kind) => [kind, Object.freeze(all.filter(({ options: use }) => use.kind === kind))]),
     );
     this.#byKind = { ...NONE, ...byKind };
     for (const listener of this.#listeners) {

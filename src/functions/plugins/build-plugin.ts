@@ -1,10 +1,10 @@
 /** Builds the frozen plugin that functions run from, out of its manifest, scripts and stored state. Pure. */
 import type { Bundle } from '../sandbox/sandbox.ts';
 import type { DeclaredHook } from './manifest/declared-hooks.ts';
-import { methodsOf } from './manifest/endpoint-paths.ts';
-import { type Manifest, type ManifestFunction, MOST_MS, WRITE_HOOK_ACTIONS } from './manifest/manifest.ts';
+import { httpMethodsOf } from './manifest/endpoint-paths.ts';
+import { MAX_RUN_MS, type Manifest, type ManifestFunction, WRITE_HOOK_ACTIONS } from './manifest/manifest.ts';
 import { functionKind } from './manifest/manifest-rules.ts';
-import type { FunctionUse, Plugin, PluginFunction } from './plugin.ts';
+import type { FunctionOptions, Plugin, PluginFunction } from './plugin.ts';
 
 /** A valid version of a plugin. */
 export interface UsablePlugin {
@@ -37,7 +37,7 @@ export function toPlugin(usable: UsablePlugin, { from, enabled, quarantined, sec
     from,
     version,
     enabled,
-    isStandIn: false,
+    isPlaceholder: false,
     bundle,
     fetchHosts: Object.freeze([...(manifest.fetch ?? [])]),
     secrets: Object.freeze(Object.fromEntries(named)),
@@ -45,7 +45,7 @@ export function toPlugin(usable: UsablePlugin, { from, enabled, quarantined, sec
     functions,
   });
   for (const fn of manifest.functions) {
-    const use = useOf(fn);
+    const use = toFunctionOptions(fn);
     const isCalled = use.kind === 'http' || use.kind === 'beforeWrite';
     functions.push(
       Object.freeze({
@@ -53,10 +53,10 @@ export function toPlugin(usable: UsablePlugin, { from, enabled, quarantined, sec
         name: fn.name,
         plugin,
         file: fn.file,
-        use,
+        options: use,
         as: fn.as ?? (isCalled ? 'caller' : 'function'),
         roles: Object.freeze([...(fn.roles ?? [])]),
-        timeoutMs: fn.timeoutMs ?? MOST_MS[use.kind],
+        timeoutMs: fn.timeoutMs ?? MAX_RUN_MS[use.kind],
         isQuarantined: quarantined.includes(fn.name),
       }),
     );
@@ -72,7 +72,7 @@ const NO_CODE: Bundle = Object.freeze({ id: 'stand-in', files: new Map() });
  * writes would pass unchecked (decisions/0142).
  * @returns null when it checks no writes
  */
-export function toStandIn(
+export function toPlaceholderPlugin(
   name: string,
   hooks: readonly DeclaredHook[],
   { from, version }: Pick<Plugin, 'from' | 'version'>,
@@ -80,25 +80,31 @@ export function toStandIn(
   if (hooks.length === 0) return null;
   const functions: PluginFunction[] = [];
   const plugin: Plugin = Object.freeze({
-    ...{ name, from, version, enabled: true, isStandIn: true, bundle: NO_CODE, functions },
+    ...{ name, from, version, enabled: true, isPlaceholder: true, bundle: NO_CODE, functions },
     ...{ fetchHosts: [], secrets: Object.freeze({}), readsUsers: false },
   });
   for (const { name: fn, collections, actions } of hooks) {
     const use = { kind: 'beforeWrite', collections, actions } as const;
-    const rest = { file: '', as: 'caller', roles: [], timeoutMs: MOST_MS.beforeWrite, isQuarantined: false } as const;
-    functions.push(Object.freeze({ id: `${name}/${fn}`, name: fn, plugin, use, ...rest }));
+    const rest = {
+      file: '',
+      as: 'caller',
+      roles: [],
+      timeoutMs: MAX_RUN_MS.beforeWrite,
+      isQuarantined: false,
+    } as const;
+    functions.push(Object.freeze({ id: `${name}/${fn}`, name: fn, plugin, options: use, ...rest }));
   }
   Object.freeze(functions);
   return plugin;
 }
 
 /** The use of a function of a valid manifest. */
-export function useOf(fn: ManifestFunction): FunctionUse {
+export function toFunctionOptions(fn: ManifestFunction): FunctionOptions {
   switch (functionKind(fn)) {
     case 'http':
       return {
         kind: 'http',
-        methods: methodsOf(fn),
+        methods: httpMethodsOf(fn),
         path: fn.http?.path ?? '/',
         authorization: fn.authorization ?? 'millrace',
         largeNumbers: fn.largeNumbers ?? 'reject',

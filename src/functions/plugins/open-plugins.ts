@@ -1,19 +1,19 @@
 /** Wires and starts the parts of plugins: the active set, administration, and views. */
-import type { Activity } from '../../database/audit-events.ts';
+import type { AuditEvents } from '../../database/audit-events.ts';
 import type { Mongo } from '../../database/mongo.ts';
 import type { Transactions } from '../../database/transactions.ts';
 import type { EventServices } from '../../events/open-events.ts';
-import { Closers } from '../../lib/closers.ts';
+import { CleanupStack } from '../../lib/closers.ts';
 import type { Encryption } from '../../lib/encryption.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { PluginRegistry } from './active-plugins.ts';
 import { PluginLoader } from './plugin-loader.ts';
-import { type FunctionFigures, PluginViews } from './plugin-views.ts';
+import { type FunctionStats, PluginViews } from './plugin-views.ts';
 import { Plugins } from './plugins.ts';
 import { PluginSecretStore } from './store/plugin-secret-store.ts';
 import { PluginStore } from './store/plugin-store.ts';
 import { VersionStore } from './store/version-store.ts';
-import { Drafts } from './unsaved-plugins.ts';
+import { PluginDrafts } from './unsaved-plugins.ts';
 
 export interface PluginServices {
   /** Administration of plugins. */
@@ -21,7 +21,7 @@ export interface PluginServices {
   /** Plugins as administrators see them. */
   readonly shown: PluginViews;
   /** Unsaved plugins, for dry runs. */
-  readonly drafts: Drafts;
+  readonly drafts: PluginDrafts;
   /** Activates changes stored before this call. */
   reload(): Promise<void>;
   close(): Promise<void>;
@@ -30,7 +30,7 @@ export interface PluginServices {
 export interface PluginDeps {
   readonly mongo: Mongo;
   readonly transactions: Transactions;
-  readonly activity: Activity;
+  readonly activity: AuditEvents;
   readonly encryption: Encryption;
   readonly events: Pick<EventServices, 'tail'>;
   readonly folders: readonly string[];
@@ -38,7 +38,7 @@ export interface PluginDeps {
   readonly registry: PluginRegistry;
   /** Checks scripts; null where functions are disabled. */
   readonly sandbox: Pick<Sandbox, 'check'> | null;
-  readonly figures: FunctionFigures;
+  readonly figures: FunctionStats;
   /** Called with errors of a plugin. */
   readonly onIssue: (text: string) => void;
   readonly onError: (error: unknown) => void;
@@ -47,7 +47,7 @@ export interface PluginDeps {
 /** Opens plugins; the stored ones are active when this resolves. The event log must be followed already. */
 export async function openPlugins(deps: PluginDeps): Promise<PluginServices> {
   const { mongo, encryption, events, figures, onError } = deps;
-  const closers = new Closers();
+  const closers = new CleanupStack();
   const stores = {
     plugins: new PluginStore(mongo),
     versions: new VersionStore(mongo),
@@ -58,7 +58,10 @@ export async function openPlugins(deps: PluginDeps): Promise<PluginServices> {
   try {
     await loader.start();
     const { reloader } = loader;
-    const unfollow = events.tail.attach({ rows: (rows) => reloader.follow(rows), lost: () => reloader.follow(null) });
+    const unfollow = events.tail.attach({
+      rows: (rows) => reloader.applyLogRows(rows),
+      lost: () => reloader.applyLogRows(null),
+    });
     closers.add(unfollow, (it) => it());
     // The log is followed instead of polled: an idle instance sends no queries.
     await reloader.start(() => events.tail.healthy);
@@ -68,6 +71,6 @@ export async function openPlugins(deps: PluginDeps): Promise<PluginServices> {
   }
   const plugins = new Plugins({ ...deps, stores, loader });
   const shown = new PluginViews({ ...deps, figures, stores, loader });
-  const drafts = new Drafts({ ...deps, loader, shown });
+  const drafts = new PluginDrafts({ ...deps, loader, shown });
   return { plugins, shown, drafts, reload: () => loader.reloader.reload(), close: () => closers.close() };
 }

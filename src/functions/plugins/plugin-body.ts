@@ -1,29 +1,29 @@
 /** The bodies of requests that change plugins: their schemas, and reading an uploaded plugin. */
 import Type from 'typebox';
 import { MillraceError } from '../../lib/errors.ts';
-import { checked } from '../../lib/parse-body.ts';
+import { validateBody } from '../../lib/parse-body.ts';
 import { nullable } from '../../openapi/schema.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
-import { compileChecked } from './compile/compile.ts';
-import { MANIFEST, type Manifest } from './manifest/manifest.ts';
+import { compileAndCheck } from './compile/compile.ts';
+import { MANIFEST_SCHEMA, type Manifest } from './manifest/manifest.ts';
 import { readManifest } from './manifest/manifest-rules.ts';
-import { invalidPlugin } from './manifest/plugin-error.ts';
-import { MAX_SCRIPTS } from './manifest/script-limits.ts';
-import { userTriggers } from './manifest/user-triggers.ts';
-import type { VersionFile } from './store/version-store.ts';
-import { entriesOf } from './validate-plugin.ts';
+import { invalidPluginError } from './manifest/plugin-error.ts';
+import { MAX_PLUGIN_SCRIPTS } from './manifest/script-limits.ts';
+import { userTriggerDiagnostics } from './manifest/user-triggers.ts';
+import type { PluginVersionFile } from './store/version-store.ts';
+import { entryScriptsOf } from './validate-plugin.ts';
 
 const closed = { additionalProperties: false } as const;
 
 const FILES = Type.Unsafe<Readonly<Record<string, string>>>({
   type: 'object',
   additionalProperties: { type: 'string' },
-  description: `The scripts by path, such as \`lib/tax.ts\`: at most ${MAX_SCRIPTS}, and 1 MB in total.`,
+  description: `The scripts by path, such as \`lib/tax.ts\`: at most ${MAX_PLUGIN_SCRIPTS}, and 1 MB in total.`,
 });
 const NOTE = Type.Optional(nullable(Type.String({ maxLength: 500, description: 'A description of the change.' })));
 
 /** The body of `PUT`, for the OpenAPI document. */
-export const PLUGIN_BODY = Type.Object({ manifest: MANIFEST, files: FILES, note: NOTE }, closed);
+export const PLUGIN_BODY = Type.Object({ manifest: MANIFEST_SCHEMA, files: FILES, note: NOTE }, closed);
 
 /** The schema that is checked first: errors in the manifest are reported as errors of the plugin. */
 const SENT = Type.Object({ manifest: Type.Unknown(), files: FILES, note: NOTE }, closed);
@@ -38,7 +38,7 @@ export const SECRET_BODY = Type.Object(
 /** An uploaded plugin, and what is stored of it. */
 export interface PluginUpload {
   readonly manifest: Manifest;
-  readonly files: readonly VersionFile[];
+  readonly files: readonly PluginVersionFile[];
   /** Id of its bundle. */
   readonly bundle: string;
   readonly note: string | null;
@@ -52,22 +52,22 @@ export interface PluginUpload {
  * @throws MillraceError `body-required`, `invalid-body`, `invalid-plugin` with locations, `forbidden` for triggers for user
  * events
  */
-export async function readSentPlugin(
+export async function readUploadedPlugin(
   body: unknown,
   { name, readsUsers, sandbox }: { name: string; readsUsers: boolean; sandbox: Pick<Sandbox, 'check'> | null },
 ): Promise<PluginUpload> {
-  const { manifest: written, files: sent, note: log = null } = checked(SENT, body);
+  const { manifest: written, files: sent, note: log = null } = validateBody(SENT, body);
   const read = await readManifest(written, name);
-  if ('diagnostics' in read) throw invalidPlugin(read.diagnostics);
+  if ('diagnostics' in read) throw invalidPluginError(read.diagnostics);
   const { manifest } = read;
   const texts = new Map(Object.entries(sent));
   const lacking = manifest.functions.flatMap(({ file }, index) =>
     texts.has(file) ? [] : [{ pointer: `/functions/${index}/file`, message: `There is no file '${file}'` }],
   );
-  if (lacking.length > 0) throw invalidPlugin(lacking);
+  if (lacking.length > 0) throw invalidPluginError(lacking);
   if (!readsUsers) rejectUsers(manifest);
-  const compiled = await compileChecked(texts, entriesOf(manifest), sandbox);
-  if ('diagnostics' in compiled) throw invalidPlugin(compiled.diagnostics);
+  const compiled = await compileAndCheck(texts, entryScriptsOf(manifest), sandbox);
+  if ('diagnostics' in compiled) throw invalidPluginError(compiled.diagnostics);
   const { id: bundle, files: code } = compiled.bundle;
   const files = [...texts].map(([path, text]) => {
     const stripped = code.get(path) ?? text;
@@ -77,7 +77,7 @@ export async function readSentPlugin(
 }
 
 function rejectUsers(manifest: Manifest): void {
-  const triggers = userTriggers(manifest);
+  const triggers = userTriggerDiagnostics(manifest);
   const [first] = triggers;
   if (first === undefined) return;
   throw new MillraceError('forbidden', `A trigger is not allowed: ${first.message}`, {

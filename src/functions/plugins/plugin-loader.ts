@@ -8,24 +8,24 @@ import type { Transactions } from '../../database/transactions.ts';
 import { Reloader } from '../../lib/concurrency/reloader.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { PluginRegistry } from './active-plugins.ts';
-import { toPlugin, toStandIn, type UsablePlugin } from './build-plugin.ts';
+import { toPlaceholderPlugin, toPlugin, type UsablePlugin } from './build-plugin.ts';
 import { FolderPlugins } from './folders/folder-plugins.ts';
 import type { FolderPlugin } from './folders/read-plugin.ts';
 import { EVERY_COLLECTION, type Manifest } from './manifest/manifest.ts';
-import { issueLine, type PluginDiagnostic } from './manifest/plugin-error.ts';
+import { formatDiagnostic, type PluginDiagnostic } from './manifest/plugin-error.ts';
 import type { Plugin } from './plugin.ts';
-import { blankRow, PLUGINS_COLLECTION, type PluginRow } from './store/plugin-row.ts';
-import { NO_SECRETS, type PluginSecretStore, type SecretsRecord } from './store/plugin-secret-store.ts';
+import { defaultPluginRow, PLUGINS_COLLECTION, type PluginRow } from './store/plugin-row.ts';
+import { NO_SECRETS, type PluginSecretStore, type PluginSecrets } from './store/plugin-secret-store.ts';
 import type { PluginStore } from './store/plugin-store.ts';
 import type { StoredVersion, VersionStore } from './store/version-store.ts';
 import {
-  clashes,
-  keyOfRow,
-  lookAtFolder,
-  lookAtStored,
-  responsesOf,
-  unlooked,
+  findRouteConflicts,
+  listFunctionRoutes,
+  unvalidatedPlugin,
   type ValidatedPlugin,
+  validateFolderPlugin,
+  validateStoredPlugin,
+  validationKeyOf,
 } from './validate-plugin.ts';
 
 export interface PluginStores {
@@ -51,14 +51,14 @@ export interface LoadedPlugin {
   readonly name: string;
   readonly from: Plugin['from'];
   readonly row: PluginRow;
-  readonly secrets: SecretsRecord;
+  readonly secrets: PluginSecrets;
   /** The newest or activated version: its manifest, if it can be read. */
   readonly manifest: Manifest | null;
   readonly version: string;
   /** Why that version is not active. */
   readonly diagnostics: readonly PluginDiagnostic[];
   /** The stand-in for a plugin without a valid version, which rejects the writes that it declares to check. */
-  readonly standIn: Plugin | null;
+  readonly placeholder: Plugin | null;
   /** The active version: that one or, while it is invalid, an earlier one; null for none. */
   readonly plugin: Plugin | null;
   /** Of a folder. */
@@ -76,7 +76,7 @@ interface Known {
 
 interface Snapshot {
   readonly rows: readonly PluginRow[];
-  readonly secrets: ReadonlyMap<string, SecretsRecord>;
+  readonly secrets: ReadonlyMap<string, PluginSecrets>;
   /** By plugin, of those that are not loaded yet. */
   readonly versions: ReadonlyMap<string, StoredVersion>;
 }
@@ -85,7 +85,7 @@ export class PluginLoader {
   readonly #deps: PluginLoaderDeps;
   readonly #folders: FolderPlugins;
   readonly reloader: Reloader;
-  readonly #standIns = new WeakMap<ValidatedPlugin, Plugin | null>();
+  readonly #placeholders = new WeakMap<ValidatedPlugin, Plugin | null>();
   #known: ReadonlyMap<string, Known> = new Map();
   #loaded: readonly LoadedPlugin[] = [];
   #reported = new Map<string, string>();
@@ -137,7 +137,7 @@ export class PluginLoader {
     const fresh = new Map<string, StoredVersion>();
     for (const row of rows) {
       const { _id: name, version } = row;
-      if (version === null || this.#known.get(name)?.validated.key === keyOfRow(row)) continue;
+      if (version === null || this.#known.get(name)?.validated.key === validationKeyOf(row)) continue;
       const found = await versions.find(name, version, session);
       if (found !== null) fresh.set(name, found);
     }
@@ -151,30 +151,47 @@ export class PluginLoader {
     const add = (from: Plugin['from'], row: PluginRow, validated: ValidatedPlugin, folder: FolderPlugin | null) => {
       const name = row._id;
       const kept = secrets.get(name) ?? NO_SECRETS;
-      const clash = validated.usable === null ? [] : clashes(validated.usable.manifest, taken);
+      const clash = validated.usable === null ? [] : findRouteConflicts(validated.usable.manifest, taken);
       const next = this.#created(from, row, kept, clash.length > 0 ? { ...validated, usable: null } : validated, taken);
       known.set(name, { ...next, validated });
       const { plugin, good } = next;
-      if (plugin !== null && good !== null) for (const [route, id] of responsesOf(good.manifest)) taken.set(route, id);
+      if (plugin !== null && good !== null)
+        for (const [route, id] of listFunctionRoutes(good.manifest)) taken.set(route, id);
       const { manifest, version } = validated;
       const encrypted =
         good !== null && plugin === null ? [{ pointer: '', message: 'Its secrets cannot be decrypted' }] : [];
       const diagnostics = [...validated.diagnostics, ...clash, ...encrypted];
-      const standIn = plugin === null && row.enabled ? this.#standIn(name, from, validated) : null;
-      loaded.set(name, { name, from, row, secrets: kept, manifest, version, diagnostics, standIn, plugin, folder });
+      const standIn = plugin === null && row.enabled ? this.#placeholder(name, from, validated) : null;
+      loaded.set(name, {
+        name,
+        from,
+        row,
+        secrets: kept,
+        manifest,
+        version,
+        diagnostics,
+        placeholder: standIn,
+        plugin,
+        folder,
+      });
       this.#report(name, folder, diagnostics, plugin, standIn);
     };
     for (const row of rows) {
       if (row.version === null) continue;
       const before = this.#known.get(row._id)?.validated;
-      const isKnown = before?.key === keyOfRow(row);
-      add('database', row, isKnown ? before : await lookAtStored(row, versions.get(row._id) ?? null), null);
+      const isKnown = before?.key === validationKeyOf(row);
+      add('database', row, isKnown ? before : await validateStoredPlugin(row, versions.get(row._id) ?? null), null);
     }
     const remembered = new Map(rows.map((row) => [row._id, row]));
     for (const folder of this.#inTurn(folders)) {
       const other = loaded.get(folder.name);
       if (other === undefined) {
-        add('folder', remembered.get(folder.name) ?? blankRow(folder.name), await this.#ofFolder(folder), folder);
+        add(
+          'folder',
+          remembered.get(folder.name) ?? defaultPluginRow(folder.name),
+          await this.#ofFolder(folder),
+          folder,
+        );
         continue;
       }
       const where = other.folder === null ? 'in the database' : `in ${other.folder.folder}`;
@@ -183,7 +200,7 @@ export class PluginLoader {
     }
     this.#known = known;
     this.#loaded = [...loaded.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
-    this.#deps.registry.use(this.#loaded.flatMap((one) => one.plugin ?? one.standIn ?? []));
+    this.#deps.registry.setPlugins(this.#loaded.flatMap((one) => one.plugin ?? one.placeholder ?? []));
   }
 
   /**
@@ -200,11 +217,11 @@ export class PluginLoader {
   }
 
   /** The same object as long as the version is the same. */
-  #standIn(name: string, from: Plugin['from'], validated: ValidatedPlugin): Plugin | null {
-    const known = this.#standIns.get(validated);
+  #placeholder(name: string, from: Plugin['from'], validated: ValidatedPlugin): Plugin | null {
+    const known = this.#placeholders.get(validated);
     if (known !== undefined) return known;
-    const created = toStandIn(name, validated.hooks, { from, version: validated.version });
-    this.#standIns.set(validated, created);
+    const created = toPlaceholderPlugin(name, validated.hooks, { from, version: validated.version });
+    this.#placeholders.set(validated, created);
     return created;
   }
 
@@ -212,10 +229,10 @@ export class PluginLoader {
     const before = this.#known.get(folder.name)?.validated;
     if (before?.key === folder.digest) return before;
     try {
-      return await lookAtFolder(folder, this.#deps.sandbox);
+      return await validateFolderPlugin(folder, this.#deps.sandbox);
     } catch (error) {
       this.#deps.onError(error);
-      return unlooked(folder);
+      return unvalidatedPlugin(folder);
     }
   }
 
@@ -223,13 +240,13 @@ export class PluginLoader {
   #created(
     from: Plugin['from'],
     row: PluginRow,
-    secrets: SecretsRecord,
+    secrets: PluginSecrets,
     { usable }: ValidatedPlugin,
     taken: ReadonlyMap<string, string>,
   ): Omit<Known, 'validated'> {
     const before = this.#known.get(row._id);
     const former = before?.plugin?.from === from ? before.good : null;
-    const good = usable ?? (former !== null && clashes(former.manifest, taken).length === 0 ? former : null);
+    const good = usable ?? (former !== null && findRouteConflicts(former.manifest, taken).length === 0 ? former : null);
     const quarantined = row.quarantined.map((one) => one.function);
     const created = JSON.stringify([from, row.enabled, quarantined, secrets.change]);
     if (before?.created === created && before.good === good) return before;
@@ -254,8 +271,10 @@ export class PluginLoader {
     const key = folder?.folder ?? name;
     const path = folder === null ? '' : relative('', folder.folder);
     const rest =
-      activeNow !== null ? 'The previous version stays active.' : `It is not active.${refusal(blockedBy(standIn))}`;
-    const lines = diagnostics.map((issue) => issueLine(issue, path));
+      activeNow !== null
+        ? 'The previous version stays active.'
+        : `It is not active.${refusal(blockedCollectionsOf(standIn))}`;
+    const lines = diagnostics.map((issue) => formatDiagnostic(issue, path));
     const text = lines.length === 0 ? '' : `The plugin '${name}' has errors. ${rest}\n  ${lines.join('\n  ')}`;
     if ((this.#reported.get(key) ?? '') === text) return;
     this.#reported.set(key, text);
@@ -264,8 +283,9 @@ export class PluginLoader {
 }
 
 /** The collections whose writes a stand-in rejects: `*` for all. */
-export function blockedBy(standIn: Plugin | null): readonly string[] {
-  const names = standIn?.functions.flatMap(({ use }) => (use.kind === 'beforeWrite' ? use.collections : [])) ?? [];
+export function blockedCollectionsOf(standIn: Plugin | null): readonly string[] {
+  const names =
+    standIn?.functions.flatMap(({ options: use }) => (use.kind === 'beforeWrite' ? use.collections : [])) ?? [];
   return names.includes(EVERY_COLLECTION) ? [EVERY_COLLECTION] : [...new Set(names)].sort();
 }
 

@@ -7,7 +7,7 @@ import type { Plugin, PluginFunction } from './plugin.ts';
  * Reports the active plugins and every later change.
  * @returns a function that stops it
  */
-export function reportNews(
+export function logPluginChanges(
   registry: Pick<PluginRegistry, 'plugins' | 'onChange'>,
   report: (text: string) => void,
 ): () => void {
@@ -24,14 +24,14 @@ export function reportNews(
   return registry.onChange(look);
 }
 
-function newsOf({ name, enabled, isStandIn, functions }: Plugin): string {
+function newsOf({ name, enabled, isPlaceholder: isStandIn, functions }: Plugin): string {
   if (isStandIn) return `The plugin '${name}' has errors; writes that it would check are rejected`;
   if (!enabled) return `The plugin '${name}' is disabled`;
   return `The plugin '${name}' is active: ${functions.map(useOf).join(', ')}`;
 }
 
 /** When a function runs, in short. */
-function useOf({ name, use, isQuarantined }: PluginFunction): string {
+function useOf({ name, options: use, isQuarantined }: PluginFunction): string {
   if (isQuarantined) return `${name} (in quarantine)`;
   switch (use.kind) {
     case 'http':

@@ -1,17 +1,17 @@
 /** Plugins as responses show them: the active version, run statistics of functions, and stored versions, without secrets. */
 import type { ClientSession } from 'mongodb';
 import type { Transactions } from '../../database/transactions.ts';
-import { useOf } from './build-plugin.ts';
+import { toFunctionOptions } from './build-plugin.ts';
 import { cronTimes } from './manifest/cron.ts';
 import type { Manifest } from './manifest/manifest.ts';
-import { issueLine } from './manifest/plugin-error.ts';
-import type { FunctionUse, Plugin, PluginFunction } from './plugin.ts';
-import { blockedBy, type LoadedPlugin, type PluginLoader, type PluginStores } from './plugin-loader.ts';
-import { noPlugin, noVersion, pluginTag } from './plugins.ts';
-import type { StoredVersion, VersionWarning } from './store/version-store.ts';
+import { formatDiagnostic } from './manifest/plugin-error.ts';
+import type { FunctionOptions, Plugin, PluginFunction } from './plugin.ts';
+import { blockedCollectionsOf, type LoadedPlugin, type PluginLoader, type PluginStores } from './plugin-loader.ts';
+import { pluginEtag, pluginNotFound, pluginVersionNotFound } from './plugins.ts';
+import type { PluginVersionInfo, StoredVersion } from './store/version-store.ts';
 
 /** Run statistics of functions. Functions without runs have no entry. */
-export interface FunctionFigures {
+export interface FunctionStats {
   /** @param ids `plugin/name` */
   of(ids: readonly string[]): Promise<
     ReadonlyMap<
@@ -29,7 +29,7 @@ export interface FunctionFigures {
 
 export interface FunctionView {
   readonly name: string;
-  readonly kind: FunctionUse['kind'];
+  readonly kind: FunctionOptions['kind'];
   readonly state: 'active' | 'disabled' | 'quarantined' | 'invalid';
   /** Why it is invalid or quarantined. */
   readonly error: string | null;
@@ -40,7 +40,7 @@ export interface FunctionView {
 }
 
 /** A version without its scripts; its number as text, because versions of plugins in folders are hashes. */
-export type ShownVersion = Omit<VersionWarning, 'version'> & { readonly version: string };
+export type PluginVersionView = Omit<PluginVersionInfo, 'version'> & { readonly version: string };
 
 export interface PluginView {
   readonly name: string;
@@ -55,7 +55,7 @@ export interface PluginView {
   readonly functions: readonly FunctionView[];
 }
 
-export interface WholePlugin extends PluginView {
+export interface PluginDetails extends PluginView {
   readonly manifest: unknown;
   readonly files: Readonly<Record<string, string>>;
   readonly secrets: readonly { readonly name: string; readonly set: boolean }[];
@@ -65,7 +65,7 @@ export interface PluginViewsDeps {
   readonly stores: PluginStores;
   readonly transactions: Pick<Transactions, 'run'>;
   readonly loader: PluginLoader;
-  readonly figures: FunctionFigures;
+  readonly figures: FunctionStats;
 }
 
 export class PluginViews {
@@ -83,17 +83,17 @@ export class PluginViews {
   }
 
   /** @throws MillraceError `plugin-not-found` */
-  async one(name: string): Promise<{ readonly plugin: WholePlugin; readonly tag: string }> {
+  async one(name: string): Promise<{ readonly plugin: PluginDetails; readonly tag: string }> {
     const found = await this.#latest(name);
     const [shown] = await this.#shown([found]);
-    if (shown === undefined) throw noPlugin(name);
+    if (shown === undefined) throw pluginNotFound(name);
     const { row, folder, secrets: kept } = found;
     const { manifest, files } =
       folder === null
         ? written(await this.#stored(name, row.version ?? 0))
         : { manifest: folder.manifest, files: Object.fromEntries(folder.files) };
     const secrets = (found.manifest?.secrets ?? []).map((one) => ({ name: one, set: kept.names.includes(one) }));
-    const tag = pluginTag(row, kept.change, folder?.digest ?? null);
+    const tag = pluginEtag(row, kept.change, folder?.digest ?? null);
     return { plugin: { ...shown, manifest, files, secrets }, tag };
   }
 
@@ -101,7 +101,7 @@ export class PluginViews {
    * The newest first; empty for a plugin in a folder.
    * @throws MillraceError `plugin-not-found`
    */
-  async versions(name: string): Promise<readonly ShownVersion[]> {
+  async versions(name: string): Promise<readonly PluginVersionView[]> {
     await this.#latest(name);
     const { stores, transactions } = this.#deps;
     const notes = await transactions.run((session) => stores.versions.list(name, session));
@@ -109,7 +109,7 @@ export class PluginViews {
   }
 
   /** @throws MillraceError `plugin-not-found` also when the version is not stored */
-  async version(name: string, number: number): Promise<ShownVersion & Pick<WholePlugin, 'manifest' | 'files'>> {
+  async version(name: string, number: number): Promise<PluginVersionView & Pick<PluginDetails, 'manifest' | 'files'>> {
     await this.#latest(name);
     const stored = await this.#stored(name, number);
     return { ...shownVersion(stored), ...written(stored) };
@@ -119,14 +119,14 @@ export class PluginViews {
     const { loader } = this.#deps;
     await loader.reloader.reload();
     const found = loader.loaded.find((one) => one.name === name);
-    if (found === undefined) throw noPlugin(name);
+    if (found === undefined) throw pluginNotFound(name);
     return found;
   }
 
   async #stored(name: string, version: number): Promise<StoredVersion> {
     const { stores, transactions } = this.#deps;
     const stored = await transactions.run((session: ClientSession) => stores.versions.find(name, version, session));
-    if (stored === null) throw noVersion(name, version);
+    if (stored === null) throw pluginVersionNotFound(name, version);
     return stored;
   }
 
@@ -142,8 +142,8 @@ export class PluginViews {
         source: one.from,
         version: one.plugin?.version ?? one.version,
         enabled: one.row.enabled,
-        diagnostics: one.diagnostics.map((issue) => issueLine(issue)),
-        blockedCollections: blockedBy(one.standIn),
+        diagnostics: one.diagnostics.map((issue) => formatDiagnostic(issue)),
+        blockedCollections: blockedCollectionsOf(one.placeholder),
         functions: await Promise.all(
           statesOf(one).map(async ({ name, use, state, error }) => {
             const { lastRunAt = null, ...runs } = figures.get(`${one.name}/${name}`) ?? UNRUN;
@@ -158,17 +158,20 @@ export class PluginViews {
 
 const UNRUN = { succeeded: 0, failed: 0, p95Ms: null, lastRunAt: null };
 
-type FunctionState = Pick<FunctionView, 'name' | 'state' | 'error'> & { readonly use: FunctionUse };
+type FunctionState = Pick<FunctionView, 'name' | 'state' | 'error'> & { readonly use: FunctionOptions };
 
 /** The active functions, and the additional ones of an invalid version. */
 function statesOf({ row, plugin, manifest, diagnostics }: LoadedPlugin): readonly FunctionState[] {
   const activeNow =
-    plugin?.functions.map((fn) => ({ ...stateOf(fn, row.quarantined), name: fn.name, use: fn.use })) ?? [];
+    plugin?.functions.map((fn) => ({ ...stateOf(fn, row.quarantined), name: fn.name, use: fn.options })) ?? [];
   const names = new Set(activeNow.map(({ name }) => name));
   const [issue] = diagnostics;
-  const error = issue === undefined ? null : issueLine(issue);
+  const error = issue === undefined ? null : formatDiagnostic(issue);
   const others = manifest?.functions.filter(({ name }) => !names.has(name)) ?? [];
-  return [...activeNow, ...others.map((fn) => ({ name: fn.name, use: useOf(fn), state: 'invalid' as const, error }))];
+  return [
+    ...activeNow,
+    ...others.map((fn) => ({ name: fn.name, use: toFunctionOptions(fn), state: 'invalid' as const, error })),
+  ];
 }
 
 function stateOf(
@@ -182,7 +185,7 @@ function stateOf(
 }
 
 /** The trigger of a function, under the key of the manifest; the path of an HTTP function as `route`. */
-function usedBy(use: FunctionUse): object {
+function usedBy(use: FunctionOptions): object {
   switch (use.kind) {
     case 'http':
       return { route: { methods: use.methods, path: `/fn${use.path}` } };
@@ -197,15 +200,15 @@ function usedBy(use: FunctionUse): object {
   }
 }
 
-async function nextOf(use: FunctionUse): Promise<Date | null> {
+async function nextOf(use: FunctionOptions): Promise<Date | null> {
   return use.kind === 'cron' ? (await cronTimes(use.schedule, use.timeZone)).after(new Date()) : null;
 }
 
-function written({ manifest, files }: StoredVersion): Pick<WholePlugin, 'manifest' | 'files'> {
+function written({ manifest, files }: StoredVersion): Pick<PluginDetails, 'manifest' | 'files'> {
   const parsed: Manifest = JSON.parse(manifest);
   return { manifest: parsed, files: Object.fromEntries(files.map(({ path, text }) => [path, text])) };
 }
 
-function shownVersion({ version, createdAt, createdBy, note: log }: VersionWarning): ShownVersion {
+function shownVersion({ version, createdAt, createdBy, note: log }: PluginVersionInfo): PluginVersionView {
   return { version: String(version), createdAt, createdBy, note: log };
 }

@@ -29,7 +29,7 @@ interface FunctionUses {
   readonly job: { readonly kind: 'job' };
 }
 
-export type FunctionUse = FunctionUses[FunctionKind];
+export type FunctionOptions = FunctionUses[FunctionKind];
 
 export interface PluginFunction<K extends FunctionKind = FunctionKind> {
   /** `plugin/name`: the id of its principal, and its name in events and runs. */
@@ -37,7 +37,7 @@ export interface PluginFunction<K extends FunctionKind = FunctionKind> {
   readonly name: string;
   readonly plugin: Plugin;
   readonly file: string;
-  readonly use: FunctionUses[K];
+  readonly options: FunctionUses[K];
   /** Its principal: the caller, or the function itself. */
   readonly as: 'caller' | 'function';
   /** Roles of the function itself, for `as: function`. */
@@ -56,7 +56,7 @@ export interface Plugin {
   /**
    * Whether it is the stand-in for an invalid plugin: its functions have no code, and reject every write that they would check.
    */
-  readonly isStandIn: boolean;
+  readonly isPlaceholder: boolean;
   readonly bundle: Bundle;
   /** Hosts that its functions may fetch from, as the manifest names them: `api.example.com`, `*.example.org:8443`. */
   readonly fetchHosts: readonly string[];

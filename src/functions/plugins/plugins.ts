@@ -4,18 +4,18 @@
  */
 import { hash } from 'node:crypto';
 import type { ClientSession } from 'mongodb';
-import type { Activity } from '../../database/audit-events.ts';
-import { ITSELF, type Stamp } from '../../database/system-collection.ts';
+import type { AuditEvents } from '../../database/audit-events.ts';
+import { type ChangeStamp, SYSTEM_STAMP } from '../../database/system-collection.ts';
 import type { Transactions } from '../../database/transactions.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import { checked } from '../../lib/parse-body.ts';
+import { validateBody } from '../../lib/parse-body.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Manifest } from './manifest/manifest.ts';
-import { invalidPlugin } from './manifest/plugin-error.ts';
-import { PLUGIN_PATCH, readSentPlugin, SECRET_BODY } from './plugin-body.ts';
+import { invalidPluginError } from './manifest/plugin-error.ts';
+import { PLUGIN_PATCH, readUploadedPlugin, SECRET_BODY } from './plugin-body.ts';
 import type { PluginLoader, PluginStores } from './plugin-loader.ts';
-import { blankRow, type PluginRow } from './store/plugin-row.ts';
-import { clashes, responsesOf } from './validate-plugin.ts';
+import { defaultPluginRow, type PluginRow } from './store/plugin-row.ts';
+import { findRouteConflicts, listFunctionRoutes } from './validate-plugin.ts';
 
 const MAX_PLUGINS = 200;
 
@@ -23,7 +23,7 @@ export interface PluginsDeps {
   readonly stores: PluginStores;
   readonly transactions: Pick<Transactions, 'run'>;
   readonly loader: PluginLoader;
-  readonly activity: Activity;
+  readonly activity: AuditEvents;
   /** Null where functions are disabled. */
   readonly sandbox: Pick<Sandbox, 'check'> | null;
 }
@@ -33,7 +33,7 @@ export interface PluginChange {
   readonly name: string;
   /** Called with the version to be replaced, null if there is none; it throws to reject the change. */
   readonly condition: (version: string | null) => void;
-  readonly stamp: Stamp;
+  readonly stamp: ChangeStamp;
 }
 
 type UnconditionalChange = Omit<PluginChange, 'condition'>;
@@ -57,7 +57,7 @@ export class Plugins {
   async put(body: unknown, { name, condition, stamp }: PluginChange, readsUsers: boolean): Promise<boolean> {
     const { stores, sandbox } = this.#deps;
     this.#refuseFolder(name);
-    const { manifest, files, bundle, note: log } = await readSentPlugin(body, { name, readsUsers, sandbox });
+    const { manifest, files, bundle, note: log } = await readUploadedPlugin(body, { name, readsUsers, sandbox });
     await stores.versions.prepare();
     const text = JSON.stringify(manifest);
     const digest = hash('sha256', JSON.stringify([text, files]), 'base64url');
@@ -84,7 +84,7 @@ export class Plugins {
    * @throws MillraceError `invalid-body`, `plugin-not-found`, what the condition throws
    */
   async patch(body: unknown, { name, condition, stamp }: PluginChange): Promise<void> {
-    const { enabled } = checked(PLUGIN_PATCH, body);
+    const { enabled } = validateBody(PLUGIN_PATCH, body);
     await this.#change(name, async (found, session) => {
       const before = this.#existing(name, found);
       condition(await this.#tag(before, session));
@@ -121,7 +121,7 @@ export class Plugins {
       const before = this.#existing(name, found);
       condition(await this.#tag(before, session));
       const stored = await versions.find(name, number, session);
-      if (stored === null) throw noVersion(name, number);
+      if (stored === null) throw pluginVersionNotFound(name, number);
       const manifest: Manifest = JSON.parse(stored.manifest);
       await this.#refuseClash(manifest, session);
       const { version, digest, readsUsers } = stored;
@@ -134,7 +134,7 @@ export class Plugins {
    * @throws MillraceError `plugin-not-found`, `invalid-body`, `invalid-plugin` when the manifest names no such secret
    */
   async setSecret(secret: string, body: unknown, change: UnconditionalChange): Promise<void> {
-    const { value } = checked(SECRET_BODY, body);
+    const { value } = validateBody(SECRET_BODY, body);
     const { name } = change;
     await this.#deps.stores.secrets.prepare();
     await this.#changeSecrets(change, async (before, kept, session) => {
@@ -183,11 +183,11 @@ export class Plugins {
     const [name = '', fn = ''] = id.split('/');
     await this.#change(name, async (found, session) => {
       if (found === null && this.#deps.loader.inFolder(name) === null) return;
-      const before = found ?? blankRow(name);
+      const before = found ?? defaultPluginRow(name);
       if (before.quarantined.some((one) => one.function === fn)) return;
       const quarantined = [...before.quarantined, { function: fn, reason, at: new Date() }];
-      await stores.plugins.save(found, { ...before, quarantined }, ITSELF, session);
-      await activity.record('system.function.quarantined', { function: id, reason }, ITSELF, session);
+      await stores.plugins.save(found, { ...before, quarantined }, SYSTEM_STAMP, session);
+      await activity.record('system.function.quarantined', { function: id, reason }, SYSTEM_STAMP, session);
     });
   }
 
@@ -195,7 +195,7 @@ export class Plugins {
   async #change<T>(name: string, change: (found: PluginRow | null, session: ClientSession) => Promise<T>): Promise<T> {
     const { stores, transactions, loader } = this.#deps;
     const changed = await transactions.run(async (session) => {
-      await stores.plugins.takeTurn(session);
+      await stores.plugins.serializeWrites(session);
       return change(await stores.plugins.find(name, session), session);
     });
     await loader.reloader.reload();
@@ -222,10 +222,10 @@ export class Plugins {
     before: PluginRow | null,
     activeNow: Pick<PluginRow, 'version' | 'digest' | 'readsUsers'>,
     { name, functions }: Manifest,
-    stamp: Stamp,
+    stamp: ChangeStamp,
     session: ClientSession,
   ): Promise<void> {
-    const { enabled, quarantined: all } = before ?? blankRow(name);
+    const { enabled, quarantined: all } = before ?? defaultPluginRow(name);
     const quarantined = all.filter((one) => functions.some((fn) => fn.name === one.function));
     return this.#deps.stores.plugins.save(before, { _id: name, ...activeNow, enabled, quarantined }, stamp, session);
   }
@@ -233,13 +233,13 @@ export class Plugins {
   /** The document of an existing plugin; a plugin in a folder may have none. */
   #existing(name: string, found: PluginRow | null): PluginRow {
     const isThere = found?.version != null || this.#deps.loader.inFolder(name) !== null;
-    if (isThere) return found ?? blankRow(name);
-    throw noPlugin(name);
+    if (isThere) return found ?? defaultPluginRow(name);
+    throw pluginNotFound(name);
   }
 
   async #tag(row: PluginRow, session: ClientSession): Promise<string> {
     const { change } = await this.#deps.stores.secrets.of(row._id, session);
-    return pluginTag(row, change, this.#deps.loader.inFolder(row._id)?.digest ?? null);
+    return pluginEtag(row, change, this.#deps.loader.inFolder(row._id)?.digest ?? null);
   }
 
   #refuseFolder(name: string): void {
@@ -258,13 +258,14 @@ export class Plugins {
     );
     const taken = new Map<string, string>();
     for (const text of (await stores.versions.manifests(others, session)).values()) {
-      for (const [route, id] of responsesOf(JSON.parse(text))) taken.set(route, id);
+      for (const [route, id] of listFunctionRoutes(JSON.parse(text))) taken.set(route, id);
     }
     for (const { from, manifest: other } of loader.loaded) {
-      if (from === 'folder' && other !== null) for (const [route, id] of responsesOf(other)) taken.set(route, id);
+      if (from === 'folder' && other !== null)
+        for (const [route, id] of listFunctionRoutes(other)) taken.set(route, id);
     }
-    const diagnostics = clashes(manifest, taken);
-    if (diagnostics.length > 0) throw invalidPlugin(diagnostics);
+    const diagnostics = findRouteConflicts(manifest, taken);
+    if (diagnostics.length > 0) throw invalidPluginError(diagnostics);
   }
 
   async #secretNames(row: PluginRow, session: ClientSession): Promise<readonly string[]> {
@@ -282,14 +283,14 @@ export class Plugins {
 }
 
 /** The entity tag, different after each change of a plugin and of its secrets. */
-export function pluginTag(row: PluginRow, secrets: string | null, folder: string | null): string {
+export function pluginEtag(row: PluginRow, secrets: string | null, folder: string | null): string {
   return hash('sha256', JSON.stringify([row, secrets, folder]), 'base64url');
 }
 
-export function noPlugin(name: string): MillraceError {
+export function pluginNotFound(name: string): MillraceError {
   return new MillraceError('plugin-not-found', `There is no plugin '${name.slice(0, 80)}'`);
 }
 
-export function noVersion(name: string, version: number): MillraceError {
+export function pluginVersionNotFound(name: string, version: number): MillraceError {
   return new MillraceError('plugin-not-found', `The version ${version} of '${name.slice(0, 80)}' is not stored`);
 }

@@ -3,7 +3,7 @@
  * URL, and inside JSON. Texts of code have a maximum length, so one may end in the middle of a secret: such a prefix is redacted
  * too. A secret that the code itself splits or encrypts is not found. Pure.
  */
-import { literalPattern } from '../../lib/literal-pattern.ts';
+import { escapeRegExp } from '../../lib/escape-reg-exp.ts';
 import type { Plugin } from './plugin.ts';
 
 const BLANK = '[secret]';
@@ -12,12 +12,12 @@ const MIN_BASE64 = 6;
 /** Minimum length of a secret's prefix at the end of a text: a shorter one matches by chance. */
 const MIN_CUT = 8;
 
-export type Blank = (text: string) => string;
+export type Redactor = (text: string) => string;
 
-const KNOWN = new WeakMap<Plugin['secrets'], Blank>();
+const KNOWN = new WeakMap<Plugin['secrets'], Redactor>();
 
 /** Redacts the secrets of one plugin. */
-export function redaction({ secrets }: Pick<Plugin, 'secrets'>): Blank {
+export function pluginRedactor({ secrets }: Pick<Plugin, 'secrets'>): Redactor {
   const known = KNOWN.get(secrets);
   if (known !== undefined) return known;
   const blank = redactEach(Object.values(secrets));
@@ -26,16 +26,16 @@ export function redaction({ secrets }: Pick<Plugin, 'secrets'>): Blank {
 }
 
 /** The same with additional texts, such as a credential of one call. */
-export function redactionOf(plugin: Pick<Plugin, 'secrets'>, others: readonly string[] = []): Blank {
-  return others.length === 0 ? redaction(plugin) : redactEach([...Object.values(plugin.secrets), ...others]);
+export function callRedactor(plugin: Pick<Plugin, 'secrets'>, others: readonly string[] = []): Redactor {
+  return others.length === 0 ? pluginRedactor(plugin) : redactEach([...Object.values(plugin.secrets), ...others]);
 }
 
-function redactEach(values: readonly string[]): Blank {
+function redactEach(values: readonly string[]): Redactor {
   const forms = [...new Set(values.filter((value) => value !== '').flatMap(formsOf))].sort(
     (a, b) => b.length - a.length,
   );
   if (forms.length === 0) return (text) => text;
-  const pattern = new RegExp(forms.map(literalPattern).join('|'), 'g');
+  const pattern = new RegExp(forms.map(escapeRegExp).join('|'), 'g');
   const long = forms.filter(({ length }) => length > MIN_CUT);
   return (text) => withoutBegun(text.replace(pattern, BLANK), long);
 }

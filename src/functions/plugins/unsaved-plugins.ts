@@ -5,11 +5,11 @@ import { toPlugin } from './build-plugin.ts';
 import type { FolderPlugin } from './folders/read-plugin.ts';
 import type { Manifest } from './manifest/manifest.ts';
 import type { Plugin } from './plugin.ts';
-import { readSentPlugin } from './plugin-body.ts';
+import { readUploadedPlugin } from './plugin-body.ts';
 import type { PluginLoader } from './plugin-loader.ts';
 import type { PluginViews } from './plugin-views.ts';
 
-export interface DraftsDeps {
+export interface PluginDraftsDeps {
   readonly loader: PluginLoader;
   readonly shown: PluginViews;
   readonly sandbox: Pick<Sandbox, 'check'> | null;
@@ -21,10 +21,10 @@ export interface UnsavedPluginRequest {
   readonly files?: Readonly<Record<string, string>>;
 }
 
-export class Drafts {
-  readonly #deps: DraftsDeps;
+export class PluginDrafts {
+  readonly #deps: PluginDraftsDeps;
 
-  constructor(deps: DraftsDeps) {
+  constructor(deps: PluginDraftsDeps) {
     this.#deps = deps;
   }
 
@@ -38,7 +38,7 @@ export class Drafts {
     const { loader, shown, sandbox } = this.#deps;
     const stored = manifest === undefined || files === undefined ? (await shown.one(name)).plugin : null;
     const body = { manifest: manifest ?? stored?.manifest, files: files ?? stored?.files };
-    const sent = await readSentPlugin(body, { name, readsUsers, sandbox });
+    const sent = await readUploadedPlugin(body, { name, readsUsers, sandbox });
     const bundle = { id: sent.bundle, files: new Map(sent.files.map(({ path, text, code }) => [path, code ?? text])) };
     const known = loader.loaded.find((one) => one.name === name);
     const isGiven = known !== undefined && (known.folder === null || isSame(known.folder, sent.manifest, body.files));

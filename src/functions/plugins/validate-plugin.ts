@@ -1,10 +1,10 @@
 /** Validates a version of a plugin, from the database or from a folder: returns the plugin to activate, or all errors. */
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { UsablePlugin } from './build-plugin.ts';
-import { compileChecked } from './compile/compile.ts';
+import { compileAndCheck } from './compile/compile.ts';
 import type { FolderPlugin } from './folders/read-plugin.ts';
-import { type DeclaredHook, declaredHooks, EVERY_WRITE } from './manifest/declared-hooks.ts';
-import { routesOf } from './manifest/endpoint-paths.ts';
+import { type DeclaredHook, HOOKS_ON_EVERY_WRITE, readDeclaredHooks } from './manifest/declared-hooks.ts';
+import { routePatternsOf } from './manifest/endpoint-paths.ts';
 import type { Manifest } from './manifest/manifest.ts';
 import { readManifest } from './manifest/manifest-rules.ts';
 import type { PluginDiagnostic } from './manifest/plugin-error.ts';
@@ -24,16 +24,16 @@ export interface ValidatedPlugin {
   readonly hooks: readonly DeclaredHook[];
 }
 
-/** The key that {@link lookAtStored} gives the active version of this document. */
-export function keyOfRow({ version, digest, readsUsers }: PluginRow): string {
+/** The key that {@link validateStoredPlugin} gives the active version of this document. */
+export function validationKeyOf({ version, digest, readsUsers }: PluginRow): string {
   return JSON.stringify([version, digest, readsUsers]);
 }
 
 /** @param stored null if the version is not stored */
-export async function lookAtStored(row: PluginRow, stored: StoredVersion | null): Promise<ValidatedPlugin> {
+export async function validateStoredPlugin(row: PluginRow, stored: StoredVersion | null): Promise<ValidatedPlugin> {
   const { _id: name, readsUsers } = row;
-  const hooks = stored === null ? EVERY_WRITE : declaredHooks(parsed(stored.manifest));
-  const validated = { key: keyOfRow(row), manifest: null, version: String(row.version), usable: null, hooks };
+  const hooks = stored === null ? HOOKS_ON_EVERY_WRITE : readDeclaredHooks(parsed(stored.manifest));
+  const validated = { key: validationKeyOf(row), manifest: null, version: String(row.version), usable: null, hooks };
   if (stored === null) return { ...validated, diagnostics: [{ pointer: '', message: 'This version is not stored' }] };
   // It was validated when it was stored, but another program or an earlier version may have written it.
   const read = await readManifest(parsed(stored.manifest), name);
@@ -61,20 +61,20 @@ function parsed(text: string): unknown {
  * @param sandbox null where functions are disabled: then scripts are parsed, but not checked
  * @throws if the sandbox is unavailable
  */
-export async function lookAtFolder(
+export async function validateFolderPlugin(
   { digest: key, manifest, hooks, files, diagnostics }: FolderPlugin,
   sandbox: Pick<Sandbox, 'check'> | null,
 ): Promise<ValidatedPlugin> {
   const validated = { key, manifest, version: versionOf(key), usable: null, hooks };
   if (manifest === null || diagnostics.length > 0) return { ...validated, diagnostics };
-  const compiled = await compileChecked(files, entriesOf(manifest), sandbox);
+  const compiled = await compileAndCheck(files, entryScriptsOf(manifest), sandbox);
   if ('diagnostics' in compiled) return { ...validated, diagnostics: compiled.diagnostics };
   const usable = { manifest, bundle: compiled.bundle, version: validated.version, readsUsers: true };
   return { ...validated, usable, diagnostics: [] };
 }
 
 /** The result for a folder that could not be validated. */
-export function unlooked({ digest, manifest, hooks }: FolderPlugin): ValidatedPlugin {
+export function unvalidatedPlugin({ digest, manifest, hooks }: FolderPlugin): ValidatedPlugin {
   const diagnostics = [{ pointer: '', message: 'The scripts could not be checked' }];
   return { key: '', manifest, version: versionOf(digest), usable: null, diagnostics, hooks };
 }
@@ -83,7 +83,7 @@ export function unlooked({ digest, manifest, hooks }: FolderPlugin): ValidatedPl
 const versionOf = (digest: string): string => digest.slice(0, 12);
 
 /** The scripts that functions name. */
-export function entriesOf({ functions }: Manifest): readonly string[] {
+export function entryScriptsOf({ functions }: Manifest): readonly string[] {
   return [...new Set(functions.map(({ file }) => file))];
 }
 
@@ -91,12 +91,12 @@ export function entriesOf({ functions }: Manifest): readonly string[] {
  * Routes of a manifest that another plugin already has.
  * @param taken names of plugins by route
  */
-export function clashes(
+export function findRouteConflicts(
   { name, functions }: Manifest,
   taken: ReadonlyMap<string, string>,
 ): readonly PluginDiagnostic[] {
   return functions.flatMap((fn, index) =>
-    routesOf(fn).flatMap((route) => {
+    routePatternsOf(fn).flatMap((route) => {
       const other = taken.get(route);
       if (other === undefined) return [];
       const message = `'${name}/${fn.name}' and '${other}' both serve ${route}`;
@@ -106,6 +106,6 @@ export function clashes(
 }
 
 /** The routes of the functions of a plugin, each with the id of the function. */
-export function responsesOf({ name, functions }: Manifest): readonly (readonly [route: string, id: string])[] {
-  return functions.flatMap((fn) => routesOf(fn).map((route) => [route, `${name}/${fn.name}`] as const));
+export function listFunctionRoutes({ name, functions }: Manifest): readonly (readonly [route: string, id: string])[] {
+  return functions.flatMap((fn) => routePatternsOf(fn).map((route) => [route, `${name}/${fn.name}`] as const));
 }

@@ -3,20 +3,20 @@
  * canceled. Scheduling records an event, which notifies the process that runs the queue.
  */
 import type { OpenTransaction } from '../../collections/open-transaction.ts';
-import type { Activity } from '../../database/audit-events.ts';
-import type { Stamp } from '../../database/system-collection.ts';
+import type { AuditEvents } from '../../database/audit-events.ts';
+import type { ChangeStamp } from '../../database/system-collection.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import type { JobScheduler, NewJob } from '../calling/host/job-scheduler.ts';
-import { type ListedRun, MAX_DETAIL_BYTES, newRunId } from '../runs/run-row.ts';
+import { type ListedRun, MAX_STORED_TEXT_BYTES, newRunId } from '../runs/run-row.ts';
 import type { JobStore } from './running/job-store.ts';
-import { actorOfFunction, waitingRun } from './running/queued-run.ts';
+import { createPendingRun, functionActorId } from './running/queued-run.ts';
 
 /** Maximum number of pending jobs per plugin. */
 const MOST_WAITING = 10_000;
 
 export interface JobsDeps {
   readonly store: JobStore;
-  readonly activity: Activity;
+  readonly activity: AuditEvents;
   readonly now?: () => number;
 }
 
@@ -47,18 +47,18 @@ export class Jobs implements JobScheduler {
   async schedule(job: NewJob, within: OpenTransaction | null): Promise<{ readonly id: string }> {
     const { store, activity } = this.#deps;
     const { fn, input, at, depth, restricted, request } = job;
-    if (Buffer.byteLength(input) > MAX_DETAIL_BYTES) {
-      throw limit(`The input of a job can have at most ${MAX_DETAIL_BYTES / 1024} KB`);
+    if (Buffer.byteLength(input) > MAX_STORED_TEXT_BYTES) {
+      throw limit(`The input of a job can have at most ${MAX_STORED_TEXT_BYTES / 1024} KB`);
     }
     if ((await store.count(fn.plugin.name, MOST_WAITING)) >= MOST_WAITING) {
       throw limit(`A plugin can have at most ${MOST_WAITING} scheduled jobs`);
     }
     const id = newRunId();
     const now = new Date(this.#now());
-    const run = waitingRun({ id, fn, input, depth, restricted, now, dueAt: at, more: { scheduledAt: at } });
+    const run = createPendingRun({ id, fn, input, depth, restricted, now, dueAt: at, more: { scheduledAt: at } });
     await store.insert(run, within?.session ?? null);
     const details = { function: fn.id, run: id, at: at.toISOString() };
-    const stamp = { by: actorOfFunction(fn.id), request };
+    const stamp = { by: functionActorId(fn.id), request };
     await activity.record('system.function.scheduled', details, stamp, within?.session);
     return { id };
   }
@@ -75,7 +75,7 @@ export class Jobs implements JobScheduler {
    * Cancels a pending job. Its run is kept as canceled.
    * @throws MillraceError `job-not-found`, also for a running or finished job
    */
-  async cancel(id: string, { by }: Stamp): Promise<void> {
+  async cancel(id: string, { by }: ChangeStamp): Promise<void> {
     const error = { code: 'job-canceled', message: `Canceled by ${by ?? 'an unknown principal'}`, stack: null };
     if (await this.#deps.store.cancel(id, error, new Date(this.#now()))) return;
     throw new MillraceError('job-not-found', `There is no pending job '${id.slice(0, 80)}'`);

@@ -3,27 +3,27 @@
  * starts when this process becomes the recorder, and follows the active plugins. Without such functions it is idle and
  * sends no queries.
  */
-import type { Atomic } from '../../collections/transaction-runner.ts';
-import type { Activity } from '../../database/audit-events.ts';
+import type { TransactionRunner } from '../../collections/transaction-runner.ts';
+import type { AuditEvents } from '../../database/audit-events.ts';
 import type { Mongo } from '../../database/mongo.ts';
-import { systemType } from '../../events/log/event.ts';
+import { systemEventType } from '../../events/log/event.ts';
+import type { LogRow } from '../../events/log/log-row.ts';
 import type { LogPosition } from '../../events/log/position.ts';
-import type { LogRow } from '../../events/log/row.ts';
 import type { EventServices } from '../../events/open-events.ts';
-import type { Calling } from '../calling/call-types.ts';
+import type { FunctionCaller } from '../calling/call-types.ts';
 import type { ActivePlugins } from '../plugins/plugin.ts';
 import { PLUGINS_COLLECTION } from '../plugins/store/plugin-row.ts';
 import type { RunError } from '../runs/run.ts';
 import type { RunRow } from '../runs/run-row.ts';
 import type { LogLine } from '../sandbox/sandbox.ts';
 import { CronJobs } from './planning/cron-jobs.ts';
-import { RowRuns } from './planning/row-runs.ts';
-import { StartPositions } from './planning/start-positions.ts';
+import { FunctionPositionStore } from './planning/function-position-store.ts';
 import { TriggerPlanner } from './planning/trigger-planner.ts';
-import { Aftermath } from './running/aftermath.ts';
+import { TriggerRuns } from './planning/trigger-runs.ts';
+import { AttemptFinalizer } from './running/attempt-finalizer.ts';
 import { QueueStore } from './running/queue-store.ts';
 import { QUEUED_KINDS } from './running/queued-run.ts';
-import { RunDispatch, runnableOf } from './running/run-dispatch.ts';
+import { RunDispatch, toRunnableFunction } from './running/run-dispatch.ts';
 
 /** How often a process checks whether it is the recorder, in milliseconds; the check sends no queries. */
 const WATCH_MS = 100;
@@ -41,7 +41,7 @@ const NOT_FOUND: RunError = {
   stack: null,
 };
 
-export interface QueueDeps {
+export interface FunctionQueueDeps {
   readonly mongo: Mongo;
   readonly events: Pick<EventServices, 'consumer' | 'tail' | 'completed'>;
   /** True if this process is the recorder: only that one plans and runs. */
@@ -49,12 +49,12 @@ export interface QueueDeps {
   readonly active: ActivePlugins;
   /** Activates plugin changes stored before this call. */
   readonly reload: () => Promise<void>;
-  readonly calling: Calling;
+  readonly calling: FunctionCaller;
   /** Stops running code when this process ends. */
   readonly interrupt: () => Promise<void>;
   /** Transactions for runs; created for the first run that needs one. */
-  readonly atomic: () => Promise<Atomic>;
-  readonly activity: Activity;
+  readonly atomic: () => Promise<TransactionRunner>;
+  readonly activity: AuditEvents;
   /** The public URL of this server; undefined if it is not known. */
   readonly publicUrl: string | undefined;
   /** Called with each line immediately, and with each finished attempt. */
@@ -65,11 +65,11 @@ export interface QueueDeps {
   readonly now?: () => number;
 }
 
-export class Queue {
-  readonly #deps: QueueDeps;
+export class FunctionQueue {
+  readonly #deps: FunctionQueueDeps;
   readonly #store: QueueStore;
   readonly #dispatch: RunDispatch;
-  readonly #aftermath: Aftermath;
+  readonly #aftermath: AttemptFinalizer;
   readonly #triggers: TriggerPlanner;
   readonly #cronJobs: CronJobs;
   readonly #now: () => number;
@@ -88,23 +88,23 @@ export class Queue {
   #settling: Promise<void> = Promise.resolve();
   #againAt = 0;
 
-  constructor(deps: QueueDeps) {
+  constructor(deps: FunctionQueueDeps) {
     const { mongo, events, active, calling, atomic, activity, onLog, onEnd, onError } = deps;
     const now = deps.now ?? Date.now;
     this.#deps = deps;
     this.#now = now;
     this.#activeNow = this.#ids();
     const store = new QueueStore(mongo);
-    const startPositions = new StartPositions(mongo);
+    const startPositions = new FunctionPositionStore(mongo);
     const mayRun = () => {
       // A caller that gets `false` does not check again. Record the pause, so that the next check restarts the work
       // even if recording has resumed by then.
       if (!deps.records()) this.#pause();
       return this.#state === 'working';
     };
-    const onDue = (functions: ReadonlySet<string>) => this.#reported(this.#dispatch.look(functions));
+    const onDue = (functions: ReadonlySet<string>) => this.#reported(this.#dispatch.runDue(functions));
     this.#store = store;
-    this.#aftermath = new Aftermath({ store, activity, onEnd, now, signal: this.#end.signal });
+    this.#aftermath = new AttemptFinalizer({ store, activity, onEnd, now, signal: this.#end.signal });
     this.#dispatch = new RunDispatch({
       store,
       active,
@@ -121,8 +121,8 @@ export class Queue {
       active,
       startPositions,
       store,
-      rows: new RowRuns({ completed: events.completed, publicUrl: deps.publicUrl, now }),
-      caughtUp: async () => {
+      rows: new TriggerRuns({ completed: events.completed, publicUrl: deps.publicUrl, now }),
+      applyPluginChanges: async () => {
         await deps.reload();
         await this.#settling;
       },
@@ -142,7 +142,7 @@ export class Queue {
         rows: (rows) => {
           for (const row of rows) this.#take(row);
         },
-        lost: () => this.#reported(this.#dispatch.look()),
+        lost: () => this.#reported(this.#dispatch.runDue()),
       }),
     ];
     this.#keepWatch();
@@ -158,20 +158,20 @@ export class Queue {
     await this.#triggers.stop();
     if (await this.#dispatch.stop()) return;
     await this.#deps.interrupt();
-    await this.#dispatch.quiet();
+    await this.#dispatch.waitUntilIdle();
   }
 
   /** Checks for everything that is due now: after a test set the clock, and after a run was stored elsewhere. */
-  async look(): Promise<void> {
+  async runDue(): Promise<void> {
     await this.#settling;
     await this.#cronJobs.tick();
-    await this.#dispatch.look();
+    await this.#dispatch.runDue();
   }
 
   /** Resolves when no run is running in this process. */
-  async quiet(): Promise<void> {
+  async waitUntilIdle(): Promise<void> {
     await this.#settling;
-    await this.#dispatch.quiet();
+    await this.#dispatch.waitUntilIdle();
   }
 
   /** The planned log position; null without triggers. */
@@ -187,7 +187,7 @@ export class Queue {
   #take(row: LogRow): void {
     if (row.collection === PLUGINS_COLLECTION) this.#reported(this.#takePluginRow(row));
     if (row.collection !== '_activity' || this.#state !== 'working') return;
-    if (STORED.has(systemType(row) ?? '')) this.#reported(this.#dispatch.look());
+    if (STORED.has(systemEventType(row) ?? '')) this.#reported(this.#dispatch.runDue());
   }
 
   /** Until the change is active here, functions may be activated by it. */
@@ -255,12 +255,12 @@ export class Queue {
     const fresh = new Set(this.#fresh);
     if (this.#state === 'beginning') await this.#begin();
     const isKnown = (id: string) => !fresh.has(id);
-    await this.#triggers.settle(this.#since, isKnown);
-    await this.#cronJobs.settle(isKnown);
+    await this.#triggers.setActiveTriggers(this.#since, isKnown);
+    await this.#cronJobs.setActiveCronJobs(isKnown);
     for (const id of fresh) this.#fresh.delete(id);
     if (this.#activeNow.size > 0) {
       await this.#endAbandoned();
-      await this.#dispatch.look();
+      await this.#dispatch.runDue();
       return;
     }
     clearInterval(this.#timer);
@@ -278,7 +278,7 @@ export class Queue {
 
   async #endAbandoned(): Promise<void> {
     const now = this.#now();
-    const all = QUEUED_KINDS.flatMap((kind) => this.#deps.active.ofKind(kind).map(runnableOf));
+    const all = QUEUED_KINDS.flatMap((kind) => this.#deps.active.ofKind(kind).map(toRunnableFunction));
     const lines = await this.#store.endAbandoned(all, new Date(now - ABANDONED_MS), NOT_FOUND, new Date(now));
     await this.#store.releaseHeads(lines, new Date(now));
   }

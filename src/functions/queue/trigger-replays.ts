@@ -3,20 +3,20 @@
  * replay survives the end of the process. One call reads a bounded part of the range and returns where the next one
  * starts.
  */
-import type { Activity } from '../../database/audit-events.ts';
-import type { Stamp } from '../../database/system-collection.ts';
+import type { AuditEvents } from '../../database/audit-events.ts';
+import type { ChangeStamp } from '../../database/system-collection.ts';
 import { formatPosition } from '../../events/log/position.ts';
 import type { EventServices } from '../../events/open-events.ts';
-import { wanting, wantsRow } from '../../events/read/type-patterns.ts';
-import { FairYield } from '../../query/evaluate/fair-yield.ts';
+import { eventTypeMatcher, matchesRowType } from '../../events/read/type-patterns.ts';
+import { FairScheduler } from '../../query/evaluate/fair-scheduler.ts';
 import type { PluginFunction } from '../plugins/plugin.ts';
 import { newRunId, type RunRow } from '../runs/run-row.ts';
-import { RowRuns } from './planning/row-runs.ts';
-import { TriggerIndex } from './planning/wanted-triggers.ts';
+import { TriggerIndex } from './planning/trigger-index.ts';
+import { TriggerRuns } from './planning/trigger-runs.ts';
 import type { QueueStore } from './running/queue-store.ts';
 
 /** Events that one call reads. */
-export const MOST_REPLAYED = 10_000;
+export const MAX_REPLAYED_EVENTS = 10_000;
 /** After this time a call reads no further page, in milliseconds. */
 const MOST_MS = 5_000;
 /** Rows per page. Their runs are stored before the next page is read. */
@@ -46,7 +46,7 @@ export interface ReplayedRange {
 export interface TriggerReplaysDeps {
   readonly store: Pick<QueueStore, 'prepare' | 'insert' | 'releaseHeads'>;
   readonly events: Pick<EventServices, 'log' | 'tail' | 'feed' | 'completed'>;
-  readonly activity: Pick<Activity, 'record'>;
+  readonly activity: Pick<AuditEvents, 'record'>;
   /** The public URL of this server; undefined if it is not known. */
   readonly publicUrl: string | undefined;
   /** Events that one call reads; for tests. */
@@ -55,21 +55,25 @@ export interface TriggerReplaysDeps {
 
 export class TriggerReplays {
   readonly #deps: TriggerReplaysDeps;
-  readonly #rows: RowRuns;
-  readonly #fairYield = new FairYield();
+  readonly #rows: TriggerRuns;
+  readonly #fairYield = new FairScheduler();
 
   constructor(deps: TriggerReplaysDeps) {
     this.#deps = deps;
     const { events, publicUrl } = deps;
-    this.#rows = new RowRuns({ completed: events.completed, publicUrl, now: Date.now });
+    this.#rows = new TriggerRuns({ completed: events.completed, publicUrl, now: Date.now });
   }
 
   /**
    * Stores the runs, and records `system.function.replayed`, which notifies the process that runs the queue.
    * @throws MillraceError `position-expired`, `position-unknown`, `epoch-changed`
    */
-  async replay(fn: PluginFunction<'trigger'>, requested: TriggerReplayRequest, stamp: Stamp): Promise<ReplayedRange> {
-    const { store, events, activity, most = MOST_REPLAYED } = this.#deps;
+  async replay(
+    fn: PluginFunction<'trigger'>,
+    requested: TriggerReplayRequest,
+    stamp: ChangeStamp,
+  ): Promise<ReplayedRange> {
+    const { store, events, activity, most = MAX_REPLAYED_EVENTS } = this.#deps;
     let position = await events.feed.usable(requested.since);
     const until = requested.until === null ? events.tail.position : await events.feed.usable(requested.until);
     const last = Math.min(until.number, position.number + most);
@@ -106,12 +110,12 @@ export class TriggerReplays {
   ): Promise<readonly RunRow[]> {
     // The start position of the trigger is ignored: the request names the range.
     const triggers = new TriggerIndex([fn], new Map([[fn.id, -1]]));
-    const wants = types === null ? () => true : wanting(types);
-    const lane = this.#fairYield.lane(fn.id);
+    const wants = types === null ? () => true : eventTypeMatcher(types);
+    const lane = this.#fairYield.createTask(fn.id);
     const runs: RunRow[] = [];
     for (const row of rows) {
-      if (lane.isOver) await lane.pass();
-      if (wantsRow(wants, row)) runs.push(...(await this.#rows.of(row, triggers.by(row), lane)));
+      if (lane.shouldYield) await lane.waitTurn();
+      if (matchesRowType(wants, row)) runs.push(...(await this.#rows.of(row, triggers.by(row), lane)));
     }
     return runs.map(again);
   }

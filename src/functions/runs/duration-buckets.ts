@@ -10,7 +10,7 @@ const FIRST_MS = 0.1;
 const LAST = 99;
 
 /** The bucket of a duration. */
-export function bucketOf(ms: number): number {
+export function durationBucket(ms: number): number {
   if (!(ms > FIRST_MS)) return 0;
   return Math.min(LAST, Math.ceil(Math.log(ms / FIRST_MS) / Math.log(GROWTH)));
 }

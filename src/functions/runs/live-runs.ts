@@ -6,15 +6,15 @@ import type { LogLine } from '../sandbox/sandbox.ts';
 import type { Run } from './run.ts';
 
 /** The run of a log line. */
-export type RunName = Pick<Run, 'id' | 'plugin' | 'function' | 'restricted'>;
+export type RunRef = Pick<Run, 'id' | 'plugin' | 'function' | 'restricted'>;
 
-export interface Watcher {
+export interface RunWatcher {
   readonly onRun: (run: Run) => void;
-  readonly onLine: (run: RunName, line: LogLine) => void;
+  readonly onLine: (run: RunRef, line: LogLine) => void;
 }
 
 /** A run of another process, with its log lines. */
-export interface ForeignRun {
+export interface RemoteRun {
   readonly run: Run;
   readonly lines: readonly LogLine[];
 }
@@ -23,21 +23,21 @@ export interface ForeignRun {
  * Follows the collection of runs. Calls back for each run that was stored or has changed.
  * @returns a function that stops it
  */
-export type FollowRuns = (onRun: (foreign: ForeignRun) => void) => () => void;
+export type RunFollower = (onRun: (foreign: RemoteRun) => void) => () => void;
 
 /** Maximum remembered states of reported runs: states that are stored after more than these are reported twice. */
 const MAX_REPORTED = 10_000;
 
 export class LiveRuns {
-  readonly #follow: FollowRuns;
-  readonly #here: Watcher | null;
-  readonly #watchers = new Set<Watcher>();
+  readonly #follow: RunFollower;
+  readonly #here: RunWatcher | null;
+  readonly #watchers = new Set<RunWatcher>();
   /** States already reported, so that runs of this process are not reported again when they come back from the database. */
   readonly #reported = new Set<string>();
   #unfollow: (() => void) | null = null;
 
   /** @param here receives the runs of this process only, until it ends */
-  constructor(follow: FollowRuns, here: Watcher | null = null) {
+  constructor(follow: RunFollower, here: RunWatcher | null = null) {
     this.#follow = follow;
     this.#here = here;
   }
@@ -52,7 +52,7 @@ export class LiveRuns {
   }
 
   /** @returns a function that ends the watch */
-  watch(watcher: Watcher): () => void {
+  watch(watcher: RunWatcher): () => void {
     this.#watchers.add(watcher);
     this.#unfollow ??= this.#follow((foreign) => this.#reportForeign(foreign));
     return () => {
@@ -71,14 +71,14 @@ export class LiveRuns {
   }
 
   /** Reports a line that a run of this process has logged. */
-  line(run: RunName, line: LogLine): void {
+  line(run: RunRef, line: LogLine): void {
     this.#here?.onLine(run, line);
     if (!this.isWatched) return;
     this.#remember(linesOf(run));
     for (const { onLine } of this.#watchers) onLine(run, line);
   }
 
-  #reportForeign({ run, lines }: ForeignRun): void {
+  #reportForeign({ run, lines }: RemoteRun): void {
     if (!this.#isNew(run)) return;
     // A run of this process may come back from the database before its end was reported.
     const missed = this.#reported.has(linesOf(run)) ? [] : lines;
@@ -105,6 +105,6 @@ export class LiveRuns {
 }
 
 /** Records that the lines of a run were reported live. */
-function linesOf({ id }: RunName): string {
+function linesOf({ id }: RunRef): string {
   return `${id} lines`;
 }

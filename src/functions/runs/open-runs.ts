@@ -3,16 +3,16 @@
  * plugin exists.
  */
 import type { Mongo } from '../../database/mongo.ts';
-import { LiveRuns, type Watcher } from './live-runs.ts';
+import { LiveRuns, type RunWatcher } from './live-runs.ts';
 import { RunBatches } from './run-batches.ts';
-import { RunBudget } from './run-budget.ts';
+import { RunStorageBudget } from './run-budget.ts';
 import { followRuns } from './run-change-stream.ts';
 import { RunCountStore } from './run-count-store.ts';
 import { RunCounts } from './run-counts.ts';
-import { endLines, logLines } from './run-log-format.ts';
+import { formatLogLines, formatRunEnd } from './run-log-format.ts';
 import { RunRecorder } from './run-recorder.ts';
 import { RunRetention } from './run-retention.ts';
-import { bytesOf } from './run-row.ts';
+import { runSizeBytes } from './run-row.ts';
 import { RunSizeStore } from './run-size-store.ts';
 import { RunStore } from './run-store.ts';
 
@@ -45,7 +45,7 @@ export function openRuns({ mongo, records, report = null, onError }: RunDeps): R
     insert: async (rows) => {
       await begin();
       await store.insert(rows);
-      await retention.wrote(rows.reduce((sum, row) => sum + bytesOf(row), 0));
+      await retention.wrote(rows.reduce((sum, row) => sum + runSizeBytes(row), 0));
     },
     onError,
   });
@@ -67,7 +67,7 @@ export function openRuns({ mongo, records, report = null, onError }: RunDeps): R
       counts,
       live,
       batches,
-      budget: new RunBudget(),
+      budget: new RunStorageBudget(),
       onStored: (bytes) => void retention.wrote(bytes),
     }),
     counts,
@@ -83,13 +83,13 @@ export function openRuns({ mongo, records, report = null, onError }: RunDeps): R
 }
 
 /** The outcome of a run that a client waits for is logged with its request. */
-function inWords(report: (text: string) => void): Watcher {
+function inWords(report: (text: string) => void): RunWatcher {
   return {
     onRun: (run) => {
       if (run.kind === 'http' || run.kind === 'beforeWrite') return;
-      const lines = endLines(run);
+      const lines = formatRunEnd(run);
       if (lines.length > 0) report(lines.join('\n'));
     },
-    onLine: (run, line) => report(logLines(run, line).join('\n')),
+    onLine: (run, line) => report(formatLogLines(run, line).join('\n')),
   };
 }

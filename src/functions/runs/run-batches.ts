@@ -4,7 +4,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { ERRORS, MillraceError } from '../../lib/errors.ts';
-import { bytesOf, type RunRow } from './run-row.ts';
+import { type RunRow, runSizeBytes } from './run-row.ts';
 
 /** How long runs are collected into a batch, in milliseconds. */
 const GATHER_MS = 100;
@@ -40,7 +40,7 @@ export class RunBatches {
   }
 
   add(row: RunRow): void {
-    const bytes = bytesOf(row);
+    const bytes = runSizeBytes(row);
     if (this.#end.signal.aborted || this.#waiting.length >= MOST_RUNS || this.#bytes + bytes > MOST_BYTES) {
       this.#dropped += 1;
       return;

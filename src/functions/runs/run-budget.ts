@@ -3,7 +3,7 @@
  * a budget of runs and bytes, and so has each function in total. In the memory of this process.
  */
 import { RateLimiter } from '../../auth/request-rate.ts';
-import { bytesOf, type RunRow } from './run-row.ts';
+import { type RunRow, runSizeBytes } from './run-row.ts';
 
 /** Runs and bytes per minute, and the burst limits. */
 const EACH = { runs: 6, runsAtOnce: 30, bytes: 64 * 1024, bytesAtOnce: 2 * 1024 ** 2 };
@@ -27,7 +27,7 @@ class Budget {
   }
 }
 
-export class RunBudget {
+export class RunStorageBudget {
   readonly #each = new Budget(EACH);
   readonly #all = new Budget(ALL);
   readonly #now: () => number;
@@ -44,10 +44,10 @@ export class RunBudget {
   }
 
   /** The run as it may be stored: without input and result if they are too large; null if the rest is too large as well. */
-  fitted(row: RunRow, fn: string, client: string): RunRow | null {
+  trimToBudget(row: RunRow, fn: string, client: string): RunRow | null {
     const now = this.#now();
     const fits = (one: RunRow) => {
-      const bytes = bytesOf(one);
+      const bytes = runSizeBytes(one);
       return this.#each.takeBytes(`${fn} ${client}`, now, bytes) && this.#all.takeBytes(fn, now, bytes);
     };
     if (fits(row)) return row;

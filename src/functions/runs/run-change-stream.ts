@@ -3,11 +3,11 @@
  * starts with current changes, and restarts after an error: changes in between are missed.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { readOrdered } from '../../database/bson/stored.ts';
-import { changeStream } from '../../database/cursors/change-stream.ts';
+import { decodeDocumentMap } from '../../database/bson/stored-document.ts';
+import { readChangeStream } from '../../database/cursors/change-stream.ts';
 import type { Mongo } from '../../database/mongo.ts';
-import type { FollowRuns } from './live-runs.ts';
-import { RUNS, type RunRow, toRun } from './run-row.ts';
+import type { RunFollower } from './live-runs.ts';
+import { RUNS_COLLECTION, type RunRow, toRun } from './run-row.ts';
 
 const AGAIN_MS = 1_000;
 /** Runs per query. */
@@ -20,7 +20,7 @@ export interface RunFollowDeps {
   readonly onError: (error: unknown) => void;
 }
 
-export function followRuns({ log, read, onError }: RunFollowDeps): FollowRuns {
+export function followRuns({ log, read, onError }: RunFollowDeps): RunFollower {
   return (onRun) => {
     const end = new AbortController();
     const { signal } = end;
@@ -29,7 +29,7 @@ export function followRuns({ log, read, onError }: RunFollowDeps): FollowRuns {
         { $match: { operationType: { $in: ['insert', 'update', 'replace'] } } },
         { $unset: ['fullDocument', 'updateDescription'] },
       ];
-      for await (const { changes } of changeStream({ db: log, collection: RUNS, stages, signal })) {
+      for await (const { changes } of readChangeStream({ db: log, collection: RUNS_COLLECTION, stages, signal })) {
         const ids = [...new Set(changes.flatMap(({ key }) => (key === null ? [] : [idOf(key)])))];
         for (let at = 0; at < ids.length && !signal.aborted; at += MOST_RUNS) {
           for (const row of await read(ids.slice(at, at + MOST_RUNS))) onRun({ run: toRun(row), lines: row.logs });
@@ -48,5 +48,5 @@ export function followRuns({ log, read, onError }: RunFollowDeps): FollowRuns {
 }
 
 function idOf(key: Uint8Array): string {
-  return String(readOrdered(key).get('_id'));
+  return String(decodeDocumentMap(key).get('_id'));
 }

@@ -1,11 +1,11 @@
 /** Run statistics of functions in `<db>_log.run_counts`: one row per function and day, to which every process adds its counts. */
 import type { Collection } from 'mongodb';
-import { translated } from '../../database/errors.ts';
+import { withTranslatedErrors } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
-export interface CountRow {
+export interface RunCountRow {
   /** `<plugin>/<name>:<day>` */
   readonly _id: string;
   /** `plugin/name` */
@@ -19,7 +19,7 @@ export interface CountRow {
 }
 
 /** Counts of one process since its last write. */
-export interface CountedDay {
+export interface DailyRunCounts {
   readonly function: string;
   /** The start of the day (UTC). */
   readonly day: Date;
@@ -30,14 +30,14 @@ export interface CountedDay {
 }
 
 export class RunCountStore {
-  readonly #rows: Collection<CountRow>;
+  readonly #rows: Collection<RunCountRow>;
 
   constructor({ log }: Pick<Mongo, 'log'>) {
-    this.#rows = log.collection<CountRow>('run_counts');
+    this.#rows = log.collection<RunCountRow>('run_counts');
   }
 
   async prepare(): Promise<void> {
-    await translated(() =>
+    await withTranslatedErrors(() =>
       this.#rows.createIndexes([{ key: { expireAt: 1 }, expireAfterSeconds: 0 }, { key: { function: 1 } }]),
     );
   }
@@ -46,7 +46,7 @@ export class RunCountStore {
    * Adds to the rows.
    * @param days retention of a row after its own day
    */
-  async add(counted: readonly CountedDay[], days: number): Promise<void> {
+  async add(counted: readonly DailyRunCounts[], days: number): Promise<void> {
     if (counted.length === 0) return;
     const updates = counted.map(({ function: name, day, succeeded, failed, lastRunAt, ms }) => ({
       updateOne: {
@@ -63,12 +63,12 @@ export class RunCountStore {
         upsert: true,
       },
     }));
-    await translated(() => this.#rows.bulkWrite(updates, { ordered: false }));
+    await withTranslatedErrors(() => this.#rows.bulkWrite(updates, { ordered: false }));
   }
 
   /** The rows of functions that have not expired at `now`: the database deletes them a little later. */
-  async of(functions: readonly string[], now: Date): Promise<readonly CountRow[]> {
-    return await translated(() =>
+  async of(functions: readonly string[], now: Date): Promise<readonly RunCountRow[]> {
+    return await withTranslatedErrors(() =>
       this.#rows.find({ function: { $in: [...functions] }, expireAt: { $gt: now } }).toArray(),
     );
   }

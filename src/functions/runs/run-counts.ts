@@ -2,8 +2,8 @@
  * Run statistics of functions: every attempt, including runs that are not stored, in all processes, over the last seven days
  * (UTC). Counts are in memory and written a few seconds later, so a process that is killed loses the latest ones.
  */
-import { bucketOf, percentile } from './duration-buckets.ts';
-import type { CountedDay, RunCountStore } from './run-count-store.ts';
+import { durationBucket, percentile } from './duration-buckets.ts';
+import type { DailyRunCounts, RunCountStore } from './run-count-store.ts';
 
 const DAYS = 7;
 const DAY_MS = 24 * 3_600_000;
@@ -19,7 +19,7 @@ export interface FunctionCounts {
 }
 
 /** For the list of plugins. */
-export interface CountedFunctions {
+export interface FunctionCountReader {
   /** @param ids of functions, `plugin/name`; those without runs have no entry in the result */
   of(ids: readonly string[]): Promise<ReadonlyMap<string, FunctionCounts>>;
 }
@@ -30,9 +30,9 @@ export interface RunCountsDeps {
   readonly now?: () => Date;
 }
 
-type Counting = { -readonly [K in keyof CountedDay]: CountedDay[K] } & { readonly ms: Map<number, number> };
+type Counting = { -readonly [K in keyof DailyRunCounts]: DailyRunCounts[K] } & { readonly ms: Map<number, number> };
 
-export class RunCounts implements CountedFunctions {
+export class RunCounts implements FunctionCountReader {
   readonly #deps: RunCountsDeps;
   #counted = new Map<string, Counting>();
   #timer: NodeJS.Timeout | undefined;
@@ -58,7 +58,7 @@ export class RunCounts implements CountedFunctions {
     if (succeeded) counting.succeeded += 1;
     else counting.failed += 1;
     counting.lastRunAt = now;
-    const bucket = bucketOf(durationMs);
+    const bucket = durationBucket(durationMs);
     counting.ms.set(bucket, (counting.ms.get(bucket) ?? 0) + 1);
     // Only while functions run: an idle instance sends nothing to the database.
     this.#timer ??= setTimeout(() => void this.#flush(), FLUSH_MS).unref();

@@ -2,19 +2,19 @@
  * Log lines and outcomes of runs as text for a terminal: of the server in development mode, and of `millrace functions logs`.
  * Pure.
  */
-import { printable } from '../../lib/strip-control-chars.ts';
+import { stripControlChars } from '../../lib/strip-control-chars.ts';
 import type { LogLine } from '../sandbox/sandbox.ts';
 import type { Run } from './run.ts';
 
 type Name = Pick<Run, 'plugin' | 'function'>;
 
 /** A line that a run has logged; several if it contains line breaks. */
-export function logLines(run: Name, { level, text }: Pick<LogLine, 'level' | 'text'>): readonly string[] {
-  return text.split('\n').map((part) => `${head(run)}${level.padEnd(10)}${printable(part)}`.trimEnd());
+export function formatLogLines(run: Name, { level, text }: Pick<LogLine, 'level' | 'text'>): readonly string[] {
+  return text.split('\n').map((part) => `${head(run)}${level.padEnd(10)}${stripControlChars(part)}`.trimEnd());
 }
 
 /** How an attempt has ended; nothing for a run that has only started or is pending. */
-export function endLines(
+export function formatRunEnd(
   run: Name & Pick<Run, 'id' | 'attempts' | 'durationMs' | 'error'> & { readonly state: string },
 ): readonly string[] {
   const { id, state, attempts, durationMs, error } = run;
@@ -22,11 +22,11 @@ export function endLines(
   const took = durationMs === null ? '' : `${Math.round(durationMs)} ms`;
   if (error === null) return [`${head(run)}${state.padEnd(10)}${took}`.trimEnd()];
   const again = state === 'pending' ? ` (attempt ${attempts}; it is tried again)` : '';
-  const end = `${(state === 'pending' ? 'failed' : state).padEnd(10)}${printable(error.message)}${again}`;
+  const end = `${(state === 'pending' ? 'failed' : state).padEnd(10)}${stripControlChars(error.message)}${again}`;
   const frames = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
-  return [`${head(run)}${end}  [${error.code}, ${id}]`, ...frames.map(printable)];
+  return [`${head(run)}${end}  [${error.code}, ${id}]`, ...frames.map(stripControlChars)];
 }
 
 function head({ plugin, function: name }: Name): string {
-  return printable(`${`${plugin}/${name}`.padEnd(20)}  `);
+  return stripControlChars(`${`${plugin}/${name}`.padEnd(20)}  `);
 }

@@ -11,5 +11,5 @@ export interface RunQueue {
    * @returns the new run
    * @throws MillraceError `rerun-not-possible` when its input or event no longer exists
    */
-  repeat(fn: PluginFunction, earlier: RunRow): Promise<Run>;
+  rerun(fn: PluginFunction, earlier: RunRow): Promise<Run>;
 }

@@ -4,11 +4,11 @@
  * their caller allows (run-budget.ts). The queue stores its own runs, with their writes.
  */
 import type { LogLine } from '../sandbox/sandbox.ts';
-import type { LiveRuns, RunName } from './live-runs.ts';
+import type { LiveRuns, RunRef } from './live-runs.ts';
 import type { Run } from './run.ts';
-import type { RunBudget } from './run-budget.ts';
-import { endedRow, type RunReport, type RunSubject, stateOf } from './run-result.ts';
-import { bytesOf, newRunId, type RunRow, toRun } from './run-row.ts';
+import type { RunStorageBudget } from './run-budget.ts';
+import { type ExecutedCall, type RunReport, toEndedRunRow, toRunState } from './run-result.ts';
+import { newRunId, type RunRow, runSizeBytes, toRun } from './run-row.ts';
 
 const KEPT_SHARE = 0.01;
 
@@ -16,7 +16,7 @@ export interface RunRecorderDeps {
   readonly counts: { note(id: string, ok: boolean, durationMs: number): void };
   readonly live: LiveRuns;
   readonly batches: { add(row: RunRow): void };
-  readonly budget: RunBudget;
+  readonly budget: RunStorageBudget;
   /** Called with the bytes of each run that the queue has stored. */
   readonly onStored: (bytes: number) => void;
   /** A number from 0 up to 1; for tests. */
@@ -39,14 +39,14 @@ export class RunRecorder {
    * Reports a run that is not awaited to watchers.
    * @returns the run as it starts
    */
-  began({ id, fn, attempt }: Pick<RunSubject, 'id' | 'fn' | 'attempt'>): Run {
+  recordStart({ id, fn, attempt }: Pick<ExecutedCall, 'id' | 'fn' | 'attempt'>): Run {
     const now = new Date();
     const run: Run = {
       id,
       plugin: fn.plugin.name,
       function: fn.name,
       version: fn.plugin.version,
-      kind: fn.use.kind,
+      kind: fn.options.kind,
       state: 'running',
       createdAt: now,
       startedAt: now,
@@ -62,16 +62,16 @@ export class RunRecorder {
   }
 
   /** Reports a line to watchers, while the run continues. */
-  line(run: RunName, line: LogLine): void {
+  line(run: RunRef, line: LogLine): void {
     this.#deps.live.line(run, line);
   }
 
   /** Handles the end of an attempt of a run that the queue has stored itself. */
-  attempted(row: RunRow): void {
+  recordAttempt(row: RunRow): void {
     const { counts, live } = this.#deps;
     counts.note(`${row.plugin}/${row.function}`, row.state === 'succeeded', row.durationMs ?? 0);
     live.run(toRun(row));
-    this.#deps.onStored(bytesOf(row));
+    this.#deps.onStored(runSizeBytes(row));
   }
 
   /**
@@ -79,17 +79,17 @@ export class RunRecorder {
    * @param always store it in any case
    * @returns whether the run is stored
    */
-  ended(subject: RunSubject, report: RunReport, always = false): boolean {
+  recordEnd(subject: ExecutedCall, report: RunReport, always = false): boolean {
     const { counts, live, batches, budget, random = Math.random } = this.#deps;
     const { fn, client } = subject;
-    const state = stateOf(report.outcome);
+    const state = toRunState(report.outcome);
     counts.note(fn.id, state !== 'failed', report.durationMs);
     const isWorth = state !== 'succeeded' || report.logs.length > 0 || random() < KEPT_SHARE;
     const isKept = always || (isWorth && budget.take(fn.id, client));
     if (!isKept && !live.isWatched) return false;
-    const row = endedRow(subject, report);
+    const row = toEndedRunRow(subject, report);
     live.run(toRun(row));
-    const kept = always ? row : isKept ? budget.fitted(row, fn.id, client) : null;
+    const kept = always ? row : isKept ? budget.trimToBudget(row, fn.id, client) : null;
     if (kept !== null) batches.add(kept);
     return kept !== null;
   }

@@ -1,13 +1,13 @@
 /** The end of a run as it is stored: state, error and result of the sandbox outcome. Pure. */
 
 import type { PluginFunction } from '../plugins/plugin.ts';
-import { type Blank, redactionOf } from '../plugins/redaction.ts';
+import { callRedactor, type Redactor } from '../plugins/redaction.ts';
 import type { CallOutcome, LogLine } from '../sandbox/sandbox.ts';
-import type { OperationNote, RunError, RunState } from './run.ts';
-import { keptText, type RunRow, runExpiry } from './run-row.ts';
+import type { OperationRecord, RunError, RunState } from './run.ts';
+import { type RunRow, runExpiry, toStoredText } from './run-row.ts';
 
 /** The executed call. */
-export interface RunSubject {
+export interface ExecutedCall {
   readonly id: string;
   readonly fn: PluginFunction;
   /** JSON text. */
@@ -26,53 +26,53 @@ export interface RunReport {
   readonly startedAt: Date;
   readonly durationMs: number;
   readonly logs: readonly LogLine[];
-  readonly operations: readonly OperationNote[];
+  readonly operations: readonly OperationRecord[];
 }
 
 /** `succeeded`, `failed`, or `rejected` by a Refusal. */
-export function stateOf({ kind }: CallOutcome): Extract<RunState, 'succeeded' | 'failed' | 'rejected'> {
+export function toRunState({ kind }: CallOutcome): Extract<RunState, 'succeeded' | 'failed' | 'rejected'> {
   if (kind === 'error') return 'failed';
   return kind === 'refusal' ? 'rejected' : 'succeeded';
 }
 
 /** Null for a successful run. */
-export function errorOf(outcome: CallOutcome): RunError | null {
+export function toRunError(outcome: CallOutcome): RunError | null {
   if (outcome.kind === 'error') return { code: outcome.code, message: outcome.message, stack: outcome.stack };
   if (outcome.kind !== 'refusal') return null;
   return { code: outcome.code ?? 'rejected-by-function', message: outcome.message, stack: null };
 }
 
 /** The returned value as JSON text; null if nothing was returned. */
-export function resultOf(outcome: CallOutcome): string | null {
+export function toRunResult(outcome: CallOutcome): string | null {
   if (outcome.kind === 'value') return outcome.value;
   return outcome.kind === 'response' ? JSON.stringify(outcome.response) : null;
 }
 
-function keptResult(outcome: CallOutcome, blank: Blank): string | null {
-  const result = resultOf(outcome);
+function keptResult(outcome: CallOutcome, blank: Redactor): string | null {
+  const result = toRunResult(outcome);
   return result === null ? null : blank(result);
 }
 
 /** The row of a run that is stored when it has ended. */
-export function endedRow({ id, fn, input, hidden, attempt, depth }: RunSubject, report: RunReport): RunRow {
+export function toEndedRunRow({ id, fn, input, hidden, attempt, depth }: ExecutedCall, report: RunReport): RunRow {
   const { outcome, startedAt, durationMs, logs, operations } = report;
-  const blank = redactionOf(fn.plugin, hidden);
-  const kept = keptText(blank(input));
-  const result = keptText(keptResult(outcome, blank));
+  const blank = callRedactor(fn.plugin, hidden);
+  const kept = toStoredText(blank(input));
+  const result = toStoredText(keptResult(outcome, blank));
   return {
     _id: id,
     plugin: fn.plugin.name,
     function: fn.name,
     version: fn.plugin.version,
-    kind: fn.use.kind,
-    state: stateOf(outcome),
+    kind: fn.options.kind,
+    state: toRunState(outcome),
     createdAt: startedAt,
     startedAt,
     durationMs,
     cpuMs: outcome.cpuMs,
     attempts: attempt,
     event: null,
-    error: errorOf(outcome),
+    error: toRunError(outcome),
     restricted: false,
     depth,
     logs,

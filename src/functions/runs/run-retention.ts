@@ -38,7 +38,7 @@ export class RunRetention {
   start(): void {
     if (this.#stopped) return;
     this.#timer ??= setInterval(() => {
-      if (this.#deps.allowed()) void this.orphanCleanup();
+      if (this.#deps.allowed()) void this.deleteExcess();
     }, EVERY_MS).unref();
   }
 
@@ -47,7 +47,7 @@ export class RunRetention {
     this.#written += bytes;
     if (this.#written < (this.#deps.everyBytes ?? EVERY_BYTES)) return;
     this.#written = 0;
-    await this.orphanCleanup();
+    await this.deleteExcess();
   }
 
   async stop(): Promise<void> {
@@ -57,12 +57,12 @@ export class RunRetention {
   }
 
   /** Deletes the excess, one pass after the other. Never rejects. */
-  orphanCleanup(): Promise<void> {
-    this.#sweeping = this.#sweeping.then(() => this.#orphanCleanup()).catch(this.#deps.onError);
+  deleteExcess(): Promise<void> {
+    this.#sweeping = this.#sweeping.then(() => this.#deleteExcess()).catch(this.#deps.onError);
     return this.#sweeping;
   }
 
-  async #orphanCleanup(): Promise<void> {
+  async #deleteExcess(): Promise<void> {
     const { store, maxBytes = MAX_BYTES } = this.#deps;
     while (!this.#stopped) {
       const { runs, bytes } = await store.size();

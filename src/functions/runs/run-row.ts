@@ -4,10 +4,10 @@ import type { LogPosition } from '../../events/log/position.ts';
 import type { Run, RunDetails } from './run.ts';
 
 /** Name of the collection in `<db>_log`. */
-export const RUNS = 'runs';
+export const RUNS_COLLECTION = 'runs';
 
 /** The longest input and result that are stored, in bytes of JSON. */
-export const MAX_DETAIL_BYTES = 256 * 1024;
+export const MAX_STORED_TEXT_BYTES = 256 * 1024;
 
 const RETENTION_MS = 30 * 24 * 3_600_000;
 
@@ -46,14 +46,14 @@ export function runExpiry(end: Date): Date {
   return new Date(end.getTime() + RETENTION_MS);
 }
 
-/** A text as it is stored: null if it is longer than {@link MAX_DETAIL_BYTES}, with its size in bytes. */
-export function keptText(text: string | null): { readonly text: string | null; readonly bytes: number } {
+/** A text as it is stored: null if it is longer than {@link MAX_STORED_TEXT_BYTES}, with its size in bytes. */
+export function toStoredText(text: string | null): { readonly text: string | null; readonly bytes: number } {
   const bytes = text === null ? 0 : Buffer.byteLength(text);
-  return { text: bytes > MAX_DETAIL_BYTES ? null : text, bytes };
+  return { text: bytes > MAX_STORED_TEXT_BYTES ? null : text, bytes };
 }
 
 /** A run of an earlier version counts as restricted if it may be one. */
-export function isRestricted({ restricted, kind }: Pick<RunRow, 'restricted' | 'kind'>): boolean {
+export function isRestrictedRun({ restricted, kind }: Pick<RunRow, 'restricted' | 'kind'>): boolean {
   return restricted ?? kind === 'trigger';
 }
 
@@ -86,16 +86,16 @@ export function toRun(row: ListedRun): Run {
     attempts,
     event,
     error,
-    restricted: isRestricted(row),
+    restricted: isRestrictedRun(row),
   };
 }
 
-export function toDetails({ logs, operations, input, inputBytes, result, resultBytes }: RunDetails): RunDetails {
+export function toRunDetails({ logs, operations, input, inputBytes, result, resultBytes }: RunDetails): RunDetails {
   return { logs, operations, input, inputBytes, result, resultBytes };
 }
 
 /** The approximate size of a run in memory and in the database, in bytes. */
-export function bytesOf({ input, result, logs, operations, error }: RunRow): number {
+export function runSizeBytes({ input, result, logs, operations, error }: RunRow): number {
   const texts = [input, result, error?.message, error?.stack, ...logs.map(({ text }) => text)];
   return texts.reduce((total, text) => total + (text?.length ?? 0), 1_000 + 200 * (logs.length + operations.length));
 }

@@ -1,10 +1,10 @@
 /** Runs in `<db>_log.runs`: insert, list and find. */
 import type { Collection, Document, IndexDescription } from 'mongodb';
-import { NEWEST_FIRST, olderThan, pageOf } from '../../database/cursors/newest-first.ts';
-import { CODE, translated } from '../../database/errors.ts';
+import { NEWEST_FIRST, olderThanCursor, pageWithCursor } from '../../database/cursors/newest-first.ts';
+import { MONGO_ERROR_CODES, withTranslatedErrors } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
 import type { Run, RunState } from './run.ts';
-import { type ListedRun, RUNS, type RunRow, toRun } from './run-row.ts';
+import { type ListedRun, RUNS_COLLECTION, type RunRow, toRun } from './run-row.ts';
 
 /** A list filtered by rare values may examine many runs. */
 const LIST_MS = 10_000;
@@ -45,21 +45,23 @@ export class RunStore {
 
   constructor({ log }: Pick<Mongo, 'log'>) {
     this.#log = log;
-    this.#rows = log.collection<RunRow>(RUNS);
+    this.#rows = log.collection<RunRow>(RUNS_COLLECTION);
   }
 
   /** Creates the collection and its indexes. */
   async prepare(): Promise<void> {
-    await translated(() => this.#rows.createIndexes([...INDEXES]));
+    await withTranslatedErrors(() => this.#rows.createIndexes([...INDEXES]));
   }
 
   /** Inserts runs. A run whose id exists is left unchanged. */
   async insert(documents: readonly RunRow[]): Promise<void> {
     if (documents.length === 0) return;
     // A raw command, because `insertMany` costs the process several times as much.
-    const reply = await translated(() => this.#log.command({ insert: RUNS, documents, ordered: false }));
+    const reply = await withTranslatedErrors(() =>
+      this.#log.command({ insert: RUNS_COLLECTION, documents, ordered: false }),
+    );
     const issues: readonly Document[] = reply['writeErrors'] ?? [];
-    const issue = issues.find(({ code }) => code !== CODE.duplicateKey);
+    const issue = issues.find(({ code }) => code !== MONGO_ERROR_CODES.duplicateKey);
     if (issue !== undefined) throw new Error(`A run could not be stored: ${issue['errmsg']}`);
   }
 
@@ -69,8 +71,8 @@ export class RunStore {
    */
   async list({ limit, cursor, ...fields }: RunQuery): Promise<RunPage> {
     const parts: Document[] = Object.entries(fields).map(([name, value]) => ({ [name]: value }));
-    if (cursor !== undefined) parts.push(...olderThan(cursor));
-    const rows = await translated(() =>
+    if (cursor !== undefined) parts.push(...olderThanCursor(cursor));
+    const rows = await withTranslatedErrors(() =>
       this.#rows
         .find(parts.length === 0 ? {} : { $and: parts }, {
           projection: WITHOUT_DETAILS,
@@ -80,15 +82,15 @@ export class RunStore {
         })
         .toArray(),
     );
-    const [page, next] = pageOf<ListedRun>(rows, limit);
+    const [page, next] = pageWithCursor<ListedRun>(rows, limit);
     return { runs: page.map(toRun), next };
   }
 
   async findAll(ids: readonly string[]): Promise<readonly RunRow[]> {
-    return await translated(() => this.#rows.find({ _id: { $in: [...ids] } }).toArray());
+    return await withTranslatedErrors(() => this.#rows.find({ _id: { $in: [...ids] } }).toArray());
   }
 
   async find(id: string): Promise<RunRow | null> {
-    return await translated(() => this.#rows.findOne({ _id: id }));
+    return await withTranslatedErrors(() => this.#rows.findOne({ _id: id }));
   }
 }

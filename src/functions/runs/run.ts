@@ -21,7 +21,7 @@ export interface RunError {
 }
 
 /** One host operation of a run, without values. */
-export interface OperationNote {
+export interface OperationRecord {
   readonly operation: string;
   /** Its target: `orders/65f…`, or the host of a fetch. */
   readonly target: string;
@@ -58,7 +58,7 @@ export interface Run {
 /** Additional fields of a single run, bounded: a longer input or result is null, with its size. */
 export interface RunDetails {
   readonly logs: readonly LogLine[];
-  readonly operations: readonly OperationNote[];
+  readonly operations: readonly OperationRecord[];
   /** JSON text. */
   readonly input: string | null;
   readonly inputBytes: number;
@@ -67,18 +67,18 @@ export interface RunDetails {
 }
 
 /** Maximum length of a chain of triggers: a run whose writes would have this depth is skipped. */
-export const MAX_CHAIN = 8;
+export const MAX_TRIGGER_DEPTH = 8;
 
 /**
  * The request id of a run's writes. It carries the depth of the run, so that the events of its writes tell the length of the
  * chain of triggers.
  */
-export function requestOfRun(run: string, depth: number): string {
+export function runRequestId(run: string, depth: number): string {
   return `${run}.${depth}`;
 }
 
 /** The depth of the run that caused a change; 0 for a change that no run caused. */
-export function depthOf(request: string | null): number {
+export function parseTriggerDepth(request: string | null): number {
   const depth = /^run_[\w-]+\.(\d{1,2})$/.exec(request ?? '')?.[1];
   return depth === undefined ? 0 : Number(depth);
 }
@@ -86,12 +86,12 @@ export function depthOf(request: string | null): number {
 const HIDDEN = 'Not shown: it can contain data of users';
 
 /** A run for an administrator without access to users: without the code's error message. */
-export function withoutUsers(run: Run): Run {
+export function withoutUserData(run: Run): Run {
   if (!run.restricted || run.error === null) return run;
-  return { ...run, error: { code: publicCode(run.error), message: HIDDEN, stack: null } };
+  return { ...run, error: { code: publicErrorCode(run.error), message: HIDDEN, stack: null } };
 }
 
 /** The code of an error, unless the code of a function has chosen it. */
-export function publicCode({ code }: Pick<RunError, 'code'>): string {
+export function publicErrorCode({ code }: Pick<RunError, 'code'>): string {
   return Object.hasOwn(ERRORS, code) ? code : 'rejected-by-function';
 }

@@ -5,14 +5,14 @@
 import type { HostOperation } from './sandbox.ts';
 
 /** A JSON object whose fields the code chose. */
-export type HostObject = Readonly<Record<string, unknown>>;
+export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Host operations of one call. The next one fails inside with `function-limit-exceeded`. */
 export const MAX_HOST_OPERATIONS = 200;
 /** Fetches among them. */
 export const MAX_FETCHES = 10;
 /** Concurrent operations of one call; further ones are queued inside. */
-export const MAX_OPEN_OPERATIONS = 8;
+export const MAX_CONCURRENT_OPERATIONS = 8;
 /** Log lines of one call; the rest is dropped. */
 export const MAX_LOG_LINES = 200;
 /** Log bytes of one call. */
@@ -25,10 +25,10 @@ export const MAX_RESULT_BYTES = 5 * 1_048_576;
 export const MAX_BASE64_RESULT_BYTES = 7 * 1_048_576;
 
 /** `list`: the query of a collection, in JSON. */
-export interface ListArgument {
+export interface ListDocumentsArgument {
   readonly collection: string;
   /** The filter in its JSON form; all documents without it. */
-  readonly filter?: HostObject;
+  readonly filter?: JsonObject;
   /** As the parameter `sort` of the API: `-createdAt,title`. */
   readonly sort?: string;
   readonly limit?: number;
@@ -50,15 +50,15 @@ interface Conditional {
 
 /** The arguments of the operations. Fields that the code omitted, or set to undefined, are absent. */
 export interface HostArguments {
-  readonly 'documents.list': ListArgument;
+  readonly 'documents.list': ListDocumentsArgument;
   readonly 'documents.get': DocumentArgument;
-  readonly 'documents.count': { readonly collection: string; readonly filter?: HostObject };
-  readonly 'documents.create': { readonly collection: string; readonly document: HostObject };
-  readonly 'documents.replace': DocumentArgument & { readonly document: HostObject } & Conditional;
+  readonly 'documents.count': { readonly collection: string; readonly filter?: JsonObject };
+  readonly 'documents.create': { readonly collection: string; readonly document: JsonObject };
+  readonly 'documents.replace': DocumentArgument & { readonly document: JsonObject } & Conditional;
   /** `changes` is a merge patch (RFC 7396), or an array for a JSON Patch (RFC 6902). */
-  readonly 'documents.patch': DocumentArgument & { readonly changes: HostObject | readonly unknown[] } & Conditional;
+  readonly 'documents.patch': DocumentArgument & { readonly changes: JsonObject | readonly unknown[] } & Conditional;
   /** `operators` as in the API's PATCH with operators: `{"$inc": {"n": 1}}`. */
-  readonly 'documents.update': DocumentArgument & { readonly operators: HostObject } & Conditional;
+  readonly 'documents.update': DocumentArgument & { readonly operators: JsonObject } & Conditional;
   readonly 'documents.remove': DocumentArgument & Conditional;
   /** The operations of `POST /batch`, as they are. */
   readonly batch: { readonly operations: readonly unknown[] };
@@ -101,26 +101,26 @@ export interface HostArguments {
 /** The results of the operations. */
 export interface HostResults {
   /** As a REST list with its envelope; `next` is null on the last page. */
-  readonly 'documents.list': { readonly items: readonly HostObject[]; readonly next: string | null };
+  readonly 'documents.list': { readonly items: readonly JsonObject[]; readonly next: string | null };
   /** Null if there is none that the principal may read. */
-  readonly 'documents.get': HostObject | null;
+  readonly 'documents.get': JsonObject | null;
   readonly 'documents.count': number;
   /** The document after the write, as a GET would return it. */
-  readonly 'documents.create': HostObject;
-  readonly 'documents.replace': HostObject;
-  readonly 'documents.patch': HostObject;
-  readonly 'documents.update': HostObject;
+  readonly 'documents.create': JsonObject;
+  readonly 'documents.replace': JsonObject;
+  readonly 'documents.patch': JsonObject;
+  readonly 'documents.update': JsonObject;
   readonly 'documents.remove': null;
   /** As the response of `POST /batch`. */
-  readonly batch: { readonly results: readonly HostObject[] };
+  readonly batch: { readonly results: readonly JsonObject[] };
   /** The document of the file; null if there is none that the principal may read. */
-  readonly 'files.get': HostObject | null;
+  readonly 'files.get': JsonObject | null;
   /** The content as UTF-8. */
   readonly 'files.text': string;
   /** The content as base64. */
   readonly 'files.bytes': string;
   /** The document of the new file. */
-  readonly 'files.create': HostObject;
+  readonly 'files.create': JsonObject;
   readonly 'files.remove': null;
   /** Names of headers are in lower case. */
   readonly ['fetch']: {

@@ -57,7 +57,7 @@ export interface RunLimits {
 }
 
 /** The data of `ctx`. */
-export interface CallFacts {
+export interface CallContextData {
   /** As policies see it: kind, id, roles, claims; no session. */
   readonly principal: Readonly<Record<string, unknown>>;
   readonly run: {
@@ -86,7 +86,7 @@ export interface SandboxCall {
   readonly kind: FunctionKind;
   /** JSON text. For `beforeWrite` an array: the function is called once for each element, in order. */
   readonly input: string;
-  readonly facts: CallFacts;
+  readonly facts: CallContextData;
   readonly limits: RunLimits;
   /**
    * Runs one host operation. Called only while the call is running.
@@ -125,14 +125,14 @@ export type CallOutcome =
       readonly cpuMs: number;
     };
 
-export const CALL_ERRORS = [
+export const CALL_ERROR_CODES = [
   'function-failed',
   'function-timeout',
   'function-out-of-memory',
   'function-runtime-restarted',
 ] as const;
 
-export type CallErrorCode = (typeof CALL_ERRORS)[number];
+export type CallErrorCode = (typeof CALL_ERROR_CODES)[number];
 
 export interface FunctionResponse {
   readonly status: number;

@@ -7,11 +7,11 @@ import fp from 'fastify-plugin';
 import type { Authenticator } from '../../auth/authenticator.ts';
 import { ANONYMOUS, type ClientPrincipal } from '../../auth/identity/principal.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import type { BadCredentials } from './bad-credentials.ts';
+import type { BadCredentialThrottle } from './bad-credential-throttle.ts';
 
 export interface AuthenticationOptions {
-  readonly authenticator: Pick<Authenticator, 'recall' | 'authenticate'>;
-  readonly badCredentials: BadCredentials;
+  readonly authenticator: Pick<Authenticator, 'getCached' | 'authenticate'>;
+  readonly badCredentials: BadCredentialThrottle;
   /**
    * Whether the header is for the code that handles the request, and not for this server: then the request is
    * anonymous.
@@ -26,21 +26,21 @@ export const authentication = fp<AuthenticationOptions>(
       const { authorization } = request.headers;
       if (authorization !== undefined && isForeign?.(request)) {
         withoutOwn(request, authorization, authenticator).then(() => {
-          enter(request, ANONYMOUS);
+          setPrincipal(request, ANONYMOUS);
           done();
         }, done);
         return;
       }
-      const known = authorization === undefined ? ANONYMOUS : authenticator.recall(authorization);
+      const known = authorization === undefined ? ANONYMOUS : authenticator.getCached(authorization);
       if (known !== undefined) {
-        enter(request, known);
+        setPrincipal(request, known);
         done();
         return;
       }
       badCredentials
-        .look(request.ip, () => authenticator.authenticate(authorization ?? ''))
+        .verifyThrottled(request.ip, () => authenticator.authenticate(authorization ?? ''))
         .then((principal) => {
-          enter(request, principal);
+          setPrincipal(request, principal);
           done();
         }, done);
     });
@@ -63,10 +63,10 @@ async function withoutOwn(
 }
 
 /** For contexts without credentials: every request is anonymous. */
-export const anonymous = fp(
+export const anonymousAccess = fp(
   async (app) => {
     app.addHook('onRequest', (request, _reply, done) => {
-      enter(request, ANONYMOUS);
+      setPrincipal(request, ANONYMOUS);
       done();
     });
   },
@@ -74,7 +74,7 @@ export const anonymous = fp(
 );
 
 /** Sets the authenticated principal; impersonation may replace it later (impersonation.ts). */
-export function enter(request: FastifyRequest, principal: ClientPrincipal): void {
+export function setPrincipal(request: FastifyRequest, principal: ClientPrincipal): void {
   request.principal = principal;
   request.asker = principal;
   request.as = null;

@@ -5,20 +5,21 @@
  * principal.
  */
 import fp from 'fastify-plugin';
-import { parseImpersonationTarget, TARGET_FORMS } from '../../auth/identity/impersonation-target.ts';
+import { IMPERSONATION_TARGET_SYNTAX, parseImpersonationTarget } from '../../auth/identity/impersonation-target.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import type { Declaration } from '../../openapi/operation.ts';
+import type { RouteDeclaration } from '../../openapi/operation.ts';
 import type { Impersonation } from '../../policies/revalidation/impersonation.ts';
-import { inGeneral } from '../openapi/openapi.ts';
+import { generalOperation } from '../openapi/openapi.ts';
 
 const HEADER = 'millrace-as';
 
 /** Rejects the header wherever a route does not accept it. Register it for all contexts. */
-export const onlyReadsAs = fp(
+export const rejectImpersonatedWrites = fp(
   async (app) => {
-    const known = new WeakMap<Declaration, boolean>();
-    const takes = (declaration: Declaration): boolean => {
-      const takesIt = known.get(declaration) ?? (declaration.kind !== 'outside' && inGeneral(declaration).as === true);
+    const known = new WeakMap<RouteDeclaration, boolean>();
+    const takes = (declaration: RouteDeclaration): boolean => {
+      const takesIt =
+        known.get(declaration) ?? (declaration.kind !== 'outside' && generalOperation(declaration).as === true);
       known.set(declaration, takesIt);
       return takesIt;
     };
@@ -43,7 +44,7 @@ export interface ImpersonationOptions {
 }
 
 /** Register it after the rate limit: the rate is that of the administrator. */
-export const impersonatedOthers = fp<ImpersonationOptions>(
+export const impersonationHeader = fp<ImpersonationOptions>(
   async (app, { impersonation }) => {
     app.addHook('onRequest', (request, _reply, done) => {
       const given = request.headers[HEADER];
@@ -60,7 +61,7 @@ export const impersonatedOthers = fp<ImpersonationOptions>(
       }
       const target = parseImpersonationTarget(String(given));
       if (target === null) {
-        done(new MillraceError('malformed-request', `Millrace-As must be ${TARGET_FORMS}`));
+        done(new MillraceError('malformed-request', `Millrace-As must be ${IMPERSONATION_TARGET_SYNTAX}`));
         return;
       }
       impersonation.begin(request.asker, target, request.id).then((principal) => {

@@ -1,10 +1,10 @@
 /** Limits every HTTP request to its client's rate (auth/request-rate.ts). */
 import fp from 'fastify-plugin';
-import { clientOf } from '../../auth/identity/principal.ts';
-import type { RequestRate } from '../../auth/request-rate.ts';
+import { clientLimitKey } from '../../auth/identity/principal.ts';
+import type { RequestRateLimiter } from '../../auth/request-rate.ts';
 
 export interface RateLimitOptions {
-  readonly requestRate: RequestRate;
+  readonly requestRate: RequestRateLimiter;
 }
 
 /** Register it after authentication. */
@@ -12,7 +12,7 @@ export const rateLimit = fp<RateLimitOptions>(
   async (app, { requestRate }) => {
     app.addHook('onRequest', (request, _reply, done) => {
       try {
-        requestRate.draw(request.asker, clientOf(request.asker, request.ip));
+        requestRate.takeRequest(request.asker, clientLimitKey(request.asker, request.ip));
       } catch (error) {
         done(error instanceof Error ? error : new Error(String(error)));
         return;

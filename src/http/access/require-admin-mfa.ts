@@ -17,7 +17,7 @@ const OPEN: ReadonlySet<string> = new Set([
 ]);
 
 /** Register it after authentication. */
-export const adminMfa = fp(
+export const requireAdminMfa = fp(
   async (app) => {
     app.addHook('onRequest', (request, _reply, done) => {
       const { principal, method, routeOptions } = request;

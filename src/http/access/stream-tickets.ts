@@ -9,19 +9,19 @@ import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Authenticator } from '../../auth/authenticator.ts';
 import type { ClientPrincipal } from '../../auth/identity/principal.ts';
-import { type PassUse, STREAM_MS } from '../../auth/tokens/stream-passes.ts';
-import { queryText } from '../../lib/request.ts';
-import { readEventId } from '../../lib/streaming/stream-ids.ts';
-import { requestsForSocket } from '../protection.ts';
-import { enter } from './authentication.ts';
-import type { BadCredentials } from './bad-credentials.ts';
+import { type ReconnectTokenBinding, STREAM_LIFETIME_MS } from '../../auth/tokens/stream-reconnect-tokens.ts';
+import { queryString } from '../../lib/request.ts';
+import { parseLastEventId } from '../../lib/streaming/stream-ids.ts';
+import { isWebSocketUpgrade } from '../request-protection.ts';
+import { setPrincipal } from './authentication.ts';
+import type { BadCredentialThrottle } from './bad-credential-throttle.ts';
 
 const COOKIE = 'millrace-stream';
-const MAX_AGE_S = STREAM_MS / 1_000;
+const MAX_AGE_S = STREAM_LIFETIME_MS / 1_000;
 
 export interface StreamTicketsOptions {
-  readonly authenticator: Pick<Authenticator, 'enterStream' | 'resumeStream'>;
-  readonly badCredentials: BadCredentials;
+  readonly authenticator: Pick<Authenticator, 'openStream' | 'resumeStream'>;
+  readonly badCredentials: BadCredentialThrottle;
 }
 
 /** Register it after authentication. */
@@ -35,9 +35,9 @@ export const streamTickets = fp<StreamTicketsOptions>(
         return;
       }
       badCredentials
-        .look(request.ip, () => open(ticket, request))
+        .verifyThrottled(request.ip, () => open(ticket, request))
         .then(({ principal, pass }) => {
-          enter(request, principal);
+          setPrincipal(request, principal);
           if (pass !== null && request.headers.origin !== undefined) request.streamPass = pass;
           else if (pass !== null) reply.header('set-cookie', cookie(request, pass));
           done();
@@ -49,10 +49,10 @@ export const streamTickets = fp<StreamTicketsOptions>(
       request: FastifyRequest,
     ): Promise<{ principal: ClientPrincipal; pass: string | null }> {
       const { origin, cookie: cookies } = request.headers;
-      const use: PassUse = { ticket, origin, path: pathOf(request) };
-      const pass = readEventId(request.headers['last-event-id']).pass ?? passOf(cookies);
+      const use: ReconnectTokenBinding = { ticket, origin, path: pathOf(request) };
+      const pass = parseLastEventId(request.headers['last-event-id']).pass ?? passOf(cookies);
       const principal = pass === null ? null : await authenticator.resumeStream(pass, use);
-      return principal === null ? authenticator.enterStream(use) : { principal, pass };
+      return principal === null ? authenticator.openStream(use) : { principal, pass };
     }
   },
   { name: 'stream-tickets', dependencies: ['authentication'] },
@@ -61,9 +61,9 @@ export const streamTickets = fp<StreamTicketsOptions>(
 function ticketOf(request: FastifyRequest): string | null {
   const { headers, method, routeOptions } = request;
   if (routeOptions.config?.streams !== true) return null;
-  if (method !== 'GET' || headers.authorization !== undefined || requestsForSocket(headers)) return null;
+  if (method !== 'GET' || headers.authorization !== undefined || isWebSocketUpgrade(headers)) return null;
   if (headers.accept?.includes('text/event-stream') !== true) return null;
-  return new URLSearchParams(queryText(request)).get('ticket');
+  return new URLSearchParams(queryString(request)).get('ticket');
 }
 
 function passOf(cookies: string | undefined): string | null {

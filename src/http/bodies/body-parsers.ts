@@ -4,9 +4,9 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { hasBody, refuseEncoding } from '../../lib/request.ts';
+import { hasBody, refuseCompressedBody } from '../../lib/request.ts';
 
-export interface KnownBodies {
+export interface BodyParserOptions {
   /** Their media types; a pattern starts at the start of the header. */
   readonly types: readonly (string | RegExp)[];
   /** The largest body, in bytes. */
@@ -21,7 +21,10 @@ export interface KnownBodies {
  * Makes a context parse these bodies and nothing else. A body of another type is left unread: the route itself decides
  * which types it accepts, and words the error.
  */
-export function readBodies(app: FastifyInstance, { types, maxBytes, timeoutMs, parse }: KnownBodies): void {
+export function registerBodyParser(
+  app: FastifyInstance,
+  { types, maxBytes, timeoutMs, parse }: BodyParserOptions,
+): void {
   app.addHook('preParsing', (request, _reply, payload, done) => {
     withDeadline(request.raw, timeoutMs);
     done(null, payload);
@@ -34,7 +37,7 @@ export function readBodies(app: FastifyInstance, { types, maxBytes, timeoutMs, p
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
   const read = (request: FastifyRequest, body: Buffer, done: (error: Error | null, body?: unknown) => void) => {
     try {
-      refuseEncoding(request);
+      refuseCompressedBody(request);
       done(null, parse(body, request));
     } catch (error) {
       done(error instanceof Error ? error : new Error('Parsing failed', { cause: error }));

@@ -44,13 +44,13 @@ document.addEventListener('DOMContentLoaded',()=>open('').catch(()=>say('The ser
 `;
 
 /** The files of the page besides the reference, by path. */
-export const PAGE_FILES: Readonly<Record<string, { readonly type: string; readonly text: string }>> = {
+export const DOCS_PAGE_FILES: Readonly<Record<string, { readonly type: string; readonly text: string }>> = {
   '/docs/page.js': { type: 'text/javascript; charset=utf-8', text: SCRIPT },
   '/docs/page.css': { type: 'text/css; charset=utf-8', text: STYLE },
 };
 
 /** @param reference path of the script of the reference */
-export function toPage(reference: string): string {
+export function renderDocsPage(reference: string): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Millrace API</title><link rel="icon" href="data:,"><link rel="stylesheet" href="docs/page.css">

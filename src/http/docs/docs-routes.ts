@@ -3,11 +3,11 @@
  * it fetches `/openapi.json` with the rights of its reader.
  */
 import type { FastifyInstance } from 'fastify';
-import { outsideOpenApi } from '../../openapi/operation.ts';
-import { PAGE_FILES, toPage } from './docs-page.ts';
-import { referenceScript, referenceVersion } from './reference-script.ts';
+import { excludeFromOpenApi } from '../../openapi/operation.ts';
+import { apiReferenceScript, apiReferenceVersion } from './api-reference-script.ts';
+import { DOCS_PAGE_FILES, renderDocsPage } from './docs-page.ts';
 
-const PAGE = outsideOpenApi('A page for people');
+const PAGE = excludeFromOpenApi('A page for people');
 
 /** Scripts and requests only from this server. The reference creates its styles in the page. */
 const PAGE_POLICY =
@@ -15,8 +15,8 @@ const PAGE_POLICY =
   "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 export async function docsRoutes(app: FastifyInstance): Promise<void> {
-  const reference = `/docs/reference-${await referenceVersion()}.js`;
-  const page = toPage(reference);
+  const reference = `/docs/reference-${await apiReferenceVersion()}.js`;
+  const page = renderDocsPage(reference);
 
   app.get('/docs', { config: PAGE }, async (_request, reply) =>
     reply
@@ -26,7 +26,7 @@ export async function docsRoutes(app: FastifyInstance): Promise<void> {
       .send(page),
   );
 
-  for (const [path, { type, text }] of Object.entries(PAGE_FILES)) {
+  for (const [path, { type, text }] of Object.entries(DOCS_PAGE_FILES)) {
     app.get(path, { config: PAGE }, async (_request, reply) =>
       reply.header('cache-control', 'no-cache').type(type).send(text),
     );
@@ -39,6 +39,6 @@ export async function docsRoutes(app: FastifyInstance): Promise<void> {
       .header('vary', 'Accept-Encoding')
       .header('cache-control', 'public, max-age=31536000, immutable')
       .type('text/javascript; charset=utf-8')
-      .send(await referenceScript(gzipped));
+      .send(await apiReferenceScript(gzipped));
   });
 }

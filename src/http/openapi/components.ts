@@ -2,43 +2,43 @@
  * Deduplicates what operations share: schemas, parameters and errors become components, and operations reference them.
  * Otherwise a server with many collections would repeat every error for each of them. Pure.
  */
-import { HEADERS, type HeaderName } from '../../openapi/headers.ts';
+import { RESPONSE_HEADERS, type ResponseHeaderName } from '../../openapi/headers.ts';
 import type { Parameter } from '../../openapi/parameters.ts';
-import { pascalCase, shapeName } from '../../openapi/schema.ts';
-import { typedSchema } from './typed-schema.ts';
+import { pascalCase, schemaName } from '../../openapi/schema.ts';
+import { normalizeSchema } from './normalize-schema.ts';
 
-export interface Reference {
+export interface OpenApiReference {
   readonly $ref: string;
 }
 
-export class Components {
+export class OpenApiComponents {
   readonly schemas: Record<string, object> = {};
   readonly parameters: Record<string, object> = {};
   readonly responses: Record<string, object> = {};
   readonly headers: Record<string, object> = {};
   /** The object that each name of `schemas` stands for. */
   readonly #shapes = new Map<string, object>();
-  readonly #references = new Map<string, Reference>();
+  readonly #references = new Map<string, OpenApiReference>();
   /** Most parameters are the very same object, and comparing identity is cheaper than comparing content. */
-  readonly #known = new Map<Parameter, Reference>();
+  readonly #known = new Map<Parameter, OpenApiReference>();
 
   /**
    * The schema, typed throughout, with references in place of the shapes in it.
    * @throws Error when two different shapes have one name
    */
   schema(value: object): object {
-    const name = shapeName(value);
-    if (name === undefined) return typedSchema(value, (inner) => this.schema(inner));
+    const name = schemaName(value);
+    if (name === undefined) return normalizeSchema(value, (inner) => this.schema(inner));
     const known = this.#shapes.get(name);
     if (known !== undefined && known !== value) throw new Error(`Two schemas are named '${name}'`);
     if (known === undefined) {
       this.#shapes.set(name, value);
-      this.schemas[name] = typedSchema(value, (inner) => this.schema(inner));
+      this.schemas[name] = normalizeSchema(value, (inner) => this.schema(inner));
     }
     return { $ref: `#/components/schemas/${name}` };
   }
 
-  parameter(one: Parameter): Reference {
+  parameter(one: Parameter): OpenApiReference {
     const known = this.#known.get(one);
     if (known !== undefined) return known;
     const { meaning, schema, ...rest } = one;
@@ -49,8 +49,8 @@ export class Components {
     return reference;
   }
 
-  header(name: HeaderName): Reference {
-    this.headers[name] = HEADERS[name];
+  header(name: ResponseHeaderName): OpenApiReference {
+    this.headers[name] = RESPONSE_HEADERS[name];
     return { $ref: `#/components/headers/${name}` };
   }
 
@@ -58,12 +58,12 @@ export class Components {
    * @param key the same for equal responses
    * @param make called for the first of them
    */
-  response(name: string, key: string, make: () => object): Reference {
+  response(name: string, key: string, make: () => object): OpenApiReference {
     return this.#refer('responses', name, key, make);
   }
 
   /** A reference to the object, under `name` or a numbered form of it. */
-  #refer(kind: 'parameters' | 'responses', name: string, key: string, make: () => object): Reference {
+  #refer(kind: 'parameters' | 'responses', name: string, key: string, make: () => object): OpenApiReference {
     const known = this.#references.get(`${kind} ${key}`);
     if (known !== undefined) return known;
     let free = name;
@@ -79,7 +79,7 @@ export class Components {
 const PREFIX = /^(?:New|Get|Api)(?=[A-Z0-9])/;
 
 /** Names that clients can use for collections and functions, each apart from all others. */
-export class Titles {
+export class UniqueTypeNames {
   readonly #taken: Set<string>;
 
   /** @param taken titles that are used for something else */
@@ -97,7 +97,7 @@ export class Titles {
 }
 
 /** Whether generators might name something else so: such titles come last, so that the others stay as they are. */
-export function isPrefixed(title: string): boolean {
+export function hasGeneratorPrefix(title: string): boolean {
   return PREFIX.test(title);
 }
 

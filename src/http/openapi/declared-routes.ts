@@ -3,8 +3,8 @@
  * declares it wrongly, so that the OpenAPI document matches the routes.
  */
 import fp from 'fastify-plugin';
-import { type Operation, outsideOpenApi } from '../../openapi/operation.ts';
-import { type DeclaredRoute, inGeneral } from './openapi.ts';
+import { excludeFromOpenApi, type Operation } from '../../openapi/operation.ts';
+import { type DeclaredRoute, generalOperation } from './openapi.ts';
 
 export interface DeclaredRoutesOptions {
   /** Receives them in the order of registration. Complete once the server is ready. */
@@ -26,10 +26,10 @@ export const declaredRoutes = fp<DeclaredRoutesOptions>(
         const where = `${one} ${url}`;
         const declaration = config?.openApi;
         if (declaration === undefined) {
-          throw new Error(`${where} declares no operation: give its config one, or ${outsideOpenApi.name}(why)`);
+          throw new Error(`${where} declares no operation: give its config one, or ${excludeFromOpenApi.name}(why)`);
         }
         if (declaration.kind === 'outside') continue;
-        const operation = inGeneral(declaration);
+        const operation = generalOperation(declaration);
         if (ids.has(operation.id)) throw new Error(`${where} declares the id '${operation.id}', which is used twice`);
         ids.add(operation.id);
         if (declaration.kind === 'of-collection' && !operation.id.includes('Document')) {

@@ -3,11 +3,11 @@
  * that it may read. Cached for a few seconds.
  */
 import type { FastifyInstance } from 'fastify';
-import { actorOf, type Principal } from '../../auth/identity/principal.ts';
-import type { CollectionList } from '../../collections/schema/seen-collections.ts';
+import { type Principal, toActorId } from '../../auth/identity/principal.ts';
+import type { CollectionList } from '../../collections/schema/collection-list.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import { parameters } from '../../lib/request.ts';
-import { outsideOpenApi } from '../../openapi/operation.ts';
+import { parseQueryParameters } from '../../lib/request.ts';
+import { excludeFromOpenApi } from '../../openapi/operation.ts';
 import type { Policies } from '../../policies/policies.ts';
 import type { Scope } from '../../policies/scope.ts';
 import { type DeclaredRoute, type HttpFunctionSummary, type OpenApi, toOpenApi } from './openapi.ts';
@@ -43,7 +43,7 @@ export class OpenApiDocuments {
   }
 
   get({ principal }: Scope<'read', '_admin'>): Promise<OpenApi> {
-    const key = actorOf(principal) ?? 'anonymous';
+    const key = toActorId(principal) ?? 'anonymous';
     const now = this.#deps.now?.() ?? performance.now();
     const kept = this.#kept.get(key);
     if (kept !== undefined && kept.until > now) return kept.openApi;
@@ -71,13 +71,13 @@ export interface OpenApiRoutesOptions {
 
 /** Serves the OpenAPI document, or its part with some tags. */
 export async function openApiRoutes(app: FastifyInstance, { policies, openApi }: OpenApiRoutesOptions): Promise<void> {
-  app.get('/openapi.json', { config: outsideOpenApi('The OpenAPI document itself') }, async (request) => {
+  app.get('/openapi.json', { config: excludeFromOpenApi('The OpenAPI document itself') }, async (request) => {
     const scope = policies.scope(request.principal, 'read', '_admin');
-    const tags = parameters(request, ['tags']).get('tags');
+    const tags = parseQueryParameters(request, ['tags']).get('tags');
     if (tags === '') throw new MillraceError('invalid-parameter', "The parameter 'tags' must not be empty");
     const whole = await openApi.get(scope);
     if (tags === null) return whole;
-    const { partOf } = await import('./document-part.ts');
-    return partOf(whole, tags.split(','));
+    const { filterByTags } = await import('./filter-by-tags.ts');
+    return filterByTags(whole, tags.split(','));
   });
 }

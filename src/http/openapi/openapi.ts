@@ -1,17 +1,17 @@
 /** Builds the OpenAPI 3.1 document of this server from the declarations of its routes. Pure. */
-import type { CollectionEntry } from '../../collections/schema/seen-collections.ts';
-import { DOCUMENT_FIELDS, DOCUMENT_SHAPE } from '../../database/json/document-shapes.ts';
+import type { CollectionEntry } from '../../collections/schema/collection-list.ts';
+import { DOCUMENT_JSON_SCHEMA, STORED_DOCUMENT_SCHEMA } from '../../database/json/document-schemas.ts';
 import type { ErrorCode } from '../../lib/errors.ts';
 import {
-  BODY_ERRORS,
   type DeclaredOperation,
+  type DescribedCollection,
+  JSON_BODY_ERRORS,
+  type OpenApiTag,
   type Operation,
-  type Subject,
-  type Tag,
 } from '../../openapi/operation.ts';
-import { pascalCase, shape } from '../../openapi/schema.ts';
-import { Components, isPrefixed, Titles } from './components.ts';
-import { type NamedCollection, type OpenApiOperation, writeOperation } from './write-operation.ts';
+import { namedSchema, pascalCase } from '../../openapi/schema.ts';
+import { hasGeneratorPrefix, OpenApiComponents, UniqueTypeNames } from './components.ts';
+import { type NamedCollection, type OpenApiOperation, writeOpenApiOperation } from './write-operation.ts';
 
 /** A route in the document. */
 export interface DeclaredRoute {
@@ -56,7 +56,7 @@ export interface OpenApi {
   };
 }
 
-const TAGS: Readonly<Record<Tag, string>> = {
+const TAGS: Readonly<Record<OpenApiTag, string>> = {
   documents: 'Any collection; the first document creates it.',
   files: 'Binary content with a document that describes it.',
   events: 'Every change, in order, from any retained position.',
@@ -66,7 +66,7 @@ const TAGS: Readonly<Record<Tag, string>> = {
   admin: 'For operators of this server.',
 };
 
-const ANY: Subject = { many: 'documents', one: 'a document', document: DOCUMENT_SHAPE };
+const ANY: DescribedCollection = { many: 'documents', one: 'a document', document: STORED_DOCUMENT_SCHEMA };
 
 /**
  * @param routes all that belong to the document
@@ -81,7 +81,7 @@ export function toOpenApi(
   endpoints: readonly HttpFunctionSummary[] = [],
   basePath = '',
 ): OpenApi {
-  const components = new Components();
+  const components = new OpenApiComponents();
   const paths: Paths = {};
   const put = (
     path: string,
@@ -90,7 +90,7 @@ export function toOpenApi(
     collection?: NamedCollection,
   ) => {
     const operation = speaksJson ? { ...declared, errors: [...declared.errors, ...jsonErrors(method)] } : declared;
-    paths[path] = { ...paths[path], [method]: writeOperation(operation, components, collection) };
+    paths[path] = { ...paths[path], [method]: writeOpenApiOperation(operation, components, collection) };
   };
   const titles = titlesOf(collections);
   for (const collection of collections) {
@@ -102,10 +102,10 @@ export function toOpenApi(
       put(path.replace('{collection}', collection.name), route, declaration.operation(subject), named);
     }
   }
-  for (const route of routes) put(route.path, route, inGeneral(route.declaration));
-  const ids = new Titles();
+  for (const route of routes) put(route.path, route, generalOperation(route.declaration));
+  const ids = new UniqueTypeNames();
   for (const { plugin, method, path, operation } of endpoints) {
-    const written = writeOperation({ ...operation, id: ids.unique(operation.id) }, components);
+    const written = writeOpenApiOperation({ ...operation, id: ids.unique(operation.id) }, components);
     paths[path] = { ...paths[path], [method]: { ...written, tags: [pluginTag(plugin)] } };
   }
   return {
@@ -145,10 +145,10 @@ export function toOpenApi(
 
 /** The name of each collection in names of operations and schemas. That of any collection has another in the same place. */
 function titlesOf(collections: readonly CollectionEntry[]): ReadonlyMap<string, string> {
-  const titles = new Titles('Stored');
+  const titles = new UniqueTypeNames('Stored');
   const names = collections.map(({ name }) => name);
   const [prefixed = [], others = []] = [true, false].map((is) =>
-    names.filter((name) => isPrefixed(pascalCase(name)) === is),
+    names.filter((name) => hasGeneratorPrefix(pascalCase(name)) === is),
   );
   return new Map([...others, ...prefixed].map((name) => [name, titles.unique(pascalCase(name))]));
 }
@@ -163,22 +163,22 @@ function pluginTag(plugin: string): string {
 }
 
 /** The operation in its general form, for any collection. */
-export function inGeneral(declaration: DeclaredOperation): Operation {
+export function generalOperation(declaration: DeclaredOperation): Operation {
   return declaration.kind === 'operation' ? declaration.operation : declaration.operation(ANY);
 }
 
 /** The errors of all routes of this method that use JSON. */
 function jsonErrors(method: string): readonly ErrorCode[] {
-  return method === 'get' ? ['not-acceptable'] : ['not-acceptable', ...BODY_ERRORS];
+  return method === 'get' ? ['not-acceptable'] : ['not-acceptable', ...JSON_BODY_ERRORS];
 }
 
-function subjectOf({ name, fields }: CollectionEntry, title: string): Subject {
+function subjectOf({ name, fields }: CollectionEntry, title: string): DescribedCollection {
   const { id: _id, _meta, ...properties } = fields;
   const description = `A document of ${name}. A collection declares no schema: the next document may differ.`;
-  const document = shape(`${title}Document`, {
-    ...DOCUMENT_FIELDS,
+  const document = namedSchema(`${title}Document`, {
+    ...DOCUMENT_JSON_SCHEMA,
     description,
-    properties: { ...DOCUMENT_FIELDS.properties, ...properties },
+    properties: { ...DOCUMENT_JSON_SCHEMA.properties, ...properties },
   });
   return { many: name, one: `one of ${name}`, document };
 }

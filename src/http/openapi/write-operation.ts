@@ -3,13 +3,13 @@
  * title from the closed table. Pure.
  */
 import Type from 'typebox';
-import { TARGET } from '../../auth/identity/impersonation-target.ts';
+import { IMPERSONATION_TARGET_PATTERN } from '../../auth/identity/impersonation-target.ts';
 import { ERRORS, type ErrorCode } from '../../lib/errors.ts';
-import type { HeaderName } from '../../openapi/headers.ts';
+import type { ResponseHeaderName } from '../../openapi/headers.ts';
 import type { ApiResponse, Operation } from '../../openapi/operation.ts';
 import { headerParameter } from '../../openapi/parameters.ts';
-import { shape } from '../../openapi/schema.ts';
-import type { Components, Reference } from './components.ts';
+import { namedSchema } from '../../openapi/schema.ts';
+import type { OpenApiComponents, OpenApiReference } from './components.ts';
 
 /** OpenAPI's Operation Object. */
 export interface OpenApiOperation {
@@ -17,19 +17,19 @@ export interface OpenApiOperation {
   readonly tags: readonly string[];
   readonly summary: string;
   readonly description?: string;
-  readonly parameters?: readonly Reference[];
+  readonly parameters?: readonly OpenApiReference[];
   readonly requestBody?: object;
   readonly responses: Readonly<Record<string, object>>;
 }
 
-const ERROR_CODE = shape('ErrorCode', {
+const ERROR_CODE = namedSchema('ErrorCode', {
   type: 'string',
   enum: Object.keys(ERRORS),
   description: 'What went wrong. The list is closed.',
 });
 
 /** The one schema of all errors: which codes a response can have is in its description. */
-const PROBLEM = shape(
+const PROBLEM = namedSchema(
   'Problem',
   Type.Object(
     {
@@ -84,12 +84,12 @@ const ANYWHERE: readonly ErrorCode[] = [
 const AS = headerParameter(
   'Millrace-As',
   'For administrators: the response that this principal gets, `user:<id>`, `role:<name>`, `key:<id>` or `anonymous`.',
-  { type: 'string', pattern: TARGET.source },
+  { type: 'string', pattern: IMPERSONATION_TARGET_PATTERN.source },
 );
 const AS_ERRORS: readonly ErrorCode[] = ['user-not-found', 'key-not-found'];
 
 /** Additional headers of an error with a status. */
-const REFUSAL_HEADERS: Readonly<Record<number, readonly HeaderName[]>> = {
+const REFUSAL_HEADERS: Readonly<Record<number, readonly ResponseHeaderName[]>> = {
   401: ['WWW-Authenticate'],
   409: ['Retry-After'],
   412: ['ETag'],
@@ -110,9 +110,9 @@ export interface NamedCollection {
 }
 
 /** @param collection the one it is written for; undefined for any, and for operations on no collection */
-export function writeOperation(
+export function writeOpenApiOperation(
   declared: Operation,
-  components: Components,
+  components: OpenApiComponents,
   collection?: NamedCollection,
 ): OpenApiOperation {
   const { id, tag, summary, description, body, bodyOptional, responses: results, as } = declared;
@@ -149,7 +149,10 @@ function byStatus(codes: readonly ErrorCode[]): [number, ErrorCode[]][] {
   return [...found].sort(([a], [b]) => a - b);
 }
 
-function writeResponse({ description, schema, content, headers = [] }: ApiResponse, components: Components): object {
+function writeResponse(
+  { description, schema, content, headers = [] }: ApiResponse,
+  components: OpenApiComponents,
+): object {
   const media = content ?? (schema === undefined ? undefined : { 'application/json': schema });
   return {
     description,
@@ -158,12 +161,12 @@ function writeResponse({ description, schema, content, headers = [] }: ApiRespon
   };
 }
 
-function contentOf(media: Readonly<Record<string, object>>, components: Components): object {
+function contentOf(media: Readonly<Record<string, object>>, components: OpenApiComponents): object {
   const entries = Object.entries(media).map(([type, schema]) => [type, { schema: components.schema(schema) }]);
   return Object.fromEntries(entries);
 }
 
-function refusal(status: number, codes: readonly ErrorCode[], kept: boolean, components: Components): object {
+function refusal(status: number, codes: readonly ErrorCode[], kept: boolean, components: OpenApiComponents): object {
   return {
     description: codes.map((code) => `\`${code}\`: ${ERRORS[code].title}.`).join('\n'),
     'x-error-codes': codes,
@@ -179,7 +182,7 @@ function refusal(status: number, codes: readonly ErrorCode[], kept: boolean, com
   };
 }
 
-function headersOf(names: readonly HeaderName[], components: Components): object {
-  const all: readonly HeaderName[] = ['X-Request-Id', ...names];
+function headersOf(names: readonly ResponseHeaderName[], components: OpenApiComponents): object {
+  const all: readonly ResponseHeaderName[] = ['X-Request-Id', ...names];
   return Object.fromEntries(all.map((name) => [name, components.header(name)]));
 }

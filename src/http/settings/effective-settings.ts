@@ -1,8 +1,8 @@
 /** The effective settings for administrators, without secrets and credentials. Pure. */
 import { resolve } from 'node:path';
 import type { Config } from '../../config/config.ts';
-import { SETTINGS } from '../../config/settings.ts';
-import type { MailWay } from '../../email/test-email.ts';
+import { SETTINGS_SCHEMA } from '../../config/settings.ts';
+import type { MailTransport } from '../../email/test-email.ts';
 import { parseStorageUrls } from '../../files/stores/storage-url.ts';
 import type { EffectiveSettings } from './settings-schemas.ts';
 
@@ -10,7 +10,7 @@ import type { EffectiveSettings } from './settings-schemas.ts';
 export interface ServerInfo {
   readonly version: string;
   readonly databaseVersion: string;
-  readonly mailWay: MailWay;
+  readonly mailTransport: MailTransport;
 }
 
 /** @param request the values from the request itself */
@@ -34,7 +34,7 @@ export function effectiveSettings(
     registration: config.auth.registration,
     masterKey: config.auth.masterKey !== null,
     email: {
-      transport: server.mailWay,
+      transport: server.mailTransport,
       server: mail === null ? null : withoutCredentials(mail.url),
       from: mail?.from ?? null,
     },
@@ -43,7 +43,7 @@ export function effectiveSettings(
     functions: config.functions.mode,
     limits: limitsOf(config).map(([setting, value]) => ({
       setting,
-      description: describe(SETTINGS.properties[setting]),
+      description: describe(SETTINGS_SCHEMA.properties[setting]),
       value: value === Number.MAX_SAFE_INTEGER ? null : value,
     })),
   };
@@ -71,7 +71,7 @@ function limitsOf({
   held,
   quotas,
   collections,
-}: Config): readonly (readonly [keyof typeof SETTINGS.properties, number | null])[] {
+}: Config): readonly (readonly [keyof typeof SETTINGS_SCHEMA.properties, number | null])[] {
   return [
     ['MILLRACE_RATE_LIMIT_ANONYMOUS', server.rate.anonymous],
     ['MILLRACE_RATE_LIMIT_PRINCIPAL', server.rate.principal],

@@ -1,11 +1,11 @@
 /** The effective settings over HTTP, for administrators. */
 import type { FastifyInstance } from 'fastify';
 import type { Config } from '../../config/config.ts';
-import { requestBase } from '../../lib/request.ts';
-import { operation, REQUEST_ERRORS, response } from '../../openapi/operation.ts';
-import { shape } from '../../openapi/schema.ts';
+import { requestBaseUrl } from '../../lib/request.ts';
+import { declareOperation, jsonResponse, QUERY_PARAMETER_ERRORS } from '../../openapi/operation.ts';
+import { namedSchema } from '../../openapi/schema.ts';
 import type { Policies } from '../../policies/policies.ts';
-import { enterAt } from '../../policies/require-scope.ts';
+import { createAdminScopeGuard } from '../../policies/require-scope.ts';
 import { effectiveSettings, type ServerInfo } from './effective-settings.ts';
 import { EFFECTIVE_SETTINGS } from './settings-schemas.ts';
 
@@ -15,23 +15,26 @@ export interface EffectiveSettingsRoutesOptions {
   readonly server: ServerInfo;
 }
 
-const OPERATION = operation({
+const OPERATION = declareOperation({
   id: 'getEffectiveSettings',
   tag: 'admin',
   summary: 'Get the effective settings, without secrets',
   description: 'They are server variables, so a change needs a restart.',
-  responses: response('The settings of the process that responds.', shape('EffectiveSettings', EFFECTIVE_SETTINGS)),
-  errors: REQUEST_ERRORS,
+  responses: jsonResponse(
+    'The settings of the process that responds.',
+    namedSchema('EffectiveSettings', EFFECTIVE_SETTINGS),
+  ),
+  errors: QUERY_PARAMETER_ERRORS,
 });
 
 export async function effectiveSettingsRoutes(
   app: FastifyInstance,
   { policies, config, server }: EffectiveSettingsRoutesOptions,
 ): Promise<void> {
-  const enter = enterAt(policies, '_admin:accounts');
+  const enter = createAdminScopeGuard(policies, '_admin:accounts');
 
   app.get('/admin/settings/effective', { config: OPERATION }, async (request) => {
     enter(request, 'read');
-    return effectiveSettings(config, server, { baseUrl: requestBase(request), ip: request.ip });
+    return effectiveSettings(config, server, { baseUrl: requestBaseUrl(request), ip: request.ip });
   });
 }

@@ -10,7 +10,7 @@ export interface ClosableIterator<T> extends AsyncIterableIterator<T> {
  * was never read would close nothing.
  * @param first the result of the first step
  */
-export function resume<T>(first: IteratorResult<T>, rest: ClosableIterator<T>): ClosableIterator<T> {
+export function prependFirst<T>(first: IteratorResult<T>, rest: ClosableIterator<T>): ClosableIterator<T> {
   let taken: IteratorResult<T> | undefined = first;
   return {
     [Symbol.asyncIterator]() {

@@ -32,7 +32,7 @@ interface Waiter<Request, Result> {
   readonly reject: (error: unknown) => void;
 }
 
-export class Batches<Request, Result> {
+export class RequestCoalescer<Request, Result> {
   readonly #run: RunBatch<Request, Result>;
   readonly #limits: BatchLimits<Request>;
   /** The requests that wait for the next batch, by key; a key without an entry is idle. */

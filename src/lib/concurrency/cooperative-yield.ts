@@ -48,7 +48,7 @@ let current: Run | null = null;
  * @param turn resolves when the next slice may begin; by default it yields to whatever else is ready
  * @param sliceMs milliseconds without a yield
  */
-export async function inTurns<T>(
+export async function runCooperatively<T>(
   work: () => T,
   turn: () => Promise<unknown> = () => otherWork(),
   sliceMs = SLICE_MS,
@@ -65,7 +65,7 @@ export async function inTurns<T>(
  * The results of `map` for each item, in order. It yields every few milliseconds: between items, and within one where
  * `map` awaits.
  */
-export async function mapInTurns<T, R>(items: Iterable<T>, map: (item: T) => R | Promise<R>): Promise<R[]> {
+export async function mapCooperatively<T, R>(items: Iterable<T>, map: (item: T) => R | Promise<R>): Promise<R[]> {
   const results: R[] = [];
   let end = performance.now() + SLICE_MS;
   for (const item of items) {
@@ -93,12 +93,12 @@ function slice<T>(run: Run, work: () => T): { readonly result: T } | null {
 }
 
 /** Whether the running work can yield: otherwise progress need not be stored. */
-export function mayPause(): boolean {
+export function canYield(): boolean {
   return current !== null;
 }
 
 /** Call this when all progress is stored: it may yield. */
-export function pause(): void {
+export function yieldIfDue(): void {
   if (current?.isOver) throw PAUSING;
 }
 
@@ -107,19 +107,19 @@ const STEPS = 64;
 let steps = 0;
 
 /** Call this after each small step of long work, when its progress is stored: it may yield after many of them. */
-export function step(): void {
+export function countStepAndYield(): void {
   steps += 1;
-  if (steps % STEPS === 0) pause();
+  if (steps % STEPS === 0) yieldIfDue();
 }
 
 /** The result of `ask` for a subject, cached. Only the last subject is cached. */
-export function once<S>(request: (subject: S) => boolean, subject: S): boolean {
+export function evaluateOnce<S>(request: (subject: S) => boolean, subject: S): boolean {
   if (current === null) return request(subject);
   const noted = current.noted.get(request);
   if (noted !== undefined && noted.subject === subject) return noted.value as boolean;
   const value = request(subject);
   current.noted.set(request, { subject, value });
-  pause();
+  yieldIfDue();
   return value;
 }
 
@@ -127,7 +127,7 @@ export function once<S>(request: (subject: S) => boolean, subject: S): boolean {
  * The progress of `owner` with a subject, as a mutable object.
  * @param begin creates that object if the subject differs from the last one
  */
-export function progress<T extends object>(owner: object, subject: unknown, begin: () => T): T {
+export function resumableProgress<T extends object>(owner: object, subject: unknown, begin: () => T): T {
   if (current === null) return begin();
   const noted = current.noted.get(owner);
   if (noted !== undefined && noted.subject === subject) return noted.value as T;
@@ -137,7 +137,7 @@ export function progress<T extends object>(owner: object, subject: unknown, begi
 }
 
 /** Removes the progress of `owner`, for work whose result is cached elsewhere. */
-export function forget(owner: object): void {
+export function clearProgress(owner: object): void {
   current?.noted.delete(owner);
 }
 
@@ -145,13 +145,17 @@ export function forget(owner: object): void {
  * True if an element of the array passes.
  * @param owner the key of the progress; for one owner only the last array is stored
  */
-export function someElement(owner: object, array: readonly unknown[], request: (element: unknown) => boolean): boolean {
+export function someCooperatively(
+  owner: object,
+  array: readonly unknown[],
+  request: (element: unknown) => boolean,
+): boolean {
   if (current === null) return array.some(request);
-  const done = progress(owner, array, () => ({ at: 0 }));
+  const done = resumableProgress(owner, array, () => ({ at: 0 }));
   while (done.at < array.length) {
     if (request(array[done.at])) return true;
     done.at += 1;
-    step();
+    countStepAndYield();
   }
   return false;
 }

@@ -8,7 +8,7 @@
  * reason). The task itself must react to the signal.
  * @param ms the timeout, in milliseconds
  */
-export async function within<T>(
+export async function withTimeout<T>(
   ms: number,
   task: (signal: AbortSignal) => Promise<T>,
   outer?: AbortSignal,

@@ -66,7 +66,7 @@ export class Reloader {
   }
 
   /** Processes rows of the event log, or null if some were lost, and reloads if they may be relevant. */
-  follow(rows: readonly ChangedCollection[] | null): void {
+  applyLogRows(rows: readonly ChangedCollection[] | null): void {
     const { concerns } = this.#deps;
     if (rows?.some(({ collection }) => collection === null || concerns(collection)) ?? true) void this.reload();
   }

@@ -6,7 +6,7 @@ import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
 import { MillraceError } from '../errors.ts';
 
-export interface ByteBounds {
+export interface ByteBudgetLimits {
   /** Maximum bytes held for one key. */
   readonly each: number;
   /** Maximum bytes held for all keys together. */
@@ -19,24 +19,24 @@ const MOST_EACH = 64 * 1024 * 1024;
  * The limits from the settings. By default a part of the memory that the process may use: the smallest of V8's heap
  * limit, the limit of the container and the memory of the machine.
  */
-export function byteBounds({
+export function byteBudgetLimits({
   bytes,
   bytesPerClient,
 }: {
   bytes: number | null;
   bytesPerClient: number | null;
-}): ByteBounds {
+}): ByteBudgetLimits {
   const limits = [getHeapStatistics().heap_size_limit, process.constrainedMemory(), totalmem()];
   const all = bytes ?? Math.min(...limits.filter((limit) => limit > 0)) / 4;
   return { all, each: bytesPerClient ?? Math.min(MOST_EACH, all / 4) };
 }
 
 export class ByteBudget {
-  readonly bounds: ByteBounds;
+  readonly bounds: ByteBudgetLimits;
   readonly #held = new Map<string, number>();
   #total = 0;
 
-  constructor(bounds: ByteBounds) {
+  constructor(bounds: ByteBudgetLimits) {
     this.bounds = bounds;
   }
 
@@ -86,7 +86,7 @@ export class ByteBudget {
  * The bytes that one client, or one connection of it, holds. They count under the client's current key, which changes
  * when it signs in.
  */
-export class Account {
+export class MemoryAccount {
   readonly #budget: ByteBudget;
   readonly #network: string;
   #key: string;

@@ -4,7 +4,7 @@
 import { MillraceError } from '../errors.ts';
 
 /** Up to this size a response is sent in one piece: a stream would cost more than the rest of the request. */
-export const AT_ONCE_BYTES = 262_144;
+export const MAX_UNSTREAMED_BYTES = 262_144;
 /** Size of the chunks of a long response. */
 export const CHUNK_BYTES = 65_536;
 
@@ -14,7 +14,7 @@ export const CHUNK_BYTES = 65_536;
  * @param most maximum bytes of all chunks together
  * @throws MillraceError `response-too-large`
  */
-export async function* boundedChunks(chunks: AsyncIterable<Buffer>, most: number): AsyncGenerator<Buffer> {
+export async function* limitChunks(chunks: AsyncIterable<Buffer>, most: number): AsyncGenerator<Buffer> {
   let left = most;
   for await (const chunk of chunks) {
     left -= chunk.length;
@@ -24,21 +24,21 @@ export async function* boundedChunks(chunks: AsyncIterable<Buffer>, most: number
       });
     }
     if (chunk.length <= 2 * CHUNK_BYTES) yield chunk;
-    else yield* inPieces(chunk);
+    else yield* splitIntoChunks(chunk);
   }
 }
 
-export function* inPieces(body: Buffer): Generator<Buffer> {
+export function* splitIntoChunks(body: Buffer): Generator<Buffer> {
   for (let at = 0; at < body.length; at += CHUNK_BYTES) yield body.subarray(at, at + CHUNK_BYTES);
 }
 
 /** A body that is short enough to be sent in one piece, or all of its chunks. */
-export type Begun = { readonly whole: Buffer } | { readonly chunks: AsyncGenerator<Buffer> };
+export type PreparedBody = { readonly whole: Buffer } | { readonly chunks: AsyncGenerator<Buffer> };
 
 /** Prepares the beginning of a body before anything is sent: if that fails, the client can still get an error. */
-export async function begun(chunks: AsyncGenerator<Buffer>): Promise<Begun> {
+export async function prepareBody(chunks: AsyncGenerator<Buffer>): Promise<PreparedBody> {
   const first: Buffer[] = [];
-  for (let bytes = 0; bytes <= AT_ONCE_BYTES; ) {
+  for (let bytes = 0; bytes <= MAX_UNSTREAMED_BYTES; ) {
     const step = await chunks.next();
     if (step.done) return { whole: first[0] !== undefined && first.length === 1 ? first[0] : Buffer.concat(first) };
     first.push(step.value);

@@ -2,9 +2,9 @@
  * Parses the rules by which a policy selects fields, `["*","-secret"]` or `["title","author.name"]`, into a tree. Pure.
  */
 import { MillraceError } from '../../lib/errors.ts';
-import { ALWAYS_VISIBLE } from '../../lib/server-fields.ts';
-import { ALL, type FieldTree, fieldTree, NONE } from '../../query/evaluate/field-tree.ts';
-import { isPosition, stepsOf, storedPath, writtenPath } from '../../query/paths.ts';
+import { ALWAYS_VISIBLE_FIELDS } from '../../lib/server-fields.ts';
+import { createFieldTree, EMPTY_FIELD_TREE, type FieldTree, FULL_FIELD_TREE } from '../../query/evaluate/field-tree.ts';
+import { clientPath, isArrayPosition, parseStoredPath, splitPath } from '../../query/field-paths.ts';
 
 /**
  * Parses the rules: all fields but some, or some.
@@ -12,7 +12,7 @@ import { isPosition, stepsOf, storedPath, writtenPath } from '../../query/paths.
  * @throws MillraceError `invalid-policy` with the JSON Pointer of the rule
  */
 export function parseFieldRules(rules: readonly string[] | undefined): FieldTree {
-  if (rules === undefined) return ALL;
+  if (rules === undefined) return FULL_FIELD_TREE;
   const all = rules.includes('*');
   const read = rules.map((rule, index) => (rule === '*' ? null : readRule(rule, index, all)));
   const paths = read.filter((path) => path !== null);
@@ -20,16 +20,22 @@ export function parseFieldRules(rules: readonly string[] | undefined): FieldTree
     const rule = rules[index] ?? '';
     const above = paths.find((other) => path?.startsWith(`${other}.`));
     if (above !== undefined)
-      throw invalid(index, `'${rule}' is part of '${writtenPath(above)}', which is already listed`);
+      throw invalid(index, `'${rule}' is part of '${clientPath(above)}', which is already listed`);
     if (rules.indexOf(rule) !== index || read.indexOf(path) !== index)
       throw invalid(index, `'${rule}' is listed twice`);
   }
-  const tree = paths.reduce((level, path) => withRule(level, stepsOf(path), all), all ? ALL : NONE);
-  return ALWAYS_VISIBLE.reduce((level, name) => fieldTree(level.rest, new Map([...level.fields, [name, ALL]])), tree);
+  const tree = paths.reduce(
+    (level, path) => withRule(level, splitPath(path), all),
+    all ? FULL_FIELD_TREE : EMPTY_FIELD_TREE,
+  );
+  return ALWAYS_VISIBLE_FIELDS.reduce(
+    (level, name) => createFieldTree(level.rest, new Map([...level.fields, [name, FULL_FIELD_TREE]])),
+    tree,
+  );
 }
 
 /** The visible fields of a document where nothing is granted. */
-export const SYSTEM_ONLY: FieldTree = parseFieldRules([]);
+export const SYSTEM_FIELDS_ONLY: FieldTree = parseFieldRules([]);
 
 function readRule(rule: string, index: number, all: boolean): string {
   const left = rule.startsWith('-');
@@ -43,10 +49,10 @@ function readRule(rule: string, index: number, all: boolean): string {
   }
   if (!left && all) throw invalid(index, `'*' already includes '${rule}'`, "Remove it, or remove '*'");
   const stored = readPath(path, index);
-  const [first = '', ...rest] = stepsOf(stored);
-  if (ALWAYS_VISIBLE.includes(first))
+  const [first = '', ...rest] = splitPath(stored);
+  if (ALWAYS_VISIBLE_FIELDS.includes(first))
     throw invalid(index, `'${path}' is always visible and can never be set`, 'Remove it');
-  if ([first, ...rest].some(isPosition)) {
+  if ([first, ...rest].some(isArrayPosition)) {
     throw invalid(
       index,
       `'${path}' is a position in an array`,
@@ -58,7 +64,7 @@ function readRule(rule: string, index: number, all: boolean): string {
 
 function readPath(path: string, index: number): string {
   try {
-    return storedPath(path);
+    return parseStoredPath(path);
   } catch (error) {
     throw invalid(index, error instanceof Error ? error.message : 'It is not a path');
   }
@@ -66,9 +72,9 @@ function readPath(path: string, index: number): string {
 
 /** The level of a path, with the path and all below it included, or excluded. */
 function withRule(level: FieldTree, [name = '', ...rest]: readonly string[], out: boolean): FieldTree {
-  const before = level.fields.get(name) ?? (out ? ALL : NONE);
-  const after = rest.length > 0 ? withRule(before, rest, out) : out ? NONE : ALL;
-  return fieldTree(level.rest, new Map([...level.fields, [name, after]]));
+  const before = level.fields.get(name) ?? (out ? FULL_FIELD_TREE : EMPTY_FIELD_TREE);
+  const after = rest.length > 0 ? withRule(before, rest, out) : out ? EMPTY_FIELD_TREE : FULL_FIELD_TREE;
+  return createFieldTree(level.rest, new Map([...level.fields, [name, after]]));
 }
 
 function invalid(index: number, detail: string, hint?: string): MillraceError {

@@ -1,7 +1,7 @@
 /** The newest events of documents and files in the log. */
 import { eventType } from '../../events/log/event.ts';
-import { type LogRow, wholeBytes } from '../../events/log/row.ts';
-import type { Tail } from '../../events/log/tail.ts';
+import { completedRowBytes, type LogRow } from '../../events/log/log-row.ts';
+import type { LogTail } from '../../events/log/log-tail.ts';
 
 /** Rows per read, and their bytes. */
 const READ_ROWS = 200;
@@ -22,7 +22,7 @@ export interface NewestEvents {
  * Up to 1,000 of them.
  * @param until when to stop, on the clock of `performance.now`
  */
-export async function newestEvents(tail: Pick<Tail, 'position' | 'read'>, until: number): Promise<NewestEvents> {
+export async function newestEvents(tail: Pick<LogTail, 'position' | 'read'>, until: number): Promise<NewestEvents> {
   const rows: LogRow[] = [];
   let bytes = 0;
   const newest = tail.position.number;
@@ -33,7 +33,7 @@ export async function newestEvents(tail: Pick<Tail, 'position' | 'read'>, until:
     if (read.length === 0) break;
     for (const row of read.toReversed()) {
       if (row.key === null || eventType(row) === null) continue;
-      bytes += wholeBytes(row);
+      bytes += completedRowBytes(row);
       if (bytes > MAX_BYTES) return { rows, complete: false };
       rows.push(row);
       if (rows.length >= MAX_EVENTS) return { rows, complete: true };

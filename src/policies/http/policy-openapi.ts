@@ -1,19 +1,24 @@
 /** OpenAPI operations of policies. */
 import type { ErrorCode } from '../../lib/errors.ts';
-import { jsonBody, operation, REQUEST_ERRORS, response } from '../../openapi/operation.ts';
+import { declareOperation, jsonBody, jsonResponse, QUERY_PARAMETER_ERRORS } from '../../openapi/operation.ts';
 import { pathParameter } from '../../openapi/parameters.ts';
-import { listOf } from '../../openapi/schema.ts';
-import { POLICY } from '../policy-schema.ts';
-import { CHECK, QUERY } from '../simulator/test-request.ts';
+import { arraySchema } from '../../openapi/schema.ts';
+import { POLICY_SCHEMA } from '../policy-schema.ts';
+import { POLICY_CHECK_BODY, SIMULATION_BODY } from '../simulator/test-request.ts';
 
 const tag = 'admin';
 
 const ID = pathParameter('id', "The policy's id.", { type: 'string', minLength: 1 }, 'policyId');
 const VERSION = pathParameter('version', 'The number of a version.', { type: 'integer', minimum: 1 });
-const SAVED: readonly ErrorCode[] = [...REQUEST_ERRORS, 'invalid-policy', 'too-many-policies', 'write-conflict'];
-const TRIED: readonly ErrorCode[] = [...REQUEST_ERRORS, 'invalid-collection-name'];
+const SAVED: readonly ErrorCode[] = [
+  ...QUERY_PARAMETER_ERRORS,
+  'invalid-policy',
+  'too-many-policies',
+  'write-conflict',
+];
+const TRIED: readonly ErrorCode[] = [...QUERY_PARAMETER_ERRORS, 'invalid-collection-name'];
 
-const BODY = jsonBody({ ...POLICY, properties: { ...POLICY.properties, id: { type: 'string' } } });
+const BODY = jsonBody({ ...POLICY_SCHEMA, properties: { ...POLICY_SCHEMA.properties, id: { type: 'string' } } });
 const WRITTEN = { allOf: [{ type: 'object', required: ['id'], properties: { id: { type: 'string' } } }] };
 const WARNINGS = {
   type: 'array',
@@ -24,7 +29,7 @@ const SAVED_POLICY = { allOf: [...WRITTEN.allOf, { type: 'object', properties: {
 const SET = {
   type: 'object',
   required: ['version', 'policies'],
-  properties: { version: { type: 'integer' }, policies: listOf(WRITTEN) },
+  properties: { version: { type: 'integer' }, policies: arraySchema(WRITTEN) },
 };
 const VERDICT = {
   type: 'object',
@@ -36,32 +41,32 @@ const VERDICT = {
   },
 };
 
-export const POLICIES = {
-  list: operation({
+export const POLICY_OPERATIONS = {
+  list: declareOperation({
     id: 'listPolicies',
     tag,
     summary: 'List the active policies',
-    responses: response('The policies and their version number.', SET),
-    errors: REQUEST_ERRORS,
+    responses: jsonResponse('The policies and their version number.', SET),
+    errors: QUERY_PARAMETER_ERRORS,
   }),
-  create: operation({
+  create: declareOperation({
     id: 'createPolicy',
     tag,
     summary: 'Add a policy',
     body: BODY,
-    responses: response('The policy.', SAVED_POLICY, 201, ['Location']),
+    responses: jsonResponse('The policy.', SAVED_POLICY, 201, ['Location']),
     errors: [...SAVED, 'policy-exists'],
   }),
-  replace: operation({
+  replace: declareOperation({
     id: 'replacePolicy',
     tag,
     summary: 'Change a policy',
     parameters: [ID],
     body: BODY,
-    responses: response('The policy.', SAVED_POLICY),
+    responses: jsonResponse('The policy.', SAVED_POLICY),
     errors: [...SAVED, 'policy-not-found'],
   }),
-  remove: operation({
+  remove: declareOperation({
     id: 'deletePolicy',
     tag,
     summary: 'Remove a policy',
@@ -69,34 +74,34 @@ export const POLICIES = {
     responses: { 204: { description: 'Removed.' } },
     errors: [...SAVED, 'policy-not-found'],
   }),
-  versions: operation({
+  versions: declareOperation({
     id: 'listPolicyVersions',
     tag,
     summary: 'List the stored versions',
-    responses: response('Newest first.', listOf(SET)),
-    errors: REQUEST_ERRORS,
+    responses: jsonResponse('Newest first.', arraySchema(SET)),
+    errors: QUERY_PARAMETER_ERRORS,
   }),
-  restore: operation({
+  restore: declareOperation({
     id: 'restorePolicyVersion',
     tag,
     summary: 'Restore a version',
     parameters: [VERSION],
-    responses: response('The active policies.', SET),
+    responses: jsonResponse('The active policies.', SET),
     errors: [...SAVED, 'policy-not-found'],
   }),
-  test: operation({
+  test: declareOperation({
     id: 'testPolicies',
     tag,
     summary: 'Simulate the decision of the policies about a document',
-    body: jsonBody(QUERY),
-    responses: response('The decision.', VERDICT),
+    body: jsonBody(SIMULATION_BODY),
+    responses: jsonResponse('The decision.', VERDICT),
     errors: TRIED,
   }),
-  check: operation({
+  check: declareOperation({
     id: 'checkPolicies',
     tag,
     summary: 'Check the policies against a list of expected decisions',
-    body: jsonBody(CHECK),
+    body: jsonBody(POLICY_CHECK_BODY),
     responses: {
       200: {
         description: 'How many decisions were as expected, and which were not.',

@@ -1,18 +1,18 @@
 /** Policies over HTTP, for administrators: reading, changing and simulating them, and their versions. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Action } from '../../auth/identity/principal.ts';
-import { objectBody } from '../../collections/http/request-body.ts';
+import type { ResourceAction } from '../../auth/identity/principal.ts';
+import { parseObjectBody } from '../../collections/http/request-body.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import { requireBody, requireMediaType } from '../../lib/request.ts';
 import type { Policies } from '../policies.ts';
 import type { PolicyRegistry } from '../policy-registry.ts';
 import type { PolicyRecord } from '../policy-set.ts';
-import { enterAt } from '../require-scope.ts';
-import type { ActionOf, Scope } from '../scope.ts';
-import { parseCheck, parseQuery } from '../simulator/test-request.ts';
-import { simulateRequest } from '../simulator/verdict.ts';
-import { warningsOf } from '../warnings.ts';
-import { POLICIES } from './policy-openapi.ts';
+import { createAdminScopeGuard } from '../require-scope.ts';
+import type { Scope, ScopeAction } from '../scope.ts';
+import { simulateRequest } from '../simulator/simulate-request.ts';
+import { parsePolicyCheck, parseSimulationBody } from '../simulator/test-request.ts';
+import { policyWarnings } from '../warnings.ts';
+import { POLICY_OPERATIONS } from './policy-openapi.ts';
 
 export interface PolicyRoutesOptions {
   readonly policies: Policies;
@@ -31,35 +31,35 @@ const URL = '/admin/policies';
 
 export async function policyRoutes(app: FastifyInstance, options: PolicyRoutesOptions): Promise<void> {
   const { policies, policyRegistry } = options;
-  const enter = enterAt(policies, '_admin');
-  const withBody = <A extends Action>(request: FastifyRequest, action: A): Scope<ActionOf<A>, '_admin'> => {
+  const enter = createAdminScopeGuard(policies, '_admin');
+  const withBody = <A extends ResourceAction>(request: FastifyRequest, action: A): Scope<ScopeAction<A>, '_admin'> => {
     const scope = enter(request, action);
     requireMediaType(request, ['application/json']);
     return scope;
   };
 
-  app.get(URL, { config: POLICIES.list }, async (request) => {
+  app.get(URL, { config: POLICY_OPERATIONS.list }, async (request) => {
     const { version, policies: written } = await policyRegistry.list(enter(request, 'read'));
     return { version, policies: written.map(toWire) };
   });
 
-  app.post(URL, { config: POLICIES.create }, async (request, reply) => {
+  app.post(URL, { config: POLICY_OPERATIONS.create }, async (request, reply) => {
     const scope = withBody(request, 'create');
-    const policy = await policyRegistry.create(scope, objectBody(request), request.id);
+    const policy = await policyRegistry.create(scope, parseObjectBody(request), request.id);
     return reply.code(201).header('location', `${URL}/${policy.id}`).send(toSaved(policy));
   });
 
-  app.put<OnPolicy>(`${URL}/:id`, { config: POLICIES.replace }, async (request) => {
+  app.put<OnPolicy>(`${URL}/:id`, { config: POLICY_OPERATIONS.replace }, async (request) => {
     const scope = withBody(request, 'update');
-    return toSaved(await policyRegistry.replace(scope, request.params.id, objectBody(request), request.id));
+    return toSaved(await policyRegistry.replace(scope, request.params.id, parseObjectBody(request), request.id));
   });
 
-  app.delete<OnPolicy>(`${URL}/:id`, { config: POLICIES.remove }, async (request, reply) => {
+  app.delete<OnPolicy>(`${URL}/:id`, { config: POLICY_OPERATIONS.remove }, async (request, reply) => {
     await policyRegistry.remove(enter(request, 'delete'), request.params.id, request.id);
     return reply.code(204).send();
   });
 
-  app.get(`${URL}/versions`, { config: POLICIES.versions }, async (request) => {
+  app.get(`${URL}/versions`, { config: POLICY_OPERATIONS.versions }, async (request) => {
     const versions = await policyRegistry.versions(enter(request, 'read'));
     return versions.map(({ version, at, by, policies: written }) => ({
       version,
@@ -69,7 +69,7 @@ export async function policyRoutes(app: FastifyInstance, options: PolicyRoutesOp
     }));
   });
 
-  app.post<OnVersion>(`${URL}/versions/:version/restore`, { config: POLICIES.restore }, async (request) => {
+  app.post<OnVersion>(`${URL}/versions/:version/restore`, { config: POLICY_OPERATIONS.restore }, async (request) => {
     const scope = enter(request, 'update');
     const { version } = request.params;
     if (!/^\d{1,9}$/.test(version)) throw new MillraceError('policy-not-found', `There is no version '${version}'`);
@@ -78,15 +78,15 @@ export async function policyRoutes(app: FastifyInstance, options: PolicyRoutesOp
   });
 
   // Simulating policies changes nothing, so the right to read them is enough.
-  app.post(`${URL}/test`, { config: { ...POLICIES.test, reads: true } }, async (request) => {
+  app.post(`${URL}/test`, { config: { ...POLICY_OPERATIONS.test, reads: true } }, async (request) => {
     withBody(request, 'read');
-    return simulateRequest(policies, parseQuery(requireBody(request)));
+    return simulateRequest(policies, parseSimulationBody(requireBody(request)));
   });
 
-  app.post(`${URL}/check`, { config: { ...POLICIES.check, reads: true } }, async (request) => {
+  app.post(`${URL}/check`, { config: { ...POLICY_OPERATIONS.check, reads: true } }, async (request) => {
     withBody(request, 'read');
     const failed: object[] = [];
-    const cases = parseCheck(requireBody(request));
+    const cases = parsePolicyCheck(requireBody(request));
     for (const [index, { query, expect, name }] of cases.entries()) {
       const { decision, policy, reason } = simulateRequest(policies, query);
       if (decision === expect) continue;
@@ -105,7 +105,7 @@ export async function policyRoutes(app: FastifyInstance, options: PolicyRoutesOp
 
 /** The response to saving a policy: `warnings` has probable mistakes, if there are any. */
 function toSaved(written: PolicyRecord): object {
-  const warnings = warningsOf(written);
+  const warnings = policyWarnings(written);
   return warnings.length === 0 ? toWire(written) : { ...toWire(written), warnings };
 }
 

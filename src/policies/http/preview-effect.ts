@@ -5,21 +5,21 @@
  */
 import type { Document } from 'mongodb';
 import type { Principal } from '../../auth/identity/principal.ts';
-import { rawDifference, rawFields } from '../../database/bson/raw-bson.ts';
-import { readInTurns } from '../../database/bson/stored.ts';
-import { type CollectionName, isCollectionName } from '../../database/names.ts';
-import { type Envelope, toEnvelope } from '../../events/log/event.ts';
+import { changedFieldNames, rawFields } from '../../database/bson/raw-bson.ts';
+import { decodeDocumentCooperatively } from '../../database/bson/stored-document.ts';
+import { type CollectionName, isCollectionName } from '../../database/collection-names.ts';
+import { type EventEnvelope, toEventEnvelope } from '../../events/log/event.ts';
 import { resourcesOfRow } from '../../events/log/event-visibility.ts';
-import type { LogRow } from '../../events/log/row.ts';
-import { shownRow } from '../../events/read/redact-row.ts';
-import { mapInTurns } from '../../lib/concurrency/cooperative-yield.ts';
+import type { LogRow } from '../../events/log/log-row.ts';
+import { redactRow } from '../../events/read/redact-row.ts';
+import { mapCooperatively } from '../../lib/concurrency/cooperative-yield.ts';
 import type { FieldTree } from '../../query/evaluate/field-tree.ts';
-import { bindingKey } from '../bindings.ts';
+import { principalCacheKey } from '../bindings.ts';
 import type { Policies } from '../policies.ts';
 import { sameRights } from '../revalidation/same-rights.ts';
 import type { Resource, Scope } from '../scope.ts';
-import { fieldsInTurns } from '../scope-filter.ts';
-import { nameOf } from './sample-principals.ts';
+import { visibleFieldTreeAsync } from '../scope-filter.ts';
+import { formatPrincipal } from './sample-principals.ts';
 
 /** Examples of each kind of change. */
 const MAX_EXAMPLES = 20;
@@ -27,12 +27,12 @@ const MAX_EXAMPLES = 20;
 const MAX_LISTED = 50;
 
 /** The policies as they are, and as they would be. */
-export interface Sides {
+export interface ComparedPolicies {
   readonly now: Policies;
   readonly next: Policies;
 }
 
-export interface Example extends Pick<Envelope, 'type' | 'collection' | 'documentId'> {
+export interface ChangedEventExample extends Pick<EventEnvelope, 'type' | 'collection' | 'documentId'> {
   /** The id of the event. */
   readonly event: string;
   readonly principal: string;
@@ -41,17 +41,17 @@ export interface Example extends Pick<Envelope, 'type' | 'collection' | 'documen
 }
 
 /** Changes of one kind: how often an event changes for a principal. */
-export interface Changes {
+export interface EventVisibilityChanges {
   readonly count: number;
-  readonly examples: readonly Example[];
+  readonly examples: readonly ChangedEventExample[];
 }
 
-export interface EventEffect {
+export interface PolicyEventImpact {
   /** Number of events that were compared for all principals. */
   readonly examined: number;
-  readonly visible: Changes;
-  readonly hidden: Changes;
-  readonly changed: Changes;
+  readonly visible: EventVisibilityChanges;
+  readonly hidden: EventVisibilityChanges;
+  readonly changed: EventVisibilityChanges;
 }
 
 /** The Scopes of one principal for one resource. */
@@ -63,10 +63,10 @@ interface Pair {
 
 /** Compares the Scopes of principals, each pair once. */
 class Comparison {
-  readonly #sides: Sides;
+  readonly #sides: ComparedPolicies;
   readonly #affected = new Map<Resource, Map<Principal, Pair | null>>();
 
-  constructor(sides: Sides) {
+  constructor(sides: ComparedPolicies) {
     this.#sides = sides;
   }
 
@@ -92,16 +92,16 @@ class Comparison {
  * @param rows the newest first
  * @param until when to stop, on the clock of `performance.now`
  */
-export async function effectOnEvents(
-  sides: Sides,
+export async function computePolicyEventImpact(
+  sides: ComparedPolicies,
   rows: readonly LogRow[],
   principals: readonly Principal[],
   until: number,
-): Promise<EventEffect> {
+): Promise<PolicyEventImpact> {
   const comparison = new Comparison(sides);
   const found = { visible: new Tally(), hidden: new Tally(), changed: new Tally() };
   let examined = 0;
-  await mapInTurns(rows, async (row) => {
+  await mapCooperatively(rows, async (row) => {
     if (performance.now() > until) return;
     const [resource] = resourcesOfRow(row);
     if (!isCollectionName(resource) && resource !== '_files') {
@@ -109,7 +109,7 @@ export async function effectOnEvents(
       return;
     }
     const views = await viewsOf(row);
-    await mapInTurns(principals, async (principal) => {
+    await mapCooperatively(principals, async (principal) => {
       const pair = comparison.at(principal, resource);
       if (pair === null) return;
       const [seen, willBeSeen] = [await views.of(pair.now), await views.of(pair.next)];
@@ -126,17 +126,17 @@ export async function effectOnEvents(
   return { examined: examined, ...found };
 }
 
-class Tally implements Changes {
+class Tally implements EventVisibilityChanges {
   count = 0;
-  readonly examples: Example[] = [];
+  readonly examples: ChangedEventExample[] = [];
 
   add(row: LogRow, principal: Principal, fields?: readonly string[]): void {
     this.count += 1;
     if (this.examples.length >= MAX_EXAMPLES) return;
-    const envelope = toEnvelope(row);
+    const envelope = toEventEnvelope(row);
     if (envelope === null) return;
     const { id, type, collection, documentId } = envelope;
-    const name = nameOf(principal);
+    const name = formatPrincipal(principal);
     this.examples.push({
       event: id,
       type,
@@ -172,9 +172,9 @@ class Views {
 
   async #created(scope: Scope<'read'>): Promise<LogRow | null> {
     const trees = new Map<Buffer, FieldTree | null>();
-    for (const [state, document] of this.#states) trees.set(state, await fieldsInTurns(scope, document));
+    for (const [state, document] of this.#states) trees.set(state, await visibleFieldTreeAsync(scope, document));
     const { after, before } = this.#row;
-    const show = () => shownRow(this.#row, scope, (state) => trees.get(state) ?? null);
+    const show = () => redactRow(this.#row, scope, (state) => trees.get(state) ?? null);
     // Without a state, it depends only on the Scope.
     if (trees.size === 0) return show();
     const [ofAfter, ofBefore] = [after && (trees.get(after) ?? null), before && (trees.get(before) ?? null)];
@@ -196,7 +196,8 @@ class Views {
 
 async function viewsOf(row: LogRow): Promise<Views> {
   const states = new Map<Buffer, Document>();
-  for (const state of [row.after, row.before]) if (state !== null) states.set(state, await readInTurns(state));
+  for (const state of [row.after, row.before])
+    if (state !== null) states.set(state, await decodeDocumentCooperatively(state));
   return new Views(row, states);
 }
 
@@ -214,7 +215,7 @@ function differing(now: Buffer | null, next: Buffer | null): readonly string[] {
     const only = now ?? next;
     return only === null ? [] : [...rawFields(only)].map(({ name }) => name).filter((name) => !ALWAYS.has(name));
   }
-  return now.equals(next) ? [] : rawDifference(now, next);
+  return now.equals(next) ? [] : changedFieldNames(now, next);
 }
 
 const ALWAYS: ReadonlySet<string> = new Set(['_id', '_meta']);
@@ -225,27 +226,27 @@ export interface OpenSubscription {
   readonly collections: readonly string[] | null;
 }
 
-export interface SubscriptionEffect {
+export interface PolicySubscriptionImpact {
   readonly open: number;
   readonly affected: number;
   readonly by: readonly { readonly principal: string; readonly collection: string | null; readonly count: number }[];
 }
 
 /** @param named collections that policies name, for which events of any collection may differ */
-export async function effectOnSubscriptions(
-  sides: Sides,
+export async function computePolicySubscriptionImpact(
+  sides: ComparedPolicies,
   open: Iterable<OpenSubscription>,
   named: readonly CollectionName[],
-): Promise<SubscriptionEffect> {
+): Promise<PolicySubscriptionImpact> {
   const comparison = new Comparison(sides);
   const first = new Map<string, Principal>();
   const by = new Map<string, { principal: string; collection: string | null; count: number }>();
   let [count, affected] = [0, 0];
-  await mapInTurns([...open], ({ principal, collections }) => {
+  await mapCooperatively([...open], ({ principal, collections }) => {
     count += 1;
     if (principal.kind === 'admin') return;
     // One object for all principals that no policy can tell apart, so that their Scopes are compared once.
-    const key = bindingKey(principal);
+    const key = principalCacheKey(principal);
     const alike = first.get(key) ?? principal;
     first.set(key, alike);
     const resources = collections ?? named;
@@ -256,7 +257,7 @@ export async function effectOnSubscriptions(
     affected += 1;
     const collection = collections?.length === 1 ? (collections[0] ?? null) : null;
     const entry = `${key} ${collection}`;
-    const listed = by.get(entry) ?? { principal: nameOf(principal), collection, count: 0 };
+    const listed = by.get(entry) ?? { principal: formatPrincipal(principal), collection, count: 0 };
     listed.count += 1;
     by.set(entry, listed);
   });

@@ -1,11 +1,11 @@
 /** The OpenAPI operation of a policy preview. */
 import Type from 'typebox';
-import { CHECKED_ERRORS, jsonBody, operation, response } from '../../openapi/operation.ts';
-import { listOf, nullable } from '../../openapi/schema.ts';
-import { POLICY } from '../policy-schema.ts';
+import { declareOperation, jsonBody, jsonResponse, VALIDATION_ERRORS } from '../../openapi/operation.ts';
+import { arraySchema, nullable } from '../../openapi/schema.ts';
+import { POLICY_SCHEMA } from '../policy-schema.ts';
 
 /** A policy that may be saved, or null for one that may be removed. Its own errors are those of saving it. */
-export const DRAFT = Type.Object(
+export const POLICY_PREVIEW_BODY = Type.Object(
   {
     id: Type.String({ minLength: 1, maxLength: 64, description: 'The id under which it would be saved.' }),
     policy: nullable(Type.Object({}, { additionalProperties: true })),
@@ -14,7 +14,7 @@ export const DRAFT = Type.Object(
 );
 
 const COUNT = { type: 'integer', minimum: 0 };
-const TEXTS = listOf({ type: 'string' });
+const TEXTS = arraySchema({ type: 'string' });
 const COMPLETE = { type: 'boolean', description: 'False if the time did not suffice for everything.' };
 const EXAMPLE = Type.Object({
   event: Type.String({ description: 'Id of the event.' }),
@@ -28,7 +28,7 @@ const changes = (description: string) => ({
   type: 'object',
   description,
   required: ['count', 'examples'],
-  properties: { count: COUNT, examples: listOf(EXAMPLE) },
+  properties: { count: COUNT, examples: arraySchema(EXAMPLE) },
 });
 const examined = (what: object) => ({
   type: 'object',
@@ -36,15 +36,18 @@ const examined = (what: object) => ({
   properties: { examined: what, complete: COMPLETE },
 });
 
-export const TRY_DRAFT = operation({
+export const POLICY_PREVIEW_OPERATION = declareOperation({
   id: 'previewPolicies',
   tag: 'admin',
   summary: 'Preview the effect of a policy before it is saved',
   description:
     'For each of up to 50 principals: which of the newest 1,000 events it would gain or lose, and which open ' +
     'subscriptions would be affected. Nothing is stored.',
-  body: jsonBody({ ...DRAFT, properties: { ...DRAFT.properties, policy: { anyOf: [POLICY, { type: 'null' }] } } }),
-  responses: response('What would change.', {
+  body: jsonBody({
+    ...POLICY_PREVIEW_BODY,
+    properties: { ...POLICY_PREVIEW_BODY.properties, policy: { anyOf: [POLICY_SCHEMA, { type: 'null' }] } },
+  }),
+  responses: jsonResponse('What would change.', {
     type: 'object',
     required: ['events', 'principals', 'visible', 'hidden', 'changed', 'subscriptions'],
     properties: {
@@ -61,7 +64,7 @@ export const TRY_DRAFT = operation({
         properties: {
           open: COUNT,
           affected: COUNT,
-          by: listOf({
+          by: arraySchema({
             type: 'object',
             required: ['principal', 'collection', 'count'],
             properties: { principal: { type: 'string' }, collection: { type: ['string', 'null'] }, count: COUNT },
@@ -70,5 +73,5 @@ export const TRY_DRAFT = operation({
       },
     },
   }),
-  errors: [...CHECKED_ERRORS, 'invalid-policy', 'too-many-policies', 'policy-not-found'],
+  errors: [...VALIDATION_ERRORS, 'invalid-policy', 'too-many-policies', 'policy-not-found'],
 });

@@ -3,16 +3,16 @@
  * subscriptions, and the actors of the newest events. Administrators are excluded, because they need no policies.
  */
 import type { Authenticator } from '../../auth/authenticator.ts';
-import { targetText } from '../../auth/identity/impersonation-target.ts';
-import { ANONYMOUS, actorOf, type Principal } from '../../auth/identity/principal.ts';
-import { mapInTurns } from '../../lib/concurrency/cooperative-yield.ts';
-import { bindingKey } from '../bindings.ts';
+import { formatImpersonationTarget } from '../../auth/identity/impersonation-target.ts';
+import { ANONYMOUS, type Principal, toActorId } from '../../auth/identity/principal.ts';
+import { mapCooperatively } from '../../lib/concurrency/cooperative-yield.ts';
+import { principalCacheKey } from '../bindings.ts';
 import type { Policy } from '../policy.ts';
 
 /** Maximum distinct principals. */
 const MAX_PRINCIPALS = 50;
 
-export interface PlaySources {
+export interface PreviewPrincipalSources {
   /** The policy in the preview, as it is and as it would be. */
   readonly drafted: readonly Policy[];
   readonly others: readonly Policy[];
@@ -21,23 +21,23 @@ export interface PlaySources {
   readonly actors: readonly string[];
 }
 
-export interface InPlay {
+export interface PreviewPrincipals {
   readonly principals: readonly Principal[];
   /** False if there are more, or the time was over. */
   readonly complete: boolean;
 }
 
 /** @param until when to stop reading users, on the clock of `performance.now` */
-export async function principalsInPlay(
-  { drafted, others, subscribers, actors }: PlaySources,
+export async function collectPreviewPrincipals(
+  { drafted, others, subscribers, actors }: PreviewPrincipalSources,
   authenticator: Pick<Authenticator, 'principalFor'>,
   until: number,
-): Promise<InPlay> {
+): Promise<PreviewPrincipals> {
   const found = new Map<string, Principal>();
   let complete = true;
   const add = (principal: Principal | null): void => {
     if (principal === null || principal.kind === 'admin') return;
-    const key = bindingKey(principal);
+    const key = principalCacheKey(principal);
     if (found.has(key)) return;
     if (found.size < MAX_PRINCIPALS) found.set(key, principal);
     else complete = false;
@@ -52,7 +52,7 @@ export async function principalsInPlay(
     for (const id of principals?.users ?? []) await read('user', id);
     for (const id of principals?.keys ?? []) await read('key', id);
   }
-  await mapInTurns(subscribers, add);
+  await mapCooperatively(subscribers, add);
   for (const role of rolesOf(others)) add(ofRole(role));
   for (const actor of new Set(actors)) {
     const [, kind, id = ''] = /^(user|key):(.+)$/.exec(actor) ?? [];
@@ -62,9 +62,9 @@ export async function principalsInPlay(
 }
 
 /** The name of a principal, in the form of `Millrace-As`. */
-export function nameOf(principal: Principal): string {
+export function formatPrincipal(principal: Principal): string {
   if (principal.kind === 'user' && principal.id.startsWith('role:')) return principal.id;
-  return actorOf(principal) ?? 'anonymous';
+  return toActorId(principal) ?? 'anonymous';
 }
 
 function rolesOf(policies: readonly Policy[]): ReadonlySet<string> {
@@ -73,6 +73,6 @@ function rolesOf(policies: readonly Policy[]): ReadonlySet<string> {
 
 /** A user with this role alone, as in the impersonation of a role. */
 function ofRole(name: string): Principal {
-  const id = targetText({ kind: 'role', id: name });
+  const id = formatImpersonationTarget({ kind: 'role', id: name });
   return { kind: 'user', id, roles: [name], claims: {}, session: '', expiresAt: Number.MAX_SAFE_INTEGER };
 }

@@ -3,10 +3,10 @@
  * now, and records the use in the activity.
  */
 import type { Authenticator } from '../../auth/authenticator.ts';
-import { type ImpersonationTarget, targetText } from '../../auth/identity/impersonation-target.ts';
-import { ANONYMOUS, actorOf, type ClientPrincipal } from '../../auth/identity/principal.ts';
-import type { Mode } from '../../config/config.ts';
-import type { Activity } from '../../database/audit-events.ts';
+import { formatImpersonationTarget, type ImpersonationTarget } from '../../auth/identity/impersonation-target.ts';
+import { ANONYMOUS, type ClientPrincipal, toActorId } from '../../auth/identity/principal.ts';
+import type { ServerMode } from '../../config/config.ts';
+import type { AuditEvents } from '../../database/audit-events.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import type { Policies } from '../policies.ts';
 
@@ -16,7 +16,7 @@ const NOTED_MS = 15 * 60_000;
 const MAX_NOTED = 10_000;
 
 /** The authenticated and the effective principal. A request has these fields. */
-export interface Viewing {
+export interface RequestPrincipals {
   /** The effective principal, whose rights apply. */
   readonly principal: ClientPrincipal;
   /** The authenticated principal: the same, unless an administrator impersonates another one. */
@@ -28,8 +28,8 @@ export interface Viewing {
 export interface ImpersonationDeps {
   readonly authenticator: Pick<Authenticator, 'principalFor'>;
   readonly policies: Policies;
-  readonly activity: Pick<Activity, 'record'>;
-  readonly mode: Mode;
+  readonly activity: Pick<AuditEvents, 'record'>;
+  readonly mode: ServerMode;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
 }
@@ -77,10 +77,10 @@ export class Impersonation {
     if (kind === 'anonymous') return ANONYMOUS;
     if (kind === 'role') {
       const expiresAt = Number.MAX_SAFE_INTEGER;
-      return { kind: 'user', id: targetText(target), roles: [id], claims: {}, session: '', expiresAt };
+      return { kind: 'user', id: formatImpersonationTarget(target), roles: [id], claims: {}, session: '', expiresAt };
     }
     const found = await this.#deps.authenticator.principalFor({ kind, id });
-    if (found === null) throw noSuchTarget(target);
+    if (found === null) throw impersonationTargetNotFound(target);
     return found;
   }
 
@@ -97,11 +97,11 @@ export class Impersonation {
 
   async #note(asker: ClientPrincipal, target: ImpersonationTarget, request: string | null): Promise<void> {
     const session = 'session' in asker ? asker.session : '';
-    const as = targetText(target);
+    const as = formatImpersonationTarget(target);
     const key = `${session} ${as}`;
     const known = this.#noted.get(key);
     if (known !== undefined && known.until > this.#now()) return await known.stored;
-    const stored = this.#deps.activity.record('system.auth.impersonated', { as }, { by: actorOf(asker), request });
+    const stored = this.#deps.activity.record('system.auth.impersonated', { as }, { by: toActorId(asker), request });
     // Deleted and set again, so that the map's order is the order of the records.
     this.#noted.delete(key);
     this.#noted.set(key, { until: this.#now() + NOTED_MS, stored });
@@ -119,7 +119,7 @@ export class Impersonation {
 }
 
 /** The error for a user or key that does not exist, or with which no client could authenticate. */
-export function noSuchTarget({ kind, id }: ImpersonationTarget): MillraceError {
+export function impersonationTargetNotFound({ kind, id }: ImpersonationTarget): MillraceError {
   const [what, code] = kind === 'key' ? (['key', 'key-not-found'] as const) : (['user', 'user-not-found'] as const);
   const hint = kind === 'key' ? 'It may have expired' : 'It may be disabled: it could not sign in either';
   return new MillraceError(code, `There is no ${what} '${id}' to impersonate`, { hint });

@@ -9,11 +9,11 @@ import type { Principal } from '../../auth/identity/principal.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import type { Policies } from '../policies.ts';
 import type { Scope } from '../scope.ts';
-import type { Impersonation, Viewing } from './impersonation.ts';
+import type { Impersonation, RequestPrincipals } from './impersonation.ts';
 import { sameRights } from './same-rights.ts';
 
-export interface RightsDeps {
-  readonly authenticator: Pick<Authenticator, 'onRevoked' | 'present' | 'recall'>;
+export interface RevalidationDeps {
+  readonly authenticator: Pick<Authenticator, 'onRevoked' | 'refreshIgnoringExpiry' | 'getCached'>;
   readonly policies: Policies;
   readonly impersonation: Pick<Impersonation, 'principal'>;
 }
@@ -21,19 +21,19 @@ export interface RightsDeps {
 type Scopes = readonly (Scope | null)[];
 
 /** The rights with which a response or an upload began. */
-export interface Grants extends Viewing {
+export interface InitialRights extends RequestPrincipals {
   /** The header that authenticated the client; undefined for an anonymous one. */
   readonly authorization: string | undefined;
   /** `Policies.generation` before the Scopes were requested. */
   readonly generation: number;
   readonly scopes: Scopes;
   /** Requests the same Scopes again; it may throw as `Policies.scope` does. */
-  readonly again: (principal: Principal) => Scopes;
+  readonly renewScopes: (principal: Principal) => Scopes;
 }
 
-export class Revalidation {
-  readonly #deps: RightsDeps;
-  readonly #grants: Grants;
+export class RightsRevalidation {
+  readonly #deps: RevalidationDeps;
+  readonly #grants: InitialRights;
   readonly #forget: () => void;
   /** `Policies.generation` when the Scopes were last compared. */
   #generation: number;
@@ -42,7 +42,7 @@ export class Revalidation {
    */
   #doubtful: boolean;
 
-  constructor(deps: RightsDeps, grants: Grants) {
+  constructor(deps: RevalidationDeps, grants: InitialRights) {
     const { principal, asker, as, authorization } = grants;
     this.#deps = deps;
     this.#grants = grants;
@@ -51,7 +51,7 @@ export class Revalidation {
       this.#doubtful ||= !still(asker) || !still(principal);
     });
     // One of them may have been revoked after it was read and before this watch began.
-    const recalled = authorization === undefined ? undefined : deps.authenticator.recall(authorization);
+    const recalled = authorization === undefined ? undefined : deps.authenticator.getCached(authorization);
     this.#doubtful = as !== null || (asker.kind !== 'anonymous' && recalled !== asker);
   }
 
@@ -78,7 +78,7 @@ export class Revalidation {
     // Cleared before the principals are read: a change during the reading sets it again.
     this.#doubtful = false;
     try {
-      const requesting = asker.kind === 'anonymous' ? asker : await authenticator.present(asker);
+      const requesting = asker.kind === 'anonymous' ? asker : await authenticator.refreshIgnoringExpiry(asker);
       const now = as === null ? requesting : await impersonation.principal(requesting, as);
       const otherPolicies = this.#deps.policies.generation !== this.#generation;
       if (otherPolicies || !isDeepStrictEqual({ ...now }, { ...principal })) this.#compare(now);
@@ -90,7 +90,7 @@ export class Revalidation {
 
   #compare(principal: Principal): void {
     const { generation } = this.#deps.policies;
-    const { scopes, again } = this.#grants;
+    const { scopes, renewScopes: again } = this.#grants;
     const now = again(principal);
     if (!scopes.every((scope, index) => sameRights(scope, now[index] ?? null))) {
       throw new MillraceError('policy-revoked', 'Your rights changed during the request', {

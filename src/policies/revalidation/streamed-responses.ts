@@ -4,11 +4,11 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { FastifyRequest } from 'fastify';
-import { clientOf } from '../../auth/identity/principal.ts';
+import { clientLimitKey } from '../../auth/identity/principal.ts';
 import type { OpenResponse, OpenResponses } from '../../lib/streaming/open-responses.ts';
-import { type Grants, Revalidation, type RightsDeps } from './revalidation.ts';
+import { type InitialRights, type RevalidationDeps, RightsRevalidation } from './revalidation.ts';
 
-export interface StreamedResponsesDeps extends RightsDeps {
+export interface StreamedResponsesDeps extends RevalidationDeps {
   readonly openResponses: OpenResponses;
 }
 
@@ -36,11 +36,11 @@ export class StreamedResponses {
   begin(
     { asker, ip }: Pick<FastifyRequest, 'asker' | 'ip'>,
     response: ServerResponse,
-    grants: Grants | null,
+    grants: InitialRights | null,
     bytes: number,
   ): StreamedResponse {
-    const { resize } = this.#deps.openResponses.begin(response, clientOf(asker, ip), bytes);
-    const rights = grants === null ? null : new Revalidation(this.#deps, grants);
+    const { resize } = this.#deps.openResponses.begin(response, clientLimitKey(asker, ip), bytes);
+    const rights = grants === null ? null : new RightsRevalidation(this.#deps, grants);
     response.once('close', () => rights?.end());
     return { resize, allowed: (chunks) => whileAllowed(chunks, rights) };
   }
@@ -49,14 +49,14 @@ export class StreamedResponses {
    * Watches the rights of an upload.
    * @returns the watch: check it before the commit, and end it in any case
    */
-  watch(grants: Grants): Revalidation {
-    return new Revalidation(this.#deps, grants);
+  watch(grants: InitialRights): RightsRevalidation {
+    return new RightsRevalidation(this.#deps, grants);
   }
 }
 
 async function* whileAllowed<T>(
   chunks: Iterable<T> | AsyncIterable<T>,
-  rights: Revalidation | null,
+  rights: RightsRevalidation | null,
 ): AsyncGenerator<T> {
   for await (const chunk of chunks) {
     const requested = rights?.check();

@@ -6,11 +6,11 @@ import type { Document } from 'mongodb';
 import Type, { type Static } from 'typebox';
 import { Check, Errors } from 'typebox/schema';
 import { ADMIN_ROLES, ANONYMOUS, type Principal } from '../../auth/identity/principal.ts';
+import { isCollectionName } from '../../database/collection-names.ts';
 import { idFromText } from '../../database/json/ids.ts';
-import { isCollectionName } from '../../database/names.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import { POLICY_ACTIONS } from '../scope.ts';
-import type { TestRequest } from './verdict.ts';
+import type { SimulatedRequest } from './simulate-request.ts';
 
 const NAMES = Type.Array(Type.String({ maxLength: 256 }), { maxItems: 200 });
 const DOCUMENT = Type.Object({}, { additionalProperties: true });
@@ -36,37 +36,37 @@ const FIELDS = {
   before: Type.Optional(DOCUMENT),
 };
 
-export const QUERY = Type.Object(FIELDS, { additionalProperties: false });
+export const SIMULATION_BODY = Type.Object(FIELDS, { additionalProperties: false });
 
 const CASE = Type.Object(
   { ...FIELDS, expect: Type.Enum(['allow', 'deny']), name: Type.Optional(Type.String({ maxLength: 200 })) },
   { additionalProperties: false },
 );
 
-export const CHECK = Type.Object(
+export const POLICY_CHECK_BODY = Type.Object(
   { cases: Type.Array(CASE, { minItems: 1, maxItems: 1_000 }) },
   { additionalProperties: false },
 );
 
-export interface Case {
-  readonly query: TestRequest;
+export interface PolicyTestCase {
+  readonly query: SimulatedRequest;
   readonly expect: 'allow' | 'deny';
   readonly name: string | undefined;
 }
 
 /** @throws MillraceError `invalid-body-type`, naming the place */
-export function parseQuery(body: unknown): TestRequest {
-  if (!Check(QUERY, body)) throw misshapen(Errors(QUERY, body)[1]);
+export function parseSimulationBody(body: unknown): SimulatedRequest {
+  if (!Check(SIMULATION_BODY, body)) throw misshapen(Errors(SIMULATION_BODY, body)[1]);
   return toQuery(body);
 }
 
 /** @throws MillraceError `invalid-body-type`, naming the place */
-export function parseCheck(body: unknown): readonly Case[] {
-  if (!Check(CHECK, body)) throw misshapen(Errors(CHECK, body)[1]);
+export function parsePolicyCheck(body: unknown): readonly PolicyTestCase[] {
+  if (!Check(POLICY_CHECK_BODY, body)) throw misshapen(Errors(POLICY_CHECK_BODY, body)[1]);
   return body.cases.map(({ expect, name, ...query }) => ({ query: toQuery(query), expect, name }));
 }
 
-function toQuery(json: Static<typeof QUERY>): TestRequest {
+function toQuery(json: Static<typeof SIMULATION_BODY>): SimulatedRequest {
   const { principal, action, resource, document, before } = json;
   if (!isCollectionName(resource) && resource !== '_files' && resource !== '_functions' && resource !== '_webhooks') {
     throw new MillraceError(

@@ -1,24 +1,25 @@
 /** Fills the variables of a filter, so that it can be evaluated. Pure; the user's values and the time are arguments. */
+
+import { clientPath } from '../field-paths.ts';
 import {
   and,
+  type BsonValue,
+  type FieldTest,
   type Filter,
-  field,
+  fieldFilter,
+  matchNoneFilter,
   not,
-  nothing,
-  type OpenFilter,
-  type OpenTest,
   or,
-  type Test,
-  type Value,
+  type UnboundFieldTest,
+  type UnboundFilter,
   Variable,
 } from '../filter.ts';
-import { LIMITS } from '../limits.ts';
-import { bounded, invalidFilter } from '../operators.ts';
-import { type OpenValue, valuesAt } from '../parse-values.ts';
-import { writtenPath } from '../paths.ts';
+import { QUERY_LIMITS } from '../limits.ts';
+import { invalidFilter, requireListLimit } from '../operators.ts';
+import { type UnboundValue, valuesForPath } from '../parse-values.ts';
 
 /** Values of variables. */
-export interface Bindings {
+export interface VariableBindings {
   /** The time that `$now` represents. */
   readonly now: Date;
   /** The requesting user; null for anonymous requests, where `$user…` has no value. */
@@ -30,7 +31,7 @@ export interface Bindings {
 }
 
 /** A bound filter, and the variables without a value: if there are any, the filter is `nothing`. */
-export interface Bound {
+export interface BoundFilter {
   readonly filter: Filter;
   /** Names as written (`$user.id`), each once. A deny policy that lacks one must match everything instead. */
   readonly missing: readonly string[];
@@ -41,31 +42,31 @@ export interface Bound {
  * and its ISO 8601 text, because documents may contain either.
  * @throws MillraceError `invalid-filter` when a list of values grows over the limit
  */
-export function bind(filter: OpenFilter, bindings: Bindings): Bound {
+export function bindVariables(filter: UnboundFilter, bindings: VariableBindings): BoundFilter {
   const missing = new Set<string>();
   const bound = bindFilter(filter, { bindings, missing, root: true, at: '', now: 'date' });
-  return missing.size === 0 ? { filter: bound, missing: [] } : { filter: nothing, missing: [...missing] };
+  return missing.size === 0 ? { filter: bound, missing: [] } : { filter: matchNoneFilter, missing: [...missing] };
 }
 
 /**
  * Fills the variables of a value that will be stored; `$now` is its text, as clients write times.
  * @returns undefined when a variable has no value
  */
-export function bindValue(value: OpenValue, bindings: Bindings): Value | undefined {
+export function bindValue(value: UnboundValue, bindings: VariableBindings): BsonValue | undefined {
   const missing = new Set<string>();
   const bound = oneOf(value, { bindings, missing, root: false, at: '', now: 'text' });
   return missing.size === 0 ? bound : undefined;
 }
 
 /** The variables without a value in a value, named as written. */
-export function missingIn(value: OpenValue, bindings: Bindings): readonly string[] {
+export function missingVariables(value: UnboundValue, bindings: VariableBindings): readonly string[] {
   const missing = new Set<string>();
   oneOf(value, { bindings, missing, root: false, at: '', now: 'text' });
   return [...missing];
 }
 
 interface Binding {
-  readonly bindings: Bindings;
+  readonly bindings: VariableBindings;
   readonly missing: Set<string>;
   /** True if paths start at the document itself, where ids and times have several spellings. */
   readonly root: boolean;
@@ -75,7 +76,7 @@ interface Binding {
   readonly now: 'date' | 'text';
 }
 
-function bindFilter(filter: OpenFilter, binding: Binding): Filter {
+function bindFilter(filter: UnboundFilter, binding: Binding): Filter {
   switch (filter.kind) {
     case 'and':
       return and(filter.filters.map((inner) => bindFilter(inner, binding)));
@@ -90,40 +91,43 @@ function bindFilter(filter: OpenFilter, binding: Binding): Filter {
   }
 }
 
-function bindField(path: string, test: OpenTest, outer: Binding): Filter {
+function bindField(path: string, test: UnboundFieldTest, outer: Binding): Filter {
   const binding = { ...outer, at: outer.root ? path : '' };
   switch (test.op) {
     case 'in': {
       const values = test.values.flatMap((value) => anyOf(value, binding));
-      return field(path, { op: 'in', values: bounded(values, `'${writtenPath(path)}'`, LIMITS.meantValues) });
+      return fieldFilter(path, {
+        op: 'in',
+        values: requireListLimit(values, `'${clientPath(path)}'`, QUERY_LIMITS.meantValues),
+      });
     }
     case 'all': {
-      const each = bounded(eachOfAll(test.values, binding), `'${writtenPath(path)}'`, LIMITS.meantValues);
-      return each.length === 0 ? nothing : and(each.map((values) => field(path, { op: 'in', values })));
+      const each = requireListLimit(eachOfAll(test.values, binding), `'${clientPath(path)}'`, QUERY_LIMITS.meantValues);
+      return each.length === 0 ? matchNoneFilter : and(each.map((values) => fieldFilter(path, { op: 'in', values })));
     }
     case 'gt':
     case 'gte':
     case 'lt':
     case 'lte':
-      return or(anyOf(test.value, binding).map((value) => field(path, { op: test.op, value })));
+      return or(anyOf(test.value, binding).map((value) => fieldFilter(path, { op: test.op, value })));
     case 'not':
       return not(and(test.tests.map((inner) => bindField(path, inner, outer))));
     case 'elem':
-      return or(spellingsOfNow(test).map((now) => field(path, bindTest(test, { ...binding, at: '', now }))));
+      return or(spellingsOfNow(test).map((now) => fieldFilter(path, bindTest(test, { ...binding, at: '', now }))));
     case 'exists':
     case 'type':
     case 'size':
     case 'text':
     case 'regex':
     case 'elemWhere':
-      return field(path, bindTest(test, { ...binding, at: '' }));
+      return fieldFilter(path, bindTest(test, { ...binding, at: '' }));
     default:
       return test satisfies never;
   }
 }
 
 /** A test of one value by itself, where `$now` is either a date or a text. */
-function bindTest(test: OpenTest, binding: Binding): Test {
+function bindTest(test: UnboundFieldTest, binding: Binding): FieldTest {
   switch (test.op) {
     case 'in':
       return { op: 'in', values: test.values.flatMap((value) => anyOf(value, binding)) };
@@ -152,11 +156,11 @@ function bindTest(test: OpenTest, binding: Binding): Test {
 }
 
 /** An element is a date or a text, never both, so testing it with all dates or with all texts covers both spellings. */
-function spellingsOfNow(test: OpenTest): readonly Binding['now'][] {
+function spellingsOfNow(test: UnboundFieldTest): readonly Binding['now'][] {
   return namesNow(test) ? ['date', 'text'] : ['date'];
 }
 
-function namesNow(test: OpenTest): boolean {
+function namesNow(test: UnboundFieldTest): boolean {
   switch (test.op) {
     case 'in':
     case 'all':
@@ -182,36 +186,36 @@ function namesNow(test: OpenTest): boolean {
   }
 }
 
-const isNow = (value: OpenValue): boolean => value instanceof Variable && value.name === 'now';
+const isNow = (value: UnboundValue): boolean => value instanceof Variable && value.name === 'now';
 
 /** The values that match instead of one value: the items of a list, or the date and the text of `$now`. */
-function anyOf(value: OpenValue, binding: Binding): readonly Value[] {
+function anyOf(value: UnboundValue, binding: Binding): readonly BsonValue[] {
   return eachOf(value, binding).flat();
 }
 
-function eachOfAll(values: readonly OpenValue[], binding: Binding): readonly (readonly Value[])[] {
+function eachOfAll(values: readonly UnboundValue[], binding: Binding): readonly (readonly BsonValue[])[] {
   return values.flatMap((value) => eachOf(value, binding));
 }
 
 /**
  * For each item of a list, the values that match. Values without variables got their spellings when they were parsed.
  */
-function eachOf(value: OpenValue, binding: Binding): readonly (readonly Value[])[] {
+function eachOf(value: UnboundValue, binding: Binding): readonly (readonly BsonValue[])[] {
   if (!(value instanceof Variable)) return [[oneOf(value, binding)]];
-  if (value.name === 'now') return [valuesAt(binding.at, lookUpNow(value, binding))];
+  if (value.name === 'now') return [valuesForPath(binding.at, lookUpNow(value, binding))];
   const found = lookUp(value, binding);
-  return (isValues(found) ? found : [found]).map((item) => valuesAt(binding.at, [item]));
+  return (isValues(found) ? found : [found]).map((item) => valuesForPath(binding.at, [item]));
 }
 
 /** Exactly one value; variables inside of lists and objects are filled in place. */
-function oneOf(value: OpenValue, binding: Binding): Value {
+function oneOf(value: UnboundValue, binding: Binding): BsonValue {
   if (value instanceof Variable) return lookUp(value, binding);
   if (isList(value)) return value.map((item) => oneOf(item, binding));
   if (!isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, property]) => [name, oneOf(property, binding)]));
 }
 
-function lookUp(variable: Variable, binding: Binding): Value {
+function lookUp(variable: Variable, binding: Binding): BsonValue {
   if (variable.name === 'now') {
     const [date = null, text = null] = lookUpNow(variable, binding);
     return binding.now === 'date' ? date : text;
@@ -223,13 +227,13 @@ function lookUp(variable: Variable, binding: Binding): Value {
 }
 
 /** The time as a date and as a text. */
-function lookUpNow({ offsetMs }: Variable, { bindings }: Binding): readonly Value[] {
+function lookUpNow({ offsetMs }: Variable, { bindings }: Binding): readonly BsonValue[] {
   const date = new Date(bindings.now.getTime() + offsetMs);
   if (Number.isNaN(date.getTime())) throw invalidFilter('$now with this offset is not a possible date');
   return [date, date.toISOString()];
 }
 
-function valueOfUser(name: string, user: Bindings['user']): Value | null {
+function valueOfUser(name: string, user: VariableBindings['user']): BsonValue | null {
   if (user === null) return null;
   if (name === 'user.id') return user.id;
   if (name === 'user.roles') return user.roles;
@@ -237,7 +241,7 @@ function valueOfUser(name: string, user: Bindings['user']): Value | null {
 }
 
 /** Claims come from tokens: only plain values and lists of them are compared; an object counts as absent. */
-function readClaim(steps: readonly string[], claims: Readonly<Record<string, unknown>>): Value | null {
+function readClaim(steps: readonly string[], claims: Readonly<Record<string, unknown>>): BsonValue | null {
   let found: unknown = claims;
   for (const step of steps) {
     if (!isRecord(found) || !Object.hasOwn(found, step)) return null;
@@ -253,10 +257,10 @@ const isPlain = (value: unknown): value is string | number | boolean =>
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const isValues = (value: Value): value is readonly Value[] => Array.isArray(value);
-const isList = (value: OpenValue): value is readonly OpenValue[] => Array.isArray(value);
+const isValues = (value: BsonValue): value is readonly BsonValue[] => Array.isArray(value);
+const isList = (value: UnboundValue): value is readonly UnboundValue[] => Array.isArray(value);
 
-function isObject(value: OpenValue): value is { readonly [key: string]: OpenValue } {
+function isObject(value: UnboundValue): value is { readonly [key: string]: UnboundValue } {
   return isRecord(value) && Object.getPrototypeOf(value) === Object.prototype;
 }
 
@@ -264,7 +268,7 @@ function isObject(value: OpenValue): value is { readonly [key: string]: OpenValu
 function bindText(text: string | Variable, binding: Binding): string {
   if (typeof text === 'string') return text;
   const value = lookUp(text, { ...binding, now: 'text' });
-  if (typeof value === 'string' && value.length <= LIMITS.textLength) return value;
+  if (typeof value === 'string' && value.length <= QUERY_LIMITS.textLength) return value;
   binding.missing.add(`$${text.name}`);
   return '';
 }

@@ -18,7 +18,7 @@ import type {
 } from 'bson';
 
 /** A DBPointer as the reader of stored documents returns it. */
-export interface Pointer {
+export interface DbPointerValue {
   readonly collection: string;
   readonly id: ObjectId;
 }
@@ -28,7 +28,7 @@ interface BsonClasses {
   readonly BSONRegExp: BSONRegExp;
   readonly BSONSymbol: BSONSymbol;
   readonly Code: Code;
-  readonly DBPointer: Pointer;
+  readonly DBPointer: DbPointerValue;
   readonly Decimal128: Decimal128;
   readonly Double: Double;
   readonly Int32: Int32;
@@ -39,7 +39,7 @@ interface BsonClasses {
   readonly Timestamp: Timestamp;
 }
 
-export function isBson<N extends keyof BsonClasses>(value: unknown, name: N): value is BsonClasses[N] {
+export function isBsonType<N extends keyof BsonClasses>(value: unknown, name: N): value is BsonClasses[N] {
   return bsonType(value) === name;
 }
 

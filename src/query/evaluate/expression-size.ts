@@ -3,8 +3,8 @@
  * nested, and parses a large expression slowly.
  */
 import { MillraceError } from '../../lib/errors.ts';
-import type { OpenFilter, OpenTest } from '../filter.ts';
-import { isEscaped, stepsOf } from '../paths.ts';
+import { isEscapedPath, splitPath } from '../field-paths.ts';
+import type { UnboundFieldTest, UnboundFilter } from '../filter.ts';
 
 /** Levels of one expression. The database allows 200 in a command; the filter around it has at most 70. */
 const MAX_LEVELS = 100;
@@ -20,18 +20,18 @@ interface Size {
 const NONE: Size = { levels: 0, steps: 0 };
 
 /** True if the database's filters cannot express it: a path in it, or in a test of an array's elements, is escaped. */
-export function needsExpression(filter: OpenFilter): boolean {
+export function needsExpression(filter: UnboundFilter): boolean {
   if (filter.kind !== 'field') return filter.filters.some(needsExpression);
-  return isEscaped(filter.path) || testNeedsExpression(filter.test);
+  return isEscapedPath(filter.path) || testNeedsExpression(filter.test);
 }
 
-function testNeedsExpression(test: OpenTest): boolean {
+function testNeedsExpression(test: UnboundFieldTest): boolean {
   if (test.op === 'elemWhere') return needsExpression(test.filter);
   return 'tests' in test && test.tests.some(testNeedsExpression);
 }
 
 /** @throws MillraceError `invalid-filter`, `filter-too-expensive` */
-export function checkExpressions(filter: OpenFilter): void {
+export function checkExpressionLimits(filter: UnboundFilter): void {
   const { levels, steps } = sizeOf(filter, false);
   if (levels > MAX_LEVELS) {
     throw new MillraceError('invalid-filter', "A path with ['…'] has too many steps, or is nested too deeply", {
@@ -46,19 +46,19 @@ export function checkExpressions(filter: OpenFilter): void {
 }
 
 /** @param inside true for part of an expression */
-function sizeOf(filter: OpenFilter, inside: boolean): Size {
+function sizeOf(filter: UnboundFilter, inside: boolean): Size {
   if (filter.kind !== 'field') {
     const { levels, steps } = largest(filter.filters.map((inner) => sizeOf(inner, inside)));
     return { levels: levels + (inside ? 4 : 0), steps };
   }
-  const own = stepsOf(filter.path).length;
+  const own = splitPath(filter.path).length;
   if (!inside && !needsExpression(filter)) return NONE;
   const test = sizeOfTest(filter.test);
   const values = filter.test.op === 'all' ? filter.test.values.length : 1;
   return { levels: 8 * own + 2 + test.levels, steps: own * values + test.steps };
 }
 
-function sizeOfTest(test: OpenTest): Size {
+function sizeOfTest(test: UnboundFieldTest): Size {
   if (test.op === 'elemWhere') {
     const { levels, steps } = sizeOf(test.filter, true);
     return { levels: levels + 9, steps };

@@ -3,15 +3,15 @@
  * and as a tree that cuts a document in memory (field-tree.ts). It does not cover policies.
  */
 import { MillraceError } from '../../lib/errors.ts';
-import { LIMITS } from '../limits.ts';
-import { isEscaped, isPosition, stepsOf, storedPath } from '../paths.ts';
-import { ALL, childOf, type FieldTree, fieldTree, NONE } from './field-tree.ts';
+import { isArrayPosition, isEscapedPath, parseStoredPath, splitPath } from '../field-paths.ts';
+import { QUERY_LIMITS } from '../limits.ts';
+import { childFieldTree, createFieldTree, EMPTY_FIELD_TREE, type FieldTree, FULL_FIELD_TREE } from './field-tree.ts';
 
 /**
  * Paths that are included, or all but some. No path is below another one. The `_id` is always included, and never among
  * them.
  */
-export interface Fields {
+export interface FieldSelection {
   readonly mode: 'include' | 'exclude';
   readonly paths: readonly string[];
 }
@@ -21,12 +21,12 @@ export interface Fields {
  * request the document again, and a live query could not distinguish documents.
  * @throws MillraceError `invalid-parameter` when some are included and others left out, other than the id
  */
-export function parseFields(names: readonly string[]): Fields {
-  if (names.length > LIMITS.fields) throw invalid(`There are more than ${LIMITS.fields} fields`);
+export function parseFields(names: readonly string[]): FieldSelection {
+  if (names.length > QUERY_LIMITS.fields) throw invalid(`There are more than ${QUERY_LIMITS.fields} fields`);
   if (/^\s*(?:[[{]\s*)+"/.test(names[0] ?? '')) throw invalid('Fields are a list with commas, not JSON');
   const read = names.map((name) => ({
     out: name.startsWith('-'),
-    path: storedPath(name.replace(/^-/, ''), 'invalid-parameter'),
+    path: parseStoredPath(name.replace(/^-/, ''), 'invalid-parameter'),
   }));
   const others = read.filter(({ path }) => path !== '_id' && !path.startsWith('_id.'));
   const out = (others.length > 0 ? others : read).some((one) => one.out);
@@ -46,12 +46,12 @@ function parentsOf(path: string): string[] {
 }
 
 /** True if the database can return these fields; if not, documents are read whole and cut by the tree. */
-export function isProjectable({ paths }: Fields): boolean {
-  return !paths.some(isEscaped);
+export function isProjectable({ paths }: FieldSelection): boolean {
+  return !paths.some(isEscapedPath);
 }
 
 /** The projection for `find`. */
-export function toMongoProjection({ mode, paths }: Fields): Map<string, 0 | 1> {
+export function toMongoProjection({ mode, paths }: FieldSelection): Map<string, 0 | 1> {
   const projection = new Map<string, 0 | 1>(paths.map((path) => [path, mode === 'include' ? 1 : 0]));
   if (mode === 'include' && paths.length === 0) projection.set('_id', 1);
   return projection;
@@ -61,7 +61,7 @@ export function toMongoProjection({ mode, paths }: Fields): Map<string, 0 | 1> {
  * True if each of the paths is completely included in the fields. A page whose sort is not covered is read without
  * projection, and cut by its tree after its cursor is computed.
  */
-export function coversAll({ mode, paths }: Fields, needed: readonly string[]): boolean {
+export function coversAllPaths({ mode, paths }: FieldSelection, needed: readonly string[]): boolean {
   return needed.every((path) => {
     if (path === '_id') return true;
     if (mode === 'include') return [path, ...parentsOf(path)].some((shown) => paths.includes(shown));
@@ -73,29 +73,29 @@ export function coversAll({ mode, paths }: Fields, needed: readonly string[]): b
  * The fields, with the needed paths added, for a caller that cuts to the fields later; the same object when nothing is
  * missing. A projection cannot name a position in an array, so such an array is returned whole.
  */
-export function widened(fields: Fields, needed: readonly string[]): Fields {
+export function addRequiredFields(fields: FieldSelection, needed: readonly string[]): FieldSelection {
   const paths = needed.map(withoutPositions);
-  if (coversAll(fields, paths)) return fields;
+  if (coversAllPaths(fields, paths)) return fields;
   const others = paths.filter((path) => path !== '_id');
   if (fields.mode === 'include') return { ...fields, paths: topmost([...fields.paths, ...others]) };
-  return { ...fields, paths: fields.paths.filter((out) => coversAll({ ...fields, paths: [out] }, others)) };
+  return { ...fields, paths: fields.paths.filter((out) => coversAllPaths({ ...fields, paths: [out] }, others)) };
 }
 
 function withoutPositions(path: string): string {
   const steps = path.split('.');
-  const index = steps.findIndex((step, index) => index > 0 && isPosition(step));
+  const index = steps.findIndex((step, index) => index > 0 && isArrayPosition(step));
   return index < 0 ? path : steps.slice(0, index).join('.');
 }
 
-const trees = new WeakMap<Fields, FieldTree>();
+const trees = new WeakMap<FieldSelection, FieldTree>();
 
 /** The fields as a tree, with the id; the same one for the same fields. */
-export function treeOf(fields: Fields): FieldTree {
+export function toFieldTree(fields: FieldSelection): FieldTree {
   const known = trees.get(fields);
   if (known !== undefined) return known;
   const isIncluded = fields.mode === 'include';
-  const { rest, fields: properties } = levelOf(fields.paths.map(stepsOf), isIncluded);
-  const tree = fieldTree(rest, new Map([...properties, ['_id', ALL]]));
+  const { rest, fields: properties } = levelOf(fields.paths.map(splitPath), isIncluded);
+  const tree = createFieldTree(rest, new Map([...properties, ['_id', FULL_FIELD_TREE]]));
   trees.set(fields, tree);
   return tree;
 }
@@ -105,15 +105,15 @@ function levelOf(paths: readonly (readonly string[])[], isIncluded: boolean): Fi
   const fields = Map.groupBy(paths, ([name = '']) => name);
   const treeBelow = (found: readonly (readonly string[])[]): FieldTree => {
     const below = found.map(([, ...steps]) => steps);
-    if (below.some((steps) => steps.length === 0)) return isIncluded ? ALL : NONE;
+    if (below.some((steps) => steps.length === 0)) return isIncluded ? FULL_FIELD_TREE : EMPTY_FIELD_TREE;
     return levelOf(below, isIncluded);
   };
-  return fieldTree(!isIncluded, new Map([...fields].map(([name, found]) => [name, treeBelow(found)])));
+  return createFieldTree(!isIncluded, new Map([...fields].map(([name, found]) => [name, treeBelow(found)])));
 }
 
 /** Whether a response with these fields contains `_meta`. */
-export function showsMeta(fields: Fields | null): boolean {
-  return fields === null || childOf(treeOf(fields), '_meta').rest;
+export function includesMeta(fields: FieldSelection | null): boolean {
+  return fields === null || childFieldTree(toFieldTree(fields), '_meta').rest;
 }
 
 function invalid(message: string): MillraceError {

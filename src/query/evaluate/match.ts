@@ -1,46 +1,46 @@
 /**
  * A filter as a function of a document in memory: the exact counterpart of the query that to-mongo writes, verified on
  * random documents. It does not read the database, and it does not matter where the document comes from. Documents are
- * expected as the reader of stored documents returns them (database/bson/stored.ts): Int32, Double, Long, Decimal128,
+ * expected as the reader of stored documents returns them (database/bson/stored-document.ts): Int32, Double, Long, Decimal128,
  * Binary and similar. Plain JavaScript numbers work as well where they are exact.
  */
-import { once, someElement } from '../../lib/concurrency/cooperative-yield.ts';
-import type { Filter, Test, TypeName, Value } from '../filter.ts';
-import { isPosition, stepsOf } from '../paths.ts';
+import { evaluateOnce, someCooperatively } from '../../lib/concurrency/cooperative-yield.ts';
+import { isArrayPosition, splitPath } from '../field-paths.ts';
+import type { BsonTypeName, BsonValue, FieldTest, Filter } from '../filter.ts';
 import { compilePattern } from '../text/pattern.ts';
-import { textMatcher } from '../text/text.ts';
-import { isBson } from './bson-types.ts';
-import { isNaNValue } from './numbers.ts';
+import { textMatcher } from '../text/text-matcher.ts';
 import {
+  BSON_KIND,
+  type BsonKind,
+  bsonKindOf,
+  bsonText,
   compareValues,
-  type Fields,
-  isFields,
-  KIND,
-  type Kind,
-  kindOf,
-  type NamesOf,
-  namesWithin,
-  textOf,
-} from './order.ts';
+  type EmbeddedDocument,
+  type FieldNamesReader,
+  isEmbeddedDocument,
+  precomputedFieldNames,
+} from './bson-order.ts';
+import { isBsonType } from './bson-types.ts';
+import { isNaNValue } from './numbers.ts';
 
 /** Whether a document passes. */
-export type Match = (document: Fields) => boolean;
+export type DocumentMatcher = (document: EmbeddedDocument) => boolean;
 
 /** A test of one value; `undefined` is a missing one. */
 type Query = (value: unknown) => boolean;
 
 /** A test of a document, or of an array treated as one (its elements named "0", "1" …). */
-type NodeMatch = (node: Fields | readonly unknown[]) => boolean;
+type NodeMatch = (node: EmbeddedDocument | readonly unknown[]) => boolean;
 
 /**
  * Compiles the filter once; the function can then test any number of documents. It throws TypeError for anything that
  * is not a document as the reader of stored documents returns it, at the top or on the way to a value: see {@link
  * kindOf}.
  */
-export function compileMatch(filter: Filter): Match {
+export function compileMatcher(filter: Filter): DocumentMatcher {
   const match = compileFilter(filter);
   return (document) => {
-    if (!isFields(document)) throw new TypeError('Only a document can be tested');
+    if (!isEmbeddedDocument(document)) throw new TypeError('Only a document can be tested');
     return match(document);
   };
 }
@@ -60,8 +60,8 @@ function compileFilter(filter: Filter): NodeMatch {
       return (node) => !none.some((match) => match(node));
     }
     case 'field': {
-      const request = compileField(stepsOf(filter.path), filter.test);
-      return (node) => once(request, node);
+      const request = compileField(splitPath(filter.path), filter.test);
+      return (node) => evaluateOnce(request, node);
     }
     default:
       return filter satisfies never;
@@ -69,7 +69,7 @@ function compileFilter(filter: Filter): NodeMatch {
 }
 
 /** True if any value at the path passes; a negation applies to that complete result. */
-function compileField(steps: readonly string[], test: Test): NodeMatch {
+function compileField(steps: readonly string[], test: FieldTest): NodeMatch {
   switch (test.op) {
     case 'not': {
       const all = test.tests.map((inner) => compileField(steps, inner));
@@ -102,7 +102,7 @@ function compileField(steps: readonly string[], test: Test): NodeMatch {
 }
 
 /** @param opens false for tests of an array as a whole, which are not applied to its elements */
-function compileAnyValue(steps: readonly string[], test: Test, opens: boolean): NodeMatch {
+function compileAnyValue(steps: readonly string[], test: FieldTest, opens: boolean): NodeMatch {
   const path: Path = { steps, opens, owners: steps.map(() => ({})) };
   const query = compileQuery(test);
   return (node) => someAt(node, path, 0, query);
@@ -117,15 +117,15 @@ interface Path {
 }
 
 /** True if any value passes that the path, from step `at` on, reaches below a document. */
-function someAt(node: Fields | readonly unknown[], path: Path, at: number, query: Query): boolean {
+function someAt(node: EmbeddedDocument | readonly unknown[], path: Path, at: number, query: Query): boolean {
   const value = fieldOf(node, path.steps[at] ?? '');
   const isLast = at === path.steps.length - 1;
   if (Array.isArray(value)) {
     if (!isLast) return someInArray(value, path, at + 1, query);
-    return (path.opens && someElement(path, value, query)) || query(value);
+    return (path.opens && someCooperatively(path, value, query)) || query(value);
   }
   if (isLast) return query(value);
-  return isFields(value) ? someAt(value, path, at + 1, query) : query(undefined);
+  return isEmbeddedDocument(value) ? someAt(value, path, at + 1, query) : query(undefined);
 }
 
 /**
@@ -135,24 +135,24 @@ function someAt(node: Fields | readonly unknown[], path: Path, at: number, query
  */
 function someInArray(array: readonly unknown[], path: Path, at: number, query: Query): boolean {
   const step = path.steps[at] ?? '';
-  const below = (element: unknown): boolean => isFields(element) && someAt(element, path, at, query);
-  if (someElement(path.owners[at] ?? path, array, below)) return true;
-  if (!isPosition(step) || Number(step) >= array.length) return false;
+  const below = (element: unknown): boolean => isEmbeddedDocument(element) && someAt(element, path, at, query);
+  if (someCooperatively(path.owners[at] ?? path, array, below)) return true;
+  if (!isArrayPosition(step) || Number(step) >= array.length) return false;
   const element = array[Number(step)];
   if (at === path.steps.length - 1) return query(element);
   if (Array.isArray(element)) return someInArray(element, path, at + 1, query);
-  return isFields(element) && someAt(element, path, at + 1, query);
+  return isEmbeddedDocument(element) && someAt(element, path, at + 1, query);
 }
 
-function fieldOf(node: Fields | readonly unknown[], step: string): unknown {
+function fieldOf(node: EmbeddedDocument | readonly unknown[], step: string): unknown {
   if (!isArray(node)) return Object.hasOwn(node, step) ? node[step] : undefined;
-  return isPosition(step) ? node[Number(step)] : undefined;
+  return isArrayPosition(step) ? node[Number(step)] : undefined;
 }
 
-const isArray = (node: Fields | readonly unknown[]): node is readonly unknown[] => Array.isArray(node);
+const isArray = (node: EmbeddedDocument | readonly unknown[]): node is readonly unknown[] => Array.isArray(node);
 
 /** The test as a function of one single value. */
-function compileQuery(test: Test): Query {
+function compileQuery(test: FieldTest): Query {
   switch (test.op) {
     case 'in':
       return compileIn(test.values);
@@ -168,18 +168,18 @@ function compileQuery(test: Test): Query {
     case 'exists':
       return (value) => (value !== undefined) === test.exists;
     case 'type': {
-      const kinds = new Set<Kind>(test.types.map((type) => KIND_OF_TYPE[type]));
-      return (value) => kinds.has(kindOf(value)) && !isBson(value, 'BSONSymbol');
+      const kinds = new Set<BsonKind>(test.types.map((type) => KIND_OF_TYPE[type]));
+      return (value) => kinds.has(bsonKindOf(value)) && !isBsonType(value, 'BSONSymbol');
     }
     case 'size':
       return (value) => Array.isArray(value) && value.length === test.size;
     case 'text': {
       const matches = textMatcher(test);
-      return (value) => kindOf(value) === KIND.string && matches(textOf(value));
+      return (value) => bsonKindOf(value) === BSON_KIND.string && matches(bsonText(value));
     }
     case 'regex': {
       const pattern = compilePattern(test.pattern);
-      return (value) => kindOf(value) === KIND.string && pattern.test(textOf(value));
+      return (value) => bsonKindOf(value) === BSON_KIND.string && pattern.test(bsonText(value));
     }
     case 'not': {
       const all = test.tests.map(compileQuery);
@@ -188,49 +188,50 @@ function compileQuery(test: Test): Query {
     case 'elem': {
       const all = test.tests.map(compileQuery);
       const passes = (element: unknown): boolean => all.every((query) => query(element));
-      return (value) => Array.isArray(value) && someElement(all, value, passes);
+      return (value) => Array.isArray(value) && someCooperatively(all, value, passes);
     }
     case 'elemWhere': {
       const match = compileFilter(test.filter);
       const passes = (element: unknown): boolean => isNode(element) && match(element);
-      return (value) => Array.isArray(value) && someElement(match, value, passes);
+      return (value) => Array.isArray(value) && someCooperatively(match, value, passes);
     }
     default:
       return test satisfies never;
   }
 }
 
-const isNode = (value: unknown): value is Fields | readonly unknown[] => Array.isArray(value) || isFields(value);
+const isNode = (value: unknown): value is EmbeddedDocument | readonly unknown[] =>
+  Array.isArray(value) || isEmbeddedDocument(value);
 
-const KIND_OF_TYPE: Readonly<Record<TypeName, Kind>> = {
-  string: KIND.string,
-  number: KIND.number,
-  boolean: KIND.boolean,
-  object: KIND.object,
-  array: KIND.array,
-  null: KIND.null,
-  date: KIND.date,
-  objectId: KIND.objectId,
-  binary: KIND.binary,
+const KIND_OF_TYPE: Readonly<Record<BsonTypeName, BsonKind>> = {
+  string: BSON_KIND.string,
+  number: BSON_KIND.number,
+  boolean: BSON_KIND.boolean,
+  object: BSON_KIND.object,
+  array: BSON_KIND.array,
+  null: BSON_KIND.null,
+  date: BSON_KIND.date,
+  objectId: BSON_KIND.objectId,
+  binary: BSON_KIND.binary,
 };
 
-function compileIn(values: readonly Value[]): Query {
+function compileIn(values: readonly BsonValue[]): Query {
   const texts = new Set(values.filter((value) => typeof value === 'string'));
   const others = values
     .filter((value) => typeof value !== 'string' && value !== null)
     .sort((a, b) => compareValues(a, b));
   const withNull = values.includes(null);
-  const names = namesWithin(others);
+  const names = precomputedFieldNames(others);
   return (value) => {
     if (typeof value === 'string') return texts.has(value);
     if (value === undefined || value === null) return withNull;
-    if (isBson(value, 'BSONSymbol')) return texts.has(value.value);
+    if (isBsonType(value, 'BSONSymbol')) return texts.has(value.value);
     return isAmong(others, value, names);
   };
 }
 
 /** @param sorted by `compareValues`, so that the search is fast: long lists are tested against long arrays */
-function isAmong(sorted: readonly Value[], value: unknown, names: NamesOf): boolean {
+function isAmong(sorted: readonly BsonValue[], value: unknown, names: FieldNamesReader): boolean {
   let low = 0;
   let high = sorted.length;
   while (low < high) {
@@ -247,15 +248,15 @@ function isAmong(sorted: readonly Value[], value: unknown, names: NamesOf): bool
  * Only a value of the operand's own kind can be less or greater than it. NaN is neither less nor greater than another
  * number.
  */
-function compileRange(op: 'gt' | 'gte' | 'lt' | 'lte', operand: Value): Query {
-  const kind = kindOf(operand);
+function compileRange(op: 'gt' | 'gte' | 'lt' | 'lte', operand: BsonValue): Query {
+  const kind = bsonKindOf(operand);
   const allowsEqual = op === 'gte' || op === 'lte';
-  if (kind === KIND.null) return (value) => allowsEqual && (value === undefined || value === null);
+  if (kind === BSON_KIND.null) return (value) => allowsEqual && (value === undefined || value === null);
   if (isNaNValue(operand)) return (value) => allowsEqual && isNaNValue(value);
   const sign = op === 'gt' || op === 'gte' ? 1 : -1;
-  const names = namesWithin(operand);
+  const names = precomputedFieldNames(operand);
   return (value) => {
-    if (kindOf(value) !== kind || (kind === KIND.number && isNaNValue(value))) return false;
+    if (bsonKindOf(value) !== kind || (kind === BSON_KIND.number && isNaNValue(value))) return false;
     const order = compareValues(value, operand, names) * sign;
     return order > 0 || (allowsEqual && order === 0);
   };

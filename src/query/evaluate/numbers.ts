@@ -3,7 +3,7 @@
  * rounded.
  */
 import type { Decimal128, Double, Int32, Long } from 'bson';
-import { bsonType, isBson } from './bson-types.ts';
+import { bsonType, isBsonType } from './bson-types.ts';
 
 /** A number as decoded from BSON. */
 export type NumberValue = number | bigint | Int32 | Double | Long | Decimal128;
@@ -36,8 +36,8 @@ export function compareNumbers(a: NumberValue, b: NumberValue): number {
 
 function worth(value: NumberValue): Worth {
   if (typeof value === 'number' || typeof value === 'bigint') return value;
-  if (isBson(value, 'Int32') || isBson(value, 'Double')) return value.value;
-  if (isBson(value, 'Decimal128')) return decimalWorth(value.toString());
+  if (isBsonType(value, 'Int32') || isBsonType(value, 'Double')) return value.value;
+  if (isBsonType(value, 'Decimal128')) return decimalWorth(value.toString());
   return value.toBigInt();
 }
 

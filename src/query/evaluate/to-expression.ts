@@ -3,12 +3,12 @@
  * means what match.ts computes for a document in memory. An expression uses no index.
  */
 import type { Document } from 'bson';
-import type { Filter, Test, TypeName, Value } from '../filter.ts';
-import { isPosition, stepsOf } from '../paths.ts';
-import { patternOf } from '../text/text.ts';
-import { compileMatch } from './match.ts';
+import { isArrayPosition, splitPath } from '../field-paths.ts';
+import type { BsonTypeName, BsonValue, FieldTest, Filter } from '../filter.ts';
+import { toServerPattern } from '../text/text-matcher.ts';
+import { BSON_KIND, type BsonKind, bsonKindOf } from './bson-order.ts';
+import { compileMatcher } from './match.ts';
 import { isNaNValue } from './numbers.ts';
-import { KIND, type Kind, kindOf } from './order.ts';
 
 type Expression = Document | boolean;
 
@@ -30,13 +30,13 @@ function ofFilter(filter: Filter, node: Reference, depth: number): Expression {
     case 'nor':
       return { $and: filter.filters.map((inner) => ({ $not: [ofFilter(inner, node, depth)] })) };
     case 'field':
-      return ofField(stepsOf(filter.path), filter.test, node, depth);
+      return ofField(splitPath(filter.path), filter.test, node, depth);
     default:
       return filter satisfies never;
   }
 }
 
-function ofField(steps: readonly string[], test: Test, node: Reference, depth: number): Expression {
+function ofField(steps: readonly string[], test: FieldTest, node: Reference, depth: number): Expression {
   switch (test.op) {
     case 'not':
       return { $not: [{ $and: test.tests.map((inner) => ofField(steps, inner, node, depth)) }] };
@@ -66,7 +66,7 @@ function ofField(steps: readonly string[], test: Test, node: Reference, depth: n
 
 interface Path {
   readonly steps: readonly string[];
-  readonly test: Test;
+  readonly test: FieldTest;
   /** True if an array at the end of the path is opened: its elements are tested, and the array itself. */
   readonly opens: boolean;
   /** Whether a missing value passes. */
@@ -74,12 +74,12 @@ interface Path {
 }
 
 /** True if any value passes that the path reaches below a document, or below an array treated as one. */
-function anyValue(steps: readonly string[], test: Test, node: Reference, depth: number): Expression {
+function anyValue(steps: readonly string[], test: FieldTest, node: Reference, depth: number): Expression {
   const opens = test.op !== 'size' && test.op !== 'elem' && test.op !== 'elemWhere';
-  const missing = compileMatch({ kind: 'field', path: 'a', test })({});
+  const missing = compileMatcher({ kind: 'field', path: 'a', test })({});
   const [step = ''] = steps;
-  const field = fieldOf(node, step);
-  const element = isPosition(step) ? { $arrayElemAt: [node, Number(step)] } : '$$REMOVE';
+  const field = fieldExpression(node, step);
+  const element = isArrayPosition(step) ? { $arrayElemAt: [node, Number(step)] } : '$$REMOVE';
   const value = node === '$$ROOT' ? field : { $cond: [{ $isArray: [node] }, element, field] };
   const name = `v${depth}`;
   return {
@@ -88,7 +88,7 @@ function anyValue(steps: readonly string[], test: Test, node: Reference, depth: 
 }
 
 /** A field of a document, whatever its name. */
-export function fieldOf(document: Reference, name: string): Document {
+export function fieldExpression(document: Reference, name: string): Document {
   return { $getField: { field: { $literal: name }, input: document } };
 }
 
@@ -104,8 +104,8 @@ function passes(value: Reference, placed: Reference | null, at: number, path: Pa
   const [node, next, one] = [`n${depth}`, `v${depth}`, `i${depth}`];
   const elements = { $filter: { input: value, as: node, cond: typeIs(`$$${node}`, 'object') } };
   const nodes = { $cond: [{ $isArray: [value] }, elements, { $cond: [typeIs(value, 'object'), [value], []] }] };
-  const field = fieldOf(`$$${node}`, step);
-  const below = isPosition(step)
+  const field = fieldExpression(`$$${node}`, step);
+  const below = isArrayPosition(step)
     ? anyOf(
         {
           $concatArrays: [
@@ -145,7 +145,7 @@ function anyOf(list: Document, as: string, condition: Expression): Document {
 }
 
 /** The test of one value. */
-function query(value: Reference, test: Test, depth: number): Expression {
+function query(value: Reference, test: FieldTest, depth: number): Expression {
   switch (test.op) {
     case 'in':
       return isIn(value, test.values);
@@ -164,7 +164,7 @@ function query(value: Reference, test: Test, depth: number): Expression {
       return { $cond: [{ $isArray: [value] }, { $eq: [{ $size: value }, test.size] }, false] };
     case 'text':
     case 'regex':
-      return ofText(value, (text) => ({ $regexMatch: { input: text, regex: { $literal: patternOf(test) } } }));
+      return ofText(value, (text) => ({ $regexMatch: { input: text, regex: { $literal: toServerPattern(test) } } }));
     case 'not':
       return { $not: [{ $and: test.tests.map((inner) => query(value, inner, depth)) }] };
     case 'elem': {
@@ -186,7 +186,7 @@ function query(value: Reference, test: Test, depth: number): Expression {
 const NUMBERS = ['int', 'long', 'double', 'decimal'];
 const TEXTS = ['string', 'symbol'];
 
-const NAMES_OF_TYPE: Readonly<Record<TypeName, readonly string[]>> = {
+const NAMES_OF_TYPE: Readonly<Record<BsonTypeName, readonly string[]>> = {
   string: ['string'],
   number: NUMBERS,
   boolean: ['bool'],
@@ -199,32 +199,32 @@ const NAMES_OF_TYPE: Readonly<Record<TypeName, readonly string[]>> = {
 };
 
 /** The names of the types that are ordered together. */
-const NAMES_OF_KIND: Readonly<Partial<Record<Kind, readonly string[]>>> = {
-  [KIND.number]: NUMBERS,
-  [KIND.string]: TEXTS,
-  [KIND.boolean]: ['bool'],
-  [KIND.object]: ['object'],
-  [KIND.array]: ['array'],
-  [KIND.date]: ['date'],
-  [KIND.objectId]: ['objectId'],
-  [KIND.binary]: ['binData'],
+const NAMES_OF_KIND: Readonly<Partial<Record<BsonKind, readonly string[]>>> = {
+  [BSON_KIND.number]: NUMBERS,
+  [BSON_KIND.string]: TEXTS,
+  [BSON_KIND.boolean]: ['bool'],
+  [BSON_KIND.object]: ['object'],
+  [BSON_KIND.array]: ['array'],
+  [BSON_KIND.date]: ['date'],
+  [BSON_KIND.objectId]: ['objectId'],
+  [BSON_KIND.binary]: ['binData'],
 };
 
-function isIn(value: Reference, values: readonly Value[]): Document {
+function isIn(value: Reference, values: readonly BsonValue[]): Document {
   const others = values.filter((one) => one !== null);
   const isOther = { $in: [value, { $literal: others }] };
   return values.includes(null) ? { $or: [typeIs(value, 'null', 'undefined', 'missing'), isOther] } : isOther;
 }
 
-function inRange(value: Reference, op: 'gt' | 'gte' | 'lt' | 'lte', operand: Value): Expression {
-  const kind = kindOf(operand);
+function inRange(value: Reference, op: 'gt' | 'gte' | 'lt' | 'lte', operand: BsonValue): Expression {
+  const kind = bsonKindOf(operand);
   const allowsEqual = op === 'gte' || op === 'lte';
-  if (kind === KIND.null) return allowsEqual && typeIs(value, 'null', 'undefined', 'missing');
+  if (kind === BSON_KIND.null) return allowsEqual && typeIs(value, 'null', 'undefined', 'missing');
   const isKind = typeIs(value, ...(NAMES_OF_KIND[kind] ?? []));
   const isNotNumber = { $eq: [value, { $literal: Number.NaN }] };
   if (isNaNValue(operand)) return allowsEqual && isNotNumber;
   const compared = { [`$${op}`]: [value, { $literal: operand }] };
-  return { $and: kind === KIND.number ? [isKind, { $not: [isNotNumber] }, compared] : [isKind, compared] };
+  return { $and: kind === BSON_KIND.number ? [isKind, { $not: [isNotNumber] }, compared] : [isKind, compared] };
 }
 
 /** A condition on a value that is a text, including symbols; false for others. */

@@ -5,7 +5,7 @@
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { BSON, type Document } from 'bson';
 import { MillraceError } from '../../lib/errors.ts';
-import { LIMITS } from '../limits.ts';
+import { QUERY_LIMITS } from '../limits.ts';
 import type { PagePosition } from './page.ts';
 
 const FORMAT = 1;
@@ -32,12 +32,12 @@ export function encodeCursor(key: KeyObject, query: string, position: PagePositi
   }
   const alone = position.alone === true ? { a: true } : {};
   const payload = BSON.serialize({ f: FORMAT, d: position.direction === 'next' ? 1 : -1, k: values, ...alone });
-  if (payload.length > LIMITS.cursorKeyBytes) {
+  if (payload.length > QUERY_LIMITS.cursorKeyBytes) {
     throw new MillraceError(
       'invalid-parameter',
       'A document of this page has a value that is too long to sort pages by',
       {
-        hint: `Sort by fields whose values stay below ${LIMITS.cursorKeyBytes} bytes, or omit the limit.`,
+        hint: `Sort by fields whose values stay below ${QUERY_LIMITS.cursorKeyBytes} bytes, or omit the limit.`,
       },
     );
   }
@@ -56,7 +56,7 @@ export function decodeCursor(
   cursor: string,
   read: (bytes: Uint8Array) => Document,
 ): PagePosition {
-  const bytes = Buffer.from(cursor.slice(0, 2 * (LIMITS.cursorKeyBytes + MAC_BYTES)), 'base64url');
+  const bytes = Buffer.from(cursor.slice(0, 2 * (QUERY_LIMITS.cursorKeyBytes + MAC_BYTES)), 'base64url');
   const payload = bytes.subarray(MAC_BYTES);
   const mac = bytes.subarray(0, MAC_BYTES);
   if (mac.length < MAC_BYTES || bytes.toString('base64url') !== cursor) throw mismatch();

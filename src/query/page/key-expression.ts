@@ -3,17 +3,24 @@
  * Comparing this key instead of the field makes page predicates exact over arrays, missing values and mixed types.
  */
 import type { Document } from 'bson';
-import { fieldOf } from '../evaluate/to-expression.ts';
-import { isEscaped, pathOf } from '../paths.ts';
-import { byNextStep, type KeyValues, type Rest, restsOf, type Sort, type SortKey } from './sort.ts';
+import { fieldExpression } from '../evaluate/to-expression.ts';
+import { isEscapedPath, joinPath } from '../field-paths.ts';
+import {
+  groupByNextStep,
+  type Sort,
+  type SortKey,
+  type SortKeyValues,
+  type SortPathRest,
+  sortPathRests,
+} from './sort.ts';
 
 /** A document with a field `k0`, `k1` … for each key; absent for the key of an empty array. */
-export function keyExpression(sort: Sort): Document {
-  return bestKeys('$$ROOT', restsOf(sort), sort, 0);
+export function sortKeyExpression(sort: Sort): Document {
+  return bestKeys('$$ROOT', sortPathRests(sort), sort, 0);
 }
 
 /** True if the document's key lies after `values` in the order of the sort, or before them when `backwards`. */
-export function keyBeyond(sort: Sort, values: KeyValues, backwards: boolean): Document {
+export function keyBeyondExpression(sort: Sort, values: SortKeyValues, backwards: boolean): Document {
   const key = (index: number): string => `$$key.k${index}`;
   // A value that is absent in an expression sorts before null, as the key of an empty array does.
   const bound = (index: number): unknown => (values[index] === undefined ? '$$REMOVE' : { $literal: values[index] });
@@ -22,23 +29,23 @@ export function keyBeyond(sort: Sort, values: KeyValues, backwards: boolean): Do
     const same = sort.slice(0, index).map((_, before) => ({ $eq: [key(before), bound(before)] }));
     return { $and: [...same, { [comparison]: [key(index), bound(index)] }] };
   });
-  return { $let: { vars: { key: keyExpression(sort) }, in: { $or: beyond } } };
+  return { $let: { vars: { key: sortKeyExpression(sort) }, in: { $or: beyond } } };
 }
 
 /** The keys below `base`, which is a document and not an array. */
-function bestKeys(base: string, keys: readonly Rest[], sort: Sort, depth: number): Document {
-  return { $mergeObjects: byNextStep(keys).map(([step, rest]) => keysAt(fieldAt(base, step), rest, sort, depth)) };
+function bestKeys(base: string, keys: readonly SortPathRest[], sort: Sort, depth: number): Document {
+  return { $mergeObjects: groupByNextStep(keys).map(([step, rest]) => keysAt(fieldAt(base, step), rest, sort, depth)) };
 }
 
 /** A field as an expression. */
 type Field = string | Document;
 
 function fieldAt(base: string, step: string): Field {
-  return isEscaped(pathOf([step])) ? fieldOf(base, step) : `${base}.${step}`;
+  return isEscapedPath(joinPath([step])) ? fieldExpression(base, step) : `${base}.${step}`;
 }
 
 /** The keys at a field. If the field is an array, those of its first element in the order of the sort. */
-function keysAt(field: Field, keys: readonly Rest[], sort: Sort, depth: number): Document {
+function keysAt(field: Field, keys: readonly SortPathRest[], sort: Sort, depth: number): Document {
   const [only] = keys;
   if (only !== undefined && keys.length === 1 && only.steps.length === 0)
     return { [`k${only.index}`]: keyAt(field, sort[only.index]) };
@@ -66,7 +73,7 @@ function keyAt(field: Field, key: SortKey | undefined): Document | string {
 }
 
 /** The keys of one value. An array here is an element of an array, and is not opened. */
-function keysOf(value: string, keys: readonly Rest[], sort: Sort, depth: number): Document {
+function keysOf(value: string, keys: readonly SortPathRest[], sort: Sort, depth: number): Document {
   const here = keys.filter(({ steps }) => steps.length === 0);
   const below = keys.filter(({ steps }) => steps.length > 0);
   const own = Object.fromEntries(here.map(({ index }) => [`k${index}`, { $ifNull: [value, null] }]));
@@ -77,7 +84,7 @@ function keysOf(value: string, keys: readonly Rest[], sort: Sort, depth: number)
 }
 
 /** Whether `$$this` comes before `$$value` by these keys, in the order of the sort. */
-function isFirst(keys: readonly Rest[], sort: Sort): Document {
+function isFirst(keys: readonly SortPathRest[], sort: Sort): Document {
   const indexes = keys.map(({ index }) => index).sort((a, b) => a - b);
   return {
     $or: indexes.map((index, nth) => ({

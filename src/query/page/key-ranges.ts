@@ -6,9 +6,9 @@
  * the expression in key-expression.ts, which cannot use an index.
  */
 import { Binary, type Document, MaxKey } from 'bson';
-import { KIND, kindOf } from '../evaluate/order.ts';
-import { keyBeyond } from './key-expression.ts';
-import { isSortable, type KeyValues, type Sort } from './sort.ts';
+import { BSON_KIND, bsonKindOf } from '../evaluate/bson-order.ts';
+import { keyBeyondExpression } from './key-expression.ts';
+import { isDatabaseSortable, type Sort, type SortKeyValues } from './sort.ts';
 
 /** Arrays sort after all objects and before all binary values. */
 const LAST_OBJECT = { '\u{10ffff}': new MaxKey() };
@@ -18,9 +18,9 @@ const FIRST_BINARY = new Binary(Buffer.alloc(0), 0);
  * Filter documents: a document is beyond the key (before it when `backwards`) if it matches one of them. Each is a
  * range of an index that begins with the sort's keys.
  */
-export function rangesBeyond(sort: Sort, values: KeyValues, backwards: boolean): readonly Document[] {
+export function sortKeyRanges(sort: Sort, values: SortKeyValues, backwards: boolean): readonly Document[] {
   // The database has no index for such a sort, and no path for its keys.
-  if (!isSortable(sort)) return [{ $expr: keyBeyond(sort, values, backwards) }];
+  if (!isDatabaseSortable(sort)) return [{ $expr: keyBeyondExpression(sort, values, backwards) }];
   const ranges: Document[] = [];
   const same: Document[] = [];
   for (const [index, { path, direction }] of sort.entries()) {
@@ -30,11 +30,11 @@ export function rangesBeyond(sort: Sort, values: KeyValues, backwards: boolean):
     if (path === '_id') ranges.push(allOf([...same, beyond]));
     else {
       ranges.push(allOf([...same, beyond, notArrayAt(path)]));
-      const rest = keyBeyond(sort.slice(index), values.slice(index), backwards);
+      const rest = keyBeyondExpression(sort.slice(index), values.slice(index), backwards);
       ranges.push(allOf([...same, ...arrayAt(path), { $expr: rest }]));
     }
     // Only arrays have these keys, no single value does, and another range already covers arrays.
-    if (value === undefined || kindOf(value) === KIND.array) break;
+    if (value === undefined || bsonKindOf(value) === BSON_KIND.array) break;
     same.push(...equalTo(path, value));
   }
   return ranges;

@@ -4,39 +4,45 @@
  * run alone is requested by id. The result is exact without such an index, too.
  */
 import type { Document } from 'bson';
-import { type Fields, isFields, KIND, type Kind, kindOf } from '../evaluate/order.ts';
-import { stepsOf } from '../paths.ts';
+import {
+  BSON_KIND,
+  type BsonKind,
+  bsonKindOf,
+  type EmbeddedDocument,
+  isEmbeddedDocument,
+} from '../evaluate/bson-order.ts';
+import { splitPath } from '../field-paths.ts';
 import type { PageRequest } from './page.ts';
-import { compareKeys, type KeyValues, type Sort } from './sort.ts';
+import { compareSortKeys, type Sort, type SortKeyValues } from './sort.ts';
 
 /** The result, in the requested order, and whether it was cut before its limit. */
-export interface TiedResponse<T> {
+export interface QueryPageResponse<T> {
   readonly documents: readonly T[];
   readonly more?: boolean;
 }
 
 /** Reads at least the sort's fields of a returned document, exactly typed. */
-export type Read<T> = (response: T) => Fields;
+export type ReadSortFields<T> = (response: T) => EmbeddedDocument;
 
-export type SendRequest<T> = (request: PageRequest, limit: number) => Promise<TiedResponse<T>>;
+export type SendPageRequest<T> = (request: PageRequest, limit: number) => Promise<QueryPageResponse<T>>;
 
 interface Keyed<T> {
   readonly document: T;
-  readonly values: KeyValues;
+  readonly values: SortKeyValues;
 }
 
 /** Kinds for which the values that the server treats as equal are known, in a collection without a collation. */
-const CERTAIN: ReadonlySet<Kind> = new Set([
-  KIND.null,
-  KIND.number,
-  KIND.string,
-  KIND.objectId,
-  KIND.boolean,
-  KIND.date,
+const CERTAIN: ReadonlySet<BsonKind> = new Set([
+  BSON_KIND.null,
+  BSON_KIND.number,
+  BSON_KIND.string,
+  BSON_KIND.objectId,
+  BSON_KIND.boolean,
+  BSON_KIND.date,
 ]);
 
 /** The sort without the id at its end; null if the sort is the id alone, or the id is elsewhere. */
-export function withoutId(sort: Sort): Sort | null {
+export function sortWithoutId(sort: Sort): Sort | null {
   return sort.length > 1 && sort.at(-1)?.path === '_id' ? sort.slice(0, -1) : null;
 }
 
@@ -47,13 +53,13 @@ export function withoutId(sort: Sort): Sort | null {
  * @returns null where the order is uncertain: with arrays or rare kinds of values among the keys, or when documents
  * changed between two queries
  */
-export async function requestInTies<T>(
-  send: SendRequest<T>,
+export async function requestPageBreakingTies<T>(
+  send: SendPageRequest<T>,
   request: PageRequest,
   limit: number,
-  read: Read<T>,
-): Promise<Required<TiedResponse<T>> | null> {
-  const keys = withoutId(request.sort);
+  read: ReadSortFields<T>,
+): Promise<Required<QueryPageResponse<T>> | null> {
+  const keys = sortWithoutId(request.sort);
   if (keys === null) return null;
   const response = await send({ filter: request.filter, sort: keys }, limit);
   const found = keyed(response.documents, request.sort, read);
@@ -62,7 +68,7 @@ export async function requestInTies<T>(
   if (shares === null) return null;
   // A cursor that stays open when the limit is reached has no more documents.
   const more = response.more === true && found.length < limit;
-  const ordered = shares ? [...found].sort((a, b) => compareKeys(a.values, b.values, request.sort)) : found;
+  const ordered = shares ? [...found].sort((a, b) => compareSortKeys(a.values, b.values, request.sort)) : found;
   const complete = !more && found.length < limit;
   const start = complete ? found.length : startOfLastRun(found, keys);
   // A cut result continues with the first document of its last run, which represents the whole run; it cannot be the
@@ -76,11 +82,11 @@ export async function requestInTies<T>(
 
 /** The first documents, by id, with these keys; null if there are fewer by now, or if that is uncertain. */
 async function requestRun<T>(
-  request: SendRequest<T>,
+  request: SendPageRequest<T>,
   { filter, sort }: PageRequest,
-  values: KeyValues,
+  values: SortKeyValues,
   limit: number,
-  read: Read<T>,
+  read: ReadSortFields<T>,
 ): Promise<readonly Keyed<T>[] | null> {
   const keys = sort.slice(0, -1);
   const same: Document[] = keys.map(({ path }, index) => ({ [path]: { $eq: values[index] } }));
@@ -88,12 +94,12 @@ async function requestRun<T>(
   const { documents } = await request({ filter: { $and: [...same, ...others] }, sort }, limit);
   const found = keyed(documents, sort, read);
   if (found === null || found.length < limit) return null;
-  return found.every((one) => compareKeys(one.values, values, keys) === 0) ? found : null;
+  return found.every((one) => compareSortKeys(one.values, values, keys) === 0) ? found : null;
 }
 
 /** The documents with their keys; null where it is uncertain which keys the server treats as equal. */
-function keyed<T>(documents: readonly T[], sort: Sort, read: Read<T>): readonly Keyed<T>[] | null {
-  const paths = sort.map(({ path }) => stepsOf(path));
+function keyed<T>(documents: readonly T[], sort: Sort, read: ReadSortFields<T>): readonly Keyed<T>[] | null {
+  const paths = sort.map(({ path }) => splitPath(path));
   const found: Keyed<T>[] = [];
   for (const document of documents) {
     const fields = read(document);
@@ -105,11 +111,11 @@ function keyed<T>(documents: readonly T[], sort: Sort, read: Read<T>): readonly 
 }
 
 /** The key of a document without an array on the path; null for a missing value, undefined if there is an array. */
-function singleAt(fields: Fields, steps: readonly string[]): unknown {
+function singleAt(fields: EmbeddedDocument, steps: readonly string[]): unknown {
   let value: unknown = fields;
   for (const step of steps) {
     if (Array.isArray(value)) return undefined;
-    if (!isFields(value) || !Object.hasOwn(value, step)) return null;
+    if (!isEmbeddedDocument(value) || !Object.hasOwn(value, step)) return null;
     value = value[step];
   }
   return value;
@@ -119,7 +125,7 @@ function singleAt(fields: Fields, steps: readonly string[]): unknown {
 function isCertain(value: unknown): boolean {
   if (typeof value === 'string') return !value.includes('\ufffd');
   if (value instanceof Date) return !Number.isNaN(value.getTime());
-  return CERTAIN.has(kindOf(value)) && kindOf(value) !== KIND.string;
+  return CERTAIN.has(bsonKindOf(value)) && bsonKindOf(value) !== BSON_KIND.string;
 }
 
 /**
@@ -130,7 +136,7 @@ function shareKeys<T>(found: readonly Keyed<T>[], keys: Sort): boolean | null {
   let shares = false;
   for (const [index, { values }] of found.entries()) {
     const before = found[index - 1];
-    const order = before === undefined ? -1 : compareKeys(before.values, values, keys);
+    const order = before === undefined ? -1 : compareSortKeys(before.values, values, keys);
     if (order > 0) return null;
     if (order === 0) shares = true;
   }
@@ -141,7 +147,7 @@ function startOfLastRun<T>(found: readonly Keyed<T>[], keys: Sort): number {
   const last = found.at(-1);
   if (last === undefined) return 0;
   let start = found.length - 1;
-  while (start > 0 && compareKeys(found[start - 1]?.values ?? [], last.values, keys) === 0) start--;
+  while (start > 0 && compareSortKeys(found[start - 1]?.values ?? [], last.values, keys) === 0) start--;
   return start;
 }
 

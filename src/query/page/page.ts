@@ -4,17 +4,24 @@
  */
 import type { Document } from 'bson';
 import { MillraceError } from '../../lib/errors.ts';
-import { equalValues, type Fields } from '../evaluate/order.ts';
-import { stepsOf } from '../paths.ts';
-import { keyExpression } from './key-expression.ts';
-import { rangesBeyond } from './key-ranges.ts';
-import { compareKeys, isSortable, type KeyValues, reversed, type Sort, toMongoSort } from './sort.ts';
+import { type EmbeddedDocument, equalValues } from '../evaluate/bson-order.ts';
+import { splitPath } from '../field-paths.ts';
+import { sortKeyExpression } from './key-expression.ts';
+import { sortKeyRanges } from './key-ranges.ts';
+import {
+  compareSortKeys,
+  isDatabaseSortable,
+  reverseSort,
+  type Sort,
+  type SortKeyValues,
+  toMongoSort,
+} from './sort.ts';
 import { sortKeyOf } from './sort-key.ts';
 
 /** A position in a sorted list: after (`next`) or before (`prev`) the document with this key. */
 export interface PagePosition {
   readonly direction: 'next' | 'prev';
-  readonly values: KeyValues;
+  readonly values: SortKeyValues;
   /** True if no other document was seen with the same first value: a hint for the query plan, which may be wrong. */
   readonly alone?: boolean;
 }
@@ -27,19 +34,19 @@ export interface PageRequest {
 }
 
 /** @param filter additional MongoDB filter document for the list's documents */
-export function requestPage(filter: Document, sort: Sort, position: PagePosition | null): PageRequest {
+export function buildPageRequest(filter: Document, sort: Sort, position: PagePosition | null): PageRequest {
   if (position === null) return { filter, sort };
   const backwards = position.direction === 'prev';
-  return { filter: beyond(filter, sort, position.values, backwards), sort: backwards ? reversed(sort) : sort };
+  return { filter: beyond(filter, sort, position.values, backwards), sort: backwards ? reverseSort(sort) : sort };
 }
 
 /**
  * With `$or` outermost the server plans each range separately and merges them in order. With `$or` nested and a second
  * index available, it has been observed to read the whole index instead.
  */
-function beyond(filter: Document, sort: Sort, values: KeyValues, backwards: boolean): Document {
+function beyond(filter: Document, sort: Sort, values: SortKeyValues, backwards: boolean): Document {
   const others = Object.keys(filter).length === 0 ? [] : [filter];
-  const ranges = rangesBeyond(sort, values, backwards).map((range) => ({ $and: [range, ...others] }));
+  const ranges = sortKeyRanges(sort, values, backwards).map((range) => ({ $and: [range, ...others] }));
   return ranges.length === 1 ? (ranges[0] ?? filter) : { $or: ranges };
 }
 
@@ -48,14 +55,18 @@ function beyond(filter: Document, sort: Sort, values: KeyValues, backwards: bool
  * uses the other end of an array as its key. If no returned document has an array at a sort path, none is in a wrong
  * position; otherwise query again with `exactStages`.
  */
-export function isInOrder(documents: readonly Fields[], sort: Sort, position: PagePosition | null): boolean {
+export function isPageInOrder(
+  documents: readonly EmbeddedDocument[],
+  sort: Sort,
+  position: PagePosition | null,
+): boolean {
   return position?.direction !== 'prev' || !documents.some((document) => hasArray(document, sort));
 }
 
-function hasArray(document: Fields, sort: Sort): boolean {
+function hasArray(document: EmbeddedDocument, sort: Sort): boolean {
   return sort.some(({ path }) => {
     let value: unknown = document;
-    for (const step of stepsOf(path)) {
+    for (const step of splitPath(path)) {
       if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return false;
       value = Reflect.get(value, step);
       if (Array.isArray(value)) return true;
@@ -65,20 +76,20 @@ function hasArray(document: Fields, sort: Sort): boolean {
 }
 
 /** Aggregation stages, after a `$match`, that put the documents before a position in exact order, without an index. */
-export function exactStages(sort: Sort, limit: number): Document[] {
+export function exactSortStages(sort: Sort, limit: number): Document[] {
   const [order, shown] = stagesOf(sort, -1);
   return [...order, { $limit: limit }, shown];
 }
 
-/** The order of a read: as the database sorts, or by the stages of {@link RawOrder}. */
-export function orderOf(sort: Sort): RawOrder {
-  if (isSortable(sort)) return { sort: toMongoSort(sort) };
+/** The order of a read: as the database sorts, or by the stages of {@link DatabaseSortOrder}. */
+export function toDatabaseSortOrder(sort: Sort): DatabaseSortOrder {
+  if (isDatabaseSortable(sort)) return { sort: toMongoSort(sort) };
   const [order, shown] = stagesOf(sort, 1);
   return { order: { first: order, last: [shown] } };
 }
 
 /** Part of a read: the order, and for one that the database cannot sort, the stages before and after its limits. */
-export interface RawOrder {
+export interface DatabaseSortOrder {
   readonly sort?: Map<string, 1 | -1>;
   readonly order?: { readonly first: readonly Document[]; readonly last: readonly Document[] };
 }
@@ -86,7 +97,7 @@ export interface RawOrder {
 /** @param turn -1 for the opposite order */
 function stagesOf(sort: Sort, turn: 1 | -1): readonly [order: Document[], shown: Document] {
   const order = [
-    { $project: { _id: 0, document: '$$ROOT', key: keyExpression(sort) } },
+    { $project: { _id: 0, document: '$$ROOT', key: sortKeyExpression(sort) } },
     { $set: { by: Object.fromEntries(sort.map((_, index) => [`k${index}`, wrapped(`$key.k${index}`)])) } },
     { $sort: Object.fromEntries(sort.map(({ direction }, index) => [`by.k${index}`, direction * turn])) },
   ];
@@ -111,7 +122,7 @@ export interface Page<T> {
 }
 
 /** The request of a result. */
-export interface PageCut {
+export interface PageSliceOptions {
   readonly sort: Sort;
   readonly limit: number;
   readonly position: PagePosition | null;
@@ -123,7 +134,7 @@ export interface PageCut {
  * The sort's values of the document at an index of the result; those of the position at the index before it; null if
  * neither exists.
  */
-type Keys = (index: number) => KeyValues | null;
+type Keys = (index: number) => SortKeyValues | null;
 
 /**
  * Cuts the page out of an answer.
@@ -131,14 +142,14 @@ type Keys = (index: number) => KeyValues | null;
  * @param read the document with at least the sort's fields, exactly typed
  * @throws MillraceError `unsupported-sort` when there is no position at which the page could end
  */
-export function cutPage<T>(
+export function slicePage<T>(
   response: readonly T[],
-  { sort, limit, position, more = false }: PageCut,
-  read: (result: T) => Fields,
+  { sort, limit, position, more = false }: PageSliceOptions,
+  read: (result: T) => EmbeddedDocument,
 ): Page<T> {
   const backwards = position?.direction === 'prev';
   /** Cached by index: the end of a page is read several times. */
-  const known = new Map<number, KeyValues>();
+  const known = new Map<number, SortKeyValues>();
   const keys: Keys = (index) => {
     const result = response[index];
     if (result === undefined) return index < 0 && position !== null ? position.values : null;
@@ -165,12 +176,12 @@ export function cutPage<T>(
  */
 function lengthOf(
   found: number,
-  { sort, limit, more }: Pick<Required<PageCut>, 'sort' | 'limit' | 'more'>,
+  { sort, limit, more }: Pick<Required<PageSliceOptions>, 'sort' | 'limit' | 'more'>,
   keys: Keys,
 ): number {
   const shares = (index: number): boolean => {
     const [before, behind] = [keys(index - 1), keys(index)];
-    return before !== null && behind !== null && compareKeys(before, behind, sort) === 0;
+    return before !== null && behind !== null && compareSortKeys(before, behind, sort) === 0;
   };
   if (found <= limit && (!more || found <= 1)) return found;
   // If the result was cut early, its last document counts as the extra one: what follows it is unknown.
@@ -190,6 +201,6 @@ function at(index: number, keys: Keys, sort: Sort): Omit<PagePosition, 'directio
   const values = keys(index) ?? [];
   // Ids are unique.
   if (sort[0]?.path === '_id') return { values };
-  const differs = (other: KeyValues | null): boolean => other !== null && !equalValues(other[0], values[0]);
+  const differs = (other: SortKeyValues | null): boolean => other !== null && !equalValues(other[0], values[0]);
   return { values, alone: differs(keys(index - 1)) && differs(keys(index + 1)) };
 }

@@ -2,23 +2,36 @@
  * The sort key of a document in memory, as the server computes it. It can pause within a long array
  * (lib/concurrency/cooperative-yield.ts).
  */
-import { progress, step } from '../../lib/concurrency/cooperative-yield.ts';
-import { compareValues, type Fields, isFields, keptNames, type NamesOf } from '../evaluate/order.ts';
-import { byNextStep, compareKeys, type KeyValues, type Rest, restsOf, type Sort } from './sort.ts';
+import { countStepAndYield, resumableProgress } from '../../lib/concurrency/cooperative-yield.ts';
+import {
+  cachedFieldNames,
+  compareValues,
+  type EmbeddedDocument,
+  type FieldNamesReader,
+  isEmbeddedDocument,
+} from '../evaluate/bson-order.ts';
+import {
+  compareSortKeys,
+  groupByNextStep,
+  type Sort,
+  type SortKeyValues,
+  type SortPathRest,
+  sortPathRests,
+} from './sort.ts';
 
 /**
  * The sort key of a document. A missing value is null. For an array it is the smallest element, or the largest when
  * descending. Keys that reach into one array are taken from the same element.
  */
-export function sortKeyOf(document: Fields, sort: Sort): KeyValues {
+export function sortKeyOf(document: EmbeddedDocument, sort: Sort): SortKeyValues {
   const values: unknown[] = sort.map(() => null);
   take(document, planOf(sort), values);
   return values;
 }
 
 /** A comparison of documents in memory, for `Array.sort` and windows. */
-export function compareBy(sort: Sort): (a: Fields, b: Fields) => number {
-  return (a, b) => compareKeys(sortKeyOf(a, sort), sortKeyOf(b, sort), sort);
+export function documentComparator(sort: Sort): (a: EmbeddedDocument, b: EmbeddedDocument) => number {
+  return (a, b) => compareSortKeys(sortKeyOf(a, sort), sortKeyOf(b, sort), sort);
 }
 
 /** The sort keys whose paths go through the same field. */
@@ -38,13 +51,13 @@ const plans = new WeakMap<Sort, readonly Branch[]>();
 function planOf(sort: Sort): readonly Branch[] {
   const known = plans.get(sort);
   if (known !== undefined) return known;
-  const plan = branchesOf(restsOf(sort), sort);
+  const plan = branchesOf(sortPathRests(sort), sort);
   plans.set(sort, plan);
   return plan;
 }
 
-function branchesOf(rests: readonly Rest[], sort: Sort): readonly Branch[] {
-  return byNextStep(rests).map(([step, keys]) => ({
+function branchesOf(rests: readonly SortPathRest[], sort: Sort): readonly Branch[] {
+  return groupByNextStep(rests).map(([step, keys]) => ({
     step,
     keys: keys.map(({ index }) => index),
     ends: keys.filter(({ steps }) => steps.length === 0).map(({ index }) => index),
@@ -56,7 +69,7 @@ function branchesOf(rests: readonly Rest[], sort: Sort): readonly Branch[] {
   }));
 }
 
-function take(node: Fields, branches: readonly Branch[], values: unknown[]): void {
+function take(node: EmbeddedDocument, branches: readonly Branch[], values: unknown[]): void {
   for (const branch of branches) {
     const value = Object.hasOwn(node, branch.step) ? node[branch.step] : null;
     if (!Array.isArray(value)) takeOne(value, branch, values);
@@ -69,7 +82,7 @@ function take(node: Fields, branches: readonly Branch[], values: unknown[]): voi
 function takeOne(value: unknown, { ends, below }: Branch, values: unknown[]): void {
   for (const index of ends) values[index] = value;
   if (below.length === 0) return;
-  if (isFields(value)) take(value, below, values);
+  if (isEmbeddedDocument(value)) take(value, below, values);
   else for (const { keys } of below) for (const index of keys) values[index] = null;
 }
 
@@ -80,17 +93,21 @@ interface Search {
   /** The keys of the current element; the array is reused for the next one. */
   next: unknown[];
   /** The best element may be large, and is compared with all others. */
-  readonly names: NamesOf;
+  readonly names: FieldNamesReader;
 }
 
 /** The keys of the element that comes first in the order of the sort. */
 function takeBest(array: readonly unknown[], branch: Branch, values: unknown[]): void {
-  const done = progress(branch, array, (): Search => ({ at: 0, best: [], next: [], names: keptNames() }));
+  const done = resumableProgress(
+    branch,
+    array,
+    (): Search => ({ at: 0, best: [], next: [], names: cachedFieldNames() }),
+  );
   while (done.at < array.length) {
     takeOne(array[done.at], branch, done.next);
     if (done.at === 0 || comesBefore(done, branch)) [done.best, done.next] = [done.next, done.best];
     done.at += 1;
-    step();
+    countStepAndYield();
   }
   for (const index of branch.keys) values[index] = done.best[index];
 }

@@ -1,8 +1,8 @@
 /** Sort keys: how clients write them, and how two keys compare, as the server sorts. */
 import { MillraceError } from '../../lib/errors.ts';
-import { compareValues } from '../evaluate/order.ts';
-import { LIMITS } from '../limits.ts';
-import { isEscaped, isPosition, requestedPath, stepsOf } from '../paths.ts';
+import { compareValues } from '../evaluate/bson-order.ts';
+import { isArrayPosition, isEscapedPath, parseQueryPath, splitPath } from '../field-paths.ts';
+import { QUERY_LIMITS } from '../limits.ts';
 
 export interface SortKey {
   /** Stored path; no step of it is an array position. */
@@ -15,33 +15,34 @@ export interface SortKey {
 export type Sort = readonly SortKey[];
 
 /** The sort of a query without one. */
-export const BY_ID: Sort = [{ path: '_id', direction: 1 }];
+export const SORT_BY_ID: Sort = [{ path: '_id', direction: 1 }];
 
 /**
  * Parses `-a,b.c`: `-` is descending.
  * @throws MillraceError `invalid-parameter`
  */
 export function parseSort(names: readonly string[]): Sort {
-  if (names.length > LIMITS.sortKeys) throw invalid(`A sort has at most ${LIMITS.sortKeys} keys`);
+  if (names.length > QUERY_LIMITS.sortKeys) throw invalid(`A sort has at most ${QUERY_LIMITS.sortKeys} keys`);
   const keys = names.map((name): SortKey => {
     const [, key, direction] = /^(.+?)[:\s](asc|desc|ascending|descending)$/i.exec(name) ?? [];
     if (key !== undefined && direction !== undefined) throw directionAfter(name, key, direction);
     if (/^\s*(?:[[{]\s*)+"/.test(name)) throw jsonSort(names);
     const descending = name.startsWith('-');
-    const path = requestedPath(descending ? name.slice(1) : name, 'invalid-parameter');
-    if (stepsOf(path).length > LIMITS.nestedSteps)
-      throw invalid(`A path to sort by has at most ${LIMITS.nestedSteps} steps`);
-    if (stepsOf(path).some(isPosition)) throw invalid(`A sort cannot use a position of an array, such as '${name}'`);
+    const path = parseQueryPath(descending ? name.slice(1) : name, 'invalid-parameter');
+    if (splitPath(path).length > QUERY_LIMITS.nestedSteps)
+      throw invalid(`A path to sort by has at most ${QUERY_LIMITS.nestedSteps} steps`);
+    if (splitPath(path).some(isArrayPosition))
+      throw invalid(`A sort cannot use a position of an array, such as '${name}'`);
     return { path, direction: descending ? -1 : 1 };
   });
   const paths = new Set(keys.map(({ path }) => path));
   if (paths.size < keys.length) throw invalid('A sort contains each field at most once');
-  return paths.has('_id') ? keys : [...keys, ...BY_ID];
+  return paths.has('_id') ? keys : [...keys, ...SORT_BY_ID];
 }
 
 /** True if the database can sort by these paths; if not, documents are ordered by the stages of `orderOf` in page.ts. */
-export function isSortable(sort: Sort): boolean {
-  return !sort.some(({ path }) => isEscaped(path));
+export function isDatabaseSortable(sort: Sort): boolean {
+  return !sort.some(({ path }) => isEscapedPath(path));
 }
 
 /** The sort as MongoDB takes it. */
@@ -50,15 +51,15 @@ export function toMongoSort(sort: Sort): Map<string, 1 | -1> {
 }
 
 /** The opposite order of everything. */
-export function reversed(sort: Sort): Sort {
+export function reverseSort(sort: Sort): Sort {
   return sort.map(({ path, direction }) => ({ path, direction: direction === 1 ? -1 : 1 }));
 }
 
 /** The value of each sort key; undefined is the key of an empty array, which sorts before null. */
-export type KeyValues = readonly unknown[];
+export type SortKeyValues = readonly unknown[];
 
 /** Negative when `a` comes before `b`. */
-export function compareKeys(a: KeyValues, b: KeyValues, sort: Sort): number {
+export function compareSortKeys(a: SortKeyValues, b: SortKeyValues, sort: Sort): number {
   for (const [index, { direction }] of sort.entries()) {
     const order = compareValues(a[index], b[index]);
     if (order !== 0) return order * direction;
@@ -67,18 +68,18 @@ export function compareKeys(a: KeyValues, b: KeyValues, sort: Sort): number {
 }
 
 /** The rest of the path of the sort key with that index. */
-export interface Rest {
+export interface SortPathRest {
   readonly index: number;
   readonly steps: readonly string[];
 }
 
-export function restsOf(sort: Sort): Rest[] {
-  return sort.map(({ path }, index) => ({ index, steps: stepsOf(path) }));
+export function sortPathRests(sort: Sort): SortPathRest[] {
+  return sort.map(({ path }, index) => ({ index, steps: splitPath(path) }));
 }
 
 /** The keys grouped by their next step, each with the rest of its path. */
-export function byNextStep(keys: readonly Rest[]): [step: string, keys: Rest[]][] {
-  const groups = new Map<string, Rest[]>();
+export function groupByNextStep(keys: readonly SortPathRest[]): [step: string, keys: SortPathRest[]][] {
+  const groups = new Map<string, SortPathRest[]>();
   for (const { index, steps } of keys) {
     const [step = '', ...rest] = steps;
     groups.set(step, [...(groups.get(step) ?? []), { index, steps: rest }]);

@@ -2,20 +2,20 @@
  * Operators without their `$`: `{"seq":{"gte":0}}` is a comparison with the object `{"gte":0}`, which is allowed and
  * hardly ever intended. Pure.
  */
-import { isPlain } from '../../lib/plain-object.ts';
-import { eachTest, type OpenFilter, type OpenTest } from '../filter.ts';
-import { OPERATORS } from '../operators.ts';
-import type { OpenValue } from '../parse-values.ts';
+import { isPlainObject } from '../../lib/plain-object.ts';
+import { forEachFieldTest, type UnboundFieldTest, type UnboundFilter } from '../filter.ts';
+import { FILTER_OPERATORS } from '../operators.ts';
+import type { UnboundValue } from '../parse-values.ts';
 
-const NAMES: ReadonlySet<string> = new Set([...OPERATORS, 'not', 'elemMatch']);
+const NAMES: ReadonlySet<string> = new Set([...FILTER_OPERATORS, 'not', 'elemMatch']);
 
 /**
  * One sentence for each comparison with an object whose fields all have names of operators; no duplicates.
  * @param shown a stored path as clients write it
  */
-export function missingDollars(filter: OpenFilter, shown: (path: string) => string): readonly string[] {
+export function missingDollarHints(filter: UnboundFilter, shown: (path: string) => string): readonly string[] {
   const found = new Map<string, string>();
-  eachTest(filter, (test, path) => {
+  forEachFieldTest(filter, (test, path) => {
     for (const value of operandsOf(test)) {
       const name = operatorIn(value);
       if (name !== null) found.set(path, name);
@@ -28,7 +28,7 @@ export function missingDollars(filter: OpenFilter, shown: (path: string) => stri
 }
 
 /** The values that the test itself compares with; none for tests that contain other tests. */
-function operandsOf(test: OpenTest): readonly OpenValue[] {
+function operandsOf(test: UnboundFieldTest): readonly UnboundValue[] {
   switch (test.op) {
     case 'in':
     case 'all':
@@ -54,7 +54,7 @@ function operandsOf(test: OpenTest): readonly OpenValue[] {
 
 /** The first name of an object whose fields all have names of operators. */
 function operatorIn(value: unknown): string | null {
-  if (!isPlain(value)) return null;
+  if (!isPlainObject(value)) return null;
   const [first, ...others] = Object.keys(value);
   return first !== undefined && [first, ...others].every((name) => NAMES.has(name)) ? first : null;
 }

@@ -3,7 +3,7 @@
  * replaced.
  */
 import { MillraceError } from '../../lib/errors.ts';
-import { LIMITS } from '../limits.ts';
+import { QUERY_LIMITS } from '../limits.ts';
 
 export type QueryParameter = readonly [name: string, value: string];
 
@@ -13,9 +13,9 @@ export type QueryParameter = readonly [name: string, value: string];
  * @throws MillraceError `malformed-request`, `invalid-parameter` over the number of parameters
  */
 export function readParameters(search: string): readonly QueryParameter[] {
-  const pairs = search.replace(/^\?/, '').split('&', LIMITS.parameters + 1);
-  if (pairs.length > LIMITS.parameters) {
-    throw new MillraceError('invalid-parameter', `A URL has at most ${LIMITS.parameters} parameters`, {
+  const pairs = search.replace(/^\?/, '').split('&', QUERY_LIMITS.parameters + 1);
+  if (pairs.length > QUERY_LIMITS.parameters) {
+    throw new MillraceError('invalid-parameter', `A URL has at most ${QUERY_LIMITS.parameters} parameters`, {
       hint: 'Send a long query as JSON to POST …/_query.',
     });
   }

@@ -2,19 +2,19 @@
 import type { ErrorCode } from '../../lib/errors.ts';
 import type { Parameter } from '../../openapi/parameters.ts';
 import { queryParameter } from '../../openapi/parameters.ts';
-import { shape } from '../../openapi/schema.ts';
-import { LIMITS } from '../limits.ts';
-import type { Reserved } from './parse-query.ts';
-import { COUNTS } from './query.ts';
+import { namedSchema } from '../../openapi/schema.ts';
+import { QUERY_LIMITS } from '../limits.ts';
+import type { ReservedParameter } from './parse-query.ts';
+import { COUNT_MODES } from './query.ts';
 
 /** Field names to include. */
 const FIELDS = queryParameter('fields', 'Fields to include, as a,b.c, or to leave out, as -a,-b.');
 const EXPAND = queryParameter('expand', 'Referenced documents to include, as authorId:users.');
-const LIMIT = { type: 'integer', minimum: 0, maximum: LIMITS.limit };
-const SKIP = { type: 'integer', minimum: 0, maximum: LIMITS.skip };
+const LIMIT = { type: 'integer', minimum: 0, maximum: QUERY_LIMITS.limit };
+const SKIP = { type: 'integer', minimum: 0, maximum: QUERY_LIMITS.skip };
 
 /** Parameters of a response with one document. */
-export const SHOWING: readonly Parameter[] = [FIELDS, EXPAND];
+export const DOCUMENT_PARAMETERS: readonly Parameter[] = [FIELDS, EXPAND];
 
 const FILTER: Parameter = {
   name: 'filter',
@@ -24,7 +24,7 @@ const FILTER: Parameter = {
 };
 
 /** The filter, in the two ways to write it in a URL. */
-export const FILTERS: readonly Parameter[] = [
+export const FILTER_PARAMETERS: readonly Parameter[] = [
   FILTER,
   {
     name: 'conditions',
@@ -37,24 +37,24 @@ export const FILTERS: readonly Parameter[] = [
 ];
 
 /** A list: every parameter that is not a condition. */
-const PARAMETERS: Readonly<Record<Reserved, readonly Parameter[]>> = {
-  filter: FILTERS,
-  sort: [queryParameter('sort', `Up to ${LIMITS.sortKeys} fields, as -stars,name.`)],
+const PARAMETERS: Readonly<Record<ReservedParameter, readonly Parameter[]>> = {
+  filter: FILTER_PARAMETERS,
+  sort: [queryParameter('sort', `Up to ${QUERY_LIMITS.sortKeys} fields, as -stars,name.`)],
   fields: [FIELDS],
   limit: [queryParameter('limit', 'Documents of a page; without it, all of them.', LIMIT)],
   cursor: [queryParameter('cursor', 'Where to continue: the Millrace-Next of the previous page.')],
   skip: [queryParameter('skip', 'Documents to skip.', SKIP)],
-  count: [queryParameter('count', 'Whether to count, in Millrace-Count.', { type: 'string', enum: [...COUNTS] })],
+  count: [queryParameter('count', 'Whether to count, in Millrace-Count.', { type: 'string', enum: [...COUNT_MODES] })],
   expand: [EXPAND],
 };
 
 /** The parameters of a list. */
-export const LIST: readonly Parameter[] = Object.values(PARAMETERS).flat();
+export const LIST_QUERY_PARAMETERS: readonly Parameter[] = Object.values(PARAMETERS).flat();
 
 const texts = { oneOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }] };
 
 /** The body of `_query`. */
-export const QUERY_BODY = shape('DocumentQuery', {
+export const QUERY_BODY = namedSchema('DocumentQuery', {
   type: 'object',
   description: 'The parameters of a list as JSON.',
   properties: {
@@ -64,9 +64,9 @@ export const QUERY_BODY = shape('DocumentQuery', {
     limit: LIMIT,
     cursor: { type: 'string' },
     skip: SKIP,
-    count: { enum: [...COUNTS] },
+    count: { enum: [...COUNT_MODES] },
     expand: texts,
-  } satisfies Readonly<Record<Reserved, object>>,
+  } satisfies Readonly<Record<ReservedParameter, object>>,
   additionalProperties: false,
 });
 

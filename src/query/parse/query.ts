@@ -14,13 +14,13 @@
  */
 import { createHash } from 'node:crypto';
 import { EJSON } from 'bson';
-import type { Fields } from '../evaluate/fields.ts';
-import type { OpenFilter } from '../filter.ts';
+import type { FieldSelection } from '../evaluate/fields.ts';
+import type { UnboundFilter } from '../filter.ts';
 import type { Sort } from '../page/sort.ts';
 
-export const COUNTS = ['none', 'estimated', 'exact'] as const;
+export const COUNT_MODES = ['none', 'estimated', 'exact'] as const;
 
-export type Count = (typeof COUNTS)[number];
+export type CountMode = (typeof COUNT_MODES)[number];
 
 /** Documents whose id is in `path` are included in the response. */
 export interface Expansion {
@@ -32,17 +32,17 @@ export interface Expansion {
 
 export interface Query {
   /** All conditions together, variables still open. */
-  readonly filter: OpenFilter;
+  readonly filter: UnboundFilter;
   /** Always ends with `_id`. */
   readonly sort: Sort;
   /** Null includes all. */
-  readonly fields: Fields | null;
+  readonly fields: FieldSelection | null;
   /** Documents of a page, 0 to 1,000; null is all of them. */
   readonly limit: number | null;
   /** The client's cursor; never together with `skip`. */
   readonly cursor: string | null;
   readonly skip: number;
-  readonly count: Count;
+  readonly count: CountMode;
   readonly expand: readonly Expansion[];
 }
 
@@ -50,7 +50,7 @@ export interface Query {
  * A short text that is the same for equal queries and different for others. Cursors are bound to it, and subscriptions
  * with the same query are grouped by it. Variables count as written, so `$now` does not make every page another query.
  */
-export function queryOf(
+export function queryFingerprint(
   collection: string,
   { filter, sort, fields }: Pick<Query, 'filter' | 'sort' | 'fields'>,
 ): string {

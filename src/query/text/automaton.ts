@@ -5,18 +5,18 @@
  * (cooperative-yield.ts). Its steps come from pattern-program.ts.
  * @see https://swtch.com/~rsc/regexp/regexp1.html
  */
-import { pause, progress } from '../../lib/concurrency/cooperative-yield.ts';
-import { responseFor } from './match-cache.ts';
+import { resumableProgress, yieldIfDue } from '../../lib/concurrency/cooperative-yield.ts';
+import { cachedMatch } from './match-cache.ts';
 import {
-  ASSERTION,
-  AT_END,
-  AT_START,
-  AT_WORD_EDGE,
-  INSIDE,
+  ASSERT_END,
+  ASSERT_NOT_WORD_EDGE,
+  ASSERT_START,
+  ASSERT_WORD_EDGE,
+  ASSERTION_STEP,
   type PatternNode,
   PatternProgram,
-  SET,
-  SPLIT,
+  SET_STEP,
+  SPLIT_STEP,
 } from './pattern-program.ts';
 
 /** Kind of the character before a position. */
@@ -87,18 +87,18 @@ export class Automaton {
 
   /** Whether the text matches the pattern. */
   test(text: string): boolean {
-    return responseFor(this, text, () => this.#holds(text));
+    return cachedMatch(this, text, () => this.#holds(text));
   }
 
   #holds(text: string): boolean {
     const begin = (): Search => ({ at: 0, state: this.#state([this.#program.first], 'nothing'), loose: 0 });
     const isLong = text.length > PIECE;
-    const done = isLong ? progress(this, text, begin) : begin();
+    const done = isLong ? resumableProgress(this, text, begin) : begin();
     while (done.state !== FOUND && done.state !== LOST) {
       if (done.at === text.length) return this.#next(done.state, this.#program.classes.end) === FOUND;
       if (done.loose > 0) this.#searchLoosely(text, done);
       else this.#search(text, done);
-      if (isLong) pause();
+      if (isLong) yieldIfDue();
     }
     return done.state === FOUND;
   }
@@ -157,9 +157,9 @@ export class Automaton {
    * @returns the number of steps then; -1 if the pattern matched before the character
    */
   #step(count: number, before: Before, found: number): number {
-    const edge = (before === 'word') === this.#program.classes.isWord(found) ? INSIDE : AT_WORD_EDGE;
+    const edge = (before === 'word') === this.#program.classes.isWord(found) ? ASSERT_NOT_WORD_EDGE : ASSERT_WORD_EDGE;
     const assertions =
-      edge | (before === 'nothing' ? AT_START : 0) | (found === this.#program.classes.end ? AT_END : 0);
+      edge | (before === 'nothing' ? ASSERT_START : 0) | (found === this.#program.classes.end ? ASSERT_END : 0);
     const { kinds, details, nexts, others, sets, first } = this.#program;
     const [reached, entered, open, out] = [this.#reached, this.#entered, this.#open, this.#out];
     const character = ++this.#character;
@@ -172,16 +172,16 @@ export class Automaton {
         reached[at] = character;
         const next = nexts[at] ?? 0;
         switch (kinds[at]) {
-          case SET:
+          case SET_STEP:
             if (sets[details[at] ?? 0]?.[found] !== 1 || entered[next] === character) break;
             entered[next] = character;
             out[created++] = next;
             break;
-          case SPLIT:
+          case SPLIT_STEP:
             open[left++] = next;
             open[left++] = others[at] ?? 0;
             break;
-          case ASSERTION:
+          case ASSERTION_STEP:
             if (((details[at] ?? 0) & ~assertions) === 0) open[left++] = next;
             break;
           default:

@@ -2,7 +2,7 @@
  * Long texts folded to one letter case, once for all conditions that read them, of one filter or of many. A few folded
  * texts are kept, of a bounded total size.
  */
-import { pause, progress } from '../../lib/concurrency/cooperative-yield.ts';
+import { resumableProgress, yieldIfDue } from '../../lib/concurrency/cooperative-yield.ts';
 import { foldCase } from './case-folding.ts';
 
 /** UTF-16 units from which a text is kept: folding a shorter text again is as fast as the lookup. */
@@ -16,7 +16,7 @@ const kept = new Map<string, string>();
 let size = 0;
 
 /** The text as `foldCase` returns it. */
-export function folded(text: string): string {
+export function foldCaseCached(text: string): string {
   if (text.length < LONG) return foldCase(text);
   const known = kept.get(text);
   if (known !== undefined) return known;
@@ -31,14 +31,14 @@ export function folded(text: string): string {
 }
 
 function foldInPieces(text: string): string {
-  const done = progress(kept, text, () => ({ pieces: [] as string[], at: 0 }));
+  const done = resumableProgress(kept, text, () => ({ pieces: [] as string[], at: 0 }));
   while (done.at < text.length) {
     // Do not cut a surrogate pair.
     const isPair = (text.codePointAt(done.at + PIECE - 1) ?? 0) > 0xffff;
     const end = done.at + PIECE + (isPair ? 1 : 0);
     done.pieces.push(foldCase(text.slice(done.at, end)));
     done.at = end;
-    pause();
+    yieldIfDue();
   }
   return done.pieces.join('');
 }

@@ -3,7 +3,7 @@
  * for each class instead of one for each of 1.1 million characters. Letters, digits and underscores of ASCII are in
  * other classes than the rest: word boundaries are between them.
  */
-import { type Range, SHORTHANDS } from './code-points.ts';
+import { CHARACTER_CLASS_SHORTHANDS, type CodePointRange } from './code-points.ts';
 
 export class CharacterClasses {
   /** Where each class but the first one begins, ascending. */
@@ -11,8 +11,8 @@ export class CharacterClasses {
   readonly #ascii: Uint16Array;
   readonly #words: Uint8Array;
 
-  constructor(sets: readonly (readonly Range[])[]) {
-    const words = SHORTHANDS['w'] ?? [];
+  constructor(sets: readonly (readonly CodePointRange[])[]) {
+    const words = CHARACTER_CLASS_SHORTHANDS['w'] ?? [];
     const bounds = new Set([...sets, words].flatMap((ranges) => ranges.flatMap(([from, to]) => [from, to + 1])));
     bounds.delete(0);
     this.#bounds = Uint32Array.from(bounds).sort();
@@ -31,7 +31,7 @@ export class CharacterClasses {
   }
 
   /** For each class 1 if it is in a set that was given to the constructor. */
-  fields(ranges: readonly Range[]): Uint8Array {
+  fields(ranges: readonly CodePointRange[]): Uint8Array {
     const fields = new Uint8Array(this.end);
     for (const [from, to] of ranges) fields.fill(1, this.of(from), this.of(to) + 1);
     return fields;

@@ -5,12 +5,12 @@
 import { caseGroup, caseGroups } from './case-folding.ts';
 
 /** First and last code point, both included. */
-export type Range = readonly [number, number];
+export type CodePointRange = readonly [number, number];
 
 const LAST = 0x10ffff;
 
 /** The sets of `\d`, `\w` and `\s`: ASCII, with the vertical tab among the spaces as on the server. */
-export const SHORTHANDS: Readonly<Record<string, readonly Range[]>> = {
+export const CHARACTER_CLASS_SHORTHANDS: Readonly<Record<string, readonly CodePointRange[]>> = {
   d: [[0x30, 0x39]],
   w: [
     [0x30, 0x39],
@@ -25,7 +25,7 @@ export const SHORTHANDS: Readonly<Record<string, readonly Range[]>> = {
 };
 
 /** Sorted, without overlaps. */
-function mergeRanges(ranges: readonly Range[]): Range[] {
+function mergeRanges(ranges: readonly CodePointRange[]): CodePointRange[] {
   const merged: [number, number][] = [];
   for (const [from, to] of [...ranges].sort((a, b) => a[0] - b[0])) {
     const last = merged.at(-1);
@@ -36,8 +36,8 @@ function mergeRanges(ranges: readonly Range[]): Range[] {
 }
 
 /** All code points that are not in the set. */
-export function complement(ranges: readonly Range[]): Range[] {
-  const outside: Range[] = [];
+export function complementRanges(ranges: readonly CodePointRange[]): CodePointRange[] {
+  const outside: CodePointRange[] = [];
   let next = 0;
   for (const [from, to] of mergeRanges(ranges)) {
     if (from > next) outside.push([next, from - 1]);
@@ -48,28 +48,28 @@ export function complement(ranges: readonly Range[]): Range[] {
 }
 
 /** The set and everything that differs from its members by case alone. */
-export function withBothCases(ranges: readonly Range[]): Range[] {
+export function withBothCases(ranges: readonly CodePointRange[]): CodePointRange[] {
   const sorted = mergeRanges(ranges);
   const has = (code: number): boolean => sorted.some(([from, to]) => from <= code && code <= to);
   const more = [...caseGroups()].filter((group) => group.some(has)).flat();
-  return mergeRanges([...sorted, ...more.map((code): Range => [code, code])]);
+  return mergeRanges([...sorted, ...more.map((code): CodePointRange => [code, code])]);
 }
 
 /** A set as a class of a pattern. */
-export function writeSet(ranges: readonly Range[], negated = false): string {
+export function formatCharacterSet(ranges: readonly CodePointRange[], negated = false): string {
   const parts = mergeRanges(ranges).map(([from, to]) => writeCode(from) + (to > from ? `-${writeCode(to)}` : ''));
   return `[${negated ? '^' : ''}${parts.join('')}]`;
 }
 
 /** A text as a pattern that matches it and nothing else, or it in any letter case. */
 export function textAsPattern(text: string, fold: boolean): string {
-  return Array.from(text, (character) => writeCharacter(character, fold)).join('');
+  return Array.from(text, (character) => formatPatternCharacter(character, fold)).join('');
 }
 
-export function writeCharacter(character: string, fold: boolean): string {
+export function formatPatternCharacter(character: string, fold: boolean): string {
   const code = character.codePointAt(0) ?? 0;
   const group = fold ? caseGroup(code) : [code];
-  return group.length === 1 ? writeCode(code) : writeSet(group.map((field) => [field, field]));
+  return group.length === 1 ? writeCode(code) : formatCharacterSet(group.map((field) => [field, field]));
 }
 
 /**

@@ -15,7 +15,7 @@ let size = 0;
  * The result of a matcher for a text, computed now or before.
  * @param matcher always returns the same result for a text
  */
-export function responseFor(matcher: object, text: string, find: () => boolean): boolean {
+export function cachedMatch(matcher: object, text: string, find: () => boolean): boolean {
   if (text.length < LONG) return find();
   const known = kept.get(text)?.get(matcher);
   if (known !== undefined) return known;

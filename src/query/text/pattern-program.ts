@@ -2,29 +2,29 @@
  * A pattern as the steps of an automaton (Thompson's construction), in numbers, and the characters it distinguishes.
  */
 import { CharacterClasses } from './character-classes.ts';
-import type { Range } from './code-points.ts';
+import type { CodePointRange } from './code-points.ts';
 
 /** What a part of a pattern matches. */
 export type PatternNode =
   /** One character of a set. */
-  | { readonly kind: 'set'; readonly ranges: readonly Range[] }
+  | { readonly kind: 'set'; readonly ranges: readonly CodePointRange[] }
   /** No character, at an assertion of this kind: flags of {@link AT_START} and similar, which must all hold. */
   | { readonly kind: 'place'; readonly assertions: number }
   | { readonly kind: 'sequence' | 'alternatives'; readonly parts: readonly PatternNode[] }
   /** @property to null without an upper bound */
   | { readonly kind: 'repeat'; readonly part: PatternNode; readonly from: number; readonly to: number | null };
 
-export const AT_START = 1;
-export const AT_END = 2;
+export const ASSERT_START = 1;
+export const ASSERT_END = 2;
 /** Between a letter, digit or underscore of ASCII and something else. */
-export const AT_WORD_EDGE = 4;
-export const INSIDE = 8;
+export const ASSERT_WORD_EDGE = 4;
+export const ASSERT_NOT_WORD_EDGE = 8;
 
 /** Kinds of steps. */
 const MATCH = 0;
-export const SET = 1;
-export const ASSERTION = 2;
-export const SPLIT = 3;
+export const SET_STEP = 1;
+export const ASSERTION_STEP = 2;
+export const SPLIT_STEP = 3;
 
 export class PatternProgram {
   /** For each step: its kind, its set or its assertions, and the steps after it. The first one is the match. */
@@ -38,7 +38,7 @@ export class PatternProgram {
   /** For each set and class 1 if the class is in the set. */
   readonly sets: readonly Uint8Array[];
   readonly #most: number;
-  readonly #ranges: (readonly Range[])[] = [];
+  readonly #ranges: (readonly CodePointRange[])[] = [];
   readonly #numbers = new Map<PatternNode, number>();
 
   /**
@@ -60,15 +60,15 @@ export class PatternProgram {
   #build(node: PatternNode, next: number): number {
     switch (node.kind) {
       case 'set':
-        return this.#add(SET, this.#setOf(node), next, 0);
+        return this.#add(SET_STEP, this.#setOf(node), next, 0);
       case 'place':
-        return this.#add(ASSERTION, node.assertions, next, 0);
+        return this.#add(ASSERTION_STEP, node.assertions, next, 0);
       case 'sequence':
         return node.parts.reduceRight((after, part) => this.#build(part, after), next);
       case 'alternatives':
         return node.parts
           .map((part) => this.#build(part, next))
-          .reduceRight((other, one) => this.#add(SPLIT, 0, one, other));
+          .reduceRight((other, one) => this.#add(SPLIT_STEP, 0, one, other));
       case 'repeat':
         return this.#repeat(node, next);
       default:
@@ -79,10 +79,10 @@ export class PatternProgram {
   #repeat({ part, from, to }: Extract<PatternNode, { kind: 'repeat' }>, next: number): number {
     let after = next;
     if (to === null) {
-      after = this.#add(SPLIT, 0, next, next);
+      after = this.#add(SPLIT_STEP, 0, next, next);
       this.others[after] = this.#build(part, after);
     }
-    for (let n = from; n < (to ?? from); n++) after = this.#add(SPLIT, 0, next, this.#build(part, after));
+    for (let n = from; n < (to ?? from); n++) after = this.#add(SPLIT_STEP, 0, next, this.#build(part, after));
     for (let n = 0; n < from; n++) after = this.#build(part, after);
     return after;
   }
@@ -111,9 +111,9 @@ export class PatternProgram {
       if (seen.has(at)) continue;
       seen.add(at);
       const kind = this.kinds[at];
-      if (kind === SET || kind === MATCH) return false;
-      if (kind === SPLIT) open.push(this.others[at] ?? 0);
-      if (kind === SPLIT || ((this.details[at] ?? 0) & AT_START) === 0) open.push(this.nexts[at] ?? 0);
+      if (kind === SET_STEP || kind === MATCH) return false;
+      if (kind === SPLIT_STEP) open.push(this.others[at] ?? 0);
+      if (kind === SPLIT_STEP || ((this.details[at] ?? 0) & ASSERT_START) === 0) open.push(this.nexts[at] ?? 0);
     }
     return true;
   }

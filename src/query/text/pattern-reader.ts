@@ -1,15 +1,33 @@
 /** Parses a pattern: into the text for the server's engine, without flags and shorthands, and into what it matches. */
-import { LIMITS } from '../limits.ts';
+import { QUERY_LIMITS } from '../limits.ts';
 import { invalidFilter } from '../operators.ts';
 import { caseGroup } from './case-folding.ts';
-import { complement, type Range, SHORTHANDS, withBothCases, writeCharacter, writeSet } from './code-points.ts';
-import { AT_END, AT_START, AT_WORD_EDGE, INSIDE, type PatternNode } from './pattern-program.ts';
+import {
+  CHARACTER_CLASS_SHORTHANDS,
+  type CodePointRange,
+  complementRanges,
+  formatCharacterSet,
+  formatPatternCharacter,
+  withBothCases,
+} from './code-points.ts';
+import {
+  ASSERT_END,
+  ASSERT_NOT_WORD_EDGE,
+  ASSERT_START,
+  ASSERT_WORD_EDGE,
+  type PatternNode,
+} from './pattern-program.ts';
 
 const FLAGS = /^\(\?([is]{1,2})\)/;
 const QUANTIFIER = /[*+?]|\{(\d{1,4})(?:(,)(\d{1,4})?)?\}/y;
 const HEX = /x(?:([0-9A-Fa-f]{2})|\{([0-9A-Fa-f]{1,6})\})/y;
 const CONTROLS: Readonly<Record<string, number>> = { t: 9, n: 10, v: 11, f: 12, r: 13 };
-const ASSERTIONS: Readonly<Record<string, number>> = { b: AT_WORD_EDGE, B: INSIDE, A: AT_START, z: AT_END };
+const ASSERTIONS: Readonly<Record<string, number>> = {
+  b: ASSERT_WORD_EDGE,
+  B: ASSERT_NOT_WORD_EDGE,
+  A: ASSERT_START,
+  z: ASSERT_END,
+};
 
 /** A part of a pattern. */
 export interface PatternPart {
@@ -25,10 +43,10 @@ export interface PatternPart {
  * @throws MillraceError `invalid-filter`
  */
 export function readPattern(pattern: string): PatternPart {
-  if (pattern.length > LIMITS.patternLength) {
-    throw invalidFilter(`A pattern has at most ${LIMITS.patternLength} characters`);
+  if (pattern.length > QUERY_LIMITS.patternLength) {
+    throw invalidFilter(`A pattern has at most ${QUERY_LIMITS.patternLength} characters`);
   }
-  if (!pattern.isWellFormed()) throw refused('it contains half of a surrogate pair');
+  if (!pattern.isWellFormed()) throw patternNotAllowed('it contains half of a surrogate pair');
   const flags = FLAGS.exec(pattern)?.[1] ?? '';
   const start = flags === '' ? 0 : flags.length + 3;
   return new PatternReader(pattern, start, flags.includes('i'), flags.includes('s')).readAll();
@@ -49,8 +67,8 @@ class PatternReader {
 
   readAll(): PatternPart {
     const all = this.#readAlternatives();
-    if (this.#at < this.#pattern.length) throw refused('a closing parenthesis has no opening one');
-    if (all.weight > LIMITS.patternRepeats) throw refused('it has too many repetitions');
+    if (this.#at < this.#pattern.length) throw patternNotAllowed('a closing parenthesis has no opening one');
+    if (all.weight > QUERY_LIMITS.patternRepeats) throw patternNotAllowed('it has too many repetitions');
     return all;
   }
 
@@ -72,8 +90,8 @@ class PatternReader {
 
   #readRepeated(): PatternPart {
     const character = this.#next();
-    if (character === '^') return assertion('^', AT_START);
-    if (character === '$') return assertion('\\z', AT_END);
+    if (character === '^') return assertion('^', ASSERT_START);
+    if (character === '$') return assertion('\\z', ASSERT_END);
     const assertions = character === '\\' ? ASSERTIONS[this.#peek()] : undefined;
     if (assertions !== undefined) return assertion(`\\${this.#next()}`, assertions);
     const atom = this.#readAtom(character);
@@ -83,7 +101,7 @@ class PatternReader {
     this.#at += quantifier[0].length;
     this.#take('?'); // Which match is found first makes no difference to whether there is one.
     const [text, first, comma, last] = quantifier;
-    if (last !== undefined && Number(last) < Number(first)) throw refused(`${text} counts from high to low`);
+    if (last !== undefined && Number(last) < Number(first)) throw patternNotAllowed(`${text} counts from high to low`);
     const times = Math.max(1, Number(last ?? first ?? 1)) + (comma !== undefined && last === undefined ? 1 : 0);
     const from = first === undefined ? Number(text === '+') : Number(first);
     const to =
@@ -115,11 +133,12 @@ class PatternReader {
       case '+':
       case '?':
       case '{':
-        throw refused(`'${character}' has nothing to repeat; a literal one is written \\${character}`);
+        throw patternNotAllowed(`'${character}' has nothing to repeat; a literal one is written \\${character}`);
       case '\\': {
         const ranges = this.#readEscape();
         const [code, last] = ranges[0] ?? [0, 0];
-        if (ranges.length > 1 || code !== last) return { text: writeSet(ranges), weight: 1, node: setOf(ranges) };
+        if (ranges.length > 1 || code !== last)
+          return { text: formatCharacterSet(ranges), weight: 1, node: setOf(ranges) };
         return this.#character(String.fromCodePoint(code));
       }
       default:
@@ -131,19 +150,20 @@ class PatternReader {
     const code = character.codePointAt(0) ?? 0;
     const codes = this.#fold ? caseGroup(code) : [code];
     const node = setOf(codes.map((one) => [one, one]));
-    return { text: writeCharacter(character, this.#fold), weight: 1, node };
+    return { text: formatPatternCharacter(character, this.#fold), weight: 1, node };
   }
 
   #readGroup(): PatternPart {
-    if (this.#take('?') && !this.#take(':')) throw refused("a group is '(' or '(?:'; flags, (?i) and (?s), come first");
+    if (this.#take('?') && !this.#take(':'))
+      throw patternNotAllowed("a group is '(' or '(?:'; flags, (?i) and (?s), come first");
     const inner = this.#readAlternatives();
-    if (!this.#take(')')) throw refused('a parenthesis is not closed');
+    if (!this.#take(')')) throw patternNotAllowed('a parenthesis is not closed');
     return { ...inner, text: `(?:${inner.text})` };
   }
 
   #readClass(): PatternPart {
     const negated = this.#take('^');
-    const ranges: Range[] = [];
+    const ranges: CodePointRange[] = [];
     while (!this.#take(']')) {
       const from = this.#readClassItem();
       const ranged = this.#peek() === '-' && this.#pattern[this.#at + 1] !== ']';
@@ -154,22 +174,22 @@ class PatternReader {
       this.#at += 1;
       ranges.push(rangeOf(from, this.#readClassItem()));
     }
-    if (ranges.length === 0) throw refused("a class is empty; a literal ']' is written \\]");
+    if (ranges.length === 0) throw patternNotAllowed("a class is empty; a literal ']' is written \\]");
     const set = this.#fold ? withBothCases(ranges) : ranges;
-    return { text: writeSet(set, negated), weight: 1, node: setOf(negated ? complement(set) : set) };
+    return { text: formatCharacterSet(set, negated), weight: 1, node: setOf(negated ? complementRanges(set) : set) };
   }
 
-  #readClassItem(): readonly Range[] {
+  #readClassItem(): readonly CodePointRange[] {
     const character = this.#next();
-    if (character === '') throw refused('a class is not closed');
-    if (character === '[') throw refused("'[' in a class is written \\[; named classes are not supported");
+    if (character === '') throw patternNotAllowed('a class is not closed');
+    if (character === '[') throw patternNotAllowed("'[' in a class is written \\[; named classes are not supported");
     if (character === '\\') return this.#readEscape();
     const code = character.codePointAt(0) ?? 0;
     return [[code, code]];
   }
 
   /** What an escape matches: one character, or the set of a shorthand. */
-  #readEscape(): readonly Range[] {
+  #readEscape(): readonly CodePointRange[] {
     HEX.lastIndex = this.#at;
     const hex = HEX.exec(this.#pattern);
     if (hex !== null) {
@@ -177,12 +197,12 @@ class PatternReader {
       return single(Number.parseInt(hex[1] ?? hex[2] ?? '', 16));
     }
     const character = this.#next();
-    const shorthand = SHORTHANDS[character.toLowerCase()];
-    if (shorthand !== undefined) return character === character.toLowerCase() ? shorthand : complement(shorthand);
+    const shorthand = CHARACTER_CLASS_SHORTHANDS[character.toLowerCase()];
+    if (shorthand !== undefined) return character === character.toLowerCase() ? shorthand : complementRanges(shorthand);
     const control = CONTROLS[character];
     if (control !== undefined) return single(control);
     if (/^[!-/:-@[-`{-~]$/.test(character)) return single(character.charCodeAt(0));
-    throw refused(`'\\${character}' is not supported`);
+    throw patternNotAllowed(`'\\${character}' is not supported`);
   }
 
   #peek(): string {
@@ -205,10 +225,10 @@ class PatternReader {
   }
 }
 
-const ANY: readonly Range[] = complement([]);
-const NOT_NEWLINE: readonly Range[] = complement([[0x0a, 0x0a]]);
+const ANY: readonly CodePointRange[] = complementRanges([]);
+const NOT_NEWLINE: readonly CodePointRange[] = complementRanges([[0x0a, 0x0a]]);
 
-const setOf = (ranges: readonly Range[]): PatternNode => ({ kind: 'set', ranges });
+const setOf = (ranges: readonly CodePointRange[]): PatternNode => ({ kind: 'set', ranges });
 
 const assertion = (text: string, assertions: number): PatternPart => ({
   text,
@@ -222,22 +242,23 @@ function together(kind: 'sequence' | 'alternatives', parts: readonly PatternPart
 
 const sum = (parts: readonly PatternPart[]): number => parts.reduce((total, part) => total + part.weight, 0);
 
-function single(code: number): readonly Range[] {
+function single(code: number): readonly CodePointRange[] {
   if (code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
-    throw refused('it refers to a character that does not exist');
+    throw patternNotAllowed('it refers to a character that does not exist');
   return [[code, code]];
 }
 
-function rangeOf(from: readonly Range[], to: readonly Range[]): Range {
+function rangeOf(from: readonly CodePointRange[], to: readonly CodePointRange[]): CodePointRange {
   const first = from[0]?.[0] ?? 0;
   const last = to[0]?.[1] ?? 0;
-  const isOne = (ranges: readonly Range[]): boolean => ranges.length === 1 && ranges[0]?.[0] === ranges[0]?.[1];
-  if (!isOne(from) || !isOne(to)) throw refused('a shorthand cannot be the end of a range');
-  if (last < first) throw refused('a range in a class runs backwards');
+  const isOne = (ranges: readonly CodePointRange[]): boolean =>
+    ranges.length === 1 && ranges[0]?.[0] === ranges[0]?.[1];
+  if (!isOne(from) || !isOne(to)) throw patternNotAllowed('a shorthand cannot be the end of a range');
+  if (last < first) throw patternNotAllowed('a range in a class runs backwards');
   return [first, last];
 }
 
 /** The error for a pattern that is not allowed. */
-export function refused(reason: string): Error {
+export function patternNotAllowed(reason: string): Error {
   return invalidFilter(`The pattern is not allowed: ${reason}`);
 }

@@ -3,13 +3,13 @@
  * no back-references, no look-around and no Unicode classes: the first two cannot run in linear time, the last depend
  * on an engine's Unicode version.
  */
-import { LIMITS } from '../limits.ts';
+import { QUERY_LIMITS } from '../limits.ts';
 import { invalidFilter } from '../operators.ts';
 import { Automaton } from './automaton.ts';
-import { readPattern, refused } from './pattern-reader.ts';
+import { patternNotAllowed, readPattern } from './pattern-reader.ts';
 
 /** The patterns of one filter during parsing: each is checked, and so is their total weight. */
-export class Patterns {
+export class PatternChecker {
   #repeats = 0;
 
   /**
@@ -18,7 +18,7 @@ export class Patterns {
    */
   check(pattern: string): string {
     this.#repeats += patternWeight(pattern);
-    if (this.#repeats > LIMITS.filterRepeats) {
+    if (this.#repeats > QUERY_LIMITS.filterRepeats) {
       throw invalidFilter(
         'The patterns of the filter are too complex together',
         'Use fewer or simpler patterns, or plain texts',
@@ -36,9 +36,9 @@ export class Patterns {
 export function compilePattern(pattern: string): Automaton {
   const { node } = readPattern(pattern);
   try {
-    return new Automaton(node, LIMITS.patternSteps);
+    return new Automaton(node, QUERY_LIMITS.patternSteps);
   } catch (error) {
-    if (error instanceof RangeError) throw refused('it has too many alternatives and repetitions');
+    if (error instanceof RangeError) throw patternNotAllowed('it has too many alternatives and repetitions');
     throw error;
   }
 }

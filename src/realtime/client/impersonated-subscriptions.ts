@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ImpersonationTarget } from '../../auth/identity/impersonation-target.ts';
 import type { ClientPrincipal, Principal } from '../../auth/identity/principal.ts';
-import { type Impersonation, noSuchTarget } from '../../policies/revalidation/impersonation.ts';
+import { type Impersonation, impersonationTargetNotFound } from '../../policies/revalidation/impersonation.ts';
 import type { DocumentSubscription } from '../subscription/document-subscription.ts';
 import type { EventSubscription } from '../subscription/event-subscription.ts';
 
@@ -18,7 +18,7 @@ interface View {
   reading: number;
 }
 
-export class Views {
+export class ImpersonatedSubscriptions {
   readonly #impersonation: Impersonation;
   /** Null without any: most clients never have one. */
   #views: WeakMap<ClientSubscription, View> | null = null;
@@ -53,7 +53,7 @@ export class Views {
    * Whether the principal of a subscription may have changed.
    * @param still whether a principal is unchanged and valid
    */
-  isDoubtful(subscription: ClientSubscription, still: (principal: Principal) => boolean): boolean {
+  mayHaveChanged(subscription: ClientSubscription, still: (principal: Principal) => boolean): boolean {
     const view = this.#views?.get(subscription);
     return view !== undefined && !still(view.principal);
   }
@@ -76,10 +76,10 @@ export class Views {
   }
 
   /** Ends a subscription if it impersonates an expired key. @param now milliseconds since 1970 */
-  look(subscription: ClientSubscription, now: number): void {
+  endIfExpired(subscription: ClientSubscription, now: number): void {
     const view = this.#views?.get(subscription);
     if (view?.principal.kind !== 'key' || view.principal.expiresAt === null || view.principal.expiresAt > now) return;
-    this.#end(subscription, view, noSuchTarget(view.target));
+    this.#end(subscription, view, impersonationTargetNotFound(view.target));
   }
 
   #end(subscription: ClientSubscription, view: View, error: unknown): void {

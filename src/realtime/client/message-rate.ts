@@ -2,7 +2,7 @@
 
 const BURST = 100;
 
-export class MessageRate {
+export class MessageRateLimiter {
   readonly #perSecond: number;
   #tokens = BURST;
   #at = performance.now();

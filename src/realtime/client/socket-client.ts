@@ -2,53 +2,53 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ANONYMOUS, type ClientPrincipal } from '../../auth/identity/principal.ts';
-import { parseCollectionName } from '../../database/names.ts';
+import { parseCollectionName } from '../../database/collection-names.ts';
 import { ERRORS, MillraceError } from '../../lib/errors.ts';
 import { problemFields } from '../../lib/problem.ts';
 import { parseQueryJson } from '../../query/parse/parse-query.ts';
 import { toRequestedQuery } from '../result/live-query-spec.ts';
-import type { RealtimeDeps } from '../subscription/deps.ts';
 import { DocumentSubscription } from '../subscription/document-subscription.ts';
 import { EventSubscription } from '../subscription/event-subscription.ts';
-import { toBytes } from '../wire/messages.ts';
+import type { RealtimeDeps } from '../subscription/realtime-deps.ts';
+import { encodeMessage } from '../wire/messages.ts';
 import {
   BadFrame,
   BadMessage,
-  CLOSE,
+  CLOSE_CODES,
   type ClientMessage,
   type CloseCode,
-  parseMessage,
-  type Wish,
+  parseClientMessage,
+  type SubscriptionRequest,
 } from '../wire/protocol.ts';
 import type { SendQueue } from '../wire/send-queue.ts';
-import { Client, weightOf } from './client.ts';
 import type { ClientSubscription } from './impersonated-subscriptions.ts';
-import { MessageRate } from './message-rate.ts';
+import { MessageRateLimiter } from './message-rate.ts';
+import { RealtimeClient, subscriptionMemoryBytes } from './realtime-client.ts';
 
 const SOCKET_LIMITS = { subscriptions: 200, frameBytes: 65_536, messagesPerSecond: 50 } as const;
 /** Messages that may wait for an earlier one. */
 const MOST_WAITING = 200;
 const BYE_MS = 50;
-/** Maximum total cost of all filters of a connection (query/evaluate/cost.ts), in nanoseconds per byte. */
+/** Maximum total cost of all filters of a connection (query/evaluate/filter-cost.ts), in nanoseconds per byte. */
 const MOST_COST = 4_000;
 
 /** The part of a WebSocket that is used here. */
-export interface Socket {
+export interface WebSocketLike {
   close(code: number, reason: string): void;
   terminate(): void;
 }
 
-export class SocketClient extends Client {
+export class SocketClient extends RealtimeClient {
   readonly #id = `c_${randomBytes(9).toString('base64url')}`;
-  protected readonly responses = true;
-  readonly #socket: Socket;
+  protected readonly answersHeartbeats = true;
+  readonly #socket: WebSocketLike;
   readonly #openedAt = performance.now();
   protected credential: string | null = null;
-  readonly #rate = new MessageRate(SOCKET_LIMITS.messagesPerSecond);
+  readonly #rate = new MessageRateLimiter(SOCKET_LIMITS.messagesPerSecond);
   #waiting = 0;
   #last: Promise<void> = Promise.resolve();
 
-  constructor(deps: RealtimeDeps, queue: SendQueue, socket: Socket) {
+  constructor(deps: RealtimeDeps, queue: SendQueue, socket: WebSocketLike) {
     super(deps, queue);
     this.#socket = socket;
   }
@@ -57,7 +57,7 @@ export class SocketClient extends Client {
   welcome(principal: ClientPrincipal, credential: string | null): void {
     this.credential = credential;
     this.principal = principal;
-    const position = this.whereItIs();
+    const position = this.readablePosition();
     const shown =
       principal.kind === 'anonymous' ? { kind: principal.kind } : { kind: principal.kind, id: principal.id };
     this.report('welcome', {
@@ -67,49 +67,49 @@ export class SocketClient extends Client {
       heartbeatMs: this.deps.timing.heartbeatMs,
       limits: SOCKET_LIMITS,
     });
-    this.become(principal);
+    this.switchPrincipal(principal);
   }
 
   /** Authenticates by a ticket instead of a hello. */
-  redeem(ticket: string): void {
+  redeemTicket(ticket: string): void {
     this.#enqueue(async () => {
       try {
         const principal = await this.deps.authenticator.redeemTicket(ticket);
         if (!this.closed) this.welcome(principal, null);
       } catch (error) {
         if (!(error instanceof MillraceError) || error.status >= 500) throw error;
-        this.close(CLOSE.notAuthenticated, 'The ticket is invalid');
+        this.close(CLOSE_CODES.notAuthenticated, 'The ticket is invalid');
       }
     }, 0);
   }
 
   /** Called for each message. */
-  hear(bytes: Buffer, isBinary: boolean): void {
+  handleMessage(bytes: Buffer, isBinary: boolean): void {
     if (this.closed) return;
-    this.heardAt = performance.now();
+    this.lastMessageAt = performance.now();
     if (!this.#rate.take()) {
-      this.close(CLOSE.rate, 'Too many messages');
+      this.close(CLOSE_CODES.rate, 'Too many messages');
       return;
     }
     if (bytes.length > SOCKET_LIMITS.frameBytes) {
-      this.close(CLOSE.frameTooBig, 'The frame is too big');
+      this.close(CLOSE_CODES.frameTooBig, 'The frame is too big');
       return;
     }
     if (isBinary) {
-      this.close(CLOSE.badFrame, 'Frames must be text');
+      this.close(CLOSE_CODES.badFrame, 'Frames must be text');
       return;
     }
     let message: ClientMessage;
     try {
-      message = parseMessage(bytes);
+      message = parseClientMessage(bytes);
     } catch (error) {
       if (error instanceof BadFrame) {
-        this.close(CLOSE.badFrame, error.message);
+        this.close(CLOSE_CODES.badFrame, error.message);
         return;
       }
       if (!(error instanceof BadMessage)) throw error;
       this.#enqueue(() => {
-        if (this.principal === null) this.close(CLOSE.badFrame, error.message);
+        if (this.principal === null) this.close(CLOSE_CODES.badFrame, error.message);
         else this.#refuse(error);
       }, bytes.length);
       return;
@@ -121,13 +121,13 @@ export class SocketClient extends Client {
   /** Runs a task after all earlier ones. @param bytes of the message, which stays in memory until then */
   #enqueue(task: () => Promise<void> | void, bytes: number): void {
     const { account } = this.queue;
-    const weight = weightOf(bytes);
+    const weight = subscriptionMemoryBytes(bytes);
     if (!account.hasRoom(weight)) {
-      this.overloaded();
+      this.closeOverloaded();
       return;
     }
     if (++this.#waiting > MOST_WAITING) {
-      this.close(CLOSE.rate, 'Too many messages');
+      this.close(CLOSE_CODES.rate, 'Too many messages');
       return;
     }
     account.note(weight);
@@ -136,7 +136,7 @@ export class SocketClient extends Client {
       .then(() => (this.closed ? undefined : task()))
       .catch((error: unknown) => {
         this.deps.onError(error);
-        this.close(CLOSE.serverError, 'An unexpected error occurred');
+        this.close(CLOSE_CODES.serverError, 'An unexpected error occurred');
       })
       .finally(() => {
         this.#waiting -= 1;
@@ -145,14 +145,14 @@ export class SocketClient extends Client {
   }
 
   /** Called for each control frame: it counts as a message, and as a sign of life. */
-  heard(): void {
-    this.heardAt = performance.now();
-    if (!this.#rate.take()) this.close(CLOSE.rate, 'Too many messages');
+  handleControlFrame(): void {
+    this.lastMessageAt = performance.now();
+    if (!this.#rate.take()) this.close(CLOSE_CODES.rate, 'Too many messages');
   }
 
   async #do(message: ClientMessage, bytes: number): Promise<void> {
     if (this.principal === null && message.type !== 'hello') {
-      this.close(CLOSE.badFrame, 'The first message must be hello');
+      this.close(CLOSE_CODES.badFrame, 'The first message must be hello');
       return;
     }
     switch (message.type) {
@@ -166,7 +166,7 @@ export class SocketClient extends Client {
       case 'authenticate':
         return await this.#signIn(message.token);
       case 'subscribe':
-        return await this.#subscribe(message.wish, bytes);
+        return await this.#subscribe(message.request, bytes);
       case 'unsubscribe':
         return this.#unsubscribe(message.id);
       case 'pong':
@@ -184,11 +184,11 @@ export class SocketClient extends Client {
       if (!this.closed) this.welcome(principal, credential);
     } catch (error) {
       if (!(error instanceof MillraceError) || error.status >= 500) throw error;
-      this.close(CLOSE.notAuthenticated, 'The token is invalid');
+      this.close(CLOSE_CODES.notAuthenticated, 'The token is invalid');
     }
   }
 
-  async #subscribe(wish: Wish, bytes: number): Promise<void> {
+  async #subscribe(wish: SubscriptionRequest, bytes: number): Promise<void> {
     const { id, as } = wish;
     if (this.subscriptions.has(id)) {
       const issue = new MillraceError('subscription-exists', `The subscription '${id}' exists`);
@@ -203,17 +203,17 @@ export class SocketClient extends Client {
         );
       }
       const asker = this.principal ?? ANONYMOUS;
-      this.deps.requestRate.draw(asker, this.queue.account.key);
+      this.deps.requestRate.takeRequest(asker, this.queue.account.key);
       const principal = as === null ? asker : await this.deps.impersonation.begin(asker, as, null);
       if (this.closed) return;
       const subscription = this.#make(wish, principal);
       this.#requireAffordable(subscription);
       this.subscriptions.set(id, subscription);
-      if (as !== null) this.views.add(subscription, as, principal);
-      this.noteScopes();
-      subscription.start(wish.since, weightOf(bytes));
+      if (as !== null) this.impersonatedSubscriptions.add(subscription, as, principal);
+      this.scheduleRescope();
+      subscription.start(wish.since, subscriptionMemoryBytes(bytes));
       // Again: this client did not receive changes between the read of that principal and now.
-      if (as !== null) void this.views.renew(subscription, this.principal ?? ANONYMOUS);
+      if (as !== null) void this.impersonatedSubscriptions.renew(subscription, this.principal ?? ANONYMOUS);
     } catch (error) {
       if (!(error instanceof MillraceError)) throw error;
       this.subscriptions.get(id)?.stop();
@@ -232,7 +232,7 @@ export class SocketClient extends Client {
     );
   }
 
-  #make(wish: Wish, principal: ClientPrincipal): ClientSubscription {
+  #make(wish: SubscriptionRequest, principal: ClientPrincipal): ClientSubscription {
     const { id } = wish;
     const { deps, queue } = this;
     const common = {
@@ -241,9 +241,9 @@ export class SocketClient extends Client {
       deps,
       principal,
       onEnd: () => this.subscriptions.delete(id),
-      onTooSlow: () => this.close(CLOSE.tooSlow, 'Too slow'),
+      onTooSlow: () => this.close(CLOSE_CODES.tooSlow, 'Too slow'),
     } as const;
-    if (wish.kind === 'events') return new EventSubscription({ ...common, wish });
+    if (wish.kind === 'events') return new EventSubscription({ ...common, request: wish });
     const collection = parseCollectionName(wish.collection);
     const requested = toRequestedQuery(parseQueryJson(wish.query), hasSort(wish.query), new Date());
     return new DocumentSubscription({ ...common, collection, requested });
@@ -258,26 +258,26 @@ export class SocketClient extends Client {
     }
     subscription.stop();
     this.subscriptions.delete(id);
-    this.queue.push(toBytes(id, 'unsubscribed', {}));
+    this.queue.push(encodeMessage(id, 'unsubscribed', {}));
   }
 
   #refuse({ issue, id, subscribes }: BadMessage): void {
     const problem = problemFields(issue);
     if (subscribes && id !== null && !this.subscriptions.has(id)) {
-      this.queue.push(toBytes(id, 'unsubscribed', { problem, retryable: ERRORS[issue.code].retryable }));
-    } else this.queue.push(toBytes(id ?? undefined, 'error', { problem }));
+      this.queue.push(encodeMessage(id, 'unsubscribed', { problem, retryable: ERRORS[issue.code].retryable }));
+    } else this.queue.push(encodeMessage(id ?? undefined, 'error', { problem }));
   }
 
-  protected look(now: number): void {
+  protected checkTimeouts(now: number): void {
     if (this.principal !== null || now - this.#openedAt < this.deps.timing.helloMs) return;
-    this.close(CLOSE.noHello, 'No hello message arrived');
+    this.close(CLOSE_CODES.noHello, 'No hello message arrived');
   }
 
   protected report(type: string, fields: Readonly<Record<string, unknown>>): void {
-    this.queue.push(toBytes(undefined, type, fields));
+    this.queue.push(encodeMessage(undefined, type, fields));
   }
 
-  protected shut(code: CloseCode, reason: string, retryAfterMs: number | null): void {
+  protected closeConnection(code: CloseCode, reason: string, retryAfterMs: number | null): void {
     if (retryAfterMs !== null) this.report('bye', { code, retryAfterMs });
     this.queue.flush();
     this.queue.close();

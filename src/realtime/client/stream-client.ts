@@ -5,16 +5,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ImpersonationTarget } from '../../auth/identity/impersonation-target.ts';
 import type { ClientPrincipal } from '../../auth/identity/principal.ts';
-import type { CollectionName } from '../../database/names.ts';
+import type { CollectionName } from '../../database/collection-names.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import { problemFields } from '../../lib/problem.ts';
 import type { RequestedQuery } from '../result/live-query-spec.ts';
-import type { RealtimeDeps } from '../subscription/deps.ts';
 import { DocumentSubscription } from '../subscription/document-subscription.ts';
-import { toBytes } from '../wire/messages.ts';
-import { CLOSE, type CloseCode } from '../wire/protocol.ts';
+import type { RealtimeDeps } from '../subscription/realtime-deps.ts';
+import { encodeMessage } from '../wire/messages.ts';
+import { CLOSE_CODES, type CloseCode } from '../wire/protocol.ts';
 import type { SendQueue } from '../wire/send-queue.ts';
-import { Client } from './client.ts';
+import { RealtimeClient } from './realtime-client.ts';
 
 export interface StreamClientOptions {
   readonly principal: ClientPrincipal;
@@ -31,8 +31,8 @@ export interface StreamClientOptions {
   readonly end: () => void;
 }
 
-export class StreamClient extends Client {
-  protected readonly responses = false;
+export class StreamClient extends RealtimeClient {
+  protected readonly answersHeartbeats = false;
   readonly #options: StreamClientOptions;
   protected readonly credential: string | null;
 
@@ -51,35 +51,35 @@ export class StreamClient extends Client {
       collection,
       requested,
       onEnd: () => this.#finish(),
-      onTooSlow: () => this.close(CLOSE.tooSlow, 'Too slow'),
+      onTooSlow: () => this.close(CLOSE_CODES.tooSlow, 'Too slow'),
     });
     this.subscriptions.set('', subscription);
-    if (seen !== null) this.views.add(subscription, seen.target, seen.principal);
-    this.noteScopes();
+    if (seen !== null) this.impersonatedSubscriptions.add(subscription, seen.target, seen.principal);
+    this.scheduleRescope();
   }
 
   start(): void {
     this.subscriptions.get('')?.start(this.#options.since, this.#options.bytes);
-    this.#confirm().catch((error: unknown) => this.notRenewed(error));
+    this.#confirm().catch((error: unknown) => this.handleRenewalFailure(error));
   }
 
   /** Authenticates again: this client did not receive a revocation between authentication and now. */
   async #confirm(): Promise<void> {
     const { principal } = this.#options;
     const subscription = this.subscriptions.get('');
-    if (subscription !== undefined) await this.views.renew(subscription, principal);
+    if (subscription !== undefined) await this.impersonatedSubscriptions.renew(subscription, principal);
     if (principal.kind === 'anonymous') return;
-    const now = await this.renewed(principal);
-    if (!this.closed && this.principal === principal && !isDeepStrictEqual(now, principal)) this.become(now);
+    const now = await this.renewPrincipal(principal);
+    if (!this.closed && this.principal === principal && !isDeepStrictEqual(now, principal)) this.switchPrincipal(now);
   }
 
-  protected look(): void {}
+  protected checkTimeouts(): void {}
 
   protected report(type: string, fields: Readonly<Record<string, unknown>>, position: string | null): void {
-    this.queue.push(toBytes(null, type, fields, position));
+    this.queue.push(encodeMessage(null, type, fields, position));
   }
 
-  protected shut(code: CloseCode, reason: string, retryAfterMs: number | null): void {
+  protected closeConnection(code: CloseCode, reason: string, retryAfterMs: number | null): void {
     if (retryAfterMs === null) {
       // Of the final close codes, only this one occurs: a stream's client sends nothing that could be invalid.
       const problem = problemFields(new MillraceError('not-authenticated', reason));
@@ -94,7 +94,7 @@ export class StreamClient extends Client {
   /** Ends the response after the last message. */
   #finish(): void {
     this.queue.flush();
-    this.gone();
+    this.handleDisconnect();
     this.#options.end();
   }
 }

@@ -4,15 +4,15 @@
  * It keeps no rows: a long backlog costs time, not memory.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { LogRow } from '../../events/log/row.ts';
-import { rowsWithin, wholeBytes } from '../../events/log/row.ts';
-import type { Tail } from '../../events/log/tail.ts';
-import type { LiveResponse } from '../result/live-result.ts';
-import { type Group, type GroupMember, resetAll } from './group.ts';
-import { GroupIndex } from './group-index.ts';
-import type { IndexKey } from './index-key.ts';
-import { RowBatch } from './row-batch.ts';
-import { toSegments } from './transactions.ts';
+import type { LogRow } from '../../events/log/log-row.ts';
+import { completedRowBytes, limitRowsByBytes } from '../../events/log/log-row.ts';
+import type { LogTail } from '../../events/log/log-tail.ts';
+import type { LiveResult } from '../result/live-result.ts';
+import type { FilterIndexKey } from './filter-index-key.ts';
+import { LogRowBatch } from './log-row-batch.ts';
+import { resetGroup, type SubscriptionGroup, type SubscriptionGroupMember } from './subscription-group.ts';
+import { SubscriptionGroupIndex } from './subscription-group-index.ts';
+import { splitByTransaction } from './transaction-segments.ts';
 
 const BATCH_ROWS = 500;
 /** Bytes of a batch: its rows with their documents. A single transaction or row may be larger. */
@@ -22,10 +22,10 @@ const RETRY_MS = 250;
 const MOST_ROWS = 60_000;
 
 /** A log position with its cluster time; the time is null before the first row. */
-export type LogMoment = Pick<LogRow, 'epoch' | 'number'> & { readonly time: LogRow['time'] | null };
+export type TimedLogPosition = Pick<LogRow, 'epoch' | 'number'> & { readonly time: LogRow['time'] | null };
 
 export interface HubOptions {
-  readonly tail: Pick<Tail, 'read' | 'attach' | 'position'>;
+  readonly tail: Pick<LogTail, 'read' | 'attach' | 'position'>;
   /** Completes a row whose documents were too large for the log: reads the current document. */
   readonly completed: (row: LogRow) => Promise<LogRow>;
   readonly onError: (error: unknown) => void;
@@ -33,10 +33,10 @@ export interface HubOptions {
 
 export class Hub {
   readonly #options: HubOptions;
-  readonly #index = new GroupIndex();
+  readonly #index = new SubscriptionGroupIndex();
   readonly #detach: () => void;
-  #newest: LogMoment;
-  #position: LogMoment;
+  #newest: TimedLogPosition;
+  #position: TimedLogPosition;
   #taken: number;
   #turn = 0;
   #lost = false;
@@ -53,12 +53,12 @@ export class Hub {
   }
 
   /** Every live subscription has received everything up to here. */
-  get position(): LogMoment {
+  get position(): TimedLogPosition {
     return this.#position;
   }
 
   /** The newest row that this process has received. */
-  get newest(): LogMoment {
+  get newest(): TimedLogPosition {
     return this.#newest;
   }
 
@@ -88,11 +88,11 @@ export class Hub {
    * Adds a subscription that has all rows up to `taken` at least.
    * @param live the result that it updated by itself; dropped if it can join a group with an equal result
    */
-  join(member: GroupMember, live: LiveResponse, indexKey: IndexKey | null): Group {
+  join(member: SubscriptionGroupMember, live: LiveResult, indexKey: FilterIndexKey | null): SubscriptionGroup {
     return this.#index.join(member, live, indexKey);
   }
 
-  leave(group: Group, member: GroupMember): void {
+  leave(group: SubscriptionGroup, member: SubscriptionGroupMember): void {
     this.#index.leave(group, member);
   }
 
@@ -169,11 +169,11 @@ export class Hub {
 
   async #whole(after: number, maxBytes: number): Promise<LogRow[]> {
     const more = async (after: number) =>
-      rowsWithin(await this.#options.tail.read(after, BATCH_ROWS, maxBytes), maxBytes);
+      limitRowsByBytes(await this.#options.tail.read(after, BATCH_ROWS, maxBytes), maxBytes);
     const rows = await more(after);
     let bytes = 0;
     for (;;) {
-      const { open } = toSegments(rows);
+      const { open } = splitByTransaction(rows);
       const last = rows.at(-1);
       if (open.length === 0 || last === undefined || rows.length > MOST_ROWS || bytes > BATCH_BYTES) return rows;
       // The rows before an incomplete transaction can be sent. The transaction itself is read again as a whole.
@@ -181,7 +181,7 @@ export class Hub {
       const next = await more(last.number);
       if (next.length === 0) return rows;
       rows.push(...next);
-      for (const row of next) bytes += wholeBytes(row);
+      for (const row of next) bytes += completedRowBytes(row);
     }
   }
 
@@ -189,7 +189,7 @@ export class Hub {
     const last = rows.at(-1);
     if (last === undefined) return;
     this.#taken = last.number;
-    const batch = new RowBatch(this.#index, this.#options.onError);
+    const batch = new LogRowBatch(this.#index, this.#options.onError);
     try {
       await batch.judge(rows);
       if (!this.#lost) batch.report();
@@ -204,7 +204,7 @@ export class Hub {
     else this.#arrive(last);
   }
 
-  #arrive({ epoch, number, time }: LogMoment): void {
+  #arrive({ epoch, number, time }: TimedLogPosition): void {
     this.#position = { epoch, number, time };
     this.#taken = number;
   }
@@ -213,10 +213,10 @@ export class Hub {
    * The log has a gap: every result is invalid.
    * @param ended groups that have left the index and whose subscriptions have not been reset yet
    */
-  #restart(ended: readonly Group[] = []): void {
+  #restart(ended: readonly SubscriptionGroup[] = []): void {
     this.#lost = false;
     this.#turn += 1;
     this.#arrive(this.#newest);
-    for (const group of [...this.#index.clear(), ...ended]) resetAll(group, 'gap');
+    for (const group of [...this.#index.clear(), ...ended]) resetGroup(group, 'gap');
   }
 }

@@ -4,20 +4,20 @@
  * values.
  */
 import type { Principal } from '../../auth/identity/principal.ts';
-import { type NamedRow, namedRow, shownRow, showsAll } from '../../events/read/redact-row.ts';
-import { wanting, wantsRow } from '../../events/read/type-patterns.ts';
-import type { Account } from '../../lib/memory/byte-budget.ts';
+import { isUnrestricted, redactRow, redactRowNames, type ScopedRow } from '../../events/read/redact-row.ts';
+import { eventTypeMatcher, matchesRowType } from '../../events/read/type-patterns.ts';
+import type { MemoryAccount } from '../../lib/memory/byte-budget.ts';
 import type { Resource, Scope } from '../../policies/scope.ts';
-import { costOfScope } from '../../policies/scope-filter.ts';
+import { scopeMatchCost } from '../../policies/scope-filter.ts';
 import { scopeKey } from '../../policies/scope-key.ts';
-import { costOf, isHeavy } from '../../query/evaluate/cost.ts';
-import { ALL } from '../../query/evaluate/field-tree.ts';
-import { compileMatch, type Match } from '../../query/evaluate/match.ts';
+import { FULL_FIELD_TREE } from '../../query/evaluate/field-tree.ts';
+import { filterCost, isExpensiveMatch } from '../../query/evaluate/filter-cost.ts';
+import { compileMatcher, type DocumentMatcher } from '../../query/evaluate/match.ts';
 import type { Filter } from '../../query/filter.ts';
 import { SharedMessage } from '../wire/shared-message.ts';
-import { type LiveResponse, NOTHING, type Verification } from './live-result.ts';
+import { type LiveResult, NO_MESSAGES, type RowEffect } from './live-result.ts';
+import type { LogRowView } from './log-row-view.ts';
 import type { RenderedEvent } from './rendered-event.ts';
-import type { RowView } from './row-view.ts';
 
 export interface EventQuery {
   readonly types: readonly string[];
@@ -28,31 +28,31 @@ export interface EventQuery {
 }
 
 /** Finds the read Scope of a resource. */
-export interface Reading {
+export interface ScopeFinder {
   find(principal: Principal, action: 'read', resource: Resource): Scope<'read'> | null;
 }
 
-export class LiveEvents implements LiveResponse {
+export class LiveEvents implements LiveResult {
   readonly collection = null;
-  readonly wanting = false;
-  readonly remembers = false;
-  readonly payer: Account;
+  readonly needsRefill = false;
+  readonly isStateful = false;
+  readonly memoryAccount: MemoryAccount;
   readonly #query: EventQuery;
-  readonly #policies: Reading;
-  readonly #match: Match;
+  readonly #policies: ScopeFinder;
+  readonly #match: DocumentMatcher;
   readonly #cost: number;
   readonly #wants: (type: string) => boolean;
   /** Scopes by resource. They need no update: a change of policies creates a new live result. */
   readonly #scopes = new Map<Resource, Scope<'read'> | null>();
 
   /** @param payer the memory budget of its first client; it keeps nothing, so it uses none */
-  constructor(query: EventQuery, policies: Reading, payer: Account) {
+  constructor(query: EventQuery, policies: ScopeFinder, payer: MemoryAccount) {
     this.#query = query;
-    this.payer = payer;
+    this.memoryAccount = payer;
     this.#policies = policies;
-    this.#match = compileMatch(query.filter);
-    this.#cost = costOf(query.filter);
-    this.#wants = wanting(query.types);
+    this.#match = compileMatcher(query.filter);
+    this.#cost = filterCost(query.filter);
+    this.#wants = eventTypeMatcher(query.types);
   }
 
   get key(): string {
@@ -61,26 +61,26 @@ export class LiveEvents implements LiveResponse {
 
   readonly rendersAlone = false;
 
-  isHeavy(view: RowView): boolean {
-    const named = wantsRow(this.#wants, view.row, view.type) ? this.#named(view) : null;
-    return named !== null && isHeavy(this.#cost + costOfScope(named.scope), view.bytes);
+  isHeavy(view: LogRowView): boolean {
+    const named = matchesRowType(this.#wants, view.row, view.type) ? this.#named(view) : null;
+    return named !== null && isExpensiveMatch(this.#cost + scopeMatchCost(named.scope), view.bytes);
   }
 
-  judge(view: RowView): Verification {
-    if (!wantsRow(this.#wants, view.row, view.type)) return NOTHING;
+  applyRow(view: LogRowView): RowEffect {
+    if (!matchesRowType(this.#wants, view.row, view.type)) return NO_MESSAGES;
     const event = this.#visible(view);
-    if (event === null || !this.#passes(view, event)) return NOTHING;
+    if (event === null || !this.#passes(view, event)) return NO_MESSAGES;
     return [new SharedMessage('event', view.event, () => Buffer.concat([LABEL, event.json]))];
   }
 
-  #passes(view: RowView, event: RenderedEvent): boolean {
+  #passes(view: LogRowView, event: RenderedEvent): boolean {
     return this.#cost === 0 || view.passes(this.#match, event.document);
   }
 
-  async prepare(view: RowView, turn?: () => Promise<unknown>): Promise<void> {
-    const named = wantsRow(this.#wants, view.row, view.type) ? this.#named(view) : null;
+  async prepare(view: LogRowView, turn?: () => Promise<unknown>): Promise<void> {
+    const named = matchesRowType(this.#wants, view.row, view.type) ? this.#named(view) : null;
     if (named === null) return;
-    if (!showsAll(named.scope)) await view.prepareFields(named.scope, turn);
+    if (!isUnrestricted(named.scope)) await view.prepareFields(named.scope, turn);
     const event = this.#visible(view);
     if (event === null) return;
     const requested = this.#cost > 0;
@@ -93,25 +93,25 @@ export class LiveEvents implements LiveResponse {
     return [];
   }
 
-  payBy(): void {}
+  chargeTo(): void {}
 
   end(): void {}
 
-  #named(view: RowView): NamedRow | null {
-    return namedRow(view.row, (resource) => this.#scope(resource));
+  #named(view: LogRowView): ScopedRow | null {
+    return redactRowNames(view.row, (resource) => this.#scope(resource));
   }
 
   /** The event, redacted to the visible states; null if none is visible. */
-  #visible(view: RowView): RenderedEvent | null {
+  #visible(view: LogRowView): RenderedEvent | null {
     const named = this.#named(view);
     if (named === null) return null;
     const { row, scope } = named;
     const isAsItWas = row === view.row;
     // The subscribed types must match the redacted event: otherwise its arrival would reveal what was removed.
-    if (!isAsItWas && !wantsRow(this.#wants, row)) return null;
+    if (!isAsItWas && !matchesRowType(this.#wants, row)) return null;
     const names = isAsItWas ? '' : `${row.collection} ${row.to}`;
-    const sight = showsAll(scope) ? () => ALL : (state: Buffer) => view.fields(scope, state);
-    return view.shown(`${scopeKey(scope)} ${names}`, () => shownRow(row, scope, sight));
+    const sight = isUnrestricted(scope) ? () => FULL_FIELD_TREE : (state: Buffer) => view.fields(scope, state);
+    return view.shown(`${scopeKey(scope)} ${names}`, () => redactRow(row, scope, sight));
   }
 
   #scope(resource: Resource): Scope<'read'> | null {

@@ -2,23 +2,29 @@
  * The query of a document subscription: filter with bound variables, order, window, fields, and the Scope of its
  * principal. It decides whether one document matches.
  */
-import type { CollectionName } from '../../database/names.ts';
+import type { CollectionName } from '../../database/collection-names.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import { bindingsOf } from '../../policies/bindings.ts';
+import { principalBindings } from '../../policies/bindings.ts';
 import type { Scope } from '../../policies/scope.ts';
-import { costOfScope, databaseDecides, reaches, requireReadable, requireShown } from '../../policies/scope-filter.ts';
+import {
+  isDatabaseFilterExact,
+  isInScope,
+  requireReadablePaths,
+  requireVisiblePaths,
+  scopeMatchCost,
+} from '../../policies/scope-filter.ts';
 import { scopeKey } from '../../policies/scope-key.ts';
-import { bind } from '../../query/evaluate/bind-variables.ts';
-import { affordable, costOf } from '../../query/evaluate/cost.ts';
-import type { Fields } from '../../query/evaluate/fields.ts';
-import { compileMatch, type Match } from '../../query/evaluate/match.ts';
-import { isCertain } from '../../query/evaluate/regex-certainty.ts';
-import { type Filter, pathsOf } from '../../query/filter.ts';
-import { LIMITS } from '../../query/limits.ts';
+import { bindVariables } from '../../query/evaluate/bind-variables.ts';
+import type { FieldSelection } from '../../query/evaluate/fields.ts';
+import { filterCost, requireAffordableFilter } from '../../query/evaluate/filter-cost.ts';
+import { compileMatcher, type DocumentMatcher } from '../../query/evaluate/match.ts';
+import { isServerMatchReliable } from '../../query/evaluate/regex-reliability.ts';
+import { type Filter, filterPaths } from '../../query/filter.ts';
+import { QUERY_LIMITS } from '../../query/limits.ts';
 import type { Sort } from '../../query/page/sort.ts';
-import { type Query, queryOf } from '../../query/parse/query.ts';
+import { type Query, queryFingerprint } from '../../query/parse/query.ts';
 
-export interface LiveSpec {
+export interface LiveQuerySpec {
   readonly collection: CollectionName;
   readonly scope: Scope<'read'>;
   /** The requested filter, without the filter of the Scope. */
@@ -26,14 +32,14 @@ export interface LiveSpec {
   readonly sort: Sort;
   /** The number of documents in the window; null for all that match, without a window. */
   readonly limit: number | null;
-  readonly fields: Fields | null;
+  readonly fields: FieldSelection | null;
   /** Whether messages contain sort keys. */
   readonly keyed: boolean;
   /** Whether a document matches and is visible. */
-  readonly match: Match;
+  readonly match: DocumentMatcher;
   /** Whether every document that the database returns is certain to match. */
   readonly certain: boolean;
-  /** The cost of `match` (query/evaluate/cost.ts). */
+  /** The cost of `match` (query/evaluate/filter-cost.ts). */
   readonly cost: number;
   /** Equal for queries with equal results. */
   readonly key: string;
@@ -60,16 +66,16 @@ export function toRequestedQuery(query: Query, keyed: boolean, now: Date): Reque
     });
   }
   if (query.limit === 0) throw new MillraceError('invalid-parameter', "A subscription's limit must be from 1 to 1,000");
-  affordable(query.filter, LIMITS.liveCost);
+  requireAffordableFilter(query.filter, QUERY_LIMITS.liveCost);
   return { query, keyed: keyed || query.limit !== null, now };
 }
 
 /** Whether the result changes by time alone. Then the rows since a position do not contain all its changes. */
-export function moves({ query, now }: RequestedQuery, scope: Scope<'read'>): boolean {
+export function dependsOnTime({ query, now }: RequestedQuery, scope: Scope<'read'>): boolean {
   if (scope.until !== null) return true;
   const at = (moment: Date) => {
-    const { filter } = bind(query.filter, bindingsOf(scope.principal, moment));
-    return queryOf('', { ...query, filter });
+    const { filter } = bindVariables(query.filter, principalBindings(scope.principal, moment));
+    return queryFingerprint('', { ...query, filter });
   };
   return at(now) !== at(new Date(now.getTime() + 1));
 }
@@ -78,14 +84,18 @@ export function moves({ query, now }: RequestedQuery, scope: Scope<'read'>): boo
  * The query with a Scope. It is built again with a new Scope when policies change.
  * @throws MillraceError `field-hidden`
  */
-export function toLiveQuery(collection: CollectionName, requested: RequestedQuery, scope: Scope<'read'>): LiveSpec {
+export function toLiveQuerySpec(
+  collection: CollectionName,
+  requested: RequestedQuery,
+  scope: Scope<'read'>,
+): LiveQuerySpec {
   const { query, now, keyed } = requested;
   const sortPaths = keyed ? query.sort.map(({ path }) => path) : [];
-  requireReadable(scope, [...pathsOf(query.filter), ...sortPaths]);
-  if (query.fields?.mode === 'include') requireShown(scope, query.fields.paths);
-  const { filter } = bind(query.filter, bindingsOf(scope.principal, now));
-  const requests = compileMatch(filter);
-  const text = queryOf(collection, { ...query, filter });
+  requireReadablePaths(scope, [...filterPaths(query.filter), ...sortPaths]);
+  if (query.fields?.mode === 'include') requireVisiblePaths(scope, query.fields.paths);
+  const { filter } = bindVariables(query.filter, principalBindings(scope.principal, now));
+  const requests = compileMatcher(filter);
+  const text = queryFingerprint(collection, { ...query, filter });
   return {
     collection,
     scope,
@@ -94,9 +104,9 @@ export function toLiveQuery(collection: CollectionName, requested: RequestedQuer
     limit: query.limit,
     fields: query.fields,
     keyed,
-    match: (document) => reaches(scope, document) && requests(document),
-    certain: databaseDecides(scope) && isCertain(filter),
-    cost: costOf(filter) + costOfScope(scope),
+    match: (document) => isInScope(scope, document) && requests(document),
+    certain: isDatabaseFilterExact(scope) && isServerMatchReliable(filter),
+    cost: filterCost(filter) + scopeMatchCost(scope),
     key: `${text} ${query.limit ?? ''} ${keyed} ${scopeKey(scope)}`,
   };
 }

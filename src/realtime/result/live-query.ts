@@ -4,41 +4,48 @@
  * database when it becomes too short (`refill`; hub/row-batch.ts decides when).
  */
 import type { Document } from 'mongodb';
-import { readInTurns, readStored } from '../../database/bson/stored.ts';
+import { decodeDocument, decodeDocumentCooperatively } from '../../database/bson/stored-document.ts';
 import { idText } from '../../database/json/ids.ts';
-import { mapInTurns } from '../../lib/concurrency/cooperative-yield.ts';
+import { mapCooperatively } from '../../lib/concurrency/cooperative-yield.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import type { Account } from '../../lib/memory/byte-budget.ts';
-import { costOfScope, hidesFields, reachesAll } from '../../policies/scope-filter.ts';
-import { isHeavy } from '../../query/evaluate/cost.ts';
-import { ALL, type FieldTree } from '../../query/evaluate/field-tree.ts';
-import { everything } from '../../query/filter.ts';
+import type { MemoryAccount } from '../../lib/memory/byte-budget.ts';
+import { hidesFields, includesAllDocuments, scopeMatchCost } from '../../policies/scope-filter.ts';
+import { type FieldTree, FULL_FIELD_TREE } from '../../query/evaluate/field-tree.ts';
+import { isExpensiveMatch } from '../../query/evaluate/filter-cost.ts';
+import { matchAllFilter } from '../../query/filter.ts';
 import { sortKeyOf } from '../../query/page/sort-key.ts';
-import { type LeaveReason, type Reported, toMessage } from '../wire/shared-message.ts';
-import type { LiveSpec } from './live-query-spec.ts';
-import { type LiveResponse, NOTHING, type Verification } from './live-result.ts';
-import { differences, encodeVisible, isWhole, keyText, renderedInTurns, visibleBytes } from './rendering.ts';
-import { identityOf, type RowView } from './row-view.ts';
-import type { SnapshotStore } from './snapshot-store.ts';
-import { Window, type WindowMember } from './window.ts';
-import { fieldBytes, toWindowMember } from './window-document.ts';
+import { type LeaveReason, type SubscriptionMessage, toChangeMessage } from '../wire/shared-message.ts';
+import type { LiveQuerySpec } from './live-query-spec.ts';
+import { type LiveResult, NO_MESSAGES, type RowEffect } from './live-result.ts';
+import { documentIdentity, type LogRowView } from './log-row-view.ts';
+import { QueryWindow, type WindowMember } from './query-window.ts';
+import {
+  changedVisibleFields,
+  encodeRedactedDocument,
+  redactDocument,
+  renderDocument,
+  sendsWholeDocuments,
+  sortKeyJson,
+} from './rendering.ts';
+import type { SnapshotReader } from './snapshot-store.ts';
+import { toWindowMember, windowMemberBytes } from './window-member.ts';
 
-export class LiveQuery implements LiveResponse {
-  readonly query: LiveSpec;
-  readonly #store: SnapshotStore;
-  readonly window: Window | null;
+export class LiveQuery implements LiveResult {
+  readonly query: LiveQuerySpec;
+  readonly #store: SnapshotReader;
+  readonly window: QueryWindow | null;
   /** The last row that affected the window. */
-  #touched: RowView | null = null;
-  #payer: Account;
+  #touched: LogRowView | null = null;
+  #payer: MemoryAccount;
   #paid = 0;
   #ended = false;
 
   /** @param payer the memory budget that it counts against */
-  constructor(query: LiveSpec, store: SnapshotStore, payer: Account) {
+  constructor(query: LiveQuerySpec, store: SnapshotReader, payer: MemoryAccount) {
     this.query = query;
     this.#store = store;
     this.#payer = payer;
-    this.window = query.limit === null ? null : new Window(query.sort, query.limit);
+    this.window = query.limit === null ? null : new QueryWindow(query.sort, query.limit);
   }
 
   get key(): string {
@@ -54,19 +61,19 @@ export class LiveQuery implements LiveResponse {
     return this.window?.capacity ?? null;
   }
 
-  get remembers(): boolean {
+  get isStateful(): boolean {
     return this.window !== null;
   }
 
-  get wanting(): boolean {
-    return this.window !== null && this.window.want !== null;
+  get needsRefill(): boolean {
+    return this.window !== null && this.window.shortfall !== null;
   }
 
-  get payer(): Account {
+  get memoryAccount(): MemoryAccount {
     return this.#payer;
   }
 
-  payBy(account: Account): void {
+  chargeTo(account: MemoryAccount): void {
     if (this.#ended) return;
     this.#payer.note(-this.#paid);
     account.note(this.#paid);
@@ -104,63 +111,63 @@ export class LiveQuery implements LiveResponse {
   }
 
   get rendersAlone(): boolean {
-    return !isWhole(this.query);
+    return !sendsWholeDocuments(this.query);
   }
 
-  isHeavy(view: RowView): boolean {
-    return isHeavy(this.query.cost, view.bytes);
+  isHeavy(view: LogRowView): boolean {
+    return isExpensiveMatch(this.query.cost, view.bytes);
   }
 
-  async prepare(view: RowView, turn?: () => Promise<unknown>): Promise<void> {
+  async prepare(view: LogRowView, turn?: () => Promise<unknown>): Promise<void> {
     if (view.row.collection !== this.collection) return;
     await view.read(turn);
     const { before, after } = view;
     const { match, scope } = this.query;
     if (this.window === null) await view.prepare(match, before, turn);
     await view.prepare(match, after, turn);
-    if (isHeavy(costOfScope(scope), view.bytes)) await view.prepareFields(scope, turn);
+    if (isExpensiveMatch(scopeMatchCost(scope), view.bytes)) await view.prepareFields(scope, turn);
     if (after === null || !view.passes(match, after)) return;
-    if (isWhole(this.query)) {
+    if (sendsWholeDocuments(this.query)) {
       await view.prepareChanged(turn);
       if (view.isLong) void view.json;
     } else if (view.isLong && view.row.before !== null && view.row.after !== null) {
       const [was, is] = [this.#visible(view, view.row.before), this.#visible(view, view.row.after)];
-      await view.prepareDiffering(this.query, () => differences(was, is), turn);
+      await view.prepareDiffering(this.query, () => changedVisibleFields(was, is), turn);
     }
   }
 
-  #visible(view: RowView, state: Buffer): Buffer {
-    return visibleBytes(this.query, state, (raw) => this.#fields(view, raw));
+  #visible(view: LogRowView, state: Buffer): Buffer {
+    return redactDocument(this.query, state, (raw) => this.#fields(view, raw));
   }
 
-  #fields(view: RowView, state: Buffer): FieldTree | null {
+  #fields(view: LogRowView, state: Buffer): FieldTree | null {
     const { scope } = this.query;
-    return hidesFields(scope) ? view.fields(scope, state) : ALL;
+    return hidesFields(scope) ? view.fields(scope, state) : FULL_FIELD_TREE;
   }
 
-  judge(view: RowView): Verification {
+  applyRow(view: LogRowView): RowEffect {
     const { row } = view;
     switch (row.operation) {
       case 'insert':
       case 'update':
       case 'replace':
       case 'delete':
-        if (row.collection !== this.collection) return NOTHING;
+        if (row.collection !== this.collection) return NO_MESSAGES;
         return this.window === null ? this.#judgePlain(view) : this.#judgeInWindow(view, this.window);
       case 'drop':
-        return row.collection === this.collection ? 'dropped' : NOTHING;
+        return row.collection === this.collection ? 'dropped' : NO_MESSAGES;
       case 'rename':
-        return row.collection === this.collection || row.to === this.collection ? 'dropped' : NOTHING;
+        return row.collection === this.collection || row.to === this.collection ? 'dropped' : NO_MESSAGES;
       case 'dropDatabase':
         return 'dropped';
       case 'gap':
         return 'gap';
       default:
-        return NOTHING;
+        return NO_MESSAGES;
     }
   }
 
-  #judgePlain(view: RowView): Verification {
+  #judgePlain(view: LogRowView): RowEffect {
     const { operation, big } = view.row;
     const { before, after } = view;
     if (operation !== 'insert' && before === null) return this.#judgeBlind(view);
@@ -168,91 +175,91 @@ export class LiveQuery implements LiveResponse {
     const was = before !== null && view.passes(this.query.match, before);
     const is = after !== null && view.passes(this.query.match, after);
     if (is) return this.#shown(view, was ? 'update' : 'enter', after);
-    return was ? [this.#left(view, this.#reason(view))] : NOTHING;
+    return was ? [this.#left(view, this.#reason(view))] : NO_MESSAGES;
   }
 
   /**
    * The state before is unknown. If clients may see every document and have no filter, that does not matter. Otherwise
    * a message could reveal a document that the client must not see, so the result is invalid.
    */
-  #judgeBlind(view: RowView): Verification {
+  #judgeBlind(view: LogRowView): RowEffect {
     const { scope, filter } = this.query;
-    if (filter !== everything || !reachesAll(scope)) return 'gap';
+    if (filter !== matchAllFilter || !includesAllDocuments(scope)) return 'gap';
     if (view.row.operation === 'delete') return [this.#left(view, 'deleted')];
     if (view.after !== null) return this.#shown(view, 'update', view.after);
     // A large document that has been deleted since: the row of its deletion follows.
-    return view.row.big ? NOTHING : 'gap';
+    return view.row.big ? NO_MESSAGES : 'gap';
   }
 
-  #judgeInWindow(view: RowView, window: Window): Verification {
+  #judgeInWindow(view: LogRowView, window: QueryWindow): RowEffect {
     const { row, after, identity } = view;
     if (row.operation !== 'delete' && after === null && !row.big) return 'gap';
     const matching = after !== null && view.passes(this.query.match, after) ? after : null;
-    if (matching === null && !window.has(identity)) return NOTHING;
+    if (matching === null && !window.has(identity)) return NO_MESSAGES;
     this.#touched = view;
     const key = matching && sortKeyOf(matching, this.query.sort);
-    const id: unknown = row.key === null ? null : readStored(row.key)['_id'];
-    const bytes = fieldBytes(view.documentId, id, key);
+    const id: unknown = row.key === null ? null : decodeDocument(row.key)['_id'];
+    const bytes = windowMemberBytes(view.documentId, id, key);
     const { own, displaced } = window.apply({ identity, text: view.documentId, id, key, bytes });
     if (!this.#pay(window.bytes)) return 'window';
-    const reported: Reported[] = [];
+    const reported: SubscriptionMessage[] = [];
     if (displaced !== null) reported.push(this.#leftWindow(displaced, view));
     if (own === 'leave') reported.push(this.#left(view, matching === null ? this.#reason(view) : 'window'));
     else if (own !== null && after !== null) reported.push(...this.#shown(view, own, after));
     return reported;
   }
 
-  #shown(view: RowView, op: 'enter' | 'update', after: Document): readonly Reported[] {
+  #shown(view: LogRowView, op: 'enter' | 'update', after: Document): readonly SubscriptionMessage[] {
     const { query } = this;
     const { before, row } = view;
     const raw = row.after;
-    if (raw === null) return NOTHING;
+    if (raw === null) return NO_MESSAGES;
     let seen: Buffer | null = null;
     const visible = (): Buffer => {
       seen ??= this.#visible(view, raw);
       return seen;
     };
     let changed: readonly string[] | null = null;
-    if (op === 'update' && row.before !== null && before !== null && !isWhole(query)) {
+    if (op === 'update' && row.before !== null && before !== null && !sendsWholeDocuments(query)) {
       const was = row.before;
       // `_meta` also changes with hidden fields. Such a change alone is sent only to clients that requested `_meta`.
       const reported = query.fields?.mode === 'include' && query.fields.paths.includes('_meta');
-      const all = view.differing(query, () => differences(this.#visible(view, was), visible()));
+      const all = view.differing(query, () => changedVisibleFields(this.#visible(view, was), visible()));
       const differing = all.filter((name) => reported || name !== '_meta');
-      const moved = query.keyed && keyText(query, before) !== keyText(query, after);
-      if (differing.length === 0 && !moved) return NOTHING;
+      const moved = query.keyed && sortKeyJson(query, before) !== sortKeyJson(query, after);
+      if (differing.length === 0 && !moved) return NO_MESSAGES;
       changed = differing.filter((name) => name !== '_id' && name !== '_meta');
     }
-    const message = toMessage(view.event, () => ({
+    const message = toChangeMessage(view.event, () => ({
       op,
       documentId: view.documentId,
-      document: (isWhole(query) ? view.json : null) ?? encodeVisible(query, visible()),
+      document: (sendsWholeDocuments(query) ? view.json : null) ?? encodeRedactedDocument(query, visible()),
       changed: op === 'update' ? (changed ?? view.changed) : null,
-      sortKey: query.keyed ? keyText(query, after) : null,
+      sortKey: query.keyed ? sortKeyJson(query, after) : null,
       at: view.at,
     }));
     return [message];
   }
 
-  #left(view: RowView, reason: LeaveReason): Reported {
-    return toMessage(view.event, () => ({ op: 'leave', documentId: view.documentId, reason, at: view.at }));
+  #left(view: LogRowView, reason: LeaveReason): SubscriptionMessage {
+    return toChangeMessage(view.event, () => ({ op: 'leave', documentId: view.documentId, reason, at: view.at }));
   }
 
-  #leftWindow(member: WindowMember, view: RowView): Reported {
-    return toMessage(view.event, () => ({ op: 'leave', documentId: member.text, reason: 'window', at: view.at }));
+  #leftWindow(member: WindowMember, view: LogRowView): SubscriptionMessage {
+    return toChangeMessage(view.event, () => ({ op: 'leave', documentId: member.text, reason: 'window', at: view.at }));
   }
 
-  #reason(view: RowView): LeaveReason {
+  #reason(view: LogRowView): LeaveReason {
     const { row, after } = view;
     if (row.operation === 'delete' || after === null) return 'deleted';
     return row.after !== null && view.fields(this.query.scope, row.after) !== null ? 'filter' : 'gone';
   }
 
-  async refill(at: RowView, limitMs?: number): Promise<readonly Reported[]> {
+  async refill(at: LogRowView, limitMs?: number): Promise<readonly SubscriptionMessage[]> {
     const { window, query } = this;
-    const want = window?.want ?? null;
-    if (window === null || want === null) return NOTHING;
-    const { untold, further, behind } = want;
+    const want = window?.shortfall ?? null;
+    if (window === null || want === null) return NO_MESSAGES;
+    const { unsent: untold, missingCount: further, afterKey: behind } = want;
     const [known, next] = await Promise.all([
       untold.length === 0
         ? []
@@ -262,24 +269,24 @@ export class LiveQuery implements LiveResponse {
             at.time,
             limitMs,
           ),
-      further === 0 ? null : this.#store.behind(query, behind, further, at.time, limitMs),
+      further === 0 ? null : this.#store.documentsAfter(query, behind, further, at.time, limitMs),
     ]);
     const documents = new Map<string, { readonly raw: Buffer; readonly read: Document }>();
     const added: WindowMember[] = [];
-    await mapInTurns(known, async (raw) => {
-      const read = await readInTurns(raw);
-      documents.set(identityOf(read['_id']), { raw, read });
+    await mapCooperatively(known, async (raw) => {
+      const read = await decodeDocumentCooperatively(raw);
+      documents.set(documentIdentity(read['_id']), { raw, read });
     });
-    await mapInTurns(next ?? [], async (raw) => {
-      const read = await readInTurns(raw);
+    await mapCooperatively(next ?? [], async (raw) => {
+      const read = await decodeDocumentCooperatively(raw);
       const member = toWindowMember(read, query);
       documents.set(member.identity, { raw, read });
       added.push(member);
     });
-    const entered = window.supply(added, next === null ? null : next.length === further);
+    const entered = window.addFetched(added, next === null ? null : next.length === further);
     if (!this.#pay(window.bytes)) throw new MillraceError('client-memory-exceeded', 'A window uses too much memory');
     const cause = this.#touched ?? at;
-    return mapInTurns(entered, ({ identity, text }) => {
+    return mapCooperatively(entered, ({ identity, text }) => {
       const found = documents.get(identity);
       if (found === undefined) throw new Error(`The document ${text} of a window is missing`);
       return this.entering(found.read, found.raw, cause);
@@ -287,13 +294,13 @@ export class LiveQuery implements LiveResponse {
   }
 
   /** The message for a document that enters the window because of a row. */
-  async entering(document: Document, raw: Buffer, cause: RowView): Promise<Reported> {
-    const json = await renderedInTurns(this.query, raw);
-    return toMessage(cause.event, () => ({
+  async entering(document: Document, raw: Buffer, cause: LogRowView): Promise<SubscriptionMessage> {
+    const json = await renderDocument(this.query, raw);
+    return toChangeMessage(cause.event, () => ({
       op: 'enter',
       documentId: idText(document['_id']),
       document: json,
-      sortKey: keyText(this.query, document),
+      sortKey: sortKeyJson(this.query, document),
       at: cause.at,
     }));
   }

@@ -2,16 +2,16 @@
  * The event of a row for readers with the same view, as JSON and as a document for filters. Each is built once, on
  * first use.
  */
-import { beforeOf, dataOf, type Envelope, encodeEvent, toEnvelope } from '../../events/log/event.ts';
-import type { LogRow } from '../../events/log/row.ts';
-import { inTurns } from '../../lib/concurrency/cooperative-yield.ts';
-import type { Fields } from '../../query/evaluate/order.ts';
+import { type EventEnvelope, encodeEvent, eventBefore, eventData, toEventEnvelope } from '../../events/log/event.ts';
+import type { LogRow } from '../../events/log/log-row.ts';
+import { runCooperatively } from '../../lib/concurrency/cooperative-yield.ts';
+import type { EmbeddedDocument } from '../../query/evaluate/bson-order.ts';
 
 export class RenderedEvent {
   readonly #row: LogRow;
-  #envelope: Envelope | null | undefined;
+  #envelope: EventEnvelope | null | undefined;
   #json: Buffer | undefined;
-  #document: Fields | undefined;
+  #document: EmbeddedDocument | undefined;
 
   /** @param row redacted to what is visible; it is an event */
   constructor(row: LogRow) {
@@ -19,28 +19,28 @@ export class RenderedEvent {
   }
 
   get json(): Buffer {
-    this.#envelope ??= toEnvelope(this.#row);
+    this.#envelope ??= toEventEnvelope(this.#row);
     this.#json ??= encodeEvent(this.#row, this.#envelope) ?? Buffer.from('null');
     return this.#json;
   }
 
   /** The event as a document for filters: its id has the field name of a stored document's id. */
-  get document(): Fields {
-    this.#envelope ??= toEnvelope(this.#row);
-    this.#document ??= this.#created(dataOf(this.#row), beforeOf(this.#row));
+  get document(): EmbeddedDocument {
+    this.#envelope ??= toEventEnvelope(this.#row);
+    this.#document ??= this.#created(eventData(this.#row), eventBefore(this.#row));
     return this.#document;
   }
 
   /** Builds everything with yields, so that `json` and `document` are fast afterwards. */
   async prepare(turn: (() => Promise<unknown>) | undefined, how: { readonly requested: boolean }): Promise<void> {
     const row = this.#row;
-    this.#envelope ??= await inTurns(() => toEnvelope(row), turn);
+    this.#envelope ??= await runCooperatively(() => toEventEnvelope(row), turn);
     if (!how.requested || this.#document !== undefined) return;
-    const data = await inTurns(() => dataOf(row), turn);
-    this.#document = this.#created(data, await inTurns(() => beforeOf(row), turn));
+    const data = await runCooperatively(() => eventData(row), turn);
+    this.#document = this.#created(data, await runCooperatively(() => eventBefore(row), turn));
   }
 
-  #created(data: Fields | null, before: Fields | null): Fields {
+  #created(data: EmbeddedDocument | null, before: EmbeddedDocument | null): EmbeddedDocument {
     return { ...this.#envelope, data, before, _id: this.#envelope?.id };
   }
 }

@@ -3,52 +3,60 @@
  * fields are visible, stored bytes become JSON without intermediate objects.
  */
 import type { Document } from 'mongodb';
-import { rawDifference } from '../../database/bson/raw-bson.ts';
-import { encodeDocument } from '../../database/json/json.ts';
-import { sameAsJson } from '../../database/json/transcode-document.ts';
+import { changedFieldNames } from '../../database/bson/raw-bson.ts';
+import { encodeDocumentJson } from '../../database/json/json.ts';
+import { isSameJson } from '../../database/json/transcode-document.ts';
 import { valueToWire } from '../../database/json/wire-values.ts';
-import { cutBytes } from '../../policies/fields/cut-bytes.ts';
-import { evaluateStored, fieldsFor, hidesFields } from '../../policies/scope-filter.ts';
-import { ALL, type FieldTree, NONE } from '../../query/evaluate/field-tree.ts';
-import { showsMeta, treeOf } from '../../query/evaluate/fields.ts';
+import { selectBsonFields } from '../../policies/fields/select-bson-fields.ts';
+import { evaluateStoredDocument, hidesFields, visibleFieldTree } from '../../policies/scope-filter.ts';
+import { EMPTY_FIELD_TREE, type FieldTree, FULL_FIELD_TREE } from '../../query/evaluate/field-tree.ts';
+import { includesMeta, toFieldTree } from '../../query/evaluate/fields.ts';
 import { compareNumbers, isNaNValue, isNumber, type NumberValue } from '../../query/evaluate/numbers.ts';
 import { sortKeyOf } from '../../query/page/sort-key.ts';
-import type { LiveSpec } from './live-query-spec.ts';
+import type { LiveQuerySpec } from './live-query-spec.ts';
 
 /** Whether documents are sent whole, without omitting fields. */
-export function isWhole({ scope, fields }: LiveSpec): boolean {
+export function sendsWholeDocuments({ scope, fields }: LiveQuerySpec): boolean {
   return fields === null && !hidesFields(scope);
 }
 
 /** The fields of a document that the Scope allows; null if it excludes the document. */
-export type Shows = (raw: Buffer) => FieldTree | null;
+export type FieldVisibility = (raw: Buffer) => FieldTree | null;
 
 /** A document that the Scope allows, as clients see it. */
-function rendered(query: LiveSpec, raw: Buffer, shows: Shows): Buffer {
-  return isWhole(query) ? encodeDocument(raw) : encodeVisible(query, visibleBytes(query, raw, shows));
+function rendered(query: LiveQuerySpec, raw: Buffer, shows: FieldVisibility): Buffer {
+  return sendsWholeDocuments(query)
+    ? encodeDocumentJson(raw)
+    : encodeRedactedDocument(query, redactDocument(query, raw, shows));
 }
 
 /** The same for a document that `visibleBytes` has already redacted. */
-export function encodeVisible({ fields }: LiveSpec, seen: Buffer): Buffer {
-  return encodeDocument(seen, { meta: showsMeta(fields) });
+export function encodeRedactedDocument({ fields }: LiveQuerySpec, seen: Buffer): Buffer {
+  return encodeDocumentJson(seen, { meta: includesMeta(fields) });
 }
 
 /** The same, a few milliseconds at a time if redaction may be slow. */
-export async function renderedInTurns(query: LiveSpec, raw: Buffer, turn?: () => Promise<unknown>): Promise<Buffer> {
+export async function renderDocument(
+  query: LiveQuerySpec,
+  raw: Buffer,
+  turn?: () => Promise<unknown>,
+): Promise<Buffer> {
   const { scope } = query;
-  const fields = hidesFields(scope) ? await evaluateStored(scope, raw, fieldsFor, turn) : ALL;
+  const fields = hidesFields(scope)
+    ? await evaluateStoredDocument(scope, raw, visibleFieldTree, turn)
+    : FULL_FIELD_TREE;
   return rendered(query, raw, () => fields);
 }
 
 /** The visible fields of a document that the Scope allows, stored. */
-export function visibleBytes({ fields }: LiveSpec, raw: Buffer, shows: Shows): Buffer {
-  const seen = cutBytes(raw, shows(raw) ?? NONE);
-  return fields === null ? seen : cutBytes(seen, treeOf(fields));
+export function redactDocument({ fields }: LiveQuerySpec, raw: Buffer, shows: FieldVisibility): Buffer {
+  const seen = selectBsonFields(raw, shows(raw) ?? EMPTY_FIELD_TREE);
+  return fields === null ? seen : selectBsonFields(seen, toFieldTree(fields));
 }
 
 /** The names of the visible top-level fields whose JSON differs between two states. */
-export function differences(before: Buffer, after: Buffer): readonly string[] {
-  return rawDifference(before, after, sameAsJson);
+export function changedVisibleFields(before: Buffer, after: Buffer): readonly string[] {
+  return changedFieldNames(before, after, isSameJson);
 }
 
 /**
@@ -56,7 +64,7 @@ export function differences(before: Buffer, after: Buffer): readonly string[] {
  * strings in documents. Numbers and dates beyond the range of JSON readers become the largest or smallest value
  * possible there.
  */
-export function keyText({ sort }: LiveSpec, document: Document): string {
+export function sortKeyJson({ sort }: LiveQuerySpec, document: Document): string {
   return `[${sortKeyOf(document, sort).map(keyValueText).join()}]`;
 }
 

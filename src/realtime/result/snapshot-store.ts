@@ -3,21 +3,21 @@
  * those that refill windows.
  */
 import type { ClientSession, Db, Document, Timestamp } from 'mongodb';
-import { readStored } from '../../database/bson/stored.ts';
-import { type CursorReply, RAW_ENTRIES, readCursorReply } from '../../database/cursors/cursor-reply.ts';
-import { readCommand } from '../../database/cursors/find-raw.ts';
+import { decodeDocument } from '../../database/bson/stored-document.ts';
+import { type CursorReply, RAW_CURSOR_OPTIONS, readCursorReply } from '../../database/cursors/cursor-reply.ts';
+import { buildFindCommand } from '../../database/cursors/find-raw.ts';
 import { FIRST_BATCH, OpenCursor, REPLY_BYTES } from '../../database/cursors/open-cursor.ts';
-import { serverCode, translateError } from '../../database/errors.ts';
-import { requireChanges } from '../../events/read/change-stream-support.ts';
-import { inTurns, mapInTurns } from '../../lib/concurrency/cooperative-yield.ts';
-import { within } from '../../lib/concurrency/deadline.ts';
+import { mongoErrorCode, translateError } from '../../database/errors.ts';
+import { requireChangeStreamSupport } from '../../events/read/change-stream-support.ts';
+import { mapCooperatively, runCooperatively } from '../../lib/concurrency/cooperative-yield.ts';
+import { withTimeout } from '../../lib/concurrency/deadline.ts';
 import { retry } from '../../lib/concurrency/retry.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import { joinedFilter } from '../../policies/scope-filter.ts';
-import { isHeavy, READ_COST } from '../../query/evaluate/cost.ts';
-import { orderOf, requestPage } from '../../query/page/page.ts';
-import type { KeyValues } from '../../query/page/sort.ts';
-import type { LiveSpec } from './live-query-spec.ts';
+import { combineScopeFilters } from '../../policies/scope-filter.ts';
+import { DOCUMENT_READ_COST, isExpensiveMatch } from '../../query/evaluate/filter-cost.ts';
+import { buildPageRequest, toDatabaseSortOrder } from '../../query/page/page.ts';
+import type { SortKeyValues } from '../../query/page/sort.ts';
+import type { LiveQuerySpec } from './live-query-spec.ts';
 
 const SNAPSHOT_UNAVAILABLE = 246;
 const QUERY_PLAN_KILLED = 175;
@@ -41,13 +41,13 @@ const BY_CODE_POINT = { collation: { locale: 'simple' } } as const;
 const CAPPED = 'A capped collection cannot be followed: the database does not support snapshot reads of it';
 
 /** The collection was dropped or renamed during the read. */
-export class Dropped extends Error {
+export class CollectionDropped extends Error {
   override readonly name = 'Dropped';
 }
 
 /** The reason why a result that could not be completed is invalid. Unexpected errors are reported. */
-export function voidBy(error: unknown, report: (error: unknown) => void): 'dropped' | 'window' {
-  if (error instanceof Dropped) return 'dropped';
+export function invalidationReason(error: unknown, report: (error: unknown) => void): 'dropped' | 'window' {
+  if (error instanceof CollectionDropped) return 'dropped';
   if (error instanceof MillraceError && (error.code === 'client-memory-exceeded' || error.code === 'overloaded'))
     return 'window';
   report(error);
@@ -74,7 +74,7 @@ export async function* snapshotBatches(read: SnapshotRead): AsyncGenerator<reado
   if (read.more) yield* read.rest();
 }
 
-export class SnapshotStore {
+export class SnapshotReader {
   readonly #data: Db;
   readonly #timeoutMs: number;
   /** Active checks, by collection: many clients may resume on the same collection at once. */
@@ -91,10 +91,10 @@ export class SnapshotStore {
    * @param limit maximum documents; null for all
    * @throws MillraceError `forbidden` for a collection that cannot be followed
    */
-  async open(query: LiveSpec, at: Timestamp | null, limit: number | null): Promise<SnapshotRead> {
-    const find = readCommand(query.collection, {
+  async open(query: LiveQuerySpec, at: Timestamp | null, limit: number | null): Promise<SnapshotRead> {
+    const find = buildFindCommand(query.collection, {
       filter: filterOf(query),
-      ...(query.keyed ? orderOf(query.sort) : {}),
+      ...(query.keyed ? toDatabaseSortOrder(query.sort) : {}),
       ...(limit === null ? {} : { limit }),
       batchSize: Math.min(limit ?? BATCH, FIRST_BATCH),
       ...BY_CODE_POINT,
@@ -123,12 +123,12 @@ export class SnapshotStore {
   }
 
   async #requireFollowable(name: string): Promise<void> {
-    const found = await requireChanges(this.#data, name, this.#timeoutMs);
+    const found = await requireChangeStreamSupport(this.#data, name, this.#timeoutMs);
     if (found?.options?.['capped'] === true) throw new MillraceError('forbidden', CAPPED);
   }
 
   /** The number of documents of a query, counted up to `most`. */
-  async count(query: LiveSpec, most: number): Promise<number> {
+  async count(query: LiveQuerySpec, most: number): Promise<number> {
     const options = { limit: most, ...BY_CODE_POINT, maxTimeMS: this.#timeoutMs };
     try {
       return await this.#data.collection(query.collection).countDocuments(filterOf(query), options);
@@ -147,17 +147,17 @@ export class SnapshotStore {
   }
 
   /** The documents of a query after a sort key, as of a time. Throws if that time cannot be read, or not in time. */
-  behind(
-    query: LiveSpec,
-    key: KeyValues | null,
+  documentsAfter(
+    query: LiveQuerySpec,
+    key: SortKeyValues | null,
     limit: number,
     at: Timestamp,
     limitMs?: number,
   ): Promise<readonly Buffer[]> {
     const position = key === null ? null : ({ direction: 'next', values: key } as const);
-    const { filter, sort } = requestPage(filterOf(query), query.sort, position);
+    const { filter, sort } = buildPageRequest(filterOf(query), query.sort, position);
     const options = { limit, batchSize: Math.min(limit, FIRST_BATCH), ...BY_CODE_POINT };
-    const find = readCommand(query.collection, { filter, ...orderOf(sort), ...options });
+    const find = buildFindCommand(query.collection, { filter, ...toDatabaseSortOrder(sort), ...options });
     return this.#all(find, at, limitMs);
   }
 
@@ -168,7 +168,7 @@ export class SnapshotStore {
       const reply = await this.#request(session, command, limitMs);
       const read = await this.#read(String(find['find'] ?? find['aggregate']), session, reply, limitMs);
       // For a collection that has been dropped since, the server returns an empty result without a cluster time.
-      if (read.time === null) throw new Dropped(`'${String(find['find'] ?? find['aggregate'])}' was dropped`);
+      if (read.time === null) throw new CollectionDropped(`'${String(find['find'] ?? find['aggregate'])}' was dropped`);
       const found: Buffer[] = [];
       let bytes = 0;
       for await (const batch of snapshotBatches(read)) {
@@ -190,7 +190,7 @@ export class SnapshotStore {
     let moment = at;
     const retryable = (error: unknown) => {
       moment = null;
-      return NOT_AT_THAT_TIME.has(serverCode(error) ?? 0) && !isCapped(error);
+      return NOT_AT_THAT_TIME.has(mongoErrorCode(error) ?? 0) && !isCapped(error);
     };
     const request = () => this.#request(session, { ...find, ...concern(moment) });
     return await retry(request, { limitMs: this.#timeoutMs, delayMs: 10, maxDelayMs: 200, retryable });
@@ -204,7 +204,8 @@ export class SnapshotStore {
       try {
         yield* cursor.rest();
       } catch (error) {
-        if (DROPPED.has(serverCode(error) ?? 0)) throw new Dropped(`'${collection}' was dropped`, { cause: error });
+        if (DROPPED.has(mongoErrorCode(error) ?? 0))
+          throw new CollectionDropped(`'${collection}' was dropped`, { cause: error });
         throw translateError(error);
       }
     }
@@ -221,8 +222,8 @@ export class SnapshotStore {
   }
 
   async #request(session: ClientSession, command: Document, limitMs = this.#timeoutMs): Promise<CursorReply> {
-    const reply = await within(limitMs + 1_000, (signal) =>
-      this.#data.command(command, { session, ...RAW_ENTRIES, signal }),
+    const reply = await withTimeout(limitMs + 1_000, (signal) =>
+      this.#data.command(command, { session, ...RAW_CURSOR_OPTIONS, signal }),
     );
     return readCursorReply(reply['cursor']);
   }
@@ -230,7 +231,7 @@ export class SnapshotStore {
 
 /** Only the message says that a collection is capped: transient errors have the same code. */
 function isCapped(error: unknown): boolean {
-  return serverCode(error) === SNAPSHOT_UNAVAILABLE && error instanceof Error && error.message.includes('capped');
+  return mongoErrorCode(error) === SNAPSHOT_UNAVAILABLE && error instanceof Error && error.message.includes('capped');
 }
 
 function concern(at: Timestamp | null): Document {
@@ -238,15 +239,15 @@ function concern(at: Timestamp | null): Document {
 }
 
 /** The matching documents of those that the database returned: its regular expressions give up on some texts. */
-async function matching({ match, cost }: LiveSpec, found: readonly Buffer[]): Promise<readonly Buffer[]> {
-  const responses = await mapInTurns(found, (raw) => {
-    const request = () => match(readStored(raw));
-    return isHeavy(cost + READ_COST, raw.length) ? inTurns(request) : request();
+async function matching({ match, cost }: LiveQuerySpec, found: readonly Buffer[]): Promise<readonly Buffer[]> {
+  const responses = await mapCooperatively(found, (raw) => {
+    const request = () => match(decodeDocument(raw));
+    return isExpensiveMatch(cost + DOCUMENT_READ_COST, raw.length) ? runCooperatively(request) : request();
   });
   return found.filter((_, index) => responses[index]);
 }
 
-async function judged(query: LiveSpec, read: SnapshotRead): Promise<SnapshotRead> {
+async function judged(query: LiveQuerySpec, read: SnapshotRead): Promise<SnapshotRead> {
   if (query.certain) return read;
   async function* rest(): AsyncGenerator<readonly Buffer[]> {
     for await (const batch of read.rest()) yield await matching(query, batch);
@@ -255,6 +256,6 @@ async function judged(query: LiveSpec, read: SnapshotRead): Promise<SnapshotRead
 }
 
 /** The filter of a query combined with its Scope's, as the database receives it. */
-function filterOf({ scope, filter }: LiveSpec): Document {
-  return joinedFilter(filter, scope);
+function filterOf({ scope, filter }: LiveQuerySpec): Document {
+  return combineScopeFilters(filter, scope);
 }

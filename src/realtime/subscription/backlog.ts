@@ -4,10 +4,10 @@
  * semaphore, so that a late subscription does not delay others. Missing rows are an error and never skipped.
  */
 import type { EventLog } from '../../events/log/event-log.ts';
-import { type LogRow, wholeBytes } from '../../events/log/row.ts';
+import { completedRowBytes, type LogRow } from '../../events/log/log-row.ts';
 import type { FairSemaphore } from '../../lib/concurrency/fair-semaphore.ts';
 import type { Hub } from '../hub/hub.ts';
-import { type Segment, toSegments } from '../hub/transactions.ts';
+import { splitByTransaction, type TransactionSegment } from '../hub/transaction-segments.ts';
 
 /** Up to this many rows are read together with those of other collections; they are usually in memory. */
 const NEAR_ROWS = 2_000;
@@ -18,12 +18,12 @@ const READ_BYTES = 1024 * 1024;
 const TRANSACTION_BYTES = 16 * 1024 * 1024;
 
 /** The rows no longer exist. */
-export class Overtaken extends Error {
+export class BacklogExpired extends Error {
   override readonly name = 'Overtaken';
 }
 
-export interface Stretch {
-  readonly segments: readonly Segment[];
+export interface BacklogChunk {
+  readonly segments: readonly TransactionSegment[];
   /** The number of the last examined row. */
   readonly through: number;
 }
@@ -36,7 +36,7 @@ export interface BacklogOptions {
 }
 
 /** Which rows to read. */
-export interface Missed {
+export interface BacklogQuery {
   readonly after: number;
   /** The number of the last row; null for the newest row at the time of reading. */
   readonly through: number | null;
@@ -58,7 +58,7 @@ export class Backlog {
    * @param use processes the rows while the semaphore is held: it must not wait for a client
    * @throws Overtaken if rows in between no longer exist
    */
-  async read<T>(missed: Missed, use: (stretch: Stretch) => T | Promise<T>): Promise<T> {
+  async read<T>(missed: BacklogQuery, use: (stretch: BacklogChunk) => T | Promise<T>): Promise<T> {
     const { hub, readers } = this.#options;
     return await readers.run(missed.whose, async () => {
       const { after, collections } = missed;
@@ -70,26 +70,27 @@ export class Backlog {
     });
   }
 
-  async #near(after: number): Promise<Stretch> {
+  async #near(after: number): Promise<BacklogChunk> {
     const rows = await this.#options.hub.read(after, READ_BYTES);
     const last = rows.at(-1);
-    if (last === undefined || rows[0]?.number !== after + 1) throw new Overtaken(`Row ${after + 1} no longer exists`);
+    if (last === undefined || rows[0]?.number !== after + 1)
+      throw new BacklogExpired(`Row ${after + 1} no longer exists`);
     return stretchOf(rows, last.number);
   }
 
-  async #far(after: number, through: number, collections: readonly string[]): Promise<Stretch> {
+  async #far(after: number, through: number, collections: readonly string[]): Promise<BacklogChunk> {
     const { log, completed } = this.#options;
     const rows: LogRow[] = [];
     let bytes = 0;
     for (let at = after; ; ) {
       const found = await log.about({ after: at, through, collections, limit: READ_ROWS, maxBytes: READ_BYTES });
-      if (found === null) throw new Overtaken(`Rows after ${after} no longer exist`);
+      if (found === null) throw new BacklogExpired(`Rows after ${after} no longer exist`);
       for (const row of found.rows) {
         rows.push(row.big ? await completed(row) : row);
-        bytes += wholeBytes(row);
+        bytes += completedRowBytes(row);
       }
       at = found.through;
-      const { open } = toSegments(rows);
+      const { open } = splitByTransaction(rows);
       if (at >= through || open.length === 0 || bytes > TRANSACTION_BYTES) return stretchOf(rows, at);
       if (open.length < rows.length) {
         const whole = rows.slice(0, rows.length - open.length);
@@ -99,7 +100,7 @@ export class Backlog {
   }
 }
 
-function stretchOf(rows: readonly LogRow[], through: number): Stretch {
-  const { segments, open } = toSegments(rows);
+function stretchOf(rows: readonly LogRow[], through: number): BacklogChunk {
+  const { segments, open } = splitByTransaction(rows);
   return { segments: open.length > 0 ? [...segments, { rows: open, joined: true }] : segments, through };
 }

@@ -3,33 +3,33 @@
  * and restarts when its result becomes invalid.
  */
 import type { Principal } from '../../auth/identity/principal.ts';
-import { readInTurns } from '../../database/bson/stored.ts';
-import type { CollectionName } from '../../database/names.ts';
+import { decodeDocumentCooperatively } from '../../database/bson/stored-document.ts';
+import type { CollectionName } from '../../database/collection-names.ts';
 import { formatPosition, type LogPosition } from '../../events/log/position.ts';
-import { mapInTurns } from '../../lib/concurrency/cooperative-yield.ts';
+import { mapCooperatively } from '../../lib/concurrency/cooperative-yield.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import { costOf } from '../../query/evaluate/cost.ts';
+import { filterCost } from '../../query/evaluate/filter-cost.ts';
 import { and } from '../../query/filter.ts';
-import { report } from '../hub/group.ts';
-import { type IndexKey, indexKeyOfFilter } from '../hub/index-key.ts';
+import { type FilterIndexKey, indexKeyOfFilter } from '../hub/filter-index-key.ts';
+import { queueMessages } from '../hub/subscription-group.ts';
 import { LiveQuery } from '../result/live-query.ts';
-import { type LiveSpec, moves, type RequestedQuery, toLiveQuery } from '../result/live-query-spec.ts';
-import type { Verification } from '../result/live-result.ts';
-import type { RowView } from '../result/row-view.ts';
+import { dependsOnTime, type LiveQuerySpec, type RequestedQuery, toLiveQuerySpec } from '../result/live-query-spec.ts';
+import type { RowEffect } from '../result/live-result.ts';
+import type { LogRowView } from '../result/log-row-view.ts';
+import type { WindowMember } from '../result/query-window.ts';
 import type { SnapshotRead } from '../result/snapshot-store.ts';
-import type { WindowMember } from '../result/window.ts';
-import { toWindowMember } from '../result/window-document.ts';
-import { NOWHERE } from '../wire/protocol.ts';
-import type { Reported } from '../wire/shared-message.ts';
-import { checkResume, type ResumeVerdict, rowAt } from './resume-check.ts';
-import { heldBatches, sendSnapshot } from './snapshot-sender.ts';
+import { toWindowMember } from '../result/window-member.ts';
+import { RESTART_POSITION } from '../wire/protocol.ts';
+import type { SubscriptionMessage } from '../wire/shared-message.ts';
+import { checkResume, type ResumeResult, readBacklogRow } from './resume-check.ts';
+import { memoryCountedBatches, sendSnapshot } from './snapshot-sender.ts';
 import { Subscription, type SubscriptionOptions } from './subscription.ts';
 
 const MOST_DOCUMENTS = 10_000;
 /** Bytes of the documents of a window that are sent again in one turn; a larger window restarts, in parts. */
 const AGAIN_BYTES = 1024 * 1024;
 
-export interface DocumentOptions extends SubscriptionOptions {
+export interface DocumentSubscriptionOptions extends SubscriptionOptions {
   readonly collection: CollectionName;
   readonly requested: RequestedQuery;
   readonly principal: Principal;
@@ -39,22 +39,22 @@ export class DocumentSubscription extends Subscription {
   readonly #collection: CollectionName;
   readonly #requested: RequestedQuery;
   #principal: Principal;
-  #query: LiveSpec;
+  #query: LiveQuerySpec;
   readonly cost: number;
   readonly collections: readonly string[];
 
   /** @throws MillraceError `not-authenticated`, `forbidden`, `field-hidden` */
-  constructor(options: DocumentOptions) {
+  constructor(options: DocumentSubscriptionOptions) {
     super(options);
     this.#collection = options.collection;
     this.#requested = options.requested;
     this.#principal = options.principal;
-    this.cost = costOf(options.requested.query.filter);
+    this.cost = filterCost(options.requested.query.filter);
     this.collections = [options.collection];
     const { policies } = this.deps;
     const { principal, collection, requested } = options;
     const scope = policies.findLive(principal, collection) ?? policies.scope(principal, 'read', collection);
-    this.#query = toLiveQuery(collection, requested, scope);
+    this.#query = toLiveQuerySpec(collection, requested, scope);
   }
 
   get principal(): Principal {
@@ -75,7 +75,7 @@ export class DocumentSubscription extends Subscription {
       if (scope === null) {
         throw new MillraceError('policy-revoked', `Reading '${this.#collection}' is no longer allowed`);
       }
-      const [old, query] = [this.#query, toLiveQuery(this.#collection, this.#requested, scope)];
+      const [old, query] = [this.#query, toLiveQuerySpec(this.#collection, this.#requested, scope)];
       this.#query = query;
       if (query.key !== old.key) this.#change(old);
     } catch (error) {
@@ -84,7 +84,7 @@ export class DocumentSubscription extends Subscription {
   }
 
   /** Sends the effect of the new Scope on a live result. A result that is not live yet restarts. */
-  #change(old: LiveSpec): void {
+  #change(old: LiveQuerySpec): void {
     if (!this.isLive) {
       this.reset('policy-changed');
       return;
@@ -95,13 +95,18 @@ export class DocumentSubscription extends Subscription {
     const moment = this.until ?? (this.after === mark.number ? mark.time : null);
     this.launch(async (run) => {
       const logCursor = { position: formatPosition(mark), moment, now: new Date() };
-      const difference = await this.deps.rescoping.difference(old, this.#query, logCursor, this.queue.account.key);
+      const difference = await this.deps.scopeDifferences.difference(
+        old,
+        this.#query,
+        logCursor,
+        this.queue.account.key,
+      );
       if (run.aborted) return;
       if (difference === null) {
         this.reset('policy-changed');
         return;
       }
-      report(this, difference.reported);
+      queueMessages(this, difference.reported);
       const live = this.#live(run);
       live.fill(difference.members);
       await this.follow(run, live, this.#indexKey(), false);
@@ -115,30 +120,30 @@ export class DocumentSubscription extends Subscription {
       if (run.aborted) return;
       const cause = 'position' in verdict ? await this.#causeAt(verdict.position) : null;
       if (run.aborted) return;
-      const again: Reported[] = [];
+      const again: SubscriptionMessage[] = [];
       const resumed = 'position' in verdict && (() => this.#resumed(run, verdict, cause, again));
       const live = resumed ? await this.queue.paced(resumed) : null;
       if (run.aborted) return;
       if ('position' in verdict && live !== null) {
-        this.say('subscribed', { from: 'resume' }, formatPosition(verdict.position));
-        report(this, again);
+        this.sendMessage('subscribed', { from: 'resume' }, formatPosition(verdict.position));
+        queueMessages(this, again);
         return await this.follow(run, live, this.#indexKey(), true);
       }
-      this.say('reset', { reason: 'reason' in verdict ? verdict.reason : 'window' }, NOWHERE);
+      this.sendMessage('reset', { reason: 'reason' in verdict ? verdict.reason : 'window' }, RESTART_POSITION);
     }
     await this.#snapshot(run);
   }
 
   /** Whether its client can continue from a position: not if its rights may have changed without a message about it. */
-  async #judgeReturn(since: string): Promise<ResumeVerdict> {
+  async #judgeReturn(since: string): Promise<ResumeResult> {
     const anew = { reason: 'policy-changed' } as const;
-    if (moves(this.#requested, this.#query.scope)) return anew;
+    if (dependsOnTime(this.#requested, this.#query.scope)) return anew;
     const verdict = await this.#missed(since);
-    const isUnsure = 'position' in verdict && (await this.deps.rights.unsureAt(verdict.position, this.#principal));
+    const isUnsure = 'position' in verdict && (await this.deps.rights.mayBeOutdated(verdict.position, this.#principal));
     return isUnsure ? anew : verdict;
   }
 
-  protected async goOn(run: AbortSignal): Promise<void> {
+  protected async resumeLive(run: AbortSignal): Promise<void> {
     const { hub } = this.deps;
     if (this.#query.limit === null) {
       return await this.follow(run, this.#live(run), this.#indexKey(), false);
@@ -157,13 +162,13 @@ export class DocumentSubscription extends Subscription {
     this.reset('lagging');
   }
 
-  #missed(since: string): Promise<ResumeVerdict> {
+  #missed(since: string): Promise<ResumeResult> {
     const query = this.#query;
     const live = new LiveQuery({ ...query, limit: null }, this.deps.store, this.queue.account);
-    const touches = (view: RowView): Verification | 'window' => {
+    const touches = (view: LogRowView): RowEffect | 'window' => {
       if (view.row.collection === query.collection && view.row.big) return 'window';
       const { before, after } = view;
-      const verdict = live.judge(view);
+      const verdict = live.applyRow(view);
       if (typeof verdict === 'string' || view.row.collection !== query.collection) return verdict;
       const is = [before, after].some((state) => state !== null && view.passes(query.match, state));
       return is ? 'window' : verdict;
@@ -173,7 +178,7 @@ export class DocumentSubscription extends Subscription {
       principal: this.#principal,
       whose: this.queue.account.key,
       live,
-      judge: query.limit === null ? (view) => live.judge(view) : touches,
+      judge: query.limit === null ? (view) => live.applyRow(view) : touches,
     });
   }
 
@@ -181,12 +186,15 @@ export class DocumentSubscription extends Subscription {
    * The row at a position, if it affected the window. Such a row may take several frames. The client knows the position
    * from the first of them, and its connection may have ended before the others arrived.
    */
-  async #causeAt({ number }: LogPosition): Promise<RowView | null> {
+  async #causeAt({ number }: LogPosition): Promise<LogRowView | null> {
     const query = this.#query;
     const view =
       query.limit === null
         ? null
-        : await rowAt(this.deps.backlog, number, { collections: this.collections, whose: this.queue.account.key });
+        : await readBacklogRow(this.deps.backlog, number, {
+            collections: this.collections,
+            whose: this.queue.account.key,
+          });
     if (view?.row.collection !== query.collection) return null;
     return [view.before, view.after].some((state) => state !== null && query.match(state)) ? view : null;
   }
@@ -197,9 +205,9 @@ export class DocumentSubscription extends Subscription {
    */
   async #resumed(
     run: AbortSignal,
-    { position, through }: Exclude<ResumeVerdict, { reason: unknown }>,
-    cause: RowView | null = null,
-    again: Reported[] = [],
+    { position, through }: Exclude<ResumeResult, { reason: unknown }>,
+    cause: LogRowView | null = null,
+    again: SubscriptionMessage[] = [],
   ): Promise<LiveQuery | null> {
     const live = this.#live(run);
     this.until = null;
@@ -212,9 +220,9 @@ export class DocumentSubscription extends Subscription {
     let bytes = 0;
     try {
       if (read.time === null || !read.time.equals(through.time)) return null;
-      for await (const batch of heldBatches(read, this.queue.account)) {
-        await mapInTurns(batch, async (raw) => {
-          const document = await readInTurns(raw);
+      for await (const batch of memoryCountedBatches(read, this.queue.account)) {
+        await mapCooperatively(batch, async (raw) => {
+          const document = await decodeDocumentCooperatively(raw);
           const member = toWindowMember(document, live.query);
           live.reserve(member);
           members.push(member);
@@ -261,7 +269,7 @@ export class DocumentSubscription extends Subscription {
       // Changes that the snapshot already contains are not sent again, though they come after its position.
       this.until = read.time;
       this.absent = read.time === null ? this.#collection : null;
-      this.say('subscribed', { from: 'snapshot' }, null);
+      this.sendMessage('subscribed', { from: 'snapshot' }, null);
       await sendSnapshot(this, run, { live, read, position: formatPosition(mark), fairYield: this.deps.fairYield });
     } finally {
       await read.close();
@@ -279,7 +287,7 @@ export class DocumentSubscription extends Subscription {
     );
   }
 
-  #indexKey(): IndexKey | null {
+  #indexKey(): FilterIndexKey | null {
     const { scope, filter } = this.#query;
     const [grant] = scope.grants;
     return indexKeyOfFilter(scope.grants.length === 1 && grant !== undefined ? and([filter, grant.filter]) : filter);

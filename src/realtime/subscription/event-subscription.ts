@@ -4,29 +4,29 @@
  */
 import type { Principal } from '../../auth/identity/principal.ts';
 import { formatPosition } from '../../events/log/position.ts';
-import { hearable } from '../../events/read/event-access.ts';
+import { readableEventCollections } from '../../events/read/event-access.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import { bindingKey, bindingsOf } from '../../policies/bindings.ts';
-import { bind } from '../../query/evaluate/bind-variables.ts';
-import { affordable, costOf } from '../../query/evaluate/cost.ts';
-import type { Filter, OpenFilter } from '../../query/filter.ts';
-import { LIMITS } from '../../query/limits.ts';
-import { BY_ID } from '../../query/page/sort.ts';
-import { parseFilterJson } from '../../query/parse/parse-json.ts';
-import { queryOf } from '../../query/parse/query.ts';
+import { principalBindings, principalCacheKey } from '../../policies/bindings.ts';
+import { bindVariables } from '../../query/evaluate/bind-variables.ts';
+import { filterCost, requireAffordableFilter } from '../../query/evaluate/filter-cost.ts';
+import type { Filter, UnboundFilter } from '../../query/filter.ts';
+import { QUERY_LIMITS } from '../../query/limits.ts';
+import { SORT_BY_ID } from '../../query/page/sort.ts';
+import { parseFilterJson } from '../../query/parse/parse-filter-json.ts';
+import { queryFingerprint } from '../../query/parse/query.ts';
 import { LiveEvents } from '../result/live-events.ts';
-import type { EventWish, ResetReason } from '../wire/protocol.ts';
+import type { EventSubscriptionRequest, ResetReason } from '../wire/protocol.ts';
 import { checkResume } from './resume-check.ts';
 import { Subscription, type SubscriptionOptions } from './subscription.ts';
 
-export interface EventOptions extends SubscriptionOptions {
-  readonly wish: EventWish;
+export interface EventSubscriptionOptions extends SubscriptionOptions {
+  readonly request: EventSubscriptionRequest;
   readonly principal: Principal;
 }
 
 export class EventSubscription extends Subscription {
   readonly #types: readonly string[];
-  readonly #requested: OpenFilter;
+  readonly #requested: UnboundFilter;
   /** The time that `$now` means. */
   readonly #now = new Date();
   #principal: Principal;
@@ -39,12 +39,12 @@ export class EventSubscription extends Subscription {
   collections: readonly string[] | null;
 
   /** @throws MillraceError `invalid-filter`, `filter-too-expensive`, `not-authenticated`, `forbidden` */
-  constructor(options: EventOptions) {
+  constructor(options: EventSubscriptionOptions) {
     super(options);
-    const { wish, principal } = options;
+    const { request: wish, principal } = options;
     this.#types = wish.types;
-    this.#requested = affordable(parseFilterJson(wish.filter), LIMITS.liveCost);
-    this.cost = costOf(this.#requested);
+    this.#requested = requireAffordableFilter(parseFilterJson(wish.filter), QUERY_LIMITS.liveCost);
+    this.cost = filterCost(this.#requested);
     this.#principal = principal;
     this.collections = this.#hearable();
     this.#filter = this.#bound();
@@ -74,7 +74,7 @@ export class EventSubscription extends Subscription {
       return;
     }
     if (this.isLive) this.step();
-    this.launch((run) => (this.#begun ? this.goOn(run) : this.begin(run, this.#since)));
+    this.launch((run) => (this.#begun ? this.resumeLive(run) : this.begin(run, this.#since)));
   }
 
   override reset(reason: ResetReason): void {
@@ -89,7 +89,11 @@ export class EventSubscription extends Subscription {
     this.#since = since;
     if (since === null) {
       this.#begun = true;
-      this.say('subscribed', { from: 'now' }, formatPosition({ epoch: hub.position.epoch, number: this.after }));
+      this.sendMessage(
+        'subscribed',
+        { from: 'now' },
+        formatPosition({ epoch: hub.position.epoch, number: this.after }),
+      );
       return await this.follow(run, this.#live(), null, true);
     }
     const live = this.#live();
@@ -97,22 +101,22 @@ export class EventSubscription extends Subscription {
       collections: this.collections,
       principal: this.#principal,
       whose: this.queue.account.key,
-      judge: (view) => live.judge(view),
+      judge: (view) => live.applyRow(view),
       live,
     });
     if (run.aborted) return;
     if ('reason' in verdict) {
-      this.say('reset', { reason: verdict.reason });
+      this.sendMessage('reset', { reason: verdict.reason });
       return await this.begin(run, null);
     }
     this.after = verdict.position.number;
     this.#begun = true;
-    this.say('subscribed', { from: 'resume' }, formatPosition(verdict.position));
+    this.sendMessage('subscribed', { from: 'resume' }, formatPosition(verdict.position));
     await this.follow(run, this.#live(), null, true);
   }
 
-  protected async goOn(run: AbortSignal): Promise<void> {
-    await this.follow(run, this.#live(), null, this.standing === null);
+  protected async resumeLive(run: AbortSignal): Promise<void> {
+    await this.follow(run, this.#live(), null, this.deliveredPosition === null);
   }
 
   protected tooSlow(): void {
@@ -122,16 +126,16 @@ export class EventSubscription extends Subscription {
   #live(): LiveEvents {
     const { policies, policyVersion } = this.deps;
     const principal = this.#principal;
-    const filter = queryOf('', { filter: this.#filter, sort: BY_ID, fields: null });
-    const key = `events ${JSON.stringify(this.#types)} ${filter} ${policyVersion} ${bindingKey(principal)}`;
+    const filter = queryFingerprint('', { filter: this.#filter, sort: SORT_BY_ID, fields: null });
+    const key = `events ${JSON.stringify(this.#types)} ${filter} ${policyVersion} ${principalCacheKey(principal)}`;
     return new LiveEvents({ types: this.#types, filter: this.#filter, principal, key }, policies, this.queue.account);
   }
 
   #bound(): Filter {
-    return bind(this.#requested, bindingsOf(this.#principal, this.#now)).filter;
+    return bindVariables(this.#requested, principalBindings(this.#principal, this.#now)).filter;
   }
 
   #hearable(): readonly string[] | null {
-    return hearable(this.deps.policies, this.#principal, this.#types, true);
+    return readableEventCollections(this.deps.policies, this.#principal, this.#types, true);
   }
 }

@@ -5,19 +5,19 @@
 import type { Principal } from '../../auth/identity/principal.ts';
 import type { LogPosition } from '../../events/log/position.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import type { LogMoment } from '../hub/hub.ts';
-import { type LiveResponse, readyFor, type Verification } from '../result/live-result.ts';
-import { RowView } from '../result/row-view.ts';
+import type { TimedLogPosition } from '../hub/hub.ts';
+import { type LiveResult, prepareRow, type RowEffect } from '../result/live-result.ts';
+import { LogRowView } from '../result/log-row-view.ts';
 import type { ResetReason } from '../wire/protocol.ts';
-import { Overtaken, type Stretch } from './backlog.ts';
-import type { RealtimeDeps } from './deps.ts';
-import { changesRights, RIGHTS } from './rights-changes.ts';
+import { type BacklogChunk, BacklogExpired } from './backlog.ts';
+import type { RealtimeDeps } from './realtime-deps.ts';
+import { mayChangeRights, RIGHTS_COLLECTIONS } from './rights-changes.ts';
 
 const MOST_MISSED = 10_000;
 
 /** The position to continue from, or the reason why that is impossible. */
-export type ResumeVerdict =
-  | { readonly position: LogPosition; readonly through: LogMoment }
+export type ResumeResult =
+  | { readonly position: LogPosition; readonly through: TimedLogPosition }
   | { readonly reason: ResetReason };
 
 /**
@@ -33,22 +33,22 @@ export async function checkResume(
     readonly principal: Principal;
     /** Identifies the client: any value that is the same for all its reads. */
     readonly whose: unknown;
-    readonly judge: (view: RowView) => Verification | 'window';
-    readonly live: Pick<LiveResponse, 'isHeavy' | 'prepare'>;
+    readonly judge: (view: LogRowView) => RowEffect | 'window';
+    readonly live: Pick<LiveResult, 'isHeavy' | 'prepare'>;
   },
-): Promise<ResumeVerdict> {
+): Promise<ResumeResult> {
   const position = await usable(feed, since);
   if (typeof position === 'string') return { reason: position };
   const through = hub.newest;
   const turn = hub.turn;
-  const collections = requested.collections && [...requested.collections, ...RIGHTS];
-  const lane = fairYield.lane(requested.whose);
+  const collections = requested.collections && [...requested.collections, ...RIGHTS_COLLECTIONS];
+  const lane = fairYield.createTask(requested.whose);
   let missed = 0;
-  const judge = async ({ segments }: Stretch): Promise<ResetReason | null> => {
+  const judge = async ({ segments }: BacklogChunk): Promise<ResetReason | null> => {
     for (const { rows } of segments) {
       for (const row of rows) {
-        if (changesRights(row, requested.principal)) return 'policy-changed';
-        const view = await readyFor(new RowView(row), requested.live, lane);
+        if (mayChangeRights(row, requested.principal)) return 'policy-changed';
+        const view = await prepareRow(new LogRowView(row), requested.live, lane);
         const verdict = requested.judge(view);
         if (typeof verdict === 'string') return verdict;
         missed += verdict.length;
@@ -61,7 +61,7 @@ export async function checkResume(
     for (let after = position.number; after < through.number; ) {
       const missing = { after, through: through.number, collections, whose: requested.whose };
       const reason = await backlog.read(missing, async (stretch) => {
-        await lane.pass();
+        await lane.waitTurn();
         after = stretch.through;
         return judge(stretch);
       });
@@ -69,21 +69,21 @@ export async function checkResume(
       if (hub.turn !== turn) return { reason: 'epoch-changed' };
     }
   } catch (error) {
-    if (error instanceof Overtaken) return { reason: 'position-expired' };
+    if (error instanceof BacklogExpired) return { reason: 'position-expired' };
     throw error;
   }
   return { position, through };
 }
 
 /** The row with a number, if it is about one of the collections. @throws Overtaken if it no longer exists */
-export async function rowAt(
+export async function readBacklogRow(
   backlog: RealtimeDeps['backlog'],
   number: number,
   requested: { readonly collections: readonly string[]; readonly whose: unknown },
-): Promise<RowView | null> {
+): Promise<LogRowView | null> {
   return await backlog.read({ after: number - 1, through: number, ...requested }, ({ segments }) => {
     const row = segments.flatMap(({ rows }) => rows).find((one) => one.number === number);
-    return row === undefined ? null : new RowView(row);
+    return row === undefined ? null : new LogRowView(row);
   });
 }
 

@@ -3,15 +3,15 @@
  * log. In that second a client may get a later position before it receives the effect of the change.
  */
 import type { Principal } from '../../auth/identity/principal.ts';
-import { readStored } from '../../database/bson/stored.ts';
+import { decodeDocument } from '../../database/bson/stored-document.ts';
 import { idText } from '../../database/json/ids.ts';
 import type { EventLog } from '../../events/log/event-log.ts';
+import type { LogRow } from '../../events/log/log-row.ts';
+import type { LogTail } from '../../events/log/log-tail.ts';
 import type { LogPosition } from '../../events/log/position.ts';
-import type { LogRow } from '../../events/log/row.ts';
-import type { Tail } from '../../events/log/tail.ts';
 
 /** Collections whose rows may change what a principal can read. */
-export const RIGHTS = ['_policies', '_users', '_keys'] as const;
+export const RIGHTS_COLLECTIONS = ['_policies', '_users', '_keys'] as const;
 
 /** After this time every client has received the effect of a change of rights; with a margin. */
 const UNSURE_MS = 5_000;
@@ -19,20 +19,20 @@ const MOST_ROWS = 1_000;
 /** Rows from before the start of this process that are searched, once. */
 const EARLIER_ROWS = 10_000;
 
-export interface RightsOptions {
-  readonly tail: Pick<Tail, 'attach' | 'position' | 'read'>;
+export interface RightsChangesOptions {
+  readonly tail: Pick<LogTail, 'attach' | 'position' | 'read'>;
   readonly log: Pick<EventLog, 'about'>;
 }
 
 export class RightsChanges {
-  readonly #options: RightsOptions;
+  readonly #options: RightsChangesOptions;
   /** The last changes, oldest first. */
   #rows: RightsRow[] = [];
   #earlier: Promise<void> | null = null;
   readonly #start: number;
   readonly close: () => void;
 
-  constructor(options: RightsOptions) {
+  constructor(options: RightsChangesOptions) {
     this.#options = options;
     this.#start = options.tail.position.number;
     this.close = options.tail.attach({
@@ -44,10 +44,10 @@ export class RightsChanges {
   }
 
   /** True if a client with this position may not have received the effect of a change of rights before it. */
-  async unsureAt(position: LogPosition, principal: Principal): Promise<boolean> {
+  async mayBeOutdated(position: LogPosition, principal: Principal): Promise<boolean> {
     this.#earlier ??= this.#look();
     await this.#earlier;
-    const change = this.#rows.findLast((row) => isUpTo(row, position) && changesRights(row, principal));
+    const change = this.#rows.findLast((row) => isUpTo(row, position) && mayChangeRights(row, principal));
     if (change === undefined) return false;
     const [row] = await this.#options.tail.read(position.number - 1, 1);
     return row === undefined || row.wall.getTime() - change.wall.getTime() < UNSURE_MS;
@@ -56,7 +56,7 @@ export class RightsChanges {
   async #look(): Promise<void> {
     try {
       const range = { after: Math.max(0, this.#start - EARLIER_ROWS), through: this.#start };
-      const found = await this.#options.log.about({ ...range, collections: RIGHTS, limit: MOST_ROWS });
+      const found = await this.#options.log.about({ ...range, collections: RIGHTS_COLLECTIONS, limit: MOST_ROWS });
       this.#rows = [...(found?.rows ?? []).filter(isAboutRights).map(inShort), ...this.#rows];
     } catch (error) {
       this.#earlier = null;
@@ -81,8 +81,8 @@ function isAboutRights({ collection, operation }: RightsRow): boolean {
 }
 
 /** True if the row may change what a principal can read. */
-export function changesRights(row: RightsRow, principal: Principal): boolean {
+export function mayChangeRights(row: RightsRow, principal: Principal): boolean {
   if (!isAboutRights(row)) return false;
   if (row.collection === '_policies') return true;
-  return principal.kind !== 'anonymous' && row.key !== null && idText(readStored(row.key)['_id']) === principal.id;
+  return principal.kind !== 'anonymous' && row.key !== null && idText(decodeDocument(row.key)['_id']) === principal.id;
 }

@@ -3,15 +3,15 @@
  * position, and the differences become messages. If the database can no longer read that time, there is no result.
  */
 import type { Timestamp } from 'mongodb';
-import { readInTurns } from '../../database/bson/stored.ts';
-import { mapInTurns } from '../../lib/concurrency/cooperative-yield.ts';
+import { decodeDocumentCooperatively } from '../../database/bson/stored-document.ts';
+import { mapCooperatively } from '../../lib/concurrency/cooperative-yield.ts';
 import type { FairSemaphore } from '../../lib/concurrency/fair-semaphore.ts';
-import type { LiveSpec } from '../result/live-query-spec.ts';
-import { keyText, renderedInTurns } from '../result/rendering.ts';
-import { type SnapshotStore, snapshotBatches } from '../result/snapshot-store.ts';
-import { capacityOf, type WindowMember } from '../result/window.ts';
-import { toWindowMember } from '../result/window-document.ts';
-import { type Reported, toMessage } from '../wire/shared-message.ts';
+import type { LiveQuerySpec } from '../result/live-query-spec.ts';
+import { type WindowMember, windowCapacity } from '../result/query-window.ts';
+import { renderDocument, sortKeyJson } from '../result/rendering.ts';
+import { type SnapshotReader, snapshotBatches } from '../result/snapshot-store.ts';
+import { toWindowMember } from '../result/window-member.ts';
+import { type SubscriptionMessage, toChangeMessage } from '../wire/shared-message.ts';
 
 /** Above this a new snapshot is cheaper than a difference. */
 const MOST_DOCUMENTS = 2_000;
@@ -28,19 +28,19 @@ interface ApiResponse {
   readonly members: readonly WindowMember[];
 }
 
-export interface Difference {
-  readonly reported: readonly Reported[];
+export interface ResultDifference {
+  readonly reported: readonly SubscriptionMessage[];
   /** The first documents of the new result, with which a window continues. */
   readonly members: readonly WindowMember[];
 }
 
 /** Reads differences, each once if several clients need the same one at the same time. */
-export class Rescoping {
-  readonly #store: SnapshotStore;
+export class ScopeDifferences {
+  readonly #store: SnapshotReader;
   readonly #slots: FairSemaphore;
-  readonly #reading = new Map<string, Promise<Difference | null>>();
+  readonly #reading = new Map<string, Promise<ResultDifference | null>>();
 
-  constructor(store: SnapshotStore, slots: FairSemaphore) {
+  constructor(store: SnapshotReader, slots: FairSemaphore) {
     this.#store = store;
     this.#slots = slots;
   }
@@ -49,7 +49,12 @@ export class Rescoping {
    * @param whose key of the first client; other clients that need the same share its turn
    * @returns null if a new snapshot is needed instead
    */
-  difference(old: LiveSpec, next: LiveSpec, logCursor: LogCursor, whose: string): Promise<Difference | null> {
+  difference(
+    old: LiveQuerySpec,
+    next: LiveQuerySpec,
+    logCursor: LogCursor,
+    whose: string,
+  ): Promise<ResultDifference | null> {
     const key = `${old.key} ${next.key} ${logCursor.position} ${logCursor.moment}`;
     const known = this.#reading.get(key);
     if (known !== undefined) return known;
@@ -70,32 +75,32 @@ export interface LogCursor {
 }
 
 async function differenceOf(
-  store: SnapshotStore,
-  [old, next]: readonly [LiveSpec, LiveSpec],
+  store: SnapshotReader,
+  [old, next]: readonly [LiveQuerySpec, LiveQuerySpec],
   { position, moment, now }: LogCursor,
-): Promise<Difference | null> {
-  const capacity = next.limit === null ? null : capacityOf(next.limit);
+): Promise<ResultDifference | null> {
+  const capacity = next.limit === null ? null : windowCapacity(next.limit);
   const was = await responseAt(store, old, capacity, moment);
   const is = was && (await responseAt(store, next, capacity, moment));
   if (was === null || is === null) return null;
   const at = now.toISOString();
-  const reported: Reported[] = [];
+  const reported: SubscriptionMessage[] = [];
   for (const [identity, { text }] of was.shown) {
     if (!is.shown.has(identity))
-      reported.push(toMessage(position, () => ({ op: 'leave', documentId: text, reason: 'gone', at })));
+      reported.push(toChangeMessage(position, () => ({ op: 'leave', documentId: text, reason: 'gone', at })));
   }
   for (const [identity, { text, json, sortKey }] of is.shown) {
     const before = was.shown.get(identity);
     if (before?.json.equals(json)) continue;
     const op = before === undefined ? 'enter' : 'update';
-    reported.push(toMessage(position, () => ({ op, documentId: text, document: json, sortKey, at })));
+    reported.push(toChangeMessage(position, () => ({ op, documentId: text, document: json, sortKey, at })));
   }
   return { reported, members: is.members };
 }
 
 async function responseAt(
-  store: SnapshotStore,
-  query: LiveSpec,
+  store: SnapshotReader,
+  query: LiveQuerySpec,
   capacity: number | null,
   time: Timestamp | null,
 ): Promise<ApiResponse | null> {
@@ -107,18 +112,18 @@ async function responseAt(
     const members: WindowMember[] = [];
     let bytes = 0;
     const take = async (raw: Buffer) => {
-      const document = await readInTurns(raw);
+      const document = await decodeDocumentCooperatively(raw);
       const member = toWindowMember(document, query);
       members.push(member);
       if (query.limit !== null && members.length > query.limit) return;
-      const json = await renderedInTurns(query, raw);
-      const sortKey = query.keyed ? keyText(query, document) : null;
+      const json = await renderDocument(query, raw);
+      const sortKey = query.keyed ? sortKeyJson(query, document) : null;
       shown.set(member.identity, { text: member.text, json, sortKey });
     };
     for await (const batch of snapshotBatches(read)) {
       for (const raw of batch) bytes += raw.length;
       if (bytes > MOST_BYTES) return null;
-      await mapInTurns(batch, take);
+      await mapCooperatively(batch, take);
     }
     return capacity === null && members.length > MOST_DOCUMENTS ? null : { shown, members };
   } finally {

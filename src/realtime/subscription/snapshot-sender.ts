@@ -2,15 +2,15 @@
  * Sends the documents of a snapshot in parts, as fast as the client reads. Documents that are read and not sent yet,
  * and the entries of a window, count against the client's memory budget.
  */
-import { readInTurns } from '../../database/bson/stored.ts';
-import type { Account } from '../../lib/memory/byte-budget.ts';
-import type { FairYield } from '../../query/evaluate/fair-yield.ts';
+import { decodeDocumentCooperatively } from '../../database/bson/stored-document.ts';
+import type { MemoryAccount } from '../../lib/memory/byte-budget.ts';
+import type { FairScheduler } from '../../query/evaluate/fair-scheduler.ts';
 import type { LiveQuery } from '../result/live-query.ts';
-import { keyText, renderedInTurns } from '../result/rendering.ts';
+import type { WindowMember } from '../result/query-window.ts';
+import { renderDocument, sortKeyJson } from '../result/rendering.ts';
 import { type SnapshotRead, snapshotBatches } from '../result/snapshot-store.ts';
-import type { WindowMember } from '../result/window.ts';
-import { toWindowMember } from '../result/window-document.ts';
-import { snapshotPart } from '../wire/messages.ts';
+import { toWindowMember } from '../result/window-member.ts';
+import { encodeSnapshotPart } from '../wire/messages.ts';
 import type { SendQueue } from '../wire/send-queue.ts';
 
 /** Bytes of documents and sort keys in one message; a single document may be larger. */
@@ -21,7 +21,7 @@ export interface Snapshot {
   readonly live: LiveQuery;
   readonly read: SnapshotRead;
   readonly position: string;
-  readonly fairYield: FairYield;
+  readonly fairYield: FairScheduler;
 }
 
 /**
@@ -34,43 +34,43 @@ export async function sendSnapshot(
   { live, read, position, fairYield }: Snapshot,
 ): Promise<void> {
   const { window, query } = live;
-  const lane = fairYield.lane(queue);
-  const turn = () => lane.pass();
+  const lane = fairYield.createTask(queue);
+  const turn = () => lane.waitTurn();
   const members: WindowMember[] = [];
   let documents: Buffer[] = [];
   let keys: Buffer[] = [];
   let bytes = 0;
   const part = (at: string | null) => {
-    queue.push(snapshotPart(id, documents, query.keyed ? keys : null, at));
+    queue.push(encodeSnapshotPart(id, documents, query.keyed ? keys : null, at));
     documents = [];
     keys = [];
     bytes = 0;
   };
-  for await (const batch of heldBatches(read, queue.account)) {
+  for await (const batch of memoryCountedBatches(read, queue.account)) {
     // During the read, the subscription may have ended or restarted, and another may have its id.
     if (run.aborted) return;
     for (const raw of batch) {
-      if (lane.isOver) await lane.pass();
+      if (lane.shouldYield) await lane.waitTurn();
       if (run.aborted) return;
-      const document = query.keyed ? await readInTurns(raw, turn) : null;
+      const document = query.keyed ? await decodeDocumentCooperatively(raw, turn) : null;
       if (window !== null && document !== null) {
         const member = toWindowMember(document, query);
         live.reserve(member);
         members.push(member);
       }
       if (query.limit !== null && members.length > query.limit) continue;
-      const json = await renderedInTurns(query, raw, turn);
+      const json = await renderDocument(query, raw, turn);
       if (run.aborted) return;
       documents.push(json);
       bytes += json.length;
       if (document !== null) {
-        const key = Buffer.from(keyText(query, document));
+        const key = Buffer.from(sortKeyJson(query, document));
         keys.push(key);
         bytes += key.length;
       }
       if (bytes < PART_BYTES) continue;
       part(null);
-      await lane.pass();
+      await lane.waitTurn();
       await queue.ready(run);
       if (run.aborted) return;
     }
@@ -81,7 +81,10 @@ export async function sendSnapshot(
 }
 
 /** Batches that count against a memory budget while they are in use. */
-export async function* heldBatches(read: SnapshotRead, account: Account): AsyncGenerator<readonly Buffer[]> {
+export async function* memoryCountedBatches(
+  read: SnapshotRead,
+  account: MemoryAccount,
+): AsyncGenerator<readonly Buffer[]> {
   for await (const batch of snapshotBatches(read)) {
     const bytes = batch.reduce((sum, { length }) => sum + length, 0);
     account.require(0);

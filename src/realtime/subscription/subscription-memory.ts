@@ -2,17 +2,17 @@
  * The memory that one subscription reserves from its client's budget: for its query, and for its result until a group
  * takes that over.
  */
-import { wholeBytes } from '../../events/log/row.ts';
-import type { Account } from '../../lib/memory/byte-budget.ts';
-import type { LiveResponse } from '../result/live-result.ts';
-import type { Stretch } from './backlog.ts';
+import { completedRowBytes } from '../../events/log/log-row.ts';
+import type { MemoryAccount } from '../../lib/memory/byte-budget.ts';
+import type { LiveResult } from '../result/live-result.ts';
+import type { BacklogChunk } from './backlog.ts';
 
 export class SubscriptionMemory {
-  readonly #account: Account;
+  readonly #account: MemoryAccount;
   #bytes = 0;
-  #live: LiveResponse | null = null;
+  #live: LiveResult | null = null;
 
-  constructor(account: Account) {
+  constructor(account: MemoryAccount) {
     this.#account = account;
   }
 
@@ -23,27 +23,27 @@ export class SubscriptionMemory {
   }
 
   /** Replaces the result. The old one ends and releases its memory. */
-  follow(live: LiveResponse | null): void {
+  setResult(live: LiveResult | null): void {
     this.#live?.end();
     this.#live = live;
   }
 
   /** The result belongs to a group from now on. */
-  handOver(): void {
+  releaseResult(): void {
     this.#live = null;
   }
 
   /** Releases everything. */
   close(): void {
-    this.follow(null);
+    this.setResult(null);
     this.#account.note(-this.#bytes);
     this.#bytes = 0;
   }
 }
 
 /** Bytes of rows read together. */
-export function bytesOf({ segments }: Stretch): number {
+export function backlogBytes({ segments }: BacklogChunk): number {
   let bytes = 0;
-  for (const { rows } of segments) for (const row of rows) bytes += wholeBytes(row);
+  for (const { rows } of segments) for (const row of rows) bytes += completedRowBytes(row);
   return bytes;
 }

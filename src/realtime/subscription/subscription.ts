@@ -4,25 +4,25 @@
  */
 import type { Timestamp } from 'mongodb';
 import { translateError } from '../../database/errors.ts';
+import type { LogRow } from '../../events/log/log-row.ts';
 import { formatPosition } from '../../events/log/position.ts';
-import type { LogRow } from '../../events/log/row.ts';
 import { ERRORS, MillraceError } from '../../lib/errors.ts';
 import { problemFields } from '../../lib/problem.ts';
-import type { Lane } from '../../query/evaluate/fair-yield.ts';
-import { type Group, type GroupMember, knows } from '../hub/group.ts';
-import type { LogMoment } from '../hub/hub.ts';
-import type { IndexKey } from '../hub/index-key.ts';
-import { reportAlone } from '../hub/transaction-frame.ts';
-import { type LiveResponse, readyFor } from '../result/live-result.ts';
-import { RowView } from '../result/row-view.ts';
-import { Dropped, voidBy } from '../result/snapshot-store.ts';
-import { toBytes } from '../wire/messages.ts';
-import { NOWHERE, type ResetReason } from '../wire/protocol.ts';
+import type { ScheduledTask } from '../../query/evaluate/fair-scheduler.ts';
+import type { FilterIndexKey } from '../hub/filter-index-key.ts';
+import type { TimedLogPosition } from '../hub/hub.ts';
+import { hasReceivedRow, type SubscriptionGroup, type SubscriptionGroupMember } from '../hub/subscription-group.ts';
+import { queueAsTransaction } from '../hub/transaction-messages.ts';
+import { type LiveResult, prepareRow } from '../result/live-result.ts';
+import { LogRowView } from '../result/log-row-view.ts';
+import { CollectionDropped, invalidationReason } from '../result/snapshot-store.ts';
+import { encodeMessage } from '../wire/messages.ts';
+import { RESTART_POSITION, type ResetReason } from '../wire/protocol.ts';
 import type { SendQueue } from '../wire/send-queue.ts';
-import type { Reported } from '../wire/shared-message.ts';
-import { Overtaken, type Stretch } from './backlog.ts';
-import type { RealtimeDeps } from './deps.ts';
-import { bytesOf, SubscriptionMemory } from './subscription-memory.ts';
+import type { SubscriptionMessage } from '../wire/shared-message.ts';
+import { type BacklogChunk, BacklogExpired } from './backlog.ts';
+import type { RealtimeDeps } from './realtime-deps.ts';
+import { backlogBytes, SubscriptionMemory } from './subscription-memory.ts';
 
 /** Minimum time between two resets of one subscription. */
 const RESET_PAUSE_MS = 500;
@@ -39,7 +39,7 @@ export interface SubscriptionOptions {
   readonly onTooSlow: () => void;
 }
 
-export abstract class Subscription implements GroupMember {
+export abstract class Subscription implements SubscriptionGroupMember {
   readonly id: string | null;
   readonly queue: SendQueue;
   protected readonly deps: RealtimeDeps;
@@ -49,7 +49,7 @@ export abstract class Subscription implements GroupMember {
   absent: string | null = null;
   /** When it left its group because its client is slow; monotonic milliseconds. */
   protected behindSince: number | null = null;
-  #group: Group | null = null;
+  #group: SubscriptionGroup | null = null;
   #run = new AbortController();
   #turn = 0;
   #resetAt = 0;
@@ -71,7 +71,7 @@ export abstract class Subscription implements GroupMember {
   }
 
   /** The number of the last row up to which its client has everything; null until `live` was sent to the client. */
-  get standing(): number | null {
+  get deliveredPosition(): number | null {
     if (!this.#announced) return null;
     return this.#group === null ? this.after : Math.max(this.after, this.deps.hub.position.number);
   }
@@ -80,7 +80,7 @@ export abstract class Subscription implements GroupMember {
     return this.#ended;
   }
 
-  /** The cost of its filter (query/evaluate/cost.ts), in nanoseconds per byte. */
+  /** The cost of its filter (query/evaluate/filter-cost.ts), in nanoseconds per byte. */
   abstract readonly cost: number;
 
   /** The collections whose rows it reads to catch up; null for all. */
@@ -90,7 +90,7 @@ export abstract class Subscription implements GroupMember {
   protected abstract begin(run: AbortSignal, since: string | null): Promise<void>;
 
   /** Continues from `after`, without a message about the interruption. */
-  protected abstract goOn(run: AbortSignal): Promise<void>;
+  protected abstract resumeLive(run: AbortSignal): Promise<void>;
 
   /**
    * Starts.
@@ -120,14 +120,14 @@ export abstract class Subscription implements GroupMember {
     this.step();
     this.after = Math.max(this.after, reported);
     this.behindSince ??= performance.now();
-    this.launch((run) => this.goOn(run));
+    this.launch((run) => this.resumeLive(run));
   }
 
   reset(reason: ResetReason): void {
     this.#leave();
     if (this.#ended) return;
     this.#announced = false;
-    this.say('reset', { reason }, NOWHERE);
+    this.sendMessage('reset', { reason }, RESTART_POSITION);
     const wait = this.#resetAt + RESET_PAUSE_MS - performance.now();
     this.#resetAt = Math.max(performance.now(), this.#resetAt + RESET_PAUSE_MS);
     this.launch(async (run) => {
@@ -137,7 +137,7 @@ export abstract class Subscription implements GroupMember {
   }
 
   /** Leaves its group at the position up to which its client has received everything. */
-  protected step(): LogMoment {
+  protected step(): TimedLogPosition {
     const { hub } = this.deps;
     this.#leave();
     if (hub.position.number > this.after) this.after = hub.position.number;
@@ -148,22 +148,22 @@ export abstract class Subscription implements GroupMember {
   protected launch(task: (run: AbortSignal) => Promise<void>): void {
     if (this.#ended) return;
     this.#run.abort();
-    this.#memory.follow(null);
+    this.#memory.setResult(null);
     this.#run = new AbortController();
     const { signal: run } = this.#run;
     this.#turn = this.deps.hub.turn;
     task(run).catch((error: unknown) => {
       if (run.aborted) return;
-      if (error instanceof Overtaken) this.reset('position-expired');
-      else if (error instanceof Dropped) this.reset('dropped');
+      if (error instanceof BacklogExpired) this.reset('position-expired');
+      else if (error instanceof CollectionDropped) this.reset('dropped');
       else this.end(error);
     });
   }
 
   /** Records the result that it updates by itself, so that its memory is released at the end. */
-  protected own<L extends LiveResponse>(run: AbortSignal, live: L): L {
+  protected own<L extends LiveResult>(run: AbortSignal, live: L): L {
     if (run.aborted) live.end();
-    else this.#memory.follow(live);
+    else this.#memory.setResult(live);
     return live;
   }
 
@@ -174,18 +174,23 @@ export abstract class Subscription implements GroupMember {
     const known = error instanceof MillraceError;
     const problem = known ? error : new MillraceError('internal', 'An unexpected error occurred', { cause: error });
     if (!known || ERRORS[problem.code].status >= 500) this.deps.onError(error);
-    this.say('unsubscribed', { problem: problemFields(problem), retryable: ERRORS[problem.code].retryable });
+    this.sendMessage('unsubscribed', { problem: problemFields(problem), retryable: ERRORS[problem.code].retryable });
     this.options.onEnd();
   }
 
-  protected say(type: string, fields: Readonly<Record<string, unknown>>, position: string | null = null): void {
-    this.queue.push(toBytes(this.id, type, fields, position));
+  protected sendMessage(type: string, fields: Readonly<Record<string, unknown>>, position: string | null = null): void {
+    this.queue.push(encodeMessage(this.id, type, fields, position));
   }
 
   /** Reads the log from `after` on until it can join a group. @param announce whether to send `live` */
-  protected async follow(run: AbortSignal, live: LiveResponse, key: IndexKey | null, announce: boolean): Promise<void> {
+  protected async follow(
+    run: AbortSignal,
+    live: LiveResult,
+    key: FilterIndexKey | null,
+    announce: boolean,
+  ): Promise<void> {
     const { hub, fairYield } = this.deps;
-    const lane = fairYield.lane(this.queue);
+    const lane = fairYield.createTask(this.queue);
     let waited = false;
     for (;;) {
       await this.queue.ready(run);
@@ -198,17 +203,17 @@ export abstract class Subscription implements GroupMember {
         continue;
       }
       // Reads, sends and joins in one turn: if it waited in between, new rows could keep it from ever catching up.
-      await lane.pass();
+      await lane.waitTurn();
       if (run.aborted) return;
       if (!(await this.queue.paced(() => this.#reportNext(run, live, lane)))) return;
     }
     this.behindSince = null;
-    this.#memory.handOver();
+    this.#memory.releaseResult();
     this.#group = hub.join(this, live, key);
     if (!announce) return;
     this.#announced = true;
     const position = formatPosition({ epoch: hub.newest.epoch, number: this.after });
-    this.say('live', { position }, position);
+    this.sendMessage('live', { position }, position);
   }
 
   /**
@@ -220,13 +225,13 @@ export abstract class Subscription implements GroupMember {
   }
 
   /** Reads the next rows of the log and sends what is new. False if it has been reset or aborted. */
-  async #reportNext(run: AbortSignal, live: LiveResponse, lane: Lane): Promise<boolean> {
+  async #reportNext(run: AbortSignal, live: LiveResult, lane: ScheduledTask): Promise<boolean> {
     const { backlog } = this.deps;
     const { account } = this.queue;
     const missed = { after: this.after, through: null, collections: this.collections, whose: account.key };
     // The reader releases the semaphore before anything waits for the client.
     const stretch = await backlog.read(missed, (found) => found);
-    const bytes = bytesOf(stretch);
+    const bytes = backlogBytes(stretch);
     account.note(bytes);
     try {
       return !run.aborted && (await this.#reportStretch(run, live, stretch, lane));
@@ -238,47 +243,47 @@ export abstract class Subscription implements GroupMember {
   /** False if it has been reset or aborted. */
   async #reportStretch(
     run: AbortSignal,
-    live: LiveResponse,
-    { segments, through }: Stretch,
-    lane: Lane,
+    live: LiveResult,
+    { segments, through }: BacklogChunk,
+    lane: ScheduledTask,
   ): Promise<boolean> {
     let last: LogRow | undefined;
     for (const { rows, joined } of segments) {
       // Sends no faster than the client reads, however much was read at once.
       if (!this.queue.isReady) await this.queue.ready(run);
       if (run.aborted) return false;
-      const reported: Reported[] = [];
+      const reported: SubscriptionMessage[] = [];
       last = rows.at(-1);
       const transaction = joined && last !== undefined ? formatPosition(last) : null;
       for (const row of rows) {
-        if (knows(this, row)) continue;
-        const view = await readyFor(new RowView(row), live, lane);
+        if (hasReceivedRow(this, row)) continue;
+        const view = await prepareRow(new LogRowView(row), live, lane);
         if (run.aborted) return false;
-        const verdict = live.judge(view);
+        const verdict = live.applyRow(view);
         if (typeof verdict !== 'string') {
           reported.push(...verdict);
           continue;
         }
-        reportAlone(this, reported, transaction);
+        queueAsTransaction(this, reported, transaction);
         this.reset(verdict);
         return false;
       }
-      if (joined && last !== undefined && live.wanting) reported.push(...(await this.#refilled(live, last)));
+      if (joined && last !== undefined && live.needsRefill) reported.push(...(await this.#refilled(live, last)));
       if (run.aborted) return false;
-      reportAlone(this, reported, transaction);
-      if (!live.remembers && last !== undefined) this.after = Math.max(this.after, last.number);
+      queueAsTransaction(this, reported, transaction);
+      if (!live.isStateful && last !== undefined) this.after = Math.max(this.after, last.number);
     }
-    if (last !== undefined && live.wanting) reportAlone(this, await this.#refilled(live, last), null);
+    if (last !== undefined && live.needsRefill) queueAsTransaction(this, await this.#refilled(live, last), null);
     if (run.aborted) return false;
     this.after = through;
     return true;
   }
 
-  async #refilled(live: LiveResponse, last: LogRow): Promise<readonly Reported[]> {
+  async #refilled(live: LiveResult, last: LogRow): Promise<readonly SubscriptionMessage[]> {
     try {
-      return await live.refill(new RowView(last));
+      return await live.refill(new LogRowView(last));
     } catch (error) {
-      this.reset(voidBy(error, this.deps.onError));
+      this.reset(invalidationReason(error, this.deps.onError));
       return [];
     }
   }

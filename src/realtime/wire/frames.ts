@@ -8,14 +8,14 @@ export const CHANGE_EVENT = 'change';
 const TEXT = 0x81;
 
 /** A whole text message. @param parts UTF-8, in order */
-export function socketFrame(parts: readonly Buffer[]): Buffer {
+export function encodeTextFrame(parts: readonly Buffer[]): Buffer {
   let length = 0;
   for (const part of parts) length += part.length;
   return framed(parts, length, length);
 }
 
 /** The beginning of a text message. @param after the number of bytes still to be sent after this part */
-export function openFrame(part: Buffer, after: number): Buffer {
+export function encodeFrameStart(part: Buffer, after: number): Buffer {
   return framed([part], part.length, part.length + after);
 }
 
@@ -41,7 +41,7 @@ function framed(parts: readonly Buffer[], held: number, length: number): Buffer 
 }
 
 /** One event of a stream (HTML standard, "Server-sent events"). JSON has no line breaks here, so it is one line. */
-export function streamChunk(type: string, json: readonly Buffer[], position: string | null): Buffer {
+export function encodeSseEvent(type: string, json: readonly Buffer[], position: string | null): Buffer {
   const id = position === null ? '' : `\nid: ${position}`;
   return Buffer.concat([Buffer.from(`event: ${type}\ndata: `), ...json, Buffer.from(`${id}\n\n`)]);
 }

@@ -1,23 +1,23 @@
 /** Encodes messages for a single client, as a WebSocket frame or as an event of a stream. */
-import { socketFrame, streamChunk } from './frames.ts';
+import { encodeSseEvent, encodeTextFrame } from './frames.ts';
 
 /**
  * @param id the subscription's id; null on a stream, undefined for a message about no subscription
  * @param position the position that a stream's client remembers (its event id); null for none
  */
-export function toBytes(
+export function encodeMessage(
   id: string | null | undefined,
   type: string,
   fields: Readonly<Record<string, unknown>>,
   position: string | null = null,
 ): Buffer {
-  if (id === null) return streamChunk(type, [Buffer.from(JSON.stringify(fields))], position);
+  if (id === null) return encodeSseEvent(type, [Buffer.from(JSON.stringify(fields))], position);
   const named = id === undefined ? { type } : { type, id };
-  return socketFrame([Buffer.from(JSON.stringify({ ...named, ...fields }))]);
+  return encodeTextFrame([Buffer.from(JSON.stringify({ ...named, ...fields }))]);
 }
 
 /** One part of a snapshot. @param documents JSON of each, @param keys JSON of their sort keys or null */
-export function snapshotPart(
+export function encodeSnapshotPart(
   id: string | null,
   documents: readonly Buffer[],
   keys: readonly Buffer[] | null,
@@ -27,7 +27,7 @@ export function snapshotPart(
   const last = position === null ? '"last":false}' : `"last":true,"position":"${position}"}`;
   const sortKeys = keys === null ? [] : [Buffer.from('"sortKey":['), ...listed(keys), Buffer.from('],')];
   const parts = [Buffer.from(head), ...listed(documents), Buffer.from('],'), ...sortKeys, Buffer.from(last)];
-  return id === null ? streamChunk('snapshot', parts, position) : socketFrame(parts);
+  return id === null ? encodeSseEvent('snapshot', parts, position) : encodeTextFrame(parts);
 }
 
 const COMMA = Buffer.from(',');

@@ -1,19 +1,19 @@
 /** Types of the protocol `millrace.v1`, and the parser for client messages. docs/protocol.md describes the messages. */
 import {
+  IMPERSONATION_TARGET_SYNTAX,
   type ImpersonationTarget,
   parseImpersonationTarget,
-  TARGET_FORMS,
 } from '../../auth/identity/impersonation-target.ts';
 import { parseJson } from '../../database/json/json.ts';
-import { requireTypes } from '../../events/read/type-patterns.ts';
+import { requireEventTypes } from '../../events/read/type-patterns.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import { parseExactJson } from '../../lib/exact-json.ts';
-import { isPlain } from '../../lib/plain-object.ts';
+import { isPlainObject } from '../../lib/plain-object.ts';
 
 export const SUBPROTOCOL = 'millrace.v1';
 
 /** After a code below 4500 a client must not reconnect unchanged; from 4500 on it may. */
-export const CLOSE = {
+export const CLOSE_CODES = {
   badFrame: 4400,
   notAuthenticated: 4401,
   origin: 4403,
@@ -29,10 +29,10 @@ export const CLOSE = {
   rate: 4529,
 } as const;
 
-export type CloseCode = (typeof CLOSE)[keyof typeof CLOSE];
+export type CloseCode = (typeof CLOSE_CODES)[keyof typeof CLOSE_CODES];
 
 /** The position that a reset gives to a stream: its client reconnects with it, and restarts. */
-export const NOWHERE = '0-0';
+export const RESTART_POSITION = '0-0';
 
 /** Why the result that a client has of a subscription is invalid. */
 export type ResetReason =
@@ -47,7 +47,7 @@ export type ResetReason =
   | 'dropped';
 
 /** A request for a subscription to the documents of a collection. */
-export interface DocumentWish {
+export interface DocumentSubscriptionRequest {
   readonly kind: 'documents';
   readonly id: string;
   readonly collection: string;
@@ -59,7 +59,7 @@ export interface DocumentWish {
 }
 
 /** A request for a subscription to events. */
-export interface EventWish {
+export interface EventSubscriptionRequest {
   readonly kind: 'events';
   readonly id: string;
   /** Event types; `*` is a wildcard. */
@@ -71,12 +71,12 @@ export interface EventWish {
   readonly as: ImpersonationTarget | null;
 }
 
-export type Wish = DocumentWish | EventWish;
+export type SubscriptionRequest = DocumentSubscriptionRequest | EventSubscriptionRequest;
 
 export type ClientMessage =
   | { readonly type: 'hello'; readonly token: string | null }
   | { readonly type: 'authenticate'; readonly token: string }
-  | { readonly type: 'subscribe'; readonly wish: Wish }
+  | { readonly type: 'subscribe'; readonly request: SubscriptionRequest }
   | { readonly type: 'unsubscribe'; readonly id: string }
   | { readonly type: 'pong' };
 
@@ -111,7 +111,7 @@ const MAX_COLLECTION = 100;
  * Reads one text frame.
  * @throws BadFrame if it is not a JSON object with a `type`, BadMessage if that message cannot be executed
  */
-export function parseMessage(bytes: Buffer): ClientMessage {
+export function parseClientMessage(bytes: Buffer): ClientMessage {
   const message = parseObject(bytes);
   const { type } = message;
   if (typeof type !== 'string') throw new BadFrame('The frame has no type');
@@ -124,7 +124,7 @@ export function parseMessage(bytes: Buffer): ClientMessage {
     case 'authenticate':
       return { type, token: token(message, named) };
     case 'subscribe':
-      return { type, wish: readWish(message, readId(named)) };
+      return { type, request: readWish(message, readId(named)) };
     case 'unsubscribe':
       return { type, id: readId(named) };
     default: {
@@ -143,7 +143,7 @@ function parseObject(bytes: Buffer): Record<string, unknown> {
       throw new BadFrame('The frame is not JSON');
     throw refusal(bytes, error);
   }
-  if (!isPlain(value)) throw new BadFrame('The frame is not a JSON object');
+  if (!isPlainObject(value)) throw new BadFrame('The frame is not a JSON object');
   return value;
 }
 
@@ -155,7 +155,7 @@ function refusal(bytes: Buffer, issue: MillraceError): BadFrame | BadMessage {
   } catch {
     return new BadFrame('The frame is not JSON');
   }
-  if (!isPlain(message)) return new BadFrame('The frame is not a JSON object');
+  if (!isPlainObject(message)) return new BadFrame('The frame is not a JSON object');
   return new BadMessage(issue, nameOf(message), message['type'] === 'subscribe');
 }
 
@@ -177,7 +177,7 @@ function token({ token }: Record<string, unknown>, id: string | null): string {
 const DOCUMENT_FIELDS = ['type', 'id', 'collection', 'query', 'since', 'as'];
 const EVENT_FIELDS = ['type', 'id', 'events', 'filter', 'since', 'as'];
 
-function readWish(message: Record<string, unknown>, id: string): Wish {
+function readWish(message: Record<string, unknown>, id: string): SubscriptionRequest {
   try {
     return message['events'] === undefined ? documentWish(message, id) : eventWish(message, id);
   } catch (error) {
@@ -185,7 +185,7 @@ function readWish(message: Record<string, unknown>, id: string): Wish {
   }
 }
 
-function documentWish(message: Record<string, unknown>, id: string): DocumentWish {
+function documentWish(message: Record<string, unknown>, id: string): DocumentSubscriptionRequest {
   only(message, DOCUMENT_FIELDS);
   const { collection, query } = message;
   if (typeof collection !== 'string' || collection.length > MAX_COLLECTION) {
@@ -195,7 +195,7 @@ function documentWish(message: Record<string, unknown>, id: string): DocumentWis
   return { kind: 'documents', id, collection, query: query === undefined ? {} : query, ...read };
 }
 
-function eventWish(message: Record<string, unknown>, id: string): EventWish {
+function eventWish(message: Record<string, unknown>, id: string): EventSubscriptionRequest {
   only(message, EVENT_FIELDS);
   const { events, filter } = message;
   const fits = (type: unknown): type is string => typeof type === 'string' && type !== '' && type.length <= MAX_TYPE;
@@ -204,7 +204,7 @@ function eventWish(message: Record<string, unknown>, id: string): EventWish {
       `'events' must be a list of 1 to ${MAX_TYPES} event types, such as "todos.created" or "system.file.*"`,
     );
   }
-  requireTypes(events);
+  requireEventTypes(events);
   const read = { since: since(message), as: target(message) };
   return { kind: 'events', id, types: events, filter: filter === undefined ? {} : filter, ...read };
 }
@@ -226,7 +226,7 @@ function since({ since }: Record<string, unknown>): string | null {
 function target({ as }: Record<string, unknown>): ImpersonationTarget | null {
   if (as === undefined || as === null) return null;
   const found = typeof as === 'string' ? parseImpersonationTarget(as) : null;
-  if (found === null) throw invalid(`'as' must be ${TARGET_FORMS}`);
+  if (found === null) throw invalid(`'as' must be ${IMPERSONATION_TARGET_SYNTAX}`);
   return found;
 }
 

@@ -4,10 +4,10 @@
  * when all is written, `onDrained` is called. The waiting bytes count against the client's memory budget.
  */
 import { Semaphore } from '../../lib/concurrency/semaphore.ts';
-import type { Account } from '../../lib/memory/byte-budget.ts';
+import type { MemoryAccount } from '../../lib/memory/byte-budget.ts';
 
 /** The part of a socket or of a response that is used here. */
-export interface Writable {
+export interface WritableConnection {
   readonly writableLength: number;
   readonly writable: boolean;
   cork(): void;
@@ -28,10 +28,10 @@ const PACED_BYTES = 256 * 1024;
 const PACED_AT_ONCE = 2;
 
 export class SendQueue {
-  readonly #to: Writable;
+  readonly #to: WritableConnection;
   readonly #turns: FlushScheduler;
   /** The memory budget of this client. */
-  readonly account: Account;
+  readonly account: MemoryAccount;
   readonly #paced = new Semaphore(PACED_AT_ONCE, Number.POSITIVE_INFINITY);
   readonly #waiting: Buffer[] = [];
   #waitingBytes = 0;
@@ -50,7 +50,7 @@ export class SendQueue {
   onFull: () => void = () => {};
   onDrained: () => void = () => {};
 
-  constructor(to: Writable, turns: FlushScheduler, account: Account) {
+  constructor(to: WritableConnection, turns: FlushScheduler, account: MemoryAccount) {
     this.account = account;
     this.#to = to;
     this.#turns = turns;

@@ -2,11 +2,11 @@
  * One message that several subscriptions share, and its bytes. It is encoded once, and framed once for each
  * subscription id. The bytes of a large message are not copied for each id.
  */
-import { CHANGE_EVENT, openFrame, socketFrame, streamChunk } from './frames.ts';
+import { CHANGE_EVENT, encodeFrameStart, encodeSseEvent, encodeTextFrame } from './frames.ts';
 
 export type LeaveReason = 'deleted' | 'filter' | 'window' | 'gone';
 
-export interface ChangeDeps {
+export interface ChangeMessageFields {
   readonly op: 'enter' | 'update' | 'leave';
   readonly documentId: string;
   readonly reason?: LeaveReason;
@@ -20,7 +20,7 @@ export interface ChangeDeps {
 }
 
 /** A message to subscriptions: a frame of its own, or a part of the message of a transaction. */
-export interface Reported {
+export interface SubscriptionMessage {
   /** A frame for sockets, for a subscription with that id; without its end if there is a `tail`. */
   frame(id: string): Buffer;
   /** The end of a large message, sent after each of its frames and the same for all. Known after the first frame. */
@@ -40,7 +40,7 @@ const END = Buffer.from('}');
 const LARGE_BYTES = 16 * 1024;
 
 /** A message. Its first fields are its type and the subscription's id; the others are the same for all clients. */
-export class SharedMessage implements Reported {
+export class SharedMessage implements SubscriptionMessage {
   readonly #type: string;
   readonly #event: string;
   readonly #make: () => Buffer;
@@ -78,10 +78,10 @@ export class SharedMessage implements Reported {
     if (frame === undefined) {
       const head = Buffer.from(`{"type":"${this.#type}","id":${JSON.stringify(id)},`);
       const rest = this.#rest;
-      if (rest.length < LARGE_BYTES) frame = socketFrame([head, rest, END]);
+      if (rest.length < LARGE_BYTES) frame = encodeTextFrame([head, rest, END]);
       else {
         this.tail ??= this.#tailOf(rest);
-        frame = openFrame(head, this.tail.length);
+        frame = encodeFrameStart(head, this.tail.length);
       }
       this.created += frame.length;
       this.#frames.set(id, frame);
@@ -96,7 +96,7 @@ export class SharedMessage implements Reported {
 
   chunk(): Buffer {
     if (this.#chunk === undefined) {
-      this.#chunk = streamChunk(this.#type, [Buffer.from('{'), this.#rest, END], this.#event);
+      this.#chunk = encodeSseEvent(this.#type, [Buffer.from('{'), this.#rest, END], this.#event);
       this.created += this.#chunk.length;
     }
     return this.#chunk;
@@ -110,11 +110,11 @@ export class SharedMessage implements Reported {
 }
 
 /** A change as a message. @param change returns its parts; called on first use */
-export function toMessage(event: string, change: () => ChangeDeps): SharedMessage {
+export function toChangeMessage(event: string, change: () => ChangeMessageFields): SharedMessage {
   return new SharedMessage(CHANGE_EVENT, event, () => fieldsOf(event, change()));
 }
 
-function fieldsOf(event: string, change: ChangeDeps): Buffer {
+function fieldsOf(event: string, change: ChangeMessageFields): Buffer {
   const { op, documentId, reason, document, changed, sortKey, at } = change;
   const head = `"op":"${op}","documentId":${JSON.stringify(documentId)}`;
   const tail =

@@ -1,33 +1,33 @@
 /**
  * Validates an endpoint from a request: schema, URL, filter, headers and secret. Pure, except for generating a secret.
  */
-import { TypeKeeper } from '../../collections/write/bson-type-preservation.ts';
-import { mergePatch } from '../../collections/write/next-document.ts';
+import { BsonTypePreserver } from '../../collections/write/bson-type-preservation.ts';
+import { mergePatch } from '../../collections/write/build-document.ts';
 import type { Egress } from '../../egress/egress.ts';
-import { requireFilter } from '../../events/read/event-filter.ts';
-import { requireTypes } from '../../events/read/type-patterns.ts';
-import { type Issue, issuesAt, MillraceError } from '../../lib/errors.ts';
-import { checked } from '../../lib/parse-body.ts';
-import { isPlain } from '../../lib/plain-object.ts';
+import { validateEventFilter } from '../../events/read/event-filter.ts';
+import { requireEventTypes } from '../../events/read/type-patterns.ts';
+import { collectIssues, type Issue, MillraceError } from '../../lib/errors.ts';
+import { validateBody } from '../../lib/parse-body.ts';
+import { isPlainObject } from '../../lib/plain-object.ts';
 import { headerIssues } from './custom-headers.ts';
-import type { EndpointInterest, EndpointTarget } from './endpoint.ts';
-import { BLANK, ENDPOINT, type EndpointBody, NEW_ENDPOINT } from './endpoint-schema.ts';
-import { newSecret, secretIssue } from './signing-secrets.ts';
+import type { EndpointSubscription, EndpointTarget } from './endpoint.ts';
+import { ENDPOINT_BODY, type EndpointBody, MASKED_HEADER_VALUE, NEW_ENDPOINT_BODY } from './endpoint-schema.ts';
+import { createSigningSecret, signingSecretIssue } from './signing-secrets.ts';
 
 /** A complete endpoint from a request, without its secrets. */
-export interface EndpointRow
+export interface EndpointSettings
   extends Pick<EndpointTarget, 'url' | 'ratePerSecond' | 'ordering' | 'retrySchedule' | 'enabled'>,
-    Pick<EndpointInterest, 'types' | 'filter'> {
+    Pick<EndpointSubscription, 'types' | 'filter'> {
   readonly name: string | null;
 }
 
 /** Header fields by lower-case name, with plaintext values. */
-export type OwnHeaders = Readonly<Record<string, string>>;
+export type CustomHeaders = Readonly<Record<string, string>>;
 
 /** An endpoint before a change. */
 interface Before {
-  readonly written: EndpointRow;
-  readonly headers: OwnHeaders;
+  readonly written: EndpointSettings;
+  readonly headers: CustomHeaders;
 }
 
 /** Checks that depend on other parts. */
@@ -47,10 +47,10 @@ const MAX_CHARACTERS = 65_536;
  * @throws MillraceError `body-required`, `invalid-body`, `invalid-endpoint` with JSON Pointers
  */
 export function parseNewEndpoint(body: unknown, rules: EndpointRules): Before & { readonly secret: string } {
-  const { secret, ...rest } = checked(NEW_ENDPOINT, body);
-  const issue = secret === undefined ? null : secretIssue(secret);
+  const { secret, ...rest } = validateBody(NEW_ENDPOINT_BODY, body);
+  const issue = secret === undefined ? null : signingSecretIssue(secret);
   const issues: Issue[] = issue === null ? [] : [{ pointer: '/secret', code: 'invalid-endpoint', detail: issue }];
-  return { ...complete(rest, null, rules, issues), secret: secret ?? newSecret() };
+  return { ...complete(rest, null, rules, issues), secret: secret ?? createSigningSecret() };
 }
 
 /**
@@ -59,35 +59,41 @@ export function parseNewEndpoint(body: unknown, rules: EndpointRules): Before & 
  * these values, could have them sent to another server.
  * @throws MillraceError `body-required`, `invalid-body-type`, `invalid-body`, `invalid-endpoint` with the places
  */
-export function parseChange(patch: unknown, before: Before, rules: EndpointRules): Before {
-  if (patch !== undefined && !isPlain(patch))
+export function parseEndpointPatch(patch: unknown, before: Before, rules: EndpointRules): Before {
+  if (patch !== undefined && !isPlainObject(patch))
     throw new MillraceError('invalid-body-type', 'A merge patch must be a JSON object');
-  const shown = { ...before.written, headers: blanked(Object.keys(before.headers)) };
-  const merged = patch === undefined ? undefined : mergePatch(shown, lowerHeaders(patch), new TypeKeeper());
-  return complete(checked(ENDPOINT, merged), before, rules, []);
+  const shown = { ...before.written, headers: maskHeaders(Object.keys(before.headers)) };
+  const merged = patch === undefined ? undefined : mergePatch(shown, lowerHeaders(patch), new BsonTypePreserver());
+  return complete(validateBody(ENDPOINT_BODY, merged), before, rules, []);
 }
 
 /**
  * Validates a stored endpoint: another program may have written what a request cannot.
  * @throws MillraceError as a change of it would
  */
-export function checkKept(written: unknown, headers: OwnHeaders, rules: EndpointRules): Before {
-  return complete(checked(ENDPOINT, { ...(isPlain(written) ? written : {}), headers }), null, rules, []);
+export function validateStoredEndpoint(written: unknown, headers: CustomHeaders, rules: EndpointRules): Before {
+  return complete(
+    validateBody(ENDPOINT_BODY, { ...(isPlainObject(written) ? written : {}), headers }),
+    null,
+    rules,
+    [],
+  );
 }
 
 /** Custom headers as responses show them. */
-export function blanked(names: readonly string[]): Readonly<Record<string, string>> {
-  return Object.fromEntries(names.map((name) => [name, BLANK]));
+export function maskHeaders(names: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(names.map((name) => [name, MASKED_HEADER_VALUE]));
 }
 
 function complete(body: EndpointBody, before: Before | null, rules: EndpointRules, issues: Issue[]): Before {
   const { url, types } = body;
-  const filter = isPlain(body.filter) ? body.filter : null;
+  const filter = isPlainObject(body.filter) ? body.filter : null;
   const refuse = (pointer: string, detail: string) => issues.push({ pointer, code: 'invalid-endpoint', detail });
   const urlIssue = rules.checkUrl(url);
   if (urlIssue !== null) refuse('/url', urlIssue);
-  for (const [index, type] of types.entries()) issues.push(...issuesAt(`/types/${index}`, () => requireTypes([type])));
-  if (filter !== null) issues.push(...issuesAt('/filter', () => requireFilter(filter)));
+  for (const [index, type] of types.entries())
+    issues.push(...collectIssues(`/types/${index}`, () => requireEventTypes([type])));
+  if (filter !== null) issues.push(...collectIssues('/filter', () => validateEventFilter(filter)));
   const { headers, lost } = withKept(body.headers ?? {}, before, urlIssue === null && url);
   for (const name of lost) {
     refuse(`/headers/${escaped(name)}`, 'needs its value: it is kept only while the URL has the same origin');
@@ -114,13 +120,13 @@ function complete(body: EndpointBody, before: Before | null, rules: EndpointRule
 }
 
 /** The headers with stored values filled in, and the names of those whose value is missing. */
-function withKept(sent: OwnHeaders, before: Before | null, url: string | false) {
+function withKept(sent: CustomHeaders, before: Before | null, url: string | false) {
   const stays = before !== null && url !== false && new URL(url).origin === new URL(before.written.url).origin;
   const headers: Record<string, string> = {};
   const lost: string[] = [];
   for (const [name, value] of Object.entries(sent)) {
     const kept = stays && Object.hasOwn(before.headers, name) ? before.headers[name] : undefined;
-    if (value !== BLANK) headers[name] = value;
+    if (value !== MASKED_HEADER_VALUE) headers[name] = value;
     else if (kept !== undefined) headers[name] = kept;
     // An invalid URL has no known origin.
     else if (url !== false) lost.push(name);
@@ -131,7 +137,7 @@ function withKept(sent: OwnHeaders, before: Before | null, url: string | false) 
 /** The patch with header names spelled as stored. */
 function lowerHeaders(patch: Record<string, unknown>): Record<string, unknown> {
   const { headers } = patch;
-  if (!isPlain(headers)) return patch;
+  if (!isPlainObject(headers)) return patch;
   const lower = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
   return { ...patch, headers: Object.fromEntries(lower) };
 }

@@ -3,7 +3,7 @@
  */
 import Type, { type Static } from 'typebox';
 import { nullable } from '../../openapi/schema.ts';
-import { ORDERINGS, type Ordering, SCHEDULES, type ScheduleName } from './endpoint.ts';
+import { DELIVERY_ORDERINGS, type DeliveryOrdering, RETRY_SCHEDULES, type RetryScheduleName } from './endpoint.ts';
 
 const closed = { additionalProperties: false } as const;
 
@@ -11,21 +11,25 @@ const closed = { additionalProperties: false } as const;
  * Placeholder for the value of a custom header, which responses never contain. A PATCH may send it back to keep the
  * value.
  */
-export const BLANK = '•••';
+export const MASKED_HEADER_VALUE = '•••';
 
-export const MAX_HEADERS = 20;
+export const MAX_CUSTOM_HEADERS = 20;
 const MAX_TYPES = 100;
 
-export const TYPES = Type.Array(Type.String({ minLength: 1, maxLength: 256 }), {
+export const EVENT_TYPES_SCHEMA = Type.Array(Type.String({ minLength: 1, maxLength: 256 }), {
   minItems: 1,
   maxItems: MAX_TYPES,
   uniqueItems: true,
   description: 'Event types; `*` is a wildcard.',
 });
 
-export const URL = Type.String({ minLength: 8, maxLength: 2_048, description: 'The URL that receives events.' });
+export const ENDPOINT_URL_SCHEMA = Type.String({
+  minLength: 8,
+  maxLength: 2_048,
+  description: 'The URL that receives events.',
+});
 
-export const FILTER = Type.Optional(
+export const EVENT_FILTER_SCHEMA = Type.Optional(
   nullable(
     Type.Object(
       {},
@@ -39,17 +43,17 @@ export const FILTER = Type.Optional(
 
 /** The fields that can be changed later. */
 const FIELDS = {
-  url: URL,
-  types: TYPES,
+  url: ENDPOINT_URL_SCHEMA,
+  types: EVENT_TYPES_SCHEMA,
   name: Type.Optional(nullable(Type.String({ minLength: 1, maxLength: 200, description: 'A name, for people.' }))),
-  filter: FILTER,
+  filter: EVENT_FILTER_SCHEMA,
   headers: Type.Optional(
     // Not a record: its pattern would let a name with a line break have any value.
     Type.Unsafe<Record<string, string>>({
       type: 'object',
       additionalProperties: { type: 'string', minLength: 1, maxLength: 2_048 },
-      maxProperties: MAX_HEADERS,
-      description: `Header fields of each request. Their values are stored encrypted and shown as \`${BLANK}\`.`,
+      maxProperties: MAX_CUSTOM_HEADERS,
+      description: `Header fields of each request. Their values are stored encrypted and shown as \`${MASKED_HEADER_VALUE}\`.`,
     }),
   ),
   ratePerSecond: Type.Optional(
@@ -62,17 +66,17 @@ const FIELDS = {
     ),
   ),
   ordering: Type.Optional(
-    Type.Unsafe<Ordering>({
+    Type.Unsafe<DeliveryOrdering>({
       type: 'string',
-      enum: [...ORDERINGS],
+      enum: [...DELIVERY_ORDERINGS],
       default: 'none',
       description: '`document`: a delivery waits until the earlier one of the same document is delivered or failed.',
     }),
   ),
   retrySchedule: Type.Optional(
-    Type.Unsafe<ScheduleName>({
+    Type.Unsafe<RetryScheduleName>({
       type: 'string',
-      enum: [...SCHEDULES],
+      enum: [...RETRY_SCHEDULES],
       default: 'standard',
       description: 'When a failed delivery is retried.',
     }),
@@ -81,17 +85,17 @@ const FIELDS = {
 };
 
 /** An endpoint without its secret: the target of a merge patch. */
-export const ENDPOINT = Type.Object(FIELDS, { ...closed, description: 'A webhook endpoint.' });
+export const ENDPOINT_BODY = Type.Object(FIELDS, { ...closed, description: 'A webhook endpoint.' });
 
 /** A merge patch of an endpoint, as in the OpenAPI document. */
 export const ENDPOINT_PATCH = Type.Object(
   {
-    ...Type.Partial(ENDPOINT).properties,
+    ...Type.Partial(ENDPOINT_BODY).properties,
     headers: Type.Optional(
       Type.Unsafe<Record<string, string | null> | null>({
         type: ['object', 'null'],
         additionalProperties: { type: ['string', 'null'], maxLength: 2_048 },
-        description: `A value replaces the current one, \`${BLANK}\` keeps it, and null removes the header.`,
+        description: `A value replaces the current one, \`${MASKED_HEADER_VALUE}\` keeps it, and null removes the header.`,
       }),
     ),
   },
@@ -99,7 +103,7 @@ export const ENDPOINT_PATCH = Type.Object(
 );
 
 /** The body of `POST`. */
-export const NEW_ENDPOINT = Type.Object(
+export const NEW_ENDPOINT_BODY = Type.Object(
   {
     ...FIELDS,
     secret: Type.Optional(
@@ -113,4 +117,4 @@ export const NEW_ENDPOINT = Type.Object(
 );
 
 /** An endpoint in a request. */
-export type EndpointBody = Static<typeof ENDPOINT>;
+export type EndpointBody = Static<typeof ENDPOINT_BODY>;

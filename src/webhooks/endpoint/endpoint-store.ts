@@ -4,20 +4,20 @@
  */
 import { hash } from 'node:crypto';
 import type { ClientSession, Collection } from 'mongodb';
-import { CODE, serverCode, translated } from '../../database/errors.ts';
+import { MONGO_ERROR_CODES, mongoErrorCode, withTranslatedErrors } from '../../database/errors.ts';
 import { newId } from '../../database/json/ids.ts';
 import type { Mongo } from '../../database/mongo.ts';
 import {
-  makeOwnCollection,
-  newMeta,
-  type OwnMeta,
-  type Stamp,
-  stamped,
-  stampedForDeletion,
+  type ChangeStamp,
+  createSystemCollection,
+  newDocumentMeta,
+  type SystemDocumentMeta,
+  stampDeletion,
+  stampUpdate,
 } from '../../database/system-collection.ts';
 import type { Encryption } from '../../lib/encryption.ts';
-import type { Creator, DisabledReason, LiveSecret, Via } from './endpoint.ts';
-import type { EndpointRow, OwnHeaders } from './endpoint-rules.ts';
+import type { Creator, DisabledReason, EndpointCreationRoute, SigningSecret } from './endpoint.ts';
+import type { CustomHeaders, EndpointSettings } from './endpoint-rules.ts';
 import { ENDPOINTS_COLLECTION, type StoredEndpoint } from './stored-endpoint.ts';
 
 const SECRETS = 'webhook_secrets';
@@ -26,19 +26,19 @@ const COUNTED = 'webhook_counts';
 /** The plaintext secrets of an endpoint. They must not be logged or stored as they are. */
 export interface EndpointSecrets {
   /** Newest first. */
-  readonly secrets: readonly LiveSecret[];
-  readonly headers: OwnHeaders;
+  readonly secrets: readonly SigningSecret[];
+  readonly headers: CustomHeaders;
 }
 
 /** A stored endpoint. */
 export interface EndpointRecord {
   readonly id: string;
-  readonly written: EndpointRow;
+  readonly written: EndpointSettings;
   readonly headerNames: readonly string[];
   readonly disabledReason: DisabledReason | null;
   /** Undefined if another program wrote the document. */
   readonly principal: Creator | undefined;
-  readonly meta: OwnMeta | undefined;
+  readonly meta: SystemDocumentMeta | undefined;
   /** Changes with each write, also of a secret and also by another program. */
   readonly version: string;
   readonly stored: StoredEndpoint;
@@ -47,10 +47,10 @@ export interface EndpointRecord {
 }
 
 /** Which principal created an endpoint, and by which route. */
-export interface CreatedBy {
+export interface EndpointOrigin {
   readonly principal: Creator;
   /** Undefined for `POST /webhooks/endpoints`. */
-  readonly via?: Via | undefined;
+  readonly via?: EndpointCreationRoute | undefined;
 }
 
 interface SecretsRow {
@@ -81,11 +81,11 @@ export class EndpointStore {
 
   /** Creates missing collections, and re-encrypts secrets with the newest master key. */
   async start(): Promise<void> {
-    await makeOwnCollection(this.#mongo, ENDPOINTS_COLLECTION);
-    await translated(async () => {
+    await createSystemCollection(this.#mongo, ENDPOINTS_COLLECTION);
+    await withTranslatedErrors(async () => {
       for (const name of [SECRETS, COUNTED]) {
         await this.#mongo.log.createCollection(name).catch((error: unknown) => {
-          if (serverCode(error) !== CODE.namespaceExists) throw error;
+          if (mongoErrorCode(error) !== MONGO_ERROR_CODES.namespaceExists) throw error;
         });
       }
       for (const row of await this.#secrets.find().toArray()) {
@@ -115,7 +115,9 @@ export class EndpointStore {
   /** Ids of the endpoints that one principal created. */
   async idsOf({ kind, id }: Creator): Promise<readonly string[]> {
     const requested = { 'principal.kind': kind, 'principal.id': id };
-    const rows = await translated(() => this.#endpoints.find(requested, { projection: { _id: 1 } }).toArray());
+    const rows = await withTranslatedErrors(() =>
+      this.#endpoints.find(requested, { projection: { _id: 1 } }).toArray(),
+    );
     return rows.map(({ _id }) => _id);
   }
 
@@ -130,16 +132,16 @@ export class EndpointStore {
 
   /** @returns its id */
   async insert(
-    written: EndpointRow,
+    written: EndpointSettings,
     secrets: EndpointSecrets,
-    { principal, via }: CreatedBy,
-    stamp: Stamp,
+    { principal, via }: EndpointOrigin,
+    stamp: ChangeStamp,
     session: ClientSession,
   ): Promise<string> {
     const _id = newId().toHexString();
     const disabledReason = written.enabled ? null : ('manual' as const);
     const headers = Object.keys(secrets.headers);
-    const _meta = newMeta(stamp, new Date());
+    const _meta = newDocumentMeta(stamp, new Date());
     const row = { _id, ...written, headers, disabledReason, principal, ...marked(via), _meta };
     await this.#endpoints.insertOne(row, { session });
     await this.#saveSecrets(_id, secrets, session);
@@ -149,13 +151,13 @@ export class EndpointStore {
   /** Replaces an endpoint and its secrets. Enabling it clears the reason why it was disabled. */
   async save(
     before: EndpointRecord,
-    written: EndpointRow,
+    written: EndpointSettings,
     secrets: EndpointSecrets,
-    stamp: Stamp,
+    stamp: ChangeStamp,
     session: ClientSession,
   ): Promise<void> {
     const { _id, principal, via } = before.stored;
-    const fresh = newMeta(stamp, new Date());
+    const fresh = newDocumentMeta(stamp, new Date());
     const { revision = 0, createdAt = fresh.createdAt, createdBy = fresh.createdBy } = before.meta ?? {};
     const disabledReason = written.enabled ? null : (before.disabledReason ?? 'manual');
     const headers = Object.keys(secrets.headers);
@@ -166,18 +168,23 @@ export class EndpointStore {
   }
 
   /** Disables an endpoint. @returns false if it is already disabled or deleted */
-  async disable(id: string, disabledReason: DisabledReason, stamp: Stamp, session: ClientSession): Promise<boolean> {
+  async disable(
+    id: string,
+    disabledReason: DisabledReason,
+    stamp: ChangeStamp,
+    session: ClientSession,
+  ): Promise<boolean> {
     const { modifiedCount } = await this.#endpoints.updateOne(
       { _id: id, enabled: true },
-      { $set: { enabled: false, disabledReason, ...stamped(stamp, new Date()) }, $inc: { '_meta.revision': 1 } },
+      { $set: { enabled: false, disabledReason, ...stampUpdate(stamp, new Date()) }, $inc: { '_meta.revision': 1 } },
       { session },
     );
     return modifiedCount === 1;
   }
 
-  async remove(id: string, stamp: Stamp, session: ClientSession): Promise<void> {
+  async remove(id: string, stamp: ChangeStamp, session: ClientSession): Promise<void> {
     await this.#secrets.deleteOne({ _id: id }, { session });
-    await this.#endpoints.updateOne({ _id: id }, { $set: stampedForDeletion(stamp) }, { session });
+    await this.#endpoints.updateOne({ _id: id }, { $set: stampDeletion(stamp) }, { session });
     await this.#endpoints.deleteOne({ _id: id }, { session });
   }
 
@@ -227,7 +234,7 @@ export class EndpointStore {
   }
 }
 
-const marked = (via: Via | undefined) => (via === undefined ? {} : { via });
+const marked = (via: EndpointCreationRoute | undefined) => (via === undefined ? {} : { via });
 
 /** The encryption context of a secret: a value stored for one endpoint does not decrypt as another's. */
 const secretOf = (endpoint: string): string => `endpoint ${endpoint} secret`;

@@ -14,19 +14,19 @@ export const DISABLED_REASONS = ['manual', 'gone', 'failing', 'principal'] as co
 export type DisabledReason = (typeof DISABLED_REASONS)[number];
 
 /** When failed deliveries are retried (sending/schedule.ts). */
-export const SCHEDULES = ['standard', 'long', 'none'] as const;
+export const RETRY_SCHEDULES = ['standard', 'long', 'none'] as const;
 
-export type ScheduleName = (typeof SCHEDULES)[number];
+export type RetryScheduleName = (typeof RETRY_SCHEDULES)[number];
 
 /** `document`: a delivery waits until the earlier one of the same document is delivered or failed. */
-export const ORDERINGS = ['none', 'document'] as const;
+export const DELIVERY_ORDERINGS = ['none', 'document'] as const;
 
-export type Ordering = (typeof ORDERINGS)[number];
+export type DeliveryOrdering = (typeof DELIVERY_ORDERINGS)[number];
 
 /** The route that creates endpoints for automation services, `POST /hooks`. Its endpoints are marked with it. */
-export const HOOKS = 'hooks';
+export const REST_HOOKS_ROUTE = 'hooks';
 
-export type Via = typeof HOOKS;
+export type EndpointCreationRoute = typeof REST_HOOKS_ROUTE;
 
 /** The principal that created an endpoint. The endpoint receives what this principal may read. */
 export interface Creator {
@@ -37,14 +37,14 @@ export interface Creator {
 }
 
 /** Decides which events an endpoint receives. */
-export interface EndpointInterest {
+export interface EndpointSubscription {
   readonly id: string;
   /** Event types; `*` is a wildcard. */
   readonly types: readonly string[];
   /** A filter in the query language, as in the request; null for none. */
   readonly filter: Readonly<Record<string, unknown>> | null;
   readonly principal: Creator;
-  readonly ordering: Ordering;
+  readonly ordering: DeliveryOrdering;
   readonly enabled: boolean;
 }
 
@@ -53,17 +53,17 @@ export interface EndpointTarget {
   readonly id: string;
   readonly url: string;
   /** The signing secrets (`whsec_…`), newest first. One with an end signs until then. */
-  readonly secrets: readonly LiveSecret[];
+  readonly secrets: readonly SigningSecret[];
   /** Custom header fields by lower-case name, with plaintext values. */
   readonly headers: Readonly<Record<string, string>>;
   /** Requests per second, all processes together; null for no limit. */
   readonly ratePerSecond: number | null;
-  readonly ordering: Ordering;
-  readonly retrySchedule: ScheduleName;
+  readonly ordering: DeliveryOrdering;
+  readonly retrySchedule: RetryScheduleName;
   readonly enabled: boolean;
 }
 
-export interface LiveSecret {
+export interface SigningSecret {
   readonly secret: string;
   /** When it stops signing, in milliseconds since 1970; null for the newest one. */
   readonly until: number | null;

@@ -1,15 +1,27 @@
 /** The endpoints of an instance. Within a second each process applies a change and passes it to its sender. */
 import type { ClientSession } from 'mongodb';
-import type { Activity } from '../../database/audit-events.ts';
-import { ITSELF, type Stamp } from '../../database/system-collection.ts';
+import type { AuditEvents } from '../../database/audit-events.ts';
+import { type ChangeStamp, SYSTEM_STAMP } from '../../database/system-collection.ts';
 import type { Transactions } from '../../database/transactions.ts';
 import type { Egress } from '../../egress/egress.ts';
 import { Reloader } from '../../lib/concurrency/reloader.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import { type Creator, type DisabledReason, type EndpointTarget, MAX_ENDPOINTS, type Via } from './endpoint.ts';
-import { blanked, checkKept, type EndpointRules, parseChange, parseNewEndpoint } from './endpoint-rules.ts';
+import {
+  type Creator,
+  type DisabledReason,
+  type EndpointCreationRoute,
+  type EndpointTarget,
+  MAX_ENDPOINTS,
+} from './endpoint.ts';
+import {
+  type EndpointRules,
+  maskHeaders,
+  parseEndpointPatch,
+  parseNewEndpoint,
+  validateStoredEndpoint,
+} from './endpoint-rules.ts';
 import type { EndpointRecord, EndpointStore } from './endpoint-store.ts';
-import { newSecret, rotated } from './signing-secrets.ts';
+import { createSigningSecret, rotateSigningSecrets } from './signing-secrets.ts';
 import { ENDPOINTS_COLLECTION, type StoredEndpoint } from './stored-endpoint.ts';
 
 /** What this needs of the sender, which is in a higher folder. */
@@ -22,7 +34,7 @@ export interface EndpointListener {
 export interface EndpointsDeps {
   readonly store: EndpointStore;
   readonly transactions: Pick<Transactions, 'run'>;
-  readonly activity: Pick<Activity, 'record'>;
+  readonly activity: Pick<AuditEvents, 'record'>;
   readonly sender: EndpointListener;
   readonly checkUrl: Egress['checkUrl'];
   /** Called with the reason why an endpoint, or all of them, cannot be read. */
@@ -38,7 +50,7 @@ export interface EndpointView {
     readonly headers: Readonly<Record<string, string>>;
     readonly createdAt: Date | null;
     readonly updatedAt: Date | null;
-    readonly via: Via | null;
+    readonly via: EndpointCreationRoute | null;
   } & Omit<StoredEndpoint, '_id' | 'headers' | 'via' | '_meta'>;
   readonly version: string;
 }
@@ -50,9 +62,9 @@ export type EndpointCondition = (version: string) => void;
 export interface EndpointChange {
   readonly id: string;
   /** The only principal whose endpoints may be changed; null for all. */
-  readonly of: Creator | null;
+  readonly owner: Creator | null;
   readonly condition?: EndpointCondition;
-  readonly stamp: Stamp;
+  readonly stamp: ChangeStamp;
 }
 
 export class Endpoints {
@@ -119,8 +131,8 @@ export class Endpoints {
   async create(
     body: unknown,
     creator: Creator,
-    stamp: Stamp,
-    via?: Via,
+    stamp: ChangeStamp,
+    via?: EndpointCreationRoute,
   ): Promise<{ readonly shown: EndpointView; readonly secret: string }> {
     const { store } = this.#deps;
     const { written, headers, secret } = parseNewEndpoint(body, this.#rules);
@@ -148,7 +160,7 @@ export class Endpoints {
     return this.#change(async (session) => {
       const before = await this.#changed(change, session);
       const { secrets, headers: kept } = before.open();
-      const { written, headers } = parseChange(patch, { written: before.written, headers: kept }, this.#rules);
+      const { written, headers } = parseEndpointPatch(patch, { written: before.written, headers: kept }, this.#rules);
       await store.save(before, written, { secrets, headers }, stamp, session);
       if (before.written.enabled && !written.enabled) {
         await activity.record('system.endpoint.disabled', { endpoint: before.id, reason: 'manual' }, stamp, session);
@@ -168,7 +180,7 @@ export class Endpoints {
   }
 
   /** Deletes the endpoints of one principal. @returns how many there were */
-  async removeOf(creator: Creator, stamp: Stamp): Promise<number> {
+  async removeOf(creator: Creator, stamp: ChangeStamp): Promise<number> {
     const { store, transactions } = this.#deps;
     const ids = await store.idsOf(creator);
     if (ids.length === 0) return 0;
@@ -190,12 +202,12 @@ export class Endpoints {
     { stamp, ...change }: EndpointChange,
   ): Promise<{ readonly secret: string; readonly expires: readonly Date[] }> {
     const { store } = this.#deps;
-    const secret = newSecret();
+    const secret = createSigningSecret();
     let expires: readonly Date[] = [];
     await this.#change(async (session) => {
       const before = await this.#changed(change, session);
       const { secrets: known, headers } = before.open();
-      const secrets = rotated(known, secret, graceMs, this.#now());
+      const secrets = rotateSigningSecrets(known, secret, graceMs, this.#now());
       expires = secrets.flatMap(({ until }) => (until === null ? [] : new Date(until)));
       await store.save(before, before.written, { secrets, headers }, stamp, session);
       return before.id;
@@ -210,8 +222,8 @@ export class Endpoints {
   async disable(id: string, reason: DisabledReason): Promise<boolean> {
     const { store, transactions, activity } = this.#deps;
     const disabled = await transactions.run(async (session) => {
-      if (!(await store.disable(id, reason, ITSELF, session))) return false;
-      await activity.record('system.endpoint.disabled', { endpoint: id, reason }, ITSELF, session);
+      if (!(await store.disable(id, reason, SYSTEM_STAMP, session))) return false;
+      await activity.record('system.endpoint.disabled', { endpoint: id, reason }, SYSTEM_STAMP, session);
       return true;
     });
     if (disabled) await this.reloader.reload();
@@ -227,7 +239,7 @@ export class Endpoints {
   }
 
   async #changed(
-    { id, of, condition }: Omit<EndpointChange, 'stamp'>,
+    { id, owner: of, condition }: Omit<EndpointChange, 'stamp'>,
     session: ClientSession,
   ): Promise<EndpointRecord> {
     const found = await this.#existing(id, of, session);
@@ -273,7 +285,7 @@ export class Endpoints {
     try {
       const { secrets, headers } = open();
       // Another program may have written what a request cannot, or another mode may have allowed it.
-      const { url, ratePerSecond, ordering, retrySchedule, enabled } = checkKept(written, headers, {
+      const { url, ratePerSecond, ordering, retrySchedule, enabled } = validateStoredEndpoint(written, headers, {
         checkUrl,
       }).written;
       return Object.freeze({ id, url, secrets, headers, ratePerSecond, ordering, retrySchedule, enabled });
@@ -287,5 +299,5 @@ export class Endpoints {
 function toShown({ stored, headerNames, version }: EndpointRecord): EndpointView {
   const { _id: id, headers: _, via = null, _meta, ...rest } = stored;
   const times = { createdAt: _meta?.createdAt ?? null, updatedAt: _meta?.updatedAt ?? null };
-  return { endpoint: { id, ...rest, headers: blanked(headerNames), via, ...times }, version };
+  return { endpoint: { id, ...rest, headers: maskHeaders(headerNames), via, ...times }, version };
 }

@@ -3,7 +3,7 @@
  * receivers know none of them. Pure, except for random bytes.
  */
 import { randomBytes } from 'node:crypto';
-import type { LiveSecret } from './endpoint.ts';
+import type { SigningSecret } from './endpoint.ts';
 
 const PREFIX = 'whsec_';
 const BYTES = 32;
@@ -11,7 +11,7 @@ const MIN_BYTES = 24;
 const MAX_BYTES = 64;
 const MAX_LIVE = 3;
 
-export function newSecret(): string {
+export function createSigningSecret(): string {
   return `${PREFIX}${randomBytes(BYTES).toString('base64')}`;
 }
 
@@ -19,7 +19,7 @@ export function newSecret(): string {
  * What is wrong with a secret from a request, as a sentence without its subject; null if valid. The sentence does not
  * contain the secret.
  */
-export function secretIssue(secret: string): string | null {
+export function signingSecretIssue(secret: string): string | null {
   const text = secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : null;
   const bytes = text === null ? null : Buffer.from(text, 'base64');
   // The decoder skips characters that are not base64.
@@ -34,12 +34,12 @@ export function secretIssue(secret: string): string | null {
  * @param graceMs how long the previous secret still signs, in milliseconds
  * @param now milliseconds since 1970
  */
-export function rotated(
-  secrets: readonly LiveSecret[],
+export function rotateSigningSecrets(
+  secrets: readonly SigningSecret[],
   secret: string,
   graceMs: number,
   now: number,
-): readonly LiveSecret[] {
+): readonly SigningSecret[] {
   const before = secrets.map((one) => ({ ...one, until: Math.min(one.until ?? Number.MAX_VALUE, now + graceMs) }));
   return [{ secret, until: null }, ...before.filter(({ until }) => until > now)].slice(0, MAX_LIVE);
 }

@@ -1,16 +1,16 @@
 /** The operations on deliveries in the OpenAPI document. */
-import { operation, REQUEST_ERRORS } from '../../openapi/operation.ts';
-import { PAGE_CURSOR, pageLimit, pathParameter, queryParameter } from '../../openapi/parameters.ts';
-import { listOf } from '../../openapi/schema.ts';
+import { declareOperation, QUERY_PARAMETER_ERRORS } from '../../openapi/operation.ts';
+import { PAGE_CURSOR_PARAMETER, pageLimitParameter, pathParameter, queryParameter } from '../../openapi/parameters.ts';
+import { arraySchema } from '../../openapi/schema.ts';
 import { DELIVERY_STATES } from '../sending/sender.ts';
-import { ATTEMPT_SHAPE, DELIVERY_SHAPE, MAX_PAGE, WHOLE_DELIVERY_SHAPE } from './webhook-schemas.ts';
+import { ATTEMPT_SHAPE, DELIVERY_DETAILS_SHAPE, DELIVERY_SHAPE, MAX_PAGE_SIZE } from './webhook-schemas.ts';
 
 const tag = 'webhooks';
 
 const ONE = pathParameter('id', 'Id of the delivery.', { type: 'string', minLength: 1, maxLength: 256 }, 'deliveryId');
 
 export const DELIVERY_OPERATIONS = {
-  list: operation({
+  list: declareOperation({
     id: 'listWebhookDeliveries',
     tag,
     summary: 'List deliveries',
@@ -24,40 +24,40 @@ export const DELIVERY_OPERATIONS = {
       ),
       queryParameter('eventType', 'Only deliveries of events of this type; `*` is a wildcard.'),
       queryParameter('eventId', 'Only those of the event with this id.'),
-      pageLimit(MAX_PAGE),
-      PAGE_CURSOR,
+      pageLimitParameter(MAX_PAGE_SIZE),
+      PAGE_CURSOR_PARAMETER,
     ],
     responses: {
       200: {
         description: 'A page, newest first.',
-        schema: listOf(DELIVERY_SHAPE),
+        schema: arraySchema(DELIVERY_SHAPE),
         headers: ['Link', 'Millrace-Next'],
       },
     },
-    errors: [...REQUEST_ERRORS, 'invalid-parameter', 'cursor-mismatch', 'endpoint-not-found'],
+    errors: [...QUERY_PARAMETER_ERRORS, 'invalid-parameter', 'cursor-mismatch', 'endpoint-not-found'],
   }),
-  get: operation({
+  get: declareOperation({
     id: 'getWebhookDelivery',
     tag,
     summary: 'Get a delivery with its body',
     parameters: [ONE],
-    responses: { 200: { description: 'The delivery.', schema: WHOLE_DELIVERY_SHAPE } },
-    errors: [...REQUEST_ERRORS, 'delivery-not-found'],
+    responses: { 200: { description: 'The delivery.', schema: DELIVERY_DETAILS_SHAPE } },
+    errors: [...QUERY_PARAMETER_ERRORS, 'delivery-not-found'],
   }),
-  attempts: operation({
+  attempts: declareOperation({
     id: 'listWebhookDeliveryAttempts',
     tag,
     summary: 'List the attempts of a delivery',
     parameters: [ONE],
-    responses: { 200: { description: 'The stored attempts, oldest first.', schema: listOf(ATTEMPT_SHAPE) } },
-    errors: [...REQUEST_ERRORS, 'delivery-not-found'],
+    responses: { 200: { description: 'The stored attempts, oldest first.', schema: arraySchema(ATTEMPT_SHAPE) } },
+    errors: [...QUERY_PARAMETER_ERRORS, 'delivery-not-found'],
   }),
-  resend: operation({
+  resend: declareOperation({
     id: 'resendWebhookDelivery',
     tag,
     summary: 'Resend a delivery',
     parameters: [ONE],
     responses: { 202: { description: 'The delivery, which is due now.', schema: DELIVERY_SHAPE } },
-    errors: [...REQUEST_ERRORS, 'delivery-not-found', 'endpoint-not-found', 'endpoint-disabled'],
+    errors: [...QUERY_PARAMETER_ERRORS, 'delivery-not-found', 'endpoint-not-found', 'endpoint-disabled'],
   }),
 };

@@ -1,17 +1,17 @@
 /** Routes of deliveries: list, read, attempts, resend. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { requireTypes } from '../../events/read/type-patterns.ts';
+import { requireEventTypes } from '../../events/read/type-patterns.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import { parameters } from '../../lib/request.ts';
+import { parseQueryParameters } from '../../lib/request.ts';
 import { pageLinks } from '../../query/page/page-links.ts';
 import type { Creator } from '../endpoint/endpoint.ts';
 import { DELIVERY_STATES, type Delivery, type DeliveryQuery } from '../sending/sender.ts';
 import { DELIVERY_OPERATIONS as OPERATIONS } from './delivery-openapi.ts';
-import { type OnId, requireEnabled, type WebhookRoutesOptions } from './endpoint-routes.ts';
-import { TEST_TYPE } from './test-delivery.ts';
-import { isUserEvent, mayReadUsers, usersForbidden, withoutResponses } from './user-events.ts';
-import { requestingFor } from './webhook-access.ts';
-import { DEFAULT_PAGE, MAX_PAGE } from './webhook-schemas.ts';
+import { type IdPathParams, requireEnabledEndpoint, type WebhookRoutesOptions } from './endpoint-routes.ts';
+import { TEST_EVENT_TYPE } from './test-delivery.ts';
+import { isUserEvent, mayReadUsers, omitAttemptResponses, userEventsForbidden } from './user-events.ts';
+import { authorizeWebhookRequest } from './webhook-access.ts';
+import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE } from './webhook-schemas.ts';
 
 const URL = '/webhooks/deliveries';
 const PARAMETERS = ['endpoint', 'state', 'eventType', 'eventId', 'limit', 'cursor'];
@@ -28,7 +28,7 @@ export async function deliveryRoutes(app: FastifyInstance, options: WebhookRoute
   };
 
   app.get(URL, { config: OPERATIONS.list }, async (request, reply) => {
-    const { of } = requestingFor(policies, mode, request, 'read');
+    const { owner: of } = authorizeWebhookRequest(policies, mode, request, 'read');
     const query = parseDeliveryQuery(request);
     const reached = of === null ? {} : { endpoints: await endpoints.idsOf(of) };
     if (query.endpoint !== undefined && reached.endpoints?.includes(query.endpoint) === false) {
@@ -45,30 +45,30 @@ export async function deliveryRoutes(app: FastifyInstance, options: WebhookRoute
   const maySee = ({ principal }: FastifyRequest, { type }: Delivery) =>
     !isUserEvent(type) || mayReadUsers(policies, principal);
 
-  app.get<OnId>(`${URL}/:id`, { config: OPERATIONS.get }, async (request, reply) => {
-    parameters(request, []);
-    const { of } = requestingFor(policies, mode, request, 'read');
+  app.get<IdPathParams>(`${URL}/:id`, { config: OPERATIONS.get }, async (request, reply) => {
+    parseQueryParameters(request, []);
+    const { owner: of } = authorizeWebhookRequest(policies, mode, request, 'read');
     const { delivery, body } = await requireScopeFilter(request.params.id, of);
     if (maySee(request, delivery)) return { ...delivery, body };
     reply.header('millrace-hint', 'The body contains data of users, which you have no permission to read');
     return { ...delivery, body: null };
   });
 
-  app.get<OnId>(`${URL}/:id/attempts`, { config: OPERATIONS.attempts }, async (request) => {
-    parameters(request, []);
-    const { of } = requestingFor(policies, mode, request, 'read');
+  app.get<IdPathParams>(`${URL}/:id/attempts`, { config: OPERATIONS.attempts }, async (request) => {
+    parseQueryParameters(request, []);
+    const { owner: of } = authorizeWebhookRequest(policies, mode, request, 'read');
     const { delivery } = await requireScopeFilter(request.params.id, of);
     const attempts = await sender.attempts(delivery.id);
-    return maySee(request, delivery) ? attempts : withoutResponses(attempts);
+    return maySee(request, delivery) ? attempts : omitAttemptResponses(attempts);
   });
 
-  app.post<OnId>(`${URL}/:id/resend`, { config: OPERATIONS.resend }, async (request, reply) => {
-    parameters(request, []);
-    const { of } = requestingFor(policies, mode, request, 'update');
+  app.post<IdPathParams>(`${URL}/:id/resend`, { config: OPERATIONS.resend }, async (request, reply) => {
+    parseQueryParameters(request, []);
+    const { owner: of } = authorizeWebhookRequest(policies, mode, request, 'update');
     const { delivery } = await requireScopeFilter(request.params.id, of);
     if (!maySee(request, delivery))
-      throw usersForbidden('The delivery contains data of users, which you have no permission to read');
-    requireEnabled((await endpoints.show(delivery.endpoint, of)).endpoint);
+      throw userEventsForbidden('The delivery contains data of users, which you have no permission to read');
+    requireEnabledEndpoint((await endpoints.show(delivery.endpoint, of)).endpoint);
     const again = await sender.resend(delivery.id);
     if (again === null) throw missing(delivery.id);
     return reply.code(202).send(again);
@@ -81,22 +81,22 @@ function missing(id: string): MillraceError {
 
 /** @throws MillraceError `unknown-parameter`, `invalid-parameter` */
 function parseDeliveryQuery(request: FastifyRequest): DeliveryQuery {
-  const found = parameters(request, PARAMETERS);
+  const found = parseQueryParameters(request, PARAMETERS);
   const text = (name: string) => {
     const value = found.get(name);
     if (value === '') throw invalid(name, 'must not be empty');
     return value ?? undefined;
   };
-  const limitText = text('limit') ?? String(DEFAULT_PAGE);
+  const limitText = text('limit') ?? String(DEFAULT_PAGE_SIZE);
   const limit = /^\d{1,4}$/.test(limitText) ? Number(limitText) : 0;
-  if (limit < 1 || limit > MAX_PAGE) throw invalid('limit', `must be a number from 1 to ${MAX_PAGE}`);
+  if (limit < 1 || limit > MAX_PAGE_SIZE) throw invalid('limit', `must be a number from 1 to ${MAX_PAGE_SIZE}`);
   const [endpoint, event, type, after] = ['endpoint', 'eventId', 'eventType', 'cursor'].map(text);
   const stateText = text('state');
   const state = DELIVERY_STATES.find((one) => one === stateText);
   if (stateText !== undefined && state === undefined) {
     throw invalid('state', `must be one of ${DELIVERY_STATES.join(', ')}`);
   }
-  if (type !== undefined && type !== TEST_TYPE) requireTypes([type]);
+  if (type !== undefined && type !== TEST_EVENT_TYPE) requireEventTypes([type]);
   return {
     limit,
     ...(endpoint === undefined ? {} : { endpoint }),

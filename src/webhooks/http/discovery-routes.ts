@@ -4,25 +4,25 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import Type from 'typebox';
-import { clientOf } from '../../auth/identity/principal.ts';
+import { clientLimitKey } from '../../auth/identity/principal.ts';
+import type { CollectionRegistry } from '../../collections/collection-registry.ts';
 import type { Collections } from '../../collections/collections.ts';
-import { notAvailable } from '../../collections/document-errors.ts';
-import { access, type OnCollection } from '../../collections/http/access.ts';
-import type { Registry } from '../../collections/registry.ts';
-import type { CollectionSchemas } from '../../collections/schema/described.ts';
-import { COLLECTION, type CollectionName } from '../../database/names.ts';
-import { typesOf } from '../../events/log/event.ts';
-import { requireTypes, wanting } from '../../events/read/type-patterns.ts';
+import { collectionNotAvailable } from '../../collections/document-errors.ts';
+import { type CollectionRoute, requireCollectionScope } from '../../collections/http/collection-access.ts';
+import type { CollectionSchemas } from '../../collections/schema/collection-schemas.ts';
+import { COLLECTION_PARAMETER, type CollectionName } from '../../database/collection-names.ts';
+import { collectionEventTypes } from '../../events/log/event.ts';
+import { eventTypeMatcher, requireEventTypes } from '../../events/read/type-patterns.ts';
 import { type ErrorCode, MillraceError } from '../../lib/errors.ts';
-import { parameters } from '../../lib/request.ts';
-import { operation, REQUEST_ERRORS, response } from '../../openapi/operation.ts';
+import { parseQueryParameters } from '../../lib/request.ts';
+import { declareOperation, jsonResponse, QUERY_PARAMETER_ERRORS } from '../../openapi/operation.ts';
 import { queryParameter } from '../../openapi/parameters.ts';
-import { listOf, shape } from '../../openapi/schema.ts';
+import { arraySchema, namedSchema } from '../../openapi/schema.ts';
 import type { Policies } from '../../policies/policies.ts';
 import type { Scope } from '../../policies/scope.ts';
 import { parseQuery } from '../../query/parse/parse-query.ts';
-import type { LogSamples } from '../planning/samples.ts';
-import { createdSamples } from '../planning/synthetic-samples.ts';
+import type { EventSamples } from '../planning/event-samples.ts';
+import { createSampleEvents } from '../planning/synthetic-samples.ts';
 
 const DEFAULT_LIMIT = 10;
 const MAX_LIMIT = 50;
@@ -30,14 +30,14 @@ const MAX_TYPE_LENGTH = 256;
 
 const tag = 'documents';
 
-const LABEL = shape(
+const LABEL = namedSchema(
   'CollectionLabel',
   Type.Object({
     name: Type.String({ description: 'As in `/api/{collection}`.' }),
     label: Type.String({ description: 'A display name.' }),
   }),
 );
-const SCHEMA = shape(
+const SCHEMA = namedSchema(
   'CollectionSchema',
   Type.Object(
     {
@@ -54,28 +54,28 @@ const SCHEMA = shape(
     },
   ),
 );
-const NAMED: readonly ErrorCode[] = [...REQUEST_ERRORS, 'invalid-collection-name', 'resource-not-available'];
+const NAMED: readonly ErrorCode[] = [...QUERY_PARAMETER_ERRORS, 'invalid-collection-name', 'resource-not-available'];
 
 const OPERATIONS = {
-  list: operation({
+  list: declareOperation({
     id: 'listCollections',
     tag,
     summary: 'List the readable collections',
-    responses: response('Existing collections, by name.', listOf(LABEL)),
-    errors: REQUEST_ERRORS,
+    responses: jsonResponse('Existing collections, by name.', arraySchema(LABEL)),
+    errors: QUERY_PARAMETER_ERRORS,
   }),
-  schema: operation({
+  schema: declareOperation({
     id: 'getCollectionSchema',
     tag,
     summary: 'Get a JSON Schema of the documents of a collection',
     description:
       'Inferred from a sample of the 500 newest documents that the client may read and 500 at random, with the fields that it may ' +
       'read. It takes two seconds at most, and promises nothing of the next document.',
-    parameters: [COLLECTION],
-    responses: response('The schema.', SCHEMA),
+    parameters: [COLLECTION_PARAMETER],
+    responses: jsonResponse('The schema.', SCHEMA),
     errors: NAMED,
   }),
-  samples: operation({
+  samples: declareOperation({
     id: 'listCollectionSamples',
     tag,
     summary: 'Get sample events of a collection',
@@ -83,7 +83,7 @@ const OPERATIONS = {
       'The newest events of a type that the client may read, each as the body of a webhook. If the newest 5,000 rows ' +
       'of the log have none, samples are built from the newest documents; their ids begin with `sample_`.',
     parameters: [
-      COLLECTION,
+      COLLECTION_PARAMETER,
       queryParameter(
         'eventType',
         'An event type of this collection, in which `*` stands for anything; `….created` without it.',
@@ -102,34 +102,37 @@ const OPERATIONS = {
         'sampleLimit',
       ),
     ],
-    responses: response('Webhook bodies, newest first.', listOf(Type.Object({}, { additionalProperties: true }))),
+    responses: jsonResponse(
+      'Webhook bodies, newest first.',
+      arraySchema(Type.Object({}, { additionalProperties: true })),
+    ),
     errors: [...NAMED, 'invalid-parameter'],
   }),
 };
 
-export interface DescribedRoutesOptions {
+export interface DiscoveryRoutesOptions {
   readonly policies: Policies;
   readonly collections: Pick<Collections, 'list'>;
-  readonly registry: Pick<Registry, 'exists'>;
+  readonly registry: Pick<CollectionRegistry, 'exists'>;
   readonly described: CollectionSchemas;
-  readonly webhooks: { readonly samples: Pick<LogSamples, 'newestOf'> };
+  readonly webhooks: { readonly samples: Pick<EventSamples, 'newestOf'> };
   /** The public URL of this server; undefined if unknown. */
   readonly publicUrl: string | undefined;
 }
 
-export async function collectionRoutes(app: FastifyInstance, options: DescribedRoutesOptions): Promise<void> {
+export async function discoveryRoutes(app: FastifyInstance, options: DiscoveryRoutesOptions): Promise<void> {
   const { policies, collections, registry, described, publicUrl } = options;
   const { samples } = options.webhooks;
 
   app.get('/api', { config: OPERATIONS.list }, async (request) => {
-    parameters(request, []);
+    parseQueryParameters(request, []);
     return described.list(request.principal);
   });
 
-  app.get<OnCollection>('/api/:collection/_schema', { config: OPERATIONS.schema }, async (request) => {
-    parameters(request, []);
-    const [scope, name] = access(policies, request, 'read');
-    return described.schema(scope, name, clientOf(request.asker, request.ip));
+  app.get<CollectionRoute>('/api/:collection/_schema', { config: OPERATIONS.schema }, async (request) => {
+    parseQueryParameters(request, []);
+    const [scope, name] = requireCollectionScope(policies, request, 'read');
+    return described.schema(scope, name, clientLimitKey(request.asker, request.ip));
   });
 
   async function created(scope: Scope<'read'>, collection: CollectionName, type: string, limit: number) {
@@ -139,16 +142,16 @@ export async function collectionRoutes(app: FastifyInstance, options: DescribedR
     ]);
     const { documents } = await collections.list(scope, collection, newest, { within: null });
     if ('next' in documents) throw new TypeError('A page was requested');
-    return createdSamples(documents, { collection, type, publicUrl, now: new Date() });
+    return createSampleEvents(documents, { collection, type, publicUrl, now: new Date() });
   }
 
-  app.get<OnCollection>('/api/:collection/_samples', { config: OPERATIONS.samples }, async (request) => {
-    const [scope, collection] = access(policies, request, 'read');
+  app.get<CollectionRoute>('/api/:collection/_samples', { config: OPERATIONS.samples }, async (request) => {
+    const [scope, collection] = requireCollectionScope(policies, request, 'read');
     const { type, limit } = parseSampleQuery(request, collection);
     // The log may still have events of a dropped collection.
-    if (!(await registry.exists(collection))) throw notAvailable(collection);
+    if (!(await registry.exists(collection))) throw collectionNotAvailable(collection);
     const { principal, asker, ip } = request;
-    const bodies = await samples.newestOf({ principal, collection, type, limit, whose: clientOf(asker, ip) });
+    const bodies = await samples.newestOf({ principal, collection, type, limit, client: clientLimitKey(asker, ip) });
     const found: readonly object[] = bodies.map((body) => JSON.parse(body));
     return found.length > 0 ? found : created(scope, collection, type, limit);
   });
@@ -156,14 +159,14 @@ export async function collectionRoutes(app: FastifyInstance, options: DescribedR
 
 /** @throws MillraceError `unknown-parameter`, `invalid-parameter` */
 function parseSampleQuery(request: FastifyRequest, collection: CollectionName) {
-  const found = parameters(request, ['eventType', 'limit']);
+  const found = parseQueryParameters(request, ['eventType', 'limit']);
   const type = found.get('eventType') ?? `${collection}.created`;
   const limitText = found.get('limit') ?? String(DEFAULT_LIMIT);
   const limit = /^\d{1,2}$/.test(limitText) ? Number(limitText) : 0;
   if (limit < 1 || limit > MAX_LIMIT) throw invalid('limit', `must be a number from 1 to ${MAX_LIMIT}`);
   if (type.length > MAX_TYPE_LENGTH) throw invalid('eventType', `must have at most ${MAX_TYPE_LENGTH} characters`);
-  requireTypes([type]);
-  if (!typesOf(collection).some(wanting([type]))) {
+  requireEventTypes([type]);
+  if (!collectionEventTypes(collection).some(eventTypeMatcher([type]))) {
     throw invalid('eventType', `must be a type of this collection, such as ${collection}.created`);
   }
   return { type, limit };

@@ -1,56 +1,65 @@
 /** The operations on webhook endpoints in the OpenAPI document. */
-import { CHECKED_ERRORS, CONDITIONAL_ERRORS, jsonBody, operation, REQUEST_ERRORS } from '../../openapi/operation.ts';
-import { IF_MATCH, idParameter } from '../../openapi/parameters.ts';
-import { listOf, shape } from '../../openapi/schema.ts';
-import { ENDPOINT_PATCH, NEW_ENDPOINT } from '../endpoint/endpoint-schema.ts';
 import {
-  COUNT_SHAPE,
+  declareOperation,
+  jsonBody,
+  PRECONDITION_ERRORS,
+  QUERY_PARAMETER_ERRORS,
+  VALIDATION_ERRORS,
+} from '../../openapi/operation.ts';
+import { IF_MATCH, idParameter } from '../../openapi/parameters.ts';
+import { arraySchema, namedSchema } from '../../openapi/schema.ts';
+import { ENDPOINT_PATCH, NEW_ENDPOINT_BODY } from '../endpoint/endpoint-schema.ts';
+import {
   DELIVERY_SHAPE,
   ENDPOINT_SHAPE,
   NEW_ENDPOINT_SHAPE,
-  RECOVER,
-  REPLAY,
+  RECOVER_BODY,
+  RECOVERY_RESULT_SHAPE,
+  REPLAY_BODY,
   REPLAY_SHAPE,
-  ROTATE,
-  ROTATED_SHAPE,
-  TEST,
+  ROTATE_SECRET_BODY,
+  ROTATED_SECRET_SHAPE,
+  TEST_ENDPOINT_BODY,
 } from './webhook-schemas.ts';
 
 const tag = 'webhooks';
 
-const PATCH = shape('WebhookEndpointPatch', ENDPOINT_PATCH);
+const PATCH = namedSchema('WebhookEndpointPatch', ENDPOINT_PATCH);
 const ONE = idParameter('id', 'the endpoint', 'endpointId');
 
 export const ENDPOINT_OPERATIONS = {
-  list: operation({
+  list: declareOperation({
     id: 'listWebhookEndpoints',
     tag,
     summary: 'List webhook endpoints',
     responses: {
-      200: { description: 'All endpoints that the client may read, oldest first.', schema: listOf(ENDPOINT_SHAPE) },
+      200: {
+        description: 'All endpoints that the client may read, oldest first.',
+        schema: arraySchema(ENDPOINT_SHAPE),
+      },
     },
-    errors: REQUEST_ERRORS,
+    errors: QUERY_PARAMETER_ERRORS,
   }),
-  create: operation({
+  create: declareOperation({
     id: 'createWebhookEndpoint',
     tag,
     summary: 'Create a webhook endpoint',
     description: 'It receives events from its creation on, as far as the client that created it may read them.',
-    body: jsonBody(NEW_ENDPOINT),
+    body: jsonBody(NEW_ENDPOINT_BODY),
     responses: {
       201: { description: 'The endpoint, with its secret.', schema: NEW_ENDPOINT_SHAPE, headers: ['Location', 'ETag'] },
     },
-    errors: [...CHECKED_ERRORS, 'invalid-endpoint', 'too-many-endpoints', 'write-conflict'],
+    errors: [...VALIDATION_ERRORS, 'invalid-endpoint', 'too-many-endpoints', 'write-conflict'],
   }),
-  get: operation({
+  get: declareOperation({
     id: 'getWebhookEndpoint',
     tag,
     summary: 'Get a webhook endpoint',
     parameters: [ONE],
     responses: { 200: { description: 'The endpoint.', schema: ENDPOINT_SHAPE, headers: ['ETag'] } },
-    errors: [...REQUEST_ERRORS, 'endpoint-not-found'],
+    errors: [...QUERY_PARAMETER_ERRORS, 'endpoint-not-found'],
   }),
-  change: operation({
+  change: declareOperation({
     id: 'updateWebhookEndpoint',
     tag,
     summary: 'Update a webhook endpoint',
@@ -58,56 +67,56 @@ export const ENDPOINT_OPERATIONS = {
     parameters: [ONE, IF_MATCH],
     body: { 'application/merge-patch+json': PATCH, 'application/json': PATCH },
     responses: { 200: { description: 'The endpoint.', schema: ENDPOINT_SHAPE, headers: ['ETag'] } },
-    errors: [...CHECKED_ERRORS, ...CONDITIONAL_ERRORS, 'invalid-endpoint', 'endpoint-not-found'],
+    errors: [...VALIDATION_ERRORS, ...PRECONDITION_ERRORS, 'invalid-endpoint', 'endpoint-not-found'],
   }),
-  remove: operation({
+  remove: declareOperation({
     id: 'deleteWebhookEndpoint',
     tag,
     summary: 'Delete a webhook endpoint and its pending deliveries',
     parameters: [ONE, IF_MATCH],
     responses: { 204: { description: 'Removed.' } },
-    errors: [...REQUEST_ERRORS, ...CONDITIONAL_ERRORS, 'endpoint-not-found'],
+    errors: [...QUERY_PARAMETER_ERRORS, ...PRECONDITION_ERRORS, 'endpoint-not-found'],
   }),
-  rotate: operation({
+  rotate: declareOperation({
     id: 'rotateWebhookSecret',
     tag,
     summary: 'Rotate the secret of a webhook endpoint',
     description: 'The previous secret still signs for the grace period. At most three secrets sign at a time.',
     parameters: [ONE, IF_MATCH],
-    body: jsonBody(ROTATE),
-    responses: { 200: { description: 'The new secret.', schema: ROTATED_SHAPE } },
-    errors: [...CHECKED_ERRORS, ...CONDITIONAL_ERRORS, 'endpoint-not-found'],
+    body: jsonBody(ROTATE_SECRET_BODY),
+    responses: { 200: { description: 'The new secret.', schema: ROTATED_SECRET_SHAPE } },
+    errors: [...VALIDATION_ERRORS, ...PRECONDITION_ERRORS, 'endpoint-not-found'],
   }),
-  test: operation({
+  test: declareOperation({
     id: 'testWebhookEndpoint',
     tag,
     summary: 'Send a sample event to a webhook endpoint',
     description: 'Immediately, with one attempt, even while its breaker is open.',
     parameters: [ONE],
-    body: jsonBody(TEST),
+    body: jsonBody(TEST_ENDPOINT_BODY),
     responses: { 202: { description: 'The delivery.', schema: DELIVERY_SHAPE, headers: ['Location'] } },
-    errors: [...CHECKED_ERRORS, 'endpoint-not-found', 'endpoint-disabled', 'sample-not-found'],
+    errors: [...VALIDATION_ERRORS, 'endpoint-not-found', 'endpoint-disabled', 'sample-not-found'],
   }),
-  recover: operation({
+  recover: declareOperation({
     id: 'recoverWebhookEndpoint',
     tag,
     summary: 'Resend deliveries that did not succeed',
     description: 'Failed and canceled deliveries that were created since a moment become due.',
     parameters: [ONE],
-    body: jsonBody(RECOVER),
-    responses: { 202: { description: 'The number of deliveries.', schema: COUNT_SHAPE } },
-    errors: [...CHECKED_ERRORS, 'endpoint-not-found', 'endpoint-disabled'],
+    body: jsonBody(RECOVER_BODY),
+    responses: { 202: { description: 'The number of deliveries.', schema: RECOVERY_RESULT_SHAPE } },
+    errors: [...VALIDATION_ERRORS, 'endpoint-not-found', 'endpoint-disabled'],
   }),
-  replay: operation({
+  replay: declareOperation({
     id: 'replayWebhookEndpoint',
     tag,
     summary: 'Replay a range of the event log to a webhook endpoint',
     description: 'Runs in the background. Existing deliveries are sent again, under the same ids.',
     parameters: [ONE],
-    body: jsonBody(REPLAY),
+    body: jsonBody(REPLAY_BODY),
     responses: { 202: { description: 'The replay.', schema: REPLAY_SHAPE, headers: ['Location'] } },
     errors: [
-      ...CHECKED_ERRORS,
+      ...VALIDATION_ERRORS,
       'endpoint-not-found',
       'endpoint-disabled',
       'position-expired',
@@ -115,12 +124,12 @@ export const ENDPOINT_OPERATIONS = {
       'epoch-changed',
     ],
   }),
-  replayed: operation({
+  getReplay: declareOperation({
     id: 'getWebhookReplay',
     tag,
     summary: 'Get the progress of a replay',
     parameters: [idParameter('id', 'the replay', 'replayId')],
     responses: { 200: { description: 'The replay.', schema: REPLAY_SHAPE } },
-    errors: [...REQUEST_ERRORS, 'replay-not-found'],
+    errors: [...QUERY_PARAMETER_ERRORS, 'replay-not-found'],
   }),
 };

@@ -1,53 +1,53 @@
 /** Routes of webhook endpoints: CRUD, secret rotation, test, recover, replay. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Authenticator } from '../../auth/authenticator.ts';
-import type { Action } from '../../auth/identity/principal.ts';
-import { versionCondition, versionTag } from '../../collections/store/preconditions.ts';
-import type { Mode } from '../../config/config.ts';
+import type { ResourceAction } from '../../auth/identity/principal.ts';
+import { parseVersionPrecondition, versionTag } from '../../collections/store/preconditions.ts';
+import type { ServerMode } from '../../config/config.ts';
 import { type LogPosition, parsePosition } from '../../events/log/position.ts';
-import { requireTypes } from '../../events/read/type-patterns.ts';
+import { requireEventTypes } from '../../events/read/type-patterns.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import { USER_TYPES } from '../../lib/event-types.ts';
-import { checked } from '../../lib/parse-body.ts';
-import { parameters, requireMediaType } from '../../lib/request.ts';
+import { ACCOUNT_EVENT_TYPES } from '../../lib/event-types.ts';
+import { validateBody } from '../../lib/parse-body.ts';
+import { parseQueryParameters, requireMediaType } from '../../lib/request.ts';
 import type { Policies } from '../../policies/policies.ts';
 import type { Creator } from '../endpoint/endpoint.ts';
 import type { EndpointChange, Endpoints, EndpointView } from '../endpoint/endpoints.ts';
-import type { LogReplays } from '../planning/replays.ts';
-import type { LogSamples } from '../planning/samples.ts';
-import type { Health, Sender } from '../sending/sender.ts';
+import type { EventSamples } from '../planning/event-samples.ts';
+import type { WebhookReplays } from '../planning/webhook-replays.ts';
+import type { EndpointHealth, Sender } from '../sending/sender.ts';
 import { ENDPOINT_OPERATIONS as OPERATIONS } from './endpoint-openapi.ts';
-import { TEST_TYPE, testDelivery } from './test-delivery.ts';
-import { isRouting, mayReadUsers, usersForbidden } from './user-events.ts';
-import { confirmPrincipal, requestingFor } from './webhook-access.ts';
-import { RECOVER, REPLAY, ROTATE, TEST } from './webhook-schemas.ts';
+import { createTestDelivery, TEST_EVENT_TYPE } from './test-delivery.ts';
+import { changesDeliveryRouting, mayReadUsers, userEventsForbidden } from './user-events.ts';
+import { authorizeWebhookRequest, confirmPrincipal } from './webhook-access.ts';
+import { RECOVER_BODY, REPLAY_BODY, ROTATE_SECRET_BODY, TEST_ENDPOINT_BODY } from './webhook-schemas.ts';
 
-export interface Webhooks {
+export interface WebhookRouteServices {
   readonly endpoints: Endpoints;
   readonly sender: Sender;
-  readonly samples: Pick<LogSamples, 'newest' | 'newestOf'>;
-  readonly replays: Pick<LogReplays, 'begin' | 'find'>;
+  readonly samples: Pick<EventSamples, 'newest' | 'newestOf'>;
+  readonly replays: Pick<WebhookReplays, 'begin' | 'find'>;
   /** Whether endpoints of a principal may have received user events. */
   readonly maySendUserEvents: (creator: Creator) => Promise<boolean>;
 }
 
 export interface WebhookRoutesOptions {
-  readonly authenticator: Pick<Authenticator, 'present'>;
+  readonly authenticator: Pick<Authenticator, 'refreshIgnoringExpiry'>;
   readonly policies: Policies;
-  readonly webhooks: Webhooks;
-  readonly mode: Mode;
+  readonly webhooks: WebhookRouteServices;
+  readonly mode: ServerMode;
   /** The end of the log, as `<epoch>-<number>`. */
   readonly position: () => string;
 }
 
-export interface OnId {
+export interface IdPathParams {
   Params: { id: string };
 }
 
 const URL = '/webhooks/endpoints';
 const DAY_SECONDS = 24 * 3_600;
 /** Health of an endpoint that the sender does not know yet. */
-const UNTRIED: Health = {
+const UNTRIED: EndpointHealth = {
   breaker: 'closed',
   pending: 0,
   lastSuccessAt: null,
@@ -59,9 +59,9 @@ const UNTRIED: Health = {
 export async function endpointRoutes(app: FastifyInstance, options: WebhookRoutesOptions): Promise<void> {
   const { authenticator, policies, mode, position } = options;
   const { endpoints, sender, samples, replays, maySendUserEvents } = options.webhooks;
-  const enter = (request: FastifyRequest, action: Action) => {
-    parameters(request, []);
-    return requestingFor(policies, mode, request, action);
+  const enter = (request: FastifyRequest, action: ResourceAction) => {
+    parseQueryParameters(request, []);
+    return authorizeWebhookRequest(policies, mode, request, action);
   };
   const withHealth = async (shown: readonly EndpointView[]) => {
     const health = await sender.health(shown.map(({ endpoint }) => endpoint.id));
@@ -72,29 +72,29 @@ export async function endpointRoutes(app: FastifyInstance, options: WebhookRoute
     return reply.header('etag', versionTag(shown.version)).send({ ...endpoint, ...more });
   };
   /** Rights of a request that changes one endpoint. */
-  const changeOf = (request: FastifyRequest<OnId>, action: Action): EndpointChange => ({
+  const changeOf = (request: FastifyRequest<IdPathParams>, action: ResourceAction): EndpointChange => ({
     ...enter(request, action),
     id: request.params.id,
-    condition: versionCondition(request.headers),
+    condition: parseVersionPrecondition(request.headers),
   });
 
   /**
    * An endpoint receives events by the rights of its creator. A client with fewer rights must not choose which events,
    * and where they go.
    */
-  const requireRouting = async ({ principal, params }: FastifyRequest<OnId>, { of }: EndpointChange) => {
+  const requireRouting = async ({ principal, params }: FastifyRequest<IdPathParams>, { owner: of }: EndpointChange) => {
     if (of !== null || mayReadUsers(policies, principal)) return;
     const { endpoint } = await endpoints.show(params.id, of);
     const { kind, id } = endpoint.principal;
     const isOwn = principal.kind !== 'anonymous' && principal.kind === kind && principal.id === id;
     if (isOwn || !(await maySendUserEvents(endpoint.principal))) return;
-    throw usersForbidden(
+    throw userEventsForbidden(
       'The creator of this endpoint has permission to read users and you do not, so you must not change its URL, headers or events',
     );
   };
 
   app.get(URL, { config: OPERATIONS.list }, async (request) => {
-    const { of } = enter(request, 'read');
+    const { owner: of } = enter(request, 'read');
     return withHealth(await endpoints.list(of));
   });
 
@@ -102,41 +102,41 @@ export async function endpointRoutes(app: FastifyInstance, options: WebhookRoute
     const { creator, stamp } = enter(request, 'create');
     const { shown, secret } = await endpoints.create(request.body, creator, stamp);
     const { id } = shown.endpoint;
-    await confirmPrincipal(authenticator, request, () => endpoints.remove({ id, of: null, stamp }));
+    await confirmPrincipal(authenticator, request, () => endpoints.remove({ id, owner: null, stamp }));
     return send(reply.code(201).header('location', `${URL}/${shown.endpoint.id}`), shown, { secret });
   });
 
-  app.get<OnId>(`${URL}/:id`, { config: OPERATIONS.get }, async (request, reply) => {
-    const { of } = enter(request, 'read');
+  app.get<IdPathParams>(`${URL}/:id`, { config: OPERATIONS.get }, async (request, reply) => {
+    const { owner: of } = enter(request, 'read');
     return send(reply, await endpoints.show(request.params.id, of));
   });
 
-  app.patch<OnId>(`${URL}/:id`, { config: OPERATIONS.change }, async (request, reply) => {
+  app.patch<IdPathParams>(`${URL}/:id`, { config: OPERATIONS.change }, async (request, reply) => {
     const change = changeOf(request, 'update');
     requireMediaType(request, ['application/merge-patch+json', 'application/json']);
-    if (isRouting(request.body)) await requireRouting(request, change);
+    if (changesDeliveryRouting(request.body)) await requireRouting(request, change);
     return send(reply, await endpoints.change(request.body, change));
   });
 
-  app.delete<OnId>(`${URL}/:id`, { config: OPERATIONS.remove }, async (request, reply) => {
+  app.delete<IdPathParams>(`${URL}/:id`, { config: OPERATIONS.remove }, async (request, reply) => {
     await endpoints.remove(changeOf(request, 'delete'));
     return reply.code(204).send();
   });
 
-  app.post<OnId>(`${URL}/:id/rotate`, { config: OPERATIONS.rotate }, async (request) => {
+  app.post<IdPathParams>(`${URL}/:id/rotate`, { config: OPERATIONS.rotate }, async (request) => {
     const change = changeOf(request, 'update');
-    const { graceSeconds = DAY_SECONDS } = checked(ROTATE, request.body ?? {});
+    const { graceSeconds = DAY_SECONDS } = validateBody(ROTATE_SECRET_BODY, request.body ?? {});
     return endpoints.rotate(graceSeconds * 1_000, change);
   });
 
-  app.post<OnId>(`${URL}/:id/test`, { config: OPERATIONS.test }, async (request, reply) => {
-    const { of } = enter(request, 'update');
-    const { type = TEST_TYPE } = checked(TEST, request.body ?? {});
-    if (type !== TEST_TYPE) requested('/type', [type]);
+  app.post<IdPathParams>(`${URL}/:id/test`, { config: OPERATIONS.test }, async (request, reply) => {
+    const { owner: of } = enter(request, 'update');
+    const { type = TEST_EVENT_TYPE } = validateBody(TEST_ENDPOINT_BODY, request.body ?? {});
+    if (type !== TEST_EVENT_TYPE) requested('/type', [type]);
     const { endpoint } = await endpoints.show(request.params.id, of);
-    requireEnabled(endpoint);
-    const sample = type === TEST_TYPE ? null : await samples.newest(endpoint, type);
-    if (type !== TEST_TYPE && sample === null) {
+    requireEnabledEndpoint(endpoint);
+    const sample = type === TEST_EVENT_TYPE ? null : await samples.newest(endpoint, type);
+    if (type !== TEST_EVENT_TYPE && sample === null) {
       throw new MillraceError(
         'sample-not-found',
         `This endpoint has no permission to read any recent event of the type '${type}'`,
@@ -145,7 +145,7 @@ export async function endpointRoutes(app: FastifyInstance, options: WebhookRoute
         },
       );
     }
-    const delivery = testDelivery(endpoint.id, sample, positionOf('/position', position()));
+    const delivery = createTestDelivery(endpoint.id, sample, positionOf('/position', position()));
     await sender.submit([delivery]);
     const created = await sender.delivery(`${endpoint.id}:${delivery.event}`);
     if (created === null)
@@ -153,32 +153,32 @@ export async function endpointRoutes(app: FastifyInstance, options: WebhookRoute
     return reply.code(202).header('location', `/webhooks/deliveries/${created.delivery.id}`).send(created.delivery);
   });
 
-  app.post<OnId>(`${URL}/:id/recover`, { config: OPERATIONS.recover }, async (request, reply) => {
-    const { of } = enter(request, 'update');
-    const since = new Date(checked(RECOVER, request.body).since);
+  app.post<IdPathParams>(`${URL}/:id/recover`, { config: OPERATIONS.recover }, async (request, reply) => {
+    const { owner: of } = enter(request, 'update');
+    const since = new Date(validateBody(RECOVER_BODY, request.body).since);
     if (Number.isNaN(since.getTime())) throw invalid('/since', 'must be an existing point in time');
     const { endpoint } = await endpoints.show(request.params.id, of);
-    requireEnabled(endpoint);
-    const but = mayReadUsers(policies, request.principal) ? [] : USER_TYPES;
+    requireEnabledEndpoint(endpoint);
+    const but = mayReadUsers(policies, request.principal) ? [] : ACCOUNT_EVENT_TYPES;
     return reply.code(202).send({ count: await sender.recover(endpoint.id, since, but) });
   });
 
-  app.post<OnId>(`${URL}/:id/replay`, { config: OPERATIONS.replay }, async (request, reply) => {
-    const { of, stamp } = enter(request, 'update');
-    const { since, until, types = null } = checked(REPLAY, request.body);
+  app.post<IdPathParams>(`${URL}/:id/replay`, { config: OPERATIONS.replay }, async (request, reply) => {
+    const { owner: of, stamp } = enter(request, 'update');
+    const { since, until, types = null } = validateBody(REPLAY_BODY, request.body);
     if (types !== null) requested('/types', types);
     const range = {
       since: positionOf('/since', since),
       until: until === undefined ? null : positionOf('/until', until),
     };
     const { endpoint } = await endpoints.show(request.params.id, of);
-    requireEnabled(endpoint);
+    requireEnabledEndpoint(endpoint);
     const replay = await replays.begin({ endpoint: endpoint.id, ...range, types }, stamp);
     return reply.code(202).header('location', `/webhooks/replays/${replay.id}`).send(replay);
   });
 
-  app.get<OnId>('/webhooks/replays/:id', { config: OPERATIONS.replayed }, async (request) => {
-    const { of } = enter(request, 'read');
+  app.get<IdPathParams>('/webhooks/replays/:id', { config: OPERATIONS.getReplay }, async (request) => {
+    const { owner: of } = enter(request, 'read');
     const replay = await replays.find(request.params.id);
     if (replay !== null && (of === null || (await endpoints.idsOf(of)).includes(replay.endpoint))) return replay;
     throw new MillraceError('replay-not-found', `There is no replay '${request.params.id.slice(0, 80)}'`);
@@ -189,14 +189,14 @@ export async function endpointRoutes(app: FastifyInstance, options: WebhookRoute
  * Deliveries of a disabled endpoint are canceled, so nothing can be made due for it.
  * @throws MillraceError `endpoint-disabled`
  */
-export function requireEnabled({ enabled }: EndpointView['endpoint']): void {
+export function requireEnabledEndpoint({ enabled }: EndpointView['endpoint']): void {
   if (enabled) return;
   throw new MillraceError('endpoint-disabled', 'The endpoint is disabled', { hint: 'PATCH {"enabled":true} first' });
 }
 
 function requested(pointer: string, types: readonly string[]): void {
   try {
-    requireTypes(types);
+    requireEventTypes(types);
   } catch (error) {
     throw error instanceof MillraceError
       ? invalid(pointer, [error.message, error.hint].filter((one) => one !== undefined).join('. '))

@@ -5,20 +5,27 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import type { Authenticator } from '../../auth/authenticator.ts';
-import type { Action } from '../../auth/identity/principal.ts';
-import type { Mode } from '../../config/config.ts';
+import type { ResourceAction } from '../../auth/identity/principal.ts';
+import type { ServerMode } from '../../config/config.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import { checked } from '../../lib/parse-body.ts';
-import { parameters } from '../../lib/request.ts';
-import { CHECKED_ERRORS, DONE, jsonBody, operation, REQUEST_ERRORS, response } from '../../openapi/operation.ts';
+import { validateBody } from '../../lib/parse-body.ts';
+import { parseQueryParameters } from '../../lib/request.ts';
+import {
+  declareOperation,
+  jsonBody,
+  jsonResponse,
+  NO_CONTENT_RESPONSE,
+  QUERY_PARAMETER_ERRORS,
+  VALIDATION_ERRORS,
+} from '../../openapi/operation.ts';
 import { idParameter, queryParameter } from '../../openapi/parameters.ts';
-import { listOf, nullable, shape, TIME } from '../../openapi/schema.ts';
+import { arraySchema, DATE_TIME_SCHEMA, namedSchema, nullable } from '../../openapi/schema.ts';
 import type { Policies } from '../../policies/policies.ts';
-import { type Creator, DISABLED_REASONS, HOOKS } from '../endpoint/endpoint.ts';
-import { FILTER, URL as TARGET_URL } from '../endpoint/endpoint-schema.ts';
+import { type Creator, DISABLED_REASONS, REST_HOOKS_ROUTE } from '../endpoint/endpoint.ts';
+import { EVENT_FILTER_SCHEMA, ENDPOINT_URL_SCHEMA as TARGET_URL } from '../endpoint/endpoint-schema.ts';
 import type { Endpoints, EndpointView } from '../endpoint/endpoints.ts';
-import type { OnId } from './endpoint-routes.ts';
-import { confirmPrincipal, requestingFor } from './webhook-access.ts';
+import type { IdPathParams } from './endpoint-routes.ts';
+import { authorizeWebhookRequest, confirmPrincipal } from './webhook-access.ts';
 
 const tag = 'webhooks';
 const PATH = '/hooks';
@@ -34,7 +41,7 @@ const EVENT = Type.String({
 });
 
 const NEW_HOOK = Type.Object(
-  { targetUrl: TARGET_URL, event: EVENT, filter: FILTER },
+  { targetUrl: TARGET_URL, event: EVENT, filter: EVENT_FILTER_SCHEMA },
   { additionalProperties: false, description: 'A new hook.' },
 );
 
@@ -52,25 +59,25 @@ const SHOWN = {
   filter: nullable(Type.Object({}, { additionalProperties: true })),
   enabled: Type.Boolean(),
   disabledReason: nullable(Type.Unsafe<string>({ type: 'string', enum: [...DISABLED_REASONS] })),
-  createdAt: nullable(TIME),
+  createdAt: nullable(DATE_TIME_SCHEMA),
 };
-const HOOK_SHAPE = shape('RestHook', Type.Object(SHOWN));
-const NEW_HOOK_SHAPE = shape(
+const HOOK_SHAPE = namedSchema('RestHook', Type.Object(SHOWN));
+const NEW_HOOK_SHAPE = namedSchema(
   'RestHookWithSecret',
   Type.Object({ ...SHOWN, secret: Type.String({ description: 'The signing secret. It is not shown again.' }) }),
 );
 const ONE = idParameter('id', 'the hook', 'hookId');
 
 const OPERATIONS = {
-  list: operation({
+  list: declareOperation({
     id: 'listHooks',
     tag,
     summary: 'List hooks',
     parameters: [queryParameter('targetUrl', 'Only hooks with exactly this target URL.')],
-    responses: response('All hooks that the client may read, oldest first.', listOf(HOOK_SHAPE)),
-    errors: [...REQUEST_ERRORS, 'invalid-parameter'],
+    responses: jsonResponse('All hooks that the client may read, oldest first.', arraySchema(HOOK_SHAPE)),
+    errors: [...QUERY_PARAMETER_ERRORS, 'invalid-parameter'],
   }),
-  create: operation({
+  create: declareOperation({
     id: 'createHook',
     tag,
     summary: 'Subscribe a URL to events',
@@ -78,82 +85,82 @@ const OPERATIONS = {
       'Creates a webhook endpoint. It receives events from its creation on, as far as the client that created it may read ' +
       'them.',
     body: jsonBody(NEW_HOOK),
-    responses: response('The hook, with its secret.', NEW_HOOK_SHAPE, 201, ['Location']),
-    errors: [...CHECKED_ERRORS, 'invalid-endpoint', 'too-many-endpoints', 'write-conflict'],
+    responses: jsonResponse('The hook, with its secret.', NEW_HOOK_SHAPE, 201, ['Location']),
+    errors: [...VALIDATION_ERRORS, 'invalid-endpoint', 'too-many-endpoints', 'write-conflict'],
   }),
-  get: operation({
+  get: declareOperation({
     id: 'getHook',
     tag,
     summary: 'Get a hook',
     parameters: [ONE],
-    responses: response('The hook.', HOOK_SHAPE),
-    errors: [...REQUEST_ERRORS, 'endpoint-not-found'],
+    responses: jsonResponse('The hook.', HOOK_SHAPE),
+    errors: [...QUERY_PARAMETER_ERRORS, 'endpoint-not-found'],
   }),
-  remove: operation({
+  remove: declareOperation({
     id: 'deleteHook',
     tag,
     summary: 'Unsubscribe: delete a hook and its pending deliveries',
     parameters: [ONE],
-    responses: DONE,
-    errors: [...REQUEST_ERRORS, 'endpoint-not-found', 'write-conflict'],
+    responses: NO_CONTENT_RESPONSE,
+    errors: [...QUERY_PARAMETER_ERRORS, 'endpoint-not-found', 'write-conflict'],
   }),
 };
 
-export interface HookRoutesOptions {
-  readonly authenticator: Pick<Authenticator, 'present'>;
+export interface RestHookRoutesOptions {
+  readonly authenticator: Pick<Authenticator, 'refreshIgnoringExpiry'>;
   readonly policies: Policies;
   readonly webhooks: { readonly endpoints: Endpoints };
-  readonly mode: Mode;
+  readonly mode: ServerMode;
 }
 
-export async function hookRoutes(app: FastifyInstance, options: HookRoutesOptions): Promise<void> {
+export async function restHookRoutes(app: FastifyInstance, options: RestHookRoutesOptions): Promise<void> {
   const { authenticator, policies, mode } = options;
   const { endpoints } = options.webhooks;
-  const enter = (request: FastifyRequest, action: Action) => {
-    parameters(request, []);
-    return requestingFor(policies, mode, request, action);
+  const enter = (request: FastifyRequest, action: ResourceAction) => {
+    parseQueryParameters(request, []);
+    return authorizeWebhookRequest(policies, mode, request, action);
   };
   const hook = async (id: string, of: Creator | null) => {
     const shown = await endpoints.show(id, of).catch((error: unknown) => {
       throw error instanceof MillraceError && error.code === 'endpoint-not-found' ? missing(id) : error;
     });
-    if (shown.endpoint.via !== HOOKS) throw missing(id);
+    if (shown.endpoint.via !== REST_HOOKS_ROUTE) throw missing(id);
     return shown;
   };
 
   app.get(PATH, { config: OPERATIONS.list }, async (request) => {
-    const targetUrl = parameters(request, ['targetUrl']).get('targetUrl');
+    const targetUrl = parseQueryParameters(request, ['targetUrl']).get('targetUrl');
     if (targetUrl === '') throw new MillraceError('invalid-parameter', "The parameter 'targetUrl' must not be empty");
-    const { of } = requestingFor(policies, mode, request, 'read');
-    const hooks = (await endpoints.list(of)).filter(({ endpoint }) => endpoint.via === HOOKS);
+    const { owner: of } = authorizeWebhookRequest(policies, mode, request, 'read');
+    const hooks = (await endpoints.list(of)).filter(({ endpoint }) => endpoint.via === REST_HOOKS_ROUTE);
     return hooks.filter(({ endpoint }) => targetUrl === null || endpoint.url === targetUrl).map(toHook);
   });
 
   app.post(PATH, { config: OPERATIONS.create }, async (request, reply) => {
     const { creator, stamp } = enter(request, 'create');
-    const { targetUrl: url, event, filter = null } = checked(NEW_HOOK, request.body);
+    const { targetUrl: url, event, filter = null } = validateBody(NEW_HOOK, request.body);
     const isZapier = ZAPIER.test(request.headers['user-agent'] ?? '');
     const body = { url, types: [event], filter, ...(isZapier ? { ratePerSecond: ZAPIER_RATE } : {}) };
-    const { shown, secret } = await endpoints.create(body, creator, stamp, HOOKS).catch((error: unknown) => {
+    const { shown, secret } = await endpoints.create(body, creator, stamp, REST_HOOKS_ROUTE).catch((error: unknown) => {
       throw asHookError(error);
     });
     const { id } = shown.endpoint;
-    await confirmPrincipal(authenticator, request, () => endpoints.remove({ id, of: null, stamp }));
+    await confirmPrincipal(authenticator, request, () => endpoints.remove({ id, owner: null, stamp }));
     return reply
       .code(201)
       .header('location', `${PATH}/${shown.endpoint.id}`)
       .send({ ...toHook(shown), secret });
   });
 
-  app.get<OnId>(`${PATH}/:id`, { config: OPERATIONS.get }, async (request) => {
-    const { of } = enter(request, 'read');
+  app.get<IdPathParams>(`${PATH}/:id`, { config: OPERATIONS.get }, async (request) => {
+    const { owner: of } = enter(request, 'read');
     return toHook(await hook(request.params.id, of));
   });
 
-  app.delete<OnId>(`${PATH}/:id`, { config: OPERATIONS.remove }, async (request, reply) => {
-    const { of, stamp } = enter(request, 'delete');
+  app.delete<IdPathParams>(`${PATH}/:id`, { config: OPERATIONS.remove }, async (request, reply) => {
+    const { owner: of, stamp } = enter(request, 'delete');
     const { endpoint } = await hook(request.params.id, of);
-    await endpoints.remove({ id: endpoint.id, of, stamp });
+    await endpoints.remove({ id: endpoint.id, owner: of, stamp });
     return reply.code(204).send();
   });
 }

@@ -8,13 +8,13 @@ import type { LogPosition } from '../../events/log/position.ts';
 import type { NewDelivery } from '../sending/sender.ts';
 
 /** The type of the test event, which is not in the log. */
-export const TEST_TYPE = 'system.webhook.test';
+export const TEST_EVENT_TYPE = 'system.webhook.test';
 
 /**
  * @param sample the event to send; null for the test event
  * @param position the end of the log
  */
-export function testDelivery(endpoint: string, sample: Event | null, position: LogPosition): NewDelivery {
+export function createTestDelivery(endpoint: string, sample: Event | null, position: LogPosition): NewDelivery {
   const id = `test_${newId().toHexString()}`;
   const event = { ...(sample ?? testEvent(endpoint)), id };
   const body = JSON.stringify(event);
@@ -23,7 +23,7 @@ export function testDelivery(endpoint: string, sample: Event | null, position: L
 
 function testEvent(endpoint: string): Omit<Event, 'id'> {
   return {
-    type: TEST_TYPE,
+    type: TEST_EVENT_TYPE,
     timestamp: new Date().toISOString(),
     collection: null,
     documentId: endpoint,

@@ -4,11 +4,11 @@
  */
 import type { Principal } from '../../auth/identity/principal.ts';
 import { MillraceError } from '../../lib/errors.ts';
-import { SYSTEM_TYPES } from '../../lib/event-types.ts';
-import { isPlain } from '../../lib/plain-object.ts';
+import { SYSTEM_EVENT_TYPES } from '../../lib/event-types.ts';
+import { isPlainObject } from '../../lib/plain-object.ts';
 import type { Policies } from '../../policies/policies.ts';
 import type { Attempt } from '../sending/sender.ts';
-import { TEST_TYPE } from './test-delivery.ts';
+import { TEST_EVENT_TYPE } from './test-delivery.ts';
 
 /** Fields of an endpoint that decide what is sent, and where. */
 const ROUTING = ['url', 'headers', 'types', 'filter'] as const;
@@ -21,23 +21,23 @@ export function mayReadUsers(policies: Pick<Policies, 'find'>, principal: Princi
 export function isUserEvent(type: string): boolean {
   return (
     type.startsWith('system.') &&
-    type !== TEST_TYPE &&
-    (SYSTEM_TYPES.get(type) ?? '_admin:accounts') === '_admin:accounts'
+    type !== TEST_EVENT_TYPE &&
+    (SYSTEM_EVENT_TYPES.get(type) ?? '_admin:accounts') === '_admin:accounts'
   );
 }
 
 /** The same attempts without the receiver's response, which may repeat what it was sent. */
-export function withoutResponses(attempts: readonly Attempt[]): readonly Attempt[] {
+export function omitAttemptResponses(attempts: readonly Attempt[]): readonly Attempt[] {
   return attempts.map((one) => ({ ...one, response: one.response && { headers: {}, body: '' } }));
 }
 
 /** Whether a merge patch of an endpoint changes what is sent, or where. */
-export function isRouting(patch: unknown): boolean {
-  return isPlain(patch) && ROUTING.some((field) => Object.hasOwn(patch, field));
+export function changesDeliveryRouting(patch: unknown): boolean {
+  return isPlainObject(patch) && ROUTING.some((field) => Object.hasOwn(patch, field));
 }
 
 /** @param what what was rejected, as a sentence */
-export function usersForbidden(what: string): MillraceError {
+export function userEventsForbidden(what: string): MillraceError {
   return new MillraceError('forbidden', what, {
     hint: 'It requires permission to read users, which administrators have',
   });

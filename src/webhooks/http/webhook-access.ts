@@ -1,31 +1,31 @@
 /** Which endpoints a client may use: administrators all, other principals those that they created. */
 import type { FastifyRequest } from 'fastify';
 import type { Authenticator } from '../../auth/authenticator.ts';
-import { type Action, type ClientPrincipal, stampBy } from '../../auth/identity/principal.ts';
-import type { Mode } from '../../config/config.ts';
-import type { Stamp } from '../../database/system-collection.ts';
+import { type ClientPrincipal, type ResourceAction, stampFromPrincipal } from '../../auth/identity/principal.ts';
+import type { ServerMode } from '../../config/config.ts';
+import type { ChangeStamp } from '../../database/system-collection.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import type { Policies } from '../../policies/policies.ts';
 import type { Creator } from '../endpoint/endpoint.ts';
 
-export interface Requesting {
+export interface WebhookAccess {
   /** The creator recorded with new endpoints. */
   readonly creator: Creator;
   /** The principal whose endpoints it may use; null for all. */
-  readonly of: Creator | null;
-  readonly stamp: Stamp;
+  readonly owner: Creator | null;
+  readonly stamp: ChangeStamp;
 }
 
 /**
  * @param mode in production anonymous clients own nothing, even with a policy for everyone: they are not one client
  * @throws MillraceError `not-authenticated`, `forbidden`, `policies-unavailable`
  */
-export function requestingFor(
+export function authorizeWebhookRequest(
   policies: Pick<Policies, 'scope'>,
-  mode: Mode,
+  mode: ServerMode,
   request: Pick<FastifyRequest, 'principal' | 'id'>,
-  action: Action,
-): Requesting {
+  action: ResourceAction,
+): WebhookAccess {
   const { principal, id } = request;
   const scope = policies.scope(principal, action, '_webhooks');
   if (principal.kind === 'anonymous' && mode === 'production') {
@@ -34,7 +34,7 @@ export function requestingFor(
     });
   }
   const creator = creatorOf(principal);
-  return { creator, of: principal.kind === 'admin' ? null : creator, stamp: stampBy(scope, id) };
+  return { creator, owner: principal.kind === 'admin' ? null : creator, stamp: stampFromPrincipal(scope, id) };
 }
 
 /**
@@ -44,13 +44,13 @@ export function requestingFor(
  * @throws MillraceError `invalid-token` if the session or key has ended
  */
 export async function confirmPrincipal(
-  authenticator: Pick<Authenticator, 'present'>,
+  authenticator: Pick<Authenticator, 'refreshIgnoringExpiry'>,
   { principal }: Pick<FastifyRequest, 'principal'>,
   undo: () => Promise<void>,
 ): Promise<void> {
   if (principal.kind === 'anonymous') return;
   try {
-    await authenticator.present(principal);
+    await authenticator.refreshIgnoringExpiry(principal);
   } catch (error) {
     if (error instanceof MillraceError && error.code === 'invalid-token') await undo();
     throw error;

@@ -1,13 +1,13 @@
 /** Request and response schemas of the webhook routes. */
 import Type from 'typebox';
-import { nullable, shape, TIME } from '../../openapi/schema.ts';
-import { DISABLED_REASONS, HOOKS, ORDERINGS, SCHEDULES } from '../endpoint/endpoint.ts';
-import { TYPES } from '../endpoint/endpoint-schema.ts';
+import { DATE_TIME_SCHEMA, namedSchema, nullable } from '../../openapi/schema.ts';
+import { DELIVERY_ORDERINGS, DISABLED_REASONS, REST_HOOKS_ROUTE, RETRY_SCHEDULES } from '../endpoint/endpoint.ts';
+import { EVENT_TYPES_SCHEMA } from '../endpoint/endpoint-schema.ts';
 import { REPLAY_STATES } from '../planning/replay.ts';
-import { DELIVERY_STATES, TRIGGERS } from '../sending/sender.ts';
+import { ATTEMPT_TRIGGERS, DELIVERY_STATES } from '../sending/sender.ts';
 
-export const DEFAULT_PAGE = 100;
-export const MAX_PAGE = 1_000;
+export const DEFAULT_PAGE_SIZE = 100;
+export const MAX_PAGE_SIZE = 1_000;
 const MAX_GRACE_SECONDS = 7 * 24 * 3_600;
 
 const closed = { additionalProperties: false } as const;
@@ -15,7 +15,7 @@ const oneOf = (values: readonly string[], description: string) =>
   Type.Unsafe<string>({ type: 'string', enum: [...values], description });
 const position = (description: string) => Type.String({ minLength: 3, maxLength: 40, description });
 
-export const ROTATE = Type.Object(
+export const ROTATE_SECRET_BODY = Type.Object(
   {
     graceSeconds: Type.Optional(
       Type.Integer({
@@ -29,7 +29,7 @@ export const ROTATE = Type.Object(
   closed,
 );
 
-export const TEST = Type.Object(
+export const TEST_ENDPOINT_BODY = Type.Object(
   {
     type: Type.Optional(
       Type.String({
@@ -43,7 +43,7 @@ export const TEST = Type.Object(
   closed,
 );
 
-export const RECOVER = Type.Object(
+export const RECOVER_BODY = Type.Object(
   {
     since: Type.String({
       pattern: '^\\d{4}-\\d\\d-\\d\\dT[0-9:.]+Z$',
@@ -53,11 +53,11 @@ export const RECOVER = Type.Object(
   closed,
 );
 
-export const REPLAY = Type.Object(
+export const REPLAY_BODY = Type.Object(
   {
     since: position('A position: later events are sent.'),
     until: Type.Optional(position('The position of the last event to send; without it, the end of the log.')),
-    types: Type.Optional(TYPES),
+    types: Type.Optional(EVENT_TYPES_SCHEMA),
   },
   closed,
 );
@@ -65,9 +65,9 @@ export const REPLAY = Type.Object(
 const HEALTH = Type.Object({
   breaker: oneOf(['closed', 'open', 'half-open'], '`open`: requests wait, because too many failed.'),
   pending: Type.Integer({ minimum: 0, description: 'Pending deliveries.' }),
-  lastSuccessAt: nullable(TIME),
-  lastFailureAt: nullable(TIME),
-  failingSince: nullable(TIME),
+  lastSuccessAt: nullable(DATE_TIME_SCHEMA),
+  lastFailureAt: nullable(DATE_TIME_SCHEMA),
+  failingSince: nullable(DATE_TIME_SCHEMA),
   error: nullable(
     Type.String({ description: 'Why the sending service does not accept the endpoint. Its deliveries wait.' }),
   ),
@@ -81,8 +81,8 @@ const SHOWN = {
   filter: nullable(Type.Object({}, { additionalProperties: true })),
   headers: Type.Record(Type.String(), Type.String(), { description: 'Values are not shown.' }),
   ratePerSecond: nullable(Type.Number()),
-  ordering: oneOf(ORDERINGS, 'Whether deliveries of one document wait for each other.'),
-  retrySchedule: oneOf(SCHEDULES, 'When a failed delivery is retried.'),
+  ordering: oneOf(DELIVERY_ORDERINGS, 'Whether deliveries of one document wait for each other.'),
+  retrySchedule: oneOf(RETRY_SCHEDULES, 'When a failed delivery is retried.'),
   enabled: Type.Boolean(),
   disabledReason: nullable(oneOf(DISABLED_REASONS, 'Why the endpoint is disabled.')),
   principal: Type.Object({
@@ -92,23 +92,23 @@ const SHOWN = {
     ),
     id: Type.String(),
   }),
-  via: nullable(oneOf([HOOKS], '`hooks` if an automation service created it by `POST /hooks`.')),
-  createdAt: nullable(TIME),
-  updatedAt: nullable(TIME),
+  via: nullable(oneOf([REST_HOOKS_ROUTE], '`hooks` if an automation service created it by `POST /hooks`.')),
+  createdAt: nullable(DATE_TIME_SCHEMA),
+  updatedAt: nullable(DATE_TIME_SCHEMA),
   health: HEALTH,
 };
 
-export const ENDPOINT_SHAPE = shape('WebhookEndpoint', Type.Object(SHOWN));
-export const NEW_ENDPOINT_SHAPE = shape(
+export const ENDPOINT_SHAPE = namedSchema('WebhookEndpoint', Type.Object(SHOWN));
+export const NEW_ENDPOINT_SHAPE = namedSchema(
   'WebhookEndpointWithSecret',
   Type.Object({ ...SHOWN, secret: Type.String({ description: 'The signing secret. It is not shown again.' }) }),
 );
 
-export const ROTATED_SHAPE = shape(
+export const ROTATED_SECRET_SHAPE = namedSchema(
   'WebhookSecret',
   Type.Object({
     secret: Type.String({ description: 'The new secret. It is not shown again.' }),
-    expires: Type.Array(TIME, { description: 'When the previous secrets stop signing, newest first.' }),
+    expires: Type.Array(DATE_TIME_SCHEMA, { description: 'When the previous secrets stop signing, newest first.' }),
   }),
 );
 
@@ -119,19 +119,19 @@ const DELIVERY = {
   type: Type.String(),
   state: oneOf(DELIVERY_STATES, '`canceled`: its endpoint was disabled or deleted first.'),
   attempts: Type.Integer({ minimum: 0, description: 'The number of attempts.' }),
-  nextAttemptAt: nullable(TIME),
-  createdAt: TIME,
-  finishedAt: nullable(TIME),
+  nextAttemptAt: nullable(DATE_TIME_SCHEMA),
+  createdAt: DATE_TIME_SCHEMA,
+  finishedAt: nullable(DATE_TIME_SCHEMA),
   last: nullable(
     Type.Object(
-      { at: TIME, status: nullable(Type.Integer()), error: nullable(Type.String()) },
+      { at: DATE_TIME_SCHEMA, status: nullable(Type.Integer()), error: nullable(Type.String()) },
       { description: 'The last attempt.' },
     ),
   ),
 };
 
-export const DELIVERY_SHAPE = shape('WebhookDelivery', Type.Object(DELIVERY));
-export const WHOLE_DELIVERY_SHAPE = shape(
+export const DELIVERY_SHAPE = namedSchema('WebhookDelivery', Type.Object(DELIVERY));
+export const DELIVERY_DETAILS_SHAPE = namedSchema(
   'WebhookDeliveryDetails',
   Type.Object({
     ...DELIVERY,
@@ -141,22 +141,25 @@ export const WHOLE_DELIVERY_SHAPE = shape(
 
 const headers = Type.Record(Type.String(), Type.String());
 
-export const ATTEMPT_SHAPE = shape(
+export const ATTEMPT_SHAPE = namedSchema(
   'WebhookAttempt',
   Type.Object({
-    at: TIME,
+    at: DATE_TIME_SCHEMA,
     durationMs: Type.Number(),
     status: nullable(Type.Integer({ description: 'HTTP status.' })),
     error: nullable(Type.String({ description: 'Why it failed.' })),
-    trigger: oneOf(TRIGGERS, 'Why the attempt happened.'),
+    trigger: oneOf(ATTEMPT_TRIGGERS, 'Why the attempt happened.'),
     request: Type.Object({ headers }, { description: 'Without secrets.' }),
     response: nullable(Type.Object({ headers, body: Type.String() })),
   }),
 );
 
-export const COUNT_SHAPE = shape('RecoveryResult', Type.Object({ count: Type.Integer({ minimum: 0 }) }));
+export const RECOVERY_RESULT_SHAPE = namedSchema(
+  'RecoveryResult',
+  Type.Object({ count: Type.Integer({ minimum: 0 }) }),
+);
 
-export const REPLAY_SHAPE = shape(
+export const REPLAY_SHAPE = namedSchema(
   'WebhookReplay',
   Type.Object({
     id: Type.String(),

@@ -2,35 +2,35 @@
  * An endpoint prepared for planning, with types and filter compiled once for each version; and an index of endpoints by
  * event type.
  */
-import type { LogRow } from '../../events/log/row.ts';
-import { EventFilter, FiltersByType } from '../../events/read/event-filter.ts';
-import type { EndpointInterest } from '../endpoint/endpoint.ts';
+import type { LogRow } from '../../events/log/log-row.ts';
+import { EventFilter, EventFiltersByType } from '../../events/read/event-filter.ts';
+import type { EndpointSubscription } from '../endpoint/endpoint.ts';
 import type { EndpointStates } from './endpoint-states.ts';
 
 /**
  * Events about deliveries. An endpoint receives them only if it names them: otherwise each delivery could cause another
  * one.
  */
-export const OF_DELIVERIES = 'system.delivery.';
+export const DELIVERY_EVENT_PREFIX = 'system.delivery.';
 
-export class PlannedEndpoint extends EventFilter {
-  readonly interest: EndpointInterest;
+export class CompiledEndpoint extends EventFilter {
+  readonly subscription: EndpointSubscription;
 
-  constructor(interest: EndpointInterest) {
-    super(interest.types, interest.filter, [OF_DELIVERIES]);
-    this.interest = interest;
+  constructor(interest: EndpointSubscription) {
+    super(interest.types, interest.filter, [DELIVERY_EVENT_PREFIX]);
+    this.subscription = interest;
   }
 
   get id(): string {
-    return this.interest.id;
+    return this.subscription.id;
   }
 }
 
-const planned = new WeakMap<EndpointInterest, PlannedEndpoint>();
+const planned = new WeakMap<EndpointSubscription, CompiledEndpoint>();
 
 /** The compiled endpoint, cached for each version. */
-export function toPlanned(interest: EndpointInterest): PlannedEndpoint {
-  const known = planned.get(interest) ?? new PlannedEndpoint(interest);
+export function compileEndpoint(interest: EndpointSubscription): CompiledEndpoint {
+  const known = planned.get(interest) ?? new CompiledEndpoint(interest);
   planned.set(interest, known);
   return known;
 }
@@ -38,15 +38,17 @@ export function toPlanned(interest: EndpointInterest): PlannedEndpoint {
 /** Enabled endpoints by the types that they subscribe to. */
 export class EndpointFilters {
   readonly states: EndpointStates;
-  readonly #endpoints: FiltersByType<PlannedEndpoint>;
+  readonly #endpoints: EventFiltersByType<CompiledEndpoint>;
 
   constructor(states: EndpointStates) {
     this.states = states;
-    this.#endpoints = new FiltersByType([...states.values()].filter(({ enabled }) => enabled).map(toPlanned));
+    this.#endpoints = new EventFiltersByType(
+      [...states.values()].filter(({ enabled }) => enabled).map(compileEndpoint),
+    );
   }
 
   /** The endpoints that subscribe to the type of a row. */
-  by(row: LogRow): readonly PlannedEndpoint[] {
+  by(row: LogRow): readonly CompiledEndpoint[] {
     return this.#endpoints.by(row);
   }
 }

@@ -4,35 +4,35 @@
  */
 import type { Document } from 'mongodb';
 import type { Principal } from '../../auth/identity/principal.ts';
-import { readInTurns, readStored } from '../../database/bson/stored.ts';
+import { decodeDocument, decodeDocumentCooperatively } from '../../database/bson/stored-document.ts';
 import { eventType } from '../../events/log/event.ts';
+import { completedRowBytes, type LogRow } from '../../events/log/log-row.ts';
 import { formatPosition } from '../../events/log/position.ts';
-import { type LogRow, wholeBytes } from '../../events/log/row.ts';
-import { toBody } from '../../events/read/event-body.ts';
-import { namedRow, type RedactedRow, shownStates } from '../../events/read/redact-row.ts';
-import { inTurns } from '../../lib/concurrency/cooperative-yield.ts';
+import { encodeEventBody } from '../../events/read/event-body.ts';
+import { type RedactedRow, redactRowNames, redactRowStates } from '../../events/read/redact-row.ts';
+import { runCooperatively } from '../../lib/concurrency/cooperative-yield.ts';
 import type { Policies } from '../../policies/policies.ts';
 import { scopeKey } from '../../policies/scope-key.ts';
-import { isHeavy } from '../../query/evaluate/cost.ts';
-import type { Lane } from '../../query/evaluate/fair-yield.ts';
+import type { ScheduledTask } from '../../query/evaluate/fair-scheduler.ts';
+import { isExpensiveMatch } from '../../query/evaluate/filter-cost.ts';
 import type { NewDelivery } from '../sending/sender.ts';
-import { OF_DELIVERIES, type PlannedEndpoint } from './compiled-endpoint.ts';
-import type { Creators } from './endpoint-principals.ts';
+import { type CompiledEndpoint, DELIVERY_EVENT_PREFIX } from './compiled-endpoint.ts';
+import type { EndpointPrincipals } from './endpoint-principals.ts';
 import { documentIdOf } from './endpoint-states.ts';
 
-export interface RowDeliveriesDeps {
+export interface EventDeliveriesDeps {
   readonly policies: Pick<Policies, 'find'>;
-  readonly creators: Pick<Creators, 'find'>;
+  readonly creators: Pick<EndpointPrincipals, 'find'>;
   /** Adds the current document to a row whose own documents were too large. */
   readonly completed: (row: LogRow) => Promise<LogRow>;
   /** The public URL of this server; undefined if unknown. */
   readonly publicUrl: string | undefined;
 }
 
-export interface Created {
+export interface CreatedDeliveries {
   readonly deliveries: readonly NewDelivery[];
   /** Endpoints whose principal no longer exists. */
-  readonly gone: readonly PlannedEndpoint[];
+  readonly gone: readonly CompiledEndpoint[];
 }
 
 /** A row as some endpoints see it. */
@@ -44,10 +44,10 @@ interface Sight {
   body: { readonly text: string | null } | null;
 }
 
-export class RowDeliveries {
-  readonly #deps: RowDeliveriesDeps;
+export class EventDeliveries {
+  readonly #deps: EventDeliveriesDeps;
 
-  constructor(deps: RowDeliveriesDeps) {
+  constructor(deps: EventDeliveriesDeps) {
     this.#deps = deps;
   }
 
@@ -58,18 +58,18 @@ export class RowDeliveries {
    */
   async of(
     row: LogRow,
-    endpoints: readonly PlannedEndpoint[],
+    endpoints: readonly CompiledEndpoint[],
     trigger: NewDelivery['trigger'],
-    lane: Lane,
-  ): Promise<Created> {
+    lane: ScheduledTask,
+  ): Promise<CreatedDeliveries> {
     const deliveries: NewDelivery[] = [];
-    const gone: PlannedEndpoint[] = [];
+    const gone: CompiledEndpoint[] = [];
     const sights = new Map<string, Promise<Sight>>();
     const subject = reportedEndpoint(row);
     for (const endpoint of endpoints) {
       if (endpoint.id === subject) continue;
-      if (lane.isOver) await lane.pass();
-      const principal = await this.#deps.creators.find(endpoint.interest.principal);
+      if (lane.shouldYield) await lane.waitTurn();
+      const principal = await this.#deps.creators.find(endpoint.subscription.principal);
       if (principal === null) gone.push(endpoint);
       else {
         const sight = await this.#sight(row, endpoint, principal, sights, lane);
@@ -80,7 +80,12 @@ export class RowDeliveries {
   }
 
   /** The delivery body of a row for this principal; null if it may see nothing of the row. */
-  async bodyFor(row: LogRow, endpoint: PlannedEndpoint, principal: Principal, lane: Lane): Promise<string | null> {
+  async bodyFor(
+    row: LogRow,
+    endpoint: CompiledEndpoint,
+    principal: Principal,
+    lane: ScheduledTask,
+  ): Promise<string | null> {
     const sight = await this.#sight(row, endpoint, principal, new Map(), lane);
     return sight && (this.#delivery(row, endpoint, sight, 'test')[0]?.body ?? null);
   }
@@ -88,40 +93,40 @@ export class RowDeliveries {
   /** What the endpoint may see of a row; null if nothing. */
   async #sight(
     row: LogRow,
-    endpoint: PlannedEndpoint,
+    endpoint: CompiledEndpoint,
     principal: Principal,
     sights: Map<string, Promise<Sight>>,
-    lane: Lane,
+    lane: ScheduledTask,
   ): Promise<Sight | null> {
-    const named = namedRow(row, (resource) => this.#deps.policies.find(principal, 'read', resource));
+    const named = redactRowNames(row, (resource) => this.#deps.policies.find(principal, 'read', resource));
     // The subscribed types must match the redacted event: otherwise its delivery would reveal what was removed.
     if (named === null || (named.row !== row && !endpoint.wantsRow(named.row))) return null;
     const { scope } = named;
     const key = `${scopeKey(scope)} ${named.row.collection} ${named.row.to}`;
     const known = sights.get(key);
-    const turn = () => lane.pass();
+    const turn = () => lane.waitTurn();
     const seeing =
       known ??
       this.#deps
         .completed(named.row)
-        .then((whole) => shownStates(whole, scope, turn))
+        .then((whole) => redactRowStates(whole, scope, turn))
         .then((shown): Sight => ({ shown, documents: null, body: null }));
     if (known === undefined) sights.set(key, seeing);
     const sight = await seeing;
     const { always, states } = sight.shown;
     const match = endpoint.matchFor(principal, Date.now());
     if (match === null || always) return always || states.length > 0 ? sight : null;
-    sight.documents ??= Promise.all(states.map((state) => readInTurns(state, turn)));
-    const isLong = isHeavy(endpoint.cost, wholeBytes(row));
+    sight.documents ??= Promise.all(states.map((state) => decodeDocumentCooperatively(state, turn)));
+    const isLong = isExpensiveMatch(endpoint.cost, completedRowBytes(row));
     for (const state of await sight.documents) {
-      if (isLong ? await inTurns(() => match(state), turn) : match(state)) return sight;
+      if (isLong ? await runCooperatively(() => match(state), turn) : match(state)) return sight;
     }
     return null;
   }
 
-  #delivery(row: LogRow, endpoint: PlannedEndpoint, sight: Sight, trigger: NewDelivery['trigger']): NewDelivery[] {
+  #delivery(row: LogRow, endpoint: CompiledEndpoint, sight: Sight, trigger: NewDelivery['trigger']): NewDelivery[] {
     const { row: seen } = sight.shown;
-    sight.body ??= { text: toBody(seen, this.#deps.publicUrl) };
+    sight.body ??= { text: encodeEventBody(seen, this.#deps.publicUrl) };
     const type = eventType(seen);
     const body = sight.body.text;
     if (type === null || body === null) return [];
@@ -141,7 +146,8 @@ export class RowDeliveries {
 
 /** The endpoint that a delivery's event is about: it does not receive that event. Null for every other row. */
 function reportedEndpoint(row: LogRow): string | null {
-  if (row.collection !== '_activity' || row.after === null || !eventType(row)?.startsWith(OF_DELIVERIES)) return null;
-  const details: unknown = readStored(row.after)['details'];
+  if (row.collection !== '_activity' || row.after === null || !eventType(row)?.startsWith(DELIVERY_EVENT_PREFIX))
+    return null;
+  const details: unknown = decodeDocument(row.after)['details'];
   return typeof details === 'object' && details !== null && 'endpoint' in details ? String(details.endpoint) : null;
 }

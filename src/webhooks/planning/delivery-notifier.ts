@@ -3,32 +3,32 @@
  * may have created deliveries that this process can help to send.
  */
 import type { Db } from 'mongodb';
-import type { LogRow } from '../../events/log/row.ts';
-import type { Tail } from '../../events/log/tail.ts';
+import type { LogRow } from '../../events/log/log-row.ts';
+import type { LogTail } from '../../events/log/log-tail.ts';
 import type { Sender } from '../sending/sender.ts';
 import { EndpointFilters } from './compiled-endpoint.ts';
-import { isAboutEndpoint, losesEndpoints, withRow } from './endpoint-states.ts';
-import { readEndpoints, statesOf } from './endpoints-at-position.ts';
+import { applyEndpointRow, invalidatesEndpoints, isAboutEndpoint } from './endpoint-states.ts';
+import { readEndpoints, toEndpointStates } from './endpoints-at-position.ts';
 
 /** Milliseconds from a row to the wake-up: by then the planner has usually submitted its deliveries. */
 const WAKE_MS = 200;
 
-export interface WakerDeps {
+export interface DeliveryNotifierDeps {
   readonly data: Db;
-  readonly tail: Pick<Tail, 'attach'>;
+  readonly tail: Pick<LogTail, 'attach'>;
   readonly sender: Pick<Sender, 'wake'>;
   /** True if this process plans. */
   readonly plans: () => boolean;
   readonly onError: (error: unknown) => void;
 }
 
-export class Waker {
-  readonly #deps: WakerDeps;
+export class DeliveryNotifier {
+  readonly #deps: DeliveryNotifierDeps;
   #requested = new EndpointFilters(new Map());
   #timer: NodeJS.Timeout | null = null;
   #detach: () => void = () => {};
 
-  constructor(deps: WakerDeps) {
+  constructor(deps: DeliveryNotifierDeps) {
     this.#deps = deps;
   }
 
@@ -48,8 +48,8 @@ export class Waker {
   }
 
   #take(row: LogRow): void {
-    if (losesEndpoints(row)) this.#readAgain();
-    else if (isAboutEndpoint(row)) this.#requested = new EndpointFilters(withRow(this.#requested.states, row));
+    if (invalidatesEndpoints(row)) this.#readAgain();
+    else if (isAboutEndpoint(row)) this.#requested = new EndpointFilters(applyEndpointRow(this.#requested.states, row));
     if (this.#timer !== null || this.#deps.plans() || this.#requested.by(row).length === 0) return;
     this.#timer = setTimeout(() => {
       this.#timer = null;
@@ -63,6 +63,6 @@ export class Waker {
 
   async #read(): Promise<void> {
     const { documents } = await readEndpoints(this.#deps.data);
-    this.#requested = new EndpointFilters(statesOf(documents));
+    this.#requested = new EndpointFilters(toEndpointStates(documents));
   }
 }

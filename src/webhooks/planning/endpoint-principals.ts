@@ -17,7 +17,7 @@ interface PrincipalRecord {
   readonly until: number;
 }
 
-export class Creators {
+export class EndpointPrincipals {
   readonly #authenticator: Pick<Authenticator, 'principalFor' | 'onRevoked'>;
   readonly #now: () => number;
   readonly #onChanged: () => void;

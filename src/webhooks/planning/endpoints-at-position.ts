@@ -5,12 +5,12 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Db, Document, Timestamp } from 'mongodb';
-import { decodeOwn } from '../../database/bson/raw-bson.ts';
+import { decodeSystemBson } from '../../database/bson/raw-bson.ts';
 import type { EventLog } from '../../events/log/event-log.ts';
 import type { LogPosition } from '../../events/log/position.ts';
 import type { Recorder } from '../../events/record/recorder.ts';
-import { ENDPOINTS_COLLECTION, interestOf } from '../endpoint/stored-endpoint.ts';
-import { documentIdOf, type EndpointStates, isAboutEndpoint, losesEndpoints } from './endpoint-states.ts';
+import { ENDPOINTS_COLLECTION, toEndpointSubscription } from '../endpoint/stored-endpoint.ts';
+import { documentIdOf, type EndpointStates, invalidatesEndpoints, isAboutEndpoint } from './endpoint-states.ts';
 
 /** Rows read at a time. */
 const PAGE = 500;
@@ -18,7 +18,7 @@ const PAGE = 500;
 const REQUEST_MS = 10;
 const LIMIT_MS = 10_000;
 
-export interface EndpointsAtDeps {
+export interface EndpointsAtPositionDeps {
   readonly data: Db;
   readonly log: Pick<EventLog, 'newest' | 'about'>;
   readonly recorder: Pick<Recorder, 'hasPassed'>;
@@ -29,13 +29,16 @@ export interface EndpointsAtDeps {
  * The endpoints after the row at this position.
  * @throws Error if the recorder of this process does not record, or is too far behind
  */
-export async function endpointsAt(position: LogPosition, deps: EndpointsAtDeps): Promise<EndpointStates> {
+export async function endpointsAtPosition(
+  position: LogPosition,
+  deps: EndpointsAtPositionDeps,
+): Promise<EndpointStates> {
   const { documents, time } = await readEndpoints(deps.data);
   // Changes that the documents already contain must be in the log, too, before the log is read for them.
   if (time !== null) await passed(time, deps);
-  const states = new Map(statesOf(documents));
+  const states = new Map(toEndpointStates(documents));
   for (const [id, before] of await firstStates(position, deps)) {
-    const state = before && interestOf(decodeOwn(before));
+    const state = before && toEndpointSubscription(decodeSystemBson(before));
     if (state === null) states.delete(id);
     else states.set(id, state);
   }
@@ -43,8 +46,8 @@ export async function endpointsAt(position: LogPosition, deps: EndpointsAtDeps):
 }
 
 /** Endpoints by id, from their stored documents. */
-export function statesOf(documents: readonly Document[]): EndpointStates {
-  return new Map(documents.flatMap((document) => interestOf(document) ?? []).map((one) => [one.id, one]));
+export function toEndpointStates(documents: readonly Document[]): EndpointStates {
+  return new Map(documents.flatMap((document) => toEndpointSubscription(document) ?? []).map((one) => [one.id, one]));
 }
 
 /** All endpoints stored at one cluster time, and that time; null without the collection. */
@@ -66,7 +69,7 @@ export async function readEndpoints(
   }
 }
 
-async function passed(time: Timestamp, { recorder, signal }: EndpointsAtDeps): Promise<void> {
+async function passed(time: Timestamp, { recorder, signal }: EndpointsAtPositionDeps): Promise<void> {
   const end = performance.now() + LIMIT_MS;
   while (!recorder.hasPassed(time)) {
     if (performance.now() > end) throw new Error('The changes of webhook endpoints are not recorded yet');
@@ -79,7 +82,7 @@ async function passed(time: Timestamp, { recorder, signal }: EndpointsAtDeps): P
  */
 async function firstStates(
   position: LogPosition,
-  { log }: EndpointsAtDeps,
+  { log }: EndpointsAtPositionDeps,
 ): Promise<ReadonlyMap<string, Buffer | null>> {
   const found = new Map<string, Buffer | null>();
   const through = (await log.newest())?.number ?? 0;
@@ -89,7 +92,7 @@ async function firstStates(
     if (page === null) break;
     for (const row of page.rows) {
       // What is stored now began after that.
-      if (losesEndpoints(row)) return found;
+      if (invalidatesEndpoints(row)) return found;
       const id = documentIdOf(row);
       if (isAboutEndpoint(row) && !found.has(id)) found.set(id, row.before);
     }

@@ -1,6 +1,6 @@
 /** Stores replays and their progress in `<db>_log.webhook_replays`. Only this folder uses it. */
 import type { Collection } from 'mongodb';
-import { translated } from '../../database/errors.ts';
+import { withTranslatedErrors } from '../../database/errors.ts';
 import { newId } from '../../database/json/ids.ts';
 import type { Mongo } from '../../database/mongo.ts';
 import type { LogPosition } from '../../events/log/position.ts';
@@ -33,7 +33,7 @@ export class ReplayStore {
   }
 
   async start(): Promise<void> {
-    await translated(() => this.#replays.createIndex({ expireAt: 1 }, { expireAfterSeconds: 0 }));
+    await withTranslatedErrors(() => this.#replays.createIndex({ expireAt: 1 }, { expireAfterSeconds: 0 }));
   }
 
   async insert(replay: Pick<ReplayRecord, 'endpoint' | 'types' | 'until' | 'position'>): Promise<ReplayRecord> {
@@ -48,17 +48,19 @@ export class ReplayStore {
       sent: 0,
       createdAt: new Date(),
     };
-    await translated(() => this.#replays.insertOne(kept));
+    await withTranslatedErrors(() => this.#replays.insertOne(kept));
     return kept;
   }
 
   find(id: string): Promise<ReplayRecord | null> {
-    return translated(() => this.#replays.findOne({ _id: id }));
+    return withTranslatedErrors(() => this.#replays.findOne({ _id: id }));
   }
 
   /** Unfinished replays, oldest first. */
   running(): Promise<ReplayRecord[]> {
-    return translated(() => this.#replays.find({ state: 'running' }, { sort: { createdAt: 1, _id: 1 } }).toArray());
+    return withTranslatedErrors(() =>
+      this.#replays.find({ state: 'running' }, { sort: { createdAt: 1, _id: 1 } }).toArray(),
+    );
   }
 
   /**
@@ -66,7 +68,10 @@ export class ReplayStore {
    * @param before the replay as last read
    * @returns the replay after the change; null if another process has moved it on
    */
-  move(before: ReplayRecord, to: Pick<ReplayRecord, 'position' | 'sent' | 'state'>): Promise<ReplayRecord | null> {
+  saveProgress(
+    before: ReplayRecord,
+    to: Pick<ReplayRecord, 'position' | 'sent' | 'state'>,
+  ): Promise<ReplayRecord | null> {
     const position = { epoch: to.position.epoch, number: to.position.number };
     const { _id } = before;
     const known = {
@@ -76,7 +81,7 @@ export class ReplayStore {
       'position.number': before.position.number,
     };
     const end = to.state === 'running' ? {} : { expireAt: new Date(Date.now() + RETENTION_MS) };
-    return translated(() =>
+    return withTranslatedErrors(() =>
       this.#replays.findOneAndUpdate(
         known,
         { $set: { position, sent: to.sent, state: to.state, ...end } },

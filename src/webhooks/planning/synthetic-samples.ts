@@ -2,14 +2,14 @@
  * Builds sample events from documents, for a collection whose log has no event of the type, so that automation services
  * have fields to map.
  */
-import { NO_TIME } from '../../database/bson/raw-bson.ts';
-import { encodeStored, readStored } from '../../database/bson/stored.ts';
+import { ZERO_TIMESTAMP } from '../../database/bson/raw-bson.ts';
+import { decodeDocument, encodeBsonDocument } from '../../database/bson/stored-document.ts';
+import type { CollectionName } from '../../database/collection-names.ts';
 import { idText } from '../../database/json/ids.ts';
-import type { CollectionName } from '../../database/names.ts';
-import { EMPTY_ROW, type LogRow, type RowOperation } from '../../events/log/row.ts';
-import { toBody } from '../../events/read/event-body.ts';
-import { wanting } from '../../events/read/type-patterns.ts';
-import { isPlain } from '../../lib/plain-object.ts';
+import { EMPTY_LOG_ROW, type LogRow, type RowOperation } from '../../events/log/log-row.ts';
+import { encodeEventBody } from '../../events/read/event-body.ts';
+import { eventTypeMatcher } from '../../events/read/type-patterns.ts';
+import { isPlainObject } from '../../lib/plain-object.ts';
 import { SERVER_FIELDS } from '../../lib/server-fields.ts';
 
 /** Event actions and their log operations, the likeliest first. */
@@ -19,7 +19,7 @@ const CHANGES = [
   ['deleted', 'delete'],
 ] as const satisfies readonly (readonly [string, RowOperation])[];
 
-export interface SampleOf {
+export interface SampleEventOptions {
   readonly collection: CollectionName;
   /** An event type; `*` is a wildcard. */
   readonly type: string;
@@ -33,36 +33,36 @@ export interface SampleOf {
  * @param documents stored documents, already redacted for the reader
  * @returns none for a type that no document has, such as `todos.dropped`
  */
-export function createdSamples(documents: readonly Uint8Array[], sample: SampleOf): readonly object[] {
-  const wants = wanting([sample.type]);
+export function createSampleEvents(documents: readonly Uint8Array[], sample: SampleEventOptions): readonly object[] {
+  const wants = eventTypeMatcher([sample.type]);
   const change = CHANGES.find(([verb]) => wants(`${sample.collection}.${verb}`));
   return change === undefined
     ? []
     : documents.flatMap((raw) => createdSample(Buffer.from(raw), change[1], sample) ?? []);
 }
 
-function createdSample(raw: Buffer, operation: (typeof CHANGES)[number][1], sample: SampleOf): object | null {
+function createdSample(raw: Buffer, operation: (typeof CHANGES)[number][1], sample: SampleEventOptions): object | null {
   const { collection, publicUrl, now } = sample;
-  const document = readStored(raw);
+  const document = decodeDocument(raw);
   const { _id, _meta } = document;
-  const meta: Record<string, unknown> = isPlain(_meta) ? _meta : {};
+  const meta: Record<string, unknown> = isPlainObject(_meta) ? _meta : {};
   // The last writer of the document is the author of the sample.
   const { by, [operation === 'insert' ? 'createdAt' : 'updatedAt']: wall } = meta;
   const row: LogRow = {
-    ...EMPTY_ROW,
+    ...EMPTY_LOG_ROW,
     number: 0,
     epoch: 0,
     token: '',
-    time: NO_TIME,
+    time: ZERO_TIMESTAMP,
     wall: wall instanceof Date ? wall : now,
     operation,
     collection,
-    key: _id === undefined ? null : Buffer.from(encodeStored({ _id })),
+    key: _id === undefined ? null : Buffer.from(encodeBsonDocument({ _id })),
     after: operation === 'delete' ? null : raw,
     before: operation === 'insert' ? null : raw,
     by: typeof by === 'string' ? by : null,
   };
-  const body = toBody(row, publicUrl);
+  const body = encodeEventBody(row, publicUrl);
   if (body === null) return null;
   const event: Record<string, unknown> = JSON.parse(body);
   // Nothing has changed: the field names show what may be there.

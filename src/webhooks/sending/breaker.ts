@@ -13,7 +13,7 @@ const FIRST_PAUSE_MS = 30_000;
 const MAX_PAUSE_MS = 5 * 60_000;
 
 /** The stored state. */
-export interface OpenState {
+export interface OpenBreakerState {
   /** When the next probe may be sent, in milliseconds since 1970. */
   readonly openUntil: number;
   /** How long it was last open, in milliseconds. */
@@ -27,13 +27,13 @@ interface Bucket {
   failed: number;
 }
 
-export class Breaker {
-  #open: OpenState | null = null;
+export class CircuitBreaker {
+  #open: OpenBreakerState | null = null;
   #inRow = 0;
   #buckets: Bucket[] = [];
 
   /** Null while closed. */
-  get open(): OpenState | null {
+  get open(): OpenBreakerState | null {
     return this.#open;
   }
 
@@ -44,7 +44,7 @@ export class Breaker {
   }
 
   /** Applies the state found by another or an earlier process. */
-  adopt(open: OpenState | null): void {
+  restore(open: OpenBreakerState | null): void {
     if (open === null && this.#open !== null) this.close();
     else this.#open = open;
   }
@@ -66,7 +66,7 @@ export class Breaker {
   }
 
   /** Ends the probe: the breaker closes, or opens again for twice as long, up to five minutes. */
-  probed(succeeded: boolean, now: number): void {
+  recordProbe(succeeded: boolean, now: number): void {
     if (succeeded) {
       this.close();
       return;

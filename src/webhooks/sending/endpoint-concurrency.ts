@@ -16,14 +16,14 @@ const OWN_WAITING = 4;
  */
 const MAX_BYTES = 64 * 1_024 * 1_024;
 
-export interface SlotBounds {
+export interface ConcurrencyLimits {
   /** Endpoints whose first request uses no shared slot; the first request of further endpoints uses one. */
   readonly own: number;
   /** Slots shared by the other requests. As many deliveries may be queued beyond `OWN_WAITING` of each endpoint. */
   readonly shared: number;
 }
 
-export interface Waiting {
+export interface QueuedDelivery {
   readonly endpoint: string;
   /** Its size in memory, in bytes. */
   readonly size: number;
@@ -39,8 +39,8 @@ interface Line<T> {
   own: boolean;
 }
 
-export class Slots<T extends Waiting> {
-  readonly #bounds: SlotBounds;
+export class EndpointConcurrency<T extends QueuedDelivery> {
+  readonly #bounds: ConcurrencyLimits;
   readonly #lines = new Map<string, Line<T>>();
   /** Endpoints with queued deliveries, in turn; the next one first. */
   readonly #turns = new Set<string>();
@@ -51,7 +51,7 @@ export class Slots<T extends Waiting> {
   #sharedWaiting = 0;
   #bytes = 0;
 
-  constructor(bounds: SlotBounds) {
+  constructor(bounds: ConcurrencyLimits) {
     this.#bounds = bounds;
   }
 
@@ -74,7 +74,7 @@ export class Slots<T extends Waiting> {
   }
 
   /** Whether less than half of an endpoint's queue is used. */
-  runsDry(endpoint: string): boolean {
+  isRunningLow(endpoint: string): boolean {
     const { waiting, limit } = this.#lines.get(endpoint) ?? { waiting: [], limit: 1 };
     return waiting.length * 2 < (limit === 1 ? OWN_WAITING : limit * WAITING_EACH);
   }

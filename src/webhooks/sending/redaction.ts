@@ -1,13 +1,13 @@
 /** Redacts an endpoint's secrets in stored responses: some receivers echo what they were sent. */
 import type { EndpointTarget } from '../endpoint/endpoint.ts';
-import { BLANK } from '../endpoint/endpoint-schema.ts';
+import { MASKED_HEADER_VALUE } from '../endpoint/endpoint-schema.ts';
 
 /** Stored bytes of a response body. */
 const KEPT_BYTES = 16_384;
 /** A shorter value occurs in many texts by chance, and is no secret. */
 const MIN_SECRET = 6;
 
-export class Redaction {
+export class SecretRedactor {
   /** The custom header fields with values redacted. */
   readonly headers: Readonly<Record<string, string>>;
   /** Bytes of a body that are searched: more than are stored, so that a secret that crosses the end is recognized. */
@@ -15,7 +15,7 @@ export class Redaction {
   readonly #secrets: readonly string[];
 
   constructor({ secrets, headers }: Pick<EndpointTarget, 'secrets' | 'headers'>) {
-    this.headers = Object.fromEntries(Object.keys(headers).map((name) => [name, BLANK]));
+    this.headers = Object.fromEntries(Object.keys(headers).map((name) => [name, MASKED_HEADER_VALUE]));
     const all = [
       ...secrets.flatMap(({ secret }) => [secret, secret.replace(/^whsec_/, '')]),
       ...Object.values(headers),
@@ -28,7 +28,8 @@ export class Redaction {
 
   text(text: string): string {
     let shown = text;
-    if (text.length >= MIN_SECRET) for (const secret of this.#secrets) shown = shown.replaceAll(secret, BLANK);
+    if (text.length >= MIN_SECRET)
+      for (const secret of this.#secrets) shown = shown.replaceAll(secret, MASKED_HEADER_VALUE);
     return shown;
   }
 

@@ -9,10 +9,10 @@ export const DELIVERY_STATES = ['pending', 'succeeded', 'failed', 'canceled'] as
 /** `failed`: after the last attempt. `canceled`: its endpoint was disabled or deleted first. */
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
-export const TRIGGERS = ['schedule', 'test', 'resend', 'recover', 'replay'] as const;
+export const ATTEMPT_TRIGGERS = ['schedule', 'test', 'resend', 'recover', 'replay'] as const;
 
 /** Why an attempt happens. */
-export type Trigger = (typeof TRIGGERS)[number];
+export type AttemptTrigger = (typeof ATTEMPT_TRIGGERS)[number];
 
 /**
  * A delivery to submit. Its id is `<endpoint>:<event>`: submitting the same one again changes nothing, except for a
@@ -55,7 +55,7 @@ export interface Attempt {
   readonly status: number | null;
   /** Why it failed: a code such as `timeout` or `status`; null for a success. */
   readonly error: string | null;
-  readonly trigger: Trigger;
+  readonly trigger: AttemptTrigger;
   /** Secrets and the values of custom headers are redacted. */
   readonly request: { readonly headers: Readonly<Record<string, string>> };
   /** Null without a response. At most 16 KiB of the body. */
@@ -82,7 +82,7 @@ export interface DeliveryPage {
   readonly next: string | null;
 }
 
-export interface Health {
+export interface EndpointHealth {
   readonly breaker: 'closed' | 'open' | 'half-open';
   readonly pending: number;
   readonly lastSuccessAt: Date | null;
@@ -94,7 +94,7 @@ export interface Health {
 }
 
 /** The endpoints as stored in the database. */
-export interface StoredTargets {
+export interface StoredEndpointReader {
   readonly ids: () => Promise<readonly string[]>;
   /** Null if it was deleted or is invalid. */
   readonly one: (id: string) => Promise<EndpointTarget | null>;
@@ -154,5 +154,5 @@ export interface Sender {
    */
   recover(endpoint: string, since: Date, but?: readonly string[]): Promise<number>;
   /** By endpoint. */
-  health(endpoints: readonly string[]): Promise<ReadonlyMap<string, Health>>;
+  health(endpoints: readonly string[]): Promise<ReadonlyMap<string, EndpointHealth>>;
 }

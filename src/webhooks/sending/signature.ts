@@ -2,7 +2,7 @@
  * Signs deliveries by Standard Webhooks 1.0: an HMAC-SHA256 over id, timestamp and body, one for each active secret.
  */
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
-import type { LiveSecret } from '../endpoint/endpoint.ts';
+import type { SigningSecret } from '../endpoint/endpoint.ts';
 
 const PREFIX = 'whsec_';
 
@@ -15,7 +15,7 @@ export class Signer {
   readonly #keys: readonly Key[];
 
   /** @param secrets each `whsec_` and base64, the newest first */
-  constructor(secrets: readonly LiveSecret[]) {
+  constructor(secrets: readonly SigningSecret[]) {
     this.#keys = secrets.map(({ secret, until }) => ({ key: keyOf(secret), until }));
   }
 

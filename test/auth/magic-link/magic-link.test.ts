@@ -130,10 +130,10 @@ t.test('sign-in by magic link', async (t) => {
     const origin = { ip: '198.18.9.9', userAgent: null, request: 'r' };
     const { token } = linkIn(email);
     const late = await at(15 * MINUTE);
-    await t.rejects(late.enter(token, { browser, verifier: null }, origin), { code: 'link-expired' });
+    await t.rejects(late.verifyLink(token, { browser, verifier: null }, origin), { code: 'link-expired' });
     await t.rejects(late.verifyOtp('rosa@example.org', codeIn(email), origin), { code: 'invalid-credentials' });
     const early = await at(14 * MINUTE);
-    t.match(await early.enter(token, { browser, verifier: null }, origin), { user: { username: 'rosa' } });
+    t.match(await early.verifyLink(token, { browser, verifier: null }, origin), { user: { username: 'rosa' } });
   });
 
   await t.test('a code allows five attempts, and guesses are delayed', async (t) => {

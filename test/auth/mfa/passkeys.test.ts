@@ -170,14 +170,14 @@ t.test('passkeys', async (t) => {
 
   await t.test('a passkey does not sign in when it is removed, or the user disabled, meanwhile', async (t) => {
     const { passkeys, users } = services.auth;
-    const [by, prove] = [{ by: null, request: null }, passkeys.prove.bind(passkeys)];
+    const [by, prove] = [{ by: null, request: null }, passkeys.verify.bind(passkeys)];
     t.teardown(() => Reflect.deleteProperty(passkeys, 'prove'));
     for (const [n, meanwhile] of [
       (user: string, id: string) => passkeys.remove(user, id, by),
       (user: string) => users.change(user, { disabled: true }, by),
     ].entries()) {
       const passkey = await give(await signUp(app, `meanwhile${n}`));
-      passkeys.prove = async (...requested) => {
+      passkeys.verify = async (...requested) => {
         const verified = await prove(...requested);
         await meanwhile(verified.user._id, verified.id);
         return verified;

@@ -2,7 +2,7 @@
 import { generateSync } from 'otplib';
 import t from 'tap';
 import { hashRecoveryCode, newRecoveryCodes } from '../../../src/auth/mfa/recovery-codes.ts';
-import { newSeed, otpauthOf, stepOf } from '../../../src/auth/mfa/totp.ts';
+import { generateTotpSeed, matchTotpStep, otpauthUrl } from '../../../src/auth/mfa/totp.ts';
 
 /** `12345678901234567890` as base32, the seed of RFC 6238 appendix B. */
 const SEED = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
@@ -17,20 +17,21 @@ t.test('the codes of RFC 6238 appendix B, cut to six digits, are valid at their 
     [20_000_000_000, '353130'],
   ] as const) {
     const step = Math.floor(seconds / 30);
-    t.equal(stepOf(SEED, code, seconds * 1_000), step, `${seconds}`);
-    t.equal(stepOf(SEED, code, (seconds + 30) * 1_000), step, 'one step later');
-    t.equal(stepOf(SEED, code, (seconds - 30) * 1_000), step, 'one step before');
-    t.equal(stepOf(SEED, code, (seconds + 60) * 1_000), null, 'two steps later');
-    t.equal(stepOf(SEED, code, (seconds - 60) * 1_000), null, 'two steps before');
+    t.equal(matchTotpStep(SEED, code, seconds * 1_000), step, `${seconds}`);
+    t.equal(matchTotpStep(SEED, code, (seconds + 30) * 1_000), step, 'one step later');
+    t.equal(matchTotpStep(SEED, code, (seconds - 30) * 1_000), step, 'one step before');
+    t.equal(matchTotpStep(SEED, code, (seconds + 60) * 1_000), null, 'two steps later');
+    t.equal(matchTotpStep(SEED, code, (seconds - 60) * 1_000), null, 'two steps before');
   }
-  for (const none of ['', '28708', '2870820', 'abcdef', '-87082']) t.equal(stepOf(SEED, none, 59_000), null, none);
+  for (const none of ['', '28708', '2870820', 'abcdef', '-87082'])
+    t.equal(matchTotpStep(SEED, none, 59_000), null, none);
 });
 
 t.test('another library reads the otpauth URL and creates the same codes', async (t) => {
-  const seeds = Array.from({ length: 20 }, newSeed);
+  const seeds = Array.from({ length: 20 }, generateTotpSeed);
   t.equal(new Set(seeds).size, 20);
   for (const seed of seeds) {
-    const address = new URL(otpauthOf(seed, 'example.org', 'ada@example.org'));
+    const address = new URL(otpauthUrl(seed, 'example.org', 'ada@example.org'));
     t.equal(address.protocol, 'otpauth:');
     t.equal(decodeURIComponent(address.pathname.split('/').at(-1) ?? ''), 'example.org:ada@example.org');
     const { secret = '', ...rest } = Object.fromEntries(address.searchParams);
@@ -38,7 +39,7 @@ t.test('another library reads the otpauth URL and creates the same codes', async
     t.equal(secret, seed);
     t.ok(secret.length >= 32, '160 bits');
     for (const epoch of [0, 59, 1_700_000_015]) {
-      t.equal(stepOf(seed, generateSync({ secret, epoch }), epoch * 1_000), Math.floor(epoch / 30));
+      t.equal(matchTotpStep(seed, generateSync({ secret, epoch }), epoch * 1_000), Math.floor(epoch / 30));
     }
   }
 });

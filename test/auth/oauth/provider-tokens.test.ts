@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
 import { ProviderTokenVault } from '../../../src/auth/providers/provider-tokens.ts';
-import { openMongo } from '../../../src/database/mongo.ts';
+import { connectMongo } from '../../../src/database/mongo.ts';
 import { Encryption } from '../../../src/lib/encryption.ts';
 import { testMongo } from '../../helpers/mongo.ts';
 import { owner, speakingAs } from '../../helpers/principals.ts';
@@ -79,7 +79,7 @@ t.test(
   'tokens that another master key encrypted, or none, are encrypted with the newest at the next start',
   async (t) => {
     const { url, database } = await testMongo(t);
-    const mongo = await openMongo({ url, database });
+    const mongo = await connectMongo({ url, database });
     t.teardown(() => mongo.close());
     const [first, second] = [randomBytes(32), randomBytes(32)];
     const rows = mongo.log.collection<{ _id: string; encrypted: string }>('provider_tokens');

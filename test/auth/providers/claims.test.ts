@@ -1,6 +1,6 @@
 /** What the mapping takes from a provider's claims: fields of the profile, claims of the user, roles. */
 import t from 'tap';
-import { mapClaims, rolesAfter } from '../../../src/auth/providers/claims.ts';
+import { mapClaims, mergeMappedRoles } from '../../../src/auth/providers/claims.ts';
 import { parseProvider, toProvider } from '../../../src/auth/providers/provider.ts';
 
 const provider = (mapping: object) =>
@@ -37,8 +37,8 @@ t.test('mapped roles come only from listed values, and those granted by hand sta
   const roles = { claim: 'groups', values: { eng: ['author', 'editor'], ops: ['editor', 'admin'] } };
   const mapped = mapClaims(provider({ roles }), { groups: ['eng', 'owner', 'constructor'] });
   t.strictSame(mapped.roles, ['author', 'editor']);
-  t.strictSame(rolesAfter(['by-hand', 'admin'], mapped), ['by-hand', 'author', 'editor']);
-  t.strictSame(rolesAfter(['author'], mapClaims(provider({ roles }), {})), []);
+  t.strictSame(mergeMappedRoles(['by-hand', 'admin'], mapped), ['by-hand', 'author', 'editor']);
+  t.strictSame(mergeMappedRoles(['author'], mapClaims(provider({ roles }), {})), []);
   t.strictSame(mapClaims(provider({ roles }), { groups: 'ops' }).roles, ['editor', 'admin']);
-  t.strictSame(rolesAfter(['author'], mapClaims(provider({}), { groups: 'eng' })), ['author']);
+  t.strictSame(mergeMappedRoles(['author'], mapClaims(provider({}), { groups: 'eng' })), ['author']);
 });

@@ -4,7 +4,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import t from 'tap';
 import { missingClaim } from '../../../src/auth/providers/claims.ts';
-import { callbackUrl, parseProvider, toProvider, toShownProvider } from '../../../src/auth/providers/provider.ts';
+import { callbackUrl, parseProvider, toProvider, toProviderView } from '../../../src/auth/providers/provider.ts';
 import { Egress } from '../../../src/egress/egress.ts';
 import { MillraceError } from '../../../src/lib/errors.ts';
 
@@ -115,7 +115,7 @@ t.test('fields of another kind, and missing ones, are rejected with their JSON P
 
 t.test('a secret is shown as set, and kept by a change that omits it or sends the placeholder', async (t) => {
   const before = parseProvider(OIDC, null, checkUrl);
-  const shown = toShownProvider(before.written, ['clientSecret']);
+  const shown = toProviderView(before.written, ['clientSecret']);
   t.strictSame(shown, { ...OIDC, clientSecret: { set: true } });
   t.strictSame(parseProvider(shown, before, checkUrl).secrets, { clientSecret: 's3cret' });
   const { clientSecret: _, ...without } = OIDC;

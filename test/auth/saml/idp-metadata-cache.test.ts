@@ -1,7 +1,7 @@
 /** When the metadata of a SAML provider is read again, and how long it is valid where it cannot be. */
 import t from 'tap';
 import { toProvider } from '../../../src/auth/providers/provider.ts';
-import { KnownSamlProviders } from '../../../src/auth/saml/idp-metadata-cache.ts';
+import { SamlMetadataCache } from '../../../src/auth/saml/idp-metadata-cache.ts';
 import { EgressError } from '../../../src/egress/egress-error.ts';
 import { samlKeys } from '../../helpers/saml/certificate.ts';
 
@@ -29,7 +29,7 @@ function fixture() {
     if (state.isDown) throw new EgressError('unreachable', 'It does not answer');
     return new Response(state.text);
   };
-  const known = new KnownSamlProviders({ fetch, checkUrl: () => null }, () => state.now);
+  const known = new SamlMetadataCache({ fetch, checkUrl: () => null }, () => state.now);
   return { state, known, provider: toProvider(written, {}, '1') };
 }
 
@@ -44,9 +44,9 @@ t.test('SAML metadata is read again every 15 minutes, and for an unknown key aft
   state.now += MINUTE;
   await known.about(provider);
   t.equal(state.requested, 2);
-  t.notOk(known.readAgain(provider), 'not twice within a minute');
+  t.notOk(known.allowReload(provider), 'not twice within a minute');
   state.now += MINUTE;
-  t.ok(known.readAgain(provider));
+  t.ok(known.allowReload(provider));
   await known.about(provider);
   t.equal(state.requested, 3);
 });

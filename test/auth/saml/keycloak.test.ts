@@ -3,7 +3,7 @@
  * where MILLRACE_TEST_KEYCLOAK is the folder of a Keycloak (tested with 26.7.3), which takes a minute to start.
  */
 import t from 'tap';
-import { freePort } from '../../../src/database/embedded/port.ts';
+import { findFreePort } from '../../../src/database/embedded/port.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { owner, speakingAs } from '../../helpers/principals.ts';
 import { testBrowser, whyNoBrowser } from '../../helpers/programs/browser.ts';
@@ -16,7 +16,7 @@ const skip = whyNoBrowser() ?? whyNoKeycloak() ?? false;
 
 t.test('Keycloak', { skip, timeout: 600_000 }, async (t) => {
   const keycloak = await startKeycloak(t);
-  const port = await freePort();
+  const port = await findFreePort();
   const url = `http://localhost:${port}`;
   const { app, services } = await buildTestApp(t, {
     MILLRACE_PUBLIC_URL: url,

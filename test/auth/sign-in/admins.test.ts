@@ -109,7 +109,7 @@ t.test(
     const created = await ask(app, 'POST /setup', { token, email: 'a@example.org', password: PASSWORD });
     t.match(created.json(), { user: { kind: 'admin' }, note: reported });
     await until(async () => (await reads()) === '200 200 200 200 200 200', 'they count everywhere');
-    t.equal(await services.auth.firstAdmin.leftBehind(), null);
+    t.equal(await services.auth.firstAdmin.describeDevelopmentLeftovers(), null);
     const [, next] = (await services.auth.firstAdmin.link(BASE)).split('#');
     const second = await ask(app, 'POST /setup', { token: next, email: 'b@example.org', password: PASSWORD });
     t.notMatch(second.json(), { note: String }, 'a later owner could have looked');

@@ -1,6 +1,6 @@
 /** E-mails verify an address and set a new password, once, and reveal nothing to unauthenticated clients. */
 import t from 'tap';
-import { logMail } from '../../../src/email/console-mailer.ts';
+import { createConsoleMailer } from '../../../src/email/console-mailer.ts';
 import { smtpMail } from '../../../src/email/smtp-mailer.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { testSmtp } from '../../helpers/network/smtp.ts';
@@ -28,7 +28,7 @@ t.test('an e-mail that no server accepts is reported as such', async (t) => {
 
 t.test('the console mailer', async (t) => {
   let printed = '';
-  const mail = logMail((text) => {
+  const mail = createConsoleMailer((text) => {
     printed += text;
   });
   await mailSuite(t, mail, () => printed);

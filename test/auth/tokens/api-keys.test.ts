@@ -3,15 +3,15 @@
  * nothing.
  */
 import t from 'tap';
-import { makeKey, parseKey } from '../../../src/auth/tokens/api-key.ts';
+import { generateApiKey, parseApiKey } from '../../../src/auth/tokens/api-key.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { ask, PASSWORD, signInAdmin } from '../../helpers/users.ts';
 
 t.test('the form of an API key', async (t) => {
-  const { id, secret, text } = makeKey();
-  t.strictSame(parseKey(text), { id, secret });
+  const { id, secret, text } = generateApiKey();
+  t.strictSame(parseApiKey(text), { id, secret });
   for (const other of [text.slice(0, -1), `${text}A`, text.replace('mr_', 'mr-'), ` ${text}`, '']) {
-    t.equal(parseKey(other), null, other);
+    t.equal(parseApiKey(other), null, other);
   }
 });
 

@@ -7,12 +7,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { ACCESS_MS } from '../../../src/auth/tokens/access-tokens.ts';
+import { ACCESS_TOKEN_LIFETIME_MS } from '../../../src/auth/tokens/access-tokens.ts';
 import { SigningKeyStore } from '../../../src/auth/tokens/signing-key-store.ts';
 import { SigningKeySet } from '../../../src/auth/tokens/signing-keys.ts';
 import { signingKeys } from '../../../src/commands/signing-keys.ts';
 import { loadConfig } from '../../../src/config/config.ts';
-import { openMongo } from '../../../src/database/mongo.ts';
+import { connectMongo } from '../../../src/database/mongo.ts';
 import { Encryption } from '../../../src/lib/encryption.ts';
 import type { Services } from '../../../src/services.ts';
 import { buildTestApp } from '../../helpers/app.ts';
@@ -20,17 +20,17 @@ import { testMongo } from '../../helpers/mongo.ts';
 import { until } from '../../helpers/until.ts';
 import { ask, signUp, toUser } from '../../helpers/users.ts';
 
-const TERMS = { issuer: 'https://app.example.org', audience: 'millrace:x', lifetimeMs: ACCESS_MS };
+const TERMS = { issuer: 'https://app.example.org', audience: 'millrace:x', lifetimeMs: ACCESS_TOKEN_LIFETIME_MS };
 
 t.test('a key ring', async (t) => {
   const { url, database } = await testMongo(t);
-  const mongo = await openMongo({ url, database });
+  const mongo = await connectMongo({ url, database });
   t.teardown(() => mongo.close());
   let now = Date.now();
   const open = async () => {
     const ring = new SigningKeySet({
       store: new SigningKeyStore(mongo, new Encryption([])),
-      terms: TERMS,
+      tokenOptions: TERMS,
       now: () => now,
     });
     await ring.start();
@@ -53,7 +53,7 @@ t.test('a key ring', async (t) => {
   const [, , third] = rings;
   t.match(await third?.verify(fresh), { sub: 'u' }, 'a key that another process made is looked up');
   t.match(await one.verify(old), { sub: 'u' }, 'the old key still verifies');
-  now += ACCESS_MS + 60_001;
+  now += ACCESS_TOKEN_LIFETIME_MS + 60_001;
   await one.reload();
   t.equal(one.publicKeys().length, 1, 'until its last token is dead');
   await t.rejects(one.verify(old));

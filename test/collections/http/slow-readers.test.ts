@@ -14,7 +14,11 @@ import { until } from '../../helpers/until.ts';
 
 const ROOM = { each: 1e9, all: 1e9 };
 const ALONE = { principal: async () => ANONYMOUS };
-const NOBODY = { onRevoked: () => () => undefined, recall: () => undefined, present: async () => ANONYMOUS };
+const NOBODY = {
+  onRevoked: () => () => undefined,
+  getCached: () => undefined,
+  refreshIgnoringExpiry: async () => ANONYMOUS,
+};
 const BATCH = [BSON.serialize({ _id: 'a', filling: 'x'.repeat(1_000_000) })];
 
 t.test('stalled readers', async (t) => {

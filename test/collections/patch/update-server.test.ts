@@ -5,7 +5,12 @@
 import { BSON, Decimal128, Double, Int32, Long, MongoBulkWriteError, MongoClient, ObjectId } from 'mongodb';
 import t from 'tap';
 import { applyUpdate, parseUpdate } from '../../../src/collections/patch/update.ts';
-import { decodeOrdered, decodeStored, encodeStored, inOrderOf } from '../../../src/database/bson/stored.ts';
+import {
+  decodeExactDocument,
+  decodeExactDocumentMap,
+  encodeBsonDocument,
+  reorderFields,
+} from '../../../src/database/bson/stored-document.ts';
 import { MillraceError } from '../../../src/lib/errors.ts';
 import { testMongo } from '../../helpers/mongo.ts';
 import { Random, runSeed } from '../../helpers/random.ts';
@@ -138,8 +143,8 @@ function update(): Record<string, Record<string, unknown>> {
 /** Ours: the bytes after, or null when rejected. */
 function ours(raw: Uint8Array, change: unknown): Uint8Array | null {
   try {
-    const next = applyUpdate(decodeStored(raw), parseUpdate(change), new Date(0));
-    return encodeStored(inOrderOf(Object(next), decodeOrdered(raw)));
+    const next = applyUpdate(decodeExactDocument(raw), parseUpdate(change), new Date(0));
+    return encodeBsonDocument(reorderFields(Object(next), decodeExactDocumentMap(raw)));
   } catch (error) {
     if (error instanceof MillraceError && error.code === 'invalid-patch') return null;
     throw error;

@@ -5,7 +5,7 @@
 import pino from 'pino';
 import t, { type Test } from 'tap';
 import { buildApp } from '../../../src/app.ts';
-import { consoleLog } from '../../../src/http/console-log.ts';
+import { consoleLogStream } from '../../../src/http/console-log.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { withPolicies } from '../../helpers/policies.ts';
 import { speakingAs, user } from '../../helpers/principals.ts';
@@ -193,7 +193,7 @@ t.test('the log of development mode contains the hint', { timeout: 60_000 }, asy
       return true;
     },
   };
-  const app = await buildApp(services, pino({}, consoleLog(out)));
+  const app = await buildApp(services, pino({}, consoleLogStream(out)));
   t.teardown(() => app.close());
   await app.inject('/api/books?titel=Dune');
   await until(() => text.includes('titel=Dune'), 'the line is written');

@@ -1,9 +1,9 @@
 /** Where lists are cut: in the database if every document shows the same fields, and otherwise in the program. */
 import { BSON } from 'mongodb';
 import t from 'tap';
-import { cutStored } from '../../../src/collections/read/field-selection.ts';
-import { projectionOf } from '../../../src/collections/read/projection.ts';
-import { parseCollectionName } from '../../../src/database/names.ts';
+import { selectStoredFields } from '../../../src/collections/read/field-selection.ts';
+import { createProjection } from '../../../src/collections/read/projection.ts';
+import { parseCollectionName } from '../../../src/database/collection-names.ts';
 import { Policies } from '../../../src/policies/policies.ts';
 import { toPolicySet } from '../../../src/policies/policy-set.ts';
 import { parseFields } from '../../../src/query/evaluate/fields.ts';
@@ -27,7 +27,7 @@ function showing(fields: readonly (readonly string[])[], requested: readonly str
     ),
   );
   const scope = policies.scope(user('ann'), 'read', parseCollectionName('posts'));
-  return projectionOf(scope, requested === null ? null : parseFields(requested));
+  return createProjection(scope, requested === null ? null : parseFields(requested));
 }
 
 t.test('one rule for all documents is a projection, and the bytes stay as received', async (t) => {
@@ -72,7 +72,7 @@ t.test('the result for a thousand fields is computed once for all documents of a
     },
   };
   for (let n = 0; n < 3; n++) {
-    const cut = cutStored(BSON.serialize({ _id: n, a: { m7: 1, other: 1 }, b: 1 }), fields);
+    const cut = selectStoredFields(BSON.serialize({ _id: n, a: { m7: 1, other: 1 }, b: 1 }), fields);
     t.strictSame(BSON.deserialize(cut), { _id: n, a: { m7: 1 } });
   }
   t.equal(requested, 1);

@@ -1,8 +1,8 @@
 /** Reads inside an open transaction: they see its own writes, and no other reader sees them before it commits. */
 import t from 'tap';
-import { UNCONDITIONAL } from '../../../src/collections/store/preconditions.ts';
-import { readStored } from '../../../src/database/bson/stored.ts';
-import { parseCollectionName } from '../../../src/database/names.ts';
+import { NO_PRECONDITIONS } from '../../../src/collections/store/preconditions.ts';
+import { decodeDocument } from '../../../src/database/bson/stored-document.ts';
+import { parseCollectionName } from '../../../src/database/collection-names.ts';
 import { parseQueryJson } from '../../../src/query/parse/parse-query.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { withPolicies } from '../../helpers/policies.ts';
@@ -17,8 +17,8 @@ t.test('a transaction sees what it wrote', async (t) => {
   const boss = owner();
   const scope = policies.scope(boss, 'read', items);
   const creating = policies.scope(boss, 'create', items);
-  const write = { request: 'req_1', preconditions: UNCONDITIONAL };
-  const ids = (documents: unknown) => (documents as Uint8Array[]).map((raw) => String(readStored(raw)['_id']));
+  const write = { request: 'req_1', preconditions: NO_PRECONDITIONS };
+  const ids = (documents: unknown) => (documents as Uint8Array[]).map((raw) => String(decodeDocument(raw)['_id']));
   const query = (body: object) => parseQueryJson({ limit: 2, sort: 'n', ...body });
   for (const n of [1, 2, 3]) await collections.create(creating, items, { id: `d${n}`, n, list: [n] }, write);
 
@@ -80,7 +80,7 @@ t.test('a transaction sees what it wrote', async (t) => {
       const found = await collections.list(narrow, items, query({ count: 'exact' }), { within });
       t.strictSame([ids(found.documents), found.count?.value], [['d1'], 1]);
       const [raw = new Uint8Array()] = found.documents as Uint8Array[];
-      t.notOk('list' in readStored(raw), 'hidden fields stay hidden');
+      t.notOk('list' in decodeDocument(raw), 'hidden fields stay hidden');
       await t.rejects(collections.get(narrow, items, 'd2', within), { code: 'document-not-found' });
     });
   });

@@ -2,10 +2,10 @@
  * The schemas that a sample of documents gives its fields: types that match all of them, and nothing beyond the sample.
  */
 import t from 'tap';
-import { fieldSchemas } from '../../../src/collections/schema/field-types.ts';
+import { inferFieldSchemas } from '../../../src/collections/schema/field-types.ts';
 
 const schemaOf = (...values: readonly unknown[]) => {
-  const { description: _description, ...schema } = Object(fieldSchemas(values.map((m) => ({ m })))['m']);
+  const { description: _description, ...schema } = Object(inferFieldSchemas(values.map((m) => ({ m })))['m']);
   return schema;
 };
 
@@ -49,6 +49,6 @@ t.test('an object whose names never recur is a map', async (t) => {
 t.test('deep and wide documents are described up to a limit', async (t) => {
   const deep = (levels: number): unknown => (levels === 0 ? 1 : { in: deep(levels - 1), x: 1 });
   t.ok(JSON.stringify(schemaOf(deep(50))).length < 1_000);
-  const wide = fieldSchemas([Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`m${n}`, n]))]);
+  const wide = inferFieldSchemas([Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`m${n}`, n]))]);
   t.equal(Object.keys(wide).length, 200);
 });

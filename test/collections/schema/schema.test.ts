@@ -4,7 +4,7 @@
  */
 import { Binary, Decimal128, ObjectId } from 'mongodb';
 import t from 'tap';
-import { fieldsOf } from '../../../src/collections/schema/field-shapes.ts';
+import { inferFields } from '../../../src/collections/schema/field-shapes.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { withPolicies } from '../../helpers/policies.ts';
 import { fieldsOfSchema } from '../../helpers/schema-fields.ts';
@@ -136,7 +136,7 @@ t.test('the schema of a collection', async (t) => {
     await ask(app, 'POST /api/nested', { a: { b: { c: { d: { e: { f: { g: { h: { i: 1 } } } } } } } } });
     t.equal((await schemaOf('nested')).complete, false);
     const raw = await data.collection('orders').findOne({}, { raw: true });
-    t.match(await fieldsOf([raw as unknown as Uint8Array], 0), { complete: false }, 'when the time is over');
+    t.match(await inferFields([raw as unknown as Uint8Array], 0), { complete: false }, 'when the time is over');
   });
 
   await t.test('the inferred schema describes views, and nothing that does not exist', async (t) => {

@@ -4,11 +4,11 @@
  */
 import { ObjectId } from 'mongodb';
 import t from 'tap';
-import { UNCONDITIONAL } from '../../../src/collections/store/preconditions.ts';
+import { NO_PRECONDITIONS } from '../../../src/collections/store/preconditions.ts';
 import { DocumentStore } from '../../../src/collections/store/store.ts';
-import { storedChange } from '../../../src/collections/store/stored-change.ts';
-import { encodeStored } from '../../../src/database/bson/stored.ts';
-import { parseCollectionName } from '../../../src/database/names.ts';
+import { toStoredChange } from '../../../src/collections/store/stored-change.ts';
+import { encodeBsonDocument } from '../../../src/database/bson/stored-document.ts';
+import { parseCollectionName } from '../../../src/database/collection-names.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 
 const COUNT = 120;
@@ -79,9 +79,9 @@ t.test('a document that was removed after it was read stays removed', async (t) 
   const name = parseCollectionName('things');
   const states = [new Map(Object.entries({ _id: 'a', n: 1 })), new Map([['_id', 'b']])];
   const outcomes = states.flatMap((old) => {
-    const [raw, read] = [encodeStored(old), Object.fromEntries(old)];
-    const changes = [{ ...read, n: 2 }, read].map((next) => storedChange(raw, read, next, 'replace'));
-    return changes.map((change) => store.change(name, change, UNCONDITIONAL));
+    const [raw, read] = [encodeBsonDocument(old), Object.fromEntries(old)];
+    const changes = [{ ...read, n: 2 }, read].map((next) => toStoredChange(raw, read, next, 'replace'));
+    return changes.map((change) => store.change(name, change, NO_PRECONDITIONS));
   });
   t.strictSame(await Promise.all(outcomes), [false, false, false, false]);
   t.equal(await services.mongo.data.collection('things').countDocuments(), 0);

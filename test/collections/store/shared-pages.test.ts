@@ -1,10 +1,13 @@
 /** Pages that share database calls: only equal queries do, and no response is older than its request. */
 import type { Document } from 'mongodb';
 import t from 'tap';
-import { type CoalescedCalls, CoalescedOperations } from '../../../src/collections/store/coalesced-operations.ts';
-import { readStored } from '../../../src/database/bson/stored.ts';
-import { type FirstFound, findFirst } from '../../../src/database/cursors/find-raw.ts';
-import { parseCollectionName } from '../../../src/database/names.ts';
+import {
+  type CoalescedDatabaseCalls,
+  CoalescedOperations,
+} from '../../../src/collections/store/coalesced-operations.ts';
+import { decodeDocument } from '../../../src/database/bson/stored-document.ts';
+import { parseCollectionName } from '../../../src/database/collection-names.ts';
+import { type FirstBatch, findFirstBatch } from '../../../src/database/cursors/find-raw.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 
 const THINGS = parseCollectionName('things');
@@ -20,15 +23,15 @@ t.test('pages of equal queries share calls', async (t) => {
     findFirst: async (name, find) => {
       requested.push(find.filter);
       if (issue !== null) throw issue;
-      return findFirst(services.mongo.data, name, find);
+      return findFirstBatch(services.mongo.data, name, find);
     },
-  } as Partial<CoalescedCalls> as CoalescedCalls;
+  } as Partial<CoalescedDatabaseCalls> as CoalescedDatabaseCalls;
   const shared = new CoalescedOperations(calls);
   const page = (filter: Document, projection?: ReadonlyMap<string, 0 | 1>) => {
     const shown = projection === undefined ? {} : { projection };
     return shared.page(THINGS, { filter, ...shown, sort: new Map([['_id', 1]]), batchSize: 10, maxTimeMS: 5_000 });
   };
-  const idsIn = ({ documents }: FirstFound) => documents.map((raw) => String(readStored(raw)['_id'])).join();
+  const idsIn = ({ documents }: FirstBatch) => documents.map((raw) => String(decodeDocument(raw)['_id'])).join();
 
   await t.test('fifty equal pages at once are two calls', async (t) => {
     const found = await Promise.all(Array.from({ length: 50 }, () => page({})));
@@ -43,7 +46,7 @@ t.test('pages of equal queries share calls', async (t) => {
     t.equal(requested.splice(0).length, 8);
     const [whole, cut] = await Promise.all([page({ kind: 1 }), page({ kind: 1 }, new Map([['n', 1]]))]);
     t.strictSame(
-      [whole, cut].map((one) => Object.keys(readStored(one?.documents[0] ?? Buffer.alloc(0)))),
+      [whole, cut].map((one) => Object.keys(decodeDocument(one?.documents[0] ?? Buffer.alloc(0)))),
       [
         ['_id', 'n', 'kind'],
         ['_id', 'n'],

@@ -198,12 +198,12 @@ t.test('an unchanged document with a condition stays unchanged until its batch i
       await session.abortTransaction();
     });
   const hook = hookOf(() => null);
-  const see: typeof hook.see = async (writes, showing) => {
+  const see: typeof hook.check = async (writes, showing) => {
     await write('open');
     await write('free');
-    return hook.see(writes, showing);
+    return hook.check(writes, showing);
   };
-  hang(services, 'booked', { see });
+  hang(services, 'booked', { check: see });
   const operations = [
     { method: 'PATCH', path: '/api/things/open', body: {}, headers: { 'if-match': etag } },
     { method: 'PATCH', path: '/api/things/free', body: {} },

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { newPlugin } from '../../../src/commands/functions/new-plugin.ts';
-import { Remote } from '../../../src/commands/remote/remote.ts';
+import { RemoteServer } from '../../../src/commands/remote/remote.ts';
 import { readPlugin } from '../../../src/functions/plugins/folders/read-plugin.ts';
 import { FUNCTION_KINDS } from '../../../src/functions/sandbox/sandbox.ts';
 import { buildTestApp } from '../../helpers/app.ts';
@@ -23,7 +23,7 @@ const NOBODY = await new Promise<string>((resolve) => {
 });
 
 const nobody = (t: Test) => {
-  const remote = new Remote(NOBODY, undefined);
+  const remote = new RemoteServer(NOBODY, undefined);
   t.teardown(() => remote.close());
   return remote;
 };

@@ -3,9 +3,9 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import t, { type Test } from 'tap';
-import { pull } from '../../../src/commands/functions/pull.ts';
-import { push } from '../../../src/commands/functions/push.ts';
-import { Remote } from '../../../src/commands/remote/remote.ts';
+import { pullPlugin } from '../../../src/commands/functions/pull.ts';
+import { pushPlugin } from '../../../src/commands/functions/push.ts';
+import { RemoteServer } from '../../../src/commands/remote/remote.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { until } from '../../helpers/until.ts';
 import { ask } from '../../helpers/users.ts';
@@ -27,7 +27,7 @@ async function fixture(t: Test) {
     mkdirSync(dirname(join(cwd, path)), { recursive: true });
     writeFileSync(join(cwd, path), typeof text === 'string' ? text : JSON.stringify(text));
   };
-  const remote = new Remote(url, undefined);
+  const remote = new RemoteServer(url, undefined);
   t.teardown(() => remote.close());
   const printed = t.capture(console, 'log');
   /** The output of a command, or its error; paths relative to the test folder. */
@@ -44,9 +44,9 @@ async function fixture(t: Test) {
     app,
     cwd,
     write,
-    push: (note?: string) => saidBy(push({ path: join(cwd, 'plugins/shop'), name: 'shop' }, note, remote)),
+    push: (note?: string) => saidBy(pushPlugin({ path: join(cwd, 'plugins/shop'), name: 'shop' }, note, remote)),
     pull: (name: string, folder: string, force = false) =>
-      saidBy(pull({ name, folder: join(cwd, folder), force }, remote)),
+      saidBy(pullPlugin({ name, folder: join(cwd, folder), force }, remote)),
   };
 }
 

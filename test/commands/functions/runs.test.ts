@@ -1,8 +1,8 @@
 /** `millrace functions dry-run` and `logs`, each once as a program, against a real server that runs the example `invoice`. */
 import t from 'tap';
-import { tryFunction } from '../../../src/commands/functions/dry-run.ts';
-import { logs } from '../../../src/commands/functions/logs.ts';
-import { Remote } from '../../../src/commands/remote/remote.ts';
+import { dryRunFunction } from '../../../src/commands/functions/dry-run.ts';
+import { followFunctionLogs } from '../../../src/commands/functions/logs.ts';
+import { RemoteServer } from '../../../src/commands/remote/remote.ts';
 import { exampleFixture } from '../../helpers/functions/examples-fixture.ts';
 import { runCommandLine } from '../../helpers/programs/command-line.ts';
 
@@ -20,12 +20,12 @@ t.test('A function is dry-run, and its runs are followed.', async (t) => {
     t.match(output, /\n {2}documents\.get +invoices\/1 +[\d.]+ ms\n {2}documents\.patch +invoices\/1 +[\d.]+ ms\n/);
     t.match(output, /\nResult\n {2}\{\n {4}"invoice": "1",\n[\s\S]*\n\d+ ms\n$/);
     t.match(await send('GET /api/invoices/1'), { json: { total: undefined, _meta: { revision: 1 } } });
-    const remote = new Remote(url, undefined);
+    const remote = new RemoteServer(url, undefined);
     t.teardown(() => remote.close());
     const run = async (input?: unknown) => {
       const printed = t.capture(console, 'log');
       const simulation = { plugin: 'invoice', fn: 'total', input, principal: undefined, draft: null };
-      const succeeded = await tryFunction(simulation, remote);
+      const succeeded = await dryRunFunction(simulation, remote);
       const said = printed().flatMap(({ args }) => args);
       return { succeeded, said: said.join('\n') };
     };
@@ -44,9 +44,9 @@ t.test('A function is dry-run, and its runs are followed.', async (t) => {
   });
 
   await t.test('millrace functions logs against a server that rejects it ends in one line.', async (t) => {
-    const remote = new Remote(url, 'nothing');
+    const remote = new RemoteServer(url, 'nothing');
     t.teardown(() => remote.close());
-    const following = logs({ plugin: undefined, fn: undefined }, remote, new AbortController().signal);
+    const following = followFunctionLogs({ plugin: undefined, fn: undefined }, remote, new AbortController().signal);
     await t.rejects(following, { message: /^GET \/admin\/runs\/live failed with 401: / });
   });
 });

@@ -4,8 +4,12 @@
  */
 import { BSON, type Document } from 'bson';
 import t from 'tap';
-import { decodeOrdered, decodeStored, readStored } from '../../../src/database/bson/stored.ts';
-import { inTurns } from '../../../src/lib/concurrency/cooperative-yield.ts';
+import {
+  decodeDocument,
+  decodeExactDocument,
+  decodeExactDocumentMap,
+} from '../../../src/database/bson/stored-document.ts';
+import { runCooperatively } from '../../../src/lib/concurrency/cooperative-yield.ts';
 import { longestHold } from '../../helpers/longest-hold.ts';
 import { runCount } from '../../helpers/random.ts';
 import { seeded } from '../../query/random.ts';
@@ -19,7 +23,7 @@ async function paused<T>(work: () => T): Promise<{ readonly result: T; readonly 
   const turn = async () => {
     pauses += 1;
   };
-  return { result: await inTurns(work, turn, 0), pauses };
+  return { result: await runCooperatively(work, turn, 0), pauses };
 }
 
 /** A document of short fields, 17 bytes each: most of the time goes into creating the object. */
@@ -40,7 +44,7 @@ t.test('with a yield wherever one is possible, random documents are read correct
     const [one, other] = [BSON.serialize(document), BSON.serialize({ _id: n, inner: large })];
     const both = Buffer.concat([one, other]);
     const [first, second] = [both.subarray(0, one.length), both.subarray(one.length)];
-    for (const read of [readStored, decodeStored, decodeOrdered]) {
+    for (const read of [decodeDocument, decodeExactDocument, decodeExactDocumentMap]) {
       const expected = safely(() => [read(first), read(second)]);
       const found = await paused(() => safely(() => [read(first), read(second)]));
       t.strictSame(found.result, expected);
@@ -66,7 +70,7 @@ t.test('work that begins by reading continues with the same object after each yi
   let calls = 0;
   const { pauses } = await paused(() => {
     calls += 1;
-    seen.add(readStored(raw));
+    seen.add(decodeDocument(raw));
     return true;
   });
   t.equal(seen.size, 1);
@@ -75,10 +79,10 @@ t.test('work that begins by reading continues with the same object after each yi
 
 t.test('others get their turn while a document of 120,000 fields is read', async (t) => {
   const raw = wide(120_000);
-  const inOneGo = () => longestHold(() => inTurns(() => readStored(raw)));
+  const inOneGo = () => longestHold(() => runCooperatively(() => decodeDocument(raw)));
   // The first runs compile the code.
   for (let n = 0; n < 5; n++) await inOneGo();
-  const atOnce = await longestHold(async () => readStored(raw));
+  const atOnce = await longestHold(async () => decodeDocument(raw));
   const held = Math.min(await inOneGo(), await inOneGo());
   t.comment(`${atOnce.toFixed()} ms at one time, ${held.toFixed()} ms in one go`);
   t.ok(held < atOnce / 2, `${held.toFixed()} of ${atOnce.toFixed()} ms in one go`);

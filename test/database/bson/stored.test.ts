@@ -2,14 +2,14 @@
 import { Binary, BSON, DBRef, Decimal128, type Document, Double, Int32, Long, ObjectId, Timestamp } from 'mongodb';
 import t from 'tap';
 import {
-  decodeOrdered,
-  decodeStored,
-  decodeStoredId,
-  encodeStored,
-  exactly,
-  inOrderOf,
-} from '../../../src/database/bson/stored.ts';
-import { encodeDocument, toWire } from '../../../src/database/json/json.ts';
+  decodeDocumentId,
+  decodeExactDocument,
+  decodeExactDocumentMap,
+  encodeBsonDocument,
+  reorderFields,
+  withStoredFieldOrder,
+} from '../../../src/database/bson/stored-document.ts';
+import { encodeDocumentJson, toWireDocument } from '../../../src/database/json/json.ts';
 import { MillraceError } from '../../../src/lib/errors.ts';
 import { element, frame } from '../../helpers/database/bson-parts.ts';
 import { randomBson } from '../../helpers/database/random-bson.ts';
@@ -36,9 +36,9 @@ t.test('stored values keep their types', async (t) => {
     at: new Timestamp({ t: 1, i: 2 }),
     list: [new Int32(1), { b: new Double(2) }],
   };
-  const read = decodeStored(raw(document));
+  const read = decodeExactDocument(raw(document));
   t.ok(read['double'] instanceof Double && read['int'] instanceof Int32 && read['long'] instanceof Long);
-  t.ok(Buffer.from(encodeStored(read)).equals(raw(document)));
+  t.ok(Buffer.from(encodeBsonDocument(read)).equals(raw(document)));
 });
 
 t.test('documents that look like references stay documents', async (t) => {
@@ -49,8 +49,8 @@ t.test('documents that look like references stay documents', async (t) => {
       ['$ref', 'a.b'],
     ]),
   });
-  t.notOk(decodeStored(reference)['a'] instanceof DBRef);
-  t.ok(Buffer.from(encodeStored(decodeStored(reference))).equals(reference));
+  t.notOk(decodeExactDocument(reference)['a'] instanceof DBRef);
+  t.ok(Buffer.from(encodeBsonDocument(decodeExactDocument(reference))).equals(reference));
 });
 
 t.test('number-like names keep their position when read in order', async (t) => {
@@ -63,11 +63,11 @@ t.test('number-like names keep their position when read in order', async (t) => 
       ['a', 1],
     ]),
   );
-  const ordered = decodeOrdered(stored);
+  const ordered = decodeExactDocumentMap(stored);
   t.same([...ordered.keys()], ['_id', 'b', '2024', '10', 'a']);
-  t.ok(Buffer.from(encodeStored(ordered)).equals(stored));
-  const changed = { ...decodeStored(stored), a: 2, new: 3 };
-  t.same([...inOrderOf(changed, ordered).keys()], ['_id', 'b', '2024', '10', 'a', 'new']);
+  t.ok(Buffer.from(encodeBsonDocument(ordered)).equals(stored));
+  const changed = { ...decodeExactDocument(stored), a: 2, new: 3 };
+  t.same([...reorderFields(changed, ordered).keys()], ['_id', 'b', '2024', '10', 'a', 'new']);
 });
 
 t.test('a changed document keeps its inner order, arrays included', async (t) => {
@@ -82,11 +82,11 @@ t.test('a changed document keeps its inner order, arrays included', async (t) =>
       ['l', [inner(), 1, inner()]],
     ]),
   );
-  const changed = decodeStored(stored);
-  t.ok(Buffer.from(encodeStored(inOrderOf(changed, decodeOrdered(stored)))).equals(stored));
+  const changed = decodeExactDocument(stored);
+  t.ok(Buffer.from(encodeBsonDocument(reorderFields(changed, decodeExactDocumentMap(stored)))).equals(stored));
   delete changed['m']['x'];
   changed['l'].push({ y: 1 });
-  t.same(BSON.deserialize(encodeStored(inOrderOf(changed, decodeOrdered(stored)))), {
+  t.same(BSON.deserialize(encodeBsonDocument(reorderFields(changed, decodeExactDocumentMap(stored)))), {
     m: { '5': 2 },
     l: [{ x: 1, '5': 2 }, 1, { x: 1, '5': 2 }, { y: 1 }],
   });
@@ -103,18 +103,18 @@ t.test('a value that could not be written back unchanged is rejected', async (t)
     ['unsorted options', field(0x0b, 'a', '7800736900')],
   ];
   for (const [what, bytes] of cases) {
-    t.throws(() => decodeStored(bytes), { code: 'unsupported-value' }, what);
-    t.throws(() => decodeOrdered(bytes), { code: 'unsupported-value' }, what);
-    t.doesNotThrow(() => JSON.parse(encodeDocument(bytes).toString()), `${what} is still shown`);
+    t.throws(() => decodeExactDocument(bytes), { code: 'unsupported-value' }, what);
+    t.throws(() => decodeExactDocumentMap(bytes), { code: 'unsupported-value' }, what);
+    t.doesNotThrow(() => JSON.parse(encodeDocumentJson(bytes).toString()), `${what} is still shown`);
   }
-  t.equal(decodeStoredId(Buffer.from(raw({ _id: 'x' }))), 'x');
-  t.throws(() => decodeStoredId(field(0x06, '_id', '')), { code: 'unsupported-value' });
-  t.same(decodeStored(raw({ a: '\ufffd' })), { a: '\ufffd' }, 'a stored replacement character is no damage');
+  t.equal(decodeDocumentId(Buffer.from(raw({ _id: 'x' }))), 'x');
+  t.throws(() => decodeDocumentId(field(0x06, '_id', '')), { code: 'unsupported-value' });
+  t.same(decodeExactDocument(raw({ a: '\ufffd' })), { a: '\ufffd' }, 'a stored replacement character is no damage');
 });
 
 t.test('names inside arrays become their indexes', async (t) => {
   const list = frame([Buffer.from('0a3500', 'hex'), Buffer.from('0a3500', 'hex')]);
-  t.same(decodeStored(field(0x04, 'a', list.toString('hex'))), { a: [null, null] });
+  t.same(decodeExactDocument(field(0x04, 'a', list.toString('hex'))), { a: [null, null] });
 });
 
 t.test('a document read for rewriting is written back byte by byte, or rejected', async (t) => {
@@ -125,10 +125,10 @@ t.test('a document read for rewriting is written back byte by byte, or rejected'
     const odd = n % 2 === 1;
     const raw = randomBson(random, { odd });
     try {
-      const ordered = Buffer.from(encodeStored(decodeOrdered(raw)));
-      const kept = BSON.serialize(exactly(raw, decodeStored(raw)), { ignoreUndefined: false });
-      const wire = JSON.stringify(toWire(decodeStored(raw)));
-      if (!ordered.equals(raw) || !ordered.equals(kept) || wire !== asJavaScript(encodeDocument(raw).toString())) {
+      const ordered = Buffer.from(encodeBsonDocument(decodeExactDocumentMap(raw)));
+      const kept = BSON.serialize(withStoredFieldOrder(raw, decodeExactDocument(raw)), { ignoreUndefined: false });
+      const wire = JSON.stringify(toWireDocument(decodeExactDocument(raw)));
+      if (!ordered.equals(raw) || !ordered.equals(kept) || wire !== asJavaScript(encodeDocumentJson(raw).toString())) {
         t.fail(`document ${n} changes`, { seed, raw: raw.toString('hex'), back: ordered.toString('hex'), wire });
         break;
       }

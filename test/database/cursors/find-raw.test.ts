@@ -4,7 +4,7 @@
  */
 import { BSON, MongoClient } from 'mongodb';
 import t from 'tap';
-import { findAll, findFirst, findRaw, firstOf } from '../../../src/database/cursors/find-raw.ts';
+import { findFirstBatch, findRaw, findRawBatches, readFirstBatch } from '../../../src/database/cursors/find-raw.ts';
 import { testReplicaSet } from '../../helpers/database/replica-set.ts';
 
 t.test('reading documents as raw BSON', async (t) => {
@@ -24,11 +24,11 @@ t.test('reading documents as raw BSON', async (t) => {
     const found = await findRaw(db, 'large', { ...find, sort: new Map([['_id', -1]]), limit: 6 });
     t.strictSame(idsOf(found), [6, 5, 4, 3, 2, 1]);
     const firstOnes = [
-      await findFirst(db, 'large', { ...find, sort: new Map([['_id', -1]]), limit: 6 }),
-      await firstOf(db.collection('large').aggregate([{ $sort: { _id: -1 } }], { raw: true, batchSize: 101 })),
+      await findFirstBatch(db, 'large', { ...find, sort: new Map([['_id', -1]]), limit: 6 }),
+      await readFirstBatch(db.collection('large').aggregate([{ $sort: { _id: -1 } }], { raw: true, batchSize: 101 })),
     ];
     for (const { documents, more } of firstOnes) t.strictSame([idsOf(documents), more], [[6, 5, 4], true]);
-    t.equal((await findFirst(db, 'large', { ...find, sort: new Map([['_id', -1]]), limit: 2 })).more, false);
+    t.equal((await findFirstBatch(db, 'large', { ...find, sort: new Map([['_id', -1]]), limit: 2 })).more, false);
     t.equal(await openCursors(), before, 'no cursor stays open');
   });
 
@@ -56,7 +56,7 @@ t.test('reading documents as raw BSON', async (t) => {
 
   const batchesOf = async (collection: string, query: object) => {
     const batches: unknown[][] = [];
-    for await (const batch of findAll(db, collection, { ...find, ...query })) batches.push(idsOf(batch));
+    for await (const batch of findRawBatches(db, collection, { ...find, ...query })) batches.push(idsOf(batch));
     return batches;
   };
 
@@ -75,7 +75,7 @@ t.test('reading documents as raw BSON', async (t) => {
       .collection<{ _id: number }>('middling')
       .insertMany(Array.from({ length: 2_000 }, (_, n) => ({ _id: n, filling: n < 600 ? '' : filling })));
     const sizes: number[] = [];
-    for await (const batch of findAll(db, 'middling', { ...find, batchSize: 1_000 })) {
+    for await (const batch of findRawBatches(db, 'middling', { ...find, batchSize: 1_000 })) {
       sizes.push(batch.reduce((sum, { length }) => sum + length, 0));
     }
     t.ok(sizes.length > 5, `${sizes.length} batches`);
@@ -85,7 +85,7 @@ t.test('reading documents as raw BSON', async (t) => {
 
   await t.test('a reader that stops leaves no cursor behind', async (t) => {
     const before = await openCursors();
-    const all = findAll(db, 'small', { ...find, batchSize: 2 });
+    const all = findRawBatches(db, 'small', { ...find, batchSize: 2 });
     t.strictSame(idsOf((await all.next()).value ?? []), [1, 2]);
     t.equal(await openCursors(), before + 1);
     await all.return(undefined);
@@ -105,7 +105,7 @@ t.test('reading documents as raw BSON', async (t) => {
     await failing({ errorCode: 10107, failCommands: ['find'] }, 1);
     t.equal((await findRaw(db, 'small', find)).length, 5);
     await failing({ errorCode: 10107, failCommands: ['find'] }, 1);
-    t.match(await findFirst(db, 'small', find), { documents: { length: 5 }, more: false });
+    t.match(await findFirstBatch(db, 'small', find), { documents: { length: 5 }, more: false });
     t.notOk(versions.includes('undefined'), 'the driver understands what the error says of the topology');
     await failing({ closeConnection: true, failCommands: ['find'] }, 1);
     t.equal((await findRaw(db, 'small', find)).length, 5);

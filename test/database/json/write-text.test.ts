@@ -1,12 +1,12 @@
 /** Strings written from bytes equal decoding and JSON.stringify, whether or not they are well-formed UTF-8. */
 import t from 'tap';
-import { writeString } from '../../../src/database/json/write-text.ts';
+import { writeUtf8String } from '../../../src/database/json/write-text.ts';
 
 const out = Buffer.alloc(256);
 
 function differs(bytes: Buffer): boolean {
   // Compared as bytes, because decoding would repair what was copied incorrectly.
-  const written = out.subarray(5, writeString(bytes, 0, bytes.length, out, 5));
+  const written = out.subarray(5, writeUtf8String(bytes, 0, bytes.length, out, 5));
   return !written.equals(Buffer.from(JSON.stringify(bytes.toString('utf8'))));
 }
 

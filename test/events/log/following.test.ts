@@ -4,17 +4,17 @@
  */
 import { Timestamp } from 'mongodb';
 import t from 'tap';
-import { nextTime } from '../../../src/events/log/follow-from-time.ts';
-import { EMPTY_ROW, encodeRow } from '../../../src/events/log/row.ts';
-import { Tail } from '../../../src/events/log/tail.ts';
+import { EMPTY_LOG_ROW, encodeLogRow } from '../../../src/events/log/log-row.ts';
+import { LogTail } from '../../../src/events/log/log-tail.ts';
+import { nextClusterTime } from '../../../src/events/log/next-cluster-time.ts';
 import { testReplicaSet } from '../../helpers/database/replica-set.ts';
 import { eventFixture } from '../../helpers/events/event-fixture.ts';
 import { testMongo } from '../../helpers/mongo.ts';
 import { until } from '../../helpers/until.ts';
 
 const row = (number: number) =>
-  encodeRow({
-    ...EMPTY_ROW,
+  encodeLogRow({
+    ...EMPTY_LOG_ROW,
     number,
     epoch: 1,
     token: `82${number.toString(16).padStart(8, '0')}`,
@@ -34,7 +34,7 @@ t.test('a row that is not majority-committed while the stream is opened still ar
   for (const other of others) other.freeze();
   await fixture.mongo.log.command({ insert: 'log', documents: [row(2)], writeConcern: { w: 1 } });
 
-  const tail = new Tail({ log: fixture.log });
+  const tail = new LogTail({ log: fixture.log });
   t.teardown(() => tail.stop());
   const reported: number[] = [];
   tail.attach({ rows: (rows) => reported.push(...rows.map(({ number }) => number)) });
@@ -61,6 +61,6 @@ t.test('a server that returns no time at first, because it has just started, is 
     requested += 1;
     return requested < 3 ? reply : { ...reply, operationTime };
   };
-  t.ok((await nextTime({ command }, AbortSignal.timeout(10_000))) instanceof Timestamp);
+  t.ok((await nextClusterTime({ command }, AbortSignal.timeout(10_000))) instanceof Timestamp);
   t.equal(requested, 3);
 });

@@ -3,9 +3,9 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { Timestamp } from 'mongodb';
 import t from 'tap';
+import { EMPTY_LOG_ROW, encodeLogRow, type LogRow, logRowBytes } from '../../../src/events/log/log-row.ts';
+import { LogTail } from '../../../src/events/log/log-tail.ts';
 import { RingBuffer } from '../../../src/events/log/ring-buffer.ts';
-import { EMPTY_ROW, encodeRow, type LogRow, rowBytes } from '../../../src/events/log/row.ts';
-import { Tail } from '../../../src/events/log/tail.ts';
 import { eventFixture, type Fixture } from '../../helpers/events/event-fixture.ts';
 import { testMongo } from '../../helpers/mongo.ts';
 import { until } from '../../helpers/until.ts';
@@ -16,7 +16,7 @@ const collect: () => void = runInNewContext('gc');
 const { url } = await testMongo(t);
 
 const row = (number: number, more: Partial<LogRow> = {}): LogRow => ({
-  ...EMPTY_ROW,
+  ...EMPTY_LOG_ROW,
   number,
   epoch: 1,
   token: `82${number.toString(16).padStart(8, '0')}`.toUpperCase(),
@@ -31,7 +31,7 @@ const row = (number: number, more: Partial<LogRow> = {}): LogRow => ({
 async function tailOf(t: Tap, fixture: Fixture, rows: readonly LogRow[]) {
   await fixture.log.open();
   await store(fixture, rows);
-  const tail = new Tail({ log: fixture.log });
+  const tail = new LogTail({ log: fixture.log });
   const reported: number[] = [];
   let lost = 0;
   tail.attach({ rows: (more) => reported.push(...more.map((one) => one.number)), lost: () => (lost += 1) });
@@ -42,7 +42,7 @@ async function tailOf(t: Tap, fixture: Fixture, rows: readonly LogRow[]) {
 
 async function store(fixture: Fixture, rows: readonly LogRow[]): Promise<void> {
   for (const one of rows)
-    await fixture.mongo.log.command({ insert: 'log', documents: [encodeRow(one)], writeConcern: { w: 'majority' } });
+    await fixture.mongo.log.command({ insert: 'log', documents: [encodeLogRow(one)], writeConcern: { w: 'majority' } });
 }
 
 type Tap = import('tap').Test;
@@ -133,7 +133,7 @@ t.test('the ring keeps the newest rows within its limits', async (t) => {
   t.same(ring.after(5000, 10), []);
   t.equal(ring.after(4900, 1)?.[0]?.number, 4901);
   t.equal(ring.after(4899, 1), null, 'it does not reach back that far');
-  const bytes = new RingBuffer(100, 3 * rowBytes(row(1)));
+  const bytes = new RingBuffer(100, 3 * logRowBytes(row(1)));
   for (let number = 1; number <= 10; number += 1) bytes.push(row(number));
   t.equal(bytes.size, 3);
 });

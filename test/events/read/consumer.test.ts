@@ -1,8 +1,8 @@
 /** A consumer's effects happen once, whatever dies; what keeps failing becomes a dead letter; a broken history is not misread. */
 import { Timestamp } from 'mongodb';
 import t from 'tap';
-import { EMPTY_ROW, encodeRow } from '../../../src/events/log/row.ts';
-import { Consumer, type ConsumerOptions, outputId } from '../../../src/events/read/consumer.ts';
+import { EMPTY_LOG_ROW, encodeLogRow } from '../../../src/events/log/log-row.ts';
+import { Consumer, type ConsumerOptions, consumerOutputId } from '../../../src/events/read/consumer.ts';
 import { MillraceError } from '../../../src/lib/errors.ts';
 import { eventFixture, type Node } from '../../helpers/events/event-fixture.ts';
 import { testMongo } from '../../helpers/mongo.ts';
@@ -54,17 +54,17 @@ t.test('an event that keeps failing becomes a dead letter, the others go on, and
     { attempts: 2 },
   );
   await fixture.mongo.data.collection<{ _id: string }>('x').insertMany([{ _id: 'a' }, { _id: 'bad' }, { _id: 'c' }]);
-  await until(async () => (await one.deadEmails()).length === 1, 'it is a dead letter');
+  await until(async () => (await one.deadLetters()).length === 1, 'it is a dead letter');
   await until(() => done.length === 2, 'the others are done');
-  const [email] = await one.deadEmails();
+  const [email] = await one.deadLetters();
   t.match(email, { consumer: 'test', error: /It is bad/ });
   await t.rejects(one.replay(email?._id ?? ''), /It is bad/);
   broken = false;
   t.equal(await one.replay(email?._id ?? ''), true);
-  t.same(await one.deadEmails(), []);
+  t.same(await one.deadLetters(), []);
   t.equal(await one.replay(email?._id ?? ''), false);
   t.ok(done.includes(email?.number ?? 0));
-  t.equal(email?._id, outputId('test', { epoch: 1, number: email?.number ?? 0 }));
+  t.equal(email?._id, consumerOutputId('test', { epoch: 1, number: email?.number ?? 0 }));
 });
 
 t.test('of two processes one consumes, and the other continues when it must stop', async (t) => {
@@ -136,7 +136,7 @@ t.test('what fails because the database or the policies are away is no dead lett
   );
   await fixture.mongo.data.collection('x').insertOne({});
   await until(() => seen.length === 1, 'it is handled in the end');
-  t.same(await one.deadEmails(), []);
+  t.same(await one.deadLetters(), []);
 });
 
 t.test('a cursor ahead of a log that was restored continues from the gap', async (t) => {
@@ -144,7 +144,7 @@ t.test('a cursor ahead of a log that was restored continues from the gap', async
   await fixture.log.open();
   const put = async (number: number, epoch: number, operation: 'insert' | 'gap' = 'insert') => {
     const row = {
-      ...EMPTY_ROW,
+      ...EMPTY_LOG_ROW,
       number,
       epoch,
       operation,
@@ -153,7 +153,7 @@ t.test('a cursor ahead of a log that was restored continues from the gap', async
       time: new Timestamp({ t: 1, i: 1 }),
       wall: new Date(),
     };
-    await fixture.mongo.log.command({ insert: 'log', documents: [encodeRow(row)], writeConcern: { w: 'majority' } });
+    await fixture.mongo.log.command({ insert: 'log', documents: [encodeLogRow(row)], writeConcern: { w: 'majority' } });
   };
   for (let number = 1; number <= 5; number += 1) await put(number, 1);
   await put(6, 2, 'gap');
@@ -183,5 +183,5 @@ t.test('a consumer that was overtaken by retention continues behind it, and the 
   const one = await consumer(t, late, async (rows) => void seen.push(...rows.map((row) => row.number)));
   await until(() => seen.includes(50), 'told');
   t.equal(seen[0], 40);
-  t.match(await one.deadEmails(), [{ number: 4, error: /Rows 4 to 39 were deleted/ }]);
+  t.match(await one.deadLetters(), [{ number: 4, error: /Rows 4 to 39 were deleted/ }]);
 });

@@ -1,9 +1,9 @@
 /** Every change once, in order, by any writer; one recorder at a time, one stream for any number of processes. */
 import { BSON, MongoClient, Timestamp } from 'mongodb';
 import t from 'tap';
-import { changeStream } from '../../../src/database/cursors/change-stream.ts';
+import { readChangeStream } from '../../../src/database/cursors/change-stream.ts';
 import { EventLog } from '../../../src/events/log/event-log.ts';
-import type { LogRow } from '../../../src/events/log/row.ts';
+import type { LogRow } from '../../../src/events/log/log-row.ts';
 import { eventFixture } from '../../helpers/events/event-fixture.ts';
 import { testMongo } from '../../helpers/mongo.ts';
 import { until } from '../../helpers/until.ts';
@@ -71,7 +71,7 @@ t.test('the stored rows equal those of a fresh stream, token for token', async (
   const start = node.rows[0]?.token ?? '';
   const fresh: string[] = [];
   const end = new AbortController();
-  for await (const reply of changeStream({ db, full: true, from: { after: start }, signal: end.signal })) {
+  for await (const reply of readChangeStream({ db, full: true, from: { after: start }, signal: end.signal })) {
     fresh.push(...reply.changes.map((change) => change.token));
     if (reply.changes.some(isEnd)) break;
   }

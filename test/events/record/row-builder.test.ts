@@ -1,9 +1,9 @@
 /** Changes become rows: transactions and their ends, authors, stamps, and changes that are no events. */
 import { BSON, Timestamp } from 'mongodb';
 import t from 'tap';
-import type { StreamChange } from '../../../src/database/cursors/change.ts';
-import { BODY_LIMIT, encodeRow, type LogRow } from '../../../src/events/log/row.ts';
-import { RowBuilder } from '../../../src/events/record/row-builder.ts';
+import type { StreamChange } from '../../../src/database/cursors/stream-change.ts';
+import { encodeLogRow, type LogRow, MAX_ROW_DOCUMENT_BYTES } from '../../../src/events/log/log-row.ts';
+import { LogRowBuilder } from '../../../src/events/record/log-row-builder.ts';
 import { cstring, element, frame, int32, string } from '../../helpers/database/bson-parts.ts';
 
 const bytes = (document: object | null) => document && Buffer.from(BSON.serialize(document));
@@ -35,7 +35,7 @@ function change(operation: string, more: Record<string, unknown> = {}): StreamCh
   };
 }
 
-const creator = () => new RowBuilder({ number: 10, epoch: 3, transaction: null });
+const creator = () => new LogRowBuilder({ number: 10, epoch: 3, transaction: null });
 const ends = (rows: readonly LogRow[]) =>
   rows.map((row) => `${row.transaction?.id}/${row.transaction?.index}${row.transaction?.last ? '.' : ''}`);
 
@@ -71,7 +71,7 @@ t.test('the last row of a transaction is marked by the next event, by the end of
 });
 
 t.test('a transaction continues with the next index in a row maker that starts inside it', async (t) => {
-  const resumed = new RowBuilder({ number: 5, epoch: 1, transaction: { id: 's:1', index: 4, last: false } });
+  const resumed = new LogRowBuilder({ number: 5, epoch: 1, transaction: { id: 's:1', index: 4, last: false } });
   t.same(ends(resumed.rows([change('insert', { transaction: 's:1' })], true)), ['s:1/5.']);
 });
 
@@ -155,7 +155,7 @@ t.test('a deletion has the author of the stamp right before it; a foreign one ha
 });
 
 t.test('documents too large for a row are omitted', async (t) => {
-  const half = { _id: 1, text: 'x'.repeat(BODY_LIMIT / 2) };
+  const half = { _id: 1, text: 'x'.repeat(MAX_ROW_DOCUMENT_BYTES / 2) };
   const [row] = creator().rows([change('update', { before: half, after: half })], true);
   t.match(row, { big: true, before: null, after: null, update: null });
   t.match(creator().rows([change('insert', { after: half })], true)[0], { big: false });
@@ -176,7 +176,7 @@ t.test('values of a foreign writer that JavaScript cannot represent stop nothing
     const odd1 = { ...change('update'), ...bodies, ...update };
     const rows = creator().rows([odd1, change('insert', { after: title })], true);
     t.match(rows, [{ operation: 'update', by: null, after: odd1.after }, { operation: 'insert' }], what);
-    for (const row of rows) t.ok(BSON.serialize(encodeRow(row)));
+    for (const row of rows) t.ok(BSON.serialize(encodeLogRow(row)));
   }
   const keyed = (odd: Buffer) => {
     const key = frame([element(0x03, '_id', frame([odd]))]);
@@ -192,7 +192,7 @@ t.test('values of a foreign writer that JavaScript cannot represent stop nothing
     Buffer.concat([element(0x07, '$id', Buffer.alloc(12)), element(0x02, '$ref', string(Buffer.from('a.b')))]),
   ]) {
     const { key, row } = keyed(odd);
-    const stored = row && BSON.serialize(encodeRow(row));
+    const stored = row && BSON.serialize(encodeLogRow(row));
     t.ok(stored && Buffer.from(stored).includes(key), 'an id is kept as the very bytes it has');
   }
 });

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { GridFSBucket, MongoClient, ObjectId } from 'mongodb';
 import t from 'tap';
-import { openGridfsStore } from '../../../src/files/stores/gridfs-store.ts';
+import { createGridfsStore } from '../../../src/files/stores/gridfs-store.ts';
 import { testMongo } from '../../helpers/mongo.ts';
 import { fileStoreSuite, newKey } from '../../suites/file-store.ts';
 
@@ -15,7 +15,7 @@ t.test('The GridFS store passes the suite on a real MongoDB.', async (t) => {
   const client = await new MongoClient(url, { writeConcern: { w: 'majority' } }).connect();
   t.teardown(() => client.close());
   const db = client.db(`${database}_files`);
-  const store = openGridfsStore(db);
+  const store = createGridfsStore(db);
   const count = async () =>
     (await db.collection('files.files').countDocuments()) + (await db.collection('files.chunks').countDocuments());
   fileStoreSuite(t, { store, count });
@@ -57,7 +57,7 @@ t.test('The GridFS store passes the suite on a real MongoDB.', async (t) => {
 
   t.test('An unavailable database is reported as an unavailable store.', async (t) => {
     const away = new MongoClient('mongodb://127.0.0.1:9/', { serverSelectionTimeoutMS: 100 });
-    const unreachable = openGridfsStore(away.db('x'));
+    const unreachable = createGridfsStore(away.db('x'));
     await t.rejects(unreachable.check(), { code: 'file-store-unavailable' });
     await t.rejects(unreachable.write(newKey(), Readable.from([Buffer.from('x')]), NEVER), {
       code: 'file-store-unavailable',

@@ -1,7 +1,7 @@
 /** The S3 store on every installed S3 server, and the errors of an unreachable one. */
 import { ListMultipartUploadsCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import t from 'tap';
-import { openS3Store } from '../../../src/files/stores/s3-store.ts';
+import { createS3Store } from '../../../src/files/stores/s3-store.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { startPathS3 } from '../../helpers/files/path-s3.ts';
 import { S3_KINDS, s3Client, testS3, whyNoS3 } from '../../helpers/files/s3.ts';
@@ -13,7 +13,7 @@ for (const kind of S3_KINDS) {
   t.test(`The S3 store passes the suite on ${kind}.`, why === undefined ? {} : { skip: why }, async (t) => {
     const settings = await testS3(t, kind);
     // Fewer connections than the readers of the suite: one that does not release its own blocks the rest.
-    const store = openS3Store({ ...settings, maxSockets: 16 });
+    const store = createS3Store({ ...settings, maxSockets: 16 });
     const behind = s3Client(settings);
     t.teardown(async () => {
       await store.close();

@@ -1,6 +1,6 @@
 /** Hostile names, and names in headers and URLs. */
 import t from 'tap';
-import { cleanName, contentDisposition, nameInPath } from '../../../src/files/upload/file-name.ts';
+import { contentDisposition, encodeNameForPath, sanitizeFileName } from '../../../src/files/upload/file-name.ts';
 
 const NAMES: readonly (readonly [string, string | undefined, string])[] = [
   ['an ordinary name', 'photo.png', 'photo.png'],
@@ -26,28 +26,28 @@ const NAMES: readonly (readonly [string, string | undefined, string])[] = [
 
 for (const [name, given, expected] of NAMES) {
   t.test(name, async (t) => {
-    t.equal(cleanName(given), expected);
+    t.equal(sanitizeFileName(given), expected);
   });
 }
 
 t.test('A long name is truncated at a character and keeps its extension.', async (t) => {
-  const name = cleanName(`${'é'.repeat(400)}.jpeg`);
+  const name = sanitizeFileName(`${'é'.repeat(400)}.jpeg`);
   t.ok(Buffer.byteLength(name) <= 255);
   t.match(name, /^é+\.jpeg$/);
-  t.equal(Buffer.byteLength(cleanName('😀'.repeat(200))), 252);
+  t.equal(Buffer.byteLength(sanitizeFileName('😀'.repeat(200))), 252);
 });
 
 t.test('Cleaning a name is idempotent.', async (t) => {
   const more = ['e\u202e\u0301.txt', `${'a'.repeat(254)} b`, `${'a'.repeat(250)} ${'b'.repeat(9)}.png`];
   for (const given of [...NAMES.map(([, name]) => name), ...more]) {
-    t.equal(cleanName(cleanName(given)), cleanName(given), String(given));
+    t.equal(sanitizeFileName(sanitizeFileName(given)), sanitizeFileName(given), String(given));
   }
 });
 
 t.test('Every reserved character is escaped in a path.', async (t) => {
-  t.equal(nameInPath('a b/c?d#e%f&g.png'), 'a%20b%2Fc%3Fd%23e%25f%26g.png');
-  t.equal(nameInPath("(it's)!*"), '%28it%27s%29%21%2A');
-  t.equal(new URL(`http://x/files/1/${nameInPath('é\\世 "')}`).pathname, '/files/1/%C3%A9%5C%E4%B8%96%20%22');
+  t.equal(encodeNameForPath('a b/c?d#e%f&g.png'), 'a%20b%2Fc%3Fd%23e%25f%26g.png');
+  t.equal(encodeNameForPath("(it's)!*"), '%28it%27s%29%21%2A');
+  t.equal(new URL(`http://x/files/1/${encodeNameForPath('é\\世 "')}`).pathname, '/files/1/%C3%A9%5C%E4%B8%96%20%22');
 });
 
 const DISPOSITIONS: readonly (readonly [string, string])[] = [

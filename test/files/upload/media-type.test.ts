@@ -1,7 +1,7 @@
 /** The stored type of a file, for honest, careless and hostile uploads. */
 import t from 'tap';
-import { agreedType, isInline, servedType } from '../../../src/files/upload/media-type.ts';
-import { SNIFF_BYTES } from '../../../src/files/upload/signatures.ts';
+import { SNIFF_BYTES } from '../../../src/files/upload/detect-file-type.ts';
+import { isInlineType, resolveMediaType, servedContentType } from '../../../src/files/upload/media-type.ts';
 
 const PNG = Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR', 'latin1');
 const JPEG = Buffer.from('\xff\xd8\xff\xe0\0\x10JFIF', 'latin1');
@@ -55,7 +55,7 @@ const ROWS: readonly (readonly [string, string | undefined, Buffer, string])[] =
 
 for (const [name, declared, head, expected] of ROWS) {
   t.test(name, async (t) => {
-    t.same(await agreedType(declared, head), { type: expected, charset: null });
+    t.same(await resolveMediaType(declared, head), { type: expected, charset: null });
   });
 }
 
@@ -65,21 +65,21 @@ const bytes = (text: string) => Buffer.from(text, 'latin1');
 t.test('An unspecific declared type is replaced by the detected one.', async (t) => {
   const saysNothing = [undefined, '', 'application/octet-stream', 'Binary/Octet-Stream', '*/*', 'unknown/unknown'];
   for (const declared of [...saysNothing, 'image/*', 'image', 'application/x-binary']) {
-    t.equal((await agreedType(declared, PNG)).type, 'image/png', String(declared));
-    t.equal((await agreedType(declared, JPEG)).type, 'image/jpeg', String(declared));
+    t.equal((await resolveMediaType(declared, PNG)).type, 'image/png', String(declared));
+    t.equal((await resolveMediaType(declared, JPEG)).type, 'image/jpeg', String(declared));
   }
   for (const declared of saysNothing) {
-    t.equal((await agreedType(declared, PDF)).type, 'application/pdf', String(declared));
-    t.equal((await agreedType(declared, MP4)).type, 'video/mp4', String(declared));
-    t.equal((await agreedType(declared, ZIP)).type, 'application/zip', String(declared));
-    t.not((await agreedType(declared, HTML)).type, 'text/html', 'markup is never recognized as a page');
+    t.equal((await resolveMediaType(declared, PDF)).type, 'application/pdf', String(declared));
+    t.equal((await resolveMediaType(declared, MP4)).type, 'video/mp4', String(declared));
+    t.equal((await resolveMediaType(declared, ZIP)).type, 'application/zip', String(declared));
+    t.not((await resolveMediaType(declared, HTML)).type, 'text/html', 'markup is never recognized as a page');
   }
-  t.equal((await agreedType('image/*', PDF)).type, UNKNOWN, 'a group that the bytes contradict');
-  t.equal((await agreedType('audio/*', box('mp42'))).type, 'audio/mp4', 'a container within a group');
-  t.equal((await agreedType(undefined, bytes('Hello'))).type, 'text/plain', 'text without a type (RFC 7578)');
-  t.equal((await agreedType('text/*', bytes('Hello'))).type, 'text/plain');
-  t.equal((await agreedType('application/octet-stream', bytes('Hello'))).type, UNKNOWN);
-  t.equal((await agreedType('application/octet-stream', Buffer.from([1, 2, 3]))).type, UNKNOWN);
+  t.equal((await resolveMediaType('image/*', PDF)).type, UNKNOWN, 'a group that the bytes contradict');
+  t.equal((await resolveMediaType('audio/*', box('mp42'))).type, 'audio/mp4', 'a container within a group');
+  t.equal((await resolveMediaType(undefined, bytes('Hello'))).type, 'text/plain', 'text without a type (RFC 7578)');
+  t.equal((await resolveMediaType('text/*', bytes('Hello'))).type, 'text/plain');
+  t.equal((await resolveMediaType('application/octet-stream', bytes('Hello'))).type, UNKNOWN);
+  t.equal((await resolveMediaType('application/octet-stream', Buffer.from([1, 2, 3]))).type, UNKNOWN);
 });
 
 t.test('A correct type is kept: containers, old video, audio without tags, raw photographs, aliases.', async (t) => {
@@ -119,9 +119,9 @@ t.test('A correct type is kept: containers, old video, audio without tags, raw p
     ['audio/opus', bytes('OggS\0\x02\0\0')],
   ];
   for (const [declared, head, expected = declared] of rows)
-    t.equal((await agreedType(declared, head)).type, expected, declared);
+    t.equal((await resolveMediaType(declared, head)).type, expected, declared);
   for (const type of ['audio/mpeg', 'image/x-nikon-nef', 'font/woff', 'video/3gpp']) {
-    t.equal((await agreedType(type, HTML)).type, UNKNOWN, `${type} must still be proven`);
+    t.equal((await resolveMediaType(type, HTML)).type, UNKNOWN, `${type} must still be proven`);
   }
 });
 
@@ -142,29 +142,30 @@ t.test('Text in UTF-16 and in older encodings keeps its type, and its encoding i
   ];
   for (const [declared, head, charset] of rows) {
     const type = declared.split(';')[0];
-    t.same(await agreedType(declared, head), { type, charset }, `${declared} ${charset}`);
+    t.same(await resolveMediaType(declared, head), { type, charset }, `${declared} ${charset}`);
   }
   for (const head of [JPEG, PDF, ZIP, MP4, bytes('\x90\x81text'), Buffer.from([0xff, 0xfe, 0, 0, 65, 0, 0, 0])]) {
-    t.equal((await agreedType('text/csv', head)).type, UNKNOWN, 'bytes that are no text');
+    t.equal((await resolveMediaType('text/csv', head)).type, UNKNOWN, 'bytes that are no text');
   }
 });
 
 t.test('A polyglot of GIF and script is a GIF, and as a script only a download.', async (t) => {
   const polyglot = Buffer.from('GIF89a/*\0\0*/=1;alert(1)', 'latin1');
-  t.equal((await agreedType('image/gif', polyglot)).type, 'image/gif');
-  t.equal((await agreedType('text/javascript', polyglot)).type, UNKNOWN);
+  t.equal((await resolveMediaType('image/gif', polyglot)).type, 'image/gif');
+  t.equal((await resolveMediaType('text/javascript', polyglot)).type, UNKNOWN);
 });
 
 t.test('Browsers show ten types inline, and none in which scripts run.', async (t) => {
-  for (const type of ['png', 'jpeg', 'gif', 'webp', 'avif']) t.ok(isInline(`image/${type}`));
-  for (const type of ['application/pdf', 'video/mp4', 'video/webm', 'audio/mpeg', 'text/plain']) t.ok(isInline(type));
+  for (const type of ['png', 'jpeg', 'gif', 'webp', 'avif']) t.ok(isInlineType(`image/${type}`));
+  for (const type of ['application/pdf', 'video/mp4', 'video/webm', 'audio/mpeg', 'text/plain'])
+    t.ok(isInlineType(type));
   for (const type of ['text/html', 'image/svg+xml', 'text/xml', 'application/xhtml+xml', 'text/css', UNKNOWN]) {
-    t.notOk(isInline(type), type);
+    t.notOk(isInlineType(type), type);
   }
 });
 
 t.test('Text is served with its encoding, other types unchanged.', async (t) => {
-  const served = (type: string, charset: string | null = null) => servedType({ type, charset });
+  const served = (type: string, charset: string | null = null) => servedContentType({ type, charset });
   t.equal(served('text/plain'), 'text/plain; charset=utf-8');
   t.equal(served('text/csv', 'windows-1252'), 'text/csv; charset=windows-1252');
   t.equal(served('image/png'), 'image/png');

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
-import { holdToPace } from '../../../src/files/upload/min-rate.ts';
+import { enforceMinimumRate } from '../../../src/files/upload/min-rate.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { streamUpload } from '../../helpers/files/stream-upload.ts';
 import { countAll } from '../../helpers/files/upload.ts';
@@ -12,7 +12,7 @@ t.test('a stalled body is cut off within two windows', async (t) => {
   const { body, client } = await halfRequest(t);
   body.resume();
   client.write('x');
-  holdToPace(body, 50, 1_000);
+  enforceMinimumRate(body, 50, 1_000);
   const [error] = await once(body, 'error');
   t.match(error, { code: 'request-timeout' });
   await closed(client);
@@ -20,7 +20,7 @@ t.test('a stalled body is cut off within two windows', async (t) => {
 
 t.test('A body that is fast enough survives, and so does one that the server does not read.', async (t) => {
   const { body, client } = await halfRequest(t);
-  const stop = holdToPace(body, 50, 1_000);
+  const stop = enforceMinimumRate(body, 50, 1_000);
   body.on('error', () => undefined);
   client.write(Buffer.alloc(50_000));
   while (body.readableLength === 0) await new Promise(setImmediate);

@@ -1,6 +1,6 @@
 /** URLs that the hosts of a manifest allow. */
 import t from 'tap';
-import { fetchRule } from '../../../src/functions/calling/host/fetch-hosts.ts';
+import { createHostMatcher } from '../../../src/functions/calling/host/host-matcher.ts';
 
 const HOSTS = ['api.example.com', '*.example.org:8443', '*.example.net', '10.0.0.1:8080'];
 const YES = [
@@ -15,8 +15,8 @@ const NO = [
 ];
 
 t.test('The hosts of a manifest decide which URLs a function may fetch.', async (t) => {
-  const may = fetchRule(HOSTS);
+  const may = createHostMatcher(HOSTS);
   for (const url of YES) t.ok(may(new URL(url)), url);
   for (const url of NO.filter((one) => URL.canParse(one))) t.notOk(may(new URL(url)), url);
-  t.notOk(fetchRule([])(new URL('https://api.example.com')));
+  t.notOk(createHostMatcher([])(new URL('https://api.example.com')));
 });

@@ -1,7 +1,7 @@
 /** Secrets of a plugin are redacted in lines, messages, stacks, operations and stored results, in the usual encodings. */
 import t from 'tap';
-import { redaction } from '../../../src/functions/plugins/redaction.ts';
-import { endedRow } from '../../../src/functions/runs/run-result.ts';
+import { pluginRedactor } from '../../../src/functions/plugins/redaction.ts';
+import { toEndedRunRow } from '../../../src/functions/runs/run-result.ts';
 import { callsFixture, RUN, returned } from '../../helpers/functions/calls.ts';
 import { pluginOf } from '../../helpers/functions/plugins.ts';
 
@@ -32,7 +32,7 @@ function isIn(text: string, value: string): boolean {
 }
 
 t.test('every form of a secret is redacted', async (t) => {
-  const blank = redaction({ secrets: SECRETS });
+  const blank = pluginRedactor({ secrets: SECRETS });
   for (const [form, make] of Object.entries(FORMS)) {
     for (const value of [SECRETS.KEY, SECRETS.TOKEN]) {
       const text = `before ${make(value)} after`;
@@ -44,8 +44,8 @@ t.test('every form of a secret is redacted', async (t) => {
   }
   t.notMatch(blank(SHORT), SECRETS.PIN, 'short ones too');
   t.equal(blank('nothing of it'), 'nothing of it');
-  t.equal(redaction({ secrets: {} })('text'), 'text');
-  t.equal(redaction({ secrets: { A: '' } })('text'), 'text', 'an empty one is none');
+  t.equal(pluginRedactor({ secrets: {} })('text'), 'text');
+  t.equal(pluginRedactor({ secrets: { A: '' } })('text'), 'text', 'an empty one is none');
 });
 
 t.test('secrets are redacted in everything that a call leaves behind', async (t) => {
@@ -73,7 +73,7 @@ t.test('secrets are redacted in everything that a call leaves behind', async (t)
   const [fn] = pluginOf('shop', { run: { use: { kind: 'job' } } }, {}, plugin).functions;
   if (fn === undefined) throw new Error('No function');
   const kept = [failed, value].map((report) =>
-    endedRow({ ...RUN, fn, input: JSON.stringify(SECRETS), client: 'ada' }, report),
+    toEndedRunRow({ ...RUN, fn, input: JSON.stringify(SECRETS), client: 'ada' }, report),
   );
   for (const secret of Object.values(SECRETS).filter(({ length }) => length > 2)) {
     t.notOk(isIn(JSON.stringify([failed, live]), secret), 'the report');

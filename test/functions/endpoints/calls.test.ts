@@ -7,7 +7,7 @@ import { signInAdmin } from '../../helpers/users.ts';
 
 const fixture = await endpointFixture(t, { MILLRACE_CORS_ORIGINS: 'https://shop.example' });
 const { app, registry, calls, parts } = fixture;
-registry.use([
+registry.setPlugins([
   pluginOf('shop', {
     total: { use: endpoint('POST,PUT,GET,DELETE /invoice/:id/total') },
     page: { use: endpoint('GET /page') },

@@ -1,6 +1,6 @@
 /** Routing of HTTP functions: literal segments before parameters, the most specific pattern alone, HEAD as GET. */
 import t from 'tap';
-import { type Endpoint, EndpointTable, segmentsOf } from '../../../src/functions/endpoints/endpoint-table.ts';
+import { type Endpoint, EndpointTable, splitPath } from '../../../src/functions/endpoints/endpoint-table.ts';
 import { endpoint, pluginOf } from '../../helpers/functions/plugins.ts';
 
 const ROUTES: Readonly<Record<string, string>> = {
@@ -37,7 +37,7 @@ t.test('A request matches the most specific HTTP function.', async (t) => {
   ];
   for (const [requested, name, params = {}] of cases) {
     const [method = '', path = ''] = requested.split(' ');
-    const match = table.find(method, segmentsOf(path));
+    const match = table.find(method, splitPath(path));
     t.equal(match.kind, 'found', requested);
     if (match.kind === 'found') t.strictSame([match.fn.name, match.params], [name, params], requested);
   }
@@ -53,8 +53,8 @@ t.test('A request without a matching HTTP function is not found.', async (t) => 
     '//users',
     '/Users',
   ]) {
-    t.strictSame(table.find('GET', segmentsOf(path)), { kind: 'nothing' }, path);
-    t.equal(table.allowed(segmentsOf(path)), null, path);
+    t.strictSame(table.find('GET', splitPath(path)), { kind: 'nothing' }, path);
+    t.equal(table.allowed(splitPath(path)), null, path);
   }
   t.strictSame(table.find('DELETE', ['users']), { kind: 'other-methods', allow: 'GET, HEAD, OPTIONS, POST, PUT' });
   t.strictSame(table.find('PATCH', ['users', 'me']), { kind: 'other-methods', allow: 'GET, HEAD, OPTIONS' });

@@ -15,7 +15,7 @@ t.test('The OpenAPI document lists the active HTTP functions.', async (t) => {
     return await openApi.get(parts.policies.scope(ANONYMOUS, 'read', '_admin'));
   };
   t.strictSame((await paths()).paths, {});
-  registry.use([
+  registry.setPlugins([
     pluginOf('shop', { total: { use: endpoint('GET,POST /invoice/:id/total') }, list: { use: endpoint('GET /list') } }),
     pluginOf('off', { list: { use: endpoint('GET /off') } }, {}, { enabled: false }),
   ]);
@@ -40,6 +40,6 @@ t.test('The OpenAPI document lists the active HTTP functions.', async (t) => {
 
   const endpoints = registry.ofKind('http');
   t.equal(endpointOperations(endpoints), endpointOperations(registry.ofKind('http')), 'created once');
-  registry.use([]);
+  registry.setPlugins([]);
   t.strictSame((await paths()).paths, {});
 });

@@ -12,7 +12,7 @@ import { until } from '../../helpers/until.ts';
 const fixture = await endpointFixture(t, { MILLRACE_MODE: 'production' });
 const { app, registry, calls, parts, as, store } = fixture;
 await beOwned(parts);
-registry.use([
+registry.setPlugins([
   pluginOf('shop', { total: { use: endpoint('GET,POST /total') }, list: { use: endpoint('GET /list') } }),
   pluginOf('office', { close: { use: endpoint('POST /close') } }),
 ]);

@@ -2,7 +2,7 @@
 import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { declaredHooks } from '../../../src/functions/plugins/manifest/declared-hooks.ts';
+import { readDeclaredHooks } from '../../../src/functions/plugins/manifest/declared-hooks.ts';
 import { createPluginFixture, emptyFolder, onePlugin } from '../../helpers/functions/plugin-fixture.ts';
 import { withPolicies } from '../../helpers/policies.ts';
 import { until } from '../../helpers/until.ts';
@@ -102,9 +102,9 @@ t.test('A write is rejected while its hook cannot run.', async (t) => {
 
 t.test('The hooks of an invalid manifest are read as far as possible.', async (t) => {
   const all = { collections: ['*'], actions: ['create', 'update', 'delete'] };
-  const of = (...functions: unknown[]) => declaredHooks({ functions });
+  const of = (...functions: unknown[]) => readDeclaredHooks({ functions });
   for (const written of [undefined, null, [], 'x', {}, { functions: {} }]) {
-    t.match(declaredHooks(written), [all], JSON.stringify(written));
+    t.match(readDeclaredHooks(written), [all], JSON.stringify(written));
   }
   t.strictSame(of(), []);
   t.strictSame(of({ name: 'a', http: 'wrong' }, { cron: 7 }, { job: 'x' }), [], 'other kinds check nothing');

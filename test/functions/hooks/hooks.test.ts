@@ -59,7 +59,7 @@ t.test('A write hook returns documents, nothing or an error.', async (t) => {
         recorder: {
           newId: () => `run_${calls.length}`,
           line: () => undefined,
-          ended: ({ fn }, { outcome }) => ended.push(`${fn.id} ${outcome.kind}`) > 0,
+          recordEnd: ({ fn }, { outcome }) => ended.push(`${fn.id} ${outcome.kind}`) > 0,
         },
         isDevelopment,
       }),
@@ -68,7 +68,7 @@ t.test('A write hook returns documents, nothing or an error.', async (t) => {
   const post = (payload: object, headers = ann, name = 'notes') =>
     app.inject({ method: 'POST', url: `/api/${name}`, payload, headers });
   const stamp = pluginOf('shop', { stamp: before('create,update,delete notes') });
-  active.use([stamp]);
+  active.setPlugins([stamp]);
 
   await t.test('A write hook is called with the writes of its collections.', async (t) => {
     await post({ id: 'a', n: 1 });
@@ -180,7 +180,7 @@ t.test('A write hook returns documents, nothing or an error.', async (t) => {
       await write;
       return calls.map(({ fn }) => fn.id);
     };
-    active.use([
+    active.setPlugins([
       pluginOf('b', { all: before('create,delete *'), two: before('create others,notes') }),
       pluginOf('a', { late: before('create notes'), early: before('create notes'), update: before('update notes') }),
     ]);
@@ -190,7 +190,7 @@ t.test('A write hook returns documents, nothing or an error.', async (t) => {
       'a/update',
     ]);
     t.strictSame(await seen(app.inject({ method: 'DELETE', url: '/api/notes/w', headers: ann })), ['b/all']);
-    active.use([]);
+    active.setPlugins([]);
     t.strictSame(await seen(post({})), []);
   });
 });

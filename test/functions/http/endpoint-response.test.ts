@@ -1,6 +1,6 @@
 /** The response to a failed function, and its log entry. */
 import t from 'tap';
-import { responseOf } from '../../../src/functions/http/endpoint-response.ts';
+import { toCallResponse } from '../../../src/functions/http/endpoint-response.ts';
 import { MillraceError } from '../../../src/lib/errors.ts';
 
 t.test('The log names the failed function and the location, even if the response does not.', async (t) => {
@@ -8,7 +8,7 @@ t.test('The log names the failed function and the location, even if the response
   const issue = { kind: 'error', code: 'function-failed', message: "TypeError: no 'x'", stack, cpuMs: 1 } as const;
   const errorOf = (isReported: boolean, of: typeof issue | (Omit<typeof issue, 'stack'> & { stack: null }) = issue) => {
     try {
-      return responseOf(of, 'hello/greet', isReported, 'run_1');
+      return toCallResponse(of, 'hello/greet', isReported, 'run_1');
     } catch (error) {
       return error instanceof MillraceError ? error : null;
     }

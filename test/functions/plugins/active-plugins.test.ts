@@ -27,7 +27,7 @@ t.test('Functions are found by kind and by id.', async (t) => {
   const registry = new PluginRegistry((error) => t.fail(String(error)));
   t.strictSame(registry.ofKind('http'), []);
   const [a, off] = [created('a'), created('off', false)];
-  registry.use([a, off]);
+  registry.setPlugins([a, off]);
   t.same(
     registry.ofKind('http').map(({ id }) => id),
     ['a/get', 'a/act'],
@@ -59,23 +59,23 @@ t.test('Listeners are notified once per change, and only of changes.', async (t)
     reported += 1;
   });
   const a = created('a');
-  registry.use([a]);
+  registry.setPlugins([a]);
   const before = registry.ofKind('job');
-  registry.use([a]);
+  registry.setPlugins([a]);
   t.equal(reported, 1);
   t.equal(registry.ofKind('job'), before);
-  registry.use([a, created('b')]);
+  registry.setPlugins([a, created('b')]);
   t.equal(reported, 2);
-  registry.use([]);
+  registry.setPlugins([]);
   end();
-  registry.use([a]);
+  registry.setPlugins([a]);
   t.equal(reported, 3);
   t.equal(errors.length, 4, 'a failing listener does not block the others');
 });
 
 t.test('Three crashes in ten minutes exceed the limit.', async (t) => {
   const registry = new PluginRegistry(() => undefined);
-  registry.use([created('a')]);
+  registry.setPlugins([created('a')]);
   let now = 0;
   const quarantined: string[] = [];
   const crashCounter = new CrashCounter({

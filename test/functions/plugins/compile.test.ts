@@ -1,9 +1,9 @@
 /** Scripts compile to JavaScript with unchanged positions, and every error has a location. */
 import t from 'tap';
-import { compile, compileChecked } from '../../../src/functions/plugins/compile/compile.ts';
-import { MAX_BYTES } from '../../../src/functions/plugins/manifest/script-limits.ts';
+import { compileAndCheck, compileScripts } from '../../../src/functions/plugins/compile/compile.ts';
+import { MAX_TOTAL_SCRIPT_BYTES } from '../../../src/functions/plugins/manifest/script-limits.ts';
 
-const compiled = (files: Record<string, string>) => compile(new Map(Object.entries(files)));
+const compiled = (files: Record<string, string>) => compileScripts(new Map(Object.entries(files)));
 
 async function issuesOf(files: Record<string, string>) {
   const created = await compiled(files);
@@ -77,8 +77,8 @@ t.test('Paths and sizes of scripts are limited.', async (t) => {
   t.match(await issuesOf({ 'Total.ts': '', 'total.ts': '' }), [{ file: 'total.ts', message: /only in letter case/ }]);
   const many = Object.fromEntries(Array.from({ length: 51 }, (_, n) => [`f${n}.js`, '']));
   t.match(await issuesOf(many), [{ message: /51 files/ }]);
-  t.match(await issuesOf({ 'a.js': 'ä'.repeat(MAX_BYTES / 2 + 1) }), [{ message: /1048578 bytes/ }]);
-  t.strictSame(await issuesOf({ 'a.js': 'ä'.repeat(MAX_BYTES / 2) }), []);
+  t.match(await issuesOf({ 'a.js': 'ä'.repeat(MAX_TOTAL_SCRIPT_BYTES / 2 + 1) }), [{ message: /1048578 bytes/ }]);
+  t.strictSame(await issuesOf({ 'a.js': 'ä'.repeat(MAX_TOTAL_SCRIPT_BYTES / 2) }), []);
 });
 
 t.test('The sandbox checks the compiled scripts.', async (t) => {
@@ -91,8 +91,8 @@ t.test('The sandbox checks the compiled scripts.', async (t) => {
     },
   };
   const files = new Map([['a.ts', 'const a: 1 = 1;']]);
-  t.strictSame(await compileChecked(files, ['a.ts'], sandbox), { diagnostics: [issue] });
+  t.strictSame(await compileAndCheck(files, ['a.ts'], sandbox), { diagnostics: [issue] });
   t.match(requested, [[{ files: new Map([['a.ts', 'const a    = 1;']]) }, ['a.ts']]]);
-  await compileChecked(new Map([['a.ts', 'enum A {}']]), ['a.ts'], sandbox);
+  await compileAndCheck(new Map([['a.ts', 'enum A {}']]), ['a.ts'], sandbox);
   t.equal(requested.length, 1, 'not called for scripts that already have errors');
 });

@@ -1,18 +1,18 @@
 /** Terminal output about plugins: activated, changed and removed ones. */
 import t from 'tap';
 import { PluginRegistry } from '../../../src/functions/plugins/active-plugins.ts';
-import { issueLine } from '../../../src/functions/plugins/manifest/plugin-error.ts';
-import type { FunctionUse, Plugin, PluginFunction } from '../../../src/functions/plugins/plugin.ts';
-import { reportNews } from '../../../src/functions/plugins/plugin-log.ts';
+import { formatDiagnostic } from '../../../src/functions/plugins/manifest/plugin-error.ts';
+import type { FunctionOptions, Plugin, PluginFunction } from '../../../src/functions/plugins/plugin.ts';
+import { logPluginChanges } from '../../../src/functions/plugins/plugin-log.ts';
 
-function plugin(name: string, uses: readonly FunctionUse[], enabled = true): Plugin {
+function plugin(name: string, uses: readonly FunctionOptions[], enabled = true): Plugin {
   const functions: PluginFunction[] = [];
   const created: Plugin = {
     name,
     from: 'folder',
     version: 'a',
     enabled,
-    isStandIn: false,
+    isPlaceholder: false,
     bundle: { id: 'a', files: new Map() },
     fetchHosts: [],
     secrets: {},
@@ -25,7 +25,7 @@ function plugin(name: string, uses: readonly FunctionUse[], enabled = true): Plu
       name: `f${index}`,
       plugin: created,
       file: 'f.ts',
-      use,
+      options: use,
       roles: [],
       timeoutMs: 1,
     };
@@ -43,26 +43,26 @@ t.test('Activated, changed and removed plugins are logged.', async (t) => {
     { kind: 'beforeWrite', collections: ['todos'], actions: ['create'] },
     { kind: 'job' },
   ]);
-  registry.use([one]);
+  registry.setPlugins([one]);
   const reported: string[] = [];
-  const end = reportNews(registry, (text) => reported.push(text));
+  const end = logPluginChanges(registry, (text) => reported.push(text));
   t.strictSame(reported.splice(0), [
     "The plugin 'one' is active: GET|POST /fn/one/:id, f1 on todos.created, f2 at 0 3 * * * (UTC), " +
       'f3 before writes to todos, f4 as a job',
   ]);
   const two = plugin('two', [{ kind: 'job' }]);
-  registry.use([one, two]);
+  registry.setPlugins([one, two]);
   t.strictSame(reported.splice(0), ["The plugin 'two' is active: f0 as a job"]);
-  registry.use([plugin('two', [{ kind: 'job' }], false)]);
+  registry.setPlugins([plugin('two', [{ kind: 'job' }], false)]);
   t.strictSame(reported.splice(0), ["The plugin 'one' was removed", "The plugin 'two' is disabled"]);
   end();
-  registry.use([]);
+  registry.setPlugins([]);
   t.strictSame(reported, []);
 });
 
 t.test('An error has a path that terminals open.', async (t) => {
   const issue = { file: 'lib/a.ts', line: 3, column: 7, message: 'Expression expected' };
-  t.equal(issueLine(issue), 'lib/a.ts:3:7: Expression expected');
-  t.equal(issueLine(issue, 'plugins/x'), 'plugins/x/lib/a.ts:3:7: Expression expected');
-  t.equal(issueLine({ pointer: '/name', message: 'wrong' }, 'plugins/x'), 'plugins/x/plugin.json /name: wrong');
+  t.equal(formatDiagnostic(issue), 'lib/a.ts:3:7: Expression expected');
+  t.equal(formatDiagnostic(issue, 'plugins/x'), 'plugins/x/lib/a.ts:3:7: Expression expected');
+  t.equal(formatDiagnostic({ pointer: '/name', message: 'wrong' }, 'plugins/x'), 'plugins/x/plugin.json /name: wrong');
 });

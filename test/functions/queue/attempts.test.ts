@@ -42,7 +42,7 @@ t.test('Runs of one document follow the log; others do not wait for them.', asyn
     'the next of the document wait for the one that failed',
   );
   await fixture.pass(node, 999);
-  await node.queue.quiet();
+  await node.queue.waitUntilIdle();
   t.strictSame(
     order.filter((one) => one.startsWith('a')),
     ['a0'],
@@ -135,7 +135,7 @@ t.test('A run whose lease was lost commits nothing.', async (t) => {
   planner = 'two';
   const [run] = await fixture.reaches({ state: 'succeeded' });
   release.resolve();
-  await one.queue.quiet();
+  await one.queue.waitUntilIdle();
   t.equal(await counted('effects'), 1);
   t.match(run, { attempts: 2 }, 'the attempt of the first counts');
   t.equal((await fixture.runs({ state: 'succeeded' })).length, 1);
@@ -198,7 +198,7 @@ t.test('Runs of a quarantined or inactive function wait, and end after seven day
   const said = { it: onEvents(['todos.*'], () => {}), other: onEvents(['others.*'], () => {}) };
   const node = await fixture.node();
   node.use({ ...said, it: { ...said.it, isQuarantined: true } });
-  await node.queue.quiet();
+  await node.queue.waitUntilIdle();
   await put(randomUUID(), { n: 1 });
   await fixture.reaches({ state: 'pending', dueAt: { $exists: true } });
   await fixture.pass(node, 60_000);
@@ -207,12 +207,12 @@ t.test('Runs of a quarantined or inactive function wait, and end after seven day
   await fixture.reaches({ state: 'succeeded' });
 
   node.use({ ...said, it: { ...said.it, isQuarantined: true } });
-  await node.queue.quiet();
+  await node.queue.waitUntilIdle();
   const id = randomUUID();
   for (const n of [1, 2]) await put(id, { n });
   await fixture.reaches({ state: 'pending' }, 2);
   node.use({ other: said.other });
-  await node.queue.quiet();
+  await node.queue.waitUntilIdle();
   t.equal((await fixture.runs({ state: 'pending' })).length, 2, 'they wait for the function');
   fixture.clock.now += 7 * 24 * 3_600_000 + 1;
   node.use({ other: said.other, third: said.other });

@@ -31,11 +31,11 @@ t.test('Each time creates one run, with several planning processes.', async (t) 
   const said = { it: onTime('*/5 * * * *', ({ input }) => void inputs.push(input)) };
   const nodes = [await fixture.node(said), await fixture.node(said), await fixture.node(said)];
   await stands('*/5 * * * *');
-  for (const { queue } of nodes) await queue.quiet();
+  for (const { queue } of nodes) await queue.waitUntilIdle();
   t.strictSame(await times(), [], 'none at once');
   for (let count = 0; count < 3; count += 1) {
     fixture.clock.now += 5 * MINUTE;
-    await Promise.all(nodes.map(({ queue }) => queue.look()));
+    await Promise.all(nodes.map(({ queue }) => queue.runDue()));
     await fixture.reaches({ state: 'succeeded' }, count + 1);
   }
   t.strictSame(await times(), ['03-10T10:05', '03-10T10:10', '03-10T10:15']);
@@ -57,7 +57,7 @@ t.test('A time that comes during a planning pass is not missed.', async (t) => {
   const stepMs = 50;
   const node = await fixture.node({ it: onTime('*/5 * * * *', () => {}) });
   await stands('*/5 * * * *');
-  await node.queue.quiet();
+  await node.queue.waitUntilIdle();
   let now = START;
   const still = { value: START, writable: true, configurable: true };
   t.teardown(() => Object.defineProperty(fixture.clock, 'now', still));
@@ -65,7 +65,7 @@ t.test('A time that comes during a planning pass is not missed.', async (t) => {
   // Each reading of the clock gives a later time. The cron job is due at the first reading, then at the second, and so on.
   for (let looks = 1; looks <= 8; looks += 1) {
     now = START - MINUTE / 2 + looks * 5 * MINUTE - looks * stepMs;
-    await node.queue.look();
+    await node.queue.runDue();
     await until(async () => (await times()).length === looks, `time ${looks} has its run`, 10_000);
   }
   await node.stop();
@@ -75,7 +75,7 @@ t.test('Times missed without a process are made up for once, within a day.', asy
   const said = { it: onTime('0 * * * *', () => {}) };
   const first = await fixture.node(said);
   await stands('0 * * * *');
-  await first.queue.quiet();
+  await first.queue.waitUntilIdle();
   await first.stop();
   fixture.clock.now += 5 * 60 * MINUTE;
   const second = await fixture.node(said);
@@ -86,7 +86,7 @@ t.test('Times missed without a process are made up for once, within a day.', asy
   const daily = { it: onTime('0 8 * * *', () => {}) };
   const third = await fixture.node(daily);
   await stands('0 8 * * *');
-  await third.queue.quiet();
+  await third.queue.waitUntilIdle();
   await third.stop();
   fixture.clock.now = Date.parse('2096-03-13T07:59:00Z');
   const fourth = await fixture.node(daily);
@@ -96,7 +96,7 @@ t.test('Times missed without a process are made up for once, within a day.', asy
   fixture.clock.now += 4 * DAY + 2 * MINUTE;
   await standing.updateOne({}, { $set: { schedule: '0 8 13 * *' } });
   const monthly = await fixture.node({ it: onTime('0 8 13 * *', () => {}) });
-  await monthly.queue.quiet();
+  await monthly.queue.waitUntilIdle();
   t.strictSame(await times(), ['03-10T15:00', '03-12T08:00'], 'not after more than a day');
   await monthly.stop();
 });
@@ -105,7 +105,7 @@ t.test('a time that comes while a run goes on is skipped', async (t) => {
   const end = Promise.withResolvers<void>();
   const node = await fixture.node({ it: onTime('* * * * *', () => end.promise) });
   await stands('* * * * *');
-  await node.queue.quiet();
+  await node.queue.waitUntilIdle();
   await fixture.pass(node, MINUTE);
   await fixture.reaches({ state: 'running' });
   await fixture.pass(node, MINUTE);
@@ -125,21 +125,21 @@ t.test('A changed schedule is active immediately; one that was inactive starts a
   await stands('0 * * * *');
   node.use(every('*/10 * * * *'));
   await stands('*/10 * * * *');
-  await node.queue.quiet();
+  await node.queue.waitUntilIdle();
   await fixture.pass(node, 10 * MINUTE);
   await fixture.reaches({ state: 'succeeded' });
   node.use(every('*/10 * * * *', { isQuarantined: true }));
-  await node.queue.quiet();
+  await node.queue.waitUntilIdle();
   await fixture.pass(node, 20 * MINUTE);
   node.use(every('*/10 * * * *'));
-  await node.queue.quiet();
+  await node.queue.waitUntilIdle();
   t.strictSame(await times(), ['03-10T10:10'], 'times during quarantine are not made up for');
   node.use({});
   await until(async () => (await standing.countDocuments({})) === 0, 'no positions are stored');
   fixture.clock.now += 20 * MINUTE;
   node.use(every('*/10 * * * *'));
   await stands('*/10 * * * *');
-  await node.queue.quiet();
+  await node.queue.waitUntilIdle();
   await fixture.pass(node, 10 * MINUTE);
   await fixture.reaches({ state: 'succeeded' }, 2);
   t.strictSame(await times(), ['03-10T10:10', '03-10T11:00']);
@@ -151,7 +151,7 @@ t.test('A time that comes during a short pause of recording is not missed.', asy
   let records = true;
   const node = await fixture.node({ it: onTime('*/10 * * * *', () => {}) }, () => records);
   await stands('*/10 * * * *');
-  await node.queue.quiet();
+  await node.queue.waitUntilIdle();
   records = false;
   await fixture.pass(node, 10 * MINUTE);
   t.strictSame(await times(), []);

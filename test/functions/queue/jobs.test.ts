@@ -2,7 +2,7 @@
 import t from 'tap';
 import { Jobs } from '../../../src/functions/queue/jobs.ts';
 import { JobStore } from '../../../src/functions/queue/running/job-store.ts';
-import { requestOfRun } from '../../../src/functions/runs/run.ts';
+import { runRequestId } from '../../../src/functions/runs/run.ts';
 import { jobOf } from '../../helpers/functions/plugins.ts';
 import { count, type Given, onEvents, queueFixture } from '../../helpers/functions/queue-fixture.ts';
 
@@ -18,11 +18,11 @@ const post = (n: number) => app.inject({ method: 'POST', url: '/api/todos', payl
 
 /** Schedules the job of the plugin, as `ctx.schedule` does. */
 async function schedule({ call }: Given, input: unknown, at: number) {
-  const fn = call.fn.plugin.functions.find(({ use }) => use.kind === 'job');
-  if (fn?.use.kind !== 'job' || call.within === null) throw new Error('The plugin has no job');
+  const fn = call.fn.plugin.functions.find(({ options: use }) => use.kind === 'job');
+  if (fn?.options.kind !== 'job' || call.within === null) throw new Error('The plugin has no job');
   const { id, depth, restricted } = call.run;
-  const job = { fn: { ...fn, use: fn.use }, input: JSON.stringify(input), at: new Date(at) };
-  return await jobs.schedule({ ...job, depth, restricted, request: requestOfRun(id, depth) }, call.within);
+  const job = { fn: { ...fn, options: fn.options }, input: JSON.stringify(input), at: new Date(at) };
+  return await jobs.schedule({ ...job, depth, restricted, request: runRequestId(id, depth) }, call.within);
 }
 
 /** The error code of a rejection. */
@@ -63,14 +63,14 @@ t.test('A job runs once when it is due, with the chain depth of the run that sch
   const [job] = await jobs.list(10);
   t.match(job, { plugin: 'p', function: 'later', state: 'pending', attempts: 0, nextAttemptAt: job?.scheduledAt });
   await fixture.pass(node, 4_999);
-  await node.queue.quiet();
+  await node.queue.waitUntilIdle();
   t.strictSame(ran, []);
   await fixture.pass(node, 1);
   await fixture.reaches({ kind: 'job', state: 'succeeded' });
   t.strictSame(ran, [[{ n: 7 }, 1]]);
   t.strictSame(await jobs.list(10), []);
   await fixture.pass(node, 60_000);
-  await node.queue.quiet();
+  await node.queue.waitUntilIdle();
   t.equal(ran.length, 1);
   t.strictSame(node.errors, []);
   await node.stop();
@@ -78,11 +78,11 @@ t.test('A job runs once when it is due, with the chain depth of the run that sch
 
 t.test('A job that another process has scheduled runs without polling.', async (t) => {
   const node = await fixture.node({ later: { use: { kind: 'job' }, code: (given) => count(given, 'jobs') } });
-  await node.queue.quiet();
+  await node.queue.waitUntilIdle();
   const other = await fixture.node({ later: { use: { kind: 'job' }, code: () => {} } }, () => false);
   await services.atomic.run(async (within) => {
     const job = { fn: jobOf('p'), input: 'null', at: new Date(fixture.clock.now), depth: 0, restricted: false };
-    await jobs.schedule({ ...job, request: requestOfRun('run_x', 0) }, within);
+    await jobs.schedule({ ...job, request: runRequestId('run_x', 0) }, within);
   });
   await fixture.reaches({ kind: 'job', state: 'succeeded' });
   t.equal(await services.mongo.data.collection('_activity').countDocuments({ type: 'system.function.scheduled' }), 2);
@@ -111,7 +111,7 @@ t.test('Jobs are listed by time and can be canceled.', async (t) => {
   await t.rejects(jobs.cancel(second?.id ?? '', { by: null, request: null }), { code: 'job-not-found' });
   await fixture.pass(node, 30_000);
   await fixture.reaches({ kind: 'job', state: 'succeeded' }, 2);
-  await node.queue.quiet();
+  await node.queue.waitUntilIdle();
   const [cancelled] = await fixture.runs({ _id: second?.id });
   t.match(cancelled, { state: 'canceled', attempts: 0, error: { code: 'job-canceled', message: /admin:o1/ } });
   await t.rejects(jobs.cancel(first?.id ?? '', { by: null, request: null }), { code: 'job-not-found' }, 'it has run');

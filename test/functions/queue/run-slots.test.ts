@@ -1,6 +1,6 @@
 /** Concurrency limits of runs per function. */
 import t from 'tap';
-import { RunSlots, SLOTS } from '../../../src/functions/queue/running/run-slots.ts';
+import { MAX_CONCURRENT_RUNS, RunSlots } from '../../../src/functions/queue/running/run-slots.ts';
 
 /** Starts runs of a function up to its limit. */
 function fill(slots: RunSlots, fn: string): number {
@@ -30,7 +30,7 @@ t.test('A function whose runs timed out gets one slot, until its runs succeed.',
     slots.end('a', 'smooth');
   }
   for (let ended = 0; ended < 4; ended += 1) slots.end('b', 'smooth');
-  t.equal(slots.free, SLOTS);
+  t.equal(slots.free, MAX_CONCURRENT_RUNS);
   t.equal(fill(slots, 'a'), 2);
 });
 

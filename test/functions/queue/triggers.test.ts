@@ -1,6 +1,6 @@
 /** Triggers: which events cause runs, their input, start positions, and the end of chains. */
 import t from 'tap';
-import { requestOfRun } from '../../../src/functions/runs/run.ts';
+import { runRequestId } from '../../../src/functions/runs/run.ts';
 import type { RunRow } from '../../../src/functions/runs/run-row.ts';
 import { markLog } from '../../helpers/events/log-rows.ts';
 import { onEvents, queueFixture } from '../../helpers/functions/queue-fixture.ts';
@@ -66,7 +66,7 @@ t.test('A trigger starts when it is activated, and again when it is reactivated.
   await post('todos', { n: 'before' });
   await markLog(app, services.events.tail);
   node.use(said);
-  await node.queue.quiet();
+  await node.queue.waitUntilIdle();
   await post('todos', { n: 1 });
   await fixture.reaches({ state: 'succeeded' });
   node.use({});
@@ -78,15 +78,15 @@ t.test('A trigger starts when it is activated, and again when it is reactivated.
   await markLog(app, services.events.tail);
   t.equal((await stands()) + (await cursors()), 0);
   node.use(said);
-  await node.queue.quiet();
+  await node.queue.waitUntilIdle();
   await post('todos', { n: 2 });
   await fixture.reaches({ state: 'succeeded' }, 2);
   node.use(other);
-  await node.queue.quiet();
+  await node.queue.waitUntilIdle();
   await post('todos', { n: 'between others' });
   await markLog(app, services.events.tail);
   node.use({ ...said, ...other });
-  await node.queue.quiet();
+  await node.queue.waitUntilIdle();
   await post('todos', { n: 3 });
   await fixture.reaches({ state: 'succeeded' }, 3);
   await planned(node);
@@ -99,7 +99,7 @@ t.test('A trigger continues where the previous process stopped.', async (t) => {
   const seen: unknown[] = [];
   const said = { seen: onEvents(['todos.created'], ({ input }) => void seen.push(input.data.n)) };
   const one = await fixture.node(said);
-  await one.queue.quiet();
+  await one.queue.waitUntilIdle();
   await post('todos', { n: 1 });
   await fixture.reaches({ state: 'succeeded' });
   await one.stop();
@@ -117,7 +117,7 @@ t.test('A chain of triggers ends.', async (t) => {
     next: onEvents(['steps.created'], async ({ input, call, data, session }) => {
       depths.push(call.run.depth);
       const n = input.data.n + 1;
-      const _meta = { revision: 1, by: 'function:p/next', request: requestOfRun(call.run.id, call.run.depth) };
+      const _meta = { revision: 1, by: 'function:p/next', request: runRequestId(call.run.id, call.run.depth) };
       await data.collection('steps').insertOne({ n, _meta }, { session });
     }),
   });
@@ -134,13 +134,13 @@ t.test('user events go only to plugins that may read users', async (t) => {
   const node = await fixture.node();
   const said = { users: onEvents(['system.user.*'], () => {}) };
   node.use(said, { readsUsers: false });
-  await node.queue.quiet();
+  await node.queue.waitUntilIdle();
   await signUp(app, 'ann');
   await markLog(app, services.events.tail);
   await planned(node);
   t.equal((await fixture.runs()).length, 0);
   node.use(said, { readsUsers: true });
-  await node.queue.quiet();
+  await node.queue.waitUntilIdle();
   await signUp(app, 'bob');
   const [run] = await fixture.reaches({ state: 'succeeded' });
   t.match(JSON.parse(run?.input ?? ''), { type: 'system.user.created', data: { username: 'bob' } });
@@ -153,7 +153,7 @@ t.test('A waiting run of a user event is never given to code that may not read u
     throw new Error(`first ${call.run.restricted}`);
   });
   node.use({ users: failing });
-  await node.queue.quiet();
+  await node.queue.waitUntilIdle();
   await signUp(app, 'cleo');
   await post('todos', { n: 1 });
   const [, todo] = await fixture.reaches({ state: 'pending', attempts: 1 }, 2);
@@ -167,26 +167,26 @@ t.test('A waiting run of a user event is never given to code that may not read u
   const got: unknown[] = [];
   const said = { users: onEvents(['none.created'], ({ input }) => void got.push(input.type)) };
   node.use(said, { readsUsers: false });
-  await node.queue.quiet();
+  await node.queue.waitUntilIdle();
   await fixture.pass(node, 2_000);
   await fixture.reaches({ state: 'succeeded', restricted: false });
-  await node.queue.quiet();
+  await node.queue.waitUntilIdle();
   t.strictSame(got, ['todos.created']);
   t.match(await fixture.runs({ restricted: true }), [{ state: 'pending', attempts: 1, version: '1' }]);
   // An admin activates theirs again.
   node.use(said, { readsUsers: true });
-  await node.queue.quiet();
-  await node.queue.look();
+  await node.queue.waitUntilIdle();
+  await node.queue.runDue();
   await fixture.reaches({ state: 'succeeded', restricted: true });
   t.strictSame(got, ['todos.created', 'system.user.created']);
   // If no version may receive it for seven days, it fails.
   node.use({ users: failing });
-  await node.queue.quiet();
+  await node.queue.waitUntilIdle();
   await signUp(app, 'dora');
   await fixture.reaches({ state: 'pending', attempts: 1 });
   fixture.clock.now += 8 * 24 * 3_600_000;
   node.use(said, { readsUsers: false });
-  await node.queue.quiet();
+  await node.queue.waitUntilIdle();
   t.match(await fixture.reaches({ state: 'failed' }), [{ restricted: true, error: { code: 'function-not-found' } }]);
   await node.stop();
 });
@@ -208,9 +208,9 @@ t.test('A pending run that an earlier version stored is given to code by the typ
     .insertMany([waits(1, 'system.user.created'), waits(2, 'todos.created')]);
   const got: unknown[] = [];
   node.use({ all: onEvents(['none.created'], ({ input }) => void got.push(input.type)) }, { readsUsers: false });
-  await node.queue.quiet();
+  await node.queue.waitUntilIdle();
   await fixture.reaches({ state: 'succeeded' });
-  await node.queue.quiet();
+  await node.queue.waitUntilIdle();
   t.strictSame(got, ['todos.created']);
   await node.stop();
 });

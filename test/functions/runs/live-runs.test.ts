@@ -1,6 +1,6 @@
 /** Watchers receive runs of this process immediately and others from the database, each once. */
 import t from 'tap';
-import { openMongo } from '../../../src/database/mongo.ts';
+import { connectMongo } from '../../../src/database/mongo.ts';
 import { openRuns } from '../../../src/functions/runs/open-runs.ts';
 import { toRun } from '../../../src/functions/runs/run-row.ts';
 import { runRow } from '../../helpers/functions/run-rows.ts';
@@ -8,7 +8,7 @@ import { testMongo } from '../../helpers/mongo.ts';
 import { until } from '../../helpers/until.ts';
 
 const { url, database } = await testMongo(t);
-const mongo = await openMongo({ url, database });
+const mongo = await connectMongo({ url, database });
 t.teardown(() => mongo.close());
 
 const line = { at: new Date(), level: 'info', text: 'hello' } as const;

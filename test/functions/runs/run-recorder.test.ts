@@ -1,13 +1,13 @@
 /** Which runs are stored and counted, without delaying the caller, and with bounded memory while the database is unavailable. */
 import t from 'tap';
-import { openMongo } from '../../../src/database/mongo.ts';
+import { connectMongo } from '../../../src/database/mongo.ts';
 import { openRuns } from '../../../src/functions/runs/open-runs.ts';
 import { RunBatches } from '../../../src/functions/runs/run-batches.ts';
-import { RunBudget } from '../../../src/functions/runs/run-budget.ts';
+import { RunStorageBudget } from '../../../src/functions/runs/run-budget.ts';
 import { RunCountStore } from '../../../src/functions/runs/run-count-store.ts';
 import { RunCounts } from '../../../src/functions/runs/run-counts.ts';
 import { RunRecorder } from '../../../src/functions/runs/run-recorder.ts';
-import type { RunReport, RunSubject } from '../../../src/functions/runs/run-result.ts';
+import type { ExecutedCall, RunReport } from '../../../src/functions/runs/run-result.ts';
 import type { RunRow } from '../../../src/functions/runs/run-row.ts';
 import type { CallOutcome } from '../../../src/functions/sandbox/sandbox.ts';
 import { MillraceError } from '../../../src/lib/errors.ts';
@@ -17,14 +17,14 @@ import { testMongo } from '../../helpers/mongo.ts';
 import { until } from '../../helpers/until.ts';
 
 const { url, database } = await testMongo(t);
-const mongo = await openMongo({ url, database });
+const mongo = await connectMongo({ url, database });
 t.teardown(() => mongo.close());
 
 const fail = (error: unknown) => t.fail(String(error));
 const [fn] = pluginOf('shop', { total: { use: endpoint('GET /total') } }).functions;
 if (fn === undefined) throw new Error('No function');
 
-const subject = (id: string, input = '{}', client = 'ada'): RunSubject => ({
+const subject = (id: string, input = '{}', client = 'ada'): ExecutedCall => ({
   ...{ id, fn, input, attempt: 1, depth: 0 },
   client,
 });
@@ -48,17 +48,17 @@ t.test('Failed, rejected and logging runs are stored, and one in a hundred of th
     counts: { note: () => undefined },
     live: openRuns({ mongo, records: () => false, onError: fail }).live,
     batches: { add: (row) => kept.push(row) },
-    budget: new RunBudget(),
+    budget: new RunStorageBudget(),
     onStored: () => undefined,
     random: () => number,
   });
-  t.equal(recorder.ended(subject('run_fine'), report(FINE)), false);
-  t.equal(recorder.ended(subject('run_fault'), report(ISSUE)), true);
-  t.equal(recorder.ended(subject('run_refused'), report(REFUSAL)), true);
-  t.equal(recorder.ended(subject('run_logs'), report(FINE, { logs: [line] })), true);
-  t.equal(recorder.ended(subject('run_always'), report(FINE), true), true);
+  t.equal(recorder.recordEnd(subject('run_fine'), report(FINE)), false);
+  t.equal(recorder.recordEnd(subject('run_fault'), report(ISSUE)), true);
+  t.equal(recorder.recordEnd(subject('run_refused'), report(REFUSAL)), true);
+  t.equal(recorder.recordEnd(subject('run_logs'), report(FINE, { logs: [line] })), true);
+  t.equal(recorder.recordEnd(subject('run_always'), report(FINE), true), true);
   number = 0.0099;
-  t.equal(recorder.ended(subject('run_lucky'), report(FINE)), true);
+  t.equal(recorder.recordEnd(subject('run_lucky'), report(FINE)), true);
   t.match(kept, [
     { _id: 'run_fault', state: 'failed', error: { code: 'function-failed', message: 'no', stack: 'at total.ts:1' } },
     { _id: 'run_refused', state: 'rejected', error: { code: 'rejected-by-function', message: 'not so' } },
@@ -75,14 +75,14 @@ t.test('A caller cannot have more runs stored than its budget, whatever it sends
     counts: { note: () => undefined },
     live: openRuns({ mongo, records: () => false, onError: fail }).live,
     batches: { add: (row) => kept.push(row) },
-    budget: new RunBudget(() => now),
+    budget: new RunStorageBudget(() => now),
     onStored: () => undefined,
   });
   const large = JSON.stringify('x'.repeat(200_000));
   const flood = (client: string, input: string, reports: readonly RunReport[]) => {
     const from = kept.length;
     for (let n = 0; n < 1_000; n += 1) {
-      for (const one of reports) recorder.ended(subject(`run_${client}_${n}`, input, client), one);
+      for (const one of reports) recorder.recordEnd(subject(`run_${client}_${n}`, input, client), one);
     }
     const rows = kept.slice(from);
     return { runs: rows.length, bytes: rows.reduce((sum, { input }) => sum + (input?.length ?? 0), 0) };
@@ -93,7 +93,7 @@ t.test('A caller cannot have more runs stored than its budget, whatever it sends
   t.ok(bytes > 1_500_000 && bytes <= 2 * 1024 ** 2, `${bytes}`);
   t.match(kept.at(-1), { input: null, inputBytes: 200_002 }, 'then without their input');
   t.equal(flood('bob', '{}', reports).runs, 30, 'another caller has a budget of its own');
-  t.equal(recorder.ended(subject('run_again', large), report(FINE), true), true, 'a rerun is always stored');
+  t.equal(recorder.recordEnd(subject('run_again', large), report(FINE), true), true, 'a rerun is always stored');
   now += 60_000;
   t.equal(flood('ada', '{}', reports).runs, 6, 'a minute later there is room again');
   let all = 0;
@@ -104,12 +104,12 @@ t.test('A caller cannot have more runs stored than its budget, whatever it sends
 t.test('Stored runs can be found, and values that are too long are stored as their size.', async (t) => {
   const { recorder, store, close } = openRuns({ mongo, records: () => false, onError: fail });
   const long = JSON.stringify('é'.repeat(200_000));
-  recorder.ended(subject('run_long', long), report(ISSUE));
+  recorder.recordEnd(subject('run_long', long), report(ISSUE));
   await until(async () => (await store.find('run_long')) !== null, 'the run is stored');
   t.match(await store.find('run_long'), { input: null, inputBytes: 400_002, result: null, resultBytes: 0, depth: 0 });
   const stored = await store.find('run_long');
   t.ok((stored?.expireAt?.getTime() ?? 0) - Date.now() > 29 * 24 * 3_600_000);
-  recorder.ended(subject('run_last'), report(ISSUE));
+  recorder.recordEnd(subject('run_last'), report(ISSUE));
   await close();
   t.match(await store.find('run_last'), { state: 'failed' }, 'a stop stores what waits');
 });

@@ -1,6 +1,6 @@
 /** Stored runs stay below a size limit: the oldest ended ones are deleted first, and only by one process. */
 import t from 'tap';
-import { openMongo } from '../../../src/database/mongo.ts';
+import { connectMongo } from '../../../src/database/mongo.ts';
 import { RunRetention } from '../../../src/functions/runs/run-retention.ts';
 import { runExpiry } from '../../../src/functions/runs/run-row.ts';
 import { RunSizeStore } from '../../../src/functions/runs/run-size-store.ts';
@@ -9,7 +9,7 @@ import { runRow } from '../../helpers/functions/run-rows.ts';
 import { testMongo } from '../../helpers/mongo.ts';
 
 const { url, database } = await testMongo(t);
-const mongo = await openMongo({ url, database });
+const mongo = await connectMongo({ url, database });
 t.teardown(() => mongo.close());
 
 t.test('The oldest runs are deleted first, and pending ones are kept.', async (t) => {
@@ -31,7 +31,7 @@ t.test('The oldest runs are deleted first, and pending ones are kept.', async (t
   const parts = { store: sizes, onError: (error: unknown) => failed.push(error), maxBytes: 15_000_000 };
   const retention = new RunRetention({ ...parts, allowed: () => true });
   retention.start();
-  await retention.orphanCleanup();
+  await retention.deleteExcess();
   const after = await sizes.size();
   t.ok(after.bytes <= 15_000_000 && after.bytes >= 12_000_000, `${after.bytes}`);
   const { runs: newest } = await store.list({ limit: 1 });
@@ -40,7 +40,7 @@ t.test('The oldest runs are deleted first, and pending ones are kept.', async (t
     (await store.findAll(['run_0001', 'run_0006'])).map(({ _id }) => _id),
     ['run_0001'],
   );
-  await retention.orphanCleanup();
+  await retention.deleteExcess();
   t.equal((await sizes.size()).runs, after.runs, 'then there is room');
   await retention.stop();
   t.strictSame(failed, []);

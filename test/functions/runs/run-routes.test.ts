@@ -14,7 +14,7 @@ await beOwned(parts);
 withPolicies(parts, [{ resources: ['_functions'], actions: ['call'] }]);
 const accounts = { kind: 'trigger', on: ['system.user.*'], filter: null } as const;
 const todos = { kind: 'trigger', on: ['todos.created'], filter: null } as const;
-registry.use([
+registry.setPlugins([
   pluginOf('shop', {
     total: { use: endpoint('GET /total') },
     own: { use: endpoint('POST /own'), as: 'function' },
@@ -59,7 +59,7 @@ t.test('Runs are listed in pages, filtered by their fields.', async (t) => {
 
 t.test('A run of an HTTP function shows its input and result without secrets.', async (t) => {
   fixture.response(async ({ fn }) => response(500, {}, `no ${fn.plugin.secrets['KEY'] ?? ''}`));
-  registry.use([
+  registry.setPlugins([
     ...registry.plugins,
     pluginOf('safe', { report: { use: endpoint('POST /tell') } }, {}, { secrets: { KEY: 'sk-planted-1' } }),
   ]);
@@ -133,7 +133,7 @@ t.test('A run of a user event is rerun only by code that may read users.', async
     runRow(51, { plugin: 'mail', function: 'greet', restricted: true }),
     runRow(52, { plugin: 'shop', function: 'follow', restricted: true }),
   ]);
-  registry.use([...registry.plugins, pluginOf('later', { own: { use: { kind: 'job' } } })]);
+  registry.setPlugins([...registry.plugins, pluginOf('later', { own: { use: { kind: 'job' } } })]);
   await store.insert([runRow(54, { plugin: 'later', function: 'own', kind: 'job', restricted: true })]);
   const before = queued.length;
   for (const who of [boss, developer]) {
@@ -256,7 +256,7 @@ t.test('Runs can be followed live.', async (t) => {
 
 t.test('Runs that could not be stored are counted.', async (t) => {
   const { app, registry: plugins, parts } = await endpointFixture(t);
-  plugins.use([pluginOf('shop', { total: { use: endpoint('GET /total') } })]);
+  plugins.setPlugins([pluginOf('shop', { total: { use: endpoint('GET /total') } })]);
   const state = async () => (await app.inject('/admin/status')).json().functions;
   t.strictSame(await state(), { droppedRuns: 0 });
   const fn = plugins.find('shop/total');
@@ -264,7 +264,7 @@ t.test('Runs that could not be stored are counted.', async (t) => {
   const report = reportOf(value(1));
   for (let n = 0; n < 5_003; n += 1) {
     const subject = { id: `run_many${n}`, fn, input: 'null', attempt: 1, depth: 0, client: 'ada' };
-    parts.functions.runs.recorder.ended(subject, report, true);
+    parts.functions.runs.recorder.recordEnd(subject, report, true);
   }
   t.strictSame(await state(), { droppedRuns: 3 });
 });

@@ -1,12 +1,12 @@
 /** Runs in the database: pages and filters of lists, and no collections before they are needed. */
 import t from 'tap';
-import { openMongo } from '../../../src/database/mongo.ts';
+import { connectMongo } from '../../../src/database/mongo.ts';
 import { RunStore } from '../../../src/functions/runs/run-store.ts';
 import { runRow } from '../../helpers/functions/run-rows.ts';
 import { testMongo } from '../../helpers/mongo.ts';
 
 const { url, database } = await testMongo(t, { isNew: true });
-const mongo = await openMongo({ url, database });
+const mongo = await connectMongo({ url, database });
 t.teardown(() => mongo.close());
 
 const ids = (page: { readonly runs: readonly { readonly id: string }[] }) =>

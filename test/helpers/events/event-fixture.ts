@@ -6,10 +6,10 @@ import { randomBytes } from 'node:crypto';
 import { MongoClient } from 'mongodb';
 import type { Test } from 'tap';
 import { Lease } from '../../../src/database/lease.ts';
-import { type Mongo, openMongo } from '../../../src/database/mongo.ts';
+import { connectMongo, type Mongo } from '../../../src/database/mongo.ts';
 import { EventLog } from '../../../src/events/log/event-log.ts';
-import type { LogRow } from '../../../src/events/log/row.ts';
-import { Tail } from '../../../src/events/log/tail.ts';
+import type { LogRow } from '../../../src/events/log/log-row.ts';
+import { LogTail } from '../../../src/events/log/log-tail.ts';
 import { Recorder, type RecorderOptions } from '../../../src/events/record/recorder.ts';
 import { until } from '../until.ts';
 
@@ -25,7 +25,7 @@ export interface Node {
   readonly log: EventLog;
   readonly lease: Lease;
   readonly recorder: Recorder;
-  readonly tail: Tail;
+  readonly tail: LogTail;
   readonly rows: LogRow[];
   readonly notes: Note[];
   stop(): Promise<void>;
@@ -46,7 +46,7 @@ export async function eventFixture(
   url: string,
   database = `test_${randomBytes(6).toString('hex')}`,
 ): Promise<Fixture> {
-  const mongo = await openMongo({ url, database });
+  const mongo = await connectMongo({ url, database });
   t.teardown(async () => {
     const client = new MongoClient(url, { serverSelectionTimeoutMS: 2000 });
     for (const name of [database, `${database}_log`])
@@ -75,7 +75,7 @@ async function startNode(
   database: string,
   { records = true, ...options }: Partial<RecorderOptions> & { records?: boolean },
 ): Promise<Node> {
-  const mongo = await openMongo({ url, database });
+  const mongo = await connectMongo({ url, database });
   const log = new EventLog(mongo.log, database);
   await log.open();
   const rows: LogRow[] = [];
@@ -83,7 +83,7 @@ async function startNode(
   const onLog = (level: string, message: string, details: Readonly<Record<string, unknown>>) => {
     notes.push({ level, message, details });
   };
-  const tail = new Tail({ log, onLog });
+  const tail = new LogTail({ log, onLog });
   tail.attach({ rows: (more) => rows.push(...more) });
   await tail.start();
   const owner = randomBytes(6).toString('hex');

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Test } from 'tap';
-import { AUTHOR_PROJECT } from '../../../src/functions/plugins/typings/tsconfig-template.ts';
+import { TSCONFIG_TEMPLATE } from '../../../src/functions/plugins/typings/tsconfig-template.ts';
 
 const COMPILER = fileURLToPath(new URL('../../../node_modules/typescript/bin/tsc', import.meta.url));
 const run = promisify(execFile);
@@ -23,7 +23,7 @@ export async function compileForAuthors(
 ): Promise<readonly string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-author-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-  const files = { 'tsconfig.json': AUTHOR_PROJECT, 'millrace.d.ts': types, ...scripts };
+  const files = { 'tsconfig.json': TSCONFIG_TEMPLATE, 'millrace.d.ts': types, ...scripts };
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), text);

@@ -3,7 +3,7 @@ import type { Test } from 'tap';
 import type { Principal } from '../../../src/auth/identity/principal.ts';
 import type { OpenTransaction } from '../../../src/collections/open-transaction.ts';
 import type { CallReport } from '../../../src/functions/calling/call-types.ts';
-import { FunctionCalls } from '../../../src/functions/calling/function-runner.ts';
+import { FunctionRunner } from '../../../src/functions/calling/function-runner.ts';
 import type { NewJob } from '../../../src/functions/calling/host/job-scheduler.ts';
 import type { Plugin, PluginFunction } from '../../../src/functions/plugins/plugin.ts';
 import type { LogLine } from '../../../src/functions/sandbox/sandbox.ts';
@@ -45,7 +45,7 @@ export async function callsFixture(t: Test, settings: Record<string, string> = {
       restricted = false,
       onLog,
     } = requesting;
-    const calls = new FunctionCalls({
+    const calls = new FunctionRunner({
       ...{ policies, collections, byFilter, atomic, egress, files: services.files, publicUrl: 'https://example.org' },
       sandbox: isOff ? null : new DirectSandbox({ run: code }),
       jobs: { schedule: async (job) => ({ id: `job_${jobs.push(job)}` }) },

@@ -8,12 +8,12 @@ import type { Test } from 'tap';
 import { buildApp } from '../../../src/app.ts';
 import type { Principal } from '../../../src/auth/identity/principal.ts';
 import { loadConfig } from '../../../src/config/config.ts';
-import type { Calling, CallReport, FunctionCall } from '../../../src/functions/calling/call-types.ts';
-import type { CallSlots } from '../../../src/functions/endpoints/call-limit.ts';
+import type { CallReport, FunctionCall, FunctionCaller } from '../../../src/functions/calling/call-types.ts';
+import type { CallLimiter } from '../../../src/functions/endpoints/call-limit.ts';
 import { EndpointCalls } from '../../../src/functions/endpoints/endpoint-calls.ts';
 import { endpointOperations } from '../../../src/functions/endpoints/endpoint-openapi.ts';
+import { FunctionReruns } from '../../../src/functions/function-reruns.ts';
 import { PluginRegistry } from '../../../src/functions/plugins/active-plugins.ts';
-import { RunRepeats } from '../../../src/functions/run-repeats.ts';
 import { toRun } from '../../../src/functions/runs/run-row.ts';
 import type { CallOutcome } from '../../../src/functions/sandbox/sandbox.ts';
 import { createServices } from '../../../src/services.ts';
@@ -45,14 +45,14 @@ export const reportOf = (outcome: CallOutcome, fields: Partial<CallReport> = {})
   ...fields,
 });
 
-export async function endpointFixture(t: Test, settings: Record<string, string> = {}, slots?: CallSlots) {
+export async function endpointFixture(t: Test, settings: Record<string, string> = {}, slots?: CallLimiter) {
   const { url, database } = await testMongo(t);
   const config = loadConfig({ MILLRACE_DB: database, PORT: '0', ...settings });
   const created = await createServices(config, url);
   const registry = new PluginRegistry((error) => t.fail(String(error)));
   const calls: FunctionCall[] = [];
   let responding: Responding = async () => value(null);
-  const calling: Calling = {
+  const calling: FunctionCaller = {
     call: async (call) => {
       calls.push(call);
       const given = await responding(call);
@@ -71,12 +71,12 @@ export async function endpointFixture(t: Test, settings: Record<string, string> 
   });
   const queued: string[] = [];
   const queue = {
-    repeat: async (_fn: unknown, earlier: { _id: string }) => {
+    rerun: async (_fn: unknown, earlier: { _id: string }) => {
       queued.push(earlier._id);
       return toRun(runRow(9_000, { _id: 'run_again', state: 'pending' }));
     },
   };
-  const repeats = new RunRepeats({ active: registry, endpoints, queue, replays: created.functions.queue.replays });
+  const repeats = new FunctionReruns({ active: registry, endpoints, queue, replays: created.functions.queue.replays });
   const reported = () => endpointOperations(registry.ofKind('http'));
   const functions = { ...created.functions, active: registry, endpoints, repeats, reported };
   const parts = { ...created, functions };

@@ -1,10 +1,10 @@
 /** Enabled plugins, built by hand for tests of running their functions. */
 import { WRITE_HOOK_ACTIONS } from '../../../src/functions/plugins/manifest/manifest.ts';
-import type { FunctionUse, Plugin, PluginFunction } from '../../../src/functions/plugins/plugin.ts';
+import type { FunctionOptions, Plugin, PluginFunction } from '../../../src/functions/plugins/plugin.ts';
 
-type Use = FunctionUse;
+type Use = FunctionOptions;
 
-export interface FunctionSpec extends Partial<Omit<PluginFunction, 'id' | 'name' | 'plugin' | 'use'>> {
+export interface FunctionSpec extends Partial<Omit<PluginFunction, 'id' | 'name' | 'plugin' | 'options'>> {
   readonly use: Use;
 }
 
@@ -22,7 +22,7 @@ export function pluginOf(
     from: 'database',
     version: '1',
     enabled: true,
-    isStandIn: false,
+    isPlaceholder: false,
     bundle: { id: `${name}-1-${JSON.stringify(files).length}`, files: texts },
     fetchHosts: [],
     secrets: {},
@@ -30,7 +30,7 @@ export function pluginOf(
     functions,
     ...fields,
   };
-  for (const [short, spec] of Object.entries(specs)) {
+  for (const [short, { use, ...rest }] of Object.entries(specs)) {
     functions.push({
       id: `${name}/${short}`,
       name: short,
@@ -40,7 +40,8 @@ export function pluginOf(
       roles: [],
       timeoutMs: 10_000,
       isQuarantined: false,
-      ...spec,
+      ...rest,
+      options: use,
     });
   }
   return plugin;
@@ -49,8 +50,8 @@ export function pluginOf(
 /** A job of a plugin of its own. */
 export function jobOf(plugin: string): PluginFunction<'job'> {
   const [fn] = pluginOf(plugin, { later: { use: { kind: 'job' }, as: 'function' } }).functions;
-  if (fn?.use.kind !== 'job') throw new Error('It is a job');
-  return { ...fn, use: fn.use };
+  if (fn?.options.kind !== 'job') throw new Error('It is a job');
+  return { ...fn, options: fn.options };
 }
 
 /** The configuration of an HTTP function: `POST /invoice/:id/total`, with methods separated by commas. */

@@ -5,13 +5,13 @@
 import { inspect } from 'node:util';
 import type { ClientSession, Db } from 'mongodb';
 import type { Test } from 'tap';
-import { Atomic } from '../../../src/collections/transaction-runner.ts';
+import { TransactionRunner } from '../../../src/collections/transaction-runner.ts';
 import { Transactions } from '../../../src/database/transactions.ts';
-import type { Calling, FunctionCall } from '../../../src/functions/calling/call-types.ts';
+import type { FunctionCall, FunctionCaller } from '../../../src/functions/calling/call-types.ts';
 import { PluginRegistry } from '../../../src/functions/plugins/active-plugins.ts';
-import type { FunctionUse, Plugin } from '../../../src/functions/plugins/plugin.ts';
-import { Queue } from '../../../src/functions/queue/queue.ts';
-import { RUNS, type RunRow } from '../../../src/functions/runs/run-row.ts';
+import type { FunctionOptions, Plugin } from '../../../src/functions/plugins/plugin.ts';
+import { FunctionQueue } from '../../../src/functions/queue/queue.ts';
+import { RUNS_COLLECTION, type RunRow } from '../../../src/functions/runs/run-row.ts';
 import { RunStore } from '../../../src/functions/runs/run-store.ts';
 import type { CallOutcome } from '../../../src/functions/sandbox/sandbox.ts';
 import type { Services } from '../../../src/services.ts';
@@ -44,7 +44,7 @@ export type Code = (given: Given) => unknown;
 
 /** A function as a test defines it. */
 export interface Said {
-  readonly use: FunctionUse;
+  readonly use: FunctionOptions;
   readonly code: Code;
   readonly isQuarantined?: boolean;
 }
@@ -60,7 +60,7 @@ export class CodeError extends Error {
 }
 
 export interface QueueNode {
-  readonly queue: Queue;
+  readonly queue: FunctionQueue;
   readonly errors: unknown[];
   /** Runs in the order of their completion. */
   readonly ended: RunRow[];
@@ -86,7 +86,7 @@ export async function queueFixture(t: Test): Promise<QueueFixture> {
   const testDatabase = await testMongo(t);
   const { app, services } = await buildTestApp(t, {}, testDatabase);
   const clock = { now: Date.now() };
-  const rows = services.mongo.log.collection<RunRow>(RUNS);
+  const rows = services.mongo.log.collection<RunRow>(RUNS_COLLECTION);
   await new RunStore(services.mongo).prepare();
 
   const runs = (filter: object = {}) => rows.find(filter).sort({ createdAt: 1, 'position.number': 1 }).toArray();
@@ -122,7 +122,7 @@ export async function queueFixture(t: Test): Promise<QueueFixture> {
     },
     pass: async (node, ms) => {
       clock.now += ms;
-      await node.queue.look();
+      await node.queue.runDue();
     },
   };
 }
@@ -141,13 +141,13 @@ async function startNode(
   const use: QueueNode['use'] = (said, more = {}) => {
     const plugin = pluginOf('p', specsOf(said), {}, { readsUsers: true, ...more });
     for (const [name, { code }] of Object.entries(said)) codes.set(`${plugin.name}/${name}`, code);
-    registry.use([plugin]);
+    registry.setPlugins([plugin]);
   };
   if (Object.keys(functions).length > 0) use(functions);
   const transactions = new Transactions(services.mongo);
   await transactions.start();
-  const atomic = new Atomic(transactions, services.registry);
-  const queue = new Queue({
+  const atomic = new TransactionRunner(transactions, services.registry);
+  const queue = new FunctionQueue({
     mongo: services.mongo,
     events: services.events,
     records: () => records() && services.events.recorder.state.status === 'recording',
@@ -183,7 +183,7 @@ async function startNode(
   return node;
 }
 
-function callingOf(services: Services, codes: ReadonlyMap<string, Code>): Calling {
+function callingOf(services: Services, codes: ReadonlyMap<string, Code>): FunctionCaller {
   return {
     call: async (call) => {
       const started = performance.now();

@@ -1,5 +1,10 @@
 /** Write hooks of tests, without functions. */
-import type { HookResponse, Showing, WriteHook, WriteView } from '../../../src/collections/write-hooks.ts';
+import type {
+  HookResponse,
+  WriteHook,
+  WriteHookContext,
+  WriteHookInput,
+} from '../../../src/collections/write-hooks.ts';
 import type { Services } from '../../../src/services.ts';
 
 type Fields = Record<string, unknown>;
@@ -9,7 +14,7 @@ interface Shown {
   readonly before: Fields | null;
 }
 
-type ApiResponse = (write: Shown, showing: Showing, index: number) => HookResponse;
+type ApiResponse = (write: Shown, showing: WriteHookContext, index: number) => HookResponse;
 
 export const parsed = (text: string | null): Fields | null => (text === null ? null : JSON.parse(text));
 
@@ -18,7 +23,7 @@ export function hookOf(response: ApiResponse): WriteHook & { readonly calls: Sho
   const calls: Shown[][] = [];
   return {
     calls,
-    see: async (writes: readonly WriteView[], showing) => {
+    check: async (writes: readonly WriteHookInput[], showing) => {
       const shown = writes.map(({ document, before }) => ({ document: parsed(document), before: parsed(before) }));
       calls.push(shown);
       return shown.map((one, index) => response(one, showing, index));
@@ -28,5 +33,5 @@ export function hookOf(response: ApiResponse): WriteHook & { readonly calls: Sho
 
 /** Registers hooks for the writes of one collection. */
 export function hang(services: Services, collection: string, ...hooks: readonly WriteHook[]): void {
-  services.writeHooks.attach({ of: (name) => (name === collection ? hooks : null) });
+  services.writeHooks.attach({ hooksFor: (name) => (name === collection ? hooks : null) });
 }

@@ -3,19 +3,19 @@
  * It also reports whether a client can know the order of a result from its sort keys in JSON.
  */
 import type { Document } from 'mongodb';
-import { readStored } from '../../../src/database/bson/stored.ts';
-import { toWire } from '../../../src/database/json/json.ts';
-import type { LogRow } from '../../../src/events/log/row.ts';
-import { bind } from '../../../src/query/evaluate/bind-variables.ts';
-import { cutTo } from '../../../src/query/evaluate/field-tree.ts';
-import { treeOf } from '../../../src/query/evaluate/fields.ts';
-import { compileMatch, type Match } from '../../../src/query/evaluate/match.ts';
+import { decodeDocument } from '../../../src/database/bson/stored-document.ts';
+import { toWireDocument } from '../../../src/database/json/json.ts';
+import type { LogRow } from '../../../src/events/log/log-row.ts';
+import { bindVariables } from '../../../src/query/evaluate/bind-variables.ts';
+import { BSON_KIND, bsonKindOf, equalValues } from '../../../src/query/evaluate/bson-order.ts';
+import { selectFields } from '../../../src/query/evaluate/field-tree.ts';
+import { toFieldTree } from '../../../src/query/evaluate/fields.ts';
+import { compileMatcher, type DocumentMatcher } from '../../../src/query/evaluate/match.ts';
 import { isNaNValue, isNumber } from '../../../src/query/evaluate/numbers.ts';
-import { equalValues, KIND, kindOf } from '../../../src/query/evaluate/order.ts';
-import type { KeyValues } from '../../../src/query/page/sort.ts';
-import { compareBy, sortKeyOf } from '../../../src/query/page/sort-key.ts';
+import type { SortKeyValues } from '../../../src/query/page/sort.ts';
+import { documentComparator, sortKeyOf } from '../../../src/query/page/sort-key.ts';
 import { parseQueryJson } from '../../../src/query/parse/parse-query.ts';
-import { identityOf } from '../../../src/realtime/result/row-view.ts';
+import { documentIdentity } from '../../../src/realtime/result/log-row-view.ts';
 import { stateText } from './live-state.ts';
 
 /** A query as clients write it. */
@@ -41,9 +41,9 @@ export class LogModel {
       if (row.number > number) break;
       if (row.operation === 'drop') documents.clear();
       if (row.key === null) continue;
-      const identity = identityOf(readStored(row.key)['_id']);
+      const identity = documentIdentity(decodeDocument(row.key)['_id']);
       if (row.operation === 'delete') documents.delete(identity);
-      else documents.set(identity, row.after && readStored(row.after));
+      else documents.set(identity, row.after && decodeDocument(row.after));
     }
     const known = [...documents.values()].filter((document) => document !== null);
     return known.length === documents.size ? known : null;
@@ -51,8 +51,8 @@ export class LogModel {
 }
 
 /** Whether a document passes a filter as clients write it. */
-export function passes(filter: object): Match {
-  return compileMatch(bind(parseQueryJson({ filter }).filter, { now: new Date(), user: null }).filter);
+export function passes(filter: object): DocumentMatcher {
+  return compileMatcher(bindVariables(parseQueryJson({ filter }).filter, { now: new Date(), user: null }).filter);
 }
 
 /** The documents of a result, as clients see them. */
@@ -64,26 +64,34 @@ export interface ApiResponse {
 
 export function responseTo(query: LiveQuery, documents: readonly Document[]): ApiResponse {
   const { sort, limit, fields } = parseQueryJson(query);
-  const found = documents.filter(passes(query.filter ?? {})).sort(compareBy(sort));
+  const found = documents.filter(passes(query.filter ?? {})).sort(documentComparator(sort));
   const page = limit === null ? found : found.slice(0, limit);
   const shown = page.map((document) =>
-    fields === null ? toWire(document) : toWire(cutTo(document, treeOf(fields)), { meta: false }),
+    fields === null
+      ? toWireDocument(document)
+      : toWireDocument(selectFields(document, toFieldTree(fields)), { meta: false }),
   );
   const isDrawn = query.sort !== undefined && canBeDrawn(page.map((document) => sortKeyOf(document, sort)));
   return { state: stateText(shown), order: isDrawn ? shown.map(({ id }) => String(id)) : null };
 }
 
-const DRAWN: ReadonlySet<unknown> = new Set([KIND.null, KIND.number, KIND.string, KIND.boolean, KIND.date]);
+const DRAWN: ReadonlySet<unknown> = new Set([
+  BSON_KIND.null,
+  BSON_KIND.number,
+  BSON_KIND.string,
+  BSON_KIND.boolean,
+  BSON_KIND.date,
+]);
 
 /**
  * Whether clients can distinguish these sort keys: JSON has nulls, numbers (as doubles), texts and booleans. Dates look
  * like texts, so the two must not be mixed.
  */
-function canBeDrawn(keys: readonly KeyValues[]): boolean {
+function canBeDrawn(keys: readonly SortKeyValues[]): boolean {
   const columns = keys[0]?.map((_, index) => keys.map((key) => key[index])) ?? [];
   return columns.every((values) => {
-    const kinds = new Set(values.map((value) => (value === undefined ? undefined : kindOf(value))));
-    const mixed = kinds.has(KIND.date) && (kinds.has(KIND.string) || kinds.has(KIND.boolean));
+    const kinds = new Set(values.map((value) => (value === undefined ? undefined : bsonKindOf(value))));
+    const mixed = kinds.has(BSON_KIND.date) && (kinds.has(BSON_KIND.string) || kinds.has(BSON_KIND.boolean));
     if (mixed || [...kinds].some((kind) => !DRAWN.has(kind))) return false;
     return !looksAlike(values.filter(isNumber)) && !looksAlike(values.filter((value) => value instanceof Date));
   });

@@ -2,8 +2,9 @@
  * The state of a client: the state machine of docs/protocol.md for one subscription, and a record of its documents at
  * every position it received. The order is computed by our own client's code.
  */
-import type { Frame as Drawn } from '../../../client/followed.ts';
-import { LiveResponse } from '../../../client/live-result.ts';
+
+import { LiveResult } from '../../../client/live-result.ts';
+import type { SubscriptionFrame as Drawn } from '../../../client/live-subscription.ts';
 import type { Frame } from './socket.ts';
 
 /** The documents of one subscription at a moment when the client knows its position. */
@@ -38,7 +39,7 @@ export class LiveState {
   ended = false;
   /** The position from which it would resume. */
   position: string | null = null;
-  readonly #response: LiveResponse | null;
+  readonly #response: LiveResult | null;
   #fresh = true;
   #again = false;
   #snapshot = 0;
@@ -47,7 +48,7 @@ export class LiveState {
   /** @param sort the query's sort, if the client shows an order */
   constructor(id: string, sort?: string) {
     this.id = id;
-    this.#response = sort === undefined ? null : new LiveResponse(sort);
+    this.#response = sort === undefined ? null : new LiveResult(sort);
   }
 
   get resets(): number {

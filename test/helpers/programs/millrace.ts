@@ -6,8 +6,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
-import { findHolder, type Holder } from '../../../src/database/embedded/data-dir-lock.ts';
-import { hasEnded, type RunningProgram } from '../../../src/database/embedded/process-info.ts';
+import { type DataFolderHolder, findDataFolderHolder } from '../../../src/database/embedded/data-dir-lock.ts';
+import { type RunningProgram, waitForProcessExit } from '../../../src/database/embedded/process-info.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const START_MS = 120_000;
@@ -32,7 +32,7 @@ export interface Program {
   /** Everything that it has printed so far. */
   output(): string;
   /** Its embedded MongoDB and its own process; null when it has no embedded MongoDB, or none any more. */
-  holder(): Promise<Holder | null>;
+  holder(): Promise<DataFolderHolder | null>;
   /** Ends it by a signal and waits for its end. Returns its exit code, null after a kill. */
   end(signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): Promise<number | null>;
 }
@@ -66,7 +66,7 @@ export async function startMillrace(t: Pick<Test, 'teardown'>, options: ProgramO
     });
   });
   const startMs = performance.now() - started;
-  const holder = () => findHolder(join(folder, 'data'));
+  const holder = () => findDataFolderHolder(join(folder, 'data'));
   t.teardown(async () => {
     if (child.exitCode === null && child.signalCode === null) {
       child.kill('SIGKILL');
@@ -89,7 +89,7 @@ export async function startMillrace(t: Pick<Test, 'teardown'>, options: ProgramO
 
 /** Waits until a program has ended; false when it still runs after a timeout. */
 export async function gone(program: RunningProgram | null): Promise<boolean> {
-  return program === null || (await hasEnded(program, END_MS));
+  return program === null || (await waitForProcessExit(program, END_MS));
 }
 
 /** The environment of the tests, without variables that are settings of the program. */

@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process';
 import { join, resolve } from 'node:path';
 import type { Test } from 'tap';
-import { freePort } from '../../../src/database/embedded/port.ts';
+import { findFreePort } from '../../../src/database/embedded/port.ts';
 
 const START_MS = 240_000;
 const ADMIN = 'admin';
@@ -23,7 +23,7 @@ export function whyNoKeycloak(): string | undefined {
 
 /** Starts a Keycloak; it ends with the test. */
 export async function startKeycloak(t: Pick<Test, 'teardown'>): Promise<Keycloak> {
-  const [home, port] = [resolve(folder() ?? ''), await freePort()];
+  const [home, port] = [resolve(folder() ?? ''), await findFreePort()];
   const origin = `http://127.0.0.1:${port}`;
   const child = spawn(join(home, 'bin', 'kc.sh'), ['start-dev', '--http-host=127.0.0.1', `--http-port=${port}`], {
     stdio: ['ignore', 'pipe', 'pipe'],

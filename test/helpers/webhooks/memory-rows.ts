@@ -1,10 +1,16 @@
 /** Deliveries of the sender in memory, and their representation in lists. */
-import type { Attempt, Delivery, DeliveryQuery, NewDelivery, Trigger } from '../../../src/webhooks/sending/sender.ts';
+import type {
+  Attempt,
+  AttemptTrigger,
+  Delivery,
+  DeliveryQuery,
+  NewDelivery,
+} from '../../../src/webhooks/sending/sender.ts';
 
 export interface Row {
   readonly one: NewDelivery;
   body: string;
-  trigger: Trigger;
+  trigger: AttemptTrigger;
   state: Delivery['state'];
   due: number;
   attempt: number;

@@ -1,19 +1,19 @@
 /** A sender that keeps everything in memory: the smallest implementation of the sender interface. */
 import { MillraceError } from '../../../src/lib/errors.ts';
 import type { EndpointTarget } from '../../../src/webhooks/endpoint/endpoint.ts';
-import { Breaker } from '../../../src/webhooks/sending/breaker.ts';
-import { GONE, outcomeOf, statusError } from '../../../src/webhooks/sending/outcome.ts';
+import { decideAttemptOutcome, GONE_STATUS, statusError } from '../../../src/webhooks/sending/attempt-outcome.ts';
+import { CircuitBreaker } from '../../../src/webhooks/sending/breaker.ts';
 import type {
   Attempt,
+  AttemptTrigger,
   Delivery,
   DeliveryPage,
   DeliveryQuery,
-  Health,
+  EndpointHealth,
   NewDelivery,
   Sender,
   SenderEvents,
   SenderState,
-  Trigger,
 } from '../../../src/webhooks/sending/sender.ts';
 import { Signer } from '../../../src/webhooks/sending/signature.ts';
 import { fits, idOf, type Row, shown } from './memory-rows.ts';
@@ -25,7 +25,7 @@ const UNTRIED = { underWay: 0, nextPlace: 0, success: null, failure: null, since
 
 interface Endpoint {
   target: EndpointTarget;
-  readonly breaker: Breaker;
+  readonly breaker: CircuitBreaker;
   underWay: number;
   nextPlace: number;
   success: Date | null;
@@ -66,7 +66,7 @@ export class MemorySender implements Sender {
 
   async ensureEndpoint(target: EndpointTarget): Promise<void> {
     const known = this.#endpoints.get(target.id);
-    const endpoint = known ?? { target, breaker: new Breaker(), ...UNTRIED };
+    const endpoint = known ?? { target, breaker: new CircuitBreaker(), ...UNTRIED };
     if (known !== undefined && known.target.url !== target.url) known.breaker.close();
     endpoint.target = target;
     this.#endpoints.set(target.id, endpoint);
@@ -148,7 +148,7 @@ export class MemorySender implements Sender {
     return lost.length;
   }
 
-  async health(endpoints: readonly string[]): Promise<ReadonlyMap<string, Health>> {
+  async health(endpoints: readonly string[]): Promise<ReadonlyMap<string, EndpointHealth>> {
     return new Map(
       endpoints.map((id) => {
         const { breaker, success = null, failure = null, since = null } = this.#endpoints.get(id) ?? {};
@@ -166,7 +166,7 @@ export class MemorySender implements Sender {
     return Date.now() + this.#options.clockOffsetMs();
   }
 
-  #again(row: Row, trigger: Trigger): void {
+  #again(row: Row, trigger: AttemptTrigger): void {
     Object.assign(row, { state: 'pending', due: this.#now(), attempt: 0, trigger, finishedAt: null });
   }
 
@@ -229,12 +229,12 @@ export class MemorySender implements Sender {
     const now = this.#now();
     const { status, error } = attempt;
     const testDatabase = { trigger: row.trigger, schedule: target.retrySchedule, attempts: row.attempt };
-    const outcome = outcomeOf({ status, error, retryAfter }, testDatabase, 0.5, now);
+    const outcome = decideAttemptOutcome({ status, error, retryAfter }, testDatabase, 0.5, now);
     if (row.trigger !== 'test') {
-      if (probe) breaker.probed(error === null, now);
+      if (probe) breaker.recordProbe(error === null, now);
       else breaker.count(error === null, now);
       this.#countHealth(endpoint, attempt);
-      if (status === GONE) await this.#options.events.onDisable(id, 'gone');
+      if (status === GONE_STATUS) await this.#options.events.onDisable(id, 'gone');
       if (endpoint.since !== null && now - endpoint.since.getTime() >= FAILING_MS) {
         await this.#options.events.onDisable(id, 'failing');
       }

@@ -8,7 +8,7 @@ import type {
   Delivery,
   DeliveryPage,
   DeliveryQuery,
-  Health,
+  EndpointHealth,
   NewDelivery,
   Sender,
   SenderState,
@@ -93,7 +93,7 @@ export class RecordingSender implements Sender {
     return this.#rows.filter(({ delivery }) => delivery.endpoint === endpoint).length;
   }
 
-  async health(endpoints: readonly string[]): Promise<ReadonlyMap<string, Health>> {
+  async health(endpoints: readonly string[]): Promise<ReadonlyMap<string, EndpointHealth>> {
     const times = { lastSuccessAt: null, lastFailureAt: null, failingSince: null, error: null };
     return new Map(endpoints.map((id) => [id, { breaker: 'open', pending: 7, ...times }]));
   }

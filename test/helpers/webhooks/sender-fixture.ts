@@ -1,10 +1,10 @@
 /** Fixture of sender tests: the sender, its clock, and what it has reported. */
 import type { Test } from 'tap';
-import { openMongo } from '../../../src/database/mongo.ts';
+import { connectMongo } from '../../../src/database/mongo.ts';
 import { Egress, type EgressOptions } from '../../../src/egress/egress.ts';
 import type { DisabledReason } from '../../../src/webhooks/endpoint/endpoint.ts';
 import { DirectSender } from '../../../src/webhooks/sending/direct/direct-sender.ts';
-import type { SenderLimits } from '../../../src/webhooks/sending/queue/taken.ts';
+import type { SenderLimits } from '../../../src/webhooks/sending/queue/queue-types.ts';
 import type { Delivery, Sender, SenderEvents } from '../../../src/webhooks/sending/sender.ts';
 import { testMongo } from '../mongo.ts';
 import { until } from '../until.ts';
@@ -100,7 +100,7 @@ export async function openDirect(
   t: Test,
   { url, database, limits = {}, egress: rules, clockOffsetMs }: DirectPlace,
 ): Promise<SenderFixture> {
-  const mongo = await openMongo({ url, database });
+  const mongo = await connectMongo({ url, database });
   t.teardown(() => mongo.close());
   const egress = new Egress(rules ?? { mode: 'development', allow: [] });
   t.teardown(() => egress.close());

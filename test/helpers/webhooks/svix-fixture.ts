@@ -3,10 +3,10 @@
  * and `MILLRACE_TEST_SVIX_TOKEN` are set.
  */
 import type { Test } from 'tap';
-import { openMongo } from '../../../src/database/mongo.ts';
+import { connectMongo } from '../../../src/database/mongo.ts';
 import { Egress } from '../../../src/egress/egress.ts';
 import type { EndpointTarget } from '../../../src/webhooks/endpoint/endpoint.ts';
-import type { StoredTargets } from '../../../src/webhooks/sending/sender.ts';
+import type { StoredEndpointReader } from '../../../src/webhooks/sending/sender.ts';
 import { SvixSender, type SvixTimes } from '../../../src/webhooks/sending/svix/svix-sender.ts';
 import { testMongo } from '../mongo.ts';
 import { until } from '../until.ts';
@@ -17,7 +17,7 @@ import { startSvix } from './svix/svix-server.ts';
 export const SVIX_TEST_TIMES: SvixTimes = {
   callMs: 1_000,
   settleMs: 2_000,
-  lookMs: [30, 60, 120, 250, 1_000],
+  pollMs: [30, 60, 120, 250, 1_000],
   lostMs: 20_000,
   pauseMs: 50,
   refusedMs: 200,
@@ -30,7 +30,7 @@ export interface SvixPlace {
   readonly svix: { readonly url: string; readonly token: string };
   readonly times?: Partial<SvixTimes>;
   /** The endpoints that Millrace has; without it the sender's latest ones. */
-  readonly stored?: StoredTargets;
+  readonly stored?: StoredEndpointReader;
 }
 
 /** Svix has its own requests and its own schedule, and no breaker. */
@@ -48,13 +48,13 @@ export interface SvixFixture extends SenderFixture {
 }
 
 /** Endpoints as in a database. */
-export function storedIn(targets: ReadonlyMap<string, EndpointTarget>): StoredTargets {
+export function storedIn(targets: ReadonlyMap<string, EndpointTarget>): StoredEndpointReader {
   return { ids: async () => [...targets.keys()], one: async (id) => targets.get(id) ?? null };
 }
 
 /** A Svix sender with a connection of its own, as in a process of its own. */
 export async function openSvix(t: Test, testDatabase: SvixPlace): Promise<SvixFixture> {
-  const mongo = await openMongo({ url: testDatabase.url, database: testDatabase.database });
+  const mongo = await connectMongo({ url: testDatabase.url, database: testDatabase.database });
   t.teardown(() => mongo.close());
   const egress = new Egress({ mode: 'development', allow: [] });
   t.teardown(() => egress.close());

@@ -4,7 +4,7 @@
  */
 import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
-import { referenceVersion } from '../../../src/http/docs/reference-script.ts';
+import { apiReferenceVersion } from '../../../src/http/docs/api-reference-script.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { testBrowser, whyNoBrowser } from '../../helpers/programs/browser.ts';
 import { PASSWORD, signInAdmin } from '../../helpers/users.ts';
@@ -98,7 +98,7 @@ t.test('in production the reader of the API reference signs in', { skip }, async
 
 t.test('the files of the API reference', async (t) => {
   const { app } = await buildTestApp(t);
-  const reference = `/docs/reference-${await referenceVersion()}.js`;
+  const reference = `/docs/reference-${await apiReferenceVersion()}.js`;
 
   await t.test('the page loads scripts only from its own server', async (t) => {
     const { body, headers } = await app.inject('/docs');

@@ -3,8 +3,8 @@
  * schema, parameters and errors that are written once.
  */
 import t from 'tap';
-import { Titles } from '../../../src/http/openapi/components.ts';
-import { typedSchema } from '../../../src/http/openapi/typed-schema.ts';
+import { UniqueTypeNames } from '../../../src/http/openapi/components.ts';
+import { normalizeSchema } from '../../../src/http/openapi/normalize-schema.ts';
 import { ERRORS } from '../../../src/lib/errors.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 
@@ -89,7 +89,7 @@ t.test('collections have names of their own, whatever they are called', async (t
     'StoredDocument',
     'TodosDocument',
   ]);
-  const titles = new Titles('Stored');
+  const titles = new UniqueTypeNames('Stored');
   t.strictSame(
     ['Todos', 'NewTodos', 'APIs', 'TODOS', 'Stored', 'Newton'].map((title) => titles.unique(title)),
     ['Todos', 'NewTodos2', 'APIs', 'TODOS3', 'Stored2', 'Newton'],
@@ -176,7 +176,7 @@ t.test('a part has the operations with some tags, and what they refer to', async
 });
 
 t.test('a schema is written with the types that it accepts', async (t) => {
-  const written = (schema: object): object => typedSchema(schema, written);
+  const written = (schema: object): object => normalizeSchema(schema, written);
   const text = { type: 'string', description: 'A text.' };
   for (const [schema, expected] of [
     [{ anyOf: [text, { type: 'null' }] }, { ...text, type: ['string', 'null'] }],

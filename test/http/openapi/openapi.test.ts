@@ -5,10 +5,10 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import t from 'tap';
 import { ANONYMOUS } from '../../../src/auth/identity/principal.ts';
-import { READING, WRITES } from '../../../src/collections/http/document-openapi.ts';
-import { fieldSchemas } from '../../../src/collections/schema/field-types.ts';
-import { CollectionList } from '../../../src/collections/schema/seen-collections.ts';
-import { referenceVersion } from '../../../src/http/docs/reference-script.ts';
+import { DOCUMENT_READ_OPERATIONS, DOCUMENT_WRITE_OPERATIONS } from '../../../src/collections/http/document-openapi.ts';
+import { CollectionList } from '../../../src/collections/schema/collection-list.ts';
+import { inferFieldSchemas } from '../../../src/collections/schema/field-types.ts';
+import { apiReferenceVersion } from '../../../src/http/docs/api-reference-script.ts';
 import { OpenApiDocuments } from '../../../src/http/openapi/documented-routes.ts';
 import { toOpenApi } from '../../../src/http/openapi/openapi.ts';
 import { ERRORS } from '../../../src/lib/errors.ts';
@@ -21,7 +21,7 @@ const OUTSIDE: readonly string[] = [
   'GET /docs',
   'GET /docs/page.js',
   'GET /docs/page.css',
-  `GET /docs/reference-${await referenceVersion()}.js`,
+  `GET /docs/reference-${await apiReferenceVersion()}.js`,
   'GET /realtime',
   'GET /setup',
   'GET /signin',
@@ -40,7 +40,9 @@ const OUTSIDE: readonly string[] = [
   'GET /dashboard/assets/:name',
 ];
 /** One route, for documents that are built by hand. */
-const ROUTES = [{ method: 'get', path: '/api/{collection}', declaration: READING.list.openApi, speaksJson: true }];
+const ROUTES = [
+  { method: 'get', path: '/api/{collection}', declaration: DOCUMENT_READ_OPERATIONS.list.openApi, speaksJson: true },
+];
 /** Codes that only sockets get, or requests to their path without an upgrade: OpenAPI cannot describe that path. */
 const SOCKET_ONLY: ReadonlySet<string> = new Set([
   'upgrade-required',
@@ -203,8 +205,8 @@ t.test('the OpenAPI document', async (t) => {
   });
 
   await t.test('the OpenAPI document is small for many collections', async (t) => {
-    const fields = fieldSchemas([{ a: 1, b: 'x' }]);
-    const declarations = [...Object.values(READING), ...Object.values(WRITES)];
+    const fields = inferFieldSchemas([{ a: 1, b: 'x' }]);
+    const declarations = [...Object.values(DOCUMENT_READ_OPERATIONS), ...Object.values(DOCUMENT_WRITE_OPERATIONS)];
     const routes = declarations.map(({ openApi: contract }, n) => ({
       method: 'get',
       path: `/api/{collection}/${n}`,

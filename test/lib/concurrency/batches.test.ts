@@ -2,7 +2,7 @@
  * Group commit: calls with idle keys run at once, calls during a batch run together, each caller gets its own result.
  */
 import t from 'tap';
-import { Batches } from '../../../src/lib/concurrency/coalescer.ts';
+import { RequestCoalescer } from '../../../src/lib/concurrency/coalescer.ts';
 
 interface Run {
   readonly requests: readonly number[];
@@ -18,7 +18,7 @@ function held(limits = { count: 3, bytes: 100 }) {
     return runs[index] ?? Promise.withResolvers<Run>();
   };
   let count = 0;
-  const batches = new Batches<number, string>(
+  const batches = new RequestCoalescer<number, string>(
     (key, requests) =>
       new Promise((resolve, reject) => {
         const go = () => resolve(requests.map((n) => (n < 0 ? new Error(`no ${n}`) : `${key}${n}`)));

@@ -49,21 +49,21 @@ const other = { collection: 'todos' };
 t.test('reloads for relevant rows, for rows that may be relevant, and when rows were lost', async (t) => {
   for (const rows of [[other, thing], [{ collection: null }], null]) {
     const { reloader, count, end } = held(t);
-    reloader.follow(rows);
+    reloader.applyLogRows(rows);
     t.equal(count(), 1, JSON.stringify(rows));
     end(0);
   }
   const { reloader, count } = held(t);
-  reloader.follow([other]);
-  reloader.follow([]);
+  reloader.applyLogRows([other]);
+  reloader.applyLogRows([]);
   t.equal(count(), 0, 'not for others');
 });
 
 t.test('changes during a load cause one more load', async (t) => {
   const { reloader, count, begun, end } = held(t);
-  reloader.follow([thing]);
-  reloader.follow([thing]);
-  reloader.follow([thing]);
+  reloader.applyLogRows([thing]);
+  reloader.applyLogRows([thing]);
+  reloader.applyLogRows([thing]);
   const done = reloader.reload();
   t.equal(count(), 1, 'one at a time');
   end(0);
@@ -89,7 +89,7 @@ t.test('an error that a retry would meet as well waits for the next change', asy
   t.match(errors, [/invalid/]);
   t.equal(count(), 1);
   end(1);
-  reloader.follow([thing]);
+  reloader.applyLogRows([thing]);
   t.equal(count(), 2);
 });
 

@@ -5,18 +5,18 @@
  */
 import { BSON, type Document, Int32, Long, MongoClient, Timestamp } from 'mongodb';
 import t from 'tap';
-import { readStored } from '../../../src/database/bson/stored.ts';
-import { encodeDocument, toWire } from '../../../src/database/json/json.ts';
+import { decodeDocument } from '../../../src/database/bson/stored-document.ts';
+import { encodeDocumentJson, toWireDocument } from '../../../src/database/json/json.ts';
 import { toEvent } from '../../../src/events/log/event.ts';
-import { EMPTY_ROW, type LogRow } from '../../../src/events/log/row.ts';
-import { shownRow } from '../../../src/events/read/redact-row.ts';
-import { isPlain, setField } from '../../../src/lib/plain-object.ts';
-import { cutBytes } from '../../../src/policies/fields/cut-bytes.ts';
+import { EMPTY_LOG_ROW, type LogRow } from '../../../src/events/log/log-row.ts';
+import { redactRow } from '../../../src/events/read/redact-row.ts';
+import { isPlainObject, setField } from '../../../src/lib/plain-object.ts';
 import { parseFieldRules } from '../../../src/policies/fields/field-rules.ts';
-import { reachedOf } from '../../../src/policies/recheck-in-memory.ts';
-import { type Grant, type Scope, toScope } from '../../../src/policies/scope.ts';
-import { fieldsFor, reaches, shown, toDatabaseFilter } from '../../../src/policies/scope-filter.ts';
-import { everything, type Filter, field, not, nothing, or } from '../../../src/query/filter.ts';
+import { selectBsonFields } from '../../../src/policies/fields/select-bson-fields.ts';
+import { filterByScope } from '../../../src/policies/recheck-in-memory.ts';
+import { createScope, type Grant, type Scope } from '../../../src/policies/scope.ts';
+import { isInScope, redactDocument, toDatabaseFilter, visibleFieldTree } from '../../../src/policies/scope-filter.ts';
+import { type Filter, fieldFilter, matchAllFilter, matchNoneFilter, not, or } from '../../../src/query/filter.ts';
 import { testMongo } from '../../helpers/mongo.ts';
 import { user } from '../../helpers/principals.ts';
 import { runCount } from '../../helpers/random.ts';
@@ -50,7 +50,7 @@ const HOSTILE_PATHS = ['collection', 'oid', 'db', 'fields', 'fields.a', 'constru
 /** A document with hostile field names, at the top and within: often those of which the driver creates a DBRef. */
 function hostileDocument(random: Random, n: number): Document {
   const document = documentFields(random);
-  const spots = [document, ...Object.values(document).flat().filter(isPlain)];
+  const spots = [document, ...Object.values(document).flat().filter(isPlainObject)];
   for (const resource of spots) {
     if (random.chance(0.3)) {
       resource['$ref'] = random.pick(TEXTS);
@@ -67,12 +67,12 @@ function hostileDocument(random: Random, n: number): Document {
 /** Maps are written field by field, whatever the names of their fields. */
 function asMap(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(asMap);
-  return isPlain(value) ? new Map(Object.keys(value).map((name) => [name, asMap(value[name])])) : value;
+  return isPlainObject(value) ? new Map(Object.keys(value).map((name) => [name, asMap(value[name])])) : value;
 }
 
 function randomFilter(random: Random): Filter {
   if (random.chance(0.7)) return filter(random, 2);
-  return field(random.pick([...HOSTILE_PATHS, ...PATHS]), test(random, random.pick(TEST_NAMES)));
+  return fieldFilter(random.pick([...HOSTILE_PATHS, ...PATHS]), test(random, random.pick(TEST_NAMES)));
 }
 
 interface Requested {
@@ -89,9 +89,12 @@ function scopesOf(random: Random): readonly Requested[] {
     return { scope: randomScope(random, isStubborn), isStubborn, isRandom: true };
   });
   const drawn = randomFilter(random);
-  const all = readScope([granted(random, drawn), granted(random, not(drawn))], nothing);
+  const all = readScope([granted(random, drawn), granted(random, not(drawn))], matchNoneFilter);
   const none = readScope([granted(random, drawn)], drawn);
-  const givenUp = readScope([granted(random, everything)], field('a', { op: 'regex', pattern: STUBBORN[0] ?? '' }));
+  const givenUp = readScope(
+    [granted(random, matchAllFilter)],
+    fieldFilter('a', { op: 'regex', pattern: STUBBORN[0] ?? '' }),
+  );
   return [
     ...drawnScopes,
     { scope: all, isStubborn: false, isRandom: false },
@@ -106,11 +109,11 @@ function granted(random: Random, filter: Filter): Grant {
 }
 
 function readScope(grants: readonly Grant[], denied: Filter): Scope<'read'> {
-  return toScope({ principal: user('u'), action: 'read', grants, denied, reader: null, until: null });
+  return createScope({ principal: user('u'), action: 'read', grants, denied, reader: null, until: null });
 }
 
 function randomScope(random: Random, isStubborn: boolean): Scope<'read'> {
-  const stubborn = (): Filter => field('a', { op: 'regex', pattern: random.pick(STUBBORN) });
+  const stubborn = (): Filter => fieldFilter('a', { op: 'regex', pattern: random.pick(STUBBORN) });
   const requested = (): Filter => {
     const drawn = randomFilter(random);
     return isStubborn && random.chance(0.5) ? or([drawn, not(stubborn())]) : drawn;
@@ -121,7 +124,7 @@ function randomScope(random: Random, isStubborn: boolean): Scope<'read'> {
 }
 
 const inserted = (raw: Buffer, stored: Document): LogRow => ({
-  ...EMPTY_ROW,
+  ...EMPTY_LOG_ROW,
   number: 1,
   epoch: 1,
   token: '82',
@@ -138,17 +141,17 @@ const asRead = (text: string): string => JSON.stringify(JSON.parse(text));
 
 /** What is shown of one document under a Scope, tested in memory; null for nothing. */
 function reported(scope: Scope<'read'>, raw: Buffer, stored: Document): string | null {
-  const fields = fieldsFor(scope, stored);
-  const object = shown(scope, stored);
-  const row = shownRow(inserted(raw, stored), scope, (state) => fieldsFor(scope, readStored(state)));
+  const fields = visibleFieldTree(scope, stored);
+  const object = redactDocument(scope, stored);
+  const row = redactRow(inserted(raw, stored), scope, (state) => visibleFieldTree(scope, decodeDocument(state)));
   const texts = [
-    fields && asRead(encodeDocument(cutBytes(raw, fields)).toString()),
-    object && asRead(JSON.stringify(toWire(object))),
+    fields && asRead(encodeDocumentJson(selectBsonFields(raw, fields)).toString()),
+    object && asRead(JSON.stringify(toWireDocument(object))),
     row && asRead(JSON.stringify(toEvent(row)?.data)),
   ];
   const [first = null] = texts;
   if (texts.some((text) => text !== first)) throw new Error(`Told differently: ${texts.join('\n')}`);
-  if ((first !== null) !== reaches(scope, stored)) throw new Error('Told, or not told, against the Scope');
+  if ((first !== null) !== isInScope(scope, stored)) throw new Error('Told, or not told, against the Scope');
   return first;
 }
 
@@ -168,7 +171,7 @@ t.test(`database and memory agree on ${BATCHES * DOCUMENTS} documents under poli
     await documents.deleteMany({});
     await db.command({ insert: 'documents', documents: created });
     const raws = created.map((map) => Buffer.from(BSON.serialize({ map }).subarray(9, -1)));
-    const stored = raws.map(readStored);
+    const stored = raws.map(decodeDocument);
     for (const [resource, { scope, isStubborn, isRandom }] of scopesOf(random).entries()) {
       const count = isRandom ? chance : certain;
       const requested = toDatabaseFilter(scope);
@@ -178,12 +181,12 @@ t.test(`database and memory agree on ${BATCHES * DOCUMENTS} documents under poli
         const raw = raws[n] ?? Buffer.of();
         const what = () => `${JSON.stringify(scope.grants)} ${JSON.stringify(scope.denied)} of ${raw.toString('hex')}`;
         try {
-          const text = resource === 0 ? reported(scope, raw, document) : reaches(scope, document);
+          const text = resource === 0 ? reported(scope, raw, document) : isInScope(scope, document);
           const isReached = text !== null && text !== false;
           const isFound = found.has(n);
           // A document that came because the database gave up is not shown after the second test. What it did not find
           // is not, either.
-          const isReported = isFound && (!isStubborn || (await reachedOf(scope, [raw])).length > 0);
+          const isReported = isFound && (!isStubborn || (await filterByScope(scope, [raw])).length > 0);
           if (isStubborn ? isReported && !isReached : isReported !== isReached)
             throw new Error(`The database says ${isFound}`);
           if (isFound !== isReached) count.givenUp++;

@@ -3,8 +3,8 @@
  * what is rejected; and the audit record. Random policies are in property.test.ts, all routes in the matrix.
  */
 import t from 'tap';
-import { parseCollectionName } from '../../../src/database/names.ts';
-import type { Grants } from '../../../src/policies/revalidation/revalidation.ts';
+import { parseCollectionName } from '../../../src/database/collection-names.ts';
+import type { InitialRights } from '../../../src/policies/revalidation/revalidation.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { multipart } from '../../helpers/files/upload.ts';
 import { withPolicies } from '../../helpers/policies.ts';
@@ -224,10 +224,20 @@ t.test('impersonation', async (t) => {
     const target = { kind: 'user', id: rick.id } as const;
     const watch = async () => {
       const principal = await services.impersonation.principal(asker, target);
-      const again: Grants['again'] = (now) => [services.policies.find(now, 'read', parseCollectionName('posts'))];
+      const renewScopes: InitialRights['renewScopes'] = (now) => [
+        services.policies.find(now, 'read', parseCollectionName('posts')),
+      ];
       const { generation } = services.policies;
       const { authorization } = aide.headers;
-      const rights = { principal, asker, as: target, authorization, generation, scopes: again(principal), again };
+      const rights = {
+        principal,
+        asker,
+        as: target,
+        authorization,
+        generation,
+        scopes: renewScopes(principal),
+        renewScopes,
+      };
       return services.streamedResponses.watch(rights);
     };
     const code = async (check: () => void | Promise<void>) => {

@@ -1,15 +1,15 @@
 /** The cost of a filter, and that too expensive ones are rejected by code on every route, live ones earlier. */
 import t from 'tap';
-import { affordable, costOf } from '../../../src/query/evaluate/cost.ts';
-import { LIMITS } from '../../../src/query/limits.ts';
-import { parseFilterJson } from '../../../src/query/parse/parse-json.ts';
+import { filterCost, requireAffordableFilter } from '../../../src/query/evaluate/filter-cost.ts';
+import { QUERY_LIMITS } from '../../../src/query/limits.ts';
+import { parseFilterJson } from '../../../src/query/parse/parse-filter-json.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { openSocket } from '../../helpers/live/socket.ts';
 
 const texts = (count: number, length = 4) => ({
   $or: Array.from({ length: count }, (_, n) => ({ text: { $icontains: `${n}`.padEnd(length, 'x') } })),
 });
-const costOfJson = (filter: object) => Math.round(costOf(parseFilterJson(filter)));
+const costOfJson = (filter: object) => Math.round(filterCost(parseFilterJson(filter)));
 
 t.test('each condition counts, texts by their length, patterns by what they match', async (t) => {
   t.equal(costOfJson({}), 0);
@@ -19,11 +19,11 @@ t.test('each condition counts, texts by their length, patterns by what they matc
   t.equal(costOfJson({ a: { $regex: '[0-9]{20}' } }), 510);
   t.equal(costOfJson({ a: { $not: { $contains: 'x' } }, $nor: [{ b: { $elemMatch: { c: { $regex: 'ab' } } } }] }), 70);
   t.equal(costOfJson({ tags: { $all: ['a', 'b', 'c'] } }), 3);
-  t.throws(() => affordable(parseFilterJson(texts(300)), LIMITS.liveCost), {
+  t.throws(() => requireAffordableFilter(parseFilterJson(texts(300)), QUERY_LIMITS.liveCost), {
     code: 'filter-too-expensive',
     status: 400,
   });
-  t.ok(affordable(parseFilterJson(texts(300)), LIMITS.cost));
+  t.ok(requireAffordableFilter(parseFilterJson(texts(300)), QUERY_LIMITS.cost));
 });
 
 t.test('too expensive filters are rejected everywhere', async (t) => {

@@ -2,10 +2,10 @@
 import { DBRef, ObjectId } from 'mongodb';
 import t from 'tap';
 import { DbPointer } from '../../../src/database/bson/db-pointer.ts';
-import { compileMatch } from '../../../src/query/evaluate/match.ts';
-import { field } from '../../../src/query/filter.ts';
+import { compileMatcher } from '../../../src/query/evaluate/match.ts';
+import { fieldFilter } from '../../../src/query/filter.ts';
 
-const requestsFor = (path: string) => compileMatch(field(path, { op: 'in', values: ['x', { a: 'x' }] }));
+const requestsFor = (path: string) => compileMatcher(fieldFilter(path, { op: 'in', values: ['x', { a: 'x' }] }));
 
 t.test('an object of a class that is not a BSON type is an error, not a document with fields', async (t) => {
   const reference = new DBRef('x', new ObjectId(), undefined, { a: 'x' });
@@ -19,6 +19,6 @@ t.test('an object of a class that is not a BSON type is an error, not a document
 t.test('a DBPointer is a value by itself, without fields', async (t) => {
   const document = { a: new DbPointer('x', new ObjectId()) };
   for (const path of ['a', 'a.collection', 'a.$ref', 'a.id']) t.equal(requestsFor(path)(document), false, path);
-  t.equal(compileMatch(field('a', { op: 'type', types: ['object'] }))(document), false);
-  t.equal(compileMatch(field('a', { op: 'exists', exists: true }))(document), true);
+  t.equal(compileMatcher(fieldFilter('a', { op: 'type', types: ['object'] }))(document), false);
+  t.equal(compileMatcher(fieldFilter('a', { op: 'exists', exists: true }))(document), true);
 });

@@ -2,14 +2,14 @@
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { Decimal128, Double, Int32, Long, ObjectId } from 'bson';
 import t from 'tap';
-import { readStored } from '../../../src/database/bson/stored.ts';
-import { compareValues } from '../../../src/query/evaluate/order.ts';
+import { decodeDocument } from '../../../src/database/bson/stored-document.ts';
+import { compareValues } from '../../../src/query/evaluate/bson-order.ts';
 import { decodeCursor as decode, encodeCursor } from '../../../src/query/page/cursor.ts';
 import type { PagePosition } from '../../../src/query/page/page.ts';
 import { seeded } from '../random.ts';
 import { value } from '../random-documents.ts';
 
-const decodeCursor = (key: KeyObject, query: string, cursor: string) => decode([key], query, cursor, readStored);
+const decodeCursor = (key: KeyObject, query: string, cursor: string) => decode([key], query, cursor, decodeDocument);
 
 const KEY = createSecretKey(randomBytes(32));
 

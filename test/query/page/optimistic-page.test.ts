@@ -1,8 +1,8 @@
 /** Which results of an optimistic request are the page, and what a page sees of the neighbors of its ends. */
 import type { Document } from 'bson';
 import t from 'tap';
-import { cutPage, type PagePosition } from '../../../src/query/page/page.ts';
-import { optimisticPage, optimisticRequest } from '../../../src/query/page/plain-comparison-page.ts';
+import { buildOptimisticPageRequest, verifyOptimisticPage } from '../../../src/query/page/optimistic-page.ts';
+import { type PagePosition, slicePage } from '../../../src/query/page/page.ts';
 import { parseSort } from '../../../src/query/page/sort.ts';
 
 const SORT = parseSort(['a']);
@@ -14,9 +14,9 @@ const documents = (...keys: readonly (readonly [unknown, number])[]): Document[]
 const ids = (found: readonly Document[] | null): unknown => found?.map(({ _id }) => _id) ?? null;
 
 function found(position: PagePosition, response: readonly Document[], more = false): unknown {
-  const request = optimisticRequest({}, SORT, position, LIMIT);
+  const request = buildOptimisticPageRequest({}, SORT, position, LIMIT);
   if (request === null) return 'no request';
-  return ids(optimisticPage(response, { request, position, limit: LIMIT, more }, { read, holdsArray }));
+  return ids(verifyOptimisticPage(response, { request, position, limit: LIMIT, more }, { read, holdsArray }));
 }
 
 t.test('a range from the position is the page behind the document there', async (t) => {
@@ -50,7 +50,7 @@ t.test('other positions are not read by plain comparisons', async (t) => {
 
 t.test('an end of a page is unique when both its neighbors are known and have other values', async (t) => {
   const seen = (position: PagePosition | null, response: readonly Document[]) => {
-    const { next, prev } = cutPage(response, { sort: SORT, limit: LIMIT, position }, read);
+    const { next, prev } = slicePage(response, { sort: SORT, limit: LIMIT, position }, read);
     return [prev?.alone, next?.alone];
   };
   const forwards = (value: number): PagePosition => ({ direction: 'next', values: [value, 1] });

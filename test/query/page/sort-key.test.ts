@@ -4,10 +4,10 @@
  */
 import { BSON } from 'bson';
 import t from 'tap';
-import { readStored } from '../../../src/database/bson/stored.ts';
-import { inTurns } from '../../../src/lib/concurrency/cooperative-yield.ts';
-import { compileMatch } from '../../../src/query/evaluate/match.ts';
-import { field } from '../../../src/query/filter.ts';
+import { decodeDocument } from '../../../src/database/bson/stored-document.ts';
+import { runCooperatively } from '../../../src/lib/concurrency/cooperative-yield.ts';
+import { compileMatcher } from '../../../src/query/evaluate/match.ts';
+import { fieldFilter } from '../../../src/query/filter.ts';
 import { parseSort } from '../../../src/query/page/sort.ts';
 import { sortKeyOf } from '../../../src/query/page/sort-key.ts';
 import { longestHold } from '../../helpers/longest-hold.ts';
@@ -25,9 +25,9 @@ t.test('with a pause at every possible point, the key of random arrays is the sa
   for (let n = 0; n < 100; n++) {
     const a = Array.from({ length: 300 }, () => value(random, 2));
     const o = Array.from({ length: 300 }, () => ({ ...fields(random, 2), a: random.chance(0.05) ? a : n }));
-    const document = readStored(BSON.serialize({ _id: n, a, o }));
+    const document = decodeDocument(BSON.serialize({ _id: n, a, o }));
     for (const sort of SORTS) {
-      t.strictSame(await inTurns(() => sortKeyOf(document, sort), turn, 0), sortKeyOf(document, sort));
+      t.strictSame(await runCooperatively(() => sortKeyOf(document, sort), turn, 0), sortKeyOf(document, sort));
     }
   }
   t.ok(pauses > 1_000, `${pauses} pauses`);
@@ -38,7 +38,7 @@ t.test('others get their turn while the key of an array of 1,200,000 elements is
   const [sort = []] = SORTS;
   sortKeyOf(document, sort);
   const atOnce = await longestHold(async () => sortKeyOf(document, sort));
-  const held = await longestHold(() => inTurns(() => sortKeyOf(document, sort)));
+  const held = await longestHold(() => runCooperatively(() => sortKeyOf(document, sort)));
   t.comment(`${atOnce.toFixed()} ms at one time, ${held.toFixed()} ms in one go`);
   t.ok(held < atOnce / 2, `${held.toFixed()} of ${atOnce.toFixed()} ms in one go`);
 });
@@ -56,8 +56,8 @@ t.test('the names of a large document among many small ones are listed once, not
   const small = Array.from({ length: 3_000 }, () => ({ z: 2 }));
   const [sort = []] = SORTS;
   const nested = { a: [{ inner: large }, ...small.map((inner) => ({ inner }))] };
-  const requested = compileMatch(field('a', { op: 'gt', value: BSON.deserialize(BSON.serialize(large)) }));
-  const among = compileMatch(field('a', { op: 'in', values: [large] }));
+  const requested = compileMatcher(fieldFilter('a', { op: 'gt', value: BSON.deserialize(BSON.serialize(large)) }));
+  const among = compileMatcher(fieldFilter('a', { op: 'in', values: [large] }));
   const ways: Record<string, () => unknown> = {
     'a sort key': () => sortKeyOf({ a: [large, ...small] }, sort),
     'a sort key of nested ones': () => sortKeyOf(nested, sort),

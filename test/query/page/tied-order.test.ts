@@ -4,14 +4,14 @@
  */
 import type { Document } from 'bson';
 import t from 'tap';
-import { requestInTies, type TiedResponse } from '../../../src/query/page/page-without-id-index.ts';
+import { type QueryPageResponse, requestPageBreakingTies } from '../../../src/query/page/page-without-id-index.ts';
 import { parseSort } from '../../../src/query/page/sort.ts';
 
 /** Requests four documents sorted by `a`; the results come in this order. */
-async function reported(...responses: readonly TiedResponse<Document>[]): Promise<readonly unknown[] | null> {
+async function reported(...responses: readonly QueryPageResponse<Document>[]): Promise<readonly unknown[] | null> {
   const left = [...responses];
-  const request = async (): Promise<TiedResponse<Document>> => left.shift() ?? { documents: [] };
-  const found = await requestInTies(request, { filter: {}, sort: parseSort(['a']) }, 4, (one) => one);
+  const request = async (): Promise<QueryPageResponse<Document>> => left.shift() ?? { documents: [] };
+  const found = await requestPageBreakingTies(request, { filter: {}, sort: parseSort(['a']) }, 4, (one) => one);
   return found && [...found.documents.map(({ _id }): unknown => _id), ...(found.more ? ['more'] : [])];
 }
 

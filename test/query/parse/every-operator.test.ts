@@ -4,9 +4,9 @@
  */
 import { ObjectId } from 'bson';
 import t from 'tap';
-import { bind } from '../../../src/query/evaluate/bind-variables.ts';
-import { compileMatch } from '../../../src/query/evaluate/match.ts';
-import type { Operator } from '../../../src/query/operators.ts';
+import { bindVariables } from '../../../src/query/evaluate/bind-variables.ts';
+import { compileMatcher } from '../../../src/query/evaluate/match.ts';
+import type { FilterOperator } from '../../../src/query/operators.ts';
 import { readParameters } from '../../../src/query/parse/parameters.ts';
 import { parseQuery } from '../../../src/query/parse/parse-query.ts';
 
@@ -31,7 +31,7 @@ const itself = (value: string) => [value, value] as const;
 const listed = (value: string) => [`${value},${value}`, [value, value]] as const;
 const single = (value: string) => [value, [value]] as const;
 
-const OPERATORS: Readonly<Record<Operator, Comparing | Looking>> = {
+const OPERATORS: Readonly<Record<FilterOperator, Comparing | Looking>> = {
   eq: { operand: itself, same: true, later: false },
   ne: { operand: itself, same: false, later: true },
   gt: { operand: itself, same: false, later: true },
@@ -71,7 +71,7 @@ const PLACES: readonly (readonly [path: string, operand: string, same: unknown, 
 /** Whether a query finds a document with one field. */
 function finder(path: string, search: string): (value: unknown) => boolean {
   const { filter } = parseQuery(readParameters(search));
-  const match = compileMatch(bind(filter, { now: NOW, user: { id: 'u1', roles: [], claims: {} } }).filter);
+  const match = compileMatcher(bindVariables(filter, { now: NOW, user: { id: 'u1', roles: [], claims: {} } }).filter);
   return (value) => {
     if (path === 'id') return match({ _id: value });
     return match(path === 'a' ? { a: value } : { _meta: { createdAt: value } });

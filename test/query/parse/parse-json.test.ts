@@ -1,15 +1,16 @@
 /** The JSON form: what becomes a filter document and what is rejected. */
 import { ObjectId } from 'bson';
 import t from 'tap';
-import { bind } from '../../../src/query/evaluate/bind-variables.ts';
-import { toMongo } from '../../../src/query/evaluate/to-mongo.ts';
-import { parseFilterJson } from '../../../src/query/parse/parse-json.ts';
+import { bindVariables } from '../../../src/query/evaluate/bind-variables.ts';
+import { toMongoFilter } from '../../../src/query/evaluate/to-mongo-filter.ts';
+import { parseFilterJson } from '../../../src/query/parse/parse-filter-json.ts';
 
 const HEX = '65a000000000000000000000';
 const NOW = new Date('2026-01-08T00:00:00Z');
 const TEXT = NOW.toISOString();
 
-const request = (filter: unknown): unknown => toMongo(bind(parseFilterJson(filter), { now: NOW, user: null }).filter);
+const request = (filter: unknown): unknown =>
+  toMongoFilter(bindVariables(parseFilterJson(filter), { now: NOW, user: null }).filter);
 
 /** `{"$gt": …}` nested as deeply. */
 function nested(depth: number): unknown {
@@ -137,14 +138,16 @@ t.test('a variable without a value makes the filter nothing, and is named', asyn
     { a: { b: '$user.id' } },
     { name: { $startsWith: '$user.id' } },
   ]) {
-    const bound = bind(parseFilterJson(filter), anonymous);
-    t.same(toMongo(bound.filter), { _id: { $in: [] } }, JSON.stringify(filter));
+    const bound = bindVariables(parseFilterJson(filter), anonymous);
+    t.same(toMongoFilter(bound.filter), { _id: { $in: [] } }, JSON.stringify(filter));
     t.equal(bound.missing.length, 1);
   }
   const claims = { now: NOW, user: { id: 'u', roles: [], claims: { o: { x: 1 }, list: [{}] } } };
   for (const name of ['o', 'list', 'constructor', 'o.y']) {
-    t.same(bind(parseFilterJson({ a: `$user.claims.${name}` }), claims).missing, [`$user.claims.${name}`]);
+    t.same(bindVariables(parseFilterJson({ a: `$user.claims.${name}` }), claims).missing, [`$user.claims.${name}`]);
   }
-  t.same(toMongo(bind(parseFilterJson({ a: { $in: '$user.roles' } }), claims).filter), { a: { $in: [] } });
-  t.same(bind(parseFilterJson({ a: 1 }), anonymous).missing, []);
+  t.same(toMongoFilter(bindVariables(parseFilterJson({ a: { $in: '$user.roles' } }), claims).filter), {
+    a: { $in: [] },
+  });
+  t.same(bindVariables(parseFilterJson({ a: 1 }), anonymous).missing, []);
 });

@@ -1,8 +1,8 @@
 /** The short form: the MongoDB filter of a URL parameter. */
 import { Long, ObjectId, UUID } from 'bson';
 import t from 'tap';
-import { bind } from '../../../src/query/evaluate/bind-variables.ts';
-import { toMongo } from '../../../src/query/evaluate/to-mongo.ts';
+import { bindVariables } from '../../../src/query/evaluate/bind-variables.ts';
+import { toMongoFilter } from '../../../src/query/evaluate/to-mongo-filter.ts';
 import { readParameters } from '../../../src/query/parse/parameters.ts';
 import { parseQuery } from '../../../src/query/parse/parse-query.ts';
 
@@ -16,7 +16,7 @@ const NOW = new Date('2026-01-08T00:00:00Z');
 
 /** The filter of a query string; the short form needs nothing else. */
 function request(search: string): unknown {
-  return toMongo(bind(parseQuery(readParameters(search)).filter, { now: NOW, user: USER }).filter);
+  return toMongoFilter(bindVariables(parseQuery(readParameters(search)).filter, { now: NOW, user: USER }).filter);
 }
 
 const date = (text: string): Date => new Date(text);

@@ -7,7 +7,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import t from 'tap';
-import { ACCESS_MS } from '../../../src/auth/tokens/access-tokens.ts';
+import { ACCESS_TOKEN_LIFETIME_MS } from '../../../src/auth/tokens/access-tokens.ts';
 import { markLog, rowsBehind } from '../../helpers/events/log-rows.ts';
 import { LogModel } from '../../helpers/live/live-model.ts';
 import { withPolicies } from '../../helpers/policies.ts';
@@ -122,7 +122,7 @@ t.test('clients agree with the log and with lists under changing policies', asyn
 
   /** Many runs take longer than a token is valid. */
   async function signInAgain(): Promise<void> {
-    if (performance.now() - signedIn < ACCESS_MS / 2) return;
+    if (performance.now() - signedIn < ACCESS_TOKEN_LIFETIME_MS / 2) return;
     ann = await signIn(app, 'ann');
     boss = await signIn(app, 'owner@example.org');
     signedIn = performance.now();

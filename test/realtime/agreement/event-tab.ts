@@ -4,9 +4,9 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Test } from 'tap';
-import { readStored } from '../../../src/database/bson/stored.ts';
-import { toWire } from '../../../src/database/json/json.ts';
-import type { LogRow } from '../../../src/events/log/row.ts';
+import { decodeDocument } from '../../../src/database/bson/stored-document.ts';
+import { toWireDocument } from '../../../src/database/json/json.ts';
+import type { LogRow } from '../../../src/events/log/log-row.ts';
 import { numberOf } from '../../helpers/live/live-state.ts';
 import { type Frame, openSocket, type TestSocket } from '../../helpers/live/socket.ts';
 import { PROBES, type RightsView } from './changing-rights.ts';
@@ -146,8 +146,8 @@ export class EventTab {
 /** The part of a row's states in a view; null if neither is visible. */
 function statesOf(row: LogRow, { shows }: RightsView): States | null {
   const [before, after] = [row.before, row.after].map((state) => {
-    const [shown] = state === null ? [] : shows([readStored(state)]);
-    return shown === undefined ? null : plain(toWire(shown));
+    const [shown] = state === null ? [] : shows([decodeDocument(state)]);
+    return shown === undefined ? null : plain(toWireDocument(shown));
   });
   return before === null && after === null ? null : [before, after];
 }

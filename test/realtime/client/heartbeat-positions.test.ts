@@ -1,6 +1,6 @@
 /** A ping's position is that of every live subscription: while their positions differ, it waits for a while. */
 import t from 'tap';
-import { Client } from '../../../src/realtime/client/client.ts';
+import { RealtimeClient } from '../../../src/realtime/client/realtime-client.ts';
 import { DocumentSubscription } from '../../../src/realtime/subscription/document-subscription.ts';
 import { SendQueue } from '../../../src/realtime/wire/send-queue.ts';
 import { buildTestApp } from '../../helpers/app.ts';
@@ -9,12 +9,12 @@ import { unbounded } from '../../helpers/unbounded.ts';
 const HEARTBEAT_MS = 1_000;
 
 /** A client without a connection that records what it receives. */
-class Silent extends Client {
+class Silent extends RealtimeClient {
   readonly reported: unknown[] = [];
   protected readonly credential = null;
-  protected readonly responses = true;
-  protected look(): void {}
-  protected shut(): void {}
+  protected readonly answersHeartbeats = true;
+  protected checkTimeouts(): void {}
+  protected closeConnection(): void {}
 
   protected report(type: string, { position }: Readonly<Record<string, unknown>>): void {
     this.reported.push(`${type} ${position}`);
@@ -35,7 +35,7 @@ t.test('a ping contains the common position of all live subscriptions', async (t
   const common = services.realtime.deps;
   const hub = Object.create(common.hub, { position: { value: { epoch: 1, number: 20, time: null } } });
   const line = { writableLength: 0, writable: true, cork: () => {}, uncork: () => {}, write: () => true, on: () => {} };
-  const client = new Silent({ ...common, hub }, new SendQueue(line, common.turns, unbounded()));
+  const client = new Silent({ ...common, hub }, new SendQueue(line, common.flushScheduler, unbounded()));
   client.principal = { kind: 'anonymous' };
   const start = performance.now();
 

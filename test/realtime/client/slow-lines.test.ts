@@ -7,7 +7,7 @@ import { get } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import t from 'tap';
 import { SocketClient } from '../../../src/realtime/client/socket-client.ts';
-import { SendQueue, type Writable } from '../../../src/realtime/wire/send-queue.ts';
+import { SendQueue, type WritableConnection } from '../../../src/realtime/wire/send-queue.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { openSocket } from '../../helpers/live/socket.ts';
 import { unbounded } from '../../helpers/unbounded.ts';
@@ -17,7 +17,7 @@ const HEARTBEAT_MS = 200;
 const LONG_MS = HEARTBEAT_MS * 5;
 
 /** A connection that accepts everything at once, or nothing. */
-class Line implements Writable {
+class Line implements WritableConnection {
   writableLength = 0;
   writable = true;
   written: string[] = [];
@@ -50,7 +50,7 @@ t.test('slow connections stay open, stalled ones are closed', async (t) => {
     const line = new Line();
     let code: number | null = null;
     const socket = { close: (with_: number) => (code = with_), terminate: () => {} };
-    const connection = new SocketClient(common, new SendQueue(line, common.turns, unbounded()), socket);
+    const connection = new SocketClient(common, new SendQueue(line, common.flushScheduler, unbounded()), socket);
     connection.welcome({ kind: 'anonymous' }, null);
     return { line, connection, code: () => code };
   }
@@ -62,14 +62,14 @@ t.test('slow connections stay open, stalled ones are closed', async (t) => {
     for (; pings < 3 && code() === null; await pause(5)) {
       // Heard before the next tick, however long this process was delayed in between.
       const requested = line.written.filter((text) => text.includes('"ping"')).length;
-      if (requested > pings) connection.hear(PONG, false);
+      if (requested > pings) connection.handleMessage(PONG, false);
       pings = requested;
       connection.queue.push(Buffer.from('part of a long snapshot'));
       connection.tick(performance.now());
     }
     t.equal(code(), null, 'and not given up');
     t.ok(pings <= 1 + (performance.now() - begun) / HEARTBEAT_MS, `${pings} pings`);
-    connection.gone();
+    connection.handleDisconnect();
   });
 
   await t.test('a client that does not respond to a ping is disconnected', async (t) => {
@@ -81,7 +81,7 @@ t.test('slow connections stay open, stalled ones are closed', async (t) => {
     };
     await until(request, 'it is given up');
     t.equal(code(), 4510);
-    connection.gone();
+    connection.handleDisconnect();
   });
 
   await t.test('a client with many bytes on their way can respond only after they have arrived', async (t) => {
@@ -97,7 +97,7 @@ t.test('slow connections stay open, stalled ones are closed', async (t) => {
     line.letGo();
     connection.tick(performance.now());
     t.equal(code(), null, 'and starts when it has');
-    connection.gone();
+    connection.handleDisconnect();
   });
 
   await t.test('clients that have stopped reading are disconnected with everything queued for them', async (t) => {

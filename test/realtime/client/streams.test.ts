@@ -253,8 +253,8 @@ t.test('a session that ends during the authentication of its stream ends the str
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   const user = await signUp(app, 'ann');
   const { ticket } = (await ask(app, 'POST /auth/ticket', undefined, user)).json();
-  const enterStream = authenticator.enterStream.bind(authenticator);
-  authenticator.enterStream = async (use) => {
+  const enterStream = authenticator.openStream.bind(authenticator);
+  authenticator.openStream = async (use) => {
     const entered = await enterStream(use);
     t.equal((await ask(app, 'POST /auth/logout', undefined, user)).statusCode, 204);
     return entered;

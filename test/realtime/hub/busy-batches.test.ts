@@ -1,20 +1,20 @@
 /** Rows that many subscriptions evaluate: shared results are computed once, and other work continues in between. */
 import { BSON } from 'mongodb';
 import t from 'tap';
-import { EMPTY_ROW, type LogRow } from '../../../src/events/log/row.ts';
-import { type Scope, unlimited } from '../../../src/policies/scope.ts';
-import { isHeavy } from '../../../src/query/evaluate/cost.ts';
-import { everything } from '../../../src/query/filter.ts';
-import { GroupIndex } from '../../../src/realtime/hub/group-index.ts';
-import { RowBatch } from '../../../src/realtime/hub/row-batch.ts';
+import { EMPTY_LOG_ROW, type LogRow } from '../../../src/events/log/log-row.ts';
+import { type Scope, unlimitedScope } from '../../../src/policies/scope.ts';
+import { isExpensiveMatch } from '../../../src/query/evaluate/filter-cost.ts';
+import { matchAllFilter } from '../../../src/query/filter.ts';
+import { LogRowBatch } from '../../../src/realtime/hub/log-row-batch.ts';
+import { SubscriptionGroupIndex } from '../../../src/realtime/hub/subscription-group-index.ts';
 import { LiveEvents } from '../../../src/realtime/result/live-events.ts';
-import type { LiveResponse } from '../../../src/realtime/result/live-result.ts';
-import { RowView } from '../../../src/realtime/result/row-view.ts';
+import type { LiveResult } from '../../../src/realtime/result/live-result.ts';
+import { LogRowView } from '../../../src/realtime/result/log-row-view.ts';
 import { FlushScheduler, SendQueue } from '../../../src/realtime/wire/send-queue.ts';
 import { unbounded } from '../../helpers/unbounded.ts';
 
 const rowOf = (number: number): LogRow => ({
-  ...EMPTY_ROW,
+  ...EMPTY_LOG_ROW,
   operation: 'insert',
   collection: 'todos',
   key: Buffer.from(BSON.serialize({ _id: number })),
@@ -27,27 +27,27 @@ const rowOf = (number: number): LogRow => ({
 });
 
 t.test('a long batch yields to other work', async (t) => {
-  const live: LiveResponse = {
+  const live: LiveResult = {
     key: 'slow',
     collection: null,
-    remembers: false,
-    wanting: false,
+    isStateful: false,
+    needsRefill: false,
     rendersAlone: false,
     isHeavy: () => false,
     prepare: async () => {},
-    judge: () => {
+    applyRow: () => {
       const started = performance.now();
       while (performance.now() - started < 5);
       return [];
     },
     refill: async () => [],
-    payer: unbounded(),
-    payBy: () => {},
+    memoryAccount: unbounded(),
+    chargeTo: () => {},
     end: () => {},
   };
   const line = { writableLength: 0, writable: true, cork: () => {}, uncork: () => {}, on: () => {}, write: () => true };
   const queue = new SendQueue(line, new FlushScheduler(), unbounded());
-  const registry = new GroupIndex();
+  const registry = new SubscriptionGroupIndex();
   registry.join(
     { id: 's', queue, after: 0, until: null, absent: null, reset: () => t.fail('a reset'), lag: () => {} },
     live,
@@ -61,7 +61,7 @@ t.test('a long batch yields to other work', async (t) => {
   };
   setImmediate(tick);
   const rows = Array.from({ length: 40 }, (_, n) => rowOf(n + 1));
-  await new RowBatch(registry, (error) => t.fail(String(error))).judge(rows);
+  await new LogRowBatch(registry, (error) => t.fail(String(error))).judge(rows);
   going = false;
   t.ok(turns >= 10, `${turns} turns in 200 ms`);
 });
@@ -76,17 +76,17 @@ t.test('an event is built once for all readers with the same view', async (t) =>
       return after;
     },
   };
-  const view = new RowView(row);
+  const view = new LogRowView(row);
   const request = (scope: Scope<'read'>) => {
-    const query = { types: ['todos.*'], filter: everything, principal: scope.principal, key: '' };
-    const judged = new LiveEvents(query, { find: () => scope }, unbounded()).judge(view);
+    const query = { types: ['todos.*'], filter: matchAllFilter, principal: scope.principal, key: '' };
+    const judged = new LiveEvents(query, { find: () => scope }, unbounded()).applyRow(view);
     return typeof judged === 'string' ? judged : judged.map((reported) => String(reported.chunk()));
   };
-  const whole = unlimited({ kind: 'anonymous' }, 'read');
+  const whole = unlimitedScope({ kind: 'anonymous' }, 'read');
   const [chunk] = request(whole);
   t.match(chunk, '"secret":1');
   const before = read;
-  t.strictSame(request(unlimited({ kind: 'anonymous' }, 'read')), [chunk]);
+  t.strictSame(request(unlimitedScope({ kind: 'anonymous' }, 'read')), [chunk]);
   t.equal(read, before, 'by no other');
   const [grant] = whole.grants;
   if (grant === undefined) throw new Error('Nothing is granted');
@@ -101,28 +101,28 @@ t.test('an event is built once for all readers with the same view', async (t) =>
 t.test('slow expensive queries leave their groups, and no other waits for them', async (t) => {
   const line = { writableLength: 0, writable: true, cork: () => {}, uncork: () => {}, on: () => {}, write: () => true };
   const queue = new SendQueue(line, new FlushScheduler(), unbounded());
-  const registry = new GroupIndex();
+  const registry = new SubscriptionGroupIndex();
   const requested: string[] = [];
   const lagged: string[] = [];
   const join = (key: string, cost: number) => {
-    const live: LiveResponse = {
+    const live: LiveResult = {
       key,
       collection: null,
-      remembers: false,
-      wanting: false,
+      isStateful: false,
+      needsRefill: false,
       rendersAlone: false,
-      isHeavy: ({ bytes }) => isHeavy(cost, bytes),
+      isHeavy: ({ bytes }) => isExpensiveMatch(cost, bytes),
       prepare: async () => {
         const started = performance.now();
         while (performance.now() - started < 20);
       },
-      judge: () => {
+      applyRow: () => {
         requested.push(key);
         return [];
       },
       refill: async () => [],
-      payer: unbounded(),
-      payBy: () => {},
+      memoryAccount: unbounded(),
+      chargeTo: () => {},
       end: () => {},
     };
     const lag = () => {
@@ -134,7 +134,7 @@ t.test('slow expensive queries leave their groups, and no other waits for them',
   };
   for (let n = 0; n < 10; n++) join(`heavy ${n}`, 1e9);
   join('light', 1);
-  await new RowBatch(registry, (error) => t.fail(String(error))).judge([rowOf(1), rowOf(2)]);
+  await new LogRowBatch(registry, (error) => t.fail(String(error))).judge([rowOf(1), rowOf(2)]);
   t.equal(requested[0], 'light', 'the light one comes first');
   t.equal(requested.filter((key) => key === 'light').length, 2);
   t.equal(lagged.length, 10, 'each is left once, at the first row or the second');

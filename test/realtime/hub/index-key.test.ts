@@ -4,15 +4,15 @@
  */
 import { BSON } from 'mongodb';
 import t from 'tap';
-import { EMPTY_ROW } from '../../../src/events/log/row.ts';
-import { compileMatch } from '../../../src/query/evaluate/match.ts';
+import { EMPTY_LOG_ROW } from '../../../src/events/log/log-row.ts';
+import { compileMatcher } from '../../../src/query/evaluate/match.ts';
 import { and, type Filter } from '../../../src/query/filter.ts';
-import { CollectionGroups } from '../../../src/realtime/hub/collection-groups.ts';
-import { Group } from '../../../src/realtime/hub/group.ts';
-import { indexKeyOfFilter } from '../../../src/realtime/hub/index-key.ts';
-import { PathIndex } from '../../../src/realtime/hub/path-index.ts';
-import type { LiveResponse } from '../../../src/realtime/result/live-result.ts';
-import { RowView } from '../../../src/realtime/result/row-view.ts';
+import { CollectionSubscriptionGroups } from '../../../src/realtime/hub/collection-subscription-groups.ts';
+import { FieldPathIndex } from '../../../src/realtime/hub/field-path-index.ts';
+import { indexKeyOfFilter } from '../../../src/realtime/hub/filter-index-key.ts';
+import { SubscriptionGroup } from '../../../src/realtime/hub/subscription-group.ts';
+import type { LiveResult } from '../../../src/realtime/result/live-result.ts';
+import { LogRowView } from '../../../src/realtime/result/log-row-view.ts';
 import { unbounded } from '../../helpers/unbounded.ts';
 import { seeded } from '../../query/random.ts';
 import { documentFields, id } from '../../query/random-documents.ts';
@@ -25,27 +25,27 @@ const DOCUMENTS = 400;
 const PATHS = ['a', 'b', 'a.a', 'a.b', 'b.a', 'a.b.a'];
 
 /** A live result without messages. */
-function responding(key: string): LiveResponse {
+function responding(key: string): LiveResult {
   return {
     key,
     collection: 'c',
-    judge: () => [],
-    wanting: false,
+    applyRow: () => [],
+    needsRefill: false,
     rendersAlone: false,
     isHeavy: () => false,
     prepare: async () => {},
-    remembers: false,
+    isStateful: false,
     refill: async () => [],
-    payer: unbounded(),
-    payBy: () => {},
+    memoryAccount: unbounded(),
+    chargeTo: () => {},
     end: () => {},
   };
 }
 
 t.test('the index finds every affected group', async (t) => {
   const random = seeded(t);
-  const groups = new CollectionGroups();
-  const filters = new Map<Group, Filter>();
+  const groups = new CollectionSubscriptionGroups();
+  const filters = new Map<SubscriptionGroup, Filter>();
   let handled = 0;
   for (let count = 0; count < FILTERS || handled < HANDLED; count++) {
     const requested =
@@ -59,7 +59,7 @@ t.test('the index finds every affected group', async (t) => {
             },
             ...(count % 2 === 0 ? [filter(random)] : []),
           ]);
-    const group = new Group(responding(String(count)), indexKeyOfFilter(requested), {
+    const group = new SubscriptionGroup(responding(String(count)), indexKeyOfFilter(requested), {
       after: 0,
       until: null,
       absent: null,
@@ -76,7 +76,7 @@ t.test('the index finds every affected group', async (t) => {
     const state = () => Buffer.from(BSON.serialize({ _id: id(random, number) as never, ...documentFields(random) }));
     const time = new BSON.Timestamp({ t: 1, i: number });
     const row = {
-      ...EMPTY_ROW,
+      ...EMPTY_LOG_ROW,
       number,
       epoch: 1,
       token: '',
@@ -85,20 +85,20 @@ t.test('the index finds every affected group', async (t) => {
       operation: 'update',
       collection: 'c',
     } as const;
-    const view = new RowView({
+    const view = new LogRowView({
       ...row,
       key: Buffer.from(BSON.serialize({ _id: number })),
       before: state(),
       after: state(),
     });
-    const found = new Set<Group>();
+    const found = new Set<SubscriptionGroup>();
     groups.concerned(view, (group) => {
       if (found.has(group)) t.fail('a group is found once');
       found.add(group);
     });
     received += found.size;
     for (const [group, requested] of filters) {
-      const match = compileMatch(requested);
+      const match = compileMatcher(requested);
       if (!match(view.before ?? {}) && !match(view.after ?? {})) continue;
       met += 1;
       if (!found.has(group))
@@ -114,14 +114,14 @@ t.test('the index finds every affected group', async (t) => {
 });
 
 t.test('a long array takes linear time, however many bounds there are', async (t) => {
-  const index = new PathIndex('a.b');
+  const index = new FieldPathIndex('a.b');
   const groups = Array.from({ length: 2_000 }, (_, bound) => {
     const indexKey = { kind: 'above', path: 'a.b', boundType: 'number', bound } as const;
-    const group = new Group(responding(`g${bound}`), indexKey, { after: 0, until: null, absent: null });
+    const group = new SubscriptionGroup(responding(`g${bound}`), indexKey, { after: 0, until: null, absent: null });
     index.add(indexKey, group);
     return group;
   });
-  const found = new Set<Group>();
+  const found = new Set<SubscriptionGroup>();
   const began = process.cpuUsage();
   index.find({ a: Array.from({ length: 50_000 }, (_, n) => ({ b: n % 1_500 })) }, found);
   const { user, system } = process.cpuUsage(began);

@@ -1,16 +1,16 @@
 /** A result that ends in a batch that is not sent, because the log breaks off during it: its client restarts. */
 import { Timestamp } from 'mongodb';
 import t from 'tap';
-import { EMPTY_ROW, type LogRow } from '../../../src/events/log/row.ts';
-import type { TailListener } from '../../../src/events/log/tail.ts';
+import { EMPTY_LOG_ROW, type LogRow } from '../../../src/events/log/log-row.ts';
+import type { LogTailListener } from '../../../src/events/log/log-tail.ts';
 import { Hub } from '../../../src/realtime/hub/hub.ts';
-import type { LiveResponse, Verification } from '../../../src/realtime/result/live-result.ts';
+import type { LiveResult, RowEffect } from '../../../src/realtime/result/live-result.ts';
 import { FlushScheduler, SendQueue } from '../../../src/realtime/wire/send-queue.ts';
 import { unbounded } from '../../helpers/unbounded.ts';
 
 const rows = [1, 2].map(
   (number): LogRow => ({
-    ...EMPTY_ROW,
+    ...EMPTY_LOG_ROW,
     operation: 'drop',
     collection: 'todos',
     number,
@@ -21,22 +21,22 @@ const rows = [1, 2].map(
   }),
 );
 
-const liveOf = (key: string, judge: (number: number) => Verification): LiveResponse => ({
+const liveOf = (key: string, judge: (number: number) => RowEffect): LiveResult => ({
   key,
   collection: null,
-  remembers: false,
-  wanting: false,
+  isStateful: false,
+  needsRefill: false,
   rendersAlone: false,
   isHeavy: () => false,
   prepare: async () => {},
-  judge: ({ number }) => judge(number),
+  applyRow: ({ number }) => judge(number),
   refill: async () => [],
-  payer: unbounded(),
-  payBy: () => {},
+  memoryAccount: unbounded(),
+  chargeTo: () => {},
   end: () => {},
 });
 
-const ways: Record<string, (listener: TailListener | null) => void> = {
+const ways: Record<string, (listener: LogTailListener | null) => void> = {
   'rows are missing': (listener) => listener?.lost?.(),
   'another result fails': () => {
     throw new Error('It cannot be judged');
@@ -45,10 +45,10 @@ const ways: Record<string, (listener: TailListener | null) => void> = {
 
 for (const [way, breakOff] of Object.entries(ways)) {
   t.test(way, async (t) => {
-    let listener: TailListener | null = null;
+    let listener: LogTailListener | null = null;
     const tail = {
       position: { epoch: 1, number: 0 },
-      attach: (attached: TailListener) => {
+      attach: (attached: LogTailListener) => {
         listener = attached;
         return () => {};
       },
@@ -67,7 +67,7 @@ for (const [way, breakOff] of Object.entries(ways)) {
     const queue = new SendQueue(line, new FlushScheduler(), unbounded());
     const resets: string[] = [];
     const other = await new Promise<string>((resolve) => {
-      const follow = (live: LiveResponse, onReset: (reason: string) => void) => {
+      const follow = (live: LiveResult, onReset: (reason: string) => void) => {
         hub.join(
           { id: live.key, queue, after: 0, until: null, absent: null, reset: onReset, lag: () => {} },
           live,

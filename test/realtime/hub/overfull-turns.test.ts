@@ -3,17 +3,17 @@
  */
 import { BSON, Timestamp } from 'mongodb';
 import t from 'tap';
-import { parseCollectionName } from '../../../src/database/names.ts';
-import { EMPTY_ROW, type LogRow } from '../../../src/events/log/row.ts';
-import { Account, ByteBudget } from '../../../src/lib/memory/byte-budget.ts';
-import { unlimited } from '../../../src/policies/scope.ts';
+import { parseCollectionName } from '../../../src/database/collection-names.ts';
+import { EMPTY_LOG_ROW, type LogRow } from '../../../src/events/log/log-row.ts';
+import { ByteBudget, MemoryAccount } from '../../../src/lib/memory/byte-budget.ts';
+import { unlimitedScope } from '../../../src/policies/scope.ts';
 import { parseQueryJson } from '../../../src/query/parse/parse-query.ts';
-import type { GroupMember } from '../../../src/realtime/hub/group.ts';
-import { GroupIndex } from '../../../src/realtime/hub/group-index.ts';
-import { RowBatch } from '../../../src/realtime/hub/row-batch.ts';
+import { LogRowBatch } from '../../../src/realtime/hub/log-row-batch.ts';
+import type { SubscriptionGroupMember } from '../../../src/realtime/hub/subscription-group.ts';
+import { SubscriptionGroupIndex } from '../../../src/realtime/hub/subscription-group-index.ts';
 import { LiveQuery } from '../../../src/realtime/result/live-query.ts';
-import { toLiveQuery, toRequestedQuery } from '../../../src/realtime/result/live-query-spec.ts';
-import type { SnapshotStore } from '../../../src/realtime/result/snapshot-store.ts';
+import { toLiveQuerySpec, toRequestedQuery } from '../../../src/realtime/result/live-query-spec.ts';
+import type { SnapshotReader } from '../../../src/realtime/result/snapshot-store.ts';
 import { FlushScheduler, SendQueue } from '../../../src/realtime/wire/send-queue.ts';
 
 const MIB = 1024 * 1024;
@@ -22,7 +22,7 @@ const NAME = parseCollectionName('todos');
 function rowOf(number: number, bytes: number, transaction: LogRow['transaction'] = null): LogRow {
   const _id = `d${number}`;
   return {
-    ...EMPTY_ROW,
+    ...EMPTY_LOG_ROW,
     number,
     epoch: 1,
     token: '',
@@ -39,18 +39,18 @@ function rowOf(number: number, bytes: number, transaction: LogRow['transaction']
 /** Subscriptions of clients whose connections accept nothing, each with the position where it was left behind. */
 function fixture(each: number) {
   const budget = new ByteBudget({ each, all: 100 * each });
-  const registry = new GroupIndex();
+  const registry = new SubscriptionGroupIndex();
   const turns = new FlushScheduler();
   const join = (id: string, query: object, queue = client()) => {
     const left: number[] = [];
     const requested = toRequestedQuery(parseQueryJson(query), false, new Date());
     const live = new LiveQuery(
-      toLiveQuery(NAME, requested, unlimited({ kind: 'anonymous' }, 'read')),
-      {} as SnapshotStore,
+      toLiveQuerySpec(NAME, requested, unlimitedScope({ kind: 'anonymous' }, 'read')),
+      {} as SnapshotReader,
       queue.account,
     );
     live.fill([]);
-    const field: GroupMember = {
+    const field: SubscriptionGroupMember = {
       id,
       queue,
       after: 0,
@@ -67,10 +67,10 @@ function fixture(each: number) {
   };
   function client(): SendQueue {
     const line = { writableLength: 0, writable: true, cork() {}, uncork() {}, on() {}, write: () => true };
-    return new SendQueue(line, turns, new Account(budget, 'other'));
+    return new SendQueue(line, turns, new MemoryAccount(budget, 'other'));
   }
   const report = async (rows: readonly LogRow[]) => {
-    const batch = new RowBatch(registry, (error) => {
+    const batch = new LogRowBatch(registry, (error) => {
       throw error;
     });
     await batch.judge(rows);

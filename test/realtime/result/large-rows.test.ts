@@ -5,23 +5,23 @@
  */
 import { BSON, Timestamp } from 'mongodb';
 import t from 'tap';
-import { parseCollectionName } from '../../../src/database/names.ts';
-import { EMPTY_ROW, type LogRow } from '../../../src/events/log/row.ts';
-import { Account, ByteBudget } from '../../../src/lib/memory/byte-budget.ts';
+import { parseCollectionName } from '../../../src/database/collection-names.ts';
+import { EMPTY_LOG_ROW, type LogRow } from '../../../src/events/log/log-row.ts';
+import { ByteBudget, MemoryAccount } from '../../../src/lib/memory/byte-budget.ts';
 import { Policies } from '../../../src/policies/policies.ts';
 import { toPolicySet } from '../../../src/policies/policy-set.ts';
-import { FairYield } from '../../../src/query/evaluate/fair-yield.ts';
-import { everything, field } from '../../../src/query/filter.ts';
+import { FairScheduler } from '../../../src/query/evaluate/fair-scheduler.ts';
+import { fieldFilter, matchAllFilter } from '../../../src/query/filter.ts';
 import { parseQueryJson } from '../../../src/query/parse/parse-query.ts';
-import type { GroupMember } from '../../../src/realtime/hub/group.ts';
-import { GroupIndex } from '../../../src/realtime/hub/group-index.ts';
-import { RowBatch } from '../../../src/realtime/hub/row-batch.ts';
+import { LogRowBatch } from '../../../src/realtime/hub/log-row-batch.ts';
+import type { SubscriptionGroupMember } from '../../../src/realtime/hub/subscription-group.ts';
+import { SubscriptionGroupIndex } from '../../../src/realtime/hub/subscription-group-index.ts';
 import { LiveEvents } from '../../../src/realtime/result/live-events.ts';
 import { LiveQuery } from '../../../src/realtime/result/live-query.ts';
-import { toLiveQuery, toRequestedQuery } from '../../../src/realtime/result/live-query-spec.ts';
-import { readyFor } from '../../../src/realtime/result/live-result.ts';
-import { RowView } from '../../../src/realtime/result/row-view.ts';
-import type { SnapshotStore } from '../../../src/realtime/result/snapshot-store.ts';
+import { toLiveQuerySpec, toRequestedQuery } from '../../../src/realtime/result/live-query-spec.ts';
+import { prepareRow } from '../../../src/realtime/result/live-result.ts';
+import { LogRowView } from '../../../src/realtime/result/log-row-view.ts';
+import type { SnapshotReader } from '../../../src/realtime/result/snapshot-store.ts';
 import { FlushScheduler, SendQueue } from '../../../src/realtime/wire/send-queue.ts';
 import { longestHold } from '../../helpers/longest-hold.ts';
 import { user } from '../../helpers/principals.ts';
@@ -34,7 +34,7 @@ const budget = new ByteBudget({ each: 2 ** 30, all: 2 ** 31 });
 
 function rowOf(before: object | null, after: object): LogRow {
   return {
-    ...EMPTY_ROW,
+    ...EMPTY_LOG_ROW,
     number: 1,
     epoch: 1,
     token: '',
@@ -62,9 +62,9 @@ const EXPENSIVE = policiesOf({ fields: { read: ['*', '-hidden'] } }, { effect: '
 const texts = (length: number) => ({ tags: Array.from({ length }, (_, n) => `t${n % 1_000}`) });
 const wide = (seed: number) => Object.fromEntries(Array.from({ length: 60_000 }, (_, n) => [`m${n * 7}`, n * seed]));
 
-function eventsOf(policies: Policies, filter = everything): LiveEvents {
+function eventsOf(policies: Policies, filter = matchAllFilter): LiveEvents {
   const query = { types: ['posts.*'], filter, principal: ANN, key: 'k' };
-  return new LiveEvents(query, policies, new Account(budget, 'ann'));
+  return new LiveEvents(query, policies, new MemoryAccount(budget, 'ann'));
 }
 
 t.test('others get their turn while the policies of an event are tested on an array of 20,000 texts', async (t) => {
@@ -75,8 +75,8 @@ t.test('others get their turn while the policies of an event are tested on an ar
   })) {
     let reported = 0;
     const work = async () => {
-      const view = await readyFor(new RowView(row), live, new FairYield().lane('ann'));
-      const verification = live.judge(view);
+      const view = await prepareRow(new LogRowView(row), live, new FairScheduler().createTask('ann'));
+      const verification = live.applyRow(view);
       for (const one of verification) if (typeof one !== 'string') reported += one.bytes;
     };
     // The first time, the code is compiled.
@@ -88,13 +88,13 @@ t.test('others get their turn while the policies of an event are tested on an ar
 });
 
 t.test('other work continues while a filter is evaluated on an event of 60,000 fields', async (t) => {
-  const filters = [everything, field('data.m7', { op: 'exists', exists: true })];
+  const filters = [matchAllFilter, fieldFilter('data.m7', { op: 'exists', exists: true })];
   const row = rowOf(wide(1), wide(2));
   for (const filter of filters) {
     const live = eventsOf(policiesOf({}), filter);
     const work = async () => {
-      const view = await readyFor(new RowView(row), live, new FairYield().lane('ann'));
-      t.equal(live.judge(view).length, 1);
+      const view = await prepareRow(new LogRowView(row), live, new FairScheduler().createTask('ann'));
+      t.equal(live.applyRow(view).length, 1);
     };
     const longest = Math.min(await longestHold(work), await longestHold(work));
     t.comment(`${longest.toFixed()} ms`);
@@ -104,15 +104,15 @@ t.test('other work continues while a filter is evaluated on an event of 60,000 f
 
 /** A batch of rows for as many queries as there are clients. */
 async function heldBy(row: LogRow, policies: Policies, queries: readonly object[]) {
-  const index = new GroupIndex();
+  const index = new SubscriptionGroupIndex();
   const reported = queries.map((query, n) => {
     const line = { writableLength: 0, writable: true, cork() {}, uncork() {}, on() {}, write: () => true };
-    const queue = new SendQueue(line, new FlushScheduler(), new Account(budget, `client ${n}`));
+    const queue = new SendQueue(line, new FlushScheduler(), new MemoryAccount(budget, `client ${n}`));
     const requested = toRequestedQuery(parseQueryJson(query), false, new Date());
-    const spec = toLiveQuery(NAME, requested, policies.scope(ANN, 'read', NAME));
-    const live = new LiveQuery(spec, {} as SnapshotStore, queue.account);
+    const spec = toLiveQuerySpec(NAME, requested, policies.scope(ANN, 'read', NAME));
+    const live = new LiveQuery(spec, {} as SnapshotReader, queue.account);
     const one = { queue, left: false };
-    const property: GroupMember = {
+    const property: SubscriptionGroupMember = {
       id: `s${n}`,
       queue,
       after: 0,
@@ -128,7 +128,7 @@ async function heldBy(row: LogRow, policies: Policies, queries: readonly object[
     return one;
   });
   const longest = await longestHold(async () => {
-    const batch = new RowBatch(index, (error) => {
+    const batch = new LogRowBatch(index, (error) => {
       throw error;
     });
     await batch.judge([row]);

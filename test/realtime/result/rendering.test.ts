@@ -1,17 +1,17 @@
 /** Sort keys for clients: JSON whose values compare as the database's do. */
 import { Decimal128, Double, Long } from 'mongodb';
 import t from 'tap';
-import { parseCollectionName } from '../../../src/database/names.ts';
-import { unlimited } from '../../../src/policies/scope.ts';
+import { parseCollectionName } from '../../../src/database/collection-names.ts';
+import { unlimitedScope } from '../../../src/policies/scope.ts';
 import { parseQueryJson } from '../../../src/query/parse/parse-query.ts';
-import { toLiveQuery, toRequestedQuery } from '../../../src/realtime/result/live-query-spec.ts';
-import { keyText } from '../../../src/realtime/result/rendering.ts';
+import { toLiveQuerySpec, toRequestedQuery } from '../../../src/realtime/result/live-query-spec.ts';
+import { sortKeyJson } from '../../../src/realtime/result/rendering.ts';
 
 const MOST = '1.7976931348623157e+308';
 
 t.test('sort keys as JSON compare as in the database', async (t) => {
   const requested = toRequestedQuery(parseQueryJson({ sort: 'n' }), true, new Date(0));
-  const query = toLiveQuery(parseCollectionName('todos'), requested, unlimited({ kind: 'anonymous' }, 'read'));
+  const query = toLiveQuerySpec(parseCollectionName('todos'), requested, unlimitedScope({ kind: 'anonymous' }, 'read'));
   const cases: [name: string, value: unknown, text: string][] = [
     ['a decimal', Decimal128.fromString('12.50'), '12.50'],
     ['a small decimal', Decimal128.fromString('1E-7'), '1E-7'],
@@ -31,5 +31,5 @@ t.test('sort keys as JSON compare as in the database', async (t) => {
     ['a date before the year 0', new Date(-8.64e15), '"0000-01-01T00:00:00.000Z"'],
     ['nothing', undefined, 'null'],
   ];
-  for (const [name, n, text] of cases) t.equal(keyText(query, { _id: 'a', n }), `[${text},"a"]`, name);
+  for (const [name, n, text] of cases) t.equal(sortKeyJson(query, { _id: 'a', n }), `[${text},"a"]`, name);
 });

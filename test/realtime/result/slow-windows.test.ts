@@ -4,10 +4,10 @@
  */
 import { MongoServerError } from 'mongodb';
 import t from 'tap';
-import { parseCollectionName } from '../../../src/database/names.ts';
-import { unlimited } from '../../../src/policies/scope.ts';
+import { parseCollectionName } from '../../../src/database/collection-names.ts';
+import { unlimitedScope } from '../../../src/policies/scope.ts';
 import { parseQueryJson } from '../../../src/query/parse/parse-query.ts';
-import { toLiveQuery, toRequestedQuery } from '../../../src/realtime/result/live-query-spec.ts';
+import { toLiveQuerySpec, toRequestedQuery } from '../../../src/realtime/result/live-query-spec.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { LiveState } from '../../helpers/live/live-state.ts';
 import { openSocket } from '../../helpers/live/socket.ts';
@@ -20,9 +20,9 @@ t.test('a slow window restarts, and others receive everything in between', async
   const { app, services } = await buildTestApp(t);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   const { store } = services.realtime.deps;
-  const behind = store.behind.bind(store);
+  const behind = store.documentsAfter.bind(store);
   let refused = 0;
-  store.behind = async (...requested) => {
+  store.documentsAfter = async (...requested) => {
     const limitMs = requested.at(-1);
     if (typeof limitMs !== 'number') return behind(...requested);
     refused += 1;
@@ -80,7 +80,7 @@ t.test('a collection that has been dropped since is not mistaken for an empty on
   const { operationTime } = await data.command({ ping: 1 });
   await data.dropCollection('todos');
   const requested = toRequestedQuery(parseQueryJson({ sort: 'n', limit: 1 }), true, new Date());
-  const query = toLiveQuery(parseCollectionName('todos'), requested, unlimited({ kind: 'anonymous' }, 'read'));
-  await t.rejects(store.behind(query, null, 1, operationTime), 'who follows is not known any more');
+  const query = toLiveQuerySpec(parseCollectionName('todos'), requested, unlimitedScope({ kind: 'anonymous' }, 'read'));
+  await t.rejects(store.documentsAfter(query, null, 1, operationTime), 'who follows is not known any more');
   await t.rejects(store.byIds('todos', [1], operationTime));
 });

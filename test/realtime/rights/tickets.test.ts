@@ -66,7 +66,7 @@ t.test('a stream whose client disconnected during authentication leaves nothing 
   const { authenticator } = services.auth;
   const found = await authenticator.authenticate(ann.headers.authorization);
   const held: (() => void)[] = [];
-  authenticator.recall = () => undefined;
+  authenticator.getCached = () => undefined;
   authenticator.authenticate = async () => {
     await new Promise<void>((resolve) => held.push(resolve));
     return found;

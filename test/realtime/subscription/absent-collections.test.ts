@@ -4,14 +4,14 @@
  */
 import { BSON, Timestamp } from 'mongodb';
 import t from 'tap';
-import { parseCollectionName } from '../../../src/database/names.ts';
-import { EMPTY_ROW, type LogRow } from '../../../src/events/log/row.ts';
-import { unlimited } from '../../../src/policies/scope.ts';
+import { parseCollectionName } from '../../../src/database/collection-names.ts';
+import { EMPTY_LOG_ROW, type LogRow } from '../../../src/events/log/log-row.ts';
+import { unlimitedScope } from '../../../src/policies/scope.ts';
 import { parseQueryJson } from '../../../src/query/parse/parse-query.ts';
-import { GroupIndex } from '../../../src/realtime/hub/group-index.ts';
-import { RowBatch } from '../../../src/realtime/hub/row-batch.ts';
+import { LogRowBatch } from '../../../src/realtime/hub/log-row-batch.ts';
+import { SubscriptionGroupIndex } from '../../../src/realtime/hub/subscription-group-index.ts';
 import { LiveQuery } from '../../../src/realtime/result/live-query.ts';
-import { toLiveQuery, toRequestedQuery } from '../../../src/realtime/result/live-query-spec.ts';
+import { toLiveQuerySpec, toRequestedQuery } from '../../../src/realtime/result/live-query-spec.ts';
 import { DocumentSubscription } from '../../../src/realtime/subscription/document-subscription.ts';
 import { FlushScheduler, SendQueue } from '../../../src/realtime/wire/send-queue.ts';
 import { buildTestApp } from '../../helpers/app.ts';
@@ -66,7 +66,7 @@ t.test(
       join: { value: common.hub.join.bind(common.hub) },
       leave: { value: common.hub.leave.bind(common.hub) },
     });
-    const { reported, queue } = listener(common.turns);
+    const { reported, queue } = listener(common.flushScheduler);
     const subscription = new DocumentSubscription({
       ...{ id: null, queue, deps: { ...common, hub }, principal: { kind: 'anonymous' }, collection: name, requested },
       onEnd: () => t.fail('it goes on'),
@@ -84,10 +84,10 @@ t.test(
 
 t.test('live subscriptions of a group without a collection', async (t) => {
   const { services } = await buildTestApp(t);
-  const query = toLiveQuery(name, requested, unlimited({ kind: 'anonymous' }, 'read'));
+  const query = toLiveQuerySpec(name, requested, unlimitedScope({ kind: 'anonymous' }, 'read'));
   const raw = (document: object) => Buffer.from(BSON.serialize(document));
   const row = (number: number, change: Partial<LogRow> & Pick<LogRow, 'operation'>): LogRow => ({
-    ...EMPTY_ROW,
+    ...EMPTY_LOG_ROW,
     ...{ epoch: 1, number, token: 'x', time: new Timestamp({ t: 1, i: Math.ceil(number) }), wall: new Date(0) },
     ...{ collection: name, ...change },
   });
@@ -113,13 +113,13 @@ t.test('live subscriptions of a group without a collection', async (t) => {
     const { reported, queue } = listener(turns);
     const live = new LiveQuery(query, services.realtime.deps.store, unbounded());
     live.window?.fill([], false);
-    const registry = new GroupIndex();
+    const registry = new SubscriptionGroupIndex();
     const reset = (reason: string) => reported.push(`reset ${reason}`);
     for (const id of [null, null]) {
       registry.join({ id, queue, after: 0, until: null, absent: name, reset, lag: () => {} }, live, null);
       if (expected[0] !== 'reset dropped') break;
     }
-    const batch = new RowBatch(registry, (error) => t.fail(String(error)));
+    const batch = new LogRowBatch(registry, (error) => t.fail(String(error)));
     await batch.judge(rows);
     batch.report();
     turns.flush();

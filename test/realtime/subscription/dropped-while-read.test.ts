@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { get, type IncomingMessage } from 'node:http';
 import t from 'tap';
-import { Dropped, voidBy } from '../../../src/realtime/result/snapshot-store.ts';
+import { CollectionDropped, invalidationReason } from '../../../src/realtime/result/snapshot-store.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { openSocket } from '../../helpers/live/socket.ts';
 import { until } from '../../helpers/until.ts';
@@ -72,9 +72,9 @@ t.test('a collection dropped during the refill of a window', async (t) => {
   const socket = await openSocket(t, url);
   socket.send({ type: 'subscribe', id: 's', collection: 'todos', query: { limit: 2 } });
   await socket.frame({ type: 'live' });
-  const behind = store.behind.bind(store);
-  store.behind = async (...requested) => {
-    store.behind = behind;
+  const behind = store.documentsAfter.bind(store);
+  store.documentsAfter = async (...requested) => {
+    store.documentsAfter = behind;
     await todos.drop();
     return behind(...requested);
   };
@@ -88,10 +88,10 @@ t.test('a collection dropped during the refill of a window', async (t) => {
 t.test('a dropped collection is no internal error, other failures are', (t) => {
   const reported: unknown[] = [];
   const report = (error: unknown) => reported.push(error);
-  t.equal(voidBy(new Dropped('It was dropped'), report), 'dropped');
+  t.equal(invalidationReason(new CollectionDropped('It was dropped'), report), 'dropped');
   t.strictSame(reported, []);
   const other = new Error('No answer');
-  t.equal(voidBy(other, report), 'window');
+  t.equal(invalidationReason(other, report), 'window');
   t.strictSame(reported, [other]);
   t.end();
 });

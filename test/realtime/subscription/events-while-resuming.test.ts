@@ -1,6 +1,6 @@
 /** Rights change while an event subscription still reads what it missed: it completes nevertheless, and sends it. */
 import t from 'tap';
-import type { LogRow } from '../../../src/events/log/row.ts';
+import type { LogRow } from '../../../src/events/log/log-row.ts';
 import { EventSubscription } from '../../../src/realtime/subscription/event-subscription.ts';
 import { SendQueue } from '../../../src/realtime/wire/send-queue.ts';
 import { buildTestApp } from '../../helpers/app.ts';
@@ -31,7 +31,7 @@ t.test('an event subscription whose rights change while it resumes sends what it
         return true;
       },
     },
-    realtime.deps.turns,
+    realtime.deps.flushScheduler,
     unbounded(),
   );
   const held: (() => void)[] = [];
@@ -49,7 +49,7 @@ t.test('an event subscription whose rights change while it resumes sends what it
     principal,
     onEnd: () => t.fail('it goes on'),
     onTooSlow: () => t.fail('it is not too slow'),
-    wish: { kind: 'events', id: 's', types: ['todos.*'], filter: {}, since: position, as: null },
+    request: { kind: 'events', id: 's', types: ['todos.*'], filter: {}, since: position, as: null },
   });
   subscription.start(position, 0);
   await until(() => held.length === 1, 'it looks for what it missed');

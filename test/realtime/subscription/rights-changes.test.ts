@@ -4,7 +4,7 @@
  */
 import { BSON, Timestamp } from 'mongodb';
 import t from 'tap';
-import { EMPTY_ROW, type LogRow } from '../../../src/events/log/row.ts';
+import { EMPTY_LOG_ROW, type LogRow } from '../../../src/events/log/log-row.ts';
 import { RightsChanges } from '../../../src/realtime/subscription/rights-changes.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { openSocket } from '../../helpers/live/socket.ts';
@@ -63,7 +63,7 @@ t.test('resuming with a position between a policy and its effect restarts', asyn
 
 t.test('changes of rights near a position prevent resuming', async (t) => {
   const row = (number: number, wallMs: number, more: Partial<LogRow> = {}): LogRow => ({
-    ...EMPTY_ROW,
+    ...EMPTY_LOG_ROW,
     ...{ epoch: 1, number, token: 'x', time: new Timestamp({ t: 1, i: number }), wall: new Date(wallMs) },
     ...{ operation: 'update', collection: 'posts', ...more },
   });
@@ -87,11 +87,11 @@ t.test('changes of rights near a position prevent resuming', async (t) => {
       },
     },
   });
-  const unsure = (number: number, id: string) => rights.unsureAt({ epoch: 1, number }, user(id));
+  const unsure = (number: number, id: string) => rights.mayBeOutdated({ epoch: 1, number }, user(id));
   t.equal(await unsure(2, 'u1'), true, 'policies of four seconds before, also those of before this process');
   t.equal(await unsure(3, 'u1'), false, 'policies of six seconds before');
   report(later);
   t.equal(await unsure(6, 'u1'), true, 'its own roles, two seconds before');
   t.equal(await unsure(6, 'u2'), false, 'those of another user, and settings');
-  t.equal(await rights.unsureAt({ epoch: 2, number: 6 }, user('u1')), false, 'another history');
+  t.equal(await rights.mayBeOutdated({ epoch: 2, number: 6 }, user('u1')), false, 'another history');
 });

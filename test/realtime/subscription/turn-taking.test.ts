@@ -4,11 +4,11 @@
  */
 import { BSON } from 'mongodb';
 import t from 'tap';
-import { EMPTY_ROW, type LogRow } from '../../../src/events/log/row.ts';
-import { FairYield } from '../../../src/query/evaluate/fair-yield.ts';
-import type { Missed, Stretch } from '../../../src/realtime/subscription/backlog.ts';
+import { EMPTY_LOG_ROW, type LogRow } from '../../../src/events/log/log-row.ts';
+import { FairScheduler } from '../../../src/query/evaluate/fair-scheduler.ts';
+import type { BacklogChunk, BacklogQuery } from '../../../src/realtime/subscription/backlog.ts';
 import { checkResume } from '../../../src/realtime/subscription/resume-check.ts';
-import { toMessage } from '../../../src/realtime/wire/shared-message.ts';
+import { toChangeMessage } from '../../../src/realtime/wire/shared-message.ts';
 
 const CLIENTS = 20;
 const STRETCHES = 5;
@@ -20,7 +20,7 @@ function rowOf(number: number): LogRow {
     collection: 'todos',
     key: Buffer.from(BSON.serialize({ _id: number })),
   } as const;
-  return { ...EMPTY_ROW, ...changed, number, epoch: 1, token: '', time, wall: new Date(0) };
+  return { ...EMPTY_LOG_ROW, ...changed, number, epoch: 1, token: '', time, wall: new Date(0) };
 }
 
 t.test('subscriptions that resume at once take turns', async (t) => {
@@ -36,10 +36,10 @@ t.test('subscriptions that resume at once take turns', async (t) => {
   const parts = {
     feed: { usable: async () => ({ epoch: 1, number: 0 }) },
     hub: { newest: mark, turn: 0 },
-    fairYield: new FairYield(),
+    fairYield: new FairScheduler(),
     backlog: {
       // All of it is available: nothing here waits for a turn of the event loop.
-      read: async ({ after }: Missed, use: (stretch: Stretch) => unknown) => {
+      read: async ({ after }: BacklogQuery, use: (stretch: BacklogChunk) => unknown) => {
         const number = after + 1;
         return await use({ segments: [{ rows: [rowOf(number)], joined: false }], through: number });
       },
@@ -47,7 +47,7 @@ t.test('subscriptions that resume at once take turns', async (t) => {
   };
   const judge = () => {
     judged.push(turn);
-    return [toMessage('1-1', () => t.fail('nobody is notified') as never)];
+    return [toChangeMessage('1-1', () => t.fail('nobody is notified') as never)];
   };
   const live = { isHeavy: () => false, prepare: async () => {} };
   const requested = { collections: ['todos'], principal: { kind: 'anonymous' }, whose: 'a', judge, live } as const;
@@ -61,7 +61,7 @@ t.test('subscriptions that resume at once take turns', async (t) => {
 
 t.test('a message is encoded once, when the first client receives it', async (t) => {
   let requested = 0;
-  const message = toMessage('1-2', () => {
+  const message = toChangeMessage('1-2', () => {
     requested += 1;
     return { op: 'leave', documentId: 'a', reason: 'deleted', at: '2026-01-02T03:04:05.678Z' };
   });
@@ -73,9 +73,9 @@ t.test('a message is encoded once, when the first client receives it', async (t)
 });
 
 t.test('clients take turns, whatever work each has', async (t) => {
-  const fairYield = new FairYield();
+  const fairYield = new FairScheduler();
   const passed: string[] = [];
-  const pass = (client: string) => fairYield.pass(client).then(() => passed.push(client));
+  const pass = (client: string) => fairYield.waitTurn(client).then(() => passed.push(client));
   await Promise.all([...Array.from({ length: 50 }, () => pass('many')), pass('one'), pass('other')]);
   t.same(passed.slice(0, 4), ['many', 'one', 'other', 'many']);
   t.equal(passed.length, 52);

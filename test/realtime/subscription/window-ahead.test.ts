@@ -4,16 +4,16 @@
  */
 import { BSON, type Timestamp } from 'mongodb';
 import t from 'tap';
-import { parseCollectionName } from '../../../src/database/names.ts';
-import { EMPTY_ROW, type LogRow } from '../../../src/events/log/row.ts';
-import { unlimited } from '../../../src/policies/scope.ts';
+import { parseCollectionName } from '../../../src/database/collection-names.ts';
+import { EMPTY_LOG_ROW, type LogRow } from '../../../src/events/log/log-row.ts';
+import { unlimitedScope } from '../../../src/policies/scope.ts';
 import { parseQueryJson } from '../../../src/query/parse/parse-query.ts';
-import { GroupIndex } from '../../../src/realtime/hub/group-index.ts';
-import { RowBatch } from '../../../src/realtime/hub/row-batch.ts';
+import { LogRowBatch } from '../../../src/realtime/hub/log-row-batch.ts';
+import { SubscriptionGroupIndex } from '../../../src/realtime/hub/subscription-group-index.ts';
 import { LiveQuery } from '../../../src/realtime/result/live-query.ts';
-import { toLiveQuery, toRequestedQuery } from '../../../src/realtime/result/live-query-spec.ts';
-import { SnapshotStore } from '../../../src/realtime/result/snapshot-store.ts';
-import { toWindowMember } from '../../../src/realtime/result/window-document.ts';
+import { toLiveQuerySpec, toRequestedQuery } from '../../../src/realtime/result/live-query-spec.ts';
+import { SnapshotReader } from '../../../src/realtime/result/snapshot-store.ts';
+import { toWindowMember } from '../../../src/realtime/result/window-member.ts';
 import { FlushScheduler, SendQueue } from '../../../src/realtime/wire/send-queue.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { unbounded } from '../../helpers/unbounded.ts';
@@ -61,7 +61,7 @@ t.test('one batch is new to one of two subscriptions and half known to the other
   const inserted = await write({ insert: name, documents: [z] });
 
   const row = (number: number, time: Timestamp, change: Partial<LogRow> & Pick<LogRow, 'operation'>): LogRow => ({
-    ...EMPTY_ROW,
+    ...EMPTY_LOG_ROW,
     ...{ epoch: 1, number, token: 'x', time, wall: new Date(0), collection: 'todos' },
     ...change,
   });
@@ -70,7 +70,7 @@ t.test('one batch is new to one of two subscriptions and half known to the other
     row(1, deleted, { operation: 'delete', key: raw({ _id: 'A' }), before: raw(a) }),
     row(2, inserted, { operation: 'insert', key: raw({ _id: 'Z' }), after: raw(z) }),
   ];
-  const store = new SnapshotStore(data, 5_000);
+  const store = new SnapshotReader(data, 5_000);
   const begin: LogCursor = { after: 0, until: null };
 
   for (const [requested, query, first, last] of [
@@ -78,10 +78,10 @@ t.test('one batch is new to one of two subscriptions and half known to the other
     ['all documents', {}, ['A', 'B', 'C', 'D', 'E'], ['B', 'C', 'D', 'E', 'Z']],
   ] as const) {
     const keyed = 'sort' in query;
-    const spec = toLiveQuery(
+    const spec = toLiveQuerySpec(
       name,
       toRequestedQuery(parseQueryJson(query), keyed, new Date()),
-      unlimited({ kind: 'anonymous' }, 'read'),
+      unlimitedScope({ kind: 'anonymous' }, 'read'),
     );
     const response = (documents: readonly object[]) => {
       const live = new LiveQuery(spec, store, unbounded());
@@ -97,7 +97,7 @@ t.test('one batch is new to one of two subscriptions and half known to the other
         await t.test(`${requested}, ahead ${how}, ${aheadFirst ? 'first' : 'last'}`, async (t) => {
           const earlier = client(first);
           const ahead = client(keyed ? ['B', 'C'] : ['B', 'C', 'D', 'E']);
-          const registry = new GroupIndex();
+          const registry = new SubscriptionGroupIndex();
           const join = (queue: SendQueue, { after, until }: LogCursor, live: LiveQuery) =>
             registry.join(
               { id: null, queue, after, until, absent: null, reset: () => t.fail('no reset'), lag: () => {} },
@@ -108,7 +108,7 @@ t.test('one batch is new to one of two subscriptions and half known to the other
           join(earlier.queue, begin, response([a, b, c, d, e]));
           if (!aheadFirst) join(ahead.queue, logCursor, response([b, c, d, e]));
 
-          const batch = new RowBatch(registry, (error) => t.fail(String(error)));
+          const batch = new LogRowBatch(registry, (error) => t.fail(String(error)));
           await batch.judge(rows);
           batch.report();
           turns.flush();

@@ -1,10 +1,10 @@
 /** The event types of a subscription are checked when its message is read, as those of a feed are. */
 import t from 'tap';
 import { MillraceError } from '../../../src/lib/errors.ts';
-import { BadMessage, parseMessage } from '../../../src/realtime/wire/protocol.ts';
+import { BadMessage, parseClientMessage } from '../../../src/realtime/wire/protocol.ts';
 
 const subscribe = (events: readonly string[]) =>
-  parseMessage(Buffer.from(JSON.stringify({ type: 'subscribe', id: 's', events })));
+  parseClientMessage(Buffer.from(JSON.stringify({ type: 'subscribe', id: 's', events })));
 
 t.test('a subscription to a type that no event has is rejected, with the nearest type', async (t) => {
   for (const [type, near] of [

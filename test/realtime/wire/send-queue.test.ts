@@ -2,11 +2,11 @@
  * A client's send queue: collected in a turn, written in order, and reported when it is too full and when it is empty.
  */
 import t from 'tap';
-import { FlushScheduler, SendQueue, type Writable } from '../../../src/realtime/wire/send-queue.ts';
+import { FlushScheduler, SendQueue, type WritableConnection } from '../../../src/realtime/wire/send-queue.ts';
 import { unbounded } from '../../helpers/unbounded.ts';
 
 /** A connection that keeps its input until it is released, and counts 16 KiB as enough. */
-class Line implements Writable {
+class Line implements WritableConnection {
   writableLength = 0;
   writable = true;
   readonly written: string[] = [];

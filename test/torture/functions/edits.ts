@@ -42,7 +42,7 @@ export const MUTATIONS: Mutations = {
   /** Runs of one document do not wait for each other. */
   'no-order': [
     {
-      file: `${QUEUE}/planning/row-runs.ts`,
+      file: `${QUEUE}/planning/trigger-runs.ts`,
       from: 'const dueAt = document === null ? now : null;',
       to: 'const dueAt = now;',
     },
@@ -56,7 +56,7 @@ export const MUTATIONS: Mutations = {
     },
     {
       file: `${QUEUE}/running/attempt.ts`,
-      from: 'if (times > 1 && !(await store.holds(run._id, token)))',
+      from: 'if (times > 1 && !(await store.holdsLease(run._id, token)))',
       to: 'if (times > 1_000)',
     },
   ],

@@ -20,7 +20,7 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   },
   /** Omits a frame occasionally. */
   'lost-frame': {
-    file: 'src/realtime/hub/group.ts',
+    file: 'src/realtime/hub/subscription-group.ts',
     from: 'for (const one of reported) {',
     to: 'for (const one of reported) { if (Math.random() < 0.0005) continue;',
   },
@@ -32,8 +32,8 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   },
   /** Sends the changes of a transaction one by one. */
   'parted-transactions': {
-    file: 'src/realtime/hub/row-batch.ts',
-    from: 'const transaction = joined && last !== undefined ? new RowView(last).event : null;',
+    file: 'src/realtime/hub/log-row-batch.ts',
+    from: 'const transaction = joined && last !== undefined ? new LogRowView(last).event : null;',
     to: 'const transaction = null;',
   },
 };

@@ -3,10 +3,10 @@
  * at every number. It replays the rows document by document, without the product's live queries.
  */
 import { hash } from 'node:crypto';
-import { readStored } from '../../../src/database/bson/stored.ts';
+import { decodeDocument } from '../../../src/database/bson/stored-document.ts';
 import { idText } from '../../../src/database/json/ids.ts';
-import { toWire } from '../../../src/database/json/json.ts';
-import type { LogRow } from '../../../src/events/log/row.ts';
+import { toWireDocument } from '../../../src/database/json/json.ts';
+import type { LogRow } from '../../../src/events/log/log-row.ts';
 import { type DocumentQuery, type EventQuery, order, type Query, type Shown } from './questions.ts';
 
 /** One change that must be sent. */
@@ -74,10 +74,10 @@ export class Oracle {
     const documents = new Map<string, Shown>();
     this.#changes = rows.flatMap((row) => {
       if (row.key === null || VERBS[row.operation] === undefined) return [];
-      const id = idText(readStored(row.key)['_id']);
+      const id = idText(decodeDocument(row.key)['_id']);
       const testDatabase = `${row.collection} ${id}`;
       const before = documents.get(testDatabase) ?? null;
-      const after = row.after === null ? null : plain(toWire(readStored(row.after)));
+      const after = row.after === null ? null : plain(toWireDocument(decodeDocument(row.after)));
       if (after === null) documents.delete(testDatabase);
       else documents.set(testDatabase, after);
       const history = this.#histories.get(testDatabase) ?? [];

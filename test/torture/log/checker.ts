@@ -5,11 +5,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { BSON } from 'mongodb';
-import { changeStream } from '../../../src/database/cursors/change-stream.ts';
+import { readChangeStream } from '../../../src/database/cursors/change-stream.ts';
 import type { Mongo } from '../../../src/database/mongo.ts';
 import type { EventLog } from '../../../src/events/log/event-log.ts';
-import type { LogRow } from '../../../src/events/log/row.ts';
-import { RowBuilder } from '../../../src/events/record/row-builder.ts';
+import type { LogRow } from '../../../src/events/log/log-row.ts';
+import { LogRowBuilder } from '../../../src/events/record/log-row-builder.ts';
 
 export interface Verdict {
   /** Empty: everything is correct. */
@@ -94,10 +94,10 @@ async function fresh(mongo: Mongo, rows: readonly LogRow[]): Promise<LogRow[]> {
   const [first] = rows;
   const last = rows.at(-1);
   if (first === undefined || last === undefined) return [];
-  const creator = new RowBuilder(first);
+  const creator = new LogRowBuilder(first);
   const all: LogRow[] = [];
   const end = new AbortController();
-  const stream = changeStream({
+  const stream = readChangeStream({
     db: mongo.data,
     full: true,
     from: { after: first.token },

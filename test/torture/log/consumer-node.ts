@@ -1,14 +1,14 @@
 /** A process with one consumer, which writes an output for each insert; to be killed. */
 import { Lease, type LeaseOptions } from '../../../src/database/lease.ts';
-import { openMongo } from '../../../src/database/mongo.ts';
+import { connectMongo } from '../../../src/database/mongo.ts';
 import { EventLog } from '../../../src/events/log/event-log.ts';
-import { Tail } from '../../../src/events/log/tail.ts';
-import { Consumer, insertOutputs, outputId } from '../../../src/events/read/consumer.ts';
+import { LogTail } from '../../../src/events/log/log-tail.ts';
+import { Consumer, consumerOutputId, insertConsumerOutputs } from '../../../src/events/read/consumer.ts';
 
 const [url = '', database = ''] = process.argv.slice(2);
-const mongo = await openMongo({ url, database });
+const mongo = await connectMongo({ url, database });
 const log = new EventLog(mongo.log, database);
-const tail = new Tail({ log });
+const tail = new LogTail({ log });
 await tail.start();
 const outputs = mongo.log.collection<{ _id: string }>('outputs');
 const owner = String(process.pid);
@@ -24,9 +24,9 @@ const consumer = new Consumer({
   handle: async (rows) => {
     for (let at = 0; at < rows.length; at += 7) {
       const some = rows.slice(at, at + 7).filter((row) => row.operation === 'insert' && row.collection === 'source');
-      await insertOutputs(
+      await insertConsumerOutputs(
         outputs,
-        some.map((row) => ({ _id: outputId('torture', row), event: row.number })),
+        some.map((row) => ({ _id: consumerOutputId('torture', row), event: row.number })),
       );
     }
   },

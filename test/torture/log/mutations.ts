@@ -4,8 +4,8 @@
  */
 import type { Document } from 'mongodb';
 import type { Lease } from '../../../src/database/lease.ts';
-import { EventLog, NumbersTaken } from '../../../src/events/log/event-log.ts';
-import { decodeRow, encodeRow, type LogRow } from '../../../src/events/log/row.ts';
+import { EventLog, LogNumberConflict } from '../../../src/events/log/event-log.ts';
+import { decodeLogRow, encodeLogRow, type LogRow } from '../../../src/events/log/log-row.ts';
 
 export const MUTATIONS = ['none', 'pipelined', 'local-tail', 'w1'] as const;
 export type Mutation = (typeof MUTATIONS)[number];
@@ -18,7 +18,7 @@ export class HookedLog extends EventLog {
 
   override async append(rows: readonly LogRow[], allowed: () => boolean, written: (rows: readonly LogRow[]) => void) {
     for (const piece of inPieces(rows, 20)) {
-      if (!allowed()) throw new NumbersTaken('The lease is lost');
+      if (!allowed()) throw new LogNumberConflict('The lease is lost');
       await this.beforeInsert(piece);
       await this.store(piece);
       written(piece);
@@ -44,7 +44,7 @@ export class HookedLog extends EventLog {
 /** Several concurrent batches. */
 class PipelinedLog extends HookedLog {
   override async append(rows: readonly LogRow[], allowed: () => boolean, written: (rows: readonly LogRow[]) => void) {
-    if (!allowed()) throw new NumbersTaken('The lease is lost');
+    if (!allowed()) throw new LogNumberConflict('The lease is lost');
     const sent = inPieces(rows, 20).map(async (piece) => {
       await this.store(piece);
       written(piece);
@@ -62,7 +62,7 @@ class LocalTailLog extends HookedLog {
       .collection('log')
       .find({}, { sort: { _id: -1 }, limit: 1, readConcern: { level: 'local' }, raw: true })
       .toArray();
-    return raw === undefined ? null : decodeRow(raw as unknown as Uint8Array);
+    return raw === undefined ? null : decodeLogRow(raw as unknown as Uint8Array);
   }
 }
 
@@ -94,10 +94,10 @@ export function withoutLease(lease: Lease): Lease {
 
 /** Writes rows as a recorder does, with the write concern given. */
 export async function insertRows(log: EventLog, rows: readonly LogRow[], w: 'majority' | 1): Promise<void> {
-  const documents: Document[] = rows.map(encodeRow);
+  const documents: Document[] = rows.map(encodeLogRow);
   const reply = await log.db.command({ insert: 'log', documents, ordered: true, writeConcern: { w } });
   const issue = reply['writeErrors']?.[0];
-  if (issue?.code === 11000) throw new NumbersTaken('A row with this number exists');
+  if (issue?.code === 11000) throw new LogNumberConflict('A row with this number exists');
   if (issue) throw new Error(String(issue.errmsg));
 }
 

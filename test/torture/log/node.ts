@@ -5,21 +5,21 @@
 import { createSecretKey } from 'node:crypto';
 import { appendFileSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
+import { CollectionRegistry } from '../../../src/collections/collection-registry.ts';
 import { Collections } from '../../../src/collections/collections.ts';
-import { Registry } from '../../../src/collections/registry.ts';
-import { UNCONDITIONAL } from '../../../src/collections/store/preconditions.ts';
-import { MissingIndexes } from '../../../src/collections/store/slow-list-advice.ts';
+import { MissingIndexHints } from '../../../src/collections/store/missing-index-hints.ts';
+import { NO_PRECONDITIONS } from '../../../src/collections/store/preconditions.ts';
 import { SortIndexes } from '../../../src/collections/store/sort-indexes.ts';
 import { DocumentStore } from '../../../src/collections/store/store.ts';
-import { Atomic } from '../../../src/collections/transaction-runner.ts';
+import { TransactionRunner } from '../../../src/collections/transaction-runner.ts';
+import { parseCollectionName } from '../../../src/database/collection-names.ts';
 import { Lease } from '../../../src/database/lease.ts';
-import { openMongo } from '../../../src/database/mongo.ts';
-import { parseCollectionName } from '../../../src/database/names.ts';
+import { connectMongo } from '../../../src/database/mongo.ts';
 import { Transactions } from '../../../src/database/transactions.ts';
-import { Tail } from '../../../src/events/log/tail.ts';
+import { LogTail } from '../../../src/events/log/log-tail.ts';
 import { Recorder } from '../../../src/events/record/recorder.ts';
 import { Retention } from '../../../src/events/record/retention.ts';
-import { unlimited } from '../../../src/policies/scope.ts';
+import { unlimitedScope } from '../../../src/policies/scope.ts';
 import { MUTATIONS, makeLog, withoutLease } from './mutations.ts';
 
 const [
@@ -37,10 +37,10 @@ const file = `${folder}/reader-${name}-${process.pid}.log`;
 const acks = openSync(`${folder}/acks-${name}-${process.pid}.log`, 'a');
 const owner = `${name}/${process.pid}`;
 
-const mongo = await openMongo({ url, database });
+const mongo = await connectMongo({ url, database });
 const log = makeLog(mutation, mongo.log, database);
 await log.open();
-const tail = new Tail({ log });
+const tail = new LogTail({ log });
 const note = (level: string, message: string, details: object) =>
   appendFileSync(
     `${folder}/notes.log`,
@@ -73,15 +73,15 @@ if (keepMs !== '0') retention.start();
 
 const CURSOR_KEY = createSecretKey(Buffer.alloc(32));
 const transactions = new Transactions(mongo);
-const registry = new Registry(mongo);
+const registry = new CollectionRegistry(mongo);
 const sortIndexes = new SortIndexes(mongo);
 const collections = new Collections({
   store: new DocumentStore(mongo, 5000),
   sortIndexes,
-  missingIndexes: new MissingIndexes({ mongo, sortIndexes, onAdvice: () => {} }),
+  missingIndexes: new MissingIndexHints({ mongo, sortIndexes, onAdvice: () => {} }),
   slowQueryMs: 60_000,
   registry,
-  atomic: new Atomic(transactions, registry),
+  atomic: new TransactionRunner(transactions, registry),
   listTimeoutMs: 60_000,
   expandBytes: 1_048_576,
   queryTimeoutMs: 5000,
@@ -107,7 +107,7 @@ await Promise.all([0, 1].map((lane) => write(lane)));
 /** Creates, patches, deletes and creates in bulk, recording what was acknowledged. */
 async function write(lane: number): Promise<void> {
   const writer = { kind: 'admin', id: 'o', roles: [], session: 's', expiresAt: Number.MAX_SAFE_INTEGER } as const;
-  const scope = <A extends 'create' | 'update' | 'delete'>(action: A) => unlimited(writer, action);
+  const scope = <A extends 'create' | 'update' | 'delete'>(action: A) => unlimitedScope(writer, action);
   const todos = parseCollectionName('api');
   const every = (1000 * 2) / Number(rate);
   for (let n = 0; !ending; n += 1) {
@@ -115,14 +115,14 @@ async function write(lane: number): Promise<void> {
     try {
       if (n % 10 === 9) {
         const many = Array.from({ length: 10 }, (_, index) => ({ id: `${id}-${index}`, text: 'bulk' }));
-        await collections.createMany(scope('create'), todos, many, { request: id, preconditions: UNCONDITIONAL });
+        await collections.createMany(scope('create'), todos, many, { request: id, preconditions: NO_PRECONDITIONS });
         ack(many.map((one) => `insert api ${one.id}`));
       } else {
         await collections.create(
           scope('create'),
           todos,
           { id, text: 'one' },
-          { request: id, preconditions: UNCONDITIONAL },
+          { request: id, preconditions: NO_PRECONDITIONS },
         );
         ack([`insert api ${id}`]);
       }
@@ -132,12 +132,12 @@ async function write(lane: number): Promise<void> {
           todos,
           id,
           { kind: 'merge', patch: { text: 'two' } },
-          { request: `${id}p`, preconditions: UNCONDITIONAL },
+          { request: `${id}p`, preconditions: NO_PRECONDITIONS },
         );
         ack([`update api ${id}`]);
       }
       if (n % 6 === 0 && n % 10 !== 9) {
-        await collections.remove(scope('delete'), todos, id, { request: `${id}d`, preconditions: UNCONDITIONAL });
+        await collections.remove(scope('delete'), todos, id, { request: `${id}d`, preconditions: NO_PRECONDITIONS });
         ack([`delete api ${id}`]);
       }
     } catch {

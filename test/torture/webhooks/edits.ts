@@ -9,12 +9,12 @@ const STORE = 'src/webhooks/sending/queue/delivery-store.ts';
 
 const TIMES: readonly Edit[] = [
   {
-    file: 'src/webhooks/sending/queue/taken.ts',
+    file: 'src/webhooks/sending/queue/queue-types.ts',
     from: 'timeoutMs: 15_000,\n  leaseMs: 45_000,',
     to: 'timeoutMs: 2_000, leaseMs: 10_000,',
   },
   {
-    file: 'src/webhooks/sending/schedule.ts',
+    file: 'src/webhooks/sending/retry-schedule.ts',
     from: 'standard: [5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 10 * HOUR],',
     to: 'standard: [0.5, 1, 1, 1, 2, 2, 2].map((pause) => pause * SECOND),',
   },
@@ -23,8 +23,8 @@ const TIMES: readonly Edit[] = [
 const SVIX_TIMES: readonly Edit[] = [
   {
     file: 'src/webhooks/sending/svix/svix-sender.ts',
-    from: 'lookMs: [1_000, 2_000, 5_000, 15_000, 60_000],',
-    to: 'lookMs: [100, 200, 500, 1_000],',
+    from: 'pollMs: [1_000, 2_000, 5_000, 15_000, 60_000],',
+    to: 'pollMs: [100, 200, 500, 1_000],',
   },
   { file: 'src/webhooks/sending/svix/svix-sender.ts', from: 'lostMs: 120_000,', to: 'lostMs: 5_000,' },
   { file: 'src/webhooks/sending/svix/svix-sender.ts', from: 'pauseMs: 1_000,', to: 'pauseMs: 100,' },

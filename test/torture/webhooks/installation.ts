@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import type { Mongo } from '../../../src/database/mongo.ts';
-import { OPEN_ID } from '../../../src/policies/policy-set.ts';
+import { ALLOW_ALL_POLICY_ID } from '../../../src/policies/policy-set.ts';
 import { until } from '../../helpers/until.ts';
 import type { EndpointRequest } from './checker.ts';
 import { TODOS } from './writers.ts';
@@ -60,7 +60,7 @@ export class Installation {
       { name: 'Endpoints', resources: ['_webhooks'], actions: all, ...keys },
     ];
     const headers = { authorization: owner };
-    const closed = await fetch(`${server}/admin/policies/${OPEN_ID}`, { method: 'DELETE', headers });
+    const closed = await fetch(`${server}/admin/policies/${ALLOW_ALL_POLICY_ID}`, { method: 'DELETE', headers });
     if (!closed.ok) throw new Error(`The open policy stays: ${closed.status}`);
     for (const policy of policies) await send(server, '/admin/policies', { effect: 'allow', ...policy }, owner);
     // The collection has images from its first document on.

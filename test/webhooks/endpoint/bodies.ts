@@ -1,6 +1,6 @@
 /** Valid and invalid bodies of new endpoints. */
 import { randomBytes } from 'node:crypto';
-import { BLANK } from '../../../src/webhooks/endpoint/endpoint-schema.ts';
+import { MASKED_HEADER_VALUE } from '../../../src/webhooks/endpoint/endpoint-schema.ts';
 
 /** The minimum that an endpoint needs. */
 export const GOOD = { url: 'https://example.org/hook', types: ['todos.*'] };
@@ -101,7 +101,7 @@ export const BAD_BODIES: readonly (readonly [name: string, body: unknown, code: 
   ],
   [
     'the placeholder of a stored value',
-    { ...GOOD, headers: { 'x-a': BLANK } },
+    { ...GOOD, headers: { 'x-a': MASKED_HEADER_VALUE } },
     'invalid-endpoint',
     /^\/headers\/x-a needs its value/,
   ],

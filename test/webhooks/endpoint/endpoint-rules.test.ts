@@ -1,14 +1,18 @@
 /** Validation of endpoints: what is rejected and why, what is completed, and what a merge patch keeps. */
 import t from 'tap';
-import type { Mode } from '../../../src/config/config.ts';
+import type { ServerMode } from '../../../src/config/config.ts';
 import { Egress } from '../../../src/egress/egress.ts';
 import { MillraceError } from '../../../src/lib/errors.ts';
-import { checkKept, parseChange, parseNewEndpoint } from '../../../src/webhooks/endpoint/endpoint-rules.ts';
-import { BLANK } from '../../../src/webhooks/endpoint/endpoint-schema.ts';
+import {
+  parseEndpointPatch,
+  parseNewEndpoint,
+  validateStoredEndpoint,
+} from '../../../src/webhooks/endpoint/endpoint-rules.ts';
+import { MASKED_HEADER_VALUE } from '../../../src/webhooks/endpoint/endpoint-schema.ts';
 import { Random, runCount, runSeed } from '../../helpers/random.ts';
 import { BAD_BODIES, GOOD, GOOD_BODIES, secretOf } from './bodies.ts';
 
-const egress = (mode: Mode, allow: readonly string[] = []) => {
+const egress = (mode: ServerMode, allow: readonly string[] = []) => {
   const created = new Egress({ mode, allow });
   t.teardown(() => created.close());
   return { checkUrl: (url: string) => created.checkUrl(url) };
@@ -104,10 +108,10 @@ t.test('missing fields of an endpoint get defaults, and a secret of 32 bytes is 
 
 t.test('a merge patch of an endpoint keeps what it does not name', async (t) => {
   const before = parseNewEndpoint({ ...GOOD, name: 'A', headers: { 'x-a': 'kept', 'x-b': 'old' } }, inDevelopment);
-  const change = (patch: unknown) => parseChange(patch, before, inDevelopment);
+  const change = (patch: unknown) => parseEndpointPatch(patch, before, inDevelopment);
 
   t.strictSame(change({}), { written: before.written, headers: before.headers }, 'an empty one changes nothing');
-  t.strictSame(change({ headers: { 'x-a': BLANK, 'X-B': 'new', 'x-c': 'more' } }).headers, {
+  t.strictSame(change({ headers: { 'x-a': MASKED_HEADER_VALUE, 'X-B': 'new', 'x-c': 'more' } }).headers, {
     'x-a': 'kept',
     'x-b': 'new',
     'x-c': 'more',
@@ -152,7 +156,7 @@ t.test('a merge patch of an endpoint keeps what it does not name', async (t) => 
     { code: 'body-required' },
   );
   t.match(
-    refusal(() => change({ headers: { 'x-z': BLANK } })),
+    refusal(() => change({ headers: { 'x-z': MASKED_HEADER_VALUE } })),
     { code: 'invalid-endpoint', issues: [/^\/headers\/x-z/] },
   );
 });
@@ -168,7 +172,7 @@ t.test('any endpoint body is either rejected with an error of the table or store
     -1,
     1e300,
     '',
-    BLANK,
+    MASKED_HEADER_VALUE,
     '*',
     'todos.*',
     'a\r\nb',
@@ -210,7 +214,7 @@ t.test('any endpoint body is either rejected with an error of the table or store
     // Anything but an error of the closed table is thrown.
     const refused = refusal(() => {
       const { written, headers } = parseNewEndpoint(body, inDevelopment);
-      checkKept(written, headers, inDevelopment);
+      validateStoredEndpoint(written, headers, inDevelopment);
       taken += 1;
     });
     if (refused !== null)
@@ -228,11 +232,11 @@ t.test('a header that the sender cannot send is rejected by name, but an already
   );
   const before = parseNewEndpoint({ ...GOOD, headers: { pragma: 'a' } }, inDevelopment);
   t.equal(
-    refusal(() => parseChange({ enabled: false }, before, rules)),
+    refusal(() => parseEndpointPatch({ enabled: false }, before, rules)),
     null,
   );
   t.match(
-    refusal(() => parseChange({ headers: { pragma: 'b' } }, before, rules)),
+    refusal(() => parseEndpointPatch({ headers: { pragma: 'b' } }, before, rules)),
     { issues: ['/headers/pragma is not sent'] },
   );
 });

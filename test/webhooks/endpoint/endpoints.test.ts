@@ -3,14 +3,14 @@
  */
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
-import { Activity } from '../../../src/database/audit-events.ts';
-import { openMongo } from '../../../src/database/mongo.ts';
+import { AuditEvents } from '../../../src/database/audit-events.ts';
+import { connectMongo } from '../../../src/database/mongo.ts';
 import { Transactions } from '../../../src/database/transactions.ts';
 import { Encryption } from '../../../src/lib/encryption.ts';
 import type { Creator } from '../../../src/webhooks/endpoint/endpoint.ts';
 import { EndpointStore } from '../../../src/webhooks/endpoint/endpoint-store.ts';
 import { Endpoints } from '../../../src/webhooks/endpoint/endpoints.ts';
-import { interestOf } from '../../../src/webhooks/endpoint/stored-endpoint.ts';
+import { toEndpointSubscription } from '../../../src/webhooks/endpoint/stored-endpoint.ts';
 import { testMongo } from '../../helpers/mongo.ts';
 import { until } from '../../helpers/until.ts';
 import { RecordingSender } from '../../helpers/webhooks/recording-sender.ts';
@@ -28,10 +28,10 @@ const KEY: Creator = { kind: 'key', id: 'k1' };
 const HOUR = 3_600_000;
 
 const { url, database } = await testMongo(t);
-const mongo = await openMongo({ url, database });
+const mongo = await connectMongo({ url, database });
 const transactions = new Transactions(mongo);
 await transactions.start();
-const activity = new Activity(mongo);
+const activity = new AuditEvents(mongo);
 await activity.start();
 t.teardown(async () => {
   await transactions.stop();
@@ -93,7 +93,7 @@ t.test('an endpoint is created, passed to the sender with its secrets, and shown
   t.strictSame(await registry.list(null), [shown]);
   const row = await stored().findOne({ _id: id });
   t.notMatch(JSON.stringify(row), new RegExp(`${VALUE}|whsec`), 'the documents behind events contain no secret');
-  t.strictSame(interestOf(row ?? {}), {
+  t.strictSame(toEndpointSubscription(row ?? {}), {
     id,
     types: BODY.types,
     filter: BODY.filter,
@@ -108,7 +108,7 @@ t.test('an endpoint is created, passed to the sender with its secrets, and shown
 
 t.test('an invalid document of another program matches no events', async (t) => {
   const good = { _id: 'e', types: ['a.*'], principal: KEY, enabled: true };
-  t.match(interestOf(good), { filter: null, ordering: 'none' });
+  t.match(toEndpointSubscription(good), { filter: null, ordering: 'none' });
   const wrong = [
     { _id: 7 },
     { types: 'a.*' },
@@ -116,7 +116,8 @@ t.test('an invalid document of another program matches no events', async (t) => 
     { principal: null },
     { principal: { kind: 'x', id: 'y' } },
   ];
-  for (const part of [...wrong, { filter: 'x' }]) t.equal(interestOf({ ...good, ...part }), null, JSON.stringify(part));
+  for (const part of [...wrong, { filter: 'x' }])
+    t.equal(toEndpointSubscription({ ...good, ...part }), null, JSON.stringify(part));
 });
 
 t.test('a creator finds its own endpoints, and cannot detect others', async (t) => {
@@ -132,7 +133,7 @@ t.test('a creator finds its own endpoints, and cannot detect others', async (t) 
     [mine, other],
   );
   t.equal((await registry.show(mine, KEY)).endpoint.id, mine);
-  const change = { id: other, of: KEY, stamp: STAMP };
+  const change = { id: other, owner: KEY, stamp: STAMP };
   const attempts: readonly (() => Promise<unknown>)[] = [
     () => registry.show(other, KEY),
     () => registry.show('none', null),
@@ -149,15 +150,15 @@ t.test('a creator finds its own endpoints, and cannot detect others', async (t) 
 t.test('a change of an endpoint is active at once, and within a second in another process', async (t) => {
   const [one, two] = [await openRegistry(t), await openRegistry(t)];
   const { id } = (await one.registry.create(BODY, ADMIN, STAMP)).shown.endpoint;
-  two.registry.reloader.follow([{ collection: 'todos' }]);
-  two.registry.reloader.follow([{ collection: '_endpoints' }]);
+  two.registry.reloader.applyLogRows([{ collection: 'todos' }]);
+  two.registry.reloader.applyLogRows([{ collection: '_endpoints' }]);
   await until(() => two.sender.targets.has(id), 'the other process notifies its sender');
   t.strictSame(two.sender.targets.get(id), one.sender.targets.get(id));
 
   const before = (await one.registry.show(id, null)).version;
   const patched = await one.registry.change(
     { ratePerSecond: 5, headers: { authorization: '•••' } },
-    { id, of: null, stamp: STAMP },
+    { id, owner: null, stamp: STAMP },
   );
   t.match(patched.endpoint, { ratePerSecond: 5 });
   t.not(patched.version, before);
@@ -165,13 +166,16 @@ t.test('a change of an endpoint is active at once, and within a second in anothe
   const condition = (version: string) => {
     if (version !== before) throw new Error('another version');
   };
-  await t.rejects(one.registry.change({ name: 'Late' }, { id, of: null, stamp: STAMP, condition }), /another version/);
-  two.registry.reloader.follow(null);
+  await t.rejects(
+    one.registry.change({ name: 'Late' }, { id, owner: null, stamp: STAMP, condition }),
+    /another version/,
+  );
+  two.registry.reloader.applyLogRows(null);
   await until(() => two.sender.targets.get(id)?.ratePerSecond === 5, 'lost rows are compensated');
 
-  await one.registry.remove({ id, of: null, stamp: STAMP });
+  await one.registry.remove({ id, owner: null, stamp: STAMP });
   t.strictSame(one.sender.calls.at(-1), `remove ${id}`);
-  two.registry.reloader.follow([{ collection: '_endpoints' }]);
+  two.registry.reloader.applyLogRows([{ collection: '_endpoints' }]);
   await until(() => !two.sender.targets.has(id), 'it is deleted there');
   t.equal(await mongo.log.collection('webhook_secrets').countDocuments(), 0);
 });
@@ -180,7 +184,7 @@ t.test('only changed endpoints are passed to the sender again', async (t) => {
   const { registry, sender } = await openRegistry(t);
   const first = (await registry.create(BODY, ADMIN, STAMP)).shown.endpoint.id;
   const second = (await registry.create(BODY, ADMIN, STAMP)).shown.endpoint.id;
-  await registry.change({ name: 'B' }, { id: second, of: null, stamp: STAMP });
+  await registry.change({ name: 'B' }, { id: second, owner: null, stamp: STAMP });
   t.strictSame(sender.calls, [`ensure ${first}`, `ensure ${second}`, `ensure ${second}`]);
 });
 
@@ -202,7 +206,7 @@ t.test('disabling keeps its reason, is recorded once, and enabling clears it', a
   t.match((await registry.show(id, null)).endpoint, { enabled: false, disabledReason: 'gone' });
   t.match(await occurrences('system.endpoint.disabled'), [{ details: { endpoint: id, reason: 'gone' } }]);
 
-  const change = { id, of: null, stamp: STAMP };
+  const change = { id, owner: null, stamp: STAMP };
   t.match((await registry.change({ name: 'Still' }, change)).endpoint, { disabledReason: 'gone' });
   t.match((await registry.change({ enabled: true }, change)).endpoint, { enabled: true, disabledReason: null });
   t.match((await registry.change({ enabled: false }, change)).endpoint, { enabled: false, disabledReason: 'manual' });
@@ -218,7 +222,7 @@ t.test('a rotation keeps the older secrets for the grace period, and three at mo
   const { registry, sender } = await openRegistry(t);
   const { shown, secret: first } = await registry.create(BODY, ADMIN, STAMP);
   const { id } = shown.endpoint;
-  const change = { id, of: null, stamp: STAMP };
+  const change = { id, owner: null, stamp: STAMP };
   const live = () => sender.targets.get(id)?.secrets;
   const start = clock.now;
   const { secret: second, expires } = await registry.rotate(24 * HOUR, change);

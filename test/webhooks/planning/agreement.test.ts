@@ -7,18 +7,18 @@
 import type { Document } from 'mongodb';
 import t from 'tap';
 import type { Principal } from '../../../src/auth/identity/principal.ts';
-import { readStored } from '../../../src/database/bson/stored.ts';
-import { EMPTY_ROW, type LogRow } from '../../../src/events/log/row.ts';
-import { namedRow, shownRow } from '../../../src/events/read/redact-row.ts';
+import { decodeDocument } from '../../../src/database/bson/stored-document.ts';
+import { EMPTY_LOG_ROW, type LogRow } from '../../../src/events/log/log-row.ts';
+import { redactRow, redactRowNames } from '../../../src/events/read/redact-row.ts';
 import { MillraceError } from '../../../src/lib/errors.ts';
 import type { Scope } from '../../../src/policies/scope.ts';
-import { fieldsFor } from '../../../src/policies/scope-filter.ts';
-import { FairYield } from '../../../src/query/evaluate/fair-yield.ts';
-import { everything } from '../../../src/query/filter.ts';
+import { visibleFieldTree } from '../../../src/policies/scope-filter.ts';
+import { FairScheduler } from '../../../src/query/evaluate/fair-scheduler.ts';
+import { matchAllFilter } from '../../../src/query/filter.ts';
 import { LiveEvents } from '../../../src/realtime/result/live-events.ts';
-import { RowView } from '../../../src/realtime/result/row-view.ts';
-import { PlannedEndpoint } from '../../../src/webhooks/planning/compiled-endpoint.ts';
-import { RowDeliveries } from '../../../src/webhooks/planning/deliveries-for-event.ts';
+import { LogRowView } from '../../../src/realtime/result/log-row-view.ts';
+import { CompiledEndpoint } from '../../../src/webhooks/planning/compiled-endpoint.ts';
+import { EventDeliveries } from '../../../src/webhooks/planning/deliveries-for-event.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 import { markLog, rowsBehind } from '../../helpers/events/log-rows.ts';
 import { passes } from '../../helpers/live/live-model.ts';
@@ -52,14 +52,14 @@ t.test('endpoints receive what subscriptions receive', async (t) => {
   const { app, services } = await buildTestApp(t);
   const { tail, completed } = services.events;
   const { data } = services.mongo;
-  const lane = new FairYield().lane('test');
+  const lane = new FairScheduler().createTask('test');
   const counts = { requested: 0, sent: 0, cut: 0, leaving: 0, found: 0, shared: 0 };
   let who: readonly Principal[] = [];
   const creators = { find: ({ id }: { id: string }) => who[Number(id)] ?? null };
-  const rowsOf = new RowDeliveries({ policies: services.policies, creators, completed, publicUrl: undefined });
+  const rowsOf = new EventDeliveries({ policies: services.policies, creators, completed, publicUrl: undefined });
 
   const endpointOf = (id: number, types: readonly string[], filter: object | null) =>
-    new PlannedEndpoint({
+    new CompiledEndpoint({
       id: `e${id}${filter === null ? '' : 'f'}`,
       types,
       filter: filter as Readonly<Record<string, unknown>> | null,
@@ -143,7 +143,7 @@ t.test('endpoints receive what subscriptions receive', async (t) => {
     );
     if (row === undefined) return [];
     const without = { ...row, after: null, before: null, update: null };
-    const gap = { ...row, ...EMPTY_ROW, operation: 'gap', from: 'a', to: 'b' } as const;
+    const gap = { ...row, ...EMPTY_LOG_ROW, operation: 'gap', from: 'a', to: 'b' } as const;
     return [without, { ...without, big: true }, { ...without, operation: 'drop', key: null }, gap];
   }
 
@@ -161,8 +161,8 @@ t.test('endpoints receive what subscriptions receive', async (t) => {
     const bodies = new Map(deliveries.map(({ endpoint, body }) => [endpoint, body]));
     const whole = await completed(row);
     for (const [id, principal] of who.entries()) {
-      const query = { types, filter: everything, principal, key: '' };
-      const reported = new LiveEvents(query, services.policies, unbounded()).judge(new RowView(whole));
+      const query = { types, filter: matchAllFilter, principal, key: '' };
+      const reported = new LiveEvents(query, services.policies, unbounded()).applyRow(new LogRowView(whole));
       if (typeof reported === 'string') return 'a subscription judged otherwise';
       const [message] = reported;
       const event = message && JSON.stringify(JSON.parse(message.part(null).toString()).event);
@@ -176,11 +176,11 @@ t.test('endpoints receive what subscriptions receive', async (t) => {
       counts.sent += 1;
       const { data: after, before } = JSON.parse(event);
       if (row.after !== null && after === null && before !== null) counts.leaving += 1;
-      const named = namedRow(whole, (position) => services.policies.find(principal, 'read', position));
-      const sight = (scope: Scope<'read'>) => (state: Buffer) => fieldsFor(scope, readStored(state));
-      const shown = named && shownRow(named.row, named.scope, sight(named.scope));
+      const named = redactRowNames(whole, (position) => services.policies.find(principal, 'read', position));
+      const sight = (scope: Scope<'read'>) => (state: Buffer) => visibleFieldTree(scope, decodeDocument(state));
+      const shown = named && redactRow(named.row, named.scope, sight(named.scope));
       const states: Document[] = [shown?.after ?? null, shown?.before ?? null].flatMap((state) =>
-        state === null ? [] : readStored(state),
+        state === null ? [] : decodeDocument(state),
       );
       if (shown?.after?.length !== whole.after?.length) counts.cut += 1;
       const due = row.key === null || (states.length === 0 && shown !== null) || states.some(passes(filter));

@@ -8,20 +8,20 @@ import type { Document } from 'mongodb';
 import t, { type Test } from 'tap';
 import { ensureCollection } from '../../../src/database/system-collection.ts';
 import { eventType } from '../../../src/events/log/event.ts';
+import type { LogRow } from '../../../src/events/log/log-row.ts';
 import { formatPosition } from '../../../src/events/log/position.ts';
-import type { LogRow } from '../../../src/events/log/row.ts';
 import { Consumer } from '../../../src/events/read/consumer.ts';
-import { wanting } from '../../../src/events/read/type-patterns.ts';
-import { unlimited } from '../../../src/policies/scope.ts';
-import { RowDeliveries } from '../../../src/webhooks/planning/deliveries-for-event.ts';
+import { eventTypeMatcher } from '../../../src/events/read/type-patterns.ts';
+import { unlimitedScope } from '../../../src/policies/scope.ts';
+import { EventDeliveries } from '../../../src/webhooks/planning/deliveries-for-event.ts';
+import { DeliveryPlanner } from '../../../src/webhooks/planning/delivery-planner.ts';
 import {
+  applyEndpointRow,
   documentIdOf,
   type EndpointStates,
   isAboutEndpoint,
-  withRow,
 } from '../../../src/webhooks/planning/endpoint-states.ts';
-import { endpointsAt } from '../../../src/webhooks/planning/endpoints-at-position.ts';
-import { Planner } from '../../../src/webhooks/planning/planner.ts';
+import { endpointsAtPosition } from '../../../src/webhooks/planning/endpoints-at-position.ts';
 import { eventFixture, type Fixture, type Node } from '../../helpers/events/event-fixture.ts';
 import { testMongo } from '../../helpers/mongo.ts';
 import { owner } from '../../helpers/principals.ts';
@@ -37,7 +37,7 @@ const { url } = await testMongo(t);
 
 interface Running {
   readonly node: Node;
-  readonly planner: Planner;
+  readonly planner: DeliveryPlanner;
   stop(): Promise<void>;
 }
 
@@ -47,8 +47,8 @@ async function running(fixture: Fixture, sender: RecordingSender): Promise<Runni
   const end = new AbortController();
   let allowed = true;
   const creators = { find: () => boss };
-  const policies = { find: (_: unknown, action: 'read') => unlimited(boss, action) };
-  const planner = new Planner({
+  const policies = { find: (_: unknown, action: 'read') => unlimitedScope(boss, action) };
+  const planner = new DeliveryPlanner({
     consumer: (options) =>
       new Consumer({
         log: node.log,
@@ -59,10 +59,15 @@ async function running(fixture: Fixture, sender: RecordingSender): Promise<Runni
       }),
     records: () => true,
     endpointsAt: (position) =>
-      endpointsAt(position, { data: node.mongo.data, log: node.log, recorder: node.recorder, signal: end.signal }),
+      endpointsAtPosition(position, {
+        data: node.mongo.data,
+        log: node.log,
+        recorder: node.recorder,
+        signal: end.signal,
+      }),
     creators,
-    rows: new RowDeliveries({
-      policies: policies as ConstructorParameters<typeof RowDeliveries>[0]['policies'],
+    rows: new EventDeliveries({
+      policies: policies as ConstructorParameters<typeof EventDeliveries>[0]['policies'],
       creators,
       completed: async (row) => row,
       publicUrl: undefined,
@@ -92,9 +97,9 @@ function replayed(rows: readonly LogRow[]): Set<string> {
   for (const row of rows) {
     const type = eventType(row);
     for (const { id, types, enabled } of states.values()) {
-      if (type !== null && enabled && wanting(types)(type)) due.add(`${id}:${formatPosition(row)}`);
+      if (type !== null && enabled && eventTypeMatcher(types)(type)) due.add(`${id}:${formatPosition(row)}`);
     }
-    if (isAboutEndpoint(row)) states = withRow(states, row);
+    if (isAboutEndpoint(row)) states = applyEndpointRow(states, row);
   }
   return due;
 }

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { Webhook as SvixWebhook } from 'svix';
 import t from 'tap';
-import { idOf, issueOf } from '../../../src/commands/webhooks/verify-delivery.ts';
+import { findDeliveryIssue, readDeliveryId } from '../../../src/commands/webhooks/verify-delivery.ts';
 import { Signer } from '../../../src/webhooks/sending/signature.ts';
 import { type SignedRequest, verifiedByPython, whyNoPython } from '../../helpers/webhooks/python-verifier.ts';
 
@@ -87,10 +87,10 @@ t.test('`webhooks listen` accepts the header names of Svix, too', async (t) => {
     const entries = Object.entries(alone).map(([name, value]) => [name.replace('webhook-', prefix), value]);
     const headers: Record<string, string> = Object.fromEntries(entries);
     const call = { method: 'POST', path: '/', headers, body: BODY };
-    t.equal(issueOf(call, fresh ?? '', now), null, prefix);
-    t.equal(idOf(call), '3-1042', prefix);
-    t.match(issueOf({ ...call, body: `${BODY} ` }, fresh ?? '', now), /signature/, prefix);
+    t.equal(findDeliveryIssue(call, fresh ?? '', now), null, prefix);
+    t.equal(readDeliveryId(call), '3-1042', prefix);
+    t.match(findDeliveryIssue({ ...call, body: `${BODY} ` }, fresh ?? '', now), /signature/, prefix);
     const { [`${prefix}timestamp`]: _, ...rest } = headers;
-    t.match(issueOf({ ...call, headers: rest }, fresh ?? '', now), `${prefix}timestamp`, prefix);
+    t.match(findDeliveryIssue({ ...call, headers: rest }, fresh ?? '', now), `${prefix}timestamp`, prefix);
   }
 });

@@ -3,7 +3,7 @@ import { Modal, Radio, Stack, Text, TextInput } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 // The texts of the templates are pure, and shared with the command line.
-import { templateOf } from '../../../../src/commands/functions/templates.ts';
+import { createPluginTemplate } from '../../../../src/commands/functions/templates.ts';
 import { request } from '../../api/client.ts';
 import { Failure } from '../../parts/failure.tsx';
 import { FormEnd } from '../../parts/forms/form-end.tsx';
@@ -25,9 +25,9 @@ export function NewPlugin({ onClose }: { readonly onClose: () => void }) {
   const { busy, error, run } = useAction();
   const navigate = useNavigate();
   const again = useFunctionsAgain();
-  const hasRole = templateOf(kind, 'name').functions.some((fn) => 'roles' in fn);
+  const hasRole = createPluginTemplate(kind, 'name').functions.some((fn) => 'roles' in fn);
   const make = async () => {
-    const { functions, scripts } = templateOf(kind, name);
+    const { functions, scripts } = createPluginTemplate(kind, name);
     await request('PUT', `/admin/plugins/${encodeURIComponent(name)}`, {
       body: { manifest: { name, functions }, files: scripts, note: `Created from the template for ${kind}` },
       headers: { 'if-none-match': '*' },
@@ -65,7 +65,7 @@ export function NewPlugin({ onClose }: { readonly onClose: () => void }) {
             </Stack>
           </Radio.Group>
           <Text size="sm">
-            It is active at once. {templateOf(kind, name || 'name').about.replaceAll('`', '')}
+            It is active at once. {createPluginTemplate(kind, name || 'name').about.replaceAll('`', '')}
             {hasRole
               ? ` In production the role ${name || 'with its name'} needs a policy for what it reads and writes.`
               : ''}

@@ -1,18 +1,19 @@
 /** Document operations for functions: the same bodies, conditions, rights, errors and results as over HTTP. */
-import { access, type RequestOnCollection } from '../../../collections/http/access.ts';
+
 import { prepareBatch } from '../../../collections/http/batch.ts';
-import { inRefusedBody } from '../../../collections/http/batch-operations.ts';
+import { addIndexFromPointer } from '../../../collections/http/batch-operations.ts';
+import { type CollectionRequest, requireCollectionScope } from '../../../collections/http/collection-access.ts';
 import { prepareWrite, type WriteDeps, type WriteRequest } from '../../../collections/http/write-operations.ts';
 import { withWholeMeta } from '../../../collections/read/field-selection.ts';
-import type { Atomic } from '../../../collections/transaction-runner.ts';
-import { encodeDocument, encodeList } from '../../../database/json/json.ts';
+import type { TransactionRunner } from '../../../collections/transaction-runner.ts';
+import { encodeDocumentJson, encodeListJson } from '../../../database/json/json.ts';
 import { MillraceError } from '../../../lib/errors.ts';
-import { showsMeta } from '../../../query/evaluate/fields.ts';
+import { includesMeta } from '../../../query/evaluate/fields.ts';
 import { parseQueryJson } from '../../../query/parse/parse-query.ts';
 import type { HostArguments } from '../../sandbox/host-schemas.ts';
-import type { Argument } from './argument.ts';
-import type { Acting, HostAction, HostActions } from './host-action.ts';
-import { functionLimit } from './host-errors.ts';
+import type { ActionContext, HostAction, HostActions } from './host-action.ts';
+import { functionLimitError } from './host-errors.ts';
+import type { OperationArgument } from './operation-argument.ts';
 
 /** Documents of a list without a limit. */
 const PAGE = 100;
@@ -22,45 +23,45 @@ const MAX_STORED_BYTES = 8 * 1_048_576;
 const QUERY: readonly (keyof HostArguments['documents.list'])[] = ['filter', 'sort', 'limit', 'cursor', 'fields'];
 
 export interface DocumentDeps extends WriteDeps {
-  readonly atomic: Atomic;
+  readonly atomic: TransactionRunner;
 }
 
 type Documents = Extract<keyof HostArguments, `documents.${string}`> | 'batch';
 
-export function documentActions(deps: DocumentDeps, acting: Acting): HostActions<Documents> {
+export function documentActions(deps: DocumentDeps, acting: ActionContext): HostActions<Documents> {
   const { collections, policies } = deps;
   const { within } = acting;
   const plain = { within };
   const inside = within ?? undefined;
 
-  const onCollection = (argument: Argument): RequestOnCollection => ({
+  const onCollection = (argument: OperationArgument): CollectionRequest => ({
     principal: acting.principal,
     params: { collection: argument.text('collection') },
   });
 
-  async function list(argument: Argument): Promise<string> {
+  async function list(argument: OperationArgument): Promise<string> {
     const given = QUERY.flatMap((name) => (argument.fields[name] === undefined ? [] : [[name, argument.fields[name]]]));
     const requested = parseQueryJson({ limit: PAGE, ...Object.fromEntries(given) });
     const query = { ...requested, fields: withWholeMeta(requested.fields) };
-    const [scope, name] = access(policies, onCollection(argument), 'read');
+    const [scope, name] = requireCollectionScope(policies, onCollection(argument), 'read');
     const { documents, next } = await collections.list(scope, name, query, plain);
     if ('next' in documents) throw new TypeError('The page is a stream');
     if (documents.reduce((sum, { length }) => sum + length, 0) > MAX_STORED_BYTES) {
-      throw functionLimit('The documents are too large together; request fewer documents or fields');
+      throw functionLimitError('The documents are too large together; request fewer documents or fields');
     }
-    return `{"items":${encodeList(documents, { meta: showsMeta(query.fields) })},"next":${JSON.stringify(next)}}`;
+    return `{"items":${encodeListJson(documents, { meta: includesMeta(query.fields) })},"next":${JSON.stringify(next)}}`;
   }
 
-  async function get(argument: Argument): Promise<string> {
-    const [scope, name] = access(policies, onCollection(argument), 'read');
+  async function get(argument: OperationArgument): Promise<string> {
+    const [scope, name] = requireCollectionScope(policies, onCollection(argument), 'read');
     const { raw } = await collections.get(scope, name, argument.text('id'), inside);
-    return encodeDocument(raw).toString();
+    return encodeDocumentJson(raw).toString();
   }
 
-  async function count(argument: Argument): Promise<string> {
+  async function count(argument: OperationArgument): Promise<string> {
     const { filter = {} } = argument.fields;
     const query = parseQueryJson({ filter, limit: 0, count: 'exact' });
-    const [scope, name] = access(policies, onCollection(argument), 'read');
+    const [scope, name] = requireCollectionScope(policies, onCollection(argument), 'read');
     return String((await collections.list(scope, name, query, plain)).count?.value ?? 0);
   }
 
@@ -76,7 +77,7 @@ export function documentActions(deps: DocumentDeps, acting: Acting): HostActions
     headers: { 'content-type': type, prefer: 'return=representation' },
   });
 
-  const onDocument = (argument: Argument) => {
+  const onDocument = (argument: OperationArgument) => {
     const match = argument.optionalText('ifMatch');
     return {
       params: { collection: argument.text('collection'), id: argument.text('id') },
@@ -84,32 +85,32 @@ export function documentActions(deps: DocumentDeps, acting: Acting): HostActions
     };
   };
 
-  function change(argument: Argument, { method, body, headers }: ReturnType<typeof written>): Promise<string> {
+  function change(argument: OperationArgument, { method, body, headers }: ReturnType<typeof written>): Promise<string> {
     const { params, condition } = onDocument(argument);
     return write({ method, body, params, headers: { ...headers, ...condition } });
   }
 
-  function patch(argument: Argument): Promise<string> {
+  function patch(argument: OperationArgument): Promise<string> {
     const { changes } = argument.fields;
     if (Array.isArray(changes)) return change(argument, written('PATCH', changes, 'application/json-patch+json'));
     return change(argument, written('PATCH', argument.object('changes'), 'application/merge-patch+json'));
   }
 
-  async function remove(argument: Argument): Promise<string> {
+  async function remove(argument: OperationArgument): Promise<string> {
     const { params, condition = {} } = onDocument(argument);
     await write({ method: 'DELETE', body: undefined, params, headers: condition });
     return 'null';
   }
 
-  async function batch({ fields }: Argument): Promise<string> {
+  async function batch({ fields }: OperationArgument): Promise<string> {
     const request = { id: acting.request, url: '/batch', headers: { 'content-type': 'application/json' } };
     const prepared = prepareBatch({ ...request, body: fields, principal: acting.principal }, deps);
     const { body } = await prepared.write(inside);
     return body === null ? 'null' : body.toString();
   }
 
-  const reads = (run: HostAction['run']) => ({ writes: false, lane: 'documents', target: targetOf, run }) as const;
-  const writes = (run: HostAction['run']) => ({ writes: true, lane: 'documents', target: targetOf, run }) as const;
+  const reads = (run: HostAction['run']) => ({ writes: false, queue: 'documents', target: targetOf, run }) as const;
+  const writes = (run: HostAction['run']) => ({ writes: true, queue: 'documents', target: targetOf, run }) as const;
   return {
     'documents.list': reads((argument) => orAbsent(list(argument), '{"items":[],"next":null}')),
     'documents.get': reads((argument) => orAbsent(get(argument), 'null')),
@@ -126,7 +127,7 @@ export function documentActions(deps: DocumentDeps, acting: Acting): HostActions
     'documents.remove': writes(remove),
     batch: writes((argument) =>
       batch(argument).catch((error: unknown) => {
-        throw inRefusedBody(error);
+        throw addIndexFromPointer(error);
       }),
     ),
   };
@@ -148,7 +149,7 @@ async function orAbsent(read: Promise<string>, absent: string): Promise<string> 
   }
 }
 
-function targetOf({ fields }: Argument): string {
+function targetOf({ fields }: OperationArgument): string {
   const { collection, id, operations } = fields;
   if (Array.isArray(operations)) return `${operations.length} operations`;
   return [collection, id].filter((part) => typeof part === 'string').join('/');

@@ -6,9 +6,9 @@ import type { Egress } from '../../../egress/egress.ts';
 import { EgressError } from '../../../egress/egress-error.ts';
 import { MillraceError } from '../../../lib/errors.ts';
 import type { PluginFunction } from '../../plugins/plugin.ts';
-import type { Argument } from './argument.ts';
-import { fetchRule } from './fetch-hosts.ts';
 import type { HostActions } from './host-action.ts';
+import { createHostMatcher } from './host-matcher.ts';
+import type { OperationArgument } from './operation-argument.ts';
 
 /** Bytes of a response. */
 const MAX_BYTES = 5 * 1_048_576;
@@ -21,9 +21,9 @@ const ANYWHERE = 'https://any.invalid/';
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 export function fetchAction(egress: Pick<Egress, 'fetch'>, fn: PluginFunction): HostActions<'fetch'> {
-  const mayFetch = fetchRule(fn.plugin.fetchHosts);
+  const mayFetch = createHostMatcher(fn.plugin.fetchHosts);
 
-  async function run(argument: Argument, signal: AbortSignal): Promise<string> {
+  async function run(argument: OperationArgument, signal: AbortSignal): Promise<string> {
     const url = argument.text('url');
     const target = URL.canParse(url) ? new URL(url) : null;
     if (target === null) throw refused('The URL is not valid');
@@ -46,11 +46,15 @@ export function fetchAction(egress: Pick<Egress, 'fetch'>, fn: PluginFunction): 
     return `{"status":${response.status},"headers":${JSON.stringify(headersOf(response))},"base64":"${body}"}`;
   }
 
-  return { ['fetch']: { writes: false, lane: 'free', target: targetOf, run } };
+  return { ['fetch']: { writes: false, queue: 'free', target: targetOf, run } };
 }
 
 /** @throws MillraceError `fetch-not-allowed`, `malformed-request` */
-function requestOf(argument: Argument): { method: string; headers: Headers; body: Uint8Array<ArrayBuffer> | null } {
+function requestOf(argument: OperationArgument): {
+  method: string;
+  headers: Headers;
+  body: Uint8Array<ArrayBuffer> | null;
+} {
   const method = (argument.optionalText('method') ?? 'GET').toUpperCase();
   if (!METHODS.has(method)) throw refused('The method must not be used');
   const given = argument.texts('headers');
@@ -85,6 +89,6 @@ function refused(message: string, hint?: string): MillraceError {
 }
 
 /** The host alone: a URL may contain a secret. */
-function targetOf({ fields: { url } }: Argument): string {
+function targetOf({ fields: { url } }: OperationArgument): string {
   return typeof url === 'string' && URL.canParse(url) ? new URL(url).host : '';
 }

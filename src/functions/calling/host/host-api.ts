@@ -5,33 +5,33 @@
  * such as a duplicate unique value (nothing of the run is stored; decisions/0135).
  */
 import type { OpenTransaction } from '../../../collections/open-transaction.ts';
-import { isOfDatabase } from '../../../database/errors.ts';
-import { isConflict } from '../../../database/transactions.ts';
+import { isDatabaseError } from '../../../database/errors.ts';
+import { isTransactionConflict } from '../../../database/transactions.ts';
 import { Semaphore } from '../../../lib/concurrency/semaphore.ts';
 import { MillraceError } from '../../../lib/errors.ts';
-import type { OperationNote } from '../../runs/run.ts';
+import type { OperationRecord } from '../../runs/run.ts';
 import { MAX_ARGUMENT_BYTES, MAX_FETCHES, MAX_HOST_OPERATIONS, maxResultBytes } from '../../sandbox/host-schemas.ts';
 import type { HostOperation } from '../../sandbox/sandbox.ts';
-import { Argument } from './argument.ts';
 import type { HostAction, HostActions } from './host-action.ts';
-import { callEnded, functionLimit } from './host-errors.ts';
+import { callEndedError, functionLimitError } from './host-errors.ts';
+import { OperationArgument } from './operation-argument.ts';
 
 /** Concurrent operations of one call outside a transaction, and file operations, which hold bytes in memory. */
 const AT_ONCE = 8;
 const FILES_AT_ONCE = 2;
 
-export interface CallHostOptions {
+export interface HostApiOptions {
   readonly actions: HostActions;
   readonly within: OpenTransaction | null;
   readonly mayWrite: boolean;
   /** Called with unexpected errors; the code gets `internal`. */
   readonly onError: (error: unknown) => void;
   /** Called after each operation, with its argument. The length of the target is not bounded. */
-  readonly onDone: (log: OperationNote, argument: Argument | null) => void;
+  readonly onDone: (log: OperationRecord, argument: OperationArgument | null) => void;
 }
 
-export class CallHost {
-  readonly #options: CallHostOptions;
+export class HostApi {
+  readonly #options: HostApiOptions;
   readonly #end = new AbortController();
   readonly #underWay = new Set<Promise<unknown>>();
   readonly #lanes: { readonly documents: Semaphore; readonly files: Semaphore };
@@ -40,7 +40,7 @@ export class CallHost {
   /** The error that ended the transaction; further operations in it fail. */
   #over: { readonly error: unknown; readonly runsAgain: boolean } | null = null;
 
-  constructor(options: CallHostOptions) {
+  constructor(options: HostApiOptions) {
     this.#options = options;
     this.#lanes = {
       // MongoDB runs one operation of a transaction at a time.
@@ -69,7 +69,7 @@ export class CallHost {
    * Nothing runs for the call afterwards.
    */
   async end(): Promise<void> {
-    this.#end.abort(callEnded());
+    this.#end.abort(callEndedError());
     await Promise.allSettled(this.#underWay);
   }
 
@@ -85,25 +85,25 @@ export class CallHost {
   }
 
   #count(operation: HostOperation, text: string): void {
-    if (this.#end.signal.aborted) throw callEnded();
+    if (this.#end.signal.aborted) throw callEndedError();
     this.#operations += 1;
     if (operation === 'fetch') this.#fetches += 1;
-    if (this.#operations > MAX_HOST_OPERATIONS) throw functionLimit(`More than ${MAX_HOST_OPERATIONS} operations`);
-    if (this.#fetches > MAX_FETCHES) throw functionLimit(`More than ${MAX_FETCHES} fetches`);
+    if (this.#operations > MAX_HOST_OPERATIONS) throw functionLimitError(`More than ${MAX_HOST_OPERATIONS} operations`);
+    if (this.#fetches > MAX_FETCHES) throw functionLimitError(`More than ${MAX_FETCHES} fetches`);
     if (text.length > MAX_ARGUMENT_BYTES)
-      throw functionLimit(`The argument is larger than ${MAX_ARGUMENT_BYTES} bytes`);
+      throw functionLimitError(`The argument is larger than ${MAX_ARGUMENT_BYTES} bytes`);
   }
 
   async #noted(operation: HostOperation, text: string): Promise<string> {
     const begun = performance.now();
     const action = this.#options.actions[operation];
-    let argument: Argument | null = null;
+    let argument: OperationArgument | null = null;
     const log = (error: string | null) => {
       const target = argument === null ? '' : action.target(argument);
       this.#options.onDone({ operation, target, durationMs: performance.now() - begun, error }, argument);
     };
     try {
-      argument = new Argument(text);
+      argument = new OperationArgument(text);
       if (action.writes && !this.#options.mayWrite) {
         throw new MillraceError(
           'forbidden',
@@ -112,7 +112,7 @@ export class CallHost {
       }
       const result = await this.#inTurn(operation, action, argument);
       if (Buffer.byteLength(result) > maxResultBytes(operation)) {
-        throw functionLimit(`The result is larger than ${maxResultBytes(operation)} bytes`);
+        throw functionLimitError(`The result is larger than ${maxResultBytes(operation)} bytes`);
       }
       log(null);
       return result;
@@ -123,8 +123,8 @@ export class CallHost {
     }
   }
 
-  #inTurn(operation: HostOperation, action: HostAction, argument: Argument): Promise<string> {
-    const { lane } = action;
+  #inTurn(operation: HostOperation, action: HostAction, argument: OperationArgument): Promise<string> {
+    const { queue: lane } = action;
     const run = (): Promise<string> => {
       this.#end.signal.throwIfAborted();
       if (this.#over !== null) throw this.#over.error;
@@ -149,9 +149,9 @@ export class CallHost {
   }
 
   #look(operation: HostOperation, error: unknown, within: OpenTransaction | null): void {
-    const runsAgain = isConflict(error) || within?.needsTurn === true;
+    const runsAgain = isTransactionConflict(error) || within?.needsLargeLock === true;
     // A batch may have failed after its first writes, which cannot be rolled back separately.
-    const isOver = runsAgain || operation === 'batch' || isOfDatabase(error) || !(error instanceof MillraceError);
+    const isOver = runsAgain || operation === 'batch' || isDatabaseError(error) || !(error instanceof MillraceError);
     if (isOver) this.#over = { error, runsAgain };
   }
 
@@ -160,7 +160,7 @@ export class CallHost {
       if (error.code === 'internal') this.#options.onError(error);
       return error;
     }
-    if (isConflict(error)) {
+    if (isTransactionConflict(error)) {
       return new MillraceError('write-conflict', 'Another write came first; the run starts again', { cause: error });
     }
     this.#options.onError(error);

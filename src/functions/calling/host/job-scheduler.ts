@@ -27,7 +27,7 @@ export interface JobScheduler {
 }
 
 /** A queue that is opened after the function calls, because it calls functions itself. */
-export class LateJobs implements JobScheduler {
+export class DeferredJobScheduler implements JobScheduler {
   #jobs: JobScheduler | null = null;
 
   attach(jobs: JobScheduler): void {

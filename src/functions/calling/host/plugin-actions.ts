@@ -2,9 +2,9 @@
 import { createHmac } from 'node:crypto';
 import { MillraceError } from '../../../lib/errors.ts';
 import type { PluginFunction } from '../../plugins/plugin.ts';
-import type { Argument } from './argument.ts';
-import type { Acting, HostActions } from './host-action.ts';
+import type { ActionContext, HostActions } from './host-action.ts';
 import type { JobScheduler } from './job-scheduler.ts';
+import type { OperationArgument } from './operation-argument.ts';
 
 /** The latest time of a job, in milliseconds from now. */
 const FARTHEST_MS = 366 * 24 * 3_600_000;
@@ -13,7 +13,7 @@ const HEX = /^(?:[\da-f]{2})+$/i;
 /** Accepts the URL-safe alphabet too. */
 const BASE64 = /^[\w+/-]+={0,2}$/;
 
-export interface Scheduling {
+export interface JobSchedulingDeps {
   readonly jobs: JobScheduler;
   /** Depth of the run. */
   readonly depth: number;
@@ -24,10 +24,10 @@ export interface Scheduling {
 
 export function pluginActions(
   { plugin }: PluginFunction,
-  { request, within }: Acting,
-  { jobs, depth, restricted, now }: Scheduling,
+  { request, within }: ActionContext,
+  { jobs, depth, restricted, now }: JobSchedulingDeps,
 ): HostActions<'hmac' | 'schedule'> {
-  async function hmac(argument: Argument): Promise<string> {
+  async function hmac(argument: OperationArgument): Promise<string> {
     const name = argument.text('secret');
     const secret = Object.hasOwn(plugin.secrets, name) ? plugin.secrets[name] : undefined;
     if (secret === undefined) throw invalid(`The plugin has no secret '${name.slice(0, 80)}'`);
@@ -37,7 +37,7 @@ export function pluginActions(
     return JSON.stringify(createHmac('sha256', key).update(argument.text('text')).digest(encoding));
   }
 
-  async function schedule(argument: Argument): Promise<string> {
+  async function schedule(argument: OperationArgument): Promise<string> {
     const name = argument.text('name');
     const fn = jobOf(plugin.functions.find((one) => one.name === name));
     if (fn === null) {
@@ -52,10 +52,10 @@ export function pluginActions(
   }
 
   return {
-    hmac: { writes: false, lane: 'free', target: ({ fields }) => String(fields['secret'] ?? ''), run: hmac },
+    hmac: { writes: false, queue: 'free', target: ({ fields }) => String(fields['secret'] ?? ''), run: hmac },
     schedule: {
       writes: true,
-      lane: 'documents',
+      queue: 'documents',
       target: ({ fields }) => String(fields['name'] ?? ''),
       run: schedule,
     },
@@ -76,11 +76,11 @@ function keyOf(secret: string, encoding: string): Buffer {
 }
 
 function jobOf(fn: PluginFunction | undefined): PluginFunction<'job'> | null {
-  return fn?.use.kind === 'job' ? { ...fn, use: fn.use } : null;
+  return fn?.options.kind === 'job' ? { ...fn, options: fn.options } : null;
 }
 
 /** @throws MillraceError `invalid-parameter` */
-function timeOf(argument: Argument, now: number): Date {
+function timeOf(argument: OperationArgument, now: number): Date {
   const [after, at] = [argument.optionalNumber('after'), argument.optionalText('at')];
   if (after !== undefined && at !== undefined) throw invalid("Pass 'after' or 'at', not both");
   const time = at === undefined ? now + (after ?? 0) : Date.parse(at);

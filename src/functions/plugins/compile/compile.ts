@@ -1,20 +1,20 @@
 /** Compiles the scripts of a plugin for the sandbox, or returns all errors. */
 import { createHash } from 'node:crypto';
 import type { Bundle, BundleError, Sandbox } from '../../sandbox/sandbox.ts';
-import { filesIssues } from '../manifest/script-limits.ts';
-import { strip } from './strip.ts';
+import { scriptIssues } from '../manifest/script-limits.ts';
+import { stripTypes } from './strip-types.ts';
 
-export type Compiled = { readonly bundle: Bundle } | { readonly diagnostics: readonly BundleError[] };
+export type CompileResult = { readonly bundle: Bundle } | { readonly diagnostics: readonly BundleError[] };
 
 /**
  * Strips types only: lines and columns stay the author's.
  * @param files scripts by path
  */
-export async function compile(files: ReadonlyMap<string, string>): Promise<Compiled> {
-  const wrong = filesIssues(files);
+export async function compileScripts(files: ReadonlyMap<string, string>): Promise<CompileResult> {
+  const wrong = scriptIssues(files);
   if (wrong.length > 0) return { diagnostics: wrong };
   const typed = new Map([...files].filter(([path]) => path.endsWith('.ts')));
-  const { code, diagnostics } = await strip(typed);
+  const { code, diagnostics } = await stripTypes(typed);
   if (diagnostics.length > 0) return { diagnostics };
   const whole = new Map([...files].map(([path, text]) => [path, code.get(path) ?? text]));
   return { bundle: Object.freeze({ id: idOf(whole), files: whole }) };
@@ -25,12 +25,12 @@ export async function compile(files: ReadonlyMap<string, string>): Promise<Compi
  * @param entries the scripts that functions name
  * @param sandbox null where none runs: then types are stripped, and nothing else is checked
  */
-export async function compileChecked(
+export async function compileAndCheck(
   files: ReadonlyMap<string, string>,
   entries: readonly string[],
   sandbox: Pick<Sandbox, 'check'> | null,
-): Promise<Compiled> {
-  const compiled = await compile(files);
+): Promise<CompileResult> {
+  const compiled = await compileScripts(files);
   if ('diagnostics' in compiled || sandbox === null) return compiled;
   const diagnostics = await sandbox.check(compiled.bundle, entries);
   return diagnostics.length > 0 ? { diagnostics } : compiled;

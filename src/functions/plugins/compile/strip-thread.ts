@@ -4,7 +4,7 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { transformSync } from 'amaro';
-import { isPlain } from '../../../lib/plain-object.ts';
+import { isPlainObject } from '../../../lib/plain-object.ts';
 
 const sources: unknown = workerData;
 if (Array.isArray(sources)) for (const [path, text] of sources) if (!reported(path, text)) break;
@@ -17,7 +17,7 @@ function reported(path: string, text: string): boolean {
     return true;
   } catch (error) {
     // The parser throws a plain object for an error in the source, and an Error when it is broken.
-    const { message, startLine, startColumn } = isPlain(error) ? error : {};
+    const { message, startLine, startColumn } = isPlainObject(error) ? error : {};
     const issue =
       message === undefined
         ? { message: 'cannot be parsed: it is probably nested too deeply' }

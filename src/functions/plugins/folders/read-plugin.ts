@@ -6,11 +6,11 @@ import { createHash } from 'node:crypto';
 import { open, realpath, stat } from 'node:fs/promises';
 import { dirname, join, posix, sep } from 'node:path';
 import type { BundleError } from '../../sandbox/sandbox.ts';
-import { type DeclaredHook, declaredHooks, EVERY_WRITE } from '../manifest/declared-hooks.ts';
+import { type DeclaredHook, HOOKS_ON_EVERY_WRITE, readDeclaredHooks } from '../manifest/declared-hooks.ts';
 import type { Manifest } from '../manifest/manifest.ts';
 import { readManifest } from '../manifest/manifest-rules.ts';
 import type { PluginDiagnostic } from '../manifest/plugin-error.ts';
-import { isScriptPath, MAX_BYTES, MAX_SCRIPTS } from '../manifest/script-limits.ts';
+import { isScriptPath, MAX_PLUGIN_SCRIPTS, MAX_TOTAL_SCRIPT_BYTES } from '../manifest/script-limits.ts';
 
 export const MANIFEST_FILE = 'plugin.json';
 const MAX_MANIFEST_BYTES = 262_144;
@@ -45,7 +45,7 @@ export async function readPlugin(folder: string, name: string): Promise<FolderPl
   const text = await readWithin(folder, MANIFEST_FILE, MAX_MANIFEST_BYTES);
   digest.update(JSON.stringify(text));
   let manifest: Manifest | null = null;
-  let hooks = EVERY_WRITE;
+  let hooks = HOOKS_ON_EVERY_WRITE;
   if ('diagnostic' in text) refuse(MANIFEST_FILE, text.diagnostic);
   else {
     const read = await parseManifest(text.text, name);
@@ -74,7 +74,7 @@ export function unreadablePlugin(folder: string, name: string, message: string):
     name,
     folder,
     manifest: null,
-    hooks: EVERY_WRITE,
+    hooks: HOOKS_ON_EVERY_WRITE,
     files: new Map(),
     diagnostics,
     digest: message,
@@ -90,9 +90,12 @@ async function parseManifest(text: string, name: string) {
     const said = error instanceof Error ? error.message : '';
     const [, line = null, column = null] = /line (\d+) column (\d+)/.exec(said) ?? [];
     const path = { line: line === null ? null : Number(line), column: column === null ? null : Number(column) };
-    return { hooks: EVERY_WRITE, diagnostics: [{ file: MANIFEST_FILE, ...path, message: 'is not valid JSON' }] };
+    return {
+      hooks: HOOKS_ON_EVERY_WRITE,
+      diagnostics: [{ file: MANIFEST_FILE, ...path, message: 'is not valid JSON' }],
+    };
   }
-  return { hooks: declaredHooks(written), ...(await readManifest(written, name)) };
+  return { hooks: readDeclaredHooks(written), ...(await readManifest(written, name)) };
 }
 
 /** Reads scripts and their imports. A missing import is an error that the sandbox reports with its location. */
@@ -110,14 +113,14 @@ async function readScripts(
       if (entries.includes(path)) refuse(path, 'is not a valid script path');
       continue;
     }
-    const read = await readWithin(folder, path, MAX_BYTES - bytes);
+    const read = await readWithin(folder, path, MAX_TOTAL_SCRIPT_BYTES - bytes);
     if ('diagnostic' in read) {
       if (!read.missing || entries.includes(path)) refuse(path, read.diagnostic);
       continue;
     }
     bytes += read.bytes;
     files.set(path, read.text);
-    if (files.size > MAX_SCRIPTS) return refuse('', `There are more than ${MAX_SCRIPTS} files`);
+    if (files.size > MAX_PLUGIN_SCRIPTS) return refuse('', `There are more than ${MAX_PLUGIN_SCRIPTS} files`);
     for (const [, , requested = ''] of read.text.matchAll(IMPORTS)) {
       const next = posix.join(posix.dirname(path), requested);
       if (next.startsWith('../') || seen.has(next)) continue;
@@ -143,7 +146,10 @@ async function readWithin(folder: string, path: string, most: number): Promise<R
     try {
       const { size } = await file.stat();
       if (size > most)
-        return { diagnostic: `is too large: a plugin can have at most ${MAX_BYTES} bytes`, missing: false };
+        return {
+          diagnostic: `is too large: a plugin can have at most ${MAX_TOTAL_SCRIPT_BYTES} bytes`,
+          missing: false,
+        };
       const bytes = Buffer.alloc(size);
       const { bytesRead } = await file.read(bytes, 0, size, 0);
       return { text: bytes.toString('utf8', 0, bytesRead), bytes: bytesRead };

@@ -2,10 +2,10 @@
  * Which writes a manifest declares to check, even if it is invalid: unreadable parts count as all writes, because an overlooked
  * check would let writes pass. Pure.
  */
-import { isCollectionName } from '../../../database/names.ts';
-import { isPlain } from '../../../lib/plain-object.ts';
+import { isCollectionName } from '../../../database/collection-names.ts';
+import { isPlainObject } from '../../../lib/plain-object.ts';
 import { EVERY_COLLECTION, WRITE_HOOK_ACTIONS, type WriteHookAction } from './manifest.ts';
-import { KINDS } from './manifest-rules.ts';
+import { FUNCTION_KIND_BY_FIELD } from './manifest-rules.ts';
 
 /** The writes that one function checks. */
 export interface DeclaredHook {
@@ -19,23 +19,23 @@ export interface DeclaredHook {
 const UNKNOWN_NAME = 'unknown';
 
 /** For a manifest that cannot be read at all. */
-export const EVERY_WRITE: readonly DeclaredHook[] = Object.freeze([everyWrite(UNKNOWN_NAME)]);
+export const HOOKS_ON_EVERY_WRITE: readonly DeclaredHook[] = Object.freeze([everyWrite(UNKNOWN_NAME)]);
 
 /** @param written the content of `plugin.json`, valid or not; undefined where it is not JSON */
-export function declaredHooks(written: unknown): readonly DeclaredHook[] {
-  if (!isPlain(written) || !Array.isArray(written['functions'])) return EVERY_WRITE;
+export function readDeclaredHooks(written: unknown): readonly DeclaredHook[] {
+  if (!isPlainObject(written) || !Array.isArray(written['functions'])) return HOOKS_ON_EVERY_WRITE;
   return written['functions'].flatMap(hookOf);
 }
 
 function hookOf(fn: unknown): readonly DeclaredHook[] {
-  if (!isPlain(fn)) return EVERY_WRITE;
+  if (!isPlainObject(fn)) return HOOKS_ON_EVERY_WRITE;
   const name = typeof fn['name'] === 'string' ? fn['name'].slice(0, 80) : UNKNOWN_NAME;
   if (!Object.hasOwn(fn, 'beforeWrite')) {
     // A function without a kind may have a misspelled `beforeWrite`.
-    return Object.keys(KINDS).some((kind) => Object.hasOwn(fn, kind)) ? [] : [everyWrite(name)];
+    return Object.keys(FUNCTION_KIND_BY_FIELD).some((kind) => Object.hasOwn(fn, kind)) ? [] : [everyWrite(name)];
   }
   const { beforeWrite } = fn;
-  if (!isPlain(beforeWrite)) return [everyWrite(name)];
+  if (!isPlainObject(beforeWrite)) return [everyWrite(name)];
   return [{ name, collections: collectionsOf(beforeWrite['collections']), actions: actionsOf(beforeWrite['actions']) }];
 }
 

@@ -7,7 +7,7 @@ const PARAMETER = /^:[A-Za-z][A-Za-z0-9_]{0,39}$/;
 const STEP = /^[A-Za-z0-9._~-]+$/;
 
 /** The error in the path of an HTTP function, as a sentence without its subject; null if valid. */
-export function pathIssue(path: string): string | null {
+export function endpointPathIssue(path: string): string | null {
   const [before, ...steps] = path.split('/');
   if (before !== '' || steps.length > MAX_STEPS) return `must start with / and have at most ${MAX_STEPS} parts`;
   for (const step of steps) {
@@ -21,13 +21,13 @@ export function pathIssue(path: string): string | null {
 }
 
 /** The methods of an HTTP function. */
-export function methodsOf({ http }: Pick<ManifestFunction, 'http'>): readonly string[] {
+export function httpMethodsOf({ http }: Pick<ManifestFunction, 'http'>): readonly string[] {
   if (http === undefined) return [];
   return typeof http.method === 'string' ? [http.method] : http.method;
 }
 
 /** The routes of an HTTP function, as `POST /fn/invoice/:/total`: functions with a common text conflict. */
-export function routesOf(fn: Pick<ManifestFunction, 'http'>): readonly string[] {
+export function routePatternsOf(fn: Pick<ManifestFunction, 'http'>): readonly string[] {
   const path = (fn.http?.path ?? '').replace(/:\w+/g, ':');
-  return methodsOf(fn).map((one) => `${one} /fn${path}`);
+  return httpMethodsOf(fn).map((one) => `${one} /fn${path}`);
 }

@@ -1,18 +1,31 @@
 /** Reads a manifest: its schema, and the rules that a schema cannot express. Every error has a JSON Pointer. Pure. */
-import { isCollectionName } from '../../../database/names.ts';
-import { requireFilter } from '../../../events/read/event-filter.ts';
-import { requireTypes } from '../../../events/read/type-patterns.ts';
-import { type Issue, issuesAt, MillraceError } from '../../../lib/errors.ts';
-import { checked } from '../../../lib/parse-body.ts';
+import { isCollectionName } from '../../../database/collection-names.ts';
+import { validateEventFilter } from '../../../events/read/event-filter.ts';
+import { requireEventTypes } from '../../../events/read/type-patterns.ts';
+import { collectIssues, type Issue, MillraceError } from '../../../lib/errors.ts';
+import { validateBody } from '../../../lib/parse-body.ts';
 import type { FunctionKind } from '../../sandbox/sandbox.ts';
 import { cronIssue, timeZoneIssue } from './cron.ts';
-import { pathIssue, routesOf } from './endpoint-paths.ts';
-import { hostIssue } from './fetch-hosts.ts';
-import { EVERY_COLLECTION, MANIFEST, type Manifest, type ManifestFunction, METHODS, MOST_MS } from './manifest.ts';
+import { endpointPathIssue, routePatternsOf } from './endpoint-paths.ts';
+import { fetchHostIssue } from './fetch-hosts.ts';
+import {
+  EVERY_COLLECTION,
+  HTTP_METHODS,
+  MANIFEST_SCHEMA,
+  MAX_RUN_MS,
+  type Manifest,
+  type ManifestFunction,
+} from './manifest.ts';
 import type { ManifestDiagnostic } from './plugin-error.ts';
 
 /** The field of a manifest that selects the kind of a function. */
-export const KINDS = { http: 'http', on: 'trigger', cron: 'cron', beforeWrite: 'beforeWrite', job: 'job' } as const;
+export const FUNCTION_KIND_BY_FIELD = {
+  http: 'http',
+  on: 'trigger',
+  cron: 'cron',
+  beforeWrite: 'beforeWrite',
+  job: 'job',
+} as const;
 /** Words of URLs and of the CLI, which would mislead as the name of a plugin or a function. */
 const RESERVED: ReadonlySet<string> = new Set([
   ...['admin', 'api', 'constructor', 'events', 'examples', 'files', 'functions', 'jobs', 'live', 'millrace', 'plugins'],
@@ -23,7 +36,7 @@ type Refuse = (pointer: string, message: string) => void;
 
 /** The kind of a function; null if it does not have exactly one. */
 export function functionKind(fn: ManifestFunction): FunctionKind | null {
-  const [only, ...more] = Object.entries(KINDS).filter(([field]) => Object.hasOwn(fn, field));
+  const [only, ...more] = Object.entries(FUNCTION_KIND_BY_FIELD).filter(([field]) => Object.hasOwn(fn, field));
   return only === undefined || more.length > 0 ? null : only[1];
 }
 
@@ -38,7 +51,7 @@ export async function readManifest(
 ): Promise<{ readonly manifest: Manifest } | { readonly diagnostics: readonly ManifestDiagnostic[] }> {
   let manifest: Manifest;
   try {
-    manifest = checked(MANIFEST, written ?? null);
+    manifest = validateBody(MANIFEST_SCHEMA, written ?? null);
   } catch (error) {
     if (!(error instanceof MillraceError)) throw error;
     return { diagnostics: inWords(error.issues) };
@@ -48,7 +61,7 @@ export async function readManifest(
   if (manifest.name !== name) refuse('/name', `must be '${name}', like the URL and the folder of the plugin`);
   if (RESERVED.has(manifest.name)) refuse('/name', `'${manifest.name}' is reserved`);
   for (const [index, host] of (manifest.fetch ?? []).entries()) {
-    const diagnostic = hostIssue(host);
+    const diagnostic = fetchHostIssue(host);
     if (diagnostic !== null) refuse(`/fetch/${index}`, diagnostic);
   }
   for (const [index, fn] of manifest.functions.entries()) {
@@ -57,10 +70,10 @@ export async function readManifest(
     if (earlier.some((one) => one.name === fn.name)) refuse(`${at}/name`, `'${fn.name}' occurs twice`);
     if (RESERVED.has(fn.name)) refuse(`${at}/name`, `'${fn.name}' is reserved`);
     const kind = functionKind(fn);
-    if (kind === null) refuse(at, `must have exactly one of ${Object.keys(KINDS).join(', ')}`);
+    if (kind === null) refuse(at, `must have exactly one of ${Object.keys(FUNCTION_KIND_BY_FIELD).join(', ')}`);
     else await checkFunction(fn, kind, (pointer, message) => refuse(at + pointer, message));
-    const taken = routesOf(fn).find((route) => earlier.flatMap(routesOf).includes(route));
-    const other = earlier.find((one) => taken !== undefined && routesOf(one).includes(taken));
+    const taken = routePatternsOf(fn).find((route) => earlier.flatMap(routePatternsOf).includes(route));
+    const other = earlier.find((one) => taken !== undefined && routePatternsOf(one).includes(taken));
     if (other !== undefined) refuse(`${at}/http`, `'${fn.name}' and '${other.name}' both serve ${taken}`);
   }
   return diagnostics.length > 0 ? { diagnostics } : { manifest };
@@ -76,7 +89,7 @@ function inWords(diagnostics: readonly Issue[]): readonly ManifestDiagnostic[] {
 
 function wordsOf(pointer: string, detail: string): string {
   // For a union of one and a list, the schema also reports the errors of the other branch.
-  if (pointer.endsWith('/http/method')) return `must be one of ${METHODS.join(', ')}, or a list of some of them`;
+  if (pointer.endsWith('/http/method')) return `must be one of ${HTTP_METHODS.join(', ')}, or a list of some of them`;
   if (!detail.startsWith('must match pattern')) return detail;
   return pointer.startsWith('/secrets/')
     ? 'must consist of uppercase letters, digits and _, and start with a letter'
@@ -86,7 +99,7 @@ function wordsOf(pointer: string, detail: string): string {
 async function checkFunction(fn: ManifestFunction, kind: FunctionKind, refuse: Refuse): Promise<void> {
   const { http, on = [], filter, cron, timeZone, beforeWrite, as, roles = [], timeoutMs = 1 } = fn;
   const mayBeCaller = kind === 'http' || kind === 'beforeWrite';
-  if (timeoutMs > MOST_MS[kind]) refuse('/timeoutMs', `must be at most ${MOST_MS[kind]} for this kind`);
+  if (timeoutMs > MAX_RUN_MS[kind]) refuse('/timeoutMs', `must be at most ${MAX_RUN_MS[kind]} for this kind`);
   if (as === 'caller' && !mayBeCaller)
     refuse('/as', 'it has no caller: only HTTP functions and write hooks can run as the caller');
   if (roles.length > 0 && (as ?? (mayBeCaller ? 'caller' : 'function')) === 'caller') {
@@ -98,14 +111,15 @@ async function checkFunction(fn: ManifestFunction, kind: FunctionKind, refuse: R
     if (fn[field] !== undefined && kind !== 'http') refuse(`/${field}`, 'belongs to an HTTP function');
   }
   if (http !== undefined) {
-    const diagnostic = pathIssue(http.path);
+    const diagnostic = endpointPathIssue(http.path);
     if (diagnostic !== null) refuse('/http/path', diagnostic);
   }
   const refuseAll = (found: readonly Issue[]) => {
     for (const { pointer, detail } of found) refuse(pointer, detail);
   };
-  for (const [index, type] of on.entries()) refuseAll(issuesAt(`/on/${index}`, () => requireTypes([type])));
-  if (filter !== undefined && kind === 'trigger') refuseAll(issuesAt('/filter', () => requireFilter(filter)));
+  for (const [index, type] of on.entries()) refuseAll(collectIssues(`/on/${index}`, () => requireEventTypes([type])));
+  if (filter !== undefined && kind === 'trigger')
+    refuseAll(collectIssues('/filter', () => validateEventFilter(filter)));
   const inZone = timeZone === undefined ? null : timeZoneIssue(timeZone);
   if (inZone !== null) refuse('/timeZone', inZone);
   const inCron = cron === undefined ? null : await cronIssue(cron);

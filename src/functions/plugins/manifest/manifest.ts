@@ -7,10 +7,10 @@ import Type, { type Static } from 'typebox';
 const closed = { additionalProperties: false } as const;
 
 /** The longest run by kind, in milliseconds; also the default. */
-export const MOST_MS = { http: 10_000, beforeWrite: 3_000, trigger: 60_000, cron: 60_000, job: 60_000 } as const;
+export const MAX_RUN_MS = { http: 10_000, beforeWrite: 3_000, trigger: 60_000, cron: 60_000, job: 60_000 } as const;
 
 /** Methods that an HTTP function may have. The server handles HEAD and OPTIONS. */
-export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+export const HTTP_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 const MAX_FUNCTIONS = 100;
 /** Entries of one list of a manifest. */
@@ -25,12 +25,12 @@ export type WriteHookAction = (typeof WRITE_HOOK_ACTIONS)[number];
 export const EVERY_COLLECTION = '*';
 
 /** Lower-case letters, digits and single hyphens: no two names look alike, and each needs no escape in URLs and file systems. */
-export const NAME = '^[a-z](?:-?[a-z0-9])*$';
+export const PLUGIN_NAME_PATTERN = '^[a-z](?:-?[a-z0-9])*$';
 
-const name = (description: string) => Type.String({ pattern: NAME, maxLength: 40, description });
+const name = (description: string) => Type.String({ pattern: PLUGIN_NAME_PATTERN, maxLength: 40, description });
 const names = (one: ReturnType<typeof Type.String>, description: string) =>
   Type.Array(one, { maxItems: MAX_LISTED, uniqueItems: true, description });
-const method = Type.Unsafe<(typeof METHODS)[number]>({ type: 'string', enum: [...METHODS] });
+const method = Type.Unsafe<(typeof HTTP_METHODS)[number]>({ type: 'string', enum: [...HTTP_METHODS] });
 const action = Type.Unsafe<WriteHookAction>({ type: 'string', enum: [...WRITE_HOOK_ACTIONS] });
 
 const MANIFEST_FUNCTION = Type.Object(
@@ -46,7 +46,7 @@ const MANIFEST_FUNCTION = Type.Object(
         {
           method: Type.Union([
             method,
-            Type.Array(method, { minItems: 1, maxItems: METHODS.length, uniqueItems: true }),
+            Type.Array(method, { minItems: 1, maxItems: HTTP_METHODS.length, uniqueItems: true }),
           ]),
           path: Type.String({
             minLength: 2,
@@ -134,7 +134,7 @@ const MANIFEST_FUNCTION = Type.Object(
     timeoutMs: Type.Optional(
       Type.Integer({
         minimum: 1,
-        maximum: Math.max(...Object.values(MOST_MS)),
+        maximum: Math.max(...Object.values(MAX_RUN_MS)),
         description:
           'Maximum duration of a run in milliseconds: at most 10,000 of an HTTP function, 3,000 of a write hook, and 60,000 of others.',
       }),
@@ -143,7 +143,7 @@ const MANIFEST_FUNCTION = Type.Object(
   { ...closed, description: 'One function. It has exactly one of `http`, `on`, `cron`, `beforeWrite` and `job`.' },
 );
 
-export const MANIFEST = Type.Object(
+export const MANIFEST_SCHEMA = Type.Object(
   {
     $schema: Type.Optional(
       Type.String({ maxLength: 256, description: 'The URL of this schema, for editors; the server ignores it.' }),
@@ -166,7 +166,7 @@ export const MANIFEST = Type.Object(
   { ...closed, description: 'The manifest of a plugin.' },
 );
 
-export type Manifest = Static<typeof MANIFEST>;
+export type Manifest = Static<typeof MANIFEST_SCHEMA>;
 
 export type ManifestFunction = Static<typeof MANIFEST_FUNCTION>;
 

@@ -18,7 +18,7 @@ const MAX_REPORTED = 20;
  * The error as one line of text: `total.ts:3:14: Expression expected`, `plugin.json /functions/0/cron: …`.
  * @param folder path of the plugin, put before its file names, so that terminals can open them
  */
-export function issueLine(diagnostic: PluginDiagnostic, folder = ''): string {
+export function formatDiagnostic(diagnostic: PluginDiagnostic, folder = ''): string {
   if ('pointer' in diagnostic)
     return `${join(folder, 'plugin.json')} ${diagnostic.pointer || '/'}: ${diagnostic.message}`;
   const { file, line, column, message } = diagnostic;
@@ -26,9 +26,9 @@ export function issueLine(diagnostic: PluginDiagnostic, folder = ''): string {
 }
 
 /** The error response for a plugin that was sent as `{manifest, files}`. */
-export function invalidPlugin(diagnostics: readonly PluginDiagnostic[]): MillraceError {
+export function invalidPluginError(diagnostics: readonly PluginDiagnostic[]): MillraceError {
   const [first] = diagnostics;
-  const reported = first === undefined ? 'unknown reason' : issueLine(first);
+  const reported = first === undefined ? 'unknown reason' : formatDiagnostic(first);
   return new MillraceError('invalid-plugin', `The plugin is not valid: ${reported}`, {
     issues: diagnostics.slice(0, MAX_REPORTED).map(toIssue),
   });

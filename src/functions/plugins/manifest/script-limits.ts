@@ -1,9 +1,9 @@
 /** The scripts of a plugin as they are sent or are in a folder: valid paths and maximum sizes. Pure. */
 import type { BundleError } from '../../sandbox/sandbox.ts';
 
-export const MAX_SCRIPTS = 50;
+export const MAX_PLUGIN_SCRIPTS = 50;
 /** Bytes of all scripts of a plugin. */
-export const MAX_BYTES = 1_048_576;
+export const MAX_TOTAL_SCRIPT_BYTES = 1_048_576;
 const MAX_STEPS = 8;
 const MAX_PATH = 128;
 
@@ -22,7 +22,7 @@ export function isScriptPath(path: string): boolean {
 }
 
 /** Errors in the paths and sizes of scripts. */
-export function filesIssues(files: ReadonlyMap<string, string>): readonly BundleError[] {
+export function scriptIssues(files: ReadonlyMap<string, string>): readonly BundleError[] {
   const diagnostics: BundleError[] = [];
   const refuse = (file: string, message: string) => diagnostics.push({ file, line: null, column: null, message });
   const byEmails = new Map<string, string>();
@@ -40,7 +40,9 @@ export function filesIssues(files: ReadonlyMap<string, string>): readonly Bundle
     if (other !== undefined) refuse(path, `differs from ${other} only in letter case`);
     byEmails.set(path.toLowerCase(), path);
   }
-  if (files.size > MAX_SCRIPTS) refuse('', `There are ${files.size} files; a plugin can have at most ${MAX_SCRIPTS}`);
-  if (bytes > MAX_BYTES) refuse('', `The files have ${bytes} bytes; a plugin can have at most ${MAX_BYTES}`);
+  if (files.size > MAX_PLUGIN_SCRIPTS)
+    refuse('', `There are ${files.size} files; a plugin can have at most ${MAX_PLUGIN_SCRIPTS}`);
+  if (bytes > MAX_TOTAL_SCRIPT_BYTES)
+    refuse('', `The files have ${bytes} bytes; a plugin can have at most ${MAX_TOTAL_SCRIPT_BYTES}`);
   return diagnostics;
 }

@@ -2,7 +2,7 @@
  * A plugin as a document of `_plugins`, whose changes are events: the active version, whether it is enabled, and quarantined
  * functions. Scripts and secrets are stored elsewhere. A plugin in a folder has a document only if it has state to store.
  */
-import type { OwnMeta } from '../../../database/system-collection.ts';
+import type { SystemDocumentMeta } from '../../../database/system-collection.ts';
 import type { SystemCollection } from '../../../lib/event-types.ts';
 
 /** The collection of plugins in `<db>`. */
@@ -26,10 +26,10 @@ export interface PluginRow {
   readonly readsUsers: boolean;
   readonly enabled: boolean;
   readonly quarantined: readonly QuarantinedFunction[];
-  readonly _meta?: OwnMeta;
+  readonly _meta?: SystemDocumentMeta;
 }
 
 /** The state of a plugin without a document. */
-export function blankRow(name: string): PluginRow {
+export function defaultPluginRow(name: string): PluginRow {
   return { _id: name, version: null, digest: null, readsUsers: false, enabled: true, quarantined: [] };
 }

@@ -1,6 +1,6 @@
 /** The secrets of plugins in `<db>_log.plugin_secrets`, encrypted. */
 import type { ClientSession, Collection } from 'mongodb';
-import { CODE, serverCode, translated } from '../../../database/errors.ts';
+import { MONGO_ERROR_CODES, mongoErrorCode, withTranslatedErrors } from '../../../database/errors.ts';
 import { newId } from '../../../database/json/ids.ts';
 import type { Mongo } from '../../../database/mongo.ts';
 import type { Encryption } from '../../../lib/encryption.ts';
@@ -17,7 +17,7 @@ interface SecretsRow {
 }
 
 /** The secrets of one plugin. */
-export interface SecretsRecord {
+export interface PluginSecrets {
   /** Different after each change. */
   readonly change: string | null;
   readonly names: readonly string[];
@@ -42,7 +42,7 @@ export class PluginSecretStore {
 
   /** Re-encrypts secrets of older master keys with the newest one. */
   async start(): Promise<void> {
-    await translated(async () => {
+    await withTranslatedErrors(async () => {
       for (const { _id, change, encrypted } of await this.#rows.find().toArray()) {
         if (!Object.values(encrypted).some((one) => this.#encryption.isStale(one))) continue;
         const again = this.#encrypted(_id, this.#opened(_id, encrypted));
@@ -53,9 +53,9 @@ export class PluginSecretStore {
 
   /** Creates the collection, once. Called before the first secret is stored. */
   prepare(): Promise<void> {
-    this.#prepared ??= translated(async () => {
+    this.#prepared ??= withTranslatedErrors(async () => {
       await this.#log.createCollection(SECRETS).catch((error: unknown) => {
-        if (serverCode(error) !== CODE.namespaceExists) throw error;
+        if (mongoErrorCode(error) !== MONGO_ERROR_CODES.namespaceExists) throw error;
       });
     }).catch((error: unknown) => {
       this.#prepared = null;
@@ -65,12 +65,12 @@ export class PluginSecretStore {
   }
 
   /** By plugin; those without secrets have no entry. */
-  async all(session: ClientSession): Promise<ReadonlyMap<string, SecretsRecord>> {
+  async all(session: ClientSession): Promise<ReadonlyMap<string, PluginSecrets>> {
     const rows = await this.#rows.find({}, { session }).toArray();
     return new Map(rows.map((row) => [row._id, this.#kept(row)]));
   }
 
-  async of(plugin: string, session: ClientSession): Promise<SecretsRecord> {
+  async of(plugin: string, session: ClientSession): Promise<PluginSecrets> {
     const row = await this.#rows.findOne({ _id: plugin }, { session });
     return row === null ? NO_SECRETS : this.#kept(row);
   }
@@ -85,7 +85,7 @@ export class PluginSecretStore {
     await this.#rows.deleteOne({ _id: plugin }, { session });
   }
 
-  #kept({ _id, change, encrypted }: SecretsRow): SecretsRecord {
+  #kept({ _id, change, encrypted }: SecretsRow): PluginSecrets {
     return { change, names: Object.keys(encrypted), open: () => this.#opened(_id, encrypted) };
   }
 
@@ -99,7 +99,7 @@ export class PluginSecretStore {
 }
 
 /** For a plugin without secrets. */
-export const NO_SECRETS: SecretsRecord = Object.freeze({ change: null, names: [], open: () => ({}) });
+export const NO_SECRETS: PluginSecrets = Object.freeze({ change: null, names: [], open: () => ({}) });
 
 function each(values: Readonly<Record<string, string>>, change: (value: string, name: string) => string) {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, change(value, name)]));

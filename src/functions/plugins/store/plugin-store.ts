@@ -1,8 +1,13 @@
 /** The documents of `_plugins`, in transactions. Only this folder and the files above it call this file. */
 import type { ClientSession, Collection } from 'mongodb';
-import { translated } from '../../../database/errors.ts';
+import { withTranslatedErrors } from '../../../database/errors.ts';
 import type { Mongo } from '../../../database/mongo.ts';
-import { makeOwnCollection, newMeta, type Stamp, stampedForDeletion } from '../../../database/system-collection.ts';
+import {
+  type ChangeStamp,
+  createSystemCollection,
+  newDocumentMeta,
+  stampDeletion,
+} from '../../../database/system-collection.ts';
 import { PLUGINS_COLLECTION, type PluginRow } from './plugin-row.ts';
 
 const TURNS = 'plugin_turns';
@@ -24,13 +29,13 @@ export class PluginStore {
   }
 
   async start(): Promise<void> {
-    await makeOwnCollection(this.#mongo, PLUGINS_COLLECTION);
+    await createSystemCollection(this.#mongo, PLUGINS_COLLECTION);
   }
 
   /** Ordered by name. */
   async all(session?: ClientSession): Promise<readonly PluginRow[]> {
     const options = { sort: { _id: 1 }, ...(session && { session }) } as const;
-    return translated(async () => (await this.#rows.find({}, options).toArray()).map(toRow));
+    return withTranslatedErrors(async () => (await this.#rows.find({}, options).toArray()).map(toRow));
   }
 
   async find(name: string, session: ClientSession): Promise<PluginRow | null> {
@@ -46,13 +51,13 @@ export class PluginStore {
   /**
    * Serializes transactions that change plugins: of two concurrent ones, the second restarts and sees the changes of the first.
    */
-  async takeTurn(session: ClientSession): Promise<void> {
+  async serializeWrites(session: ClientSession): Promise<void> {
     await this.#turns.updateOne({ _id: PLUGINS_COLLECTION }, { $inc: { times: 1 } }, { upsert: true, session });
   }
 
   /** Adds a plugin, or replaces `before`, the one of its name. */
-  async save(before: PluginRow | null, row: PluginRow, stamp: Stamp, session: ClientSession): Promise<void> {
-    const fresh = newMeta(stamp, new Date());
+  async save(before: PluginRow | null, row: PluginRow, stamp: ChangeStamp, session: ClientSession): Promise<void> {
+    const fresh = newDocumentMeta(stamp, new Date());
     const { revision = 0, createdAt = fresh.createdAt, createdBy = fresh.createdBy } = before?._meta ?? {};
     const version = row.version === null ? null : String(row.version);
     const saved = { ...row, version, _meta: { ...fresh, revision: revision + 1, createdAt, createdBy } };
@@ -60,8 +65,8 @@ export class PluginStore {
     else await this.#rows.replaceOne({ _id: row._id }, saved, { session });
   }
 
-  async remove(name: string, stamp: Stamp, session: ClientSession): Promise<void> {
-    await this.#rows.updateOne({ _id: name }, { $set: stampedForDeletion(stamp) }, { session });
+  async remove(name: string, stamp: ChangeStamp, session: ClientSession): Promise<void> {
+    await this.#rows.updateOne({ _id: name }, { $set: stampDeletion(stamp) }, { session });
     await this.#rows.deleteOne({ _id: name }, { session });
   }
 }

@@ -1,6 +1,6 @@
 /** The versions of plugins in `<db>_log.plugin_versions`: manifest, scripts, author and time. */
 import type { ClientSession, Collection, Filter } from 'mongodb';
-import { CODE, serverCode, translated } from '../../../database/errors.ts';
+import { MONGO_ERROR_CODES, mongoErrorCode, withTranslatedErrors } from '../../../database/errors.ts';
 import { newId } from '../../../database/json/ids.ts';
 import type { Mongo } from '../../../database/mongo.ts';
 
@@ -8,7 +8,7 @@ const VERSIONS = 'plugin_versions';
 /** Stored versions of one plugin, in addition to the active one. */
 const KEPT = 100;
 
-export interface VersionFile {
+export interface PluginVersionFile {
   readonly path: string;
   /** As its author wrote it. */
   readonly text: string;
@@ -17,7 +17,7 @@ export interface VersionFile {
 }
 
 /** A version without its scripts. */
-export interface VersionWarning {
+export interface PluginVersionInfo {
   readonly version: number;
   readonly createdAt: Date;
   /** The author, as `admin:u1`. */
@@ -25,10 +25,10 @@ export interface VersionWarning {
   readonly note: string | null;
 }
 
-export interface StoredVersion extends VersionWarning {
+export interface StoredVersion extends PluginVersionInfo {
   /** As JSON text: field names of filters in it would have a meaning for the database. */
   readonly manifest: string;
-  readonly files: readonly VersionFile[];
+  readonly files: readonly PluginVersionFile[];
   /** Identifies manifest and scripts. */
   readonly digest: string;
   /** Id of the scripts without their types. */
@@ -53,9 +53,9 @@ export class VersionStore {
 
   /** Creates the collection, once. Called before the first version is stored. */
   prepare(): Promise<void> {
-    this.#prepared ??= translated(async () => {
+    this.#prepared ??= withTranslatedErrors(async () => {
       await this.#log.createCollection(VERSIONS).catch((error: unknown) => {
-        if (serverCode(error) !== CODE.namespaceExists) throw error;
+        if (mongoErrorCode(error) !== MONGO_ERROR_CODES.namespaceExists) throw error;
       });
       await this.#rows.createIndex({ plugin: 1, version: -1 }, { unique: true });
     }).catch((error: unknown) => {
@@ -71,7 +71,7 @@ export class VersionStore {
   }
 
   /** The newest first. */
-  async list(plugin: string, session: ClientSession): Promise<readonly VersionWarning[]> {
+  async list(plugin: string, session: ClientSession): Promise<readonly PluginVersionInfo[]> {
     const projection = { _id: 0, version: 1, createdAt: 1, createdBy: 1, note: 1 } as const;
     return this.#rows.find({ plugin }, { sort: { version: -1 }, limit: KEPT, projection, session }).toArray();
   }

@@ -3,7 +3,7 @@ import { MAX_ARGUMENT_BYTES, MAX_FETCHES, MAX_HOST_OPERATIONS, MAX_RESULT_BYTES 
 
 const mb = (bytes: number) => `${bytes / 1_048_576} MB`;
 
-export const DOCUMENTS_TEXT = `
+export const DOCUMENT_TYPINGS = `
   interface Meta {
     revision: number;
     createdAt: string | null;
@@ -80,7 +80,7 @@ export const DOCUMENTS_TEXT = `
   }
 `;
 
-export const CONTEXT_TEXT = `
+export const CONTEXT_TYPINGS = `
   interface StoredFile {
     id: string;
     url: string;

@@ -1,5 +1,5 @@
 /** The TypeScript type of a field, from the schema inferred from a sample of documents. Pure. */
-import { isPlain } from '../../../lib/plain-object.ts';
+import { isPlainObject } from '../../../lib/plain-object.ts';
 
 const TYPES: Readonly<Record<string, string>> = {
   string: 'string',
@@ -10,14 +10,14 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /** The fields of an object as the lines of an interface, each optional: no document has to have them. */
-export function fieldsText(fields: Readonly<Record<string, unknown>>, indent: string): string {
+export function formatFieldTypes(fields: Readonly<Record<string, unknown>>, indent: string): string {
   return Object.entries(fields)
-    .map(([name, schema]) => `${indent}${nameText(name)}?: ${fieldText(schema, indent)};\n`)
+    .map(([name, schema]) => `${indent}${quoteFieldName(name)}?: ${fieldText(schema, indent)};\n`)
     .join('');
 }
 
 /** A field name in an interface, quoted if necessary. */
-export function nameText(name: string): string {
+export function quoteFieldName(name: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name);
 }
 
@@ -26,7 +26,7 @@ export function nameText(name: string): string {
  * @param indent of the line that contains the type
  */
 function fieldText(schema: unknown, indent: string): string {
-  if (!isPlain(schema) || schema['type'] === undefined) return 'unknown';
+  if (!isPlainObject(schema) || schema['type'] === undefined) return 'unknown';
   const types = [schema['type']].flat().map((type) => {
     if (type === 'array') return arrayText(schema['items'], indent);
     if (type === 'object') return objectText(schema, indent);
@@ -43,8 +43,8 @@ function arrayText(items: unknown, indent: string): string {
 /** An object without fields in the schema, or whose names are values, becomes an index signature. */
 function objectText(schema: Readonly<Record<string, unknown>>, indent: string): string {
   const { properties, additionalProperties } = schema;
-  if (isPlain(properties) && Object.keys(properties).length > 0) {
-    return `{\n${fieldsText(properties, `${indent}  `)}${indent}}`;
+  if (isPlainObject(properties) && Object.keys(properties).length > 0) {
+    return `{\n${formatFieldTypes(properties, `${indent}  `)}${indent}}`;
   }
   return `{ [name: string]: ${fieldText(additionalProperties, indent)} }`;
 }

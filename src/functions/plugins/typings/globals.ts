@@ -1,5 +1,5 @@
 /** Typings of globals: the only ones available to functions. There are no Node or browser globals. */
-export const GLOBALS_TEXT = `
+export const GLOBAL_TYPINGS = `
 /** Thrown by a write hook: rejects the write with 422 and this text. */
 declare class Refusal extends Error {
   /**

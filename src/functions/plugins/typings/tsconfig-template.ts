@@ -2,7 +2,7 @@
  * `plugins/tsconfig.json`: makes editors and `tsc` accept exactly what the sandbox runs: strippable types, without Node or
  * browser globals.
  */
-export const AUTHOR_PROJECT = `${JSON.stringify(
+export const TSCONFIG_TEMPLATE = `${JSON.stringify(
   {
     compilerOptions: {
       target: 'es2024',

@@ -6,8 +6,8 @@
 import { type CronTimes, cronTimes } from '../../plugins/manifest/cron.ts';
 import type { ActivePlugins, PluginFunction } from '../../plugins/plugin.ts';
 import type { QueueStore } from '../running/queue-store.ts';
-import { runIdFor, skippedRun, waitingRun } from '../running/queued-run.ts';
-import type { CronStart, StartPositions } from './start-positions.ts';
+import { createPendingRun, createSkippedRun, runIdFor } from '../running/queued-run.ts';
+import type { CronPosition, FunctionPositionStore } from './function-position-store.ts';
 
 /** Older times are not made up for, in milliseconds. */
 const MISSED_MS = 24 * 3_600_000;
@@ -21,7 +21,7 @@ const OVERLAP = { code: 'still-running', message: 'The previous run had not ende
 
 export interface CronJobsDeps {
   readonly active: ActivePlugins;
-  readonly startPositions: StartPositions;
+  readonly startPositions: FunctionPositionStore;
   readonly store: Pick<QueueStore, 'insert' | 'isBusy'>;
   /** Whether this process runs the queue. */
   readonly mayRun: () => boolean;
@@ -34,7 +34,7 @@ export interface CronJobsDeps {
 interface Planned {
   readonly fn: PluginFunction<'cron'>;
   readonly times: CronTimes;
-  startPositions: CronStart;
+  startPositions: CronPosition;
 }
 
 export class CronJobs {
@@ -53,17 +53,17 @@ export class CronJobs {
    * Sets the active cron jobs. A new one, or one with another schedule, starts now.
    * @param isKnown whether a cron job was active before, so that it continues
    */
-  async settle(isKnown: (id: string) => boolean): Promise<void> {
+  async setActiveCronJobs(isKnown: (id: string) => boolean): Promise<void> {
     const { active, startPositions, now } = this.#deps;
     const cronJobs = active.ofKind('cron').filter((fn) => !fn.isQuarantined);
     if (cronJobs.length === 0 && !this.#hasStored) return;
     const stored = await startPositions.cronJobs();
     const planned: Planned[] = [];
     for (const fn of cronJobs) {
-      const { schedule, timeZone } = fn.use;
+      const { schedule, timeZone } = fn.options;
       const before = isKnown(fn.id) ? stored.get(fn.id) : undefined;
       const isSame = before !== undefined && before.schedule === schedule && before.timeZone === timeZone;
-      const row: CronStart = isSame ? before : { _id: fn.id, kind: 'cron', schedule, timeZone, at: new Date(now()) };
+      const row: CronPosition = isSame ? before : { _id: fn.id, kind: 'cron', schedule, timeZone, at: new Date(now()) };
       if (!isSame) await startPositions.put(row);
       planned.push({ fn, times: await cronTimes(schedule, timeZone), startPositions: row });
     }
@@ -119,7 +119,7 @@ export class CronJobs {
         dueAt: now,
         more: { scheduledAt: at, line: fn.id },
       };
-      await store.insert([(await store.isBusy(fn.id, id)) ? skippedRun(run, OVERLAP) : waitingRun(run)]);
+      await store.insert([(await store.isBusy(fn.id, id)) ? createSkippedRun(run, OVERLAP) : createPendingRun(run)]);
       onDue(new Set([fn.id]));
     }
     await startPositions.passed(planned.startPositions, at);

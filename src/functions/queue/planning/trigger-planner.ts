@@ -3,19 +3,20 @@
  * the active triggers before the cursor moves; run ids are derived from function and event, so no run is lost or
  * planned twice. Without active triggers there is no consumer and no cursor.
  */
+
+import type { LogRow } from '../../../events/log/log-row.ts';
 import type { LogPosition } from '../../../events/log/position.ts';
-import type { LogRow } from '../../../events/log/row.ts';
 import type { EventServices } from '../../../events/open-events.ts';
 import type { Consumer } from '../../../events/read/consumer.ts';
-import { FairYield } from '../../../query/evaluate/fair-yield.ts';
+import { FairScheduler } from '../../../query/evaluate/fair-scheduler.ts';
 import type { ActivePlugins } from '../../plugins/plugin.ts';
 import { PLUGINS_COLLECTION } from '../../plugins/store/plugin-row.ts';
 import type { RunRow } from '../../runs/run-row.ts';
 import type { QueueStore } from '../running/queue-store.ts';
-import { functionOf } from '../running/queued-run.ts';
-import type { RowRuns } from './row-runs.ts';
-import type { StartPositions } from './start-positions.ts';
-import { TriggerIndex } from './wanted-triggers.ts';
+import { functionIdOf } from '../running/queued-run.ts';
+import type { FunctionPositionStore } from './function-position-store.ts';
+import { TriggerIndex } from './trigger-index.ts';
+import type { TriggerRuns } from './trigger-runs.ts';
 
 const CONSUMER = 'functions';
 /** Runs per insert, and bytes of their inputs. */
@@ -25,11 +26,11 @@ const MOST_BYTES = 8 * 1024 * 1024;
 export interface TriggerPlannerDeps {
   readonly consumer: EventServices['consumer'];
   readonly active: ActivePlugins;
-  readonly startPositions: StartPositions;
+  readonly startPositions: FunctionPositionStore;
   readonly store: Pick<QueueStore, 'insert' | 'releaseHeads'>;
-  readonly rows: RowRuns;
+  readonly rows: TriggerRuns;
   /** Activates plugin changes stored before this call, and resolves when the triggers of this planner are updated. */
-  readonly caughtUp: () => Promise<void>;
+  readonly applyPluginChanges: () => Promise<void>;
   /** Called when runs of these functions may be due. */
   readonly onDue: (functions: ReadonlySet<string>) => void;
   readonly now: () => number;
@@ -37,7 +38,7 @@ export interface TriggerPlannerDeps {
 
 export class TriggerPlanner {
   readonly #deps: TriggerPlannerDeps;
-  readonly #fairYield = new FairYield();
+  readonly #fairYield = new FairScheduler();
   #requested = new TriggerIndex([], new Map());
   #consumer: Consumer | null = null;
   /** Consumers start and stop one after the other. */
@@ -52,7 +53,7 @@ export class TriggerPlanner {
    * @param since for each trigger the log position of its activation
    * @param isKnown whether a trigger was active before, so that it continues
    */
-  async settle(since: ReadonlyMap<string, LogPosition>, isKnown: (id: string) => boolean): Promise<void> {
+  async setActiveTriggers(since: ReadonlyMap<string, LogPosition>, isKnown: (id: string) => boolean): Promise<void> {
     const { active, startPositions } = this.#deps;
     const triggers = active.ofKind('trigger');
     if (triggers.length === 0 && this.#consumer === null) return;
@@ -113,7 +114,7 @@ export class TriggerPlanner {
   }
 
   async #handle(rows: readonly LogRow[], allowed: () => boolean): Promise<void> {
-    const lane = this.#fairYield.lane(this);
+    const lane = this.#fairYield.createTask(this);
     let batch: RunRow[] = [];
     let bytes = 0;
     const flush = async () => {
@@ -122,7 +123,7 @@ export class TriggerPlanner {
       bytes = 0;
     };
     for (const row of rows) {
-      if (lane.isOver) await lane.pass();
+      if (lane.shouldYield) await lane.waitTurn();
       const triggers = this.#requested.by(row);
       if (triggers.length > 0) {
         const runs = await this.#deps.rows.of(row, triggers, lane);
@@ -131,7 +132,7 @@ export class TriggerPlanner {
         if (batch.length >= MOST_RUNS || bytes >= MOST_BYTES) await flush();
       }
       // Later rows are for the plugins as they are then.
-      if (row.collection === PLUGINS_COLLECTION) await this.#deps.caughtUp();
+      if (row.collection === PLUGINS_COLLECTION) await this.#deps.applyPluginChanges();
     }
     await flush();
   }
@@ -142,6 +143,6 @@ export class TriggerPlanner {
     await store.insert(runs);
     const lines = new Set(runs.flatMap(({ line }) => line ?? []));
     await store.releaseHeads([...lines], new Date(now()));
-    onDue(new Set(runs.map(functionOf)));
+    onDue(new Set(runs.map(functionIdOf)));
   }
 }

@@ -2,17 +2,17 @@
  * One attempt of a run: all writes of the function and the completion of the run, in one transaction. So it takes
  * effect once or not at all, whatever crashes and whichever other process runs the same run.
  */
-import type { Atomic } from '../../../collections/transaction-runner.ts';
+import type { TransactionRunner } from '../../../collections/transaction-runner.ts';
 import { MillraceError } from '../../../lib/errors.ts';
-import type { Calling, CallReport } from '../../calling/call-types.ts';
+import type { CallReport, FunctionCaller } from '../../calling/call-types.ts';
 import type { PluginFunction } from '../../plugins/plugin.ts';
-import { redaction } from '../../plugins/redaction.ts';
+import { pluginRedactor } from '../../plugins/redaction.ts';
 import type { RunError } from '../../runs/run.ts';
-import { errorOf, resultOf } from '../../runs/run-result.ts';
-import { isRestricted, keptText, type RunRow } from '../../runs/run-row.ts';
+import { toRunError, toRunResult } from '../../runs/run-result.ts';
+import { isRestrictedRun, type RunRow, toStoredText } from '../../runs/run-row.ts';
 import type { LogLine } from '../../sandbox/sandbox.ts';
 import type { AttemptFields, QueueStore } from './queue-store.ts';
-import { functionOf } from './queued-run.ts';
+import { functionIdOf } from './queued-run.ts';
 
 /** A transaction may be open for 60 seconds; the database aborts an older one within half a minute. */
 const OPEN_MS = 60_000;
@@ -20,16 +20,16 @@ const OPEN_MS = 60_000;
 const NOT_TRIED: ReadonlySet<string> = new Set(['database-unavailable', 'function-quarantined', 'functions-disabled']);
 
 export interface AttemptDeps {
-  readonly store: Pick<QueueStore, 'holds' | 'succeed'>;
-  readonly calling: Calling;
-  readonly atomic: () => Promise<Atomic>;
+  readonly store: Pick<QueueStore, 'holdsLease' | 'succeed'>;
+  readonly calling: FunctionCaller;
+  readonly atomic: () => Promise<TransactionRunner>;
   readonly onLog: (run: RunRow, line: LogLine) => void;
   readonly now: () => number;
   /** Called with unexpected errors. */
   readonly onError: (error: unknown) => void;
 }
 
-export type AttemptEnd =
+export type AttemptResult =
   /** Its writes and its completion are committed. `conflicts`: number of restarts. */
   | { readonly kind: 'ok'; readonly fields: AttemptFields; readonly conflicts: number }
   | { readonly kind: 'failed'; readonly fields: AttemptFields; readonly error: RunError }
@@ -54,7 +54,12 @@ class CallFailed extends Error {
 class RunLost extends Error {}
 
 /** @param token of the lease */
-export async function attempt(fn: PluginFunction, run: RunRow, token: string, deps: AttemptDeps): Promise<AttemptEnd> {
+export async function attemptRun(
+  fn: PluginFunction,
+  run: RunRow,
+  token: string,
+  deps: AttemptDeps,
+): Promise<AttemptResult> {
   const { store, calling, now } = deps;
   const began = performance.now();
   let times = 0;
@@ -63,17 +68,17 @@ export async function attempt(fn: PluginFunction, run: RunRow, token: string, de
     const report = await atomic.run(async (within) => {
       times += 1;
       // Restarts because another process changed something: perhaps this run.
-      if (times > 1 && !(await store.holds(run._id, token))) throw new RunLost();
+      if (times > 1 && !(await store.holdsLease(run._id, token))) throw new RunLost();
       const created = await calling.call({
         fn,
         input: run.input ?? 'null',
-        run: { id: run._id, attempt: run.attempts, depth: run.depth, restricted: isRestricted(run) },
+        run: { id: run._id, attempt: run.attempts, depth: run.depth, restricted: isRestrictedRun(run) },
         caller: null,
         within,
         mayWrite: true,
         onLog: (line) => deps.onLog(run, line),
       });
-      if (errorOf(created.outcome) !== null) throw new CallFailed(created);
+      if (toRunError(created.outcome) !== null) throw new CallFailed(created);
       const isOurs = await store.succeed(within.session, run._id, token, fieldsOf(created, null, fn), new Date(now()));
       if (!isOurs) throw new RunLost();
       return created;
@@ -82,13 +87,13 @@ export async function attempt(fn: PluginFunction, run: RunRow, token: string, de
   } catch (error) {
     if (error instanceof RunLost) return { kind: 'lost' };
     if (error instanceof CallFailed) {
-      const issue = errorOf(error.report.outcome) ?? unknownError();
+      const issue = toRunError(error.report.outcome) ?? unknownError();
       if (issue.code === 'function-runtime-restarted') return { kind: 'interrupted' };
       return { kind: 'failed', fields: fieldsOf(error.report, issue, fn), error: issue };
     }
     if (error instanceof MillraceError && NOT_TRIED.has(error.code)) return { kind: 'not-tried', cause: error };
     const durationMs = performance.now() - began;
-    const cause = issueOf(error, durationMs, functionOf(run));
+    const cause = issueOf(error, durationMs, functionIdOf(run));
     if (cause.code === 'internal') deps.onError(error);
     return { kind: 'failed', fields: fieldsWithout(cause, durationMs), error: cause };
   }
@@ -111,8 +116,10 @@ function unknownError(): RunError {
 
 function fieldsOf(report: CallReport, error: RunError | null, { plugin }: PluginFunction): AttemptFields {
   const { outcome, durationMs, logs, operations } = report;
-  const returned = resultOf(outcome);
-  const { text: result, bytes: resultBytes } = keptText(returned === null ? null : redaction(plugin)(returned));
+  const returned = toRunResult(outcome);
+  const { text: result, bytes: resultBytes } = toStoredText(
+    returned === null ? null : pluginRedactor(plugin)(returned),
+  );
   return { durationMs, cpuMs: outcome.cpuMs, error, logs, operations, result, resultBytes };
 }
 

@@ -1,10 +1,10 @@
 /** Pending and running jobs in `<db>_log.runs`: listed by time, and canceled. */
 import type { ClientSession, Collection, Document, IndexDescription } from 'mongodb';
-import { translated } from '../../../database/errors.ts';
+import { withTranslatedErrors } from '../../../database/errors.ts';
 import type { Mongo } from '../../../database/mongo.ts';
 import { MillraceError } from '../../../lib/errors.ts';
 import type { RunError } from '../../runs/run.ts';
-import { type ListedRun, RUNS, type RunRow, runExpiry } from '../../runs/run-row.ts';
+import { type ListedRun, RUNS_COLLECTION, type RunRow, runExpiry } from '../../runs/run-row.ts';
 
 const OPEN = { kind: 'job', state: { $in: ['pending', 'running'] } } as const;
 const BY_TIME = { scheduledAt: 1, _id: 1 } as const;
@@ -19,16 +19,16 @@ export class JobStore {
   readonly #runs: Collection<RunRow>;
 
   constructor({ log }: Pick<Mongo, 'log'>) {
-    this.#runs = log.collection<RunRow>(RUNS);
+    this.#runs = log.collection<RunRow>(RUNS_COLLECTION);
   }
 
   /** The number of unfinished jobs of a plugin, counted up to a limit. */
   async count(plugin: string, most: number): Promise<number> {
-    return await translated(() => this.#runs.countDocuments({ ...OPEN, plugin }, { limit: most }));
+    return await withTranslatedErrors(() => this.#runs.countDocuments({ ...OPEN, plugin }, { limit: most }));
   }
 
   async insert(row: RunRow, session: ClientSession | null): Promise<void> {
-    await translated(() => this.#runs.insertOne(row, session === null ? {} : { session }));
+    await withTranslatedErrors(() => this.#runs.insertOne(row, session === null ? {} : { session }));
   }
 
   /**
@@ -39,14 +39,16 @@ export class JobStore {
   async list(limit: number, after: string | undefined): Promise<readonly ListedRun[]> {
     const filter: Document = { ...OPEN };
     if (after !== undefined) {
-      const last = await translated(() => this.#runs.findOne({ _id: after }, { projection: { scheduledAt: 1 } }));
+      const last = await withTranslatedErrors(() =>
+        this.#runs.findOne({ _id: after }, { projection: { scheduledAt: 1 } }),
+      );
       if (last?.scheduledAt === undefined)
         throw new MillraceError('cursor-mismatch', 'The cursor is not from this list');
       const { scheduledAt } = last;
       filter['$or'] = [{ scheduledAt: { $gt: scheduledAt } }, { scheduledAt, _id: { $gt: after } }];
     }
     const options = { projection: WITHOUT_DETAILS, sort: BY_TIME, limit } as const;
-    return await translated(() => this.#runs.find(filter, options).toArray());
+    return await withTranslatedErrors(() => this.#runs.find(filter, options).toArray());
   }
 
   /**
@@ -59,6 +61,6 @@ export class JobStore {
       $unset: { dueAt: '' },
     };
     const waits = { _id: id, kind: 'job', state: 'pending' } as const;
-    return (await translated(() => this.#runs.updateOne(waits, change))).matchedCount === 1;
+    return (await withTranslatedErrors(() => this.#runs.updateOne(waits, change))).matchedCount === 1;
   }
 }

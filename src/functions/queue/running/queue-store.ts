@@ -3,12 +3,12 @@
  * for an earlier run of its FIFO group; a running one has a token, and only the holder of the token can complete it.
  */
 import type { ClientSession, Collection, Document, Filter, IndexDescription, UpdateFilter } from 'mongodb';
-import { translated } from '../../../database/errors.ts';
+import { withTranslatedErrors } from '../../../database/errors.ts';
 import type { Mongo } from '../../../database/mongo.ts';
-import { insertOutputs } from '../../../events/read/consumer.ts';
-import { USER_TYPES } from '../../../lib/event-types.ts';
+import { insertConsumerOutputs } from '../../../events/read/consumer.ts';
+import { ACCOUNT_EVENT_TYPES } from '../../../lib/event-types.ts';
 import type { RunError } from '../../runs/run.ts';
-import { RUNS, type RunRow, runExpiry } from '../../runs/run-row.ts';
+import { RUNS_COLLECTION, type RunRow, runExpiry } from '../../runs/run-row.ts';
 import { JOB_INDEXES } from './job-store.ts';
 
 const INDEXES: readonly IndexDescription[] = [
@@ -22,7 +22,7 @@ const INDEXES: readonly IndexDescription[] = [
 ];
 
 /** An event about users: the input begins with its id and type. */
-const OF_USERS = `^\\{"id":"[\\d-]+","type":"(?:${USER_TYPES.map((type) => type.replaceAll('.', '\\.')).join('|')})"`;
+const OF_USERS = `^\\{"id":"[\\d-]+","type":"(?:${ACCOUNT_EVENT_TYPES.map((type) => type.replaceAll('.', '\\.')).join('|')})"`;
 
 /**
  * A lease that a crash of the database rolls back is taken again, so it need not wait for the other replica set
@@ -31,18 +31,18 @@ const OF_USERS = `^\\{"id":"[\\d-]+","type":"(?:${USER_TYPES.map((type) => type.
 const QUICK = { writeConcern: { w: 1 } } as const;
 
 /** A function, as runs name it. */
-export interface FunctionName {
+export interface FunctionRef {
   readonly plugin: string;
   readonly function: string;
 }
 
 /** The active version of a function, and the runs that it may receive. */
-export interface RunnableFunction extends FunctionName {
+export interface RunnableFunction extends FunctionRef {
   /** Whether its code may read users. If not, restricted runs wait for a version that may. */
   readonly readsUsers: boolean;
 }
 
-export interface DueRun extends FunctionName {
+export interface DueRun extends FunctionRef {
   readonly _id: string;
 }
 
@@ -57,12 +57,12 @@ export class QueueStore {
   #prepared: Promise<void> | null = null;
 
   constructor({ log }: Pick<Mongo, 'log'>) {
-    this.#runs = log.collection<RunRow>(RUNS);
+    this.#runs = log.collection<RunRow>(RUNS_COLLECTION);
   }
 
   /** Creates the indexes, once. Called when a function needs the queue. */
   prepare(): Promise<void> {
-    this.#prepared ??= translated(() => this.#prepare()).catch((error: unknown) => {
+    this.#prepared ??= withTranslatedErrors(() => this.#prepare()).catch((error: unknown) => {
       this.#prepared = null;
       throw error;
     });
@@ -79,7 +79,7 @@ export class QueueStore {
 
   /** Inserts runs. A run whose id exists is left unchanged. */
   async insert(rows: readonly RunRow[]): Promise<void> {
-    await translated(() => insertOutputs(this.#runs, [...rows]));
+    await withTranslatedErrors(() => insertConsumerOutputs(this.#runs, [...rows]));
   }
 
   /** Makes the first unfinished run of each FIFO group due, unless it has a due time already. */
@@ -91,7 +91,7 @@ export class QueueStore {
       { $project: { _id: 1 } },
     ]);
     if (first === undefined) return;
-    const pipeline = [...first, ...rest.map((one) => ({ $unionWith: { coll: RUNS, pipeline: one } }))];
+    const pipeline = [...first, ...rest.map((one) => ({ $unionWith: { coll: RUNS_COLLECTION, pipeline: one } }))];
     await this.#release(pipeline, now);
   }
 
@@ -109,7 +109,7 @@ export class QueueStore {
   }
 
   async #release(heads: readonly Document[], now: Date): Promise<void> {
-    await translated(async () => {
+    await withTranslatedErrors(async () => {
       const found = await this.#runs.aggregate<{ _id: string }>([...heads], { allowDiskUse: true }).toArray();
       if (found.length === 0) return;
       const held = { _id: { $in: found.map(({ _id }) => _id) }, state: 'pending', dueAt: { $exists: false } } as const;
@@ -126,14 +126,14 @@ export class QueueStore {
       { $project: { plugin: 1, function: 1 } },
     ]);
     if (first === undefined) return [];
-    const pipeline = [...first, ...rest.map((one) => ({ $unionWith: { coll: RUNS, pipeline: one } }))];
-    return await translated(() => this.#runs.aggregate<DueRun>(pipeline).toArray());
+    const pipeline = [...first, ...rest.map((one) => ({ $unionWith: { coll: RUNS_COLLECTION, pipeline: one } }))];
+    return await withTranslatedErrors(() => this.#runs.aggregate<DueRun>(pipeline).toArray());
   }
 
   /** The earliest future due time; null if there is none. */
   async nextDue(now: Date): Promise<Date | null> {
     const options = { sort: { dueAt: 1 }, projection: { dueAt: 1 } } as const;
-    const row = await translated(() => this.#runs.findOne({ dueAt: { $gt: now } }, options));
+    const row = await withTranslatedErrors(() => this.#runs.findOne({ dueAt: { $gt: now } }, options));
     return row?.dueAt ?? null;
   }
 
@@ -142,7 +142,7 @@ export class QueueStore {
    * @returns the run with its attempt started; null if it is no longer due
    */
   async claim(id: string, token: string, fn: RunnableFunction, version: string, now: Date): Promise<RunRow | null> {
-    return await translated(() =>
+    return await withTranslatedErrors(() =>
       this.#runs.findOneAndUpdate(
         { _id: id, ...runsFor(fn), state: 'pending', dueAt: { $lte: now } },
         { $set: { state: 'running', token, version, startedAt: now }, $inc: { attempts: 1 }, $unset: { dueAt: '' } },
@@ -152,8 +152,10 @@ export class QueueStore {
   }
 
   /** Whether this token still holds the run. */
-  async holds(id: string, token: string): Promise<boolean> {
-    return (await translated(() => this.#runs.findOne({ _id: id, token }, { projection: { _id: 1 } }))) !== null;
+  async holdsLease(id: string, token: string): Promise<boolean> {
+    return (
+      (await withTranslatedErrors(() => this.#runs.findOne({ _id: id, token }, { projection: { _id: 1 } }))) !== null
+    );
   }
 
   /**
@@ -175,22 +177,24 @@ export class QueueStore {
   async fail(id: string, token: string, fields: AttemptFields, dueAt: Date | null, now: Date): Promise<boolean> {
     const change: UpdateFilter<RunRow> =
       dueAt === null ? ended('failed', fields, now) : { $set: { ...fields, state: 'pending', token: null, dueAt } };
-    return (await translated(() => this.#runs.updateOne({ _id: id, token }, change))).matchedCount === 1;
+    return (await withTranslatedErrors(() => this.#runs.updateOne({ _id: id, token }, change))).matchedCount === 1;
   }
 
   /**
    * Releases a run whose attempt did not start or end, through no fault of its function: the attempt does not count.
    * @param isInterrupted whether it had started
    */
-  async giveBack(id: string, token: string, dueAt: Date, isInterrupted: boolean): Promise<void> {
+  async releaseRun(id: string, token: string, dueAt: Date, isInterrupted: boolean): Promise<void> {
     const $inc = { attempts: -1, ...(isInterrupted ? { interruptions: 1 } : {}) };
     const change = { $set: { state: 'pending', token: null, dueAt }, $inc } as const;
-    await translated(() => this.#runs.updateOne({ _id: id, token }, change));
+    await withTranslatedErrors(() => this.#runs.updateOne({ _id: id, token }, change));
   }
 
   /** The running runs, except those of this process. */
-  async left(own: readonly string[]): Promise<readonly RunRow[]> {
-    return await translated(() => this.#runs.find({ state: 'running', token: { $nin: [null, ...own] } }).toArray());
+  async findAbandoned(own: readonly string[]): Promise<readonly RunRow[]> {
+    return await withTranslatedErrors(() =>
+      this.#runs.find({ state: 'running', token: { $nin: [null, ...own] } }).toArray(),
+    );
   }
 
   /**
@@ -199,7 +203,7 @@ export class QueueStore {
    */
   async releaseNext(line: string, now: Date): Promise<boolean> {
     const waits = { $and: [{ $eq: ['$state', 'pending'] }, { $eq: [{ $type: '$dueAt' }, 'missing'] }] };
-    const next = await translated(() =>
+    const next = await withTranslatedErrors(() =>
       this.#runs.findOneAndUpdate(
         { line },
         [{ $set: { dueAt: { $cond: [waits, now, { $ifNull: ['$dueAt', '$$REMOVE'] }] } } }],
@@ -228,7 +232,7 @@ export class QueueStore {
       $set: { state: 'failed', error, token: null, expireAt: runExpiry(now) },
       $unset: { dueAt: '', line: '' },
     };
-    return await translated(async () => {
+    return await withTranslatedErrors(async () => {
       const lines = await this.#runs.distinct('line', abandoned);
       await this.#runs.updateMany(abandoned, change);
       return lines.flatMap((line) => line ?? []);
@@ -238,7 +242,7 @@ export class QueueStore {
   /** Whether a FIFO group has another unfinished run. */
   async isBusy(line: string, but: string): Promise<boolean> {
     const open = { line, _id: { $ne: but } } as const;
-    return (await translated(() => this.#runs.findOne(open, { projection: { _id: 1 } }))) !== null;
+    return (await withTranslatedErrors(() => this.#runs.findOne(open, { projection: { _id: 1 } }))) !== null;
   }
 }
 

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { PluginFunction } from '../../plugins/plugin.ts';
 import type { RunError } from '../../runs/run.ts';
-import { keptText, type RunRow, runExpiry } from '../../runs/run-row.ts';
+import { type RunRow, runExpiry, toStoredText } from '../../runs/run-row.ts';
 
 /** Milliseconds after which a failed run is tried again, by attempt. A run of which more have failed has failed. */
 const PAUSES_MS = [1_000, 10_000, 60_000, 600_000] as const;
@@ -19,7 +19,7 @@ export function runIdFor(fn: string, cause: string): string {
 /** A planned run. */
 export interface PlannedRun {
   readonly id: string;
-  readonly fn: Pick<PluginFunction, 'name' | 'plugin' | 'use'>;
+  readonly fn: Pick<PluginFunction, 'name' | 'plugin' | 'options'>;
   /** JSON text. */
   readonly input: string;
   readonly depth: number;
@@ -32,14 +32,14 @@ export interface PlannedRun {
 }
 
 /** A pending run. */
-export function waitingRun({ id, fn, input, depth, restricted, now, dueAt, more = {} }: PlannedRun): RunRow {
-  const { text, bytes } = keptText(input);
+export function createPendingRun({ id, fn, input, depth, restricted, now, dueAt, more = {} }: PlannedRun): RunRow {
+  const { text, bytes } = toStoredText(input);
   return {
     _id: id,
     plugin: fn.plugin.name,
     function: fn.name,
     version: fn.plugin.version,
-    kind: fn.use.kind,
+    kind: fn.options.kind,
     state: 'pending',
     createdAt: now,
     startedAt: null,
@@ -63,8 +63,8 @@ export function waitingRun({ id, fn, input, depth, restricted, now, dueAt, more 
 }
 
 /** A run that is stored only to show administrators that it does not run, and why. */
-export function skippedRun(planned: PlannedRun, error: RunError): RunRow {
-  const { dueAt: _dueAt, line: _line, ...row } = waitingRun(planned);
+export function createSkippedRun(planned: PlannedRun, error: RunError): RunRow {
+  const { dueAt: _dueAt, line: _line, ...row } = createPendingRun(planned);
   return { ...row, state: 'skipped', error, expireAt: runExpiry(planned.now) };
 }
 
@@ -75,11 +75,11 @@ export function nextAttemptAt(attempts: number, now: Date): Date | null {
 }
 
 /** The function of a run: `plugin/name`. */
-export function functionOf(run: Pick<RunRow, 'plugin' | 'function'>): string {
+export function functionIdOf(run: Pick<RunRow, 'plugin' | 'function'>): string {
   return `${run.plugin}/${run.function}`;
 }
 
 /** The principal of a function as it is stored with its changes. */
-export function actorOfFunction(id: string): string {
+export function functionActorId(id: string): string {
   return `function:${id}`;
 }

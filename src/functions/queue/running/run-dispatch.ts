@@ -6,10 +6,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ActivePlugins, PluginFunction } from '../../plugins/plugin.ts';
-import type { Aftermath } from './aftermath.ts';
-import { type AttemptDeps, attempt } from './attempt.ts';
+import { type AttemptDeps, attemptRun } from './attempt.ts';
+import type { AttemptFinalizer } from './attempt-finalizer.ts';
 import type { QueueStore, RunnableFunction } from './queue-store.ts';
-import { functionOf, QUEUED_KINDS } from './queued-run.ts';
+import { functionIdOf, QUEUED_KINDS } from './queued-run.ts';
 import { RunSlots } from './run-slots.ts';
 
 /** Ids of due runs that are held for one function. */
@@ -26,7 +26,7 @@ const MOST_MS = 2 ** 31 - 1;
 export interface RunDispatchDeps extends Omit<AttemptDeps, 'store'> {
   readonly store: QueueStore;
   readonly active: ActivePlugins;
-  readonly aftermath: Aftermath;
+  readonly aftermath: AttemptFinalizer;
   /** Whether this process runs the queue. */
   readonly mayRun: () => boolean;
 }
@@ -64,7 +64,7 @@ export class RunDispatch {
     clearTimeout(this.#timer);
     const end = new AbortController();
     const grace = pause(GRACE_MS, undefined, { signal: end.signal }).catch(() => undefined);
-    await Promise.race([this.quiet(), grace]);
+    await Promise.race([this.waitUntilIdle(), grace]);
     end.abort();
     return this.#underWay.size === 0;
   }
@@ -73,7 +73,7 @@ export class RunDispatch {
    * Queries due runs, of all or the named functions, and the next due time. Resolves when every run that can start has
    * started.
    */
-  async look(functions?: Iterable<string>): Promise<void> {
+  async runDue(functions?: Iterable<string>): Promise<void> {
     if (this.#stopped || !this.#deps.mayRun()) return;
     for (const id of functions ?? this.#activeNow().keys()) this.#stale.add(id);
     if (functions === undefined) await this.#armNext();
@@ -88,13 +88,13 @@ export class RunDispatch {
     const wait = Math.min(MOST_MS, Math.max(LEAST_MS, this.#timerAt - this.#deps.now()));
     this.#timer = setTimeout(() => {
       this.#timerAt = Number.POSITIVE_INFINITY;
-      this.#looked(this.look());
+      this.#looked(this.runDue());
     }, wait);
     this.#timer.unref();
   }
 
   /** Resolves when nothing is running. */
-  async quiet(): Promise<void> {
+  async waitUntilIdle(): Promise<void> {
     for (;;) {
       await this.#turning;
       if (this.#underWay.size === 0) return;
@@ -151,8 +151,8 @@ export class RunDispatch {
     for (const { id } of requested) this.#stale.delete(id);
     try {
       const now = new Date(this.#deps.now());
-      const found = await this.#deps.store.due(requested.map(runnableOf), now, WINDOW);
-      for (const [id, runs] of Map.groupBy(found, functionOf)) {
+      const found = await this.#deps.store.due(requested.map(toRunnableFunction), now, WINDOW);
+      for (const [id, runs] of Map.groupBy(found, functionIdOf)) {
         this.#window.set(
           id,
           runs.map(({ _id }) => _id),
@@ -206,10 +206,10 @@ export class RunDispatch {
 
   async #run(fn: PluginFunction, id: string, token: string) {
     const { store, aftermath, now } = this.#deps;
-    const run = await store.claim(id, token, runnableOf(fn), fn.plugin.version, new Date(now()));
+    const run = await store.claim(id, token, toRunnableFunction(fn), fn.plugin.version, new Date(now()));
     if (run === null) return 'other';
-    const end = await attempt(fn, run, token, this.#deps);
-    const { course, dueAt, hasNext } = await aftermath.of(run, token, end, this.#stopped);
+    const end = await attemptRun(fn, run, token, this.#deps);
+    const { outcome: course, dueAt, hasNext } = await aftermath.of(run, token, end, this.#stopped);
     if (hasNext) this.#stale.add(fn.id);
     if (dueAt !== null) this.arm(dueAt);
     return course;
@@ -217,6 +217,6 @@ export class RunDispatch {
 }
 
 /** The function as the store queries its runs. */
-export function runnableOf({ name, plugin }: PluginFunction): RunnableFunction {
+export function toRunnableFunction({ name, plugin }: PluginFunction): RunnableFunction {
   return { plugin: plugin.name, function: name, readsUsers: plugin.readsUsers };
 }

@@ -2,22 +2,22 @@
  * The transactions of runs: a separate session pool, so that long runs never block requests. Created for the first run
  * that needs one.
  */
-import type { Registry } from '../../../collections/registry.ts';
-import { Atomic } from '../../../collections/transaction-runner.ts';
+import type { CollectionRegistry } from '../../../collections/collection-registry.ts';
+import { TransactionRunner } from '../../../collections/transaction-runner.ts';
 import type { Mongo } from '../../../database/mongo.ts';
 import { Transactions } from '../../../database/transactions.ts';
 
 export class RunTransactions {
   readonly #mongo: Mongo;
-  readonly #registry: Registry;
-  #created: Promise<{ readonly atomic: Atomic; readonly transactions: Transactions }> | null = null;
+  readonly #registry: CollectionRegistry;
+  #created: Promise<{ readonly atomic: TransactionRunner; readonly transactions: Transactions }> | null = null;
 
-  constructor(mongo: Mongo, registry: Registry) {
+  constructor(mongo: Mongo, registry: CollectionRegistry) {
     this.#mongo = mongo;
     this.#registry = registry;
   }
 
-  async atomic(): Promise<Atomic> {
+  async atomic(): Promise<TransactionRunner> {
     this.#created ??= this.#make().catch((error: unknown) => {
       this.#created = null;
       throw error;
@@ -32,6 +32,6 @@ export class RunTransactions {
   async #make() {
     const transactions = new Transactions(this.#mongo);
     await transactions.start();
-    return { atomic: new Atomic(transactions, this.#registry), transactions };
+    return { atomic: new TransactionRunner(transactions, this.#registry), transactions };
   }
 }

@@ -2,13 +2,13 @@
  * Finds the call that crashed the runner or forced the server to end it. The runner may have been unable to report, so this is
  * the most likely one. Pure.
  */
-import type { LiveCall } from './server-call.ts';
+import type { LiveCall } from './live-call.ts';
 
 /** How long an ended call is still blamed for the memory that it held, in milliseconds. */
 const OFFENCE_MS = 2_000;
 
 /** Messages for a call that crashed the runner or forced the server to end it. */
-export const CRASH_COUNTER = {
+export const CRASH_ERRORS = {
   time: {
     code: 'function-timeout',
     message: 'The function took too long and could not be interrupted',
@@ -27,21 +27,24 @@ export const CRASH_COUNTER = {
 } as const;
 
 /** The state of the calls in a runner. */
-export interface Evidence {
+export interface CrashEvidence {
   readonly calls: ReadonlyMap<string, LiveCall>;
   /** Capabilities of the calls whose code has been running for a while, the longest first, as last reported by the runner. */
   readonly busy: readonly string[];
   /** The last call that was ended because of its memory, and when: its memory may not be free yet. */
   readonly offender: { readonly live: LiveCall; readonly at: number } | null;
   /** When the runner last held no more memory than allowed for itself and its calls. */
-  readonly withinAt: number;
+  readonly withinLimitAt: number;
 }
 
 /**
  * @param why `memory`: the runner holds too much. `end`: it has exited by itself
  * @returns null when no call was running
  */
-export function blamed({ calls, busy, offender, withinAt }: Evidence, why: 'memory' | 'end'): LiveCall | null {
+export function findCrashingCall(
+  { calls, busy, offender, withinLimitAt: withinAt }: CrashEvidence,
+  why: 'memory' | 'end',
+): LiveCall | null {
   // Memory allocated after the end of the blamed call is not its own.
   const isCleared = offender === null || (why === 'memory' && withinAt > offender.at);
   if (!isCleared && performance.now() - offender.at < OFFENCE_MS) return offender.live;

@@ -13,14 +13,14 @@ import type {
   SandboxEvents,
 } from '../sandbox.ts';
 import type { RunnerMessage } from '../wire/messages.ts';
-import { blamed, CRASH_COUNTER } from './crash-attribution.ts';
+import { CRASH_ERRORS, findCrashingCall } from './crash-attribution.ts';
+import { LiveCall } from './live-call.ts';
 import { LoadedBundles } from './loaded-bundles.ts';
 import { MemoryGrowth } from './memory-growth.ts';
-import { Restarts } from './restarts.ts';
-import { type RunnerEnd, RunnerLink } from './runner-link.ts';
-import type { CheckResult, Running } from './running.ts';
-import { Lanes } from './sandbox-limits.ts';
-import { LiveCall } from './server-call.ts';
+import { RestartBackoff } from './restarts.ts';
+import { type RunnerExit, RunnerLink } from './runner-link.ts';
+import type { BundleCheckResult, RunnerState } from './runner-state.ts';
+import { SandboxLimiter } from './sandbox-limits.ts';
 
 export interface IsolateSandboxOptions {
   /** Disables the JIT compiler: slower, but removes one class of attacks. */
@@ -50,10 +50,10 @@ const CHECK_ATTEMPTS = 3;
 export class IsolateSandbox implements Sandbox {
   readonly #events: SandboxEvents;
   readonly #options: Required<IsolateSandboxOptions>;
-  readonly #lanes = new Lanes();
-  readonly #restarts: Restarts;
-  #starting: Promise<Running | null> | null = null;
-  #running: Running | null = null;
+  readonly #limiter = new SandboxLimiter();
+  readonly #restarts: RestartBackoff;
+  #starting: Promise<RunnerState | null> | null = null;
+  #running: RunnerState | null = null;
   #watch: NodeJS.Timeout | null = null;
   #lookedAt = 0;
   #idle: NodeJS.Timeout | null = null;
@@ -63,7 +63,7 @@ export class IsolateSandbox implements Sandbox {
     this.#events = events;
     const { jitless = false, rssMb = RSS_MB, idleMs = IDLE_MS, backOffMs = BACK_OFF_MS } = options;
     this.#options = { jitless, rssMb, idleMs, backOffMs };
-    this.#restarts = new Restarts(backOffMs);
+    this.#restarts = new RestartBackoff(backOffMs);
   }
 
   /** The process id of the runner; null if none runs. */
@@ -73,7 +73,7 @@ export class IsolateSandbox implements Sandbox {
 
   /** @throws MillraceError `overloaded` when too many calls wait; never rejects because of the code */
   call(call: SandboxCall): Promise<CallOutcome> {
-    return this.#lanes.run(call, () => this.#callNow(call));
+    return this.#limiter.run(call, () => this.#callNow(call));
   }
 
   async #callNow(call: SandboxCall): Promise<CallOutcome> {
@@ -82,7 +82,7 @@ export class IsolateSandbox implements Sandbox {
     const live = new LiveCall(call);
     running.calls.set(live.capability, live);
     this.#awake();
-    running.loaded.need(call.bundle);
+    running.loaded.ensureLoaded(call.bundle);
     const { bundle, file, kind, facts, limits } = call;
     running.link.send(
       { type: 'call', call: live.capability, bundle: bundle.id, file, kind, facts, limits },
@@ -95,7 +95,7 @@ export class IsolateSandbox implements Sandbox {
   }
 
   check(bundle: Bundle, entries: readonly string[]): Promise<readonly BundleError[]> {
-    return this.#lanes.check(async () => {
+    return this.#limiter.check(async () => {
       for (let attempts = 0; attempts < CHECK_ATTEMPTS && !this.#isStopped; attempts += 1) {
         const result = await this.#checkOnce(bundle, entries);
         if (typeof result !== 'string') return result;
@@ -105,14 +105,14 @@ export class IsolateSandbox implements Sandbox {
     });
   }
 
-  async #checkOnce(bundle: Bundle, entries: readonly string[]): Promise<CheckResult> {
+  async #checkOnce(bundle: Bundle, entries: readonly string[]): Promise<BundleCheckResult> {
     const running = await this.#runner();
     if (running === null) return 'interrupted';
     const check = randomBytes(16).toString('base64url');
-    const { promise, resolve } = Promise.withResolvers<CheckResult>();
+    const { promise, resolve } = Promise.withResolvers<BundleCheckResult>();
     running.checks.set(check, resolve);
     this.#awake();
-    running.loaded.need(bundle);
+    running.loaded.ensureLoaded(bundle);
     running.link.send({ type: 'check', check, bundle: bundle.id, entries });
     const timer = setTimeout(() => {
       resolve('failed');
@@ -133,7 +133,7 @@ export class IsolateSandbox implements Sandbox {
   }
 
   /** The runner, started if there is none; null if it cannot be started. */
-  async #runner(): Promise<Running | null> {
+  async #runner(): Promise<RunnerState | null> {
     if (this.#isStopped) return null;
     if (this.#running !== null && !this.#running.link.isGone) return this.#running;
     this.#starting ??= this.#start().finally(() => {
@@ -142,11 +142,11 @@ export class IsolateSandbox implements Sandbox {
     return this.#starting;
   }
 
-  async #start(): Promise<Running | null> {
+  async #start(): Promise<RunnerState | null> {
     await this.#restarts.wait();
     if (this.#isStopped) return null;
     const ready = Promise.withResolvers<boolean>();
-    const running: Running = {
+    const running: RunnerState = {
       link: new RunnerLink(this.#options.jitless, {
         onMessage: (message, body) => {
           if (message.type === 'ready') ready.resolve(true);
@@ -164,7 +164,7 @@ export class IsolateSandbox implements Sandbox {
       growth: new MemoryGrowth(),
       busy: [],
       offender: null,
-      withinAt: 0,
+      withinLimitAt: 0,
     };
     const timer = setTimeout(() => this.#giveUp(running), START_MS);
     const isReady = await running.ready;
@@ -178,7 +178,7 @@ export class IsolateSandbox implements Sandbox {
     return running;
   }
 
-  #take(running: Running, message: RunnerMessage, body: string): void {
+  #take(running: RunnerState, message: RunnerMessage, body: string): void {
     if (message.type === 'busy') running.busy = message.calls;
     else if (message.type === 'checked') running.checks.get(message.check)?.(message.issues);
     else if (message.type !== 'ready') {
@@ -191,18 +191,18 @@ export class IsolateSandbox implements Sandbox {
       else {
         const { outcome } = message;
         if (outcome.kind === 'error' && OFFENCES.has(outcome.code)) running.offender = { live, at: performance.now() };
-        if (!live.end(outcome, body, message.cpuMs)) running.link.distrust();
+        if (!live.end(outcome, body, message.cpuMs)) running.link.endAsInvalid();
       }
     }
   }
 
   async #request(
-    { link }: Running,
+    { link }: RunnerState,
     live: LiveCall,
     { number, operation }: Extract<RunnerMessage, { type: 'host' }>,
     argument: string,
   ): Promise<void> {
-    const response = await this.#lanes.operation(live.call, () => live.request(operation, argument));
+    const response = await this.#limiter.operation(live.call, () => live.request(operation, argument));
     if (!live.isOver) link.send({ type: 'answer', call: live.capability, number, ok: response.ok }, response.text);
   }
 
@@ -221,13 +221,13 @@ export class IsolateSandbox implements Sandbox {
       const busy = late.find((live) => running.busy.includes(live.capability));
       this.#crash(running, running.link.isStopped ? null : (busy ?? late[0] ?? null), 'time');
     } else if ((bytes ?? 0) > this.#options.rssMb * 1_048_576) {
-      this.#crash(running, blamed(running, 'memory'), 'memory');
-    } else if (!running.growth.isExcessive) running.withinAt = now;
+      this.#crash(running, findCrashingCall(running, 'memory'), 'memory');
+    } else if (!running.growth.isExcessive) running.withinLimitAt = now;
   }
 
   /** Ends the runner because of a call that cannot be stopped otherwise. */
-  #crash(running: Running, guilty: LiveCall | null, why: keyof typeof CRASH_COUNTER): void {
-    const { code, message, reason } = CRASH_COUNTER[why];
+  #crash(running: RunnerState, guilty: LiveCall | null, why: keyof typeof CRASH_ERRORS): void {
+    const { code, message, reason } = CRASH_ERRORS[why];
     guilty?.fail(code, message);
     if (guilty === null) this.#restarts.ended();
     else this.#events.onCrash(guilty.call, reason);
@@ -235,13 +235,13 @@ export class IsolateSandbox implements Sandbox {
   }
 
   /** Ends the runner for a reason unrelated to calls. */
-  #giveUp(running: Running): void {
+  #giveUp(running: RunnerState): void {
     this.#restarts.ended();
     running.link.end();
   }
 
   /** Handles the end of a runner: by itself, from outside, or by this class, which has then handled the reason. */
-  #ended(running: Running, end: RunnerEnd): void {
+  #ended(running: RunnerState, end: RunnerExit): void {
     if (this.#running === running) this.#running = null;
     if (end.by !== 'server' && !this.#isStopped) this.#blame(running, end);
     for (const live of running.calls.values()) {
@@ -251,9 +251,10 @@ export class IsolateSandbox implements Sandbox {
   }
 
   /** External signals are not attributed to a function, unless one exceeded its memory. */
-  #blame(running: Running, end: Exclude<RunnerEnd, { by: 'server' }>): void {
+  #blame(running: RunnerState, end: Exclude<RunnerExit, { by: 'server' }>): void {
     const isSystem = end.by === 'system';
-    const guilty = isSystem && !running.growth.isExcessive ? null : blamed(running, isSystem ? 'memory' : 'end');
+    const guilty =
+      isSystem && !running.growth.isExcessive ? null : findCrashingCall(running, isSystem ? 'memory' : 'end');
     if (isSystem) this.#events.onKilled?.(end.signal);
     this.#crash(running, guilty, isSystem ? 'memory' : 'end');
   }

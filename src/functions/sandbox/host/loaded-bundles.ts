@@ -16,7 +16,7 @@ export class LoadedBundles {
   }
 
   /** Sends a bundle unless the runner has it. */
-  need(bundle: Bundle): void {
+  ensureLoaded(bundle: Bundle): void {
     const known = this.#sizes.get(bundle.id);
     if (known !== undefined) {
       this.#sizes.delete(bundle.id);

@@ -2,7 +2,7 @@
  * Compares the memory growth of a runner with the limits of its calls: tells whether one of them exceeded its limit before the
  * system ended the runner.
  */
-import type { LiveCall } from './server-call.ts';
+import type { LiveCall } from './live-call.ts';
 
 /** Code has used up its CPU time by then, so its memory has grown within two such periods. */
 const PERIOD_MS = 1_000;

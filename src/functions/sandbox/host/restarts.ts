@@ -6,7 +6,7 @@ const FREE_ENDS = 3;
 const MINUTE_MS = 60_000;
 const MAX_PAUSE_MS = 5_000;
 
-export class Restarts {
+export class RestartBackoff {
   readonly #firstPauseMs: number;
   /** Ends without the fault of a function. Ends attributed to a function count as its crashes and cause no pause. */
   readonly #ends: number[] = [];

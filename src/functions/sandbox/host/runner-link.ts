@@ -7,8 +7,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { MAX_BASE64_RESULT_BYTES } from '../host-schemas.ts';
 import { type Frame, FrameReader, FrameWriter } from '../wire/frames.ts';
-import { PIPE, type RunnerMessage, readRunnerMessage, type ServerMessage } from '../wire/messages.ts';
-import { plainRunner } from './plain-runner.ts';
+import { RUNNER_PIPE_FD, type RunnerMessage, readRunnerMessage, type ServerMessage } from '../wire/messages.ts';
+import { stripRunnerTypes } from './strip-runner-types.ts';
 
 /** The longest frames of a runner contain a result or an argument. */
 const MAX_FRAME_BYTES = MAX_BASE64_RESULT_BYTES;
@@ -34,14 +34,14 @@ const OWN_SIGNALS: ReadonlySet<NodeJS.Signals> = new Set([
  * Why a runner has ended: `server` ended it; it crashed or sent an invalid message (`itself`); or a signal came from outside
  * (`system`), for example from the kernel when memory ran out.
  */
-export type RunnerEnd =
+export type RunnerExit =
   | { readonly by: 'server' | 'itself' }
   | { readonly by: 'system'; readonly signal: NodeJS.Signals };
 
-export interface LinkEvents {
+export interface RunnerLinkEvents {
   readonly onMessage: (message: RunnerMessage, body: string) => void;
   /** It has ended. Called once. */
-  readonly onEnd: (end: RunnerEnd) => void;
+  readonly onEnd: (end: RunnerExit) => void;
 }
 
 export class RunnerLink {
@@ -50,21 +50,21 @@ export class RunnerLink {
   readonly #writer: FrameWriter;
   /** Process information from the system; null where unavailable. */
   readonly #proc: string | null;
-  readonly #events: LinkEvents;
+  readonly #events: RunnerLinkEvents;
   #hasEnded = false;
   /** Runs from the first sign that the runner is gone until its exit status is known. */
   #exiting: NodeJS.Timeout | null = null;
 
-  constructor(jitless: boolean, events: LinkEvents) {
+  constructor(jitless: boolean, events: RunnerLinkEvents) {
     this.#events = events;
-    const runner = jitless && RUNNER.endsWith('.ts') ? join(plainRunner(SANDBOX), 'runner', 'main.mjs') : RUNNER;
+    const runner = jitless && RUNNER.endsWith('.ts') ? join(stripRunnerTypes(SANDBOX), 'runner', 'main.mjs') : RUNNER;
     this.#child = spawn(process.execPath, [...flags(jitless, dirname(dirname(runner))), runner], {
       stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
       env: {},
       cwd: dirname(RUNNER),
       windowsHide: true,
     });
-    this.#pipe = this.#child.stdio[PIPE] as Socket;
+    this.#pipe = this.#child.stdio[RUNNER_PIPE_FD] as Socket;
     this.#writer = new FrameWriter((bytes) => this.#pipe.write(bytes));
     this.#proc = process.platform === 'linux' ? `/proc/${this.#child.pid}` : null;
     const reader = new FrameReader(MAX_FRAME_BYTES, (frame) => this.#take(frame));
@@ -72,12 +72,12 @@ export class RunnerLink {
       try {
         if (!this.#hasEnded) reader.push(chunk);
       } catch {
-        this.distrust();
+        this.endAsInvalid();
       }
     });
     this.#pipe.on('error', () => this.#gone());
     this.#pipe.on('close', () => this.#gone());
-    this.#child.on('error', () => this.distrust());
+    this.#child.on('error', () => this.endAsInvalid());
     this.#child.on('exit', () => this.#gone());
     // Fires after both the exit and the last bytes of the pipe.
     this.#child.on('close', (_code, signal) => this.#finish(endOf(signal)));
@@ -124,7 +124,7 @@ export class RunnerLink {
   }
 
   /** Kills it because it violated the protocol. */
-  distrust(): void {
+  endAsInvalid(): void {
     this.#finish({ by: 'itself' });
   }
 
@@ -134,7 +134,7 @@ export class RunnerLink {
     this.#exiting ??= setTimeout(() => this.#finish(endOf(this.#child.signalCode)), EXIT_MS);
   }
 
-  #finish(end: RunnerEnd): void {
+  #finish(end: RunnerExit): void {
     if (this.#exiting !== null) clearTimeout(this.#exiting);
     if (this.#hasEnded) return;
     this.#hasEnded = true;
@@ -145,13 +145,13 @@ export class RunnerLink {
 
   #take({ head, body }: Frame): void {
     const message = readRunnerMessage(head);
-    if (message === null) this.distrust();
+    if (message === null) this.endAsInvalid();
     else this.#events.onMessage(message, body);
   }
 }
 
 /** @param signal that ended it; null if it has exited, or still runs without its pipe */
-function endOf(signal: NodeJS.Signals | null): RunnerEnd {
+function endOf(signal: NodeJS.Signals | null): RunnerExit {
   return signal === null || OWN_SIGNALS.has(signal) ? { by: 'itself' } : { by: 'system', signal };
 }
 

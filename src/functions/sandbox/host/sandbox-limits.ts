@@ -6,7 +6,7 @@ import { FairSemaphore } from '../../../lib/concurrency/fair-semaphore.ts';
 import { Semaphore } from '../../../lib/concurrency/semaphore.ts';
 import { MillraceError } from '../../../lib/errors.ts';
 import type { BundleError, CallOutcome, SandboxCall } from '../sandbox.ts';
-import type { HostResponse } from './server-call.ts';
+import type { HostResponse } from './live-call.ts';
 
 /** Concurrent calls of one limiter, and those of one plugin. */
 const CALLS = 64;
@@ -25,7 +25,7 @@ class Lane {
   readonly held = new Map<string, number>();
 }
 
-export class Lanes {
+export class SandboxLimiter {
   readonly #before = new Lane();
   readonly #others = new Lane();
   readonly #checks = new Semaphore(CHECKS, MAX_WAITING_CHECKS);

@@ -2,34 +2,34 @@
  * Bodies inside an isolate: text, bytes, `Blob` and byte streams, as a Response, `ctx.fetch` and `ctx.files` accept them. Sent to
  * the isolate as text, so it references nothing outside itself.
  */
-import type { Encodings } from './encodings.ts';
+import type { EncodingUtils } from './encodings.ts';
 
 /** A sequence of chunks of bytes or text. */
-export interface Streaming {
+export interface BodyStream {
   readonly chunks: AsyncIterable<unknown> | Iterable<unknown>;
 }
 
-export type Whole = string | Uint8Array | null;
+export type BodyContent = string | Uint8Array | null;
 
-export interface Bodies {
+export interface BodyUtils {
   /**
    * A body given by the code. Bytes are copied.
    * @throws TypeError for an unsupported object
    */
-  readonly take: (given: unknown) => Whole | Streaming;
+  readonly take: (given: unknown) => BodyContent | BodyStream;
   /** The media type of a Blob; null for others. */
   readonly typeOf: (given: unknown) => string | null;
-  readonly isStreaming: (body: Whole | Streaming) => body is Streaming;
+  readonly isStreaming: (body: BodyContent | BodyStream) => body is BodyStream;
   /**
    * All bytes of a stream.
    * @throws RangeError above the limit
    */
-  readonly collect: (body: Streaming, maxBytes: number) => Promise<Uint8Array>;
+  readonly collect: (body: BodyStream, maxBytes: number) => Promise<Uint8Array>;
   readonly globals: Readonly<Record<string, unknown>>;
 }
 
 /** Runs in an isolate, before any author code. */
-export function makeBodies(encodings: Encodings): Bodies {
+export function makeBodyUtils(encodings: EncodingUtils): BodyUtils {
   const { isView } = ArrayBuffer;
   const [Bytes, Buffers] = [Uint8Array, ArrayBuffer];
   const plainText = Object.prototype.toString;
@@ -234,7 +234,7 @@ export function makeBodies(encodings: Encodings): Bodies {
     return Symbol.iterator in value && 'next' in value && !isArray(value);
   };
 
-  const take = (given: unknown): Whole | Streaming => {
+  const take = (given: unknown): BodyContent | BodyStream => {
     if (given === null || given === undefined) return null;
     const own = bytesOfBlob(given);
     if (own !== null) return own;
@@ -247,7 +247,7 @@ export function makeBodies(encodings: Encodings): Bodies {
     return `${given as unknown as string}`;
   };
 
-  const collect = async ({ chunks }: Streaming, maxBytes: number): Promise<Uint8Array> => {
+  const collect = async ({ chunks }: BodyStream, maxBytes: number): Promise<Uint8Array> => {
     const found: Uint8Array[] = [];
     let length = 0;
     for await (const one of chunks) {
@@ -262,7 +262,7 @@ export function makeBodies(encodings: Encodings): Bodies {
   return {
     take,
     collect,
-    isStreaming: (body): body is Streaming => typeof body === 'object' && body !== null && 'chunks' in body,
+    isStreaming: (body): body is BodyStream => typeof body === 'object' && body !== null && 'chunks' in body,
     typeOf: (given) => (bytesOfBlob(given) === null ? null : (given as Blob).type || null),
     globals: { Blob, ReadableStream },
   };

@@ -4,26 +4,26 @@
  */
 import {
   MAX_ARGUMENT_BYTES,
+  MAX_CONCURRENT_OPERATIONS,
   MAX_FETCHES,
   MAX_HOST_OPERATIONS,
   MAX_LOG_BYTES,
   MAX_LOG_LINES,
-  MAX_OPEN_OPERATIONS,
   MAX_RESULT_BYTES,
 } from '../host-schemas.ts';
-import { makeBodies } from './bodies.ts';
-import { makeProgram, type ProgramLimits } from './bootstrap.ts';
-import { makeCloning } from './cloning.ts';
-import { makeContext } from './context.ts';
-import { makeDigests } from './digests.ts';
-import { makeEncodings } from './encodings.ts';
-import { makeValues } from './errors-and-response.ts';
-import { makeRequesting } from './host-bridge.ts';
-import { makeAddresses } from './urls.ts';
-import { makeWebhooks } from './webhooks.ts';
+import { makeBodyUtils } from './bodies.ts';
+import { makeIsolateProgram, type ProgramLimits } from './bootstrap.ts';
+import { makeFunctionContext } from './context.ts';
+import { makeCryptoUtils } from './digests.ts';
+import { makeEncodingUtils } from './encodings.ts';
+import { makeOutcomeUtils } from './errors-and-response.ts';
+import { makeHostBridge } from './host-bridge.ts';
+import { makeStructuredClone } from './structured-clone.ts';
+import { makeUrlClasses } from './urls.ts';
+import { makeWebhookVerifier } from './webhooks.ts';
 
 /** The name of the script in stack traces, by which its frames are removed. */
-export const BOOT_NAME = 'millrace:inside';
+export const BOOT_SCRIPT_NAME = 'millrace:inside';
 
 /** Timers per call. */
 const MAX_TIMERS = 1_000;
@@ -32,7 +32,7 @@ const LIMITS: ProgramLimits = {
   operations: MAX_HOST_OPERATIONS,
   fetches: MAX_FETCHES,
   argumentBytes: MAX_ARGUMENT_BYTES,
-  atOnce: MAX_OPEN_OPERATIONS,
+  atOnce: MAX_CONCURRENT_OPERATIONS,
   timers: MAX_TIMERS,
   logLines: MAX_LOG_LINES,
   logCharacters: MAX_LOG_BYTES,
@@ -40,15 +40,15 @@ const LIMITS: ProgramLimits = {
 };
 
 const PARTS = {
-  makeAddresses,
-  makeRequesting,
-  makeBodies,
-  makeCloning,
-  makeContext,
-  makeDigests,
-  makeEncodings,
-  makeValues,
-  makeWebhooks,
+  makeUrlClasses,
+  makeHostBridge,
+  makeBodyUtils,
+  makeStructuredClone,
+  makeFunctionContext,
+  makeCryptoUtils,
+  makeEncodingUtils,
+  makeOutcomeUtils,
+  makeWebhookVerifier,
 };
 
 /** The global that holds the program in a new context until it is removed. */
@@ -65,10 +65,10 @@ ${Object.entries(PARTS)
   .map(([name, part]) => `${name}: ${part},`)
   .join('\n')}
   };
-  const makeProgram = ${makeProgram};
+  const makeIsolateProgram = ${makeIsolateProgram};
   let post = () => undefined;
   let address = null;
-  const { lock, start, hostResult, woken } = makeProgram(
+  const { lock, start, hostResult, woken } = makeIsolateProgram(
     scope,
     parts,
     (what, number, name, text) => post(what, number, name, text),
@@ -93,7 +93,7 @@ ${Object.entries(PARTS)
  * Removes the program from a new context: a function that takes the two outgoing functions of the isolate and returns the
  * incoming one.
  */
-export const TAKE_SCRIPT = `(() => {
+export const EXTRACT_PROGRAM_SCRIPT = `(() => {
   const program = globalThis['${WAITING}'];
   delete globalThis['${WAITING}'];
   return program;

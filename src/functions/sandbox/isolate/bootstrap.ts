@@ -2,50 +2,50 @@
  * The program around an author's code inside an isolate: installs globals, removes dangerous ones, calls the default export and
  * reports the outcome to the runner. Sent to the isolate as text together with the others of this folder.
  */
-import type { CallFacts, FunctionKind } from '../sandbox.ts';
+import type { CallContextData, FunctionKind } from '../sandbox.ts';
 import type { WireOutcome } from '../wire/messages.ts';
-import type { makeBodies } from './bodies.ts';
-import type { makeCloning } from './cloning.ts';
-import type { makeContext } from './context.ts';
-import type { makeDigests } from './digests.ts';
-import type { makeEncodings } from './encodings.ts';
-import type { makeValues } from './errors-and-response.ts';
-import type { makeRequesting, Post, RequestingLimits } from './host-bridge.ts';
-import type { AddressField, AddressParts, makeAddresses } from './urls.ts';
-import type { makeWebhooks } from './webhooks.ts';
+import type { makeBodyUtils } from './bodies.ts';
+import type { makeFunctionContext } from './context.ts';
+import type { makeCryptoUtils } from './digests.ts';
+import type { makeEncodingUtils } from './encodings.ts';
+import type { makeOutcomeUtils } from './errors-and-response.ts';
+import type { HostBridgeLimits, makeHostBridge, PostToRunner } from './host-bridge.ts';
+import type { makeStructuredClone } from './structured-clone.ts';
+import type { makeUrlClasses, UrlField, UrlParts } from './urls.ts';
+import type { makeWebhookVerifier } from './webhooks.ts';
 
 /** The functions of this folder, evaluated in the isolate. */
-export interface InsideDeps {
-  readonly makeAddresses: typeof makeAddresses;
-  readonly makeRequesting: typeof makeRequesting;
-  readonly makeBodies: typeof makeBodies;
-  readonly makeCloning: typeof makeCloning;
-  readonly makeContext: typeof makeContext;
-  readonly makeDigests: typeof makeDigests;
-  readonly makeEncodings: typeof makeEncodings;
-  readonly makeValues: typeof makeValues;
-  readonly makeWebhooks: typeof makeWebhooks;
+export interface ProgramDeps {
+  readonly makeUrlClasses: typeof makeUrlClasses;
+  readonly makeHostBridge: typeof makeHostBridge;
+  readonly makeBodyUtils: typeof makeBodyUtils;
+  readonly makeStructuredClone: typeof makeStructuredClone;
+  readonly makeFunctionContext: typeof makeFunctionContext;
+  readonly makeCryptoUtils: typeof makeCryptoUtils;
+  readonly makeEncodingUtils: typeof makeEncodingUtils;
+  readonly makeOutcomeUtils: typeof makeOutcomeUtils;
+  readonly makeWebhookVerifier: typeof makeWebhookVerifier;
 }
 
-export interface ProgramLimits extends RequestingLimits {
+export interface ProgramLimits extends HostBridgeLimits {
   readonly resultBytes: number;
 }
 
 /** Data of the runner for a new call. */
-export interface Job {
+export interface CallStartData {
   readonly kind: FunctionKind;
-  readonly facts: CallFacts;
+  readonly facts: CallContextData;
   /** 32 random bytes as base64. */
   readonly seed: string;
 }
 
 /** The outcome of a call, as its isolate reports it. The value or the body is separate. */
-export type Ending =
+export type IsolateOutcome =
   | Exclude<WireOutcome, { readonly kind: 'error' }>
   | { readonly kind: 'error'; readonly message: string; readonly stack: string | null };
 
 /** The functions that the runner calls in the isolate: with strings, numbers, and the namespace of the author's module. */
-export interface Program {
+export interface IsolateProgram {
   /** Removes dangerous globals: in each context, because V8 adds its own to every context, whatever the snapshot has. */
   readonly lock: () => void;
   readonly start: (namespace: { readonly default?: unknown }, job: string, input: string) => void;
@@ -54,36 +54,39 @@ export interface Program {
 }
 
 /** Runs when the snapshot of new contexts is created. Its result is locked in each context, before any author code. */
-export function makeProgram(
+export function makeIsolateProgram(
   scope: Record<string, unknown>,
-  deps: InsideDeps,
-  post: Post,
+  deps: ProgramDeps,
+  post: PostToRunner,
   /** Returns the parts of a URL as JSON, or an empty text. */
   address: (text: string, base: string, field: string, value: string) => string,
   limits: ProgramLimits,
-): Program {
+): IsolateProgram {
   const { parse, stringify } = JSON;
   const { isArray } = Array;
   const { freeze, defineProperty, getOwnPropertyNames, getOwnPropertyDescriptor } = Object;
   const { deleteProperty } = Reflect;
 
-  const encodings = deps.makeEncodings();
-  const bodies = deps.makeBodies(encodings);
-  const values = deps.makeValues(bodies);
-  const digests = deps.makeDigests(encodings);
-  const requesting = deps.makeRequesting(post, values, limits);
-  const webhooks = deps.makeWebhooks(encodings, digests, values);
-  const contextOf = deps.makeContext(requesting, { encodings, bodies, values, webhooks }, limits.argumentBytes);
-  const request = (
-    text: string,
-    base: string | null,
-    field: AddressField | null,
-    value: string,
-  ): AddressParts | null => {
+  const encodings = deps.makeEncodingUtils();
+  const bodies = deps.makeBodyUtils(encodings);
+  const values = deps.makeOutcomeUtils(bodies);
+  const digests = deps.makeCryptoUtils(encodings);
+  const requesting = deps.makeHostBridge(post, values, limits);
+  const webhooks = deps.makeWebhookVerifier(encodings, digests, values);
+  const contextOf = deps.makeFunctionContext(requesting, { encodings, bodies, values, webhooks }, limits.argumentBytes);
+  const request = (text: string, base: string | null, field: UrlField | null, value: string): UrlParts | null => {
     const response = address(text, base === null ? '' : base, field === null ? '' : field, value);
-    return response === '' ? null : (parse(response) as AddressParts);
+    return response === '' ? null : (parse(response) as UrlParts);
   };
-  const given = [values, encodings, bodies, digests, requesting, deps.makeAddresses(request), deps.makeCloning()];
+  const given = [
+    values,
+    encodings,
+    bodies,
+    digests,
+    requesting,
+    deps.makeUrlClasses(request),
+    deps.makeStructuredClone(),
+  ];
   const fix = (name: string, value: unknown): void => {
     defineProperty(scope, name, { value, writable: false, enumerable: false, configurable: false });
   };
@@ -117,7 +120,7 @@ export function makeProgram(
     fix('console', ownConsole);
   };
 
-  const end = (ending: Ending, text: string): void => post('done', 0, stringify(ending), text);
+  const end = (ending: IsolateOutcome, text: string): void => post('done', 0, stringify(ending), text);
 
   const fail = (thrown: unknown, kind: FunctionKind, index: number): void => {
     const { message, stack, refusal } = values.describe(thrown);
@@ -156,7 +159,7 @@ export function makeProgram(
 
   const run = async (
     namespace: { readonly default?: unknown },
-    { kind, facts, seed }: Job,
+    { kind, facts, seed }: CallStartData,
     inputText: string,
   ): Promise<void> => {
     let index = 0;
@@ -188,7 +191,7 @@ export function makeProgram(
   return freeze({
     lock,
     start: (namespace: { readonly default?: unknown }, job: string, input: string): void => {
-      run(namespace, parse(job) as Job, input);
+      run(namespace, parse(job) as CallStartData, input);
     },
     hostResult: requesting.hostResult,
     woken: requesting.woken,

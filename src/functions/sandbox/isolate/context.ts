@@ -2,30 +2,30 @@
  * `ctx`, the second argument of every function: host operations and data of the call. Sent to the isolate as text, so it
  * references nothing outside itself. The JSON of the operations is in host-schemas.ts.
  */
-import type { CallFacts } from '../sandbox.ts';
-import type { Bodies, Whole } from './bodies.ts';
-import type { Encodings } from './encodings.ts';
-import type { Values } from './errors-and-response.ts';
-import type { HostRequesting } from './host-bridge.ts';
-import type { Webhooks } from './webhooks.ts';
+import type { CallContextData } from '../sandbox.ts';
+import type { BodyContent, BodyUtils } from './bodies.ts';
+import type { EncodingUtils } from './encodings.ts';
+import type { OutcomeUtils } from './errors-and-response.ts';
+import type { HostBridge } from './host-bridge.ts';
+import type { WebhookVerifier } from './webhooks.ts';
 
 /** The parameters of a context. */
 export interface ContextDeps {
-  readonly encodings: Encodings;
-  readonly bodies: Bodies;
-  readonly values: Values;
-  readonly webhooks: Webhooks;
+  readonly encodings: EncodingUtils;
+  readonly bodies: BodyUtils;
+  readonly values: OutcomeUtils;
+  readonly webhooks: WebhookVerifier;
 }
 
 /**
  * Creates the frozen `ctx` of a call. Runs in an isolate, before any author code.
  * @param maxBytes of a stream body
  */
-export function makeContext(
-  requesting: HostRequesting,
+export function makeFunctionContext(
+  requesting: HostBridge,
   { encodings, bodies, values, webhooks }: ContextDeps,
   maxBytes: number,
-): (facts: CallFacts) => object {
+): (facts: CallContextData) => object {
   const { freeze, create, keys } = Object;
   const { isArray } = Array;
   const Dates = Date;
@@ -48,7 +48,7 @@ export function makeContext(
     readonly text?: string;
     readonly base64?: string;
   }
-  const sent = (body: Whole): SentBody => {
+  const sent = (body: BodyContent): SentBody => {
     if (body === null) return {};
     return typeof body === 'string' ? { text: body } : { base64: toBase64(body) };
   };

@@ -2,9 +2,9 @@
  * `crypto` inside an isolate: SHA-256, and random bytes derived from a seed that the host gives each call. Sent to the isolate as
  * text, so it references nothing outside itself.
  */
-import type { Encodings } from './encodings.ts';
+import type { EncodingUtils } from './encodings.ts';
 
-export interface Digests {
+export interface CryptoUtils {
   readonly globals: Readonly<Record<string, unknown>>;
   /** Sets the seed of the call, 32 random bytes as base64. Required for random values. */
   readonly seed: (base64: string) => void;
@@ -13,7 +13,7 @@ export interface Digests {
 }
 
 /** Runs in an isolate, before any author code. */
-export function makeDigests(encodings: Encodings): Digests {
+export function makeCryptoUtils(encodings: EncodingUtils): CryptoUtils {
   const Bytes = Uint8Array;
   const Words = Uint32Array;
   const { freeze } = Object;

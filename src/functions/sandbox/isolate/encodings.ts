@@ -1,6 +1,6 @@
 /** Text and bytes inside an isolate: UTF-8 and base64. Sent to the isolate as text, so it references nothing outside itself. */
 
-export interface Encodings {
+export interface EncodingUtils {
   readonly utf8: (text: string) => Uint8Array;
   /** Malformed bytes become U+FFFD. */
   readonly text: (bytes: Uint8Array, fatal?: boolean) => string;
@@ -13,7 +13,7 @@ export interface Encodings {
 }
 
 /** Runs in an isolate, before any author code. */
-export function makeEncodings(): Encodings {
+export function makeEncodingUtils(): EncodingUtils {
   const uncurry = Function.prototype.bind.bind(Function.prototype.call) as <T, A extends unknown[], R>(
     fn: (this: T, ...rest: A) => R,
   ) => (self: T, ...rest: A) => R;

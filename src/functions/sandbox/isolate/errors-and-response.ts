@@ -2,7 +2,7 @@
  * Values that functions throw and return inside an isolate: MillraceError, Refusal and Response, and a bounded text for any
  * thrown value. Sent to the isolate as text, so it references nothing outside itself.
  */
-import type { Bodies, Streaming, Whole } from './bodies.ts';
+import type { BodyContent, BodyStream, BodyUtils } from './bodies.ts';
 
 /** An error of a host operation, as the server sends it. */
 export interface HostError {
@@ -13,30 +13,30 @@ export interface HostError {
 }
 
 /** A thrown value as text. */
-export interface Thrown {
+export interface ThrownError {
   readonly message: string;
   readonly stack: string | null;
   readonly refusal: { readonly code: string | null; readonly pointer: string | null } | null;
 }
 
-export interface ResponseDeps {
+export interface ResponseData {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: Whole | Streaming;
+  readonly body: BodyContent | BodyStream;
 }
 
-export interface Values {
+export interface OutcomeUtils {
   readonly globals: Readonly<Record<string, unknown>>;
   readonly makeError: (error: HostError) => Error;
-  readonly describe: (thrown: unknown) => Thrown;
+  readonly describe: (thrown: unknown) => ThrownError;
   /** The parts of a Response of this isolate; null for any other value. */
-  readonly responseOf: (value: unknown) => ResponseDeps | null;
+  readonly responseOf: (value: unknown) => ResponseData | null;
   /** Entries of a record or an array of pairs, as text in a record without a prototype; names in lower case. */
   readonly headersOf: (given: unknown) => Readonly<Record<string, string>>;
 }
 
 /** Runs in an isolate, before any author code. */
-export function makeValues(bodies: Bodies): Values {
+export function makeOutcomeUtils(bodies: BodyUtils): OutcomeUtils {
   const uncurry = Function.prototype.bind.bind(Function.prototype.call) as <T, A extends unknown[], R>(
     fn: (this: T, ...rest: A) => R,
   ) => (self: T, ...rest: A) => R;
@@ -105,7 +105,7 @@ export function makeValues(bodies: Bodies): Values {
   Reflect.deleteProperty(Refusal, 'positionOf');
 
   class Response {
-    #deps: ResponseDeps;
+    #deps: ResponseData;
     constructor(body: unknown = null, given: { status?: unknown; headers?: unknown } = {}) {
       const status = given.status === undefined ? 200 : Number(given.status);
       if (!(status >= 200 && status <= 599) || status % 1 !== 0)
@@ -129,7 +129,7 @@ export function makeValues(bodies: Bodies): Values {
     get status(): number {
       return this.#deps.status;
     }
-    static partsOf(value: unknown): ResponseDeps | null {
+    static partsOf(value: unknown): ResponseData | null {
       return typeof value === 'object' && value !== null && #deps in value ? value.#deps : null;
     }
   }
@@ -147,10 +147,10 @@ export function makeValues(bodies: Bodies): Values {
   };
 
   /** Reads a value of the code: every step can throw, or run code again. */
-  const describe = (thrown: unknown): Thrown => {
+  const describe = (thrown: unknown): ThrownError => {
     let message = 'The function threw a value that cannot be shown';
     let stack: string | null = null;
-    let refusal: Thrown['refusal'] = null;
+    let refusal: ThrownError['refusal'] = null;
     try {
       refusal = positionOf(thrown);
       if (typeof thrown === 'object' && thrown !== null && 'message' in thrown) {

@@ -2,12 +2,12 @@
  * Host operations from inside an isolate: a bounded number at a time, each with one response. Also the clock of `setTimeout` and
  * the bounded log. Sent to the isolate as text, so it references nothing outside itself.
  */
-import type { HostError, Values } from './errors-and-response.ts';
+import type { HostError, OutcomeUtils } from './errors-and-response.ts';
 
 /** Sends to the runner: a message type and texts. */
-export type Post = (what: 'ask' | 'log' | 'wake' | 'done', number: number, name: string, text: string) => void;
+export type PostToRunner = (what: 'ask' | 'log' | 'wake' | 'done', number: number, name: string, text: string) => void;
 
-export interface HostRequesting {
+export interface HostBridge {
   /** Calls an operation. Resolves with the result of the host, rejects with a MillraceError. */
   readonly request: (operation: string, argument: unknown) => Promise<unknown>;
   /** A response has arrived. */
@@ -18,7 +18,7 @@ export interface HostRequesting {
   readonly globals: Readonly<Record<string, unknown>>;
 }
 
-export interface RequestingLimits {
+export interface HostBridgeLimits {
   readonly operations: number;
   readonly fetches: number;
   readonly argumentBytes: number;
@@ -29,7 +29,7 @@ export interface RequestingLimits {
 }
 
 /** Runs in an isolate, before any author code. */
-export function makeRequesting(post: Post, values: Values, limits: RequestingLimits): HostRequesting {
+export function makeHostBridge(post: PostToRunner, values: OutcomeUtils, limits: HostBridgeLimits): HostBridge {
   const { parse, stringify } = JSON;
   const { now } = Date;
   const Promises = Promise;

@@ -4,7 +4,7 @@
  */
 
 /** The parts of a URL, as the runner returns them. */
-export interface AddressParts {
+export interface UrlParts {
   readonly href: string;
   readonly origin: string;
   readonly protocol: string;
@@ -19,14 +19,14 @@ export interface AddressParts {
 }
 
 /** Properties of a URL that can be set. */
-export type AddressField = Exclude<keyof AddressParts, 'origin'>;
+export type UrlField = Exclude<keyof UrlParts, 'origin'>;
 
 /**
  * Runs in an isolate, before any author code.
  * @param request parses `text` against `base`, then sets one property; null for an invalid URL
  */
-export function makeAddresses(
-  request: (text: string, base: string | null, field: AddressField | null, value: string) => AddressParts | null,
+export function makeUrlClasses(
+  request: (text: string, base: string | null, field: UrlField | null, value: string) => UrlParts | null,
 ): { readonly globals: Readonly<Record<string, unknown>> } {
   const uncurry = Function.prototype.bind.bind(Function.prototype.call) as <T, A extends unknown[], R>(
     fn: (this: T, ...rest: A) => R,
@@ -156,7 +156,7 @@ export function makeAddresses(
   for (const name of ['of', 'reset']) Reflect.deleteProperty(URLSearchParams, name);
 
   class URL {
-    #parts: AddressParts;
+    #parts: UrlParts;
     #params: URLSearchParams | null = null;
 
     constructor(given: unknown, base?: unknown) {
@@ -167,10 +167,10 @@ export function makeAddresses(
     static canParse(given: unknown, base?: unknown): boolean {
       return request(`${given}`, base === undefined ? null : `${base}`, null, '') !== null;
     }
-    static part(url: URL, field: keyof AddressParts): string {
+    static part(url: URL, field: keyof UrlParts): string {
       return url.#parts[field];
     }
-    static change(url: URL, field: AddressField, value: string): void {
+    static change(url: URL, field: UrlField, value: string): void {
       const parts = request(url.#parts.href, null, field, value);
       if (parts === null) throw new TypeError('Invalid URL');
       url.#parts = parts;

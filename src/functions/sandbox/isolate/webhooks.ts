@@ -2,9 +2,9 @@
  * `ctx.webhooks`: verifies the signature of a received webhook as specified by Standard Webhooks 1.0, with its header names and
  * those of Svix. Sent to the isolate as text, so it references nothing outside itself.
  */
-import type { Digests } from './digests.ts';
-import type { Encodings } from './encodings.ts';
-import type { Values } from './errors-and-response.ts';
+import type { CryptoUtils } from './digests.ts';
+import type { EncodingUtils } from './encodings.ts';
+import type { OutcomeUtils } from './errors-and-response.ts';
 
 /** The verified headers of a webhook. */
 export interface VerifiedWebhook {
@@ -13,7 +13,7 @@ export interface VerifiedWebhook {
   readonly sentAt: Date;
 }
 
-export interface Webhooks {
+export interface WebhookVerifier {
   /** @param secrets the values of the plugin, by name; without a prototype */
   readonly of: (secrets: Readonly<Record<string, string>>) => {
     readonly verify: (headers: unknown, text: unknown, secret: unknown) => Promise<VerifiedWebhook>;
@@ -21,11 +21,11 @@ export interface Webhooks {
 }
 
 /** Runs in an isolate, before any author code. */
-export function makeWebhooks(
-  { utf8, fromBase64, bytesOf }: Encodings,
-  { hmac }: Digests,
-  { makeError }: Pick<Values, 'makeError'>,
-): Webhooks {
+export function makeWebhookVerifier(
+  { utf8, fromBase64, bytesOf }: EncodingUtils,
+  { hmac }: CryptoUtils,
+  { makeError }: Pick<OutcomeUtils, 'makeError'>,
+): WebhookVerifier {
   const uncurry = Function.prototype.bind.bind(Function.prototype.call) as <T, A extends unknown[], R>(
     fn: (this: T, ...rest: A) => R,
   ) => (self: T, ...rest: A) => R;

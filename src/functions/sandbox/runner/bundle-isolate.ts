@@ -4,11 +4,17 @@
  */
 import { setFlagsFromString } from 'node:v8';
 import ivm, { type Context, type Dereference, type Module, type Reference } from 'isolated-vm';
-import { BOOT_NAME, BOOT_SCRIPT, TAKE_SCRIPT } from '../isolate/boot-script.ts';
-import { Entries } from './isolate-mutex.ts';
-import { type BundleFiles, type CompiledCode, compileGraph, type Graph, linkGraph } from './modules.ts';
-import type { HostedCall } from './runner-call.ts';
-import { address } from './url.ts';
+import { BOOT_SCRIPT, BOOT_SCRIPT_NAME, EXTRACT_PROGRAM_SCRIPT } from '../isolate/boot-script.ts';
+import { IsolateMutex } from './isolate-mutex.ts';
+import {
+  type BundleFiles,
+  type CompiledCode,
+  compileModuleGraph,
+  linkModuleGraph,
+  type ModuleGraph,
+} from './modules.ts';
+import type { RunnerCall } from './runner-call.ts';
+import { parseUrlParts } from './url.ts';
 
 /** Contexts per isolate before it is replaced: about 200 kB of each remain allocated until then. */
 const MAX_CONTEXTS = 100;
@@ -41,11 +47,11 @@ type Given = string | number | boolean | Dereference<unknown>;
 interface Prepared {
   readonly file: string;
   readonly context: Context;
-  readonly graph: Graph;
+  readonly graph: ModuleGraph;
   readonly root: Module;
   readonly receive: Reference;
   /** The call that owns the context; it receives posted messages. */
-  readonly owner: { call: HostedCall | null };
+  readonly owner: { call: RunnerCall | null };
   isReleased: boolean;
 }
 
@@ -53,9 +59,9 @@ export class BundleIsolate {
   readonly #isolate: ivm.Isolate;
   readonly #files: BundleFiles;
   readonly #code: CompiledCode = new Map();
-  readonly #entries: Entries;
+  readonly #entries: IsolateMutex;
   readonly #ready: Prepared[] = [];
-  readonly #calls = new Set<HostedCall>();
+  readonly #calls = new Set<RunnerCall>();
   readonly #onGone: () => void;
   /** Time of the last call, by `performance.now()`. */
   usedAt = performance.now();
@@ -78,10 +84,10 @@ export class BundleIsolate {
     this.#requested = file;
     this.#onGone = onGone;
     if (snapshot === null) setFlagsFromString(`--initial-old-space-size=${FIRST_COLLECTION_MB}`);
-    snapshot ??= ivm.Isolate.createSnapshot([{ code: BOOT_SCRIPT, filename: BOOT_NAME }]);
+    snapshot ??= ivm.Isolate.createSnapshot([{ code: BOOT_SCRIPT, filename: BOOT_SCRIPT_NAME }]);
     const memoryLimit = heapMb + CONTEXTS_MB;
     this.#isolate = new ivm.Isolate({ memoryLimit, snapshot, onCatastrophicError: onCatastrophe });
-    this.#entries = new Entries(
+    this.#entries = new IsolateMutex(
       () => this.#cpuTime(),
       () => this.#idle(),
     );
@@ -92,7 +98,7 @@ export class BundleIsolate {
   }
 
   /** The call whose code is running, and for how long. */
-  get running(): { readonly call: HostedCall; readonly cpu: bigint; readonly startedAt: number } | null {
+  get running(): { readonly call: RunnerCall; readonly cpu: bigint; readonly startedAt: number } | null {
     const { current } = this.#entries;
     if (current === null || current.call === null || this.#isGone) return null;
     return { call: current.call, cpu: current.call.cpu + this.#cpuUnderWay(), startedAt: current.startedAt };
@@ -109,7 +115,7 @@ export class BundleIsolate {
     return this.#lastCpu;
   }
 
-  call(call: HostedCall): void {
+  call(call: RunnerCall): void {
     this.usedAt = performance.now();
     this.#calls.add(call);
     const { file } = call.message;
@@ -134,7 +140,7 @@ export class BundleIsolate {
       });
   }
 
-  #begin(call: HostedCall, prepared: Prepared): void {
+  #begin(call: RunnerCall, prepared: Prepared): void {
     prepared.owner.call = call;
     let left = false;
     const isMine = () => this.#entries.current?.call === call;
@@ -149,7 +155,7 @@ export class BundleIsolate {
         });
     };
     const receive = (...given: Given[]) => prepared.receive.apply(undefined, given);
-    call.enters({
+    call.attach({
       response: (number, ok, text) => enter(() => receive('host-result', number, ok, text)),
       woken: () => enter(() => receive('woken')),
       leave: () => {
@@ -176,7 +182,7 @@ export class BundleIsolate {
     }, true);
   }
 
-  #entered(call: HostedCall, error: unknown, atStart: boolean): void {
+  #entered(call: RunnerCall, error: unknown, atStart: boolean): void {
     if (this.#isGone) {
       this.#verdict?.();
       return;
@@ -190,11 +196,11 @@ export class BundleIsolate {
    * Ends all code in the isolate because of `guilty`, whose code is running. The other calls in it fail. The guilty call ends
    * when its code has stopped; if it does not stop, the server has to know whose code it is.
    */
-  end(guilty: HostedCall, message: string): void {
+  end(guilty: RunnerCall, message: string): void {
     if (!this.#isGone) this.#die(guilty, 'function-timeout', message);
   }
 
-  #die(guilty: HostedCall, code: 'function-timeout' | 'function-out-of-memory', message: string): void {
+  #die(guilty: RunnerCall, code: 'function-timeout' | 'function-out-of-memory', message: string): void {
     this.#isGone = true;
     this.#onGone();
     if (this.#entries.current?.call === guilty) this.#verdict = () => guilty.fail(code, message);
@@ -208,7 +214,7 @@ export class BundleIsolate {
   }
 
   /** Whether an entry still runs although the isolate is disposed of: V8 could not stop it. */
-  get isStuck(): HostedCall | null {
+  get isStuck(): RunnerCall | null {
     return this.#isGone ? (this.#entries.current?.call ?? null) : null;
   }
 
@@ -257,19 +263,22 @@ export class BundleIsolate {
    * least a tenth of a millisecond of CPU.
    */
   async #prepare(file: string): Promise<Prepared> {
-    const graph = await compileGraph(this.#isolate, this.#files, file, this.#code);
-    this.#take ??= this.#isolate.compileScriptSync(TAKE_SCRIPT, { filename: BOOT_NAME });
+    const graph = await compileModuleGraph(this.#isolate, this.#files, file, this.#code);
+    this.#take ??= this.#isolate.compileScriptSync(EXTRACT_PROGRAM_SCRIPT, { filename: BOOT_SCRIPT_NAME });
     const context = this.#isolate.createContextSync();
     const owner: Prepared['owner'] = { call: null };
-    const post = new ivm.Callback((...texts: unknown[]) => owner.call?.posted(texts[0], texts[1], texts[2], texts[3]), {
-      ignored: true,
-    });
+    const post = new ivm.Callback(
+      (...texts: unknown[]) => owner.call?.receive(texts[0], texts[1], texts[2], texts[3]),
+      {
+        ignored: true,
+      },
+    );
     const make: Reference = this.#take.runSync(context, { reference: true });
-    const receive: Prepared['receive'] = make.applySync(undefined, [post, new ivm.Callback(address)], {
+    const receive: Prepared['receive'] = make.applySync(undefined, [post, new ivm.Callback(parseUrlParts)], {
       result: { reference: true },
     });
     make.release();
-    const root = linkGraph(context, this.#files, graph, file);
+    const root = linkModuleGraph(context, this.#files, graph, file);
     await this.#count();
     return { file, context, graph, root, receive, owner, isReleased: false };
   }

@@ -1,7 +1,7 @@
 /** Compiles a bundle in a separate isolate and reports its errors, without running any of it. Runs in the runner. */
 import ivm, { type Isolate } from 'isolated-vm';
 import type { BundleError } from '../sandbox.ts';
-import { type BundleFiles, compileGraph, linkGraph, resolveImport } from './modules.ts';
+import { type BundleFiles, compileModuleGraph, linkModuleGraph, resolveImport } from './modules.ts';
 
 const CHECK_MB = 96;
 const MAX_ISSUES = 50;
@@ -59,7 +59,7 @@ async function issueOfEntry(isolate: Isolate, files: BundleFiles, file: string):
   const name = 'check of the default export';
   const all = new Map([...files, [name, importing]]);
   try {
-    linkGraph(context, all, await compileGraph(isolate, all, name, new Map()), name);
+    linkModuleGraph(context, all, await compileModuleGraph(isolate, all, name, new Map()), name);
     return null;
   } catch (error) {
     const issue = issueOf(error, file);

@@ -2,29 +2,29 @@
  * Serializes entries into one isolate. Only one runs at a time, so the running code and the owner of its CPU time are always
  * known: V8 empties the microtask queue before an entry ends.
  */
-import type { HostedCall } from './runner-call.ts';
+import type { RunnerCall } from './runner-call.ts';
 
 interface Entry {
-  readonly call: HostedCall | null;
+  readonly call: RunnerCall | null;
   readonly run: () => Promise<unknown>;
   readonly ended: (error: unknown) => void;
 }
 
 /** The running entry. */
-export interface CurrentEntry {
+export interface RunningEntry {
   /** Null while a context is prepared: no author code runs then. */
-  readonly call: HostedCall | null;
+  readonly call: RunnerCall | null;
   /** `cpuTime` of the isolate at its start. */
   readonly cpuAt: bigint;
   /** By `performance.now()`. */
   readonly startedAt: number;
 }
 
-export class Entries {
+export class IsolateMutex {
   readonly #cpuTime: () => bigint;
   readonly #onIdle: () => void;
   #waiting: Entry[] = [];
-  current: CurrentEntry | null = null;
+  current: RunningEntry | null = null;
 
   /**
    * @param cpuTime of the isolate, in nanoseconds
@@ -43,7 +43,7 @@ export class Entries {
    * Runs after the entries before it; immediately if there are none.
    * @returns what `run` threw, undefined if it did not throw
    */
-  enter(call: HostedCall | null, run: () => Promise<unknown>): Promise<unknown> {
+  enter(call: RunnerCall | null, run: () => Promise<unknown>): Promise<unknown> {
     return new Promise((resolve) => {
       this.#waiting.push({ call, run, ended: resolve });
       if (this.current === null) this.#drain();

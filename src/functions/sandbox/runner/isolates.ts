@@ -1,7 +1,7 @@
 /** The isolates of the runner: one per bundle, the least recently used replaced first, and the limits of running code. */
 import { BundleIsolate } from './bundle-isolate.ts';
 import type { BundleFiles } from './modules.ts';
-import type { HostedCall, Send } from './runner-call.ts';
+import type { RunnerCall, SendFrame } from './runner-call.ts';
 
 const MAX_ISOLATES = 64;
 /** Megabytes of the whole runner above which idle isolates are disposed of: well below the limit of the runner. */
@@ -24,26 +24,26 @@ interface Seen {
   readonly program: number;
 }
 
-export class Isolates {
-  readonly #send: Send;
+export class IsolatePool {
+  readonly #send: SendFrame;
   /** By bundle and heap size; the most recently used last. */
   readonly #byKey = new Map<string, BundleIsolate>();
   /** All in which code may run, including those that accept no more calls. */
   readonly #live = new Set<BundleIsolate>();
   /** Calls whose code did not stop, and since when. */
-  readonly #stuck = new Map<HostedCall, number>();
+  readonly #stuck = new Map<RunnerCall, number>();
   #watch: NodeJS.Timeout | null = null;
   #quiet = 0;
   #busy = '';
   /** The running entries at the last check. */
   #seen = new Map<BundleIsolate, Seen>();
 
-  constructor(send: Send) {
+  constructor(send: SendFrame) {
     this.#send = send;
-    setInterval(() => this.#orphanCleanup(), CLEANUP_MS).unref();
+    setInterval(() => this.#retireIdle(), CLEANUP_MS).unref();
   }
 
-  call(call: HostedCall, bundle: string, files: BundleFiles): void {
+  call(call: RunnerCall, bundle: string, files: BundleFiles): void {
     const { limits, file } = call.message;
     const key = `${limits.heapMb} ${bundle}`;
     let isolate = this.#byKey.get(key);
@@ -85,7 +85,7 @@ export class Isolates {
   }
 
   /** Prepared contexts, and remains of used ones, must not hold memory for long. */
-  #orphanCleanup(): void {
+  #retireIdle(): void {
     const since = performance.now() - UNUSED_MS;
     for (const isolate of [...this.#byKey.values()]) if (!isolate.isBusy && isolate.usedAt < since) isolate.retire();
   }
@@ -127,7 +127,7 @@ export class Isolates {
     this.#watch = null;
   }
 
-  #isStuck(call: HostedCall, now: number): void {
+  #isStuck(call: RunnerCall, now: number): void {
     const since = this.#stuck.get(call);
     if (since === undefined) this.#stuck.set(call, now);
     else if (now - since > STUCK_MS) {

@@ -5,21 +5,21 @@
 import { Socket } from 'node:net';
 import { MAX_BASE64_RESULT_BYTES } from '../host-schemas.ts';
 import { FrameReader, FrameWriter } from '../wire/frames.ts';
-import { PIPE, type ServerMessage } from '../wire/messages.ts';
+import { RUNNER_PIPE_FD, type ServerMessage } from '../wire/messages.ts';
 import { checkBundle } from './check-bundle.ts';
-import { Isolates } from './isolates.ts';
+import { IsolatePool } from './isolates.ts';
 import type { BundleFiles } from './modules.ts';
-import { HostedCall } from './runner-call.ts';
+import { RunnerCall } from './runner-call.ts';
 
 /** The longest frames contain the files of a bundle, or the result of an operation. */
 const MAX_FRAME_BYTES = 4 * MAX_BASE64_RESULT_BYTES;
 
-const pipe = new Socket({ fd: PIPE, readable: true, writable: true });
+const pipe = new Socket({ fd: RUNNER_PIPE_FD, readable: true, writable: true });
 const writer = new FrameWriter((bytes) => pipe.write(bytes));
 const send = (head: object, body?: string) => writer.send(head, body);
-const isolates = new Isolates(send);
+const isolates = new IsolatePool(send);
 const bundles = new Map<string, BundleFiles>();
-const calls = new Map<string, HostedCall>();
+const calls = new Map<string, RunnerCall>();
 
 /** Exits immediately, whatever threads still do: a runner never outlives its server. */
 const die = () => process.kill(process.pid, 'SIGKILL');
@@ -57,7 +57,7 @@ function take(message: ServerMessage, body: string): void {
 const UNKNOWN_ISSUE = { file: '', line: null, column: null, message: 'The bundle cannot be compiled' };
 
 function begin(message: Extract<ServerMessage, { type: 'call' }>, input: string): void {
-  const call = new HostedCall(message, input, (head, body) => {
+  const call = new RunnerCall(message, input, (head, body) => {
     if ('type' in head && head.type === 'result') calls.delete(message.call);
     send(head, body);
   });

@@ -25,18 +25,18 @@ export function resolveImport(files: BundleFiles, from: string, specifier: strin
 export type CompiledCode = Map<string, ExternalCopy<ArrayBuffer>>;
 
 /** Compiled modules by path. */
-export type Graph = ReadonlyMap<string, Module>;
+export type ModuleGraph = ReadonlyMap<string, Module>;
 
 /**
  * Compiles a file and all its imports, for one context.
  * @throws what the compilation of a file threw; Error for an import that is not in the bundle
  */
-export async function compileGraph(
+export async function compileModuleGraph(
   isolate: Isolate,
   files: BundleFiles,
   entry: string,
   code: CompiledCode,
-): Promise<Graph> {
+): Promise<ModuleGraph> {
   const graph = new Map<string, Module>();
   let wave = [entry];
   while (wave.length > 0) {
@@ -71,7 +71,7 @@ async function compileFile(isolate: Isolate, files: BundleFiles, path: string, c
  * Links a compiled graph in its context, so that it can be evaluated.
  * @throws the error of V8 for an import of a name that is not exported
  */
-export function linkGraph(context: Context, files: BundleFiles, graph: Graph, entry: string): Module {
+export function linkModuleGraph(context: Context, files: BundleFiles, graph: ModuleGraph, entry: string): Module {
   const paths = new Map([...graph].map(([path, module]) => [module, path]));
   const root = graph.get(entry);
   if (root === undefined) throw new Error(`There is no file '${entry}'`);

@@ -7,14 +7,14 @@ import {
   MAX_LOG_LINES,
   MAX_RESULT_BYTES,
 } from '../host-schemas.ts';
-import type { Ending } from '../isolate/bootstrap.ts';
+import type { IsolateOutcome } from '../isolate/bootstrap.ts';
 import type { ServerMessage, WireOutcome } from '../wire/messages.ts';
 
 /** Sends a frame to the server. */
-export type Send = (head: object, body?: string) => void;
+export type SendFrame = (head: object, body?: string) => void;
 
 /** Enters the context of a call: one entry at a time. */
-export interface CallEntry {
+export interface CallControl {
   readonly response: (number: number, ok: boolean, text: string) => void;
   readonly woken: () => void;
   /** The call has ended: no more code may run for it. */
@@ -32,20 +32,20 @@ const NO_BUFFER = 'RangeError: Array buffer allocation failed';
 /** The latest time of a timer, in milliseconds: the longest wall time is far below. */
 const MAX_WAIT_MS = 3_600_000;
 
-export class HostedCall {
+export class RunnerCall {
   readonly message: CallMessage;
   readonly input: string;
-  readonly #send: Send;
+  readonly #send: SendFrame;
   readonly #wall: NodeJS.Timeout;
   #wake: NodeJS.Timeout | null = null;
-  #entry: CallEntry | null = null;
+  #entry: CallControl | null = null;
   #logLines = 0;
   #logCharacters = 0;
   /** Nanoseconds of CPU of the ended entries. */
   cpu = 0n;
   hasEnded = false;
 
-  constructor(message: CallMessage, input: string, send: Send) {
+  constructor(message: CallMessage, input: string, send: SendFrame) {
     this.message = message;
     this.input = input;
     this.#send = send;
@@ -58,12 +58,12 @@ export class HostedCall {
     return JSON.stringify({ kind, facts, seed: randomBytes(32).toString('base64') });
   }
 
-  enters(entry: CallEntry): void {
+  attach(entry: CallControl): void {
     this.#entry = entry;
   }
 
   /** A message of the bootstrap program: strings and numbers, of any content. */
-  posted(what: unknown, number: unknown, name: unknown, text: unknown): void {
+  receive(what: unknown, number: unknown, name: unknown, text: unknown): void {
     if (this.hasEnded || typeof name !== 'string' || typeof text !== 'string' || typeof number !== 'number') return;
     const { call } = this.message;
     if (what === 'ask') {
@@ -92,7 +92,7 @@ export class HostedCall {
   }
 
   #done(ending: string, text: string): void {
-    const reported = JSON.parse(ending) as Ending;
+    const reported = JSON.parse(ending) as IsolateOutcome;
     const most = reported.kind === 'response' && reported.isBase64 ? MAX_BASE64_RESULT_BYTES : MAX_RESULT_BYTES;
     if (Buffer.byteLength(text) > most) this.fail('function-failed', 'The result is longer than 5 MB');
     else if (reported.kind === 'error') this.fail('function-failed', reported.message, reported.stack);

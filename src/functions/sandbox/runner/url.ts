@@ -23,7 +23,7 @@ const FIELDS = [
  * @param field a property to set to `value` afterwards; none if empty
  * @returns its parts as JSON; empty for an invalid URL
  */
-export function address(text: unknown, base: unknown, field: unknown, value: unknown): string {
+export function parseUrlParts(text: unknown, base: unknown, field: unknown, value: unknown): string {
   if (typeof text !== 'string' || typeof base !== 'string' || typeof value !== 'string') return '';
   if (text.length > MAX_ADDRESS || base.length > MAX_ADDRESS || value.length > MAX_ADDRESS) return '';
   try {

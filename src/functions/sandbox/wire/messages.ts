@@ -4,9 +4,9 @@
  */
 import {
   type BundleError,
-  CALL_ERRORS,
+  CALL_ERROR_CODES,
+  type CallContextData,
   type CallErrorCode,
-  type CallFacts,
   type CallRefusal,
   type FunctionKind,
   HOST_OPERATIONS,
@@ -16,7 +16,7 @@ import {
 } from '../sandbox.ts';
 
 /** The file descriptor of the pipe in the runner. */
-export const PIPE = 3;
+export const RUNNER_PIPE_FD = 3;
 
 /** From the server to the runner. A capability identifies a call; it is random and new for each. */
 export type ServerMessage =
@@ -30,7 +30,7 @@ export type ServerMessage =
       readonly bundle: string;
       readonly file: string;
       readonly kind: FunctionKind;
-      readonly facts: CallFacts;
+      readonly facts: CallContextData;
       readonly limits: RunLimits;
     }
   /** The body is the result of the operation, or its error. */
@@ -120,7 +120,7 @@ function readOutcome(value: unknown): WireOutcome | null {
     if (!textOrNull(code, 100) || !textOrNull(pointer, 1_000) || !count(index, 1_000_000)) return null;
     return { kind, message, code, pointer, index };
   }
-  const issue = CALL_ERRORS.find((known) => known === code);
+  const issue = CALL_ERROR_CODES.find((known) => known === code);
   if (kind !== 'error' || issue === undefined || !textOrNull(stack, MAX_STACK)) return null;
   return { kind, code: issue, message, stack };
 }

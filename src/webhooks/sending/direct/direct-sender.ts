@@ -1,14 +1,14 @@
 /** The sender that needs only MongoDB: this process signs deliveries and calls their endpoints itself. */
 import type { EndpointTarget } from '../../endpoint/endpoint.ts';
-import { outcomeOf } from '../outcome.ts';
+import { decideAttemptOutcome } from '../attempt-outcome.ts';
 import { QueueSender, type QueueSenderOptions } from '../queue/queue-sender.ts';
-import { type LeasedDelivery, SENDER_LIMITS } from '../queue/taken.ts';
-import type { Transport, TryResult } from '../queue/transport.ts';
+import { type LeasedDelivery, SENDER_LIMITS } from '../queue/queue-types.ts';
+import type { SendResult, Transport } from '../queue/transport.ts';
 import type { SenderState } from '../sender.ts';
-import { Callee, type Poster } from './http-attempt.ts';
+import { type HttpPoster, PreparedEndpoint } from './http-attempt.ts';
 
 export interface DirectSenderOptions extends QueueSenderOptions {
-  readonly egress: Poster;
+  readonly egress: HttpPoster;
   /** Version of the program, for `user-agent`. */
   readonly version: string;
   /** From 0 to 1. */
@@ -22,11 +22,11 @@ export class DirectSender extends QueueSender {
 }
 
 class DirectTransport implements Transport {
-  readonly #poster: Poster;
+  readonly #poster: HttpPoster;
   readonly #agent: string;
   readonly #random: () => number;
   readonly #timeoutMs: number;
-  readonly #callees = new Map<string, Callee>();
+  readonly #callees = new Map<string, PreparedEndpoint>();
 
   constructor({ egress, version, random = Math.random, limits }: DirectSenderOptions) {
     this.#poster = egress;
@@ -40,7 +40,7 @@ class DirectTransport implements Transport {
   async stop(): Promise<void> {}
 
   ensureEndpoint(target: EndpointTarget): void {
-    this.#callees.set(target.id, new Callee(target, this.#agent));
+    this.#callees.set(target.id, new PreparedEndpoint(target, this.#agent));
   }
 
   removeEndpoint(id: string): void {
@@ -55,15 +55,20 @@ class DirectTransport implements Transport {
     return null;
   }
 
-  async send({ row, body }: LeasedDelivery, target: EndpointTarget, now: number): Promise<TryResult> {
+  async send({ row, body }: LeasedDelivery, target: EndpointTarget, now: number): Promise<SendResult> {
     const { trigger, event } = row;
-    const callee = this.#callees.get(target.id) ?? new Callee(target, this.#agent);
+    const callee = this.#callees.get(target.id) ?? new PreparedEndpoint(target, this.#agent);
     const { response, attempt } = await callee.call(this.#poster, { event, body, trigger }, now, this.#timeoutMs);
     const succeeded = response.error === null;
     const attempts = row.attempt + 1;
     const ended = now + attempt.ms;
-    const outcome = outcomeOf(response, { trigger, schedule: target.retrySchedule, attempts }, this.#random(), ended);
-    return { succeeded, judged: trigger !== 'test', outcome, attempts: [attempt], attempt: attempts };
+    const outcome = decideAttemptOutcome(
+      response,
+      { trigger, schedule: target.retrySchedule, attempts },
+      this.#random(),
+      ended,
+    );
+    return { succeeded, countsForBreaker: trigger !== 'test', outcome, attempts: [attempt], attempt: attempts };
   }
 
   state(): SenderState {

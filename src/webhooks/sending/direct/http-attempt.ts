@@ -2,29 +2,29 @@
 import { EgressError } from '../../../egress/egress-error.ts';
 import type { PostRequest, PostResponse } from '../../../egress/http-post.ts';
 import type { EndpointTarget } from '../../endpoint/endpoint.ts';
-import { BLANK } from '../../endpoint/endpoint-schema.ts';
-import { type ApiResponse, NO_BODY, statusError } from '../outcome.ts';
+import { MASKED_HEADER_VALUE } from '../../endpoint/endpoint-schema.ts';
+import { type AttemptResponse, MISSING_BODY_ERROR, statusError } from '../attempt-outcome.ts';
 import type { StoredAttempt } from '../queue/delivery-row.ts';
-import { Redaction } from '../redaction.ts';
-import type { Trigger } from '../sender.ts';
+import { SecretRedactor } from '../redaction.ts';
+import type { AttemptTrigger } from '../sender.ts';
 import { Signer } from '../signature.ts';
 
 const CREDENTIALS: ReadonlySet<string> = new Set(['authorization', 'proxy-authorization', 'cookie', 'set-cookie']);
 
 /** Calls an endpoint (egress/egress.ts). */
-export interface Poster {
+export interface HttpPoster {
   /** @throws EgressError if there is no response */
   post(url: string, request: PostRequest): Promise<PostResponse>;
 }
 
 /** An endpoint prepared for calls. */
-export class Callee {
+export class PreparedEndpoint {
   readonly target: EndpointTarget;
   readonly #signer: Signer;
   readonly #fixed: Readonly<Record<string, string>>;
   /** `#fixed` with secrets redacted. */
   readonly #shown: Readonly<Record<string, string>>;
-  readonly #redactions: Redaction;
+  readonly #redactions: SecretRedactor;
 
   /** @param agent value of `user-agent` */
   constructor(target: EndpointTarget, agent: string) {
@@ -32,7 +32,7 @@ export class Callee {
     this.#signer = new Signer(target.secrets);
     const ours = { 'content-type': 'application/json', 'user-agent': agent };
     this.#fixed = { ...target.headers, ...ours };
-    this.#redactions = new Redaction(target);
+    this.#redactions = new SecretRedactor(target);
     this.#shown = { ...this.#redactions.headers, ...ours };
   }
 
@@ -41,11 +41,11 @@ export class Callee {
    * @param now milliseconds since 1970, for the signature and the record
    */
   async call(
-    poster: Poster,
-    one: { readonly event: string; readonly body: string | null; readonly trigger: Trigger },
+    poster: HttpPoster,
+    one: { readonly event: string; readonly body: string | null; readonly trigger: AttemptTrigger },
     now: number,
     timeoutMs: number,
-  ): Promise<{ readonly response: ApiResponse; readonly attempt: StoredAttempt }> {
+  ): Promise<{ readonly response: AttemptResponse; readonly attempt: StoredAttempt }> {
     const signed = this.#signer.headers(one.event, one.body ?? '', now);
     const begun = performance.now();
     const kept = (status: number | null, error: string | null, response: StoredAttempt['response']) => ({
@@ -61,7 +61,7 @@ export class Callee {
       response: { status: null, error, retryAfter: undefined },
       attempt: kept(null, error, null),
     });
-    if (one.body === null) return none(NO_BODY);
+    if (one.body === null) return none(MISSING_BODY_ERROR);
     try {
       const headers = { ...this.#fixed, ...signed };
       const request = { headers, body: one.body, timeoutMs, maxBytes: this.#redactions.maxBytes };
@@ -82,7 +82,7 @@ export class Callee {
     for (const [name, value] of Object.entries(fields)) {
       if (value === undefined) continue;
       const text = typeof value === 'string' ? value : value.join(', ');
-      shown[name] = CREDENTIALS.has(name) ? BLANK : this.#redactions.text(text);
+      shown[name] = CREDENTIALS.has(name) ? MASKED_HEADER_VALUE : this.#redactions.text(text);
     }
     return JSON.stringify(shown);
   }

@@ -2,17 +2,17 @@
 import type { IndexDescription } from 'mongodb';
 
 /** Only pending deliveries have a due time. */
-export const PENDING = { due: { $exists: true } } as const;
+export const PENDING_FILTER = { due: { $exists: true } } as const;
 
 export const DELIVERY_INDEXES: readonly IndexDescription[] = [
   // Due deliveries by endpoint.
-  { key: { endpoint: 1, due: 1 }, partialFilterExpression: PENDING },
+  { key: { endpoint: 1, due: 1 }, partialFilterExpression: PENDING_FILTER },
   // The next due time of all endpoints.
-  { key: { due: 1 }, partialFilterExpression: PENDING },
+  { key: { due: 1 }, partialFilterExpression: PENDING_FILTER },
   // The first delivery of each document, for ordered endpoints.
   {
     key: { endpoint: 1, document: 1, epoch: 1, number: 1 },
-    partialFilterExpression: { ordered: true, ...PENDING },
+    partialFilterExpression: { ordered: true, ...PENDING_FILTER },
   },
   // Lists: all, by endpoint, by state, by event.
   { key: { createdAt: -1, _id: -1 } },

@@ -1,9 +1,9 @@
 /** Reads deliveries for responses: pages, one with its body, its attempts. */
 import type { Collection, Document, ObjectId } from 'mongodb';
-import { NEWEST_FIRST, olderThan, pageOf } from '../../../database/cursors/newest-first.ts';
-import { translated } from '../../../database/errors.ts';
+import { NEWEST_FIRST, olderThanCursor, pageWithCursor } from '../../../database/cursors/newest-first.ts';
+import { withTranslatedErrors } from '../../../database/errors.ts';
 import type { Mongo } from '../../../database/mongo.ts';
-import { literalPattern } from '../../../lib/literal-pattern.ts';
+import { escapeRegExp } from '../../../lib/escape-reg-exp.ts';
 import type { Attempt, Delivery, DeliveryPage, DeliveryQuery } from '../sender.ts';
 import { type DeliveryRow, toAttempt, toDelivery } from './delivery-row.ts';
 
@@ -24,7 +24,7 @@ export class DeliveryListStore {
 
   /** @throws MillraceError `cursor-mismatch`, `query-timeout` */
   async page(query: DeliveryQuery): Promise<DeliveryPage> {
-    const rows = await translated(() =>
+    const rows = await withTranslatedErrors(() =>
       this.#rows
         .find(filterOf(query), {
           projection: WITHOUT_LARGE,
@@ -34,21 +34,21 @@ export class DeliveryListStore {
         })
         .toArray(),
     );
-    const [shown, next] = pageOf(rows, query.limit);
+    const [shown, next] = pageWithCursor(rows, query.limit);
     return { deliveries: shown.map(toDelivery), next };
   }
 
   async one(id: string): Promise<{ readonly delivery: Delivery; readonly body: string | null } | null> {
-    const row = await translated(() => this.#rows.findOne({ _id: id }, { projection: WITHOUT_RESPONSES }));
+    const row = await withTranslatedErrors(() => this.#rows.findOne({ _id: id }, { projection: WITHOUT_RESPONSES }));
     if (row === null) return null;
     const { body, bodyRef } = row;
     if (body !== undefined || bodyRef === undefined) return { delivery: toDelivery(row), body: body ?? null };
-    const shared = await translated(() => this.#bodies.findOne({ _id: bodyRef }));
+    const shared = await withTranslatedErrors(() => this.#bodies.findOne({ _id: bodyRef }));
     return { delivery: toDelivery(row), body: shared?.body ?? null };
   }
 
   async attempts(id: string): Promise<readonly Attempt[]> {
-    const row = await translated(() => this.#rows.findOne({ _id: id }, { projection: { attempts: 1 } }));
+    const row = await withTranslatedErrors(() => this.#rows.findOne({ _id: id }, { projection: { attempts: 1 } }));
     return (row?.attempts ?? []).map(toAttempt);
   }
 }
@@ -60,11 +60,11 @@ function filterOf({ endpoint, endpoints, state, type, event, after }: DeliveryQu
   if (state !== undefined) parts.push({ state });
   if (event !== undefined) parts.push({ event });
   if (type !== undefined) parts.push({ type: type.includes('*') ? patternOf(type) : type });
-  if (after !== undefined) parts.push(...olderThan(after));
+  if (after !== undefined) parts.push(...olderThanCursor(after));
   return parts.length === 0 ? {} : { $and: parts };
 }
 
 function patternOf(type: string): RegExp {
-  const parts = type.split('*').map(literalPattern);
+  const parts = type.split('*').map(escapeRegExp);
   return new RegExp(`^${parts.join('.*')}$`);
 }

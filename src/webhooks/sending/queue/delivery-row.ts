@@ -1,9 +1,9 @@
 /** A delivery as stored and in responses. */
 import type { ObjectId } from 'mongodb';
-import type { Attempt, Delivery, DeliveryState, Trigger } from '../sender.ts';
+import type { Attempt, AttemptTrigger, Delivery, DeliveryState } from '../sender.ts';
 
 /** Attempts stored for one delivery. */
-export const MAX_ATTEMPTS = 20;
+export const MAX_STORED_ATTEMPTS = 20;
 
 /** A stored attempt. Headers are JSON text, because one text is cheaper to write than many fields. */
 export interface StoredAttempt {
@@ -11,13 +11,13 @@ export interface StoredAttempt {
   readonly ms: number;
   readonly status: number | null;
   readonly error: string | null;
-  readonly trigger: Trigger;
+  readonly trigger: AttemptTrigger;
   readonly request: string;
   readonly response: { readonly headers: string; readonly body: string } | null;
 }
 
 /** What Svix reported about a delivery that it accepted. */
-export interface Handed {
+export interface SvixMessageState {
   /** Id of the message at Svix. */
   readonly message: string;
   /** When Svix last accepted it; absent if Svix is to send it again. */
@@ -51,11 +51,11 @@ export interface DeliveryRow {
   /** How often a request made it due again. */
   round?: number;
   /** Set after Svix has accepted it (svix/). */
-  handed?: Handed;
+  handed?: SvixMessageState;
   /** Total number of attempts. */
   count: number;
   attempts: StoredAttempt[];
-  trigger: Trigger;
+  trigger: AttemptTrigger;
   createdAt: Date;
   finishedAt: Date | null;
   /** The body, or a reference to one that several deliveries share. */
@@ -66,14 +66,14 @@ export interface DeliveryRow {
 }
 
 /** The fields needed for an attempt. */
-export type DueRow = Omit<DeliveryRow, 'attempts'>;
+export type DueDelivery = Omit<DeliveryRow, 'attempts'>;
 
 /** The fields needed for a list: of attempts only their results. */
-export interface ListedRow extends Omit<DeliveryRow, 'attempts' | 'body'> {
+export interface ListedDelivery extends Omit<DeliveryRow, 'attempts' | 'body'> {
   readonly attempts: readonly Pick<StoredAttempt, 'at' | 'status' | 'error'>[];
 }
 
-export function toDelivery(row: ListedRow): Delivery {
+export function toDelivery(row: ListedDelivery): Delivery {
   const { _id: id, endpoint, event, type, state, count, due, take, createdAt, finishedAt, attempts } = row;
   const nextAttemptAt = state === 'pending' && take === null ? (due ?? null) : null;
   const { at, status = null, error = null } = attempts.at(-1) ?? {};

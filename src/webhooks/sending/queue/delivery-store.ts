@@ -3,12 +3,18 @@
  * many. A lease is an update by the server's clock, so each delivery goes to one process only.
  */
 import { type Collection, type Document, ObjectId } from 'mongodb';
-import { CODE, translated } from '../../../database/errors.ts';
+import { MONGO_ERROR_CODES, withTranslatedErrors } from '../../../database/errors.ts';
 import type { Mongo } from '../../../database/mongo.ts';
-import type { Trigger } from '../sender.ts';
-import { DELIVERY_INDEXES, PENDING } from './delivery-indexes.ts';
-import { type DeliveryRow, type DueRow, type Handed, MAX_ATTEMPTS, type StoredAttempt } from './delivery-row.ts';
-import { expiry, FINISHED_RETENTION_MS, PENDING_RETENTION_MS } from './retention.ts';
+import type { AttemptTrigger } from '../sender.ts';
+import { DELIVERY_INDEXES, PENDING_FILTER } from './delivery-indexes.ts';
+import {
+  type DeliveryRow,
+  type DueDelivery,
+  MAX_STORED_ATTEMPTS,
+  type StoredAttempt,
+  type SvixMessageState,
+} from './delivery-row.ts';
+import { deliveryExpiry, FINISHED_RETENTION_MS, PENDING_RETENTION_MS } from './retention.ts';
 
 /** Rows of one reply; the driver's first batch is 101. */
 const BATCH_ROWS = 1_000;
@@ -21,7 +27,7 @@ interface BodyRow {
 }
 
 /** The result of an attempt, for the row. */
-export interface Finished {
+export interface FinishedAttempt {
   readonly id: string;
   readonly take: string;
   /** When it ended, for the end of the delivery. */
@@ -31,14 +37,14 @@ export interface Finished {
   /** The new position in the schedule. */
   readonly attempt: number;
   /** What Svix reports; absent if unchanged, null if the delivery is to be submitted as if for the first time. */
-  readonly handed?: Handed | null;
+  readonly handed?: SvixMessageState | null;
   /** When it is retried; null if it has ended. */
   readonly due: Date | null;
   readonly state: 'pending' | 'succeeded' | 'failed';
 }
 
 /** A document of an endpoint with ordered deliveries. */
-export interface DocumentLine {
+export interface OrderedDocument {
   readonly endpoint: string;
   readonly document: string;
 }
@@ -58,7 +64,7 @@ export class DeliveryStore {
   }
 
   async start(): Promise<void> {
-    await translated(async () => {
+    await withTranslatedErrors(async () => {
       await this.#rows.createIndexes([...DELIVERY_INDEXES]);
       await this.#bodies.createIndex({ createdAt: 1 }, { expireAfterSeconds: PENDING_RETENTION_MS / 1_000 });
     });
@@ -66,7 +72,7 @@ export class DeliveryStore {
 
   /** The server's time, in milliseconds since 1970. */
   async serverTime(): Promise<number> {
-    const { localTime } = await translated(() => this.#mongo.log.command({ hello: 1 }));
+    const { localTime } = await withTranslatedErrors(() => this.#mongo.log.command({ hello: 1 }));
     return localTime.getTime();
   }
 
@@ -86,10 +92,10 @@ export class DeliveryStore {
   async #insert(name: string, documents: readonly Document[]): Promise<readonly number[]> {
     const { log } = this.#mongo;
     const command = { insert: name, documents, ordered: false, writeConcern: MAJORITY };
-    const reply = await translated(() => log.command(command));
+    const reply = await withTranslatedErrors(() => log.command(command));
     if (reply['writeConcernError']) throw new Error(String(reply['writeConcernError'].errmsg));
     const issues: readonly Document[] = reply['writeErrors'] ?? [];
-    const issue = issues.find(({ code }) => code !== CODE.duplicateKey);
+    const issue = issues.find(({ code }) => code !== MONGO_ERROR_CODES.duplicateKey);
     if (issue !== undefined) throw new Error(`A delivery could not be stored: ${issue['errmsg']}`);
     return issues.map(({ index }) => index);
   }
@@ -113,12 +119,12 @@ export class DeliveryStore {
         } as Document,
       },
     }));
-    await translated(() => this.#rows.bulkWrite(updates, { ordered: false }));
+    await withTranslatedErrors(() => this.#rows.bulkWrite(updates, { ordered: false }));
   }
 
   /** Of these endpoints, those with due deliveries. */
   async dueEndpoints(endpoints: readonly string[], now: Date): Promise<readonly string[]> {
-    return await translated(() =>
+    return await withTranslatedErrors(() =>
       this.#rows.distinct('endpoint', { endpoint: { $in: [...endpoints] }, due: { $lte: now } }),
     );
   }
@@ -126,15 +132,15 @@ export class DeliveryStore {
   /** When the next delivery becomes due; null if there is none. */
   async nextDue(now: Date): Promise<Date | null> {
     const options = { sort: { due: 1 }, projection: { due: 1, _id: 0 } } as const;
-    const row = await translated(() => this.#rows.findOne({ due: { $gt: now } }, options));
+    const row = await withTranslatedErrors(() => this.#rows.findOne({ due: { $gt: now } }, options));
     return row?.due ?? null;
   }
 
   /** Finds due deliveries, the longest due first, up to a limit for each endpoint. */
-  async pick(
+  async findDue(
     requested: readonly { readonly endpoint: string; readonly count: number }[],
     now: Date,
-  ): Promise<DueRow[]> {
+  ): Promise<DueDelivery[]> {
     const [first, ...rest] = requested.map(({ endpoint, count }) => [
       { $match: { endpoint, due: { $lte: now } } },
       { $sort: { due: 1 } },
@@ -144,15 +150,17 @@ export class DeliveryStore {
     if (first === undefined) return [];
     const coll = this.#rows.collectionName;
     const pipeline = [...first, ...rest.map((pipeline) => ({ $unionWith: { coll, pipeline } }))];
-    return await translated(() => this.#rows.aggregate<DueRow>(pipeline, { batchSize: BATCH_ROWS }).toArray());
+    return await withTranslatedErrors(() =>
+      this.#rows.aggregate<DueDelivery>(pipeline, { batchSize: BATCH_ROWS }).toArray(),
+    );
   }
 
   /** Leases deliveries that are still due, for a time. @returns those that this call has leased */
-  async take(rows: readonly DueRow[], take: string, leaseMs: number): Promise<readonly DueRow[]> {
+  async take(rows: readonly DueDelivery[], take: string, leaseMs: number): Promise<readonly DueDelivery[]> {
     if (rows.length === 0) return [];
     const _id = { $in: rows.map((row) => row._id) };
     const now = { $add: ['$$NOW', this.#offset()] };
-    return await translated(async () => {
+    return await withTranslatedErrors(async () => {
       const { modifiedCount } = await this.#rows.updateMany(
         { _id, due: { $exists: true }, $expr: { $lte: ['$due', now] } },
         [{ $set: { take: { $literal: take }, due: { $add: [now, leaseMs] } } }, { $unset: 'held' }],
@@ -167,12 +175,12 @@ export class DeliveryStore {
   /** The shared bodies of deliveries, by their ids as text. */
   async bodies(ids: readonly ObjectId[]): Promise<ReadonlyMap<string, string>> {
     if (ids.length === 0) return new Map();
-    const rows = await translated(() => this.#bodies.find({ _id: { $in: [...ids] } }).toArray());
+    const rows = await withTranslatedErrors(() => this.#bodies.find({ _id: { $in: [...ids] } }).toArray());
     return new Map(rows.map(({ _id, body }) => [_id.toHexString(), body]));
   }
 
   /** Releases leased deliveries that were not attempted. */
-  async putBack(
+  async releaseLease(
     rows: readonly { readonly id: string; readonly take: string; readonly due: Date; readonly held: boolean }[],
   ): Promise<void> {
     const updates = rows.map(({ id, take, due, held }) => ({
@@ -183,12 +191,12 @@ export class DeliveryStore {
   }
 
   /** Records attempts, if this process still holds their leases. @returns how many were recorded */
-  async finish(all: readonly Finished[]): Promise<number> {
+  async finish(all: readonly FinishedAttempt[]): Promise<number> {
     return await this.#update(
       all.map(({ id, take, at, attempts, attempt, due, state, handed }) => {
         const kept = {
           $inc: { count: attempts.length, ...(handed === null ? { round: 1 } : {}) },
-          $push: { attempts: { $each: attempts, $slice: -MAX_ATTEMPTS } },
+          $push: { attempts: { $each: attempts, $slice: -MAX_STORED_ATTEMPTS } },
         };
         const set = { take: null, attempt, ...(handed ? { handed } : {}) };
         const unset = handed === null ? { handed: '' } : {};
@@ -196,7 +204,7 @@ export class DeliveryStore {
         if (due !== null) {
           return { q: { _id: id, take, state: 'pending' }, u: { $set: { due, ...set }, $unset: unset, ...kept } };
         }
-        const ended = { state, ...set, finishedAt: at, expireAt: expiry(at.getTime(), FINISHED_RETENTION_MS) };
+        const ended = { state, ...set, finishedAt: at, expireAt: deliveryExpiry(at.getTime(), FINISHED_RETENTION_MS) };
         return { q: { _id: id, take }, u: { $set: ended, $unset: { due: '', ...unset }, ...kept } };
       }),
     );
@@ -205,17 +213,17 @@ export class DeliveryStore {
   async #update(updates: readonly Document[]): Promise<number> {
     if (updates.length === 0) return 0;
     const command = { update: this.#rows.collectionName, updates, ordered: false, writeConcern: MAJORITY };
-    const reply = await translated(() => this.#mongo.log.command(command));
+    const reply = await withTranslatedErrors(() => this.#mongo.log.command(command));
     if (reply['writeErrors'] || reply['writeConcernError']) throw new Error('Deliveries could not be written');
     return Number(reply['nModified']);
   }
 
   /** The first pending delivery of each document. */
-  async heads(
-    lines: readonly DocumentLine[],
-  ): Promise<readonly Pick<DueRow, '_id' | 'endpoint' | 'document' | 'due'>[]> {
+  async firstPending(
+    lines: readonly OrderedDocument[],
+  ): Promise<readonly Pick<DueDelivery, '_id' | 'endpoint' | 'document' | 'due'>[]> {
     const [first, ...rest] = lines.map(({ endpoint, document }) => [
-      { $match: { endpoint, document, ordered: true, ...PENDING } },
+      { $match: { endpoint, document, ordered: true, ...PENDING_FILTER } },
       { $sort: { epoch: 1, number: 1 } },
       { $limit: 1 },
       { $project: { endpoint: 1, document: 1, due: 1 } },
@@ -223,22 +231,24 @@ export class DeliveryStore {
     if (first === undefined) return [];
     const coll = this.#rows.collectionName;
     const pipeline = [...first, ...rest.map((pipeline) => ({ $unionWith: { coll, pipeline } }))];
-    return await translated(() => this.#rows.aggregate<DueRow>(pipeline, { batchSize: BATCH_ROWS }).toArray());
+    return await withTranslatedErrors(() =>
+      this.#rows.aggregate<DueDelivery>(pipeline, { batchSize: BATCH_ROWS }).toArray(),
+    );
   }
 
   /** Makes deliveries due that wait for an earlier one of their document. */
   async release(ids: readonly string[], now: Date): Promise<void> {
     if (ids.length === 0) return;
     const held = { _id: { $in: [...ids] }, held: true } as const;
-    await translated(() => this.#rows.updateMany(held, { $set: { due: now }, $unset: { held: '' } }));
+    await withTranslatedErrors(() => this.#rows.updateMany(held, { $set: { due: now }, $unset: { held: '' } }));
   }
 
   /** Cancels what is pending for an endpoint. A try that is under way is still recorded when it succeeds. */
   async discard(endpoint: string, now: Date): Promise<void> {
-    const expireAt = expiry(now.getTime(), FINISHED_RETENTION_MS);
-    await translated(() =>
+    const expireAt = deliveryExpiry(now.getTime(), FINISHED_RETENTION_MS);
+    await withTranslatedErrors(() =>
       this.#rows.updateMany(
-        { endpoint, ...PENDING },
+        { endpoint, ...PENDING_FILTER },
         { $set: { state: 'canceled', finishedAt: now, expireAt }, $unset: { due: '', held: '' } },
       ),
     );
@@ -247,10 +257,13 @@ export class DeliveryStore {
   /** Makes a delivery due, unless a process is attempting it. @returns whether one has this id */
   async resend(id: string, now: Date): Promise<boolean> {
     const set = { $set: again('resend', now), ...REPORTED_AGAIN };
-    const { matchedCount } = await translated(() =>
+    const { matchedCount } = await withTranslatedErrors(() =>
       this.#rows.updateOne({ _id: id, $or: [{ due: { $exists: false } }, { take: null }] }, set),
     );
-    return matchedCount === 1 || (await translated(() => this.#rows.countDocuments({ _id: id }, { limit: 1 }))) === 1;
+    return (
+      matchedCount === 1 ||
+      (await withTranslatedErrors(() => this.#rows.countDocuments({ _id: id }, { limit: 1 }))) === 1
+    );
   }
 
   /**
@@ -267,12 +280,12 @@ export class DeliveryStore {
       ...types,
     } as Document;
     const set = { $set: again('recover', now), ...REPORTED_AGAIN };
-    return (await translated(() => this.#rows.updateMany(which, set))).modifiedCount;
+    return (await withTranslatedErrors(() => this.#rows.updateMany(which, set))).modifiedCount;
   }
 
   /** Pending deliveries by endpoint. */
   async pending(endpoints: readonly string[]): Promise<ReadonlyMap<string, number>> {
-    const rows = await translated(() =>
+    const rows = await withTranslatedErrors(() =>
       this.#rows
         .aggregate<{ _id: string; count: number }>([
           // Answered from the index alone.
@@ -289,7 +302,7 @@ export class DeliveryStore {
 const REPORTED_AGAIN = { $unset: { 'handed.since': '' }, $inc: { round: 1 } } as const;
 
 /** Makes a delivery pending again, with all its attempts available. */
-function again(trigger: Trigger, due?: Date): Partial<DeliveryRow> {
+function again(trigger: AttemptTrigger, due?: Date): Partial<DeliveryRow> {
   const set = { state: 'pending', take: null, attempt: 0, trigger, finishedAt: null } as const;
-  return due === undefined ? set : { ...set, due, expireAt: expiry(due.getTime(), PENDING_RETENTION_MS) };
+  return due === undefined ? set : { ...set, due, expireAt: deliveryExpiry(due.getTime(), PENDING_RETENTION_MS) };
 }

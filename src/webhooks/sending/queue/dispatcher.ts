@@ -2,13 +2,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { LogCallback } from '../../../events/log/log-callback.ts';
 import { retry } from '../../../lib/concurrency/retry.ts';
-import { GONE } from '../outcome.ts';
+import { GONE_STATUS } from '../attempt-outcome.ts';
 import type { Delivery, SenderEvents } from '../sender.ts';
+import { DeliveryLeaser } from './delivery-leaser.ts';
 import { toDelivery } from './delivery-row.ts';
-import { Finishing, type Result } from './finishing.ts';
-import { linesOf, releaseNext } from './ordering.ts';
-import type { EndpointState, LeasedDelivery, Shared } from './taken.ts';
-import { Taking } from './taking.ts';
+import { orderedDocumentsOf, releaseNextDeliveries } from './ordering.ts';
+import type { EndpointState, LeasedDelivery, QueueContext } from './queue-types.ts';
+import { type DeliveryResult, ResultRecorder } from './result-recorder.ts';
 import type { Transport } from './transport.ts';
 
 /** An endpoint is disabled when nothing succeeded for this time after the first failure, in milliseconds. */
@@ -20,25 +20,25 @@ const STOP_MS = 5_000;
 /** How long reporting is retried while the database is unavailable, in milliseconds. */
 const REPORT = { limitMs: 30_000, delayMs: 100, maxDelayMs: 2_000, retryable: () => true } as const;
 
-export interface DispatcherDeps extends Shared {
+export interface DeliveryDispatcherDeps extends QueueContext {
   readonly transport: Transport;
   readonly events: SenderEvents;
   readonly onLog: LogCallback;
 }
 
-export class Dispatcher {
-  readonly taking: Taking;
-  readonly #deps: DispatcherDeps;
-  readonly #finishing: Finishing;
+export class DeliveryDispatcher {
+  readonly leaser: DeliveryLeaser;
+  readonly #deps: DeliveryDispatcherDeps;
+  readonly #finishing: ResultRecorder;
   readonly #reports = new Set<Promise<void>>();
   /** Runs at the next rate slot of an endpoint with a rate. */
   #timer: NodeJS.Timeout | undefined;
   #ended = false;
 
-  constructor(deps: DispatcherDeps) {
+  constructor(deps: DeliveryDispatcherDeps) {
     this.#deps = deps;
-    this.taking = new Taking({ ...deps, send: () => this.send() });
-    this.#finishing = new Finishing({ ...deps, recorded: (results, lost) => this.#recorded(results, lost) });
+    this.leaser = new DeliveryLeaser({ ...deps, send: () => this.send() });
+    this.#finishing = new ResultRecorder({ ...deps, recorded: (results, lost) => this.#recorded(results, lost) });
   }
 
   /** Whether more deliveries may be leased. */
@@ -50,7 +50,7 @@ export class Dispatcher {
     const { slots } = this.#deps;
     this.#ended = true;
     clearTimeout(this.#timer);
-    await this.taking.stop();
+    await this.leaser.stop();
     await this.#giveBack(slots.withdraw(() => true));
     const end = performance.now() + STOP_MS;
     while (slots.underWay > 0 && performance.now() < end) await pause(10);
@@ -70,7 +70,7 @@ export class Dispatcher {
       if (one === undefined) break;
       void this.#send(one);
     }
-    this.taking.refill();
+    this.leaser.refill();
     const next = slots.nextTime();
     if (next !== null && next > now) this.#timer = setTimeout(() => this.send(), next - now);
   }
@@ -95,7 +95,13 @@ export class Dispatcher {
       await this.#giveBack([one]);
       return;
     }
-    const { succeeded, judged, outcome, holdMs, ...kept } = await transport.send(one, state.target, clock.now());
+    const {
+      succeeded,
+      countsForBreaker: judged,
+      outcome,
+      holdMs,
+      ...kept
+    } = await transport.send(one, state.target, clock.now());
     slots.end(one, succeeded);
     const now = clock.now();
     const due = outcome.state === 'pending' ? new Date(now + outcome.pauseMs) : null;
@@ -114,18 +120,18 @@ export class Dispatcher {
     const { store, clock, limits, onLog } = this.#deps;
     const due = new Date(clock.now());
     try {
-      await store.putBack(all.map(({ row, take }) => ({ id: row._id, take, due, held: false })));
+      await store.releaseLease(all.map(({ row, take }) => ({ id: row._id, take, due, held: false })));
     } catch (error) {
       onLog('warn', 'Leases of deliveries could not be released', { error: String(error) });
-      this.taking.dueAt(due.getTime() + limits.leaseMs);
+      this.leaser.dueAt(due.getTime() + limits.leaseMs);
     }
-    for (const { endpoint } of all) this.taking.due(endpoint);
+    for (const { endpoint } of all) this.leaser.due(endpoint);
   }
 
-  #recorded(results: readonly Result[], lost: number): void {
+  #recorded(results: readonly DeliveryResult[], lost: number): void {
     // Other processes hold them now, or their leases have ended.
-    if (lost > 0) this.taking.wake();
-    for (const { finished } of results) if (finished.due !== null) this.taking.dueAt(finished.due.getTime());
+    if (lost > 0) this.leaser.wake();
+    for (const { finished } of results) if (finished.due !== null) this.leaser.dueAt(finished.due.getTime());
     const steps = [() => this.#release(results), () => this.#reportDead(results), () => this.#disable(results)];
     for (const step of steps) {
       const report = retry(step, REPORT).catch((error: unknown) => {
@@ -137,18 +143,18 @@ export class Dispatcher {
     this.send();
   }
 
-  async #release(results: readonly Result[]): Promise<void> {
+  async #release(results: readonly DeliveryResult[]): Promise<void> {
     const ended = results.filter(({ one, finished }) => finished.due === null && one.row.ordered === true);
-    const released = await releaseNext(linesOf(ended.map(({ one }) => one.row)), this.#deps);
-    for (const endpoint of released) this.taking.due(endpoint);
+    const released = await releaseNextDeliveries(orderedDocumentsOf(ended.map(({ one }) => one.row)), this.#deps);
+    for (const endpoint of released) this.leaser.due(endpoint);
   }
 
-  async #reportDead(results: readonly Result[]): Promise<void> {
+  async #reportDead(results: readonly DeliveryResult[]): Promise<void> {
     const failed = results.filter(({ finished }) => finished.state === 'failed');
     if (failed.length > 0) await this.#deps.events.onFailed(failed.map(endedDelivery));
   }
 
-  async #disable(results: readonly Result[]): Promise<void> {
+  async #disable(results: readonly DeliveryResult[]): Promise<void> {
     const { endpoints, health, clock, events } = this.#deps;
     const gone = new Set<string>();
     const failing = new Set<string>();
@@ -157,7 +163,7 @@ export class Dispatcher {
       if (state === undefined || one.row.trigger === 'test') continue;
       for (const { at, error, status } of finished.attempts) {
         state.failingSince = error === null ? null : (state.failingSince ?? at.getTime());
-        if (status === GONE) gone.add(one.endpoint);
+        if (status === GONE_STATUS) gone.add(one.endpoint);
         else if (state.failingSince !== null && at.getTime() - state.failingSince >= FAILING_MS)
           failing.add(one.endpoint);
       }
@@ -177,14 +183,14 @@ function judge(
   { probe }: LeasedDelivery,
   succeeded: boolean,
   now: number,
-): Result['breaker'] {
+): DeliveryResult['breaker'] {
   const before = breaker.open;
-  if (probe) breaker.probed(succeeded, now);
+  if (probe) breaker.recordProbe(succeeded, now);
   else breaker.count(succeeded, now);
   return breaker.open === before ? null : (breaker.open ?? 'closed');
 }
 
-function endedDelivery({ one, finished: { attempts, at, state } }: Result): Delivery {
+function endedDelivery({ one, finished: { attempts, at, state } }: DeliveryResult): Delivery {
   const { row } = one;
   return toDelivery({ ...row, state, count: row.count + attempts.length, finishedAt: at, attempts });
 }

@@ -3,9 +3,9 @@
  * `webhook_health`, which makes no event.
  */
 import type { Collection, Document } from 'mongodb';
-import { translated } from '../../../database/errors.ts';
+import { withTranslatedErrors } from '../../../database/errors.ts';
 import type { Mongo } from '../../../database/mongo.ts';
-import type { OpenState } from '../breaker.ts';
+import type { OpenBreakerState } from '../breaker.ts';
 
 export interface HealthRow {
   /** Id of the endpoint. */
@@ -23,13 +23,13 @@ export interface HealthRow {
 }
 
 /** The result of a batch of attempts for an endpoint. */
-export interface HealthNews {
+export interface HealthUpdate {
   lastSuccessAt: Date | null;
   lastFailureAt: Date | null;
   /** The first failure after the last success of the batch; null if its last attempt succeeded. */
   failingSince: Date | null;
   /** The state of the breaker if it has changed; `closed` for none. */
-  breaker: OpenState | 'closed' | null;
+  breaker: OpenBreakerState | 'closed' | null;
 }
 
 export class HealthStore {
@@ -45,19 +45,19 @@ export class HealthStore {
   }
 
   async of(endpoints: readonly string[]): Promise<readonly HealthRow[]> {
-    return await translated(() => this.#rows.find({ _id: { $in: [...endpoints] } }).toArray());
+    return await withTranslatedErrors(() => this.#rows.find({ _id: { $in: [...endpoints] } }).toArray());
   }
 
   async all(): Promise<readonly HealthRow[]> {
-    return await translated(() => this.#rows.find().toArray());
+    return await withTranslatedErrors(() => this.#rows.find().toArray());
   }
 
   /** Endpoints with an open breaker. */
   async open(): Promise<readonly HealthRow[]> {
-    return await translated(() => this.#rows.find({ openUntil: { $exists: true } }).toArray());
+    return await withTranslatedErrors(() => this.#rows.find({ openUntil: { $exists: true } }).toArray());
   }
 
-  async write(news: ReadonlyMap<string, HealthNews>): Promise<void> {
+  async write(news: ReadonlyMap<string, HealthUpdate>): Promise<void> {
     const updates = [...news].map(([endpoint, one]) => ({ q: { _id: endpoint }, u: updateOf(one), upsert: true }));
     if (updates.length === 0) return;
     const command = {
@@ -66,7 +66,7 @@ export class HealthStore {
       ordered: false,
       writeConcern: { w: 'majority' },
     };
-    const reply = await translated(() => this.#mongo.log.command(command));
+    const reply = await withTranslatedErrors(() => this.#mongo.log.command(command));
     if (reply['writeErrors'] || reply['writeConcernError'])
       throw new Error('The health of endpoints could not be written');
   }
@@ -74,7 +74,7 @@ export class HealthStore {
   /** Acquires the right to send the one probe of a half-open breaker, for a time. @returns whether this call has it */
   async claimProbe(endpoint: string, forMs: number): Promise<boolean> {
     const now = { $add: ['$$NOW', this.#offset()] };
-    const { modifiedCount } = await translated(() =>
+    const { modifiedCount } = await withTranslatedErrors(() =>
       this.#rows.updateOne({ _id: endpoint, openUntil: { $exists: true }, $expr: { $lte: ['$openUntil', now] } }, [
         { $set: { openUntil: { $add: [now, forMs] }, probing: true } },
       ]),
@@ -91,7 +91,7 @@ export class HealthStore {
     const now = { $add: ['$$NOW', this.#offset()] };
     const nextSlot = { $add: [{ $max: ['$nextSlot', now] }, { $literal: count * stepMs }] };
     const options = { upsert: true, returnDocument: 'after' } as const;
-    const row = await translated(() =>
+    const row = await withTranslatedErrors(() =>
       this.#rows.findOneAndUpdate({ _id: endpoint }, [{ $set: { nextSlot } }], options),
     );
     return (row?.nextSlot?.getTime() ?? 0) - count * stepMs;
@@ -100,15 +100,15 @@ export class HealthStore {
   /** Resets failures: the endpoint has another URL, or was enabled again. */
   async reset(endpoint: string): Promise<void> {
     const unset = { openUntil: '', pauseMs: '', probing: '', failingSince: '' } as const;
-    await translated(() => this.#rows.updateOne({ _id: endpoint }, { $unset: unset }));
+    await withTranslatedErrors(() => this.#rows.updateOne({ _id: endpoint }, { $unset: unset }));
   }
 
   async remove(endpoint: string): Promise<void> {
-    await translated(() => this.#rows.deleteOne({ _id: endpoint }));
+    await withTranslatedErrors(() => this.#rows.deleteOne({ _id: endpoint }));
   }
 }
 
-function updateOf({ lastSuccessAt, lastFailureAt, failingSince, breaker }: HealthNews): Document {
+function updateOf({ lastSuccessAt, lastFailureAt, failingSince, breaker }: HealthUpdate): Document {
   const max = { ...(lastSuccessAt && { lastSuccessAt }), ...(lastFailureAt && { lastFailureAt }) };
   const opened = breaker !== null && breaker !== 'closed' ? breaker : null;
   const set = {

@@ -2,35 +2,35 @@
  * Keeps the deliveries of one document in log order, for endpoints with that option: only the first pending one is
  * sent. The others wait in the database and are released when it has ended.
  */
-import type { DueRow } from './delivery-row.ts';
-import type { DocumentLine } from './delivery-store.ts';
-import type { Shared } from './taken.ts';
+import type { DueDelivery } from './delivery-row.ts';
+import type { OrderedDocument } from './delivery-store.ts';
+import type { QueueContext } from './queue-types.ts';
 
 /** Retry interval of a held delivery, in case its release has failed; in milliseconds. */
 const HELD_MS = 60_000;
 
 /** Arguments of both functions. */
-type OrderingDeps = Pick<Shared, 'store' | 'clock' | 'endpoints'>;
+type OrderingDeps = Pick<QueueContext, 'store' | 'clock' | 'endpoints'>;
 
 /**
  * Of leased deliveries, those that may be sent; the others are released. A leased delivery cannot be overtaken, so the
  * result is valid until the lease ends.
  * @returns also endpoints of which a delivery became the first one in between
  */
-export async function inOrder(
-  taken: readonly DueRow[],
+export async function selectNextInOrder(
+  taken: readonly DueDelivery[],
   take: string,
   { store, clock, endpoints }: OrderingDeps,
-): Promise<{ readonly ready: readonly DueRow[]; readonly released: readonly string[] }> {
-  const isOrdered = ({ endpoint, ordered }: DueRow) =>
+): Promise<{ readonly ready: readonly DueDelivery[]; readonly released: readonly string[] }> {
+  const isOrdered = ({ endpoint, ordered }: DueDelivery) =>
     ordered === true && endpoints.get(endpoint)?.target.ordering === 'document';
   const ordered = taken.filter(isOrdered);
   if (ordered.length === 0) return { ready: taken, released: [] };
-  const heads = new Map((await store.heads(linesOf(ordered))).map((head) => [keyOf(head), head]));
+  const heads = new Map((await store.firstPending(orderedDocumentsOf(ordered))).map((head) => [keyOf(head), head]));
   const held = ordered.filter((row) => (heads.get(keyOf(row))?._id ?? row._id) !== row._id);
   if (held.length === 0) return { ready: taken, released: [] };
   const soonest = clock.now() + HELD_MS;
-  await store.putBack(
+  await store.releaseLease(
     held.map((row) => {
       const due = new Date(Math.max(soonest, heads.get(keyOf(row))?.due?.getTime() ?? 0));
       return { id: row._id, take, due, held: true };
@@ -38,16 +38,16 @@ export async function inOrder(
   );
   const away = new Set(held);
   // The first one may have ended before the others were released.
-  const released = await releaseNext(linesOf(held), { store, clock });
+  const released = await releaseNextDeliveries(orderedDocumentsOf(held), { store, clock });
   return { ready: taken.filter((row) => !away.has(row)), released };
 }
 
 /** Releases the deliveries that are now the first ones of their documents. @returns their endpoints */
-export async function releaseNext(
-  lines: readonly DocumentLine[],
+export async function releaseNextDeliveries(
+  lines: readonly OrderedDocument[],
   { store, clock }: Pick<OrderingDeps, 'store' | 'clock'>,
 ): Promise<readonly string[]> {
-  const heads = await store.heads(lines);
+  const heads = await store.firstPending(lines);
   await store.release(
     heads.map(({ _id }) => _id),
     new Date(clock.now()),
@@ -56,14 +56,16 @@ export async function releaseNext(
 }
 
 /** The distinct documents of deliveries. */
-export function linesOf(rows: readonly Pick<DueRow, 'endpoint' | 'document'>[]): readonly DocumentLine[] {
-  const lines = new Map<string, DocumentLine>();
+export function orderedDocumentsOf(
+  rows: readonly Pick<DueDelivery, 'endpoint' | 'document'>[],
+): readonly OrderedDocument[] {
+  const lines = new Map<string, OrderedDocument>();
   for (const { endpoint, document } of rows) {
     if (document !== null) lines.set(keyOf({ endpoint, document }), { endpoint, document });
   }
   return [...lines.values()];
 }
 
-function keyOf({ endpoint, document }: Pick<DueRow, 'endpoint' | 'document'>): string {
+function keyOf({ endpoint, document }: Pick<DueDelivery, 'endpoint' | 'document'>): string {
   return `${endpoint} ${document}`;
 }

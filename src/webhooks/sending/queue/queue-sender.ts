@@ -7,14 +7,14 @@ import { randomUUID } from 'node:crypto';
 import type { Mongo } from '../../../database/mongo.ts';
 import type { LogCallback } from '../../../events/log/log-callback.ts';
 import type { EndpointTarget } from '../../endpoint/endpoint.ts';
-import { Breaker } from '../breaker.ts';
-import { Slots } from '../endpoint-concurrency.ts';
+import { CircuitBreaker } from '../breaker.ts';
+import { EndpointConcurrency } from '../endpoint-concurrency.ts';
 import type {
   Attempt,
   Delivery,
   DeliveryPage,
   DeliveryQuery,
-  Health,
+  EndpointHealth,
   NewDelivery,
   Sender,
   SenderEvents,
@@ -23,18 +23,18 @@ import type {
 import { DeliveryListStore } from './delivery-list-store.ts';
 import type { DeliveryRow } from './delivery-row.ts';
 import { DeliveryStore } from './delivery-store.ts';
-import { Dispatcher } from './dispatcher.ts';
+import { DeliveryDispatcher } from './dispatcher.ts';
 import { type HealthRow, HealthStore } from './health-store.ts';
-import { ServerClock } from './server-clock.ts';
-import { insertBatches, newRow } from './submission.ts';
+import { splitIntoBatches, toDeliveryRow } from './new-delivery-rows.ts';
 import {
   type EndpointState,
   type LeasedDelivery,
+  type QueueContext,
   SENDER_LIMITS,
   type SenderLimits,
-  type Shared,
-  sendBefore,
-} from './taken.ts';
+  sendDeadline,
+} from './queue-types.ts';
+import { ServerClock } from './server-clock.ts';
 import type { Transport } from './transport.ts';
 
 export interface QueueSenderOptions {
@@ -50,10 +50,10 @@ const MAX_REMOVED = 1_000;
 
 export class QueueSender implements Sender {
   readonly #transport: Transport;
-  readonly #shared: Shared;
+  readonly #shared: QueueContext;
   readonly #lists: DeliveryListStore;
   readonly #endpoints = new Map<string, EndpointState>();
-  readonly #dispatcher: Dispatcher;
+  readonly #dispatcher: DeliveryDispatcher;
   /** Endpoints that were removed: what is submitted for them a moment later is canceled. */
   readonly #removed = new Set<string>();
   /** Health at the start, of endpoints that are not registered yet. */
@@ -66,11 +66,11 @@ export class QueueSender implements Sender {
     const store = new DeliveryStore(mongo, offset);
     const health = new HealthStore(mongo, offset);
     const clock = new ServerClock(() => store.serverTime(), offset);
-    const slots = new Slots<LeasedDelivery>(limits.calls);
+    const slots = new EndpointConcurrency<LeasedDelivery>(limits.calls);
     this.#transport = transport;
     this.#lists = new DeliveryListStore(mongo);
     this.#shared = { store, health, clock, endpoints: this.#endpoints, slots, limits };
-    this.#dispatcher = new Dispatcher({ ...this.#shared, transport, events, onLog });
+    this.#dispatcher = new DeliveryDispatcher({ ...this.#shared, transport, events, onLog });
   }
 
   async start(): Promise<void> {
@@ -80,7 +80,7 @@ export class QueueSender implements Sender {
     this.#restored = new Map((await health.all()).map((row) => [row._id, row]));
     for (const [id, state] of this.#endpoints) this.#restore(id, state);
     await this.#transport.start();
-    this.#dispatcher.taking.start();
+    this.#dispatcher.leaser.start();
   }
 
   async stop(): Promise<void> {
@@ -96,7 +96,7 @@ export class QueueSender implements Sender {
     const { id, url, enabled } = target;
     const known = this.#endpoints.get(id);
     const before = known?.target;
-    const state = known ?? { target, breaker: new Breaker(), failingSince: null, notBefore: 0, heldUntil: 0 };
+    const state = known ?? { target, breaker: new CircuitBreaker(), failingSince: null, notBefore: 0, heldUntil: 0 };
     state.target = target;
     state.heldUntil = 0;
     this.#endpoints.set(id, state);
@@ -108,7 +108,7 @@ export class QueueSender implements Sender {
       state.failingSince = null;
       await this.#shared.health.reset(id);
     }
-    if (enabled) this.#dispatcher.taking.wake();
+    if (enabled) this.#dispatcher.leaser.wake();
     else await this.#discard(id);
   }
 
@@ -129,11 +129,11 @@ export class QueueSender implements Sender {
 
   async submit(deliveries: readonly NewDelivery[]): Promise<void> {
     await this.#shared.clock.refresh();
-    for (const batch of insertBatches(deliveries)) await this.#submit(batch);
+    for (const batch of splitIntoBatches(deliveries)) await this.#submit(batch);
   }
 
   wake(): void {
-    this.#dispatcher.taking.wake();
+    this.#dispatcher.leaser.wake();
   }
 
   async deliveries(query: DeliveryQuery): Promise<DeliveryPage> {
@@ -162,7 +162,7 @@ export class QueueSender implements Sender {
     return count;
   }
 
-  async health(endpoints: readonly string[]): Promise<ReadonlyMap<string, Health>> {
+  async health(endpoints: readonly string[]): Promise<ReadonlyMap<string, EndpointHealth>> {
     const [rows, pending] = await Promise.all([
       this.#shared.health.of(endpoints),
       this.#shared.store.pending(endpoints),
@@ -182,11 +182,11 @@ export class QueueSender implements Sender {
     this.#restored.delete(id);
     if (row?.failingSince !== undefined) state.failingSince = row.failingSince.getTime();
     const { openUntil, pauseMs = 0 } = row ?? {};
-    if (openUntil !== undefined) state.breaker.adopt({ openUntil: openUntil.getTime(), pauseMs });
+    if (openUntil !== undefined) state.breaker.restore({ openUntil: openUntil.getTime(), pauseMs });
   }
 
   async #discard(id: string): Promise<void> {
-    this.#dispatcher.taking.forget(id);
+    this.#dispatcher.leaser.forget(id);
     this.#shared.slots.withdraw(({ endpoint }) => endpoint === id);
     await this.#shared.store.discard(id, new Date(this.#shared.clock.now()));
   }
@@ -194,8 +194,8 @@ export class QueueSender implements Sender {
   /** Stores deliveries. The insert also leases those with a free slot, which need not be read again. */
   async #submit(batch: readonly NewDelivery[]): Promise<void> {
     const { clock, limits } = this.#shared;
-    const { taking } = this.#dispatcher;
-    const [now, take, until] = [clock.now(), randomUUID(), sendBefore(limits)];
+    const { leaser: taking } = this.#dispatcher;
+    const [now, take, until] = [clock.now(), randomUUID(), sendDeadline(limits)];
     const rows = await this.#toRows(batch, take, now);
     const known = await this.#insert(rows, now);
     for (const [index, row] of rows.entries()) {
@@ -229,7 +229,7 @@ export class QueueSender implements Sender {
       const taken = one.trigger === 'test' ? target?.enabled === true : left > 0;
       room.set(one.endpoint, taken ? left - 1 : left);
       const due = new Date(taken ? now + limits.leaseMs : now);
-      return newRow(one, { now, due, take: taken ? take : null, target, ref: byBody.get(one.body) });
+      return toDeliveryRow(one, { now, due, take: taken ? take : null, target, ref: byBody.get(one.body) });
     });
   }
 
@@ -241,7 +241,7 @@ export class QueueSender implements Sender {
     const { store, limits } = this.#shared;
     const known = await store.insert(rows).catch((error: unknown) => {
       // Some may be stored with a lease of this process.
-      this.#dispatcher.taking.dueAt(now + limits.leaseMs);
+      this.#dispatcher.leaser.dueAt(now + limits.leaseMs);
       throw error;
     });
     const replayed = rows.filter((row, index) => row.trigger === 'replay' && known.has(index));
@@ -252,13 +252,13 @@ export class QueueSender implements Sender {
   /** How many new deliveries of an endpoint may be leased at once: none that would overtake earlier ones. */
   #roomOf({ target, breaker, heldUntil }: EndpointState): number {
     const { id, enabled, ratePerSecond, ordering } = target;
-    const { ended, taking } = this.#dispatcher;
+    const { ended, leaser: taking } = this.#dispatcher;
     const free = enabled && ratePerSecond === null && ordering === 'none' && breaker.open === null && !ended;
     return free && heldUntil <= this.#shared.clock.now() && !taking.isBehind(id) ? this.#shared.slots.room(id) : 0;
   }
 }
 
-function healthOf(row: HealthRow | undefined, pending: number, now: number): Omit<Health, 'error'> {
+function healthOf(row: HealthRow | undefined, pending: number, now: number): Omit<EndpointHealth, 'error'> {
   const { openUntil, probing, lastSuccessAt = null, lastFailureAt = null, failingSince = null } = row ?? {};
   const open = openUntil !== undefined && openUntil.getTime() > now && probing !== true;
   const breaker = openUntil === undefined ? 'closed' : open ? 'open' : 'half-open';

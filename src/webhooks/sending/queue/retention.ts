@@ -11,6 +11,6 @@ export const FINISHED_RETENTION_MS = 30 * DAY_MS;
 export const PENDING_RETENTION_MS = 60 * DAY_MS;
 
 /** When a row is deleted. @param from milliseconds since 1970 */
-export function expiry(from: number, keptMs: number): Date {
+export function deliveryExpiry(from: number, keptMs: number): Date {
   return new Date(from + keptMs);
 }

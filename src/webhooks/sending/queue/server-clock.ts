@@ -3,7 +3,7 @@
  * itself; this is for values written with them.
  */
 
-const REAUTHENTICATION_MS = 60_000;
+const REFRESH_INTERVAL_MS = 60_000;
 
 export class ServerClock {
   readonly #read: () => Promise<number>;
@@ -24,7 +24,7 @@ export class ServerClock {
    * Reads the server's time, unless read a moment ago. Called when there is work, so an idle process sends no query.
    */
   async refresh(): Promise<void> {
-    if (performance.now() - this.#at < REAUTHENTICATION_MS) return;
+    if (performance.now() - this.#at < REFRESH_INTERVAL_MS) return;
     const requested = performance.now();
     const base = await this.#read();
     this.#at = (requested + performance.now()) / 2;

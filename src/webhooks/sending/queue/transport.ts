@@ -1,17 +1,17 @@
 /** The transport of a leased delivery to its endpoint: how the senders differ. */
 import type { EndpointTarget } from '../../endpoint/endpoint.ts';
-import type { TryOutcome } from '../outcome.ts';
+import type { AttemptOutcome } from '../attempt-outcome.ts';
 import type { SenderState } from '../sender.ts';
-import type { Finished } from './delivery-store.ts';
-import type { LeasedDelivery } from './taken.ts';
+import type { FinishedAttempt } from './delivery-store.ts';
+import type { LeasedDelivery } from './queue-types.ts';
 
 /** The result of an attempt. */
-export interface TryResult extends Pick<Finished, 'attempts' | 'attempt' | 'handed'> {
+export interface SendResult extends Pick<FinishedAttempt, 'attempts' | 'attempt' | 'handed'> {
   /** Adjusts the concurrency limit; null if no request was sent. */
   readonly succeeded: boolean | null;
   /** Whether the attempt counts for the endpoint's breaker. */
-  readonly judged: boolean;
-  readonly outcome: TryOutcome;
+  readonly countsForBreaker: boolean;
+  readonly outcome: AttemptOutcome;
   /** How long no delivery of the endpoint can be sent, in milliseconds. */
   readonly holdMs?: number;
 }
@@ -30,6 +30,6 @@ export interface Transport {
    * Makes one attempt. Never throws, and takes no longer than the sender's limit for one request.
    * @param now milliseconds since 1970
    */
-  send(one: LeasedDelivery, target: EndpointTarget, now: number): Promise<TryResult>;
+  send(one: LeasedDelivery, target: EndpointTarget, now: number): Promise<SendResult>;
   state(): SenderState;
 }

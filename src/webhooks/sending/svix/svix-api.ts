@@ -6,7 +6,7 @@ import type { Svix } from 'svix';
 import { EgressError } from '../../../egress/egress-error.ts';
 import type { LogCallback } from '../../../events/log/log-callback.ts';
 import { Semaphore } from '../../../lib/concurrency/semaphore.ts';
-import { requestedPause } from '../schedule.ts';
+import { retryAfterMs } from '../retry-schedule.ts';
 import type { SenderState } from '../sender.ts';
 
 /**
@@ -121,7 +121,7 @@ export class SvixApi {
     const { url } = this.#options;
     if (kind === 'token')
       return new SvixError(kind, `Svix at ${url} rejects the token of MILLRACE_SVIX_TOKEN (${status})`);
-    const requested = requestedPause(status, headers.get('retry-after') ?? undefined, Date.now());
+    const requested = retryAfterMs(status, headers.get('retry-after') ?? undefined, Date.now());
     if (requested !== null) this.#leaveAlone(Math.min(requested, MAX_PAUSE_MS));
     return new SvixError(kind, `Svix at ${url} returned ${status}: ${detailOf(await response.text())}`);
   }

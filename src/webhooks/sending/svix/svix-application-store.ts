@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Collection } from 'mongodb';
-import { translated } from '../../../database/errors.ts';
+import { withTranslatedErrors } from '../../../database/errors.ts';
 import type { Mongo } from '../../../database/mongo.ts';
 
 export class SvixApplicationStore {
@@ -18,7 +18,7 @@ export class SvixApplicationStore {
   async uid(): Promise<string> {
     const uid = `millrace-${randomBytes(9).toString('hex')}`;
     const options = { upsert: true, returnDocument: 'after' } as const;
-    const row = await translated(() =>
+    const row = await withTranslatedErrors(() =>
       this.#rows.findOneAndUpdate({ _id: 'application' }, { $setOnInsert: { uid } }, options),
     );
     return row?.uid ?? uid;

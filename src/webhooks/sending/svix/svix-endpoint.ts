@@ -2,9 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { EndpointOut, Svix } from 'svix';
-import type { EndpointTarget, LiveSecret } from '../../endpoint/endpoint.ts';
+import type { EndpointTarget, SigningSecret } from '../../endpoint/endpoint.ts';
 import { type SvixApi, SvixError } from './svix-api.ts';
-import { rotateSecrets } from './svix-secrets.ts';
+import { rotateSvixSecrets } from './svix-secrets.ts';
 
 type EndpointUpdate = Parameters<Svix['endpoint']['upsert']>[2];
 
@@ -18,7 +18,7 @@ const MAX_RATE = 65_535;
  * @param now milliseconds since 1970
  * @throws SvixFault
  */
-export async function fixEndpoint(api: SvixApi, app: string, target: EndpointTarget, now: number): Promise<void> {
+export async function syncSvixEndpoint(api: SvixApi, app: string, target: EndpointTarget, now: number): Promise<void> {
   const { id, url } = target;
   const found = await existing(api, app, id);
   const live = liveSecrets(target, now);
@@ -33,7 +33,7 @@ export async function fixEndpoint(api: SvixApi, app: string, target: EndpointTar
     await api.call((svix) => svix.endpoint.upsert(app, id, requested));
   }
   const setMetadata = upsertingMetadata(api, app, id, requested);
-  if (await rotateSecrets({ api, app, id, now, metadata: found.metadata, setMetadata }, live)) return;
+  if (await rotateSvixSecrets({ api, app, id, now, metadata: found.metadata, setMetadata }, live)) return;
   await replaceEndpoint(api, app, { target, found, now });
 }
 
@@ -64,7 +64,7 @@ async function createEndpoint(
     await api.call((svix) => svix.endpoint.upsert(app, id, named));
   }
   const setMetadata = upsertingMetadata(api, app, id, named);
-  await rotateSecrets({ api, app, id, now, metadata: {}, setMetadata }, live);
+  await rotateSvixSecrets({ api, app, id, now, metadata: {}, setMetadata }, live);
   return id;
 }
 
@@ -85,16 +85,16 @@ async function replaceEndpoint(
 ): Promise<void> {
   const id = await createEndpoint(api, app, target, now, null);
   const { metadata } = await api.call((svix) => svix.endpoint.get(app, id));
-  await removeEndpoint(api, app, found.id);
+  await removeSvixEndpoint(api, app, found.id);
   await api.call((svix) => svix.endpoint.upsert(app, id, { ...requestedOf(target), metadata }));
 }
 
-function liveSecrets({ secrets }: EndpointTarget, now: number): readonly LiveSecret[] {
+function liveSecrets({ secrets }: EndpointTarget, now: number): readonly SigningSecret[] {
   return secrets.filter(({ until }) => until === null || until > now);
 }
 
 /** Removes the endpoint at Svix. @throws SvixFault */
-export async function removeEndpoint(api: SvixApi, app: string, id: string): Promise<void> {
+export async function removeSvixEndpoint(api: SvixApi, app: string, id: string): Promise<void> {
   await orNull(api.call((svix) => svix.endpoint.delete(app, id)));
 }
 
@@ -103,7 +103,7 @@ export async function removeEndpoint(api: SvixApi, app: string, id: string): Pro
  * @param storedIds called after Svix's list was read, so that a new endpoint is not removed
  * @throws SvixFault
  */
-export async function removeAnonymous(
+export async function removeUnknownEndpoints(
   api: SvixApi,
   app: string,
   storedIds: () => Promise<readonly string[]>,
@@ -117,7 +117,7 @@ export async function removeAnonymous(
   }
   const ids = new Set(await storedIds());
   for (const { id, uid } of all) {
-    if (uid === undefined || uid === null || !ids.has(uid)) await removeEndpoint(api, app, id);
+    if (uid === undefined || uid === null || !ids.has(uid)) await removeSvixEndpoint(api, app, id);
   }
 }
 

@@ -1,7 +1,7 @@
 /** A delivery as a message at Svix: created under our own key, resent on request, and polled for its result. */
 import type { MessageAttemptOut } from 'svix';
-import { type ApiResponse, statusError } from '../outcome.ts';
-import type { DueRow } from '../queue/delivery-row.ts';
+import { type AttemptResponse, statusError } from '../attempt-outcome.ts';
+import type { DueDelivery } from '../queue/delivery-row.ts';
 import { FINISHED_RETENTION_MS } from '../queue/retention.ts';
 import { type SvixApi, SvixError } from './svix-api.ts';
 
@@ -13,7 +13,7 @@ const FAILED: number = 2;
 const ENDED: ReadonlySet<number> = new Set([0, FAILED, 4]);
 
 /** A message that Svix has accepted. */
-export interface Accepted {
+export interface AcceptedMessage {
   readonly message: string;
   /** Whether it existed already: a response was lost, or a process died before recording it. */
   readonly known: boolean;
@@ -25,7 +25,12 @@ export interface Accepted {
  * Creates the message of a delivery. Repeated calls create one message only: the id and the key are the delivery's.
  * @throws SvixFault
  */
-export async function createMessage(api: SvixApi, app: string, row: DueRow, body: string): Promise<Accepted> {
+export async function createSvixMessage(
+  api: SvixApi,
+  app: string,
+  row: DueDelivery,
+  body: string,
+): Promise<AcceptedMessage> {
   const eventId = eventIdOf(row);
   const message = {
     eventId,
@@ -48,7 +53,7 @@ export async function createMessage(api: SvixApi, app: string, row: DueRow, body
 }
 
 /** The message exists at Svix. Also checks whether it has reached its endpoint. */
-async function acceptedBefore(api: SvixApi, app: string, eventId: string): Promise<Accepted> {
+async function acceptedBefore(api: SvixApi, app: string, eventId: string): Promise<AcceptedMessage> {
   try {
     const { id } = await api.call((svix) => svix.message.get(app, eventId, { withContent: false }));
     const { data } = await api.call((svix) => svix.messageAttempt.listAttemptedDestinations(app, id));
@@ -61,10 +66,10 @@ async function acceptedBefore(api: SvixApi, app: string, eventId: string): Promi
 }
 
 /** Resends a message. @throws SvixFault `missing` if Svix no longer has it, `refused` without its body */
-export async function resendMessage(
+export async function resendSvixMessage(
   api: SvixApi,
   app: string,
-  row: DueRow,
+  row: DueDelivery,
   message: string,
   key: string,
 ): Promise<void> {
@@ -72,7 +77,7 @@ export async function resendMessage(
   await api.call((svix) => svix.messageAttempt.resend(app, message, row.endpoint, options));
 }
 
-export interface SvixTry extends Pick<ApiResponse, 'status' | 'error'> {
+export interface SvixAttempt extends Pick<AttemptResponse, 'status' | 'error'> {
   readonly id: string;
   readonly at: Date;
   readonly durationMs: number;
@@ -81,12 +86,12 @@ export interface SvixTry extends Pick<ApiResponse, 'status' | 'error'> {
 }
 
 /** The ended attempts of a message after a known one, oldest first. @throws SvixFault */
-export async function newAttempts(
+export async function listNewAttempts(
   api: SvixApi,
   app: string,
   message: string,
   seen: string | undefined,
-): Promise<readonly SvixTry[]> {
+): Promise<readonly SvixAttempt[]> {
   const { data } = await api.call((svix) =>
     svix.messageAttempt.listByMsg(app, message, { limit: ATTEMPTS_READ, withContent: true }),
   );
@@ -103,7 +108,7 @@ export async function newAttempts(
  * endpoint of the message no longer exists.
  * @throws SvixFault
  */
-export async function nextTry(
+export async function nextRetryAt(
   api: SvixApi,
   app: string,
   { message, endpoint }: { readonly message: string; readonly endpoint: string },
@@ -123,7 +128,7 @@ function toTry({
   response,
   responseStatusCode,
   responseDurationMs,
-}: MessageAttemptOut): SvixTry {
+}: MessageAttemptOut): SvixAttempt {
   const base = { id, at: timestamp, durationMs: responseDurationMs, body: response };
   if (responseStatusCode !== 0) return { ...base, status: responseStatusCode, error: statusError(responseStatusCode) };
   if (status === 4) return { ...base, status: null, error: 'canceled' };
@@ -133,6 +138,6 @@ function toTry({
 }
 
 /** The id of a delivery at Svix, where it must be unique across applications. A replay may have another body. */
-function eventIdOf({ endpoint, event, round }: DueRow): string {
+function eventIdOf({ endpoint, event, round }: DueDelivery): string {
   return round === undefined ? `${endpoint}.${event}` : `${endpoint}.${event}.${round}`;
 }

@@ -7,10 +7,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Lease } from '../../../database/lease.ts';
 import type { LogCallback } from '../../../events/log/log-callback.ts';
 import type { EndpointTarget } from '../../endpoint/endpoint.ts';
-import type { StoredTargets } from '../sender.ts';
+import type { StoredEndpointReader } from '../sender.ts';
 import type { SvixApi } from './svix-api.ts';
 import { SvixError } from './svix-api.ts';
-import { fixEndpoint, removeAnonymous, removeEndpoint } from './svix-endpoint.ts';
+import { removeSvixEndpoint, removeUnknownEndpoints, syncSvixEndpoint } from './svix-endpoint.ts';
 
 export interface SvixMirrorDeps {
   readonly api: SvixApi;
@@ -20,7 +20,7 @@ export interface SvixMirrorDeps {
    * Read from the database: a process may know an older endpoint, and two processes with different versions would
    * rotate its secrets back and forth.
    */
-  readonly stored: StoredTargets;
+  readonly stored: StoredEndpointReader;
   /** Held during synchronization, so that one process does it at a time. */
   readonly lease: Pick<Lease, 'acquire' | 'release' | 'held'>;
   readonly onLog: LogCallback;
@@ -154,7 +154,7 @@ export class SvixMirror {
           continue;
         }
         if (this.#open.size > 0) await this.#fixSome();
-        else await this.#removeAnonymous();
+        else await this.#removeUnknown();
       } catch (error) {
         if (signal.aborted) return;
         if (error instanceof SvixError && error.kind === 'missing') this.#application = null;
@@ -184,8 +184,8 @@ export class SvixMirror {
     const target = this.#requested.get(id) ?? null;
     try {
       const fresh = target === null ? null : await stored.one(id);
-      if (target === null) await removeEndpoint(api, app, id);
-      else if (fresh !== null) await fixEndpoint(api, app, fresh, now());
+      if (target === null) await removeSvixEndpoint(api, app, id);
+      else if (fresh !== null) await syncSvixEndpoint(api, app, fresh, now());
       this.#refused.delete(id);
     } catch (error) {
       if (!(error instanceof SvixError) || error.kind !== 'refused') throw error;
@@ -200,11 +200,11 @@ export class SvixMirror {
     if (target === null) this.#requested.delete(id);
   }
 
-  async #removeAnonymous(): Promise<void> {
+  async #removeUnknown(): Promise<void> {
     const { api, stored } = this.#deps;
     this.#anonymous = false;
     try {
-      await removeAnonymous(api, await this.application(), stored.ids);
+      await removeUnknownEndpoints(api, await this.application(), stored.ids);
     } catch (error) {
       this.#anonymous = true;
       throw error;

@@ -4,7 +4,7 @@
  * are in their grace period.
  */
 import { hash, randomUUID } from 'node:crypto';
-import type { LiveSecret } from '../../endpoint/endpoint.ts';
+import type { SigningSecret } from '../../endpoint/endpoint.ts';
 import { type SvixApi, SvixError } from './svix-api.ts';
 
 /** A previous secret that still signs at Svix. */
@@ -15,7 +15,7 @@ interface OldSecret {
   readonly until: number;
 }
 
-export interface SecretsOwner {
+export interface SecretRotationDeps {
   readonly api: SvixApi;
   readonly app: string;
   /** The endpoint, by its id or uid. */
@@ -40,7 +40,7 @@ const LATER_MS = 30 * SECOND;
  * @returns false if Svix would sign longer with a secret than it should: only a new endpoint can end that
  * @throws SvixFault
  */
-export async function rotateSecrets(owner: SecretsOwner, live: readonly LiveSecret[]): Promise<boolean> {
+export async function rotateSvixSecrets(owner: SecretRotationDeps, live: readonly SigningSecret[]): Promise<boolean> {
   const { api, app, id, now, metadata } = owner;
   const [newest, ...before] = live;
   if (newest === undefined) return true;
@@ -74,13 +74,13 @@ export async function rotateSecrets(owner: SecretsOwner, live: readonly LiveSecr
   }
 }
 
-async function rotate({ api, app, id }: SecretsOwner, secret: string, graceMs: number): Promise<void> {
+async function rotate({ api, app, id }: SecretRotationDeps, secret: string, graceMs: number): Promise<void> {
   const gracePeriodSeconds = Math.max(0, Math.ceil(graceMs / SECOND));
   const options = { idempotencyKey: `secret.${id}.${randomUUID()}` };
   await api.call((svix) => svix.endpoint.rotateSecret(app, id, { key: secret, gracePeriodSeconds }, options));
 }
 
-async function log({ metadata, setMetadata }: SecretsOwner, old: readonly OldSecret[]): Promise<void> {
+async function log({ metadata, setMetadata }: SecretRotationDeps, old: readonly OldSecret[]): Promise<void> {
   await setMetadata({ ...metadata, [NOTE]: old.map(({ print, until }) => `${print}:${until}`).join(' ') });
 }
 

@@ -6,17 +6,23 @@
 import { randomUUID } from 'node:crypto';
 import { Lease } from '../../../database/lease.ts';
 import type { EndpointTarget } from '../../endpoint/endpoint.ts';
-import { GONE, NO_BODY } from '../outcome.ts';
-import type { DueRow, Handed, StoredAttempt } from '../queue/delivery-row.ts';
+import { GONE_STATUS, MISSING_BODY_ERROR } from '../attempt-outcome.ts';
+import type { DueDelivery, StoredAttempt, SvixMessageState } from '../queue/delivery-row.ts';
 import { QueueSender, type QueueSenderOptions } from '../queue/queue-sender.ts';
-import type { LeasedDelivery } from '../queue/taken.ts';
-import type { Transport, TryResult } from '../queue/transport.ts';
-import { Redaction } from '../redaction.ts';
-import type { SenderState, StoredTargets } from '../sender.ts';
+import type { LeasedDelivery } from '../queue/queue-types.ts';
+import type { SendResult, Transport } from '../queue/transport.ts';
+import { SecretRedactor } from '../redaction.ts';
+import type { SenderState, StoredEndpointReader } from '../sender.ts';
 import { SvixApi, type SvixCaller, SvixError } from './svix-api.ts';
 import { SvixApplicationStore } from './svix-application-store.ts';
 import { svixHeaderIssue } from './svix-headers.ts';
-import { createMessage, newAttempts, nextTry, resendMessage, type SvixTry } from './svix-messages.ts';
+import {
+  createSvixMessage,
+  listNewAttempts,
+  nextRetryAt,
+  resendSvixMessage,
+  type SvixAttempt,
+} from './svix-messages.ts';
 import { SvixMirror } from './svix-mirror.ts';
 
 /** Times in milliseconds. */
@@ -26,7 +32,7 @@ export interface SvixTimes {
   /** How long a delivery waits for its endpoint to be mirrored. */
   readonly settleMs: number;
   /** Intervals of polling Svix for a result; the last one repeats. */
-  readonly lookMs: readonly number[];
+  readonly pollMs: readonly number[];
   /** If Svix has not attempted a message this long after it was due, it has lost it, and the message is resent. */
   readonly lostMs: number;
   /** First pause after Svix did not respond. */
@@ -40,7 +46,7 @@ export interface SvixTimes {
 export const SVIX_TIMES: SvixTimes = {
   callMs: 4_000,
   settleMs: 2_000,
-  lookMs: [1_000, 2_000, 5_000, 15_000, 60_000],
+  pollMs: [1_000, 2_000, 5_000, 15_000, 60_000],
   lostMs: 120_000,
   pauseMs: 1_000,
   refusedMs: 60_000,
@@ -51,7 +57,7 @@ export interface SvixSenderOptions extends QueueSenderOptions {
   readonly url: string;
   readonly token: string;
   readonly egress: SvixCaller;
-  readonly stored: StoredTargets;
+  readonly stored: StoredEndpointReader;
   readonly times?: Partial<SvixTimes>;
 }
 
@@ -113,7 +119,7 @@ class SvixTransport implements Transport {
     return svixHeaderIssue(name);
   }
 
-  async send({ row, body }: LeasedDelivery, target: EndpointTarget, now: number): Promise<TryResult> {
+  async send({ row, body }: LeasedDelivery, target: EndpointTarget, now: number): Promise<SendResult> {
     const wait = this.#api.pause();
     // Not all of them at once when Svix responds again.
     if (wait > 0) return later(row, wait * (1 + Math.random()));
@@ -128,8 +134,8 @@ class SvixTransport implements Transport {
       const { handed } = row;
       if (handed?.since !== undefined) return await this.#request(app, row, handed, target, now);
       if (handed !== undefined) return await this.#reportAgain(app, row, handed, now);
-      if (body === null) return failedResult(row, NO_BODY, now);
-      const { message, attempted } = await createMessage(this.#api, app, row, body);
+      if (body === null) return failedResult(row, MISSING_BODY_ERROR, now);
+      const { message, attempted } = await createSvixMessage(this.#api, app, row, body);
       const pauseMs = attempted ? 0 : this.#pauseOf(0);
       return handedOver({ message, since: new Date(now) }, pauseMs);
     } catch (error) {
@@ -138,28 +144,34 @@ class SvixTransport implements Transport {
   }
 
   /** Resends or recovers a delivery that Svix had. */
-  async #reportAgain(app: string, row: DueRow, handed: Handed, now: number): Promise<TryResult> {
-    await resendMessage(this.#api, app, row, handed.message, 'resend');
+  async #reportAgain(app: string, row: DueDelivery, handed: SvixMessageState, now: number): Promise<SendResult> {
+    await resendSvixMessage(this.#api, app, row, handed.message, 'resend');
     const { lost: _, ...rest } = handed;
     return handedOver({ ...rest, since: new Date(now) }, this.#pauseOf(0));
   }
 
   /** Polls the result. */
-  async #request(app: string, row: DueRow, handed: Handed, target: EndpointTarget, now: number): Promise<TryResult> {
+  async #request(
+    app: string,
+    row: DueDelivery,
+    handed: SvixMessageState,
+    target: EndpointTarget,
+    now: number,
+  ): Promise<SendResult> {
     const { message, seen, since } = handed;
-    const attempts = await newAttempts(this.#api, app, message, seen);
+    const attempts = await listNewAttempts(this.#api, app, message, seen);
     const last = attempts.at(-1);
     if (last === undefined) {
       if (now - (since?.getTime() ?? now) < this.#times.lostMs) return later(row, this.#pauseOf(row.attempt), true);
-      await resendMessage(this.#api, app, row, message, `lost-${seen ?? 0}`);
+      await resendSvixMessage(this.#api, app, row, message, `lost-${seen ?? 0}`);
       return handedOver({ ...handed, since: new Date(now), lost: true }, this.#pauseOf(0));
     }
-    const news = { attempts: attemptsOf(attempts, row, target), attempt: 0, succeeded: true, judged: false };
+    const news = { attempts: attemptsOf(attempts, row, target), attempt: 0, succeeded: true, countsForBreaker: false };
     const reported = { message, seen: last.id };
     if (attempts.some(({ error }) => error === null))
       return { ...news, outcome: { state: 'succeeded' }, handed: reported };
-    const over = row.trigger === 'test' || last.status === GONE;
-    const next = over ? null : await nextTry(this.#api, app, { message, endpoint: row.endpoint }, now);
+    const over = row.trigger === 'test' || last.status === GONE_STATUS;
+    const next = over ? null : await nextRetryAt(this.#api, app, { message, endpoint: row.endpoint }, now);
     // A resent message had one attempt. A lost one, or one of a replaced endpoint, gets all its attempts as a new
     // message.
     if (next === 'gone' || (next === null && handed.lost && !over))
@@ -169,7 +181,7 @@ class SvixTransport implements Transport {
     return { ...news, outcome: { state: 'pending', pauseMs }, handed: { ...reported, since: next } };
   }
 
-  #failed(row: DueRow, error: unknown, now: number): TryResult {
+  #failed(row: DueDelivery, error: unknown, now: number): SendResult {
     const issue = error instanceof SvixError ? error.kind : 'away';
     if (issue === 'missing') this.#mirror.forgotten(row.endpoint);
     // Svix no longer has the message, or its body: it gets a new one.
@@ -181,32 +193,45 @@ class SvixTransport implements Transport {
   }
 
   #pauseOf(attempts: number): number {
-    const { lookMs } = this.#times;
+    const { pollMs: lookMs } = this.#times;
     return lookMs[Math.min(attempts, lookMs.length - 1)] ?? 0;
   }
 }
 
 /** Nothing has changed: it is polled again after a pause, in milliseconds. */
-function later(row: DueRow, pauseMs: number, succeeded: boolean | null = null): TryResult {
-  return { succeeded, judged: false, outcome: { state: 'pending', pauseMs }, attempts: [], attempt: row.attempt + 1 };
+function later(row: DueDelivery, pauseMs: number, succeeded: boolean | null = null): SendResult {
+  return {
+    succeeded,
+    countsForBreaker: false,
+    outcome: { state: 'pending', pauseMs },
+    attempts: [],
+    attempt: row.attempt + 1,
+  };
 }
 
-function handedOver(handed: Handed, pauseMs: number): TryResult {
-  return { succeeded: true, judged: false, outcome: { state: 'pending', pauseMs }, attempts: [], attempt: 0, handed };
+function handedOver(handed: SvixMessageState, pauseMs: number): SendResult {
+  return {
+    succeeded: true,
+    countsForBreaker: false,
+    outcome: { state: 'pending', pauseMs },
+    attempts: [],
+    attempt: 0,
+    handed,
+  };
 }
 
-function failedResult({ trigger }: DueRow, error: string, now: number): TryResult {
+function failedResult({ trigger }: DueDelivery, error: string, now: number): SendResult {
   const attempt = { at: new Date(now), ms: 0, status: null, error, trigger, request: '{}', response: null };
-  return { succeeded: true, judged: false, outcome: { state: 'failed' }, attempts: [attempt], attempt: 0 };
+  return { succeeded: true, countsForBreaker: false, outcome: { state: 'failed' }, attempts: [attempt], attempt: 0 };
 }
 
 /** Attempts as stored. Svix returns neither the fields that it sent nor those of the response. */
 function attemptsOf(
-  attempts: readonly SvixTry[],
-  { trigger }: DueRow,
+  attempts: readonly SvixAttempt[],
+  { trigger }: DueDelivery,
   target: EndpointTarget,
 ): readonly StoredAttempt[] {
-  const redactions = new Redaction(target);
+  const redactions = new SecretRedactor(target);
   const request = JSON.stringify(redactions.headers);
   return attempts.map(({ at, durationMs: ms, status, error, body }) => {
     const response = status === null ? null : { headers: '{}', body: redactions.body(body) };

@@ -1,7 +1,7 @@
 /** Typings in an author's editor: valid programs compile, and each mistake is reported in its line. */
 import t from 'tap';
-import { fieldSchemas } from '../../../../src/collections/schema/field-types.ts';
-import { authorTypes } from '../../../../src/functions/plugins/typings/typings.ts';
+import { inferFieldSchemas } from '../../../../src/collections/schema/field-types.ts';
+import { generateTypings } from '../../../../src/functions/plugins/typings/typings.ts';
 import { HOST_OPERATIONS } from '../../../../src/functions/sandbox/sandbox.ts';
 import { compileForAuthors } from '../../../helpers/functions/author-program.ts';
 
@@ -15,7 +15,7 @@ const ORDER = {
   'rate */': 1,
   paidAt: null,
 };
-const TYPES = authorTypes([{ name: 'orders', sampled: 1, fields: fieldSchemas([ORDER]) }]);
+const TYPES = generateTypings([{ name: 'orders', sampled: 1, fields: inferFieldSchemas([ORDER]) }]);
 
 const RIGHT = {
   'shop/total.ts': `
@@ -148,7 +148,7 @@ t.test('Programs of every kind compile.', async (t) => {
 
 t.test('Programs compile before any collection is known.', async (t) => {
   const scripts = { 'any.ts': RIGHT['shop/any.ts'], 'nightly.ts': RIGHT['shop/nightly.ts'] };
-  t.strictSame(await compileForAuthors(t, authorTypes([]), scripts), []);
+  t.strictSame(await compileForAuthors(t, generateTypings([]), scripts), []);
 });
 
 t.test('Each mistake is reported in its file.', async (t) => {
@@ -164,8 +164,10 @@ t.test('Each mistake is reported in its file.', async (t) => {
 });
 
 t.test('Names of fields cannot break out of the generated typings.', async (t) => {
-  const fields = fieldSchemas([{ '"; } declare const x: 1; //': 1, '\u2028': 'a', '*/ ${1} `': [null], __proto: {} }]);
-  const types = authorTypes([{ name: 'odd', sampled: 1, fields }]);
+  const fields = inferFieldSchemas([
+    { '"; } declare const x: 1; //': 1, '\u2028': 'a', '*/ ${1} `': [null], __proto: {} },
+  ]);
+  const types = generateTypings([{ name: 'odd', sampled: 1, fields }]);
   const script =
     "export default (async (_, ctx) => (await ctx.documents('odd').get('1'))?.['\\u2028']?.length) satisfies Millrace.Cron;\n";
   t.strictSame(await compileForAuthors(t, types, { 'odd.ts': script }), []);

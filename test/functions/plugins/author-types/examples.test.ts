@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { readPlugin } from '../../../../src/functions/plugins/folders/read-plugin.ts';
-import { authorTypes } from '../../../../src/functions/plugins/typings/typings.ts';
+import { generateTypings } from '../../../../src/functions/plugins/typings/typings.ts';
 import { compileForAuthors } from '../../../helpers/functions/author-program.ts';
 
 const FOLDER = fileURLToPath(new URL('../../../../plugins/examples', import.meta.url));
@@ -20,5 +20,5 @@ t.test('The four examples are valid and compile.', async (t) => {
     const readme = readFileSync(join(FOLDER, name, 'README.md'), 'utf8');
     t.match(readme, `test/functions/examples/${name}.test.ts`, 'the page names its test');
   }
-  t.strictSame(await compileForAuthors(t, authorTypes([]), scripts), []);
+  t.strictSame(await compileForAuthors(t, generateTypings([]), scripts), []);
 });

@@ -2,7 +2,7 @@
 import { createServer } from 'node:net';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import t, { type Test } from 'tap';
-import { openMongo } from '../../../../src/database/mongo.ts';
+import { connectMongo } from '../../../../src/database/mongo.ts';
 import { testMongo } from '../../../helpers/mongo.ts';
 import { until } from '../../../helpers/until.ts';
 import { newDelivery, newEndpoint } from '../../../helpers/webhooks/endpoints.ts';
@@ -135,7 +135,7 @@ t.test('a large body that all endpoints receive is stored once, with all its del
     endpoints.map(({ id }) => newDelivery(id, n + 1, { body: large(event) })),
   );
   await fixture.sender.submit(deliveries);
-  const { log, close } = await openMongo(position);
+  const { log, close } = await connectMongo(position);
   t.teardown(close);
   t.equal(await log.collection('webhook_bodies').countDocuments(), 2);
   t.equal(await log.collection('webhook_deliveries').countDocuments(), 200);

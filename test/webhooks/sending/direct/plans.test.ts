@@ -1,10 +1,10 @@
 /** The queries of the direct sender read index keys only, and no more than necessary, however many deliveries wait. */
 import { MongoClient, ObjectId } from 'mongodb';
 import t from 'tap';
-import { openMongo } from '../../../../src/database/mongo.ts';
+import { connectMongo } from '../../../../src/database/mongo.ts';
 import { DeliveryListStore } from '../../../../src/webhooks/sending/queue/delivery-list-store.ts';
 import { DeliveryStore } from '../../../../src/webhooks/sending/queue/delivery-store.ts';
-import { newRow } from '../../../../src/webhooks/sending/queue/submission.ts';
+import { toDeliveryRow } from '../../../../src/webhooks/sending/queue/new-delivery-rows.ts';
 import { testMongo } from '../../../helpers/mongo.ts';
 import { newDelivery, newEndpoint } from '../../../helpers/webhooks/endpoints.ts';
 
@@ -15,7 +15,7 @@ const PAGE = [6 + ENDPOINTS, 6 + ENDPOINTS] as const;
 
 t.test('the queries of the direct sender read only what they need', async (t) => {
   const position = await testMongo(t);
-  const mongo = await openMongo(position);
+  const mongo = await connectMongo(position);
   t.teardown(() => mongo.close());
   const client = await new MongoClient(position.url).connect();
   t.teardown(() => client.close());
@@ -28,7 +28,7 @@ t.test('the queries of the direct sender read only what they need', async (t) =>
   );
   for (const target of endpoints) {
     const rows = Array.from({ length: EACH }, (_, n) =>
-      newRow(newDelivery(target.id, n, { document: `todos/${n % 3}` }), {
+      toDeliveryRow(newDelivery(target.id, n, { document: `todos/${n % 3}` }), {
         now: now + n,
         due: new Date(now + n),
         take: null,
@@ -66,7 +66,7 @@ t.test('the queries of the direct sender read only what they need', async (t) =>
     [
       'five of two endpoints',
       () =>
-        store.pick(
+        store.findDue(
           ids.slice(0, 2).map((endpoint) => ({ endpoint, count: 5 })),
           late,
         ),
@@ -75,7 +75,7 @@ t.test('the queries of the direct sender read only what they need', async (t) =>
     ],
     [
       'the first ones of two documents',
-      () => store.heads([0, 1].map((n) => ({ endpoint: ids[0] ?? '', document: `todos/${n}` }))),
+      () => store.firstPending([0, 1].map((n) => ({ endpoint: ids[0] ?? '', document: `todos/${n}` }))),
       2,
       2,
     ],

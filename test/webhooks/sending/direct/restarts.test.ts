@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { MongoClient } from 'mongodb';
 import t from 'tap';
-import { openMongo } from '../../../../src/database/mongo.ts';
+import { connectMongo } from '../../../../src/database/mongo.ts';
 import { Egress } from '../../../../src/egress/egress.ts';
 import { DirectSender } from '../../../../src/webhooks/sending/direct/direct-sender.ts';
 import { startReplicaSet } from '../../../helpers/database/replica-set.ts';
@@ -82,7 +82,7 @@ t.test('with a hundred idle endpoints the sender sends the database no queries',
   const receiver = await startReceiver(t);
   const monitored = new URL(url);
   monitored.searchParams.set('monitorCommands', 'true');
-  const mongo = await openMongo({ url: monitored.href, database });
+  const mongo = await connectMongo({ url: monitored.href, database });
   t.teardown(() => mongo.close());
   const egress = new Egress({ mode: 'development', allow: [] });
   t.teardown(() => egress.close());

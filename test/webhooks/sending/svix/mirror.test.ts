@@ -5,7 +5,7 @@ import { createHmac } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import t, { type Test } from 'tap';
 import type { EndpointTarget } from '../../../../src/webhooks/endpoint/endpoint.ts';
-import { rotated } from '../../../../src/webhooks/endpoint/signing-secrets.ts';
+import { rotateSigningSecrets } from '../../../../src/webhooks/endpoint/signing-secrets.ts';
 import { DeliveryStore } from '../../../../src/webhooks/sending/queue/delivery-store.ts';
 import { testMongo } from '../../../helpers/mongo.ts';
 import { Random, runSeed } from '../../../helpers/random.ts';
@@ -174,7 +174,10 @@ async function rotating(t: Test) {
     await Promise.all([first?.sender.ensureEndpoint(scene.target), second?.sender.ensureEndpoint(scene.target)]);
   };
   scene.rotate = async (graceMs) => {
-    scene.target = { ...scene.target, secrets: rotated(scene.target.secrets, newSecret(), graceMs, Date.now()) };
+    scene.target = {
+      ...scene.target,
+      secrets: rotateSigningSecrets(scene.target.secrets, newSecret(), graceMs, Date.now()),
+    };
     await report();
   };
   await report();

@@ -1,5 +1,5 @@
 /** The text of a chosen file, in any encoding that a spreadsheet or a database writes. */
-import { textEncoding } from '../../../../../src/files/upload/text-encoding.ts';
+import { detectTextEncoding } from '../../../../../src/files/upload/text-encoding.ts';
 
 export interface DecodedText {
   readonly text: string;
@@ -16,7 +16,7 @@ const NAMES: Readonly<Record<string, string>> = {
 
 /** Decodes as the server does for uploaded files. @throws Error when the bytes are not text */
 export function decodeText(bytes: Uint8Array): DecodedText {
-  const encoding = textEncoding(bytes, undefined, false);
+  const encoding = detectTextEncoding(bytes, undefined, false);
   if (encoding === null) throw new Error('The file is not text: it contains bytes that are not valid in text');
   // Without `ignoreBOM` the decoder removes the mark.
   return { text: new TextDecoder(encoding).decode(bytes), encoding: NAMES[encoding] ?? encoding };

@@ -1,0 +1,180 @@
+/**
+ * A row of the event log, in memory and stored. Documents stay the bytes of the change stream, so that nothing is
+ * altered or decoded without need.
+ */
+import type { Document, Timestamp } from 'mongodb';
+import { removeNamedFields } from '../../database/bson/partial-decode.ts';
+import { binaryToBuffer, decodeShallow, decodeSystemBson, requireTimestamp } from '../../database/bson/raw-bson.ts';
+import { decodeDocumentMap } from '../../database/bson/stored-document.ts';
+import { internalFields } from '../../lib/event-types.ts';
+
+/** Documents above this size are omitted from a row, because a whole row must fit into 16 MB. */
+export const MAX_ROW_DOCUMENT_BYTES = 12 * 1024 * 1024;
+
+const OPERATIONS = [
+  'insert',
+  'update',
+  'replace',
+  'delete',
+  'create',
+  'drop',
+  'rename',
+  'dropDatabase',
+  'invalidate',
+  'meta',
+  'start',
+  'gap',
+  'reset',
+] as const;
+
+export type RowOperation = (typeof OPERATIONS)[number];
+
+export interface LogRow {
+  /** Gapless number from 1. */
+  readonly number: number;
+  readonly epoch: number;
+  /** The resume token of the change, upper-case hex. */
+  readonly token: string;
+  /** Cluster time. */
+  readonly time: Timestamp;
+  readonly wall: Date;
+  readonly operation: RowOperation;
+  /** The collection; null for a row that concerns all collections. */
+  readonly collection: string | null;
+  /** Raw `{_id: …}` of the document. */
+  readonly key: Buffer | null;
+  /** Raw document after the change; null if there is none or post-images were not enabled. */
+  readonly after: Buffer | null;
+  readonly before: Buffer | null;
+  /** Raw `{updatedFields, removedFields, truncatedArrays}` of an update. */
+  readonly update: Buffer | null;
+  readonly transaction: { readonly id: string; readonly index: number; readonly last: boolean } | null;
+  /** The actor, as `user:u1`; null if the change did not come through this server. */
+  readonly by: string | null;
+  /** Request id. */
+  readonly request: string | null;
+  /** True if the documents were too large for a row. */
+  readonly big: boolean;
+  /** A renamed collection's new name; an end of a gap as text. */
+  readonly to: string | null;
+  /** The other end of a gap. */
+  readonly from: string | null;
+}
+
+/** A row with all optional fields empty. */
+export const EMPTY_LOG_ROW = {
+  collection: null,
+  key: null,
+  after: null,
+  before: null,
+  update: null,
+  transaction: null,
+  by: null,
+  request: null,
+  big: false,
+  to: null,
+  from: null,
+} as const;
+
+/** Approximate memory of a row: its documents and a fixed size for the rest. */
+export function logRowBytes(row: LogRow): number {
+  return 400 + (row.key?.length ?? 0) + rowDocumentBytes(row);
+}
+
+/** Approximate memory of a row in bytes, including the document that is read for it if its own were too large. */
+export function completedRowBytes(row: LogRow): number {
+  return logRowBytes(row) + (row.big ? MAX_ROW_DOCUMENT_BYTES : 0);
+}
+
+/** The first rows that fit into this many bytes of memory; at least one row. */
+export function limitRowsByBytes(rows: LogRow[], bytes: number): LogRow[] {
+  let held = 0;
+  const end = rows.findIndex((row) => {
+    held += completedRowBytes(row);
+    return held > bytes;
+  });
+  return end < 0 ? rows : rows.slice(0, Math.max(1, end));
+}
+
+/** Bytes of a row's documents. */
+export function rowDocumentBytes(row: Pick<LogRow, 'after' | 'before' | 'update'>): number {
+  return (row.after?.length ?? 0) + (row.before?.length ?? 0) + (row.update?.length ?? 0);
+}
+
+/** A state of a document without the fields that no event has; null if its bytes are damaged. */
+export function withoutInternalFields(collection: string | null, state: Buffer | null): Buffer | null {
+  const internal = internalFields(collection);
+  if (state === null || internal.size === 0) return state;
+  try {
+    return removeNamedFields(state, internal);
+  } catch {
+    // Any program may have written the bytes. Reading the log must not stop.
+    return null;
+  }
+}
+
+/** The stored form. Empty fields are omitted. */
+export function encodeLogRow(row: LogRow): Document {
+  const { transaction } = row;
+  const stored: Document = {
+    _id: BigInt(row.number),
+    e: row.epoch,
+    tk: Buffer.from(row.token, 'hex'),
+    t: row.time,
+    w: row.wall,
+    op: row.operation,
+  };
+  const rest = {
+    c: row.collection,
+    k: row.key && decodeDocumentMap(row.key),
+    a: row.after,
+    b: row.before,
+    u: row.update,
+    x: transaction && { id: transaction.id, i: transaction.index, ...(transaction.last ? { z: true } : {}) },
+    by: row.by,
+    rid: row.request,
+    big: row.big || null,
+    to: row.to,
+    from: row.from,
+  };
+  for (const [name, value] of Object.entries(rest)) if (value !== null) stored[name] = value;
+  return stored;
+}
+
+/** Reads a stored row. Throws TypeError if the bytes are not a row. */
+export function decodeLogRow(bytes: Uint8Array): LogRow {
+  const stored = decodeShallow(bytes);
+  const operation = OPERATIONS.find((one) => one === stored['op']);
+  const token = binaryToBuffer(stored['tk']);
+  if (operation === undefined || token === null) throw new TypeError(`Row ${String(stored['_id'])} cannot be read`);
+  const transaction = stored['x'] instanceof Uint8Array ? decodeSystemBson(stored['x']) : null;
+  const collection = text(stored['c']);
+  return {
+    number: Number(stored['_id']),
+    epoch: Number(stored['e']),
+    token: token.toString('hex').toUpperCase(),
+    time: requireTimestamp(stored['t']),
+    wall: stored['w'] instanceof Date ? stored['w'] : new Date(0),
+    operation,
+    collection,
+    key: binaryToBuffer(stored['k']),
+    // Rows of earlier versions were not cut.
+    after: withoutInternalFields(collection, binaryToBuffer(stored['a'])),
+    before: withoutInternalFields(collection, binaryToBuffer(stored['b'])),
+    update: binaryToBuffer(stored['u']),
+    transaction: transaction && {
+      id: String(transaction['id']),
+      index: Number(transaction['i']),
+      last: transaction['z'] === true,
+    },
+    by: text(stored['by']),
+    request: text(stored['rid']),
+    big: stored['big'] === true,
+    to: text(stored['to']),
+    from: text(stored['from']),
+  };
+}
+
+function text(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
