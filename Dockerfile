@@ -27,7 +27,7 @@ WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
-# Commands for those who run it: docker compose exec millrace millrace admin --link
+# Commands for those who run it: docker compose exec millrace millrace admin --setup-link
 RUN ln -s /app/dist/main.js /usr/local/bin/millrace
 # The user node of the image.
 USER 1000:1000

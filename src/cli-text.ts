@@ -113,7 +113,7 @@ function next({ url, open, setUp }: RunningServer): string {
   if (setUp !== null)
     return `  Setup     ${setUp}
             Open it to create the first administrator. Until then no policy applies.
-            The link works once, for 30 minutes; ${ADMIN} --link creates another one.`;
+            The link works once, for 30 minutes; ${ADMIN} --setup-link creates another one.`;
   return `  Sign in, then send the accessToken of the response with every request:
     curl ${url}/auth/login ${json} '{"username":"<you>","password":"<your password>"}'
     curl ${url}/api/todos -H 'authorization: Bearer <accessToken>'`;

@@ -16,7 +16,7 @@ import type { Query } from '../query/parse/query.ts';
 import type { Quotas } from '../quotas/quotas.ts';
 import { collectionNotAvailable, documentTooBusy, duplicateKeyError } from './document-errors.ts';
 import { DocumentLookup } from './document-lookup.ts';
-import { type HintedList, HintedLists, type HintedListsDeps, type PlainListOptions } from './hinted-list.ts';
+import { type HintedList, ListsWithHints, type ListsWithHintsDeps, type PlainListOptions } from './hinted-list.ts';
 import {
   type HookPipeline,
   isComparableDocument,
@@ -29,7 +29,7 @@ import type { OpenTransaction } from './open-transaction.ts';
 import { MAX_WRITE_ATTEMPTS, OptimisticRetry } from './optimistic-retry.ts';
 import { visibleDocument, visibleDocumentTag } from './read/document-view.ts';
 import { type ExpandDocuments, ExpansionBudget, type ExpansionOptions, expandDocumentBatch } from './read/expansion.ts';
-import { containsAnyId, type DocumentSample, type SampleSize, sampleDocuments } from './read/sampling.ts';
+import { type DocumentSample, hasReadableDocumentWithId, type SampleSize, sampleDocuments } from './read/sampling.ts';
 import { checkPreconditions, HIDDEN_DOCUMENT_TAG, NO_PRECONDITIONS } from './store/preconditions.ts';
 import { toStoredChange } from './store/stored-change.ts';
 import { encodeStoredDocument, type StoredDocument, toStoredDocument } from './store/stored-document.ts';
@@ -45,7 +45,7 @@ const MAX_COMPARED_BYTES = 15 * 1024 * 1024;
 /** Documents of one bulk create. */
 export const MAX_BULK_DOCUMENTS = 1_000;
 
-export interface CollectionsDeps extends HintedListsDeps {
+export interface CollectionsDeps extends ListsWithHintsDeps {
   readonly atomic: TransactionRunner;
   /** Bytes that `expand` may add to one response. */
   readonly expandBytes: number;
@@ -58,7 +58,7 @@ export interface CollectionsDeps extends HintedListsDeps {
 
 export class Collections {
   readonly #deps: CollectionsDeps;
-  readonly #lists: HintedLists;
+  readonly #lists: ListsWithHints;
   readonly #lookup: DocumentLookup;
   readonly #attempts = new OptimisticRetry();
   /** Reads of referenced documents. */
@@ -66,7 +66,7 @@ export class Collections {
 
   constructor(deps: CollectionsDeps) {
     this.#deps = deps;
-    this.#lists = new HintedLists(deps);
+    this.#lists = new ListsWithHints(deps);
     this.#lookup = new DocumentLookup(deps.store, deps.registry);
   }
 
@@ -101,7 +101,7 @@ export class Collections {
 
   /** Whether one of these ids belongs to a readable document; false when that takes longer than `timeoutMs`. */
   holdsAny(scope: Scope<'read'>, name: CollectionName, ids: readonly string[], timeoutMs: number): Promise<boolean> {
-    return containsAnyId(this.#deps.store, scope, name, ids, timeoutMs);
+    return hasReadableDocumentWithId(this.#deps.store, scope, name, ids, timeoutMs);
   }
 
   /** @throws MillraceError `resource-not-available`, `document-not-found` */

@@ -11,7 +11,7 @@ import type { Scope } from '../policies/scope.ts';
 import { combineScopeFilters } from '../policies/scope-filter.ts';
 import { bindVariables } from '../query/evaluate/bind-variables.ts';
 import { coversAllPaths } from '../query/evaluate/fields.ts';
-import { filterPaths } from '../query/filter.ts';
+import { pathsInFilter } from '../query/filter.ts';
 import type { Query } from '../query/parse/query.ts';
 import type { CollectionRegistry } from './collection-registry.ts';
 import { collectionNotAvailable } from './document-errors.ts';
@@ -32,7 +32,7 @@ export interface HintedList extends DocumentList {
   readonly hints: readonly string[];
 }
 
-export interface HintedListsDeps extends ListReaderDeps {
+export interface ListsWithHintsDeps extends ListReaderDeps {
   readonly registry: CollectionRegistry;
   readonly missingIndexes: MissingIndexHints;
   /** Milliseconds from which a list counts as slow. */
@@ -51,12 +51,12 @@ interface Found extends Pick<DocumentList, 'next' | 'unsorted'> {
   readonly tookMs: number;
 }
 
-export class HintedLists {
-  readonly #deps: HintedListsDeps;
+export class ListsWithHints {
+  readonly #deps: ListsWithHintsDeps;
   readonly #listing: ListReader;
   readonly #fields: SampledFields;
 
-  constructor(deps: HintedListsDeps) {
+  constructor(deps: ListsWithHintsDeps) {
     this.#deps = deps;
     this.#listing = new ListReader(deps);
     this.#fields = new SampledFields(deps.store);
@@ -127,7 +127,7 @@ export class HintedLists {
     const { sort, skip, limit } = query;
     const requested = bindVariables(query.filter, principalBindings(scope.principal, now)).filter;
     const granted = [...scope.grants.map(({ filter }) => filter), scope.denied];
-    const paths = new Set([requested, ...granted].flatMap((filter) => [...filterPaths(filter)]));
+    const paths = new Set([requested, ...granted].flatMap((filter) => [...pathsInFilter(filter)]));
     const filter = combineScopeFilters(requested, scope);
     const goesOn = limit === null && documents.length >= FIRST_BATCH;
     const slow = { name, requested, filter, paths, sort, skip, limit, found: goesOn ? null : documents.length, tookMs };

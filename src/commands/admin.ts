@@ -17,7 +17,7 @@ import { withAuth } from './database.ts';
 
 const USAGE = `From a clone npm run admin -- …, from an image or a package millrace admin …
 
-millrace admin --link
+millrace admin --setup-link
   Makes a set-up link, which works once, for 30 minutes. An older link stops working.
 
 millrace admin --email EMAIL --password-file FILE [--roles owner]
@@ -25,7 +25,7 @@ millrace admin --email EMAIL --password-file FILE [--roles owner]
   Roles: ${ADMIN_ROLES.join(', ')}, several with commas.`;
 
 const OPTIONS = {
-  link: { type: 'boolean' },
+  'setup-link': { type: 'boolean' },
   email: { type: 'string' },
   'password-file': { type: 'string' },
   roles: { type: 'string', default: 'owner' },
@@ -34,7 +34,7 @@ const OPTIONS = {
 
 export async function admin(words: readonly string[], env: Environment): Promise<CommandOutcome> {
   const { values } = parseArgs({ args: [...words], options: OPTIONS });
-  const { link, email, 'password-file': file, roles: listed, help } = values;
+  const { 'setup-link': link, email, 'password-file': file, roles: listed, help } = values;
   if (help || (!link && (email === undefined || file === undefined))) {
     return { text: USAGE, failed: !help && words.length > 0 };
   }

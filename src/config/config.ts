@@ -252,7 +252,7 @@ function arrange(settings: Settings, location: PublicLocation): Config {
     realtime: { maxClients: settings.MILLRACE_MAX_LIVE_CLIENTS, heartbeatMs: settings.MILLRACE_HEARTBEAT_MS },
     held: {
       bytes: settings.MILLRACE_CLIENT_MEMORY_BYTES ?? null,
-      bytesPerClient: settings.MILLRACE_MAX_BYTES_PER_CLIENT ?? (production ? null : Number.MAX_SAFE_INTEGER),
+      bytesPerClient: settings.MILLRACE_MAX_MEMORY_BYTES_PER_CLIENT ?? (production ? null : Number.MAX_SAFE_INTEGER),
     },
     quotas: {
       documents: settings.MILLRACE_QUOTA_DOCUMENTS,
@@ -261,7 +261,7 @@ function arrange(settings: Settings, location: PublicLocation): Config {
     },
     collections: {
       queryTimeoutMs: settings.MILLRACE_QUERY_TIMEOUT_MS,
-      listTimeoutMs: settings.MILLRACE_LIST_TIMEOUT_MS,
+      listTimeoutMs: settings.MILLRACE_UNLIMITED_LIST_TIMEOUT_MS,
       slowQueryMs: settings.MILLRACE_SLOW_QUERY_MS,
       listBytes: settings.MILLRACE_MAX_LIST_BYTES,
       expandBytes: settings.MILLRACE_MAX_EXPAND_BYTES,

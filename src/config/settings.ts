@@ -120,7 +120,7 @@ export const SETTINGS_SCHEMA = Type.Object({
   ),
   MILLRACE_SHUTDOWN_TIMEOUT_MS: time('Time limit for running requests to end at shutdown.', 10_000),
   MILLRACE_QUERY_TIMEOUT_MS: time('Time limit of the database for one query.', 5_000),
-  MILLRACE_LIST_TIMEOUT_MS: time('Time limit of the database for a list without limit.', 60_000),
+  MILLRACE_UNLIMITED_LIST_TIMEOUT_MS: time('Time limit of the database for a list without limit.', 60_000),
   MILLRACE_SLOW_QUERY_MS: time('Duration of a list beyond which the server looks for a missing index.', 100),
   MILLRACE_MAX_LIST_BYTES: count(
     'Largest response of a list, in bytes; a longer one is cut off.',
@@ -206,7 +206,7 @@ export const SETTINGS_SCHEMA = Type.Object({
       minimum: 1_048_576,
     }),
   ),
-  MILLRACE_MAX_BYTES_PER_CLIENT: Type.Optional(
+  MILLRACE_MAX_MEMORY_BYTES_PER_CLIENT: Type.Optional(
     Type.Integer({
       description:
         'Maximum part of MILLRACE_CLIENT_MEMORY_BYTES for one principal, or for one anonymous IP address or /64 of IPv6, in bytes. ' +

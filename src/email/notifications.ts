@@ -25,7 +25,7 @@ const OLD_MS = 24 * HOUR_MS;
 type Notice = (typeof NOTICES)[number];
 
 /** The fields of a row of the event log that are read here. */
-export interface NotificationEventRow {
+export interface SecurityLogRow {
   readonly epoch: number;
   readonly number: number;
   readonly time: Timestamp;
@@ -62,7 +62,7 @@ export class SecurityNotifications {
   }
 
   /** Processes rows of the log, in order; repeated rows do nothing. */
-  async report(rows: readonly NotificationEventRow[]): Promise<void> {
+  async report(rows: readonly SecurityLogRow[]): Promise<void> {
     for (const row of rows) {
       const isOld = row.time.getHighBits() * 1_000 < this.#deps.now() - OLD_MS;
       if (isOld || row.after === null || !mayNeedNotification(row)) continue;
@@ -72,7 +72,7 @@ export class SecurityNotifications {
     }
   }
 
-  async #signIn(row: NotificationEventRow, { user, ip, userAgent }: Readonly<Record<string, unknown>>): Promise<void> {
+  async #signIn(row: SecurityLogRow, { user, ip, userAgent }: Readonly<Record<string, unknown>>): Promise<void> {
     if (typeof user !== 'string' || typeof ip !== 'string') return;
     const { networks, now } = this.#deps;
     const network = clientNetwork(ip);
@@ -84,7 +84,7 @@ export class SecurityNotifications {
     await networks.note(user, network, at);
   }
 
-  async #securityEvent(row: NotificationEventRow, { type, details }: Readonly<Record<string, unknown>>): Promise<void> {
+  async #securityEvent(row: SecurityLogRow, { type, details }: Readonly<Record<string, unknown>>): Promise<void> {
     const { user, kind } = (details ?? {}) as { readonly user?: unknown; readonly kind?: unknown };
     if (typeof user !== 'string') return;
     if (type === 'system.auth.password-changed') return this.#add(row, 'password-changed', user, {});
@@ -94,7 +94,7 @@ export class SecurityNotifications {
   }
 
   /** A user whose e-mail address was replaced; the old one is notified. */
-  async #user(row: NotificationEventRow, after: Readonly<Record<string, unknown>>): Promise<void> {
+  async #user(row: SecurityLogRow, after: Readonly<Record<string, unknown>>): Promise<void> {
     if (row.before === null || row.key === null) return;
     const { email, emailVerified, kind } = decodeDocument(row.before);
     const next = after['email'];
@@ -110,7 +110,7 @@ export class SecurityNotifications {
 
   /** @param to the e-mail address; by default that of the user, if it is verified */
   async #add(
-    { epoch, number, time }: NotificationEventRow,
+    { epoch, number, time }: SecurityLogRow,
     kind: Notice,
     id: string,
     facts: Readonly<Record<string, string>>,
@@ -142,7 +142,7 @@ export class SecurityNotifications {
 export function mayNeedNotification({
   collection,
   operation,
-}: Pick<NotificationEventRow, 'collection' | 'operation'>): boolean {
+}: Pick<SecurityLogRow, 'collection' | 'operation'>): boolean {
   if (collection === '_users') return operation === 'update' || operation === 'replace';
   return operation === 'insert' && (collection === '_sessions' || collection === '_activity');
 }

@@ -7,7 +7,7 @@ import { createConsoleMailer } from './console-mailer.ts';
 import { EmailTemplates } from './email-templates.ts';
 import { KnownNetworks } from './known-networks.ts';
 import { EmailNotSent, type Mailer } from './mailer.ts';
-import { mayNeedNotification, type NotificationEventRow, SecurityNotifications } from './notifications.ts';
+import { mayNeedNotification, type SecurityLogRow, SecurityNotifications } from './notifications.ts';
 import { Outbox } from './outbox.ts';
 import { OutboxStore } from './outbox-store.ts';
 import { EmailTemplateStore } from './template-store.ts';
@@ -33,8 +33,8 @@ export interface EmailsDeps {
 /** The options of a durable reader of the event log (events/read/consumer.ts). */
 interface NoticesReader {
   readonly name: string;
-  readonly concerns: (row: NotificationEventRow) => boolean;
-  readonly handle: (rows: readonly NotificationEventRow[]) => Promise<void>;
+  readonly concerns: (row: SecurityLogRow) => boolean;
+  readonly handle: (rows: readonly SecurityLogRow[]) => Promise<void>;
 }
 
 interface LogConsumer {

@@ -87,7 +87,7 @@ export async function openEvents(mongo: { data: Db; log: Db }, settings: EventSe
       // Only the program's log has the server's message, because it contains the command.
       const code = mongoErrorCode(error);
       const details = { recorder: owner, code: code === undefined ? null : String(code) };
-      new AuditEvents(mongo).record('system.recorder.stopped', details, SYSTEM_STAMP).catch((issue: unknown) => {
+      new AuditEvents(mongo).record('system.event-log.stopped', details, SYSTEM_STAMP).catch((issue: unknown) => {
         onLog('warn', 'The event that recording has stopped could not be stored', { error: String(issue) });
       });
     },

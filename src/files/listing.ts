@@ -18,7 +18,7 @@ import {
   requireVisiblePaths,
 } from '../policies/scope-filter.ts';
 import { bindVariables } from '../query/evaluate/bind-variables.ts';
-import { filterPaths } from '../query/filter.ts';
+import { pathsInFilter } from '../query/filter.ts';
 import { decodeCursor, encodeCursor } from '../query/page/cursor.ts';
 import {
   buildPageRequest,
@@ -27,7 +27,7 @@ import {
   type Page,
   type PagePosition,
   slicePage,
-  toDatabaseSortOrder,
+  toMongoSortOrStages,
 } from '../query/page/page.ts';
 import { type Query, queryFingerprint } from '../query/parse/query.ts';
 import type { FileDocuments } from './file-document-store.ts';
@@ -60,7 +60,7 @@ export async function listFiles(
   deps: FileListingDeps,
 ): Promise<FileList> {
   requireFields(query);
-  requireReadablePaths(scope, [...filterPaths(query.filter), ...query.sort.map(({ path }) => path)]);
+  requireReadablePaths(scope, [...pathsInFilter(query.filter), ...query.sort.map(({ path }) => path)]);
   if (query.fields?.mode === 'include') requireVisiblePaths(scope, query.fields.paths);
   const { store, listTimeoutMs, cursorKeys } = deps;
   const filter = combineScopeFilters(
@@ -69,7 +69,7 @@ export async function listFiles(
   );
   const count = query.count === 'none' ? null : await countFiles(scope, filter, deps);
   if (query.limit === null) {
-    const options = { ...toDatabaseSortOrder(query.sort), skip: query.skip, maxTimeMS: listTimeoutMs };
+    const options = { ...toMongoSortOrStages(query.sort), skip: query.skip, maxTimeMS: listTimeoutMs };
     return { batches: files(scope, store.list(filter, options)), next: null, prev: null, count };
   }
   const spec = queryFingerprint('files', query);
@@ -82,7 +82,7 @@ export async function listFiles(
 
 /** Hidden fields must not be inferable by filtering or sorting either. */
 function requireFields({ filter, sort, expand }: Query): void {
-  const requested = [...filterPaths(filter), ...sort.map(({ path }) => path)];
+  const requested = [...pathsInFilter(filter), ...sort.map(({ path }) => path)];
   const unknown = requested.find((path) => !STORED_FILE_FIELDS.has(path.split('.', 1)[0] ?? ''));
   if (unknown === undefined && expand.length === 0) return;
   const name = unknown ?? 'expand';
@@ -110,7 +110,7 @@ async function readPage(
 ): Promise<Page<Uint8Array>> {
   if (limit === 0) return { documents: [], next: null, prev: null };
   const request = buildPageRequest(filter, sort, position);
-  const options = { ...toDatabaseSortOrder(request.sort), skip, limit: limit + 1, maxTimeMS: queryTimeoutMs };
+  const options = { ...toMongoSortOrStages(request.sort), skip, limit: limit + 1, maxTimeMS: queryTimeoutMs };
   const found = await store.page(request.filter, options);
   const exact = isPageInOrder(found.map(decodeDocument), sort, position);
   const stages = [{ $match: request.filter }, ...exactSortStages(sort, limit + 1)];

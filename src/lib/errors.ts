@@ -16,7 +16,7 @@ export interface ErrorDefinition {
 const row = (status: number, title: string, retryable = false): ErrorDefinition => ({ status, title, retryable });
 
 export const ERRORS = {
-  'function-limit-exceeded': row(400, 'A function exceeded its limits'),
+  'function-call-limit-exceeded': row(400, 'A function exceeded its limits'),
   'malformed-json': row(400, 'The body is not valid JSON'),
   'malformed-request': row(400, 'The request is malformed'),
   'body-required': row(400, 'A body is required'),
@@ -86,7 +86,7 @@ export const ERRORS = {
   'replay-not-found': row(404, 'The replay does not exist'),
   'plugin-not-found': row(404, 'The plugin does not exist'),
   'function-not-found': row(404, 'The function does not exist'),
-  'sample-not-found': row(404, 'There is no event of this type to send as a sample'),
+  'event-sample-not-found': row(404, 'There is no event of this type to send as a sample'),
   'run-not-found': row(404, 'The run does not exist'),
   'route-not-found': row(404, 'No route exists at this path'),
   'job-not-found': row(404, 'The job does not exist'),

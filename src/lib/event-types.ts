@@ -127,7 +127,7 @@ export const AUDIT_EVENT_TYPES = {
         '`manual`, `gone` (its server responded with 410), `failing`, `principal` (the user or key that created it is no longer valid)',
     },
   },
-  'system.endpoint.replayed': {
+  'system.endpoint.events-replayed': {
     audience: '_events',
     details: { endpoint: 'id of the webhook endpoint', replay: 'id of the replay that started' },
   },
@@ -182,7 +182,7 @@ export const AUDIT_EVENT_TYPES = {
       reason: 'the effect of calls of the function on the process that runs functions',
     },
   },
-  'system.recorder.stopped': {
+  'system.event-log.stopped': {
     audience: '_events',
     details: { recorder: 'the process that stopped recording', code: 'error code of the database, or null' },
   },
@@ -199,11 +199,11 @@ export type AuditEventDetails<T extends AuditEventType> = Readonly<
 
 /** Events about the log itself, without a document. */
 export const LOG_EVENTS = {
-  'system.log.gap': {
+  'system.event-log.gap': {
     audience: '_events',
     data: 'The changes between `from` and `to` are unknown; a new epoch begins.',
   },
-} as const satisfies Readonly<Record<`system.log.${string}`, { audience: Audience; data: string }>>;
+} as const satisfies Readonly<Record<`system.event-log.${string}`, { audience: Audience; data: string }>>;
 
 type Thing = (typeof SYSTEM_COLLECTIONS)[SystemCollection]['thing'];
 

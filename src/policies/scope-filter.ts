@@ -10,10 +10,10 @@ import { MillraceError } from '../lib/errors.ts';
 import {
   type FieldTree,
   FULL_FIELD_TREE,
+  fieldTreeIncludesPath,
   mayIncludePath,
   sameFieldTree,
   selectFields,
-  treeCoversPath,
   unionFieldTrees,
 } from '../query/evaluate/field-tree.ts';
 import { DOCUMENT_READ_COST, filterCost, isExpensiveMatch, TEXT_MATCH_COST } from '../query/evaluate/filter-cost.ts';
@@ -147,7 +147,7 @@ export function redactDocument(scope: Scope, document: Document): Document | nul
 
 /** True if a field is visible in every reached document. */
 export function isReadable(scope: Scope, path: string): boolean {
-  return !hidesFields(scope) || scope.grants.every(({ read }) => treeCoversPath(read, path));
+  return !hidesFields(scope) || scope.grants.every(({ read }) => fieldTreeIncludesPath(read, path));
 }
 
 /**

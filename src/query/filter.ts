@@ -147,7 +147,7 @@ export function fieldFilter(path: string, test: UnboundFieldTest): UnboundFilter
  * Every stored path that the filter tests, to check that all of them are readable: filtering must not reveal a hidden
  * field. Positions in arrays stay in the path (`a.0.b`): a caller that compares paths with field names leaves them out.
  */
-export function filterPaths(filter: UnboundFilter): Set<string> {
+export function pathsInFilter(filter: UnboundFilter): Set<string> {
   const paths = new Set<string>();
   forEachFieldTest(filter, (_test, path) => paths.add(path));
   return paths;

@@ -22,11 +22,11 @@ import { ask, PASSWORD, signInAdmin, signUp, toUser } from '../helpers/users.ts'
  * test/webhooks/http/planted-secrets.test.ts; functions: test/functions/http/plugin-secrets.test.ts.
  */
 const ELSEWHERE = new Set([
-  'system.recorder.stopped',
+  'system.event-log.stopped',
   'system.identity.linked',
   'system.identity.unlinked',
   'system.endpoint.disabled',
-  'system.endpoint.replayed',
+  'system.endpoint.events-replayed',
   'system.delivery.failed',
   'system.run.attempt-failed',
   'system.run.failed',

@@ -8,7 +8,7 @@ import {
   decodeRefreshToken,
   encodeRefreshToken,
   hashRefreshToken,
-  isPastRefreshToken,
+  isRotatedRefreshToken,
   nextRefreshToken,
 } from '../../src/auth/sessions/refresh-token.ts';
 import { buildTestApp } from '../helpers/app.ts';
@@ -25,12 +25,12 @@ t.test('a refresh token has one spelling, and leads only to its successors', asy
   }
   const third = nextRefreshToken(nextRefreshToken(first, key), key);
   const current = { generation: third.generation, hash: hashRefreshToken(third) };
-  t.ok(isPastRefreshToken(first, current, key));
-  t.ok(isPastRefreshToken(third, current, key));
-  t.notOk(isPastRefreshToken({ ...first, secret: Buffer.alloc(32) }, current, key));
-  t.notOk(isPastRefreshToken(first, current, Buffer.alloc(32, 2)));
-  t.notOk(isPastRefreshToken(nextRefreshToken(third, key), current, key));
-  t.notOk(isPastRefreshToken({ ...first, generation: 1 }, current, key));
+  t.ok(isRotatedRefreshToken(first, current, key));
+  t.ok(isRotatedRefreshToken(third, current, key));
+  t.notOk(isRotatedRefreshToken({ ...first, secret: Buffer.alloc(32) }, current, key));
+  t.notOk(isRotatedRefreshToken(first, current, Buffer.alloc(32, 2)));
+  t.notOk(isRotatedRefreshToken(nextRefreshToken(third, key), current, key));
+  t.notOk(isRotatedRefreshToken({ ...first, generation: 1 }, current, key));
 });
 
 t.test('refresh tokens', async (t) => {

@@ -25,7 +25,7 @@ t.test('a first start in production', async (t) => {
   // Beside the running program, on the MongoDB that it runs.
   const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
   const settings = { ...process.env, NODE_OPTIONS: '', MILLRACE_DATA_DIR: folder, MILLRACE_PUBLIC_URL: base };
-  const { stdout } = await promisify(execFile)(process.execPath, [main, 'admin', '--link'], { env: settings });
+  const { stdout } = await promisify(execFile)(process.execPath, [main, 'admin', '--setup-link'], { env: settings });
   const [, token = ''] = /#([\w-]{43})\n$/.exec(stdout) ?? [];
   const moved = await promisify(execFile)(process.execPath, [main, 'files', 'move'], { env: settings });
   t.match(moved.stdout, /^Nothing to move/, 'files are moved beside it, too');

@@ -3,11 +3,11 @@ import t from 'tap';
 import {
   and,
   fieldFilter,
-  filterPaths,
   matchAllFilter,
   matchNoneFilter,
   not,
   or,
+  pathsInFilter,
   Variable,
 } from '../../src/query/filter.ts';
 
@@ -42,5 +42,5 @@ t.test('pathsOf returns every tested field, at any depth', async (t) => {
     fieldFilter('f', { op: 'not', tests: [{ op: 'in', values: [new Variable('user.id')] }] }),
     fieldFilter('g', { op: 'elem', tests: [{ op: 'elemWhere', filter: a }] }),
   ]);
-  t.same([...filterPaths(filter)], ['a', 'b', 'c', 'c.d.e', 'f', 'g', 'g.a']);
+  t.same([...pathsInFilter(filter)], ['a', 'b', 'c', 'c.d.e', 'f', 'g', 'g.a']);
 });

@@ -5,7 +5,7 @@
 import type { Document } from 'bson';
 import { type Collection, MongoClient } from 'mongodb';
 import t from 'tap';
-import { buildOptimisticPageRequest } from '../../src/query/page/optimistic-page.ts';
+import { buildPlainComparisonPageRequest } from '../../src/query/page/optimistic-page.ts';
 import { buildPageRequest, type PageRequest } from '../../src/query/page/page.ts';
 import { parseSort, toMongoSort } from '../../src/query/page/sort.ts';
 import { sortKeyOf } from '../../src/query/page/sort-key.ts';
@@ -27,7 +27,7 @@ async function requests(collection: Collection, sortText: string, testDatabase: 
   const values = sortKeyOf(at ?? {}, sort);
   const requested = [{ n: { $gte: 0 } }, sort] as const;
   const likely = [false, true].map((alone) =>
-    buildOptimisticPageRequest(...requested, { direction, values, alone }, LIMIT),
+    buildPlainComparisonPageRequest(...requested, { direction, values, alone }, LIMIT),
   );
   return [buildPageRequest(...requested, { direction, values }), ...likely].filter((one) => one !== null);
 }

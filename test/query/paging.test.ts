@@ -11,7 +11,7 @@ import { decodeDocument, decodeExactDocument } from '../../src/database/bson/sto
 import { buildFindCommand } from '../../src/database/cursors/find-raw.ts';
 import { joinPath, splitPath } from '../../src/query/field-paths.ts';
 import { decodeCursor, encodeCursor } from '../../src/query/page/cursor.ts';
-import { buildOptimisticPageRequest, verifyOptimisticPage } from '../../src/query/page/optimistic-page.ts';
+import { buildPlainComparisonPageRequest, verifyPlainComparisonPage } from '../../src/query/page/optimistic-page.ts';
 import {
   buildPageRequest,
   exactSortStages,
@@ -20,7 +20,7 @@ import {
   type PagePosition,
   type PageRequest,
   slicePage,
-  toDatabaseSortOrder,
+  toMongoSortOrStages,
 } from '../../src/query/page/page.ts';
 import { requestPageBreakingTies } from '../../src/query/page/page-without-id-index.ts';
 import { isDatabaseSortable, parseSort, type Sort, toMongoSort } from '../../src/query/page/sort.ts';
@@ -76,7 +76,7 @@ function holdsArray(response: Document, sort: Sort): boolean {
 
 /** The stages that read documents in an order by escaped names. */
 function inOrder({ collectionName }: Collection, sort: Sort, filter: Document, limit: number): Document[] {
-  return buildFindCommand(collectionName, { filter, ...toDatabaseSortOrder(sort), limit, batchSize: limit })[
+  return buildFindCommand(collectionName, { filter, ...toMongoSortOrStages(sort), limit, batchSize: limit })[
     'pipeline'
   ];
 }
@@ -109,10 +109,10 @@ async function page(
     inTies[response === null ? 'not' : 'reported']++;
     return response?.documents ?? plain(request, limit);
   };
-  const likely = position && buildOptimisticPageRequest({ n: { $gte: 0 } }, sort, position, limit);
+  const likely = position && buildPlainComparisonPageRequest({ n: { $gte: 0 } }, sort, position, limit);
   if (position !== null && likely !== null) {
     const response = await send(likely, likely.limit);
-    const found = verifyOptimisticPage(response, { request: likely, position, limit }, reading);
+    const found = verifyPlainComparisonPage(response, { request: likely, position, limit }, reading);
     if (found !== null) {
       likelyPages[likely.withOwn ? 'from' : 'beyond']++;
       return slicePage(found, { sort, limit, position }, read);

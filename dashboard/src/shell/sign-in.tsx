@@ -44,7 +44,7 @@ export function SignIn({ over = false }: { readonly over?: boolean }) {
         {beginning?.needsAdmin === true ? (
           <Text size="sm">
             This instance has no administrator yet. Open the setup link that the program printed at start, or create
-            another one with the command <code>millrace admin --link</code>.
+            another one with the command <code>millrace admin --setup-link</code>.
           </Text>
         ) : (
           <SignInForm />

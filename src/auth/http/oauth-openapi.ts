@@ -16,7 +16,7 @@ import {
   LINK_IDENTITY_BODY,
   LINK_IDENTITY_RESULT,
   PROVIDER_LOGOUT_BODY,
-  PROVIDER_LOGOUT_RESULT,
+  PROVIDER_LOGOUT_RESULT_SCHEMA,
 } from './request-schemas.ts';
 import { IDENTITY_SHAPE, SIGN_IN_RESULT_SHAPE } from './response-schemas.ts';
 
@@ -147,7 +147,7 @@ export const PROVIDER_SIGN_IN_OPERATIONS = {
     body: jsonBody(PROVIDER_LOGOUT_BODY),
     responses: jsonResponse(
       'Ended. The URL is null where there is no session to end at a provider.',
-      PROVIDER_LOGOUT_RESULT,
+      PROVIDER_LOGOUT_RESULT_SCHEMA,
     ),
     errors: [...VALIDATION_ERRORS, 'redirect-not-allowed'],
   }),

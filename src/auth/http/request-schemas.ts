@@ -259,7 +259,7 @@ export const LINK_IDENTITY_RESULT = Type.Object(
   { url: Type.String() },
   { description: 'Works once, for five minutes.' },
 );
-export const PROVIDER_LOGOUT_RESULT = Type.Object(
+export const PROVIDER_LOGOUT_RESULT_SCHEMA = Type.Object(
   { url: nullable(Type.String()) },
   { description: 'A URL of the provider.' },
 );

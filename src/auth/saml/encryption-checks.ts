@@ -6,9 +6,9 @@
 import type { XmlElement } from '@xmldom/xmldom';
 import { readAlgorithm, shortAlgorithmName } from './signature-checks.ts';
 import {
-  attributeOf,
   hasElementName,
   listElements,
+  readXmlAttribute,
   requireOnlyChild,
   SamlRejection,
   type XmlNamespace,
@@ -59,9 +59,9 @@ export function checkAssertionEncryption(encrypted: XmlElement): void {
   if (called('EncryptedData').length > 1 || called('CipherValue').length > 2) {
     throw new SamlRejection('more than the assertion is encrypted');
   }
-  const id = attributeOf(key, 'Id') ?? '';
+  const id = readXmlAttribute(key, 'Id') ?? '';
   for (const named of called('RetrievalMethod')) {
-    if (!/^[\w.-]+$/.test(id) || attributeOf(named, 'URI') !== `#${id}`) {
+    if (!/^[\w.-]+$/.test(id) || readXmlAttribute(named, 'URI') !== `#${id}`) {
       throw new SamlRejection('RetrievalMethod refers to another key');
     }
   }

@@ -3,7 +3,7 @@
  * certificates of its keys. During a change of keys there are several, and each is valid. Pure.
  */
 import type { XmlElement } from '@xmldom/xmldom';
-import { attributeOf, childrenByName, hasElementName, listElements, readXml, SamlRejection } from './xml.ts';
+import { childrenByName, hasElementName, listElements, readXml, readXmlAttribute, SamlRejection } from './xml.ts';
 
 const BINDING = {
   redirect: 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect',
@@ -34,14 +34,16 @@ export function readSamlMetadata(text: string, issuer: string | undefined): Saml
   const entities = listElements(root)
     .filter((one) => hasElementName(one, 'metadata', 'EntityDescriptor'))
     .flatMap((entity) => childrenByName(entity, 'metadata', 'IDPSSODescriptor').map((role) => ({ entity, role })))
-    .filter(({ role }) => (attributeOf(role, 'protocolSupportEnumeration') ?? '').split(/\s+/).includes(SAML_2));
-  const fitting = entities.filter(({ entity }) => issuer === undefined || attributeOf(entity, 'entityID') === issuer);
+    .filter(({ role }) => (readXmlAttribute(role, 'protocolSupportEnumeration') ?? '').split(/\s+/).includes(SAML_2));
+  const fitting = entities.filter(
+    ({ entity }) => issuer === undefined || readXmlAttribute(entity, 'entityID') === issuer,
+  );
   const [found, second] = fitting;
   if (found === undefined)
     throw new SamlRejection('the metadata has no identity provider of SAML 2.0 with this issuer');
   if (second !== undefined) throw new SamlRejection("the metadata has several providers: select one by its 'issuer'");
   const { entity, role } = found;
-  const entityId = attributeOf(entity, 'entityID');
+  const entityId = readXmlAttribute(entity, 'entityID');
   if (entityId === null || entityId === '') throw new SamlRejection('the metadata has no entity id');
   const logout = positionOf(role, 'SingleLogoutService', 'redirect');
   return {
@@ -53,7 +55,7 @@ export function readSamlMetadata(text: string, issuer: string | undefined): Saml
     logoutUrl: attributeOrNull(logout, 'Location'),
     logoutResponseUrl: attributeOrNull(logout, 'ResponseLocation') ?? attributeOrNull(logout, 'Location'),
     certificates: childrenByName(role, 'metadata', 'KeyDescriptor').flatMap(certificatesOf),
-    wantsSigned: attributeOf(role, 'WantAuthnRequestsSigned') === 'true',
+    wantsSigned: readXmlAttribute(role, 'WantAuthnRequestsSigned') === 'true',
     validUntil: endOf([root, entity, role]),
   };
 }
@@ -91,15 +93,15 @@ export function resolveSamlEndpoints(
 }
 
 function positionOf(role: XmlElement, service: string, binding: keyof typeof BINDING): XmlElement | undefined {
-  return childrenByName(role, 'metadata', service).find((one) => attributeOf(one, 'Binding') === BINDING[binding]);
+  return childrenByName(role, 'metadata', service).find((one) => readXmlAttribute(one, 'Binding') === BINDING[binding]);
 }
 
 function attributeOrNull(element: XmlElement | undefined, name: string): string | null {
-  return element === undefined ? null : attributeOf(element, name);
+  return element === undefined ? null : readXmlAttribute(element, name);
 }
 
 function certificatesOf(key: XmlElement): readonly string[] {
-  if (attributeOf(key, 'use') === 'encryption') return [];
+  if (readXmlAttribute(key, 'use') === 'encryption') return [];
   return listElements(key)
     .filter((one) => hasElementName(one, 'signature', 'X509Certificate'))
     .map((one) => (one.textContent ?? '').trim());
@@ -107,7 +109,7 @@ function certificatesOf(key: XmlElement): readonly string[] {
 
 function endOf(elements: readonly XmlElement[]): number | null {
   const ends = elements.flatMap((element) => {
-    const text = attributeOf(element, 'validUntil');
+    const text = readXmlAttribute(element, 'validUntil');
     return text === null ? [] : [Date.parse(text)];
   });
   if (ends.some(Number.isNaN)) throw new SamlRejection('validUntil of the metadata is not a time');

@@ -5,7 +5,6 @@
 import type { XmlElement } from '@xmldom/xmldom';
 import { readElementId } from './signature-checks.ts';
 import {
-  attributeOf,
   childrenByName,
   childrenOf,
   elementText,
@@ -13,6 +12,7 @@ import {
   listElements,
   optionalChild,
   readXml,
+  readXmlAttribute,
   requireOnlyChild,
   SamlRejection,
   XML_NAMESPACES,
@@ -96,9 +96,10 @@ export function checkSamlMessage(
 ): void {
   if (!hasElementName(root, 'protocol', name)) throw new SamlRejection(`the message is not a ${name}`);
   readElementId(root);
-  if (attributeOf(root, 'Version') !== '2.0')
+  if (readXmlAttribute(root, 'Version') !== '2.0')
     throw new SamlRejection('the message is of another version than SAML 2.0');
-  if (attributeOf(root, 'Destination') !== destination) throw new SamlRejection('the message has another Destination');
+  if (readXmlAttribute(root, 'Destination') !== destination)
+    throw new SamlRejection('the message has another Destination');
   const issuer = optionalChild(root, 'assertion', 'Issuer');
   if (issuer !== null && elementText(issuer) !== expected.issuer)
     throw new SamlRejection('the message has another Issuer');
@@ -106,7 +107,7 @@ export function checkSamlMessage(
 
 /** @throws SamlFault where a message responds to something else */
 export function checkInResponseTo(element: XmlElement, { inResponseTo }: { inResponseTo: string | null }): void {
-  const response = attributeOf(element, 'InResponseTo');
+  const response = readXmlAttribute(element, 'InResponseTo');
   if (response === inResponseTo) return;
   throw new SamlRejection(
     response === null ? `${element.localName} has no InResponseTo` : `${element.localName} has another InResponseTo`,
@@ -115,7 +116,7 @@ export function checkInResponseTo(element: XmlElement, { inResponseTo }: { inRes
 
 /** @throws StatusRefused for every status except success */
 export function checkSamlStatus(root: XmlElement): void {
-  const status = attributeOf(
+  const status = readXmlAttribute(
     requireOnlyChild(requireOnlyChild(root, 'protocol', 'Status'), 'protocol', 'StatusCode'),
     'Value',
   );
@@ -130,7 +131,7 @@ export function readAssertion(xml: string, expected: ExpectedSamlResponse): Saml
   if (listElements(root).some((one) => one !== root && one.localName === 'Assertion')) {
     throw new SamlRejection('there is an assertion within the assertion');
   }
-  if (attributeOf(root, 'Version') !== '2.0')
+  if (readXmlAttribute(root, 'Version') !== '2.0')
     throw new SamlRejection('the assertion is of another version than SAML 2.0');
   if (elementText(requireOnlyChild(root, 'assertion', 'Issuer')) !== expected.issuer) {
     throw new SamlRejection('the assertion has another Issuer');
@@ -144,7 +145,7 @@ export function readAssertion(xml: string, expected: ExpectedSamlResponse): Saml
     id: readElementId(root),
     nameId: readNameId(requireOnlyChild(subject, 'assertion', 'NameID')),
     attributes: readAttributes(root),
-    sessionIndex: statements.flatMap((one) => attributeOf(one, 'SessionIndex') ?? [])[0] ?? null,
+    sessionIndex: statements.flatMap((one) => readXmlAttribute(one, 'SessionIndex') ?? [])[0] ?? null,
     expiresAt: deadAt,
   };
 }
@@ -155,9 +156,9 @@ export function readNameId(element: XmlElement): NameId {
   if (value.trim() === '') throw new SamlRejection('the NameID is empty');
   return {
     value,
-    format: attributeOf(element, 'Format'),
-    nameQualifier: attributeOf(element, 'NameQualifier'),
-    spNameQualifier: attributeOf(element, 'SPNameQualifier'),
+    format: readXmlAttribute(element, 'Format'),
+    nameQualifier: readXmlAttribute(element, 'NameQualifier'),
+    spNameQualifier: readXmlAttribute(element, 'SPNameQualifier'),
   };
 }
 
@@ -179,11 +180,11 @@ export function checkValidityPeriod(element: XmlElement, now: number): void {
 /** A bearer assertion is valid here, in time, in response to this request. @returns when that ends */
 function checkConfirmation(subject: XmlElement, expected: ExpectedSamlResponse): number {
   const all = childrenByName(subject, 'assertion', 'SubjectConfirmation');
-  const [confirmation, second] = all.filter((one) => attributeOf(one, 'Method') === BEARER);
+  const [confirmation, second] = all.filter((one) => readXmlAttribute(one, 'Method') === BEARER);
   if (confirmation === undefined || second !== undefined)
     throw new SamlRejection('the subject does not have exactly one confirmation');
   const facts = requireOnlyChild(confirmation, 'assertion', 'SubjectConfirmationData');
-  if (attributeOf(facts, 'Recipient') !== expected.recipient) {
+  if (readXmlAttribute(facts, 'Recipient') !== expected.recipient) {
     throw new SamlRejection('the assertion has another Recipient');
   }
   checkValidityPeriod(facts, expected.now);
@@ -216,14 +217,14 @@ function readAttributes(root: XmlElement): ReadonlyMap<string, readonly string[]
     const values = childrenByName(attribute, 'assertion', 'AttributeValue')
       .filter((value) => childrenOf(value).length === 0)
       .map(elementText);
-    const name = attributeOf(attribute, 'Name') ?? '';
+    const name = readXmlAttribute(attribute, 'Name') ?? '';
     found.set(name, [...(found.get(name) ?? []), ...values]);
   }
   return found;
 }
 
 function instantOf(element: XmlElement, name: string): number | null {
-  const text = attributeOf(element, name);
+  const text = readXmlAttribute(element, name);
   if (text === null) return null;
   const instant = INSTANT.test(text) ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(instant)) throw new SamlRejection(`${name} is not a time in UTC`);

@@ -5,11 +5,11 @@
  */
 import type { XmlElement } from '@xmldom/xmldom';
 import {
-  attributeOf,
   childrenByName,
   childrenOf,
   hasElementName,
   listElements,
+  readXmlAttribute,
   requireOnlyChild,
   SamlRejection,
 } from './xml.ts';
@@ -24,7 +24,7 @@ const ID = /^[A-Za-z_][\w.-]{0,255}$/;
 
 /** The id of a message or an assertion. @throws SamlFault for none, or an unusual one */
 export function readElementId(element: XmlElement): string {
-  const id = attributeOf(element, 'ID') ?? '';
+  const id = readXmlAttribute(element, 'ID') ?? '';
   if (!ID.test(id)) throw new SamlRejection(`${element.localName} has no usable ID`);
   return id;
 }
@@ -69,7 +69,8 @@ function checkSignature(signature: XmlElement, owner: string): void {
   if (!METHODS.has(method))
     throw new SamlRejection(`a signature is by ${shortAlgorithmName(method)}, which is not accepted`);
   const reference = requireOnlyChild(facts, 'signature', 'Reference');
-  if (attributeOf(reference, 'URI') !== `#${owner}`) throw new SamlRejection('a signature is over another element');
+  if (readXmlAttribute(reference, 'URI') !== `#${owner}`)
+    throw new SamlRejection('a signature is over another element');
   const transforms = childrenByName(
     requireOnlyChild(reference, 'signature', 'Transforms'),
     'signature',
@@ -85,7 +86,7 @@ function checkSignature(signature: XmlElement, owner: string): void {
 
 /** The algorithm of an element; empty for none. */
 export function readAlgorithm(element: XmlElement): string {
-  return attributeOf(element, 'Algorithm') ?? '';
+  return readXmlAttribute(element, 'Algorithm') ?? '';
 }
 
 /** The end of an algorithm's name, for messages. */

@@ -25,7 +25,7 @@ import {
 } from './response-checks.ts';
 import type { SamlSessionStore } from './saml-session-store.ts';
 import { findSignedElements, readElementId } from './signature-checks.ts';
-import { attributeOf, decodeBase64Xml, readXml, requireOnlyChild, SamlRejection } from './xml.ts';
+import { decodeBase64Xml, readXml, readXmlAttribute, requireOnlyChild, SamlRejection } from './xml.ts';
 
 /** How long a request is remembered, in milliseconds, so that it works once; older ones are rejected by their date. */
 const REMEMBERED_MS = 3_600_000;
@@ -160,7 +160,7 @@ export class SamlLogOut {
     if (query !== null) return readXml(verifyRedirectSignature(query, name, facts.certificates));
     const root = readXml(decodeBase64Xml(text));
     if (findSignedElements(root, [root]).length === 0) throw new SamlRejection('the message is not signed');
-    if (attributeOf(root, 'ID') === null) throw new SamlRejection('the message has no ID');
+    if (readXmlAttribute(root, 'ID') === null) throw new SamlRejection('the message has no ID');
     const library = configureNodeSaml(provider, facts, { signed: { response: true, assertion: false } });
     const verified =
       name === 'SAMLRequest'

@@ -163,7 +163,7 @@ export function elementText(element: XmlElement): string {
 }
 
 /** An attribute; null where there is none. */
-export function attributeOf(element: XmlElement, name: string): string | null {
+export function readXmlAttribute(element: XmlElement, name: string): string | null {
   return element.hasAttribute(name) ? element.getAttribute(name) : null;
 }
 

@@ -63,7 +63,7 @@ export function hashRefreshToken(token: RefreshToken): string {
 const MAX_STEPS = 5_000;
 
 /** True if a token once belonged to the family: its successors lead to the current one. A forged token's do not. */
-export function isPastRefreshToken(
+export function isRotatedRefreshToken(
   token: RefreshToken,
   current: { generation: number; hash: string },
   key: Buffer,

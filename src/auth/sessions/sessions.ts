@@ -14,7 +14,7 @@ import {
   decodeRefreshToken,
   encodeRefreshToken,
   hashRefreshToken,
-  isPastRefreshToken,
+  isRotatedRefreshToken,
   nextRefreshToken,
   type RefreshToken,
 } from './refresh-token.ts';
@@ -139,7 +139,7 @@ export class Sessions {
       if (family.identity !== undefined) onRenewed?.(family.identity);
       return { user: family.user, tokens: this.#issueTokens(family.user, next) };
     }
-    if (family.expiresAt.getTime() > this.#now() && isPastRefreshToken(token, family, key)) {
+    if (family.expiresAt.getTime() > this.#now() && isRotatedRefreshToken(token, family, key)) {
       const { generation } = token;
       const used = family.used.find(({ from, to }) => from <= generation && generation <= to);
       if (used !== undefined && this.#now() - used.at.getTime() < GRACE_MS) {

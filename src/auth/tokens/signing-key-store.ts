@@ -16,7 +16,7 @@ export interface StoredSigningKey extends TokenKey {
   readonly until: Date | null;
 }
 
-export interface SigningKeyRing {
+export interface StoredSigningKeys {
   readonly keys: readonly StoredSigningKey[];
   /** The unique issuer name of the instance, shared by all its processes. */
   readonly issuer: string;
@@ -43,7 +43,7 @@ export class SigningKeyStore {
    * Returns the ring. If there is none yet, it is created with the given key and encrypted with the newest master key.
    * @throws DecryptionError without the master key that encrypted it
    */
-  async open(first: StoredSigningKey): Promise<SigningKeyRing> {
+  async open(first: StoredSigningKey): Promise<StoredSigningKeys> {
     const begin = (field: string, value: unknown) => ({ $ifNull: [`$${field}`, { $literal: value }] });
     const keys = begin('keys', this.#encrypted([first]));
     const ring = await withTranslatedErrors(() =>

@@ -13,7 +13,7 @@ import { readParameters } from '../../query/parse/parameters.ts';
 import { parseQuery, parseQueryJson } from '../../query/parse/parse-query.ts';
 import type { Query } from '../../query/parse/query.ts';
 import { type PermittedExpansion, toPermittedExpansions } from '../read/expansion.ts';
-import { selectStoredFields, withExpansionIds, withWholeMeta } from '../read/field-selection.ts';
+import { addExpandedReferenceFields, selectStoredFields, withWholeMeta } from '../read/field-selection.ts';
 import { requireVisibleFields } from '../read/projection.ts';
 import { matchesIfNoneMatch, parsePreconditions } from '../store/preconditions.ts';
 import {
@@ -143,7 +143,7 @@ function clientKey({ asker, ip }: FastifyRequest): string {
 
 /** The fields to cut to after the expansion has read the ids; null when the list already contains just these fields. */
 function toCut({ fields, expand }: Query): FieldSelection | null {
-  return withExpansionIds(fields, expand) === fields ? null : fields;
+  return addExpandedReferenceFields(fields, expand) === fields ? null : fields;
 }
 
 function requestsForStream({ method, headers }: FastifyRequest): boolean {

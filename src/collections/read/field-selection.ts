@@ -16,7 +16,10 @@ export function withWholeMeta(fields: FieldSelection | null): FieldSelection | n
 }
 
 /** The fields to read so that the ids to expand are among them; the same object when they already are. */
-export function withExpansionIds(fields: FieldSelection | null, expand: readonly Expansion[]): FieldSelection | null {
+export function addExpandedReferenceFields(
+  fields: FieldSelection | null,
+  expand: readonly Expansion[],
+): FieldSelection | null {
   if (fields === null || expand.length === 0) return fields;
   return addRequiredFields(
     fields,

@@ -27,9 +27,9 @@ import { coversAllPaths, type FieldSelection, toMongoProjection } from '../../qu
 import { compileMatcher, type DocumentMatcher } from '../../query/evaluate/match.ts';
 import { isServerMatchReliable } from '../../query/evaluate/regex-reliability.ts';
 import { splitPath } from '../../query/field-paths.ts';
-import { type Filter, filterPaths } from '../../query/filter.ts';
+import { type Filter, pathsInFilter } from '../../query/filter.ts';
 import { decodeCursor, encodeCursor } from '../../query/page/cursor.ts';
-import { buildOptimisticPageRequest, verifyOptimisticPage } from '../../query/page/optimistic-page.ts';
+import { buildPlainComparisonPageRequest, verifyPlainComparisonPage } from '../../query/page/optimistic-page.ts';
 import {
   buildPageRequest,
   exactSortStages,
@@ -37,7 +37,7 @@ import {
   type PagePosition,
   type PageRequest,
   slicePage,
-  toDatabaseSortOrder,
+  toMongoSortOrStages,
 } from '../../query/page/page.ts';
 import { requestPageBreakingTies } from '../../query/page/page-without-id-index.ts';
 import { isDatabaseSortable, type Sort } from '../../query/page/sort.ts';
@@ -46,7 +46,7 @@ import { type Query, queryFingerprint } from '../../query/parse/query.ts';
 import type { DocumentReader } from '../store/document-reader.ts';
 import type { SortIndexes } from '../store/sort-indexes.ts';
 import type { DocumentStore } from '../store/store.ts';
-import { selectStoredFields, withExpansionIds } from './field-selection.ts';
+import { addExpandedReferenceFields, selectStoredFields } from './field-selection.ts';
 import { createProjection, type Projection } from './projection.ts';
 
 /** Raw documents, and the positions of neighboring pages. */
@@ -87,7 +87,7 @@ function boundFilter({ principal }: Scope, { filter }: Pick<Query, 'filter'>, no
 export function bulkWriteFilter(scope: Scope<'update' | 'delete'>, query: Pick<Query, 'filter'>, now: Date): Document {
   const requested = boundFilter(scope, query, now);
   const { reader } = scope;
-  const [path, ...others] = [...filterPaths(query.filter)].filter((one) => one !== '_id');
+  const [path, ...others] = [...pathsInFilter(query.filter)].filter((one) => one !== '_id');
   if (path === undefined) return combineScopeFilters(requested, scope);
   if (reader === null) throw fieldHidden(path);
   requireReadablePaths(reader, [path, ...others]);
@@ -105,7 +105,7 @@ export function compileBulkWriteMatcher(
 ): DocumentMatcher | null {
   const requested = boundFilter(scope, query, now);
   const { reader } = scope;
-  const readers = reader === null || [...filterPaths(query.filter)].every((path) => path === '_id') ? [] : [reader];
+  const readers = reader === null || [...pathsInFilter(query.filter)].every((path) => path === '_id') ? [] : [reader];
   const scopes = [scope, ...readers];
   if (isServerMatchReliable(requested) && scopes.every(isDatabaseFilterExact)) return null;
   const match = compileMatcher(requested);
@@ -142,12 +142,12 @@ export class ListReader {
     now: Date,
     reads: DocumentReader = this.#deps.store,
   ): Promise<DocumentList> {
-    requireReadablePaths(scope, filterPaths(query.filter));
+    requireReadablePaths(scope, pathsInFilter(query.filter));
     requireReadablePaths(
       scope,
       query.sort.map(({ path }) => path),
     );
-    const showing = createProjection(scope, withExpansionIds(query.fields, query.expand));
+    const showing = createProjection(scope, addExpandedReferenceFields(query.fields, query.expand));
     const filter = combineScopeFilters(boundFilter(scope, query, now), scope);
     const count = await this.#count(scope, name, query, filter, reads);
     if (query.limit === null) {
@@ -171,7 +171,7 @@ export class ListReader {
     reads: DocumentReader,
   ): AsyncGenerator<readonly Uint8Array[]> {
     const batches = reads.list(name, filter, {
-      ...toDatabaseSortOrder(query.sort),
+      ...toMongoSortOrStages(query.sort),
       skip: query.skip,
       maxTimeMS: this.#deps.listTimeoutMs,
       ...projected(fields),
@@ -202,7 +202,7 @@ export class ListReader {
       );
     const options = { skip, maxTimeMS: this.#deps.queryTimeoutMs, ...(whole ? {} : projected(fields)) };
     const plain = (request: PageRequest, limit: number) =>
-      reads.page(name, request.filter, { ...options, ...toDatabaseSortOrder(request.sort), limit });
+      reads.page(name, request.filter, { ...options, ...toMongoSortOrStages(request.sort), limit });
     const reading = readers(sort);
     const { read, holdsArray } = reading;
     // With `skip`, the order of documents with equal keys decides which of them are skipped.
@@ -218,10 +218,10 @@ export class ListReader {
       return this.#inExactOrder(reads, name, request.filter, query, limit + 1);
     };
     const likely = async (position: PagePosition) => {
-      const request = buildOptimisticPageRequest(filter, sort, position, limit);
+      const request = buildPlainComparisonPageRequest(filter, sort, position, limit);
       if (request === null) return null;
       const { documents, more } = await send(request, request.limit);
-      const page = verifyOptimisticPage(documents, { request, position, limit, more }, { read, holdsArray });
+      const page = verifyPlainComparisonPage(documents, { request, position, limit, more }, { read, holdsArray });
       return page && { documents: page, more };
     };
     // One reply of the server is enough for a page: if the documents are large, the page is shorter.

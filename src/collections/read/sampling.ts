@@ -95,7 +95,7 @@ async function drawn(
  * @param ids as clients see them
  * @param timeoutMs after this time the result is false
  */
-export async function containsAnyId(
+export async function hasReadableDocumentWithId(
   reads: DocumentReader,
   scope: Scope<'read'>,
   name: CollectionName,

@@ -12,7 +12,7 @@ import {
   EMPTY_FIELD_TREE,
   type FieldTree,
   FULL_FIELD_TREE,
-  selectValueFields,
+  keepSelectedFields,
 } from '../../query/evaluate/field-tree.ts';
 import { appendPathField } from '../../query/field-paths.ts';
 import type { BsonTypePreserver } from './bson-type-preservation.ts';
@@ -102,7 +102,7 @@ export function fieldNotWritable(path: Path): MillraceError {
 function replaceValue(old: unknown, next: unknown, rules: FieldRules, path: Path): unknown {
   if (isFree(rules)) return rules.keeper.preserve(old, next);
   const { read, write } = rules;
-  const seen = old === undefined ? undefined : selectValueFields(old, read);
+  const seen = old === undefined ? undefined : keepSelectedFields(old, read);
   if (seen !== undefined && sameJson(seen, next, { ordered: false })) return old;
   if (write === EMPTY_FIELD_TREE) throw fieldNotWritable(path);
   if (isPlainObject(next) && (old === undefined || isPlainObject(old)))
@@ -116,7 +116,7 @@ function replaceValue(old: unknown, next: unknown, rules: FieldRules, path: Path
 function leaveOut(old: unknown, rules: FieldRules, path: Path): unknown {
   const { read, write, strict } = rules;
   if (read === FULL_FIELD_TREE && write === FULL_FIELD_TREE) return undefined;
-  if (read === EMPTY_FIELD_TREE || selectValueFields(old, read) === undefined) return old;
+  if (read === EMPTY_FIELD_TREE || keepSelectedFields(old, read) === undefined) return old;
   if (write !== EMPTY_FIELD_TREE && isPlainObject(old)) {
     const left = replaceFields(old, {}, rules, path);
     return Object.keys(left).length === 0 ? undefined : left;

@@ -4,7 +4,14 @@
  */
 import { Binary, Decimal128 } from 'mongodb';
 import * as bson from '../bson/bson-bytes.ts';
-import { isShortDouble, writeDate, writeDouble, writeDoubles, writeInt64, writeInteger } from './write-numbers.ts';
+import {
+  isShortDouble,
+  writeDate,
+  writeDouble,
+  writeInt64,
+  writeInteger,
+  writeNumbersAsJson,
+} from './write-numbers.ts';
 import {
   copyUnescapedBytes,
   writeAscii,
@@ -125,7 +132,7 @@ function writeArray(src: Buffer, start: number, end: number, out: Buffer, to: nu
 }
 
 function writeWaiting(waiting: number[], out: Buffer, to: number): number {
-  const at = writeDoubles(waiting, out, to);
+  const at = writeNumbersAsJson(waiting, out, to);
   waiting.length = 0;
   out[at] = COMMA;
   return at + 1;

@@ -64,13 +64,13 @@ export function writeDouble(value: number, out: Buffer, to: number): number {
   return millionths === 0 ? writeAscii(JSON.stringify(value), out, to) : writeDecimal(value < 0, millionths, out, to);
 }
 
-/** Whether a double is written digit by digit. For several others in a row {@link writeDoubles} is faster. */
+/** Whether a double is written digit by digit. For several others in a row {@link writeNumbersAsJson} is faster. */
 export function isShortDouble(value: number): boolean {
   return Number.isSafeInteger(value) || toMillionths(value) !== 0;
 }
 
 /** Writes doubles with commas between them. */
-export function writeDoubles(values: readonly number[], out: Buffer, to: number): number {
+export function writeNumbersAsJson(values: readonly number[], out: Buffer, to: number): number {
   return writeAscii(JSON.stringify(values).slice(1, -1), out, to);
 }
 

@@ -17,7 +17,7 @@ import { bindVariables } from '../../query/evaluate/bind-variables.ts';
 import { FairScheduler } from '../../query/evaluate/fair-scheduler.ts';
 import { filterCost, isExpensiveMatch } from '../../query/evaluate/filter-cost.ts';
 import { compileMatcher, type DocumentMatcher } from '../../query/evaluate/match.ts';
-import { filterPaths } from '../../query/filter.ts';
+import { pathsInFilter } from '../../query/filter.ts';
 import { encodeEvent, eventDocument } from '../log/event.ts';
 import { resourcesOfRow } from '../log/event-visibility.ts';
 import { completedRowBytes, type LogRow } from '../log/log-row.ts';
@@ -137,7 +137,7 @@ export async function eventRoutes(
     /** The current Scope: policies may change while a reader waits. */
     const scopeOf = (principal: ClientPrincipal): Scope<'read'> => {
       const scope = policies.scope(principal, 'read', name);
-      requireReadablePaths(scope, filterPaths(filter));
+      requireReadablePaths(scope, pathsInFilter(filter));
       return scope;
     };
     scopeOf(request.principal);

@@ -70,7 +70,7 @@ export function eventType(row: LogRow): string | null {
 /** The event type of a system row; null for every other row. */
 export function systemEventType(row: LogRow): SystemEventType | null {
   const { operation, collection } = row;
-  if (operation === 'gap') return 'system.log.gap';
+  if (operation === 'gap') return 'system.event-log.gap';
   const verb = VERB_OF[operation];
   if (verb === null || collection === null || !isSystemCollection(collection)) return null;
   const mayName = collection === '_activity' && operation === 'insert' && row.after !== null;

@@ -43,7 +43,7 @@ export class Jobs implements JobScheduler {
     this.#now = deps.now ?? Date.now;
   }
 
-  /** @throws MillraceError `function-limit-exceeded` for a long input, and when too many jobs of the plugin wait already */
+  /** @throws MillraceError `function-call-limit-exceeded` for a long input, and when too many jobs of the plugin wait already */
   async schedule(job: NewJob, within: OpenTransaction | null): Promise<{ readonly id: string }> {
     const { store, activity } = this.#deps;
     const { fn, input, at, depth, restricted, request } = job;
@@ -97,5 +97,5 @@ function toJob(row: ListedRun): ListedJob {
 }
 
 function limit(message: string): MillraceError {
-  return new MillraceError('function-limit-exceeded', message);
+  return new MillraceError('function-call-limit-exceeded', message);
 }

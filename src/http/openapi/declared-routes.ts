@@ -6,7 +6,7 @@ import fp from 'fastify-plugin';
 import { excludeFromOpenApi, type Operation } from '../../openapi/operation.ts';
 import { type DeclaredRoute, generalOperation } from './openapi.ts';
 
-export interface DeclaredRoutesOptions {
+export interface OpenApiRouteCollectorOptions {
   /** Receives them in the order of registration. Complete once the server is ready. */
   readonly routes: DeclaredRoute[];
 }
@@ -17,7 +17,7 @@ export interface DeclaredRoutesOptions {
 const SAID_ONCE: ReadonlySet<string> = new Set(['HEAD', 'OPTIONS']);
 
 /** Register it before any route. */
-export const declaredRoutes = fp<DeclaredRoutesOptions>(
+export const declaredRoutes = fp<OpenApiRouteCollectorOptions>(
   async (app, { routes }) => {
     const ids = new Set<string>();
     app.addHook('onRoute', function gather({ method, url, config }) {

@@ -83,11 +83,11 @@ function limitsOf({
     ['MILLRACE_QUOTA_FILES', quotas.files === 0 ? null : quotas.files],
     ['MILLRACE_QUOTA_BYTES', quotas.bytes === 0 ? null : quotas.bytes],
     ['MILLRACE_QUERY_TIMEOUT_MS', collections.queryTimeoutMs],
-    ['MILLRACE_LIST_TIMEOUT_MS', collections.listTimeoutMs],
+    ['MILLRACE_UNLIMITED_LIST_TIMEOUT_MS', collections.listTimeoutMs],
     ['MILLRACE_MAX_LIST_BYTES', collections.listBytes],
     ['MILLRACE_MAX_EXPAND_BYTES', collections.expandBytes],
     ['MILLRACE_CLIENT_MEMORY_BYTES', held.bytes],
-    ['MILLRACE_MAX_BYTES_PER_CLIENT', held.bytesPerClient],
+    ['MILLRACE_MAX_MEMORY_BYTES_PER_CLIENT', held.bytesPerClient],
     ['MILLRACE_EVENT_RETENTION_MS', events.maxAgeMs],
     ['MILLRACE_MAX_EVENT_LOG_BYTES', events.maxBytes],
   ];

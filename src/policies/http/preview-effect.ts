@@ -32,7 +32,7 @@ export interface ComparedPolicies {
   readonly next: Policies;
 }
 
-export interface ChangedEventExample extends Pick<EventEnvelope, 'type' | 'collection' | 'documentId'> {
+export interface VisibilityChangeExample extends Pick<EventEnvelope, 'type' | 'collection' | 'documentId'> {
   /** The id of the event. */
   readonly event: string;
   readonly principal: string;
@@ -43,7 +43,7 @@ export interface ChangedEventExample extends Pick<EventEnvelope, 'type' | 'colle
 /** Changes of one kind: how often an event changes for a principal. */
 export interface EventVisibilityChanges {
   readonly count: number;
-  readonly examples: readonly ChangedEventExample[];
+  readonly examples: readonly VisibilityChangeExample[];
 }
 
 export interface PolicyEventImpact {
@@ -128,7 +128,7 @@ export async function computePolicyEventImpact(
 
 class Tally implements EventVisibilityChanges {
   count = 0;
-  readonly examples: ChangedEventExample[] = [];
+  readonly examples: VisibilityChangeExample[] = [];
 
   add(row: LogRow, principal: Principal, fields?: readonly string[]): void {
     this.count += 1;

@@ -76,7 +76,7 @@ export function sameFieldTree(a: FieldTree, b: FieldTree): boolean {
  * True if everything at a stored path is included, wherever arrays occur on the way. A step that is a number may be the
  * position of an element or the name of a field: both readings must be included.
  */
-export function treeCoversPath(tree: FieldTree, path: string): boolean {
+export function fieldTreeIncludesPath(tree: FieldTree, path: string): boolean {
   return treeCoversSteps(tree, splitPath(path));
 }
 
@@ -113,17 +113,17 @@ function cutFields(node: EmbeddedDocument, tree: FieldTree): EmbeddedDocument {
   const kept: [string, unknown][] = [];
   for (const [name, value] of Object.entries(node)) {
     const rule = childFieldTree(tree, name);
-    const shown = rule === FULL_FIELD_TREE ? value : selectValueFields(value, rule);
+    const shown = rule === FULL_FIELD_TREE ? value : keepSelectedFields(value, rule);
     if (shown !== undefined) kept.push([name, shown]);
   }
   return Object.fromEntries(kept);
 }
 
 /** The part of a value that is included; undefined when there is none. */
-export function selectValueFields(value: unknown, tree: FieldTree): unknown {
+export function keepSelectedFields(value: unknown, tree: FieldTree): unknown {
   if (tree === FULL_FIELD_TREE) return value;
   if (tree === EMPTY_FIELD_TREE) return undefined;
-  if (Array.isArray(value)) return value.map((one) => selectValueFields(one, tree)).filter((one) => one !== undefined);
+  if (Array.isArray(value)) return value.map((one) => keepSelectedFields(one, tree)).filter((one) => one !== undefined);
   if (isEmbeddedDocument(value)) return cutFields(value, tree);
   return tree.rest ? value : undefined;
 }

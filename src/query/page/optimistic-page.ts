@@ -30,7 +30,7 @@ const PLAIN: ReadonlySet<BsonKind> = new Set([BSON_KIND.number, BSON_KIND.string
  * @param limit documents of the page
  * @returns null where the sort or the position is not simple enough
  */
-export function buildOptimisticPageRequest(
+export function buildPlainComparisonPageRequest(
   filter: Document,
   sort: Sort,
   position: PagePosition,
@@ -61,7 +61,7 @@ export function buildOptimisticPageRequest(
  * far as one reply goes), otherwise documents of other kinds may follow. An array that matches the comparison but does
  * not belong there comes first or is not reached, so the result must not contain an array.
  */
-export function verifyOptimisticPage<T>(
+export function verifyPlainComparisonPage<T>(
   response: readonly T[],
   requested: {
     readonly request: OptimisticPageRequest;

@@ -81,15 +81,15 @@ export function exactSortStages(sort: Sort, limit: number): Document[] {
   return [...order, { $limit: limit }, shown];
 }
 
-/** The order of a read: as the database sorts, or by the stages of {@link DatabaseSortOrder}. */
-export function toDatabaseSortOrder(sort: Sort): DatabaseSortOrder {
+/** The order of a read: as the database sorts, or by the stages of {@link MongoSortSpec}. */
+export function toMongoSortOrStages(sort: Sort): MongoSortSpec {
   if (isDatabaseSortable(sort)) return { sort: toMongoSort(sort) };
   const [order, shown] = stagesOf(sort, 1);
   return { order: { first: order, last: [shown] } };
 }
 
 /** Part of a read: the order, and for one that the database cannot sort, the stages before and after its limits. */
-export interface DatabaseSortOrder {
+export interface MongoSortSpec {
   readonly sort?: Map<string, 1 | -1>;
   readonly order?: { readonly first: readonly Document[]; readonly last: readonly Document[] };
 }

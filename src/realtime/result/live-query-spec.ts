@@ -19,7 +19,7 @@ import type { FieldSelection } from '../../query/evaluate/fields.ts';
 import { filterCost, requireAffordableFilter } from '../../query/evaluate/filter-cost.ts';
 import { compileMatcher, type DocumentMatcher } from '../../query/evaluate/match.ts';
 import { isServerMatchReliable } from '../../query/evaluate/regex-reliability.ts';
-import { type Filter, filterPaths } from '../../query/filter.ts';
+import { type Filter, pathsInFilter } from '../../query/filter.ts';
 import { QUERY_LIMITS } from '../../query/limits.ts';
 import type { Sort } from '../../query/page/sort.ts';
 import { type Query, queryFingerprint } from '../../query/parse/query.ts';
@@ -91,7 +91,7 @@ export function toLiveQuerySpec(
 ): LiveQuerySpec {
   const { query, now, keyed } = requested;
   const sortPaths = keyed ? query.sort.map(({ path }) => path) : [];
-  requireReadablePaths(scope, [...filterPaths(query.filter), ...sortPaths]);
+  requireReadablePaths(scope, [...pathsInFilter(query.filter), ...sortPaths]);
   if (query.fields?.mode === 'include') requireVisiblePaths(scope, query.fields.paths);
   const { filter } = bindVariables(query.filter, principalBindings(scope.principal, now));
   const requests = compileMatcher(filter);

@@ -15,7 +15,7 @@ import { retry } from '../../lib/concurrency/retry.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import { combineScopeFilters } from '../../policies/scope-filter.ts';
 import { DOCUMENT_READ_COST, isExpensiveMatch } from '../../query/evaluate/filter-cost.ts';
-import { buildPageRequest, toDatabaseSortOrder } from '../../query/page/page.ts';
+import { buildPageRequest, toMongoSortOrStages } from '../../query/page/page.ts';
 import type { SortKeyValues } from '../../query/page/sort.ts';
 import type { LiveQuerySpec } from './live-query-spec.ts';
 
@@ -94,7 +94,7 @@ export class SnapshotReader {
   async open(query: LiveQuerySpec, at: Timestamp | null, limit: number | null): Promise<SnapshotRead> {
     const find = buildFindCommand(query.collection, {
       filter: filterOf(query),
-      ...(query.keyed ? toDatabaseSortOrder(query.sort) : {}),
+      ...(query.keyed ? toMongoSortOrStages(query.sort) : {}),
       ...(limit === null ? {} : { limit }),
       batchSize: Math.min(limit ?? BATCH, FIRST_BATCH),
       ...BY_CODE_POINT,
@@ -157,7 +157,7 @@ export class SnapshotReader {
     const position = key === null ? null : ({ direction: 'next', values: key } as const);
     const { filter, sort } = buildPageRequest(filterOf(query), query.sort, position);
     const options = { limit, batchSize: Math.min(limit, FIRST_BATCH), ...BY_CODE_POINT };
-    const find = buildFindCommand(query.collection, { filter, ...toDatabaseSortOrder(sort), ...options });
+    const find = buildFindCommand(query.collection, { filter, ...toMongoSortOrStages(sort), ...options });
     return this.#all(find, at, limitMs);
   }
 

@@ -95,7 +95,7 @@ export const ENDPOINT_OPERATIONS = {
     parameters: [ONE],
     body: jsonBody(TEST_ENDPOINT_BODY),
     responses: { 202: { description: 'The delivery.', schema: DELIVERY_SHAPE, headers: ['Location'] } },
-    errors: [...VALIDATION_ERRORS, 'endpoint-not-found', 'endpoint-disabled', 'sample-not-found'],
+    errors: [...VALIDATION_ERRORS, 'endpoint-not-found', 'endpoint-disabled', 'event-sample-not-found'],
   }),
   recover: declareOperation({
     id: 'recoverWebhookEndpoint',

@@ -138,7 +138,7 @@ export async function endpointRoutes(app: FastifyInstance, options: WebhookRoute
     const sample = type === TEST_EVENT_TYPE ? null : await samples.newest(endpoint, type);
     if (type !== TEST_EVENT_TYPE && sample === null) {
       throw new MillraceError(
-        'sample-not-found',
+        'event-sample-not-found',
         `This endpoint has no permission to read any recent event of the type '${type}'`,
         {
           hint: 'Create such an event, or omit the type',

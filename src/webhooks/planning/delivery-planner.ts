@@ -179,5 +179,5 @@ export class DeliveryPlanner {
 }
 
 function isReplay(row: LogRow): boolean {
-  return systemEventType(row) === 'system.endpoint.replayed';
+  return systemEventType(row) === 'system.endpoint.events-replayed';
 }

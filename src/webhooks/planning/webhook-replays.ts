@@ -51,7 +51,7 @@ export class WebhookReplays {
   }
 
   /**
-   * Stores a replay and records `system.endpoint.replayed`, which notifies the planning process.
+   * Stores a replay and records `system.endpoint.events-replayed`, which notifies the planning process.
    * @throws MillraceError `position-expired`, `position-unknown`, `epoch-changed`
    */
   async begin({ endpoint, since, until, types }: ReplayRequest, stamp: ChangeStamp): Promise<ReplayView> {
@@ -59,7 +59,7 @@ export class WebhookReplays {
     const position = await events.feed.usable(formatPosition(since));
     const last = until === null ? events.tail.position : await events.feed.usable(formatPosition(until));
     const kept = await store.insert({ endpoint, types, position, until: last });
-    await activity.record('system.endpoint.replayed', { endpoint, replay: kept._id }, stamp);
+    await activity.record('system.endpoint.events-replayed', { endpoint, replay: kept._id }, stamp);
     return toReported(kept);
   }
 

@@ -26,7 +26,7 @@ t.test('a sign-in ends at a process that no event has told of the provider or of
   const { issuer, clientId, clientSecret } = await startLyingProvider(t);
   const acme = { name: 'acme', kind: 'oidc', issuer, clientId, clientSecret, register: true };
   // From here on the other process learns of no change of a provider, and looks for none.
-  Object.assign(other.services.providers.reloader, { follow: () => {} });
+  Object.assign(other.services.providers.reloader, { applyLogRows: () => {} });
   Object.assign(other.services.events, { upToDate: () => true });
 
   /** Starts at one process, and ends at the other. */

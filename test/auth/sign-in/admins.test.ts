@@ -163,7 +163,7 @@ t.test('millrace admin', async (t) => {
   const { app, services } = await buildTestApp(t, PRODUCTION, testDatabase);
   const env = { MONGODB_URL: testDatabase.url, MILLRACE_DB: testDatabase.database, MILLRACE_PUBLIC_URL: BASE };
   const run = (...words: string[]) => admin(words, env);
-  const { text = '' } = await run('--link');
+  const { text = '' } = await run('--setup-link');
   const [, token = ''] = /^https:\/\/app\.example\.org\/dashboard\/setup#([\w-]{43})$/.exec(text) ?? [];
   t.equal((await ask(app, 'POST /setup', { token, email: 'a@example.org', password: PASSWORD })).statusCode, 201);
   const folder = await mkdtemp(join(tmpdir(), 'millrace-admin-'));

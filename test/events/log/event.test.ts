@@ -84,7 +84,7 @@ t.test('every row has the type of its operation and collection', async (t) => {
     [{ operation: 'meta' }, null],
     [{ operation: 'start', collection: null }, null],
     [{ operation: 'reset' }, null],
-    [{ operation: 'gap', collection: null }, 'system.log.gap'],
+    [{ operation: 'gap', collection: null }, 'system.event-log.gap'],
     [{ collection: '_files' }, 'system.file.created'],
     [{ collection: '_users', operation: 'update' }, 'system.user.updated'],
     [{ collection: '_policies', operation: 'update' }, 'system.policy.updated'],
@@ -101,7 +101,7 @@ t.test('the table of event types decides who may see a row', async (t) => {
   const spots = (more: Partial<LogRow>) => resourcesOfRow(row(more));
   const occurrence = (type: string) => spots({ collection: '_activity', after: bytes({ type }) });
   t.strictSame(occurrence('system.auth.failed'), ['_admin:accounts']);
-  t.strictSame(occurrence('system.recorder.stopped'), ['_events'], 'an occurrence that is not about users');
+  t.strictSame(occurrence('system.event-log.stopped'), ['_events'], 'an occurrence that is not about users');
   t.strictSame(occurrence('system.nothing.such'), ['_admin:accounts'], 'what is not known is secret');
   t.strictSame(spots({ collection: '_activity', after: null }), ['_admin:accounts']);
   t.strictSame(spots({ collection: '_other' }), ['_admin:accounts']);

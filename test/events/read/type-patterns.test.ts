@@ -71,6 +71,6 @@ t.test('a type that no event has is rejected, with the nearest one', async (t) =
 });
 
 t.test('a pattern can match system types', async (t) => {
-  t.strictSame(matchingSystemTypes('system.log.*'), ['system.log.gap']);
+  t.strictSame(matchingSystemTypes('system.event-log.*'), ['system.event-log.stopped', 'system.event-log.gap']);
   t.strictSame(matchingSystemTypes('todos.*'), []);
 });

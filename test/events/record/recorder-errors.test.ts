@@ -9,7 +9,7 @@ import { testReplicaSet } from '../../helpers/database/replica-set.ts';
 import { until } from '../../helpers/until.ts';
 
 const set = await testReplicaSet(t, { args: ['--setParameter', 'enableTestCommands=1'] });
-const REFUSED = { type: 'system.recorder.stopped' };
+const REFUSED = { type: 'system.event-log.stopped' };
 const position = () => ({ url: set.url, database: `test_${randomBytes(6).toString('hex')}` });
 
 async function refuse(t: import('tap').Test, prepare: (data: import('mongodb').Db) => Promise<unknown>) {
@@ -35,15 +35,15 @@ t.test('an operator is notified by a document, and by an event once a process ca
   const activity = services.mongo.data.collection('_activity');
   await until(async () => (await activity.countDocuments(REFUSED)) === 1, 'it is written down, once');
   t.match(await activity.findOne(REFUSED), {
-    type: 'system.recorder.stopped',
+    type: 'system.event-log.stopped',
     details: { code: '13', recorder: String },
     _meta: { revision: 1, createdAt: Date },
   });
   await off();
   const { app } = await buildTestApp(t, {}, here);
   const reported = async () => {
-    const { events } = (await app.inject('/events?since=1-1&types=system.recorder.*')).json();
-    return events?.find((one: { type: string }) => one.type === 'system.recorder.stopped');
+    const { events } = (await app.inject('/events?since=1-1&types=system.event-log.*')).json();
+    return events?.find((one: { type: string }) => one.type === 'system.event-log.stopped');
   };
   await until(async () => (await reported()) !== undefined, 'told');
   t.match(await reported(), { collection: null, data: { details: { code: '13' } } });

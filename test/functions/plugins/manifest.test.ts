@@ -2,7 +2,7 @@
 import t from 'tap';
 import { cronIssue, cronTimes } from '../../../src/functions/plugins/manifest/cron.ts';
 import { endpointPathIssue, routePatternsOf } from '../../../src/functions/plugins/manifest/endpoint-paths.ts';
-import { fetchHostIssue } from '../../../src/functions/plugins/manifest/fetch-hosts.ts';
+import { invalidFetchHostReason } from '../../../src/functions/plugins/manifest/fetch-hosts.ts';
 import { readManifest } from '../../../src/functions/plugins/manifest/manifest-rules.ts';
 
 const FN = { name: 'total', file: 'total.ts' };
@@ -171,7 +171,7 @@ t.test('All errors of a manifest are reported together.', async (t) => {
 
 t.test('Hosts of a manifest are validated.', async (t) => {
   for (const host of ['a.example', 'xn--bcher-kva.example', '*.a.example', '10.0.0.1:80', 'localhost:65535']) {
-    t.equal(fetchHostIssue(host), null, host);
+    t.equal(invalidFetchHostReason(host), null, host);
   }
   const wrong = [
     '',
@@ -189,7 +189,7 @@ t.test('Hosts of a manifest are validated.', async (t) => {
   ];
   wrong.push('a.b/c', 'a.b:0', 'a.b:65536', 'a.b:', 'user@a.b', '[::1]', '*.10.0.0.1', '1.2.3', '0x7f.1', '2130706433');
   wrong.push(`${'a.'.repeat(130)}b`, `${'a'.repeat(64)}.b`, 'bücher.example', ' a.b', 'a.b\n');
-  for (const host of wrong) t.type(fetchHostIssue(host), 'string', JSON.stringify(host));
+  for (const host of wrong) t.type(invalidFetchHostReason(host), 'string', JSON.stringify(host));
 });
 
 t.test('Paths of HTTP functions are validated.', async (t) => {

@@ -136,6 +136,6 @@ t.test('The input and the number of jobs are limited.', async (t) => {
   });
   await post(1);
   await fixture.reaches({ function: 'schedules', state: 'succeeded' });
-  t.strictSame(codes, ['function-limit-exceeded', 'function-limit-exceeded']);
+  t.strictSame(codes, ['function-call-limit-exceeded', 'function-call-limit-exceeded']);
   await node.stop();
 });

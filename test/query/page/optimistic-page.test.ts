@@ -1,7 +1,7 @@
 /** Which results of an optimistic request are the page, and what a page sees of the neighbors of its ends. */
 import type { Document } from 'bson';
 import t from 'tap';
-import { buildOptimisticPageRequest, verifyOptimisticPage } from '../../../src/query/page/optimistic-page.ts';
+import { buildPlainComparisonPageRequest, verifyPlainComparisonPage } from '../../../src/query/page/optimistic-page.ts';
 import { type PagePosition, slicePage } from '../../../src/query/page/page.ts';
 import { parseSort } from '../../../src/query/page/sort.ts';
 
@@ -14,9 +14,9 @@ const documents = (...keys: readonly (readonly [unknown, number])[]): Document[]
 const ids = (found: readonly Document[] | null): unknown => found?.map(({ _id }) => _id) ?? null;
 
 function found(position: PagePosition, response: readonly Document[], more = false): unknown {
-  const request = buildOptimisticPageRequest({}, SORT, position, LIMIT);
+  const request = buildPlainComparisonPageRequest({}, SORT, position, LIMIT);
   if (request === null) return 'no request';
-  return ids(verifyOptimisticPage(response, { request, position, limit: LIMIT, more }, { read, holdsArray }));
+  return ids(verifyPlainComparisonPage(response, { request, position, limit: LIMIT, more }, { read, holdsArray }));
 }
 
 t.test('a range from the position is the page behind the document there', async (t) => {

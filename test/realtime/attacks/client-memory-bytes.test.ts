@@ -11,7 +11,7 @@ import { signUp } from '../../helpers/users.ts';
 const EACH = 200_000;
 
 t.test('memory of realtime clients is limited and released', { timeout: 120_000 }, async (t) => {
-  const { app, services } = await buildTestApp(t, { MILLRACE_MAX_BYTES_PER_CLIENT: String(EACH) });
+  const { app, services } = await buildTestApp(t, { MILLRACE_MAX_MEMORY_BYTES_PER_CLIENT: String(EACH) });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   const { budget } = services.realtime.deps;
   const nothing = () => until(() => budget.total === 0, 'nothing is held any more');

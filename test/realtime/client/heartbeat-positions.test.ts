@@ -24,7 +24,7 @@ class Silent extends RealtimeClient {
   logCursor(...standings: readonly (number | null)[]): void {
     this.subscriptions.clear();
     for (const [index, standing] of standings.entries()) {
-      const properties = { standing: { value: standing }, scopeUntil: { value: null } };
+      const properties = { deliveredPosition: { value: standing }, scopeUntil: { value: null } };
       this.subscriptions.set(`s${index}`, Object.create(DocumentSubscription.prototype, properties));
     }
   }

@@ -23,6 +23,6 @@ t.test('a subscription to a type that no event has is rejected, with the nearest
   }
   t.match(subscribe(['todos.*', 'system.file.*']), {
     type: 'subscribe',
-    wish: { types: ['todos.*', 'system.file.*'] },
+    request: { types: ['todos.*', 'system.file.*'] },
   });
 });

@@ -180,7 +180,10 @@ t.test('a test sends a sample under an id of its own', async (t) => {
     code: 'invalid-body',
     errors: [{ pointer: '/type', detail: /Did you mean 'todos\.created'/ }],
   });
-  t.match((await boss(`POST ${url}`, { type: 'todos.created' })).json(), { status: 404, code: 'sample-not-found' });
+  t.match((await boss(`POST ${url}`, { type: 'todos.created' })).json(), {
+    status: 404,
+    code: 'event-sample-not-found',
+  });
   const { id: todo } = (await boss('POST /api/todos', { title: 'tea' })).json();
   const { type, event } = (await sampled(() => boss(`POST ${url}`, { type: 'todos.*' }))).json();
   t.equal(type, 'todos.created');

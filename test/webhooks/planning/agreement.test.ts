@@ -151,7 +151,7 @@ t.test('endpoints receive what subscriptions receive', async (t) => {
     const types = random.pick<readonly string[]>([
       ['*'],
       [`${name}.*`, 'things.*'],
-      ['*.updated', '*.renamed', '*.dropped', 'system.log.*'],
+      ['*.updated', '*.renamed', '*.dropped', 'system.event-log.*'],
     ]);
     const filter = random.once(2) ? randomFilter(random) : thingFilter(random);
     const plain = who.map((_, id) => endpointOf(id, types, null));

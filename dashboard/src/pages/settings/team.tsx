@@ -37,7 +37,7 @@ export function Team() {
         )}
       </Group>
       {owners.length === 0 ? (
-        <Empty title="No administrators yet" command="npm run admin -- --link">
+        <Empty title="No administrators yet" command="npm run admin -- --setup-link">
           This command prints a setup link, which creates the first administrator.
         </Empty>
       ) : (
@@ -82,7 +82,7 @@ export function Team() {
       <Text size="sm">
         Without the dashboard: this command prints a link that creates an administrator or replaces a lost password.
       </Text>
-      <Copyable text="millrace admin --link" what="the command" />
+      <Copyable text="millrace admin --setup-link" what="the command" />
     </Stack>
   );
 }

@@ -32,7 +32,8 @@ export function AdminStep({ token, onDone }: AdminStepProps) {
   if (token === '') {
     return (
       <Alert color="yellow" title="The link is incomplete">
-        Open the setup link exactly as the program printed it. <code>millrace admin --link</code> creates another one.
+        Open the setup link exactly as the program printed it. <code>millrace admin --setup-link</code> creates another
+        one.
       </Alert>
     );
   }

@@ -5,7 +5,7 @@ const FORM = /^(\*\.)?([a-z0-9-]+(?:\.[a-z0-9-]+)*)(?::([1-9]\d{0,4}))?$/;
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /** The error in a host, as a sentence without its subject; null if valid. */
-export function fetchHostIssue(host: string): string | null {
+export function invalidFetchHostReason(host: string): string | null {
   const [, star, name = '', port = '443'] = FORM.exec(host) ?? [];
   if (name === '' || name.length > 253 || Number(port) > 65_535 || !name.split('.').every((one) => LABEL.test(one))) {
     return 'must be a host in lowercase, such as api.example.com, *.example.org or example.org:8443';

@@ -7,7 +7,7 @@ import { validateBody } from '../../../lib/parse-body.ts';
 import type { FunctionKind } from '../../sandbox/sandbox.ts';
 import { cronIssue, timeZoneIssue } from './cron.ts';
 import { endpointPathIssue, routePatternsOf } from './endpoint-paths.ts';
-import { fetchHostIssue } from './fetch-hosts.ts';
+import { invalidFetchHostReason } from './fetch-hosts.ts';
 import {
   EVERY_COLLECTION,
   HTTP_METHODS,
@@ -61,7 +61,7 @@ export async function readManifest(
   if (manifest.name !== name) refuse('/name', `must be '${name}', like the URL and the folder of the plugin`);
   if (RESERVED.has(manifest.name)) refuse('/name', `'${manifest.name}' is reserved`);
   for (const [index, host] of (manifest.fetch ?? []).entries()) {
-    const diagnostic = fetchHostIssue(host);
+    const diagnostic = invalidFetchHostReason(host);
     if (diagnostic !== null) refuse(`/fetch/${index}`, diagnostic);
   }
   for (const [index, fn] of manifest.functions.entries()) {

@@ -6,7 +6,7 @@ import { GONE_STATUS } from '../attempt-outcome.ts';
 import type { Delivery, SenderEvents } from '../sender.ts';
 import { DeliveryLeaser } from './delivery-leaser.ts';
 import { toDelivery } from './delivery-row.ts';
-import { orderedDocumentsOf, releaseNextDeliveries } from './ordering.ts';
+import { documentsWithOrderedDeliveries, releaseNextDeliveries } from './ordering.ts';
 import type { EndpointState, LeasedDelivery, QueueContext } from './queue-types.ts';
 import { type DeliveryResult, ResultRecorder } from './result-recorder.ts';
 import type { Transport } from './transport.ts';
@@ -145,7 +145,10 @@ export class DeliveryDispatcher {
 
   async #release(results: readonly DeliveryResult[]): Promise<void> {
     const ended = results.filter(({ one, finished }) => finished.due === null && one.row.ordered === true);
-    const released = await releaseNextDeliveries(orderedDocumentsOf(ended.map(({ one }) => one.row)), this.#deps);
+    const released = await releaseNextDeliveries(
+      documentsWithOrderedDeliveries(ended.map(({ one }) => one.row)),
+      this.#deps,
+    );
     for (const endpoint of released) this.leaser.due(endpoint);
   }
 

@@ -26,7 +26,9 @@ export async function selectNextInOrder(
     ordered === true && endpoints.get(endpoint)?.target.ordering === 'document';
   const ordered = taken.filter(isOrdered);
   if (ordered.length === 0) return { ready: taken, released: [] };
-  const heads = new Map((await store.firstPending(orderedDocumentsOf(ordered))).map((head) => [keyOf(head), head]));
+  const heads = new Map(
+    (await store.firstPending(documentsWithOrderedDeliveries(ordered))).map((head) => [keyOf(head), head]),
+  );
   const held = ordered.filter((row) => (heads.get(keyOf(row))?._id ?? row._id) !== row._id);
   if (held.length === 0) return { ready: taken, released: [] };
   const soonest = clock.now() + HELD_MS;
@@ -38,7 +40,7 @@ export async function selectNextInOrder(
   );
   const away = new Set(held);
   // The first one may have ended before the others were released.
-  const released = await releaseNextDeliveries(orderedDocumentsOf(held), { store, clock });
+  const released = await releaseNextDeliveries(documentsWithOrderedDeliveries(held), { store, clock });
   return { ready: taken.filter((row) => !away.has(row)), released };
 }
 
@@ -56,7 +58,7 @@ export async function releaseNextDeliveries(
 }
 
 /** The distinct documents of deliveries. */
-export function orderedDocumentsOf(
+export function documentsWithOrderedDeliveries(
   rows: readonly Pick<DueDelivery, 'endpoint' | 'document'>[],
 ): readonly OrderedDocument[] {
   const lines = new Map<string, OrderedDocument>();
