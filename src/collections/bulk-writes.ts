@@ -3,13 +3,12 @@
  * many documents may be affected, and this file bounds that number.
  */
 import { setImmediate as otherWork } from 'node:timers/promises';
-import type { Document } from 'mongodb';
 import { stampFromPrincipal } from '../auth/identity/principal.ts';
-import { decodeDocument, decodeDocumentId, decodeExactDocument } from '../database/bson/stored-document.ts';
+import { decodeDocument, decodeDocumentId } from '../database/bson/stored-document.ts';
 import type { CollectionName } from '../database/collection-names.ts';
 import { duplicateKey, translateError } from '../database/errors.ts';
 import { idText } from '../database/json/ids.ts';
-import { runCooperatively } from '../lib/concurrency/cooperative-yield.ts';
+import { mapCooperatively, runCooperatively } from '../lib/concurrency/cooperative-yield.ts';
 import { MillraceError } from '../lib/errors.ts';
 import type { Scope } from '../policies/scope.ts';
 import { grantsForDocumentAsync } from '../policies/scope-filter.ts';
@@ -17,17 +16,21 @@ import type { DocumentMatcher } from '../query/evaluate/match.ts';
 import type { UnboundFilter } from '../query/filter.ts';
 import type { CollectionRegistry } from './collection-registry.ts';
 import { collectionNotAvailable, duplicateKeyError } from './document-errors.ts';
-import { type HookPipeline, runBulkUpdateHooks, runDeleteHooks } from './hook-pipeline.ts';
 import type { OpenTransaction } from './open-transaction.ts';
 import { bulkWriteFilter, compileBulkWriteMatcher } from './read/list-query.ts';
 import type { DocumentStore } from './store/store.ts';
-import { type StoredChange, toStoredChange } from './store/stored-change.ts';
+import { toStoredChange } from './store/stored-change.ts';
 import type { TransactionRunner } from './transaction-runner.ts';
-import { authorizeChange } from './write/authorize-write.ts';
-import type { WriteOrigin } from './write/build-document.ts';
 import type { DocumentChange } from './write/change-types.ts';
+import {
+  type AnnotateWriteError,
+  finalizeDeletes,
+  finalizeUpdates,
+  type StoredState,
+  toPipelineContext,
+} from './write/write-pipeline.ts';
 import type { WriteContext } from './write-context.ts';
-import type { WriteAction, WriteHooks } from './write-hooks.ts';
+import type { WriteHooks } from './write-hooks.ts';
 
 /** Documents that one transaction may change by filter. */
 const MAX_AFFECTED = 10_000;
@@ -87,24 +90,20 @@ export class BulkWrites {
     const { store } = this.#deps;
     const now = this.#now();
     const origin = { principal: scope.principal, request: write.request, now };
-    const hooked = this.#hooked(scope, name, origin);
-    const blame = (error: unknown, raw: Uint8Array) => ofDocument(scope.reader, decodeDocument(raw), error);
     return this.#within(scope, name, requested, write, now, async (ids, within) => {
       const { session } = within;
+      const pipeline = toPipelineContext(this.#deps.hooks, scope.action, name, origin, within);
       let modified = 0;
       // A batch of the cursor is at most 16 MB, whatever the number of documents.
       for await (const batch of store.within(session).byIds(name, ids)) {
-        const seen =
-          hooked === null ? null : await runBulkUpdateHooks(scope, change, batch, { ...hooked, within }, blame);
-        const changes: StoredChange[] = [];
-        for (const [index, raw] of batch.entries()) {
-          const old = decodeExactDocument(raw);
-          const permitted = () => authorizeChange(scope, change, old, origin);
-          const next = seen?.[index] ?? (await inDocument(scope.reader, old, permitted));
-          changes.push(toStoredChange(raw, old, next, change.kind));
-          // One change may take as long as a whole request, so other requests run between any two changes.
-          await otherWork();
-        }
+        const stored = batch.map((raw) => ({ raw }));
+        const final = await finalizeUpdates(scope, change, stored, pipeline, ofDocument(scope.reader));
+        // The final documents are in the order of the stored ones.
+        const changes = await mapCooperatively(final.entries(), ([index, { old, next }]) => {
+          const raw = batch[index];
+          if (raw === undefined || old === null) throw new TypeError('A stored document is missing');
+          return toStoredChange(raw, old, next, change.kind);
+        });
         modified += changes.filter(({ unchanged }) => !unchanged).length;
         try {
           await store.replaceMany(name, changes, session);
@@ -129,15 +128,16 @@ export class BulkWrites {
     const { store } = this.#deps;
     const now = this.#now();
     const stamp = stampFromPrincipal(scope, write.request);
-    const hooked = this.#hooked(scope, name, { principal: scope.principal, request: write.request, now });
-    const blame = (error: unknown, raw: Uint8Array) => ofDocument(scope.reader, decodeDocument(raw), error);
+    const origin = { principal: scope.principal, request: write.request, now };
     return this.#within(scope, name, requested, write, now, async (ids, within) => {
-      if (hooked !== null) {
-        for await (const batch of store.within(within.session).byIds(name, ids)) {
-          await runDeleteHooks(batch, { ...hooked, within }, blame);
-        }
+      const { session } = within;
+      const pipeline = toPipelineContext(this.#deps.hooks, scope.action, name, origin, within);
+      // Only hooks need the documents.
+      for await (const batch of pipeline.hooks.length === 0 ? [] : store.within(session).byIds(name, ids)) {
+        const stored = batch.map((raw) => ({ raw }));
+        await finalizeDeletes(stored, pipeline, ofDocument(scope.reader));
       }
-      await store.removeMany(name, ids, stamp, within.session);
+      await store.removeMany(name, ids, stamp, session);
       return ids.length;
     });
   }
@@ -188,11 +188,6 @@ export class BulkWrites {
     return ids;
   }
 
-  #hooked(scope: Scope<WriteAction>, name: CollectionName, origin: WriteOrigin): Omit<HookPipeline, 'within'> | null {
-    const hooks = this.#deps.hooks?.hooksFor(name, scope.action) ?? null;
-    return hooks === null ? null : { hooks, collection: name, action: scope.action, origin };
-  }
-
   #now(): Date {
     return this.#deps.now?.() ?? new Date();
   }
@@ -216,20 +211,15 @@ function tooMany(maxAffected: number): MillraceError {
   });
 }
 
-async function inDocument<T>(reader: Scope<'read'> | null, old: Document, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw await ofDocument(reader, old, error);
-  }
-}
-
 /**
  * Adds the id of the failing document to an error, because one document can stop all the changes. The id is added only
  * if the reader's Scope includes that document.
  */
-async function ofDocument(reader: Scope<'read'> | null, old: Document, error: unknown): Promise<unknown> {
-  if (!(error instanceof MillraceError) || reader === null) return error;
-  if ((await grantsForDocumentAsync(reader, old)).length === 0) return error;
-  return error.with({ message: `Document '${idText(old['_id'])}': ${error.message}` });
+function ofDocument(reader: Scope<'read'> | null): AnnotateWriteError<StoredState> {
+  return async (error, { raw }) => {
+    if (!(error instanceof MillraceError) || reader === null) return error;
+    const old = decodeDocument(raw);
+    if ((await grantsForDocumentAsync(reader, old)).length === 0) return error;
+    return error.with({ message: `Document '${idText(old['_id'])}': ${error.message}` });
+  };
 }

@@ -7,7 +7,7 @@ import { quotaIdOf, stampFromPrincipal } from '../auth/identity/principal.ts';
 import { decodeDocumentId, decodeExactDocument, decodeExactDocumentMap } from '../database/bson/stored-document.ts';
 import type { CollectionName } from '../database/collection-names.ts';
 import { duplicateKey, translateError } from '../database/errors.ts';
-import { idText, newId } from '../database/json/ids.ts';
+import { idText } from '../database/json/ids.ts';
 import { FairSemaphore } from '../lib/concurrency/fair-semaphore.ts';
 import { MillraceError } from '../lib/errors.ts';
 import type { Scope } from '../policies/scope.ts';
@@ -17,14 +17,6 @@ import type { Quotas } from '../quotas/quotas.ts';
 import { collectionNotAvailable, documentTooBusy, duplicateKeyError } from './document-errors.ts';
 import { DocumentLookup } from './document-lookup.ts';
 import { type HintedList, ListsWithHints, type ListsWithHintsDeps, type PlainListOptions } from './hinted-list.ts';
-import {
-  type HookPipeline,
-  isComparableDocument,
-  runBulkCreateHooks,
-  runCreateHooks,
-  runDeleteHooks,
-  runUpdateHooks,
-} from './hook-pipeline.ts';
 import type { OpenTransaction } from './open-transaction.ts';
 import { MAX_WRITE_ATTEMPTS, OptimisticRetry } from './optimistic-retry.ts';
 import { visibleDocument, visibleDocumentTag } from './read/document-view.ts';
@@ -34,9 +26,15 @@ import { checkPreconditions, HIDDEN_DOCUMENT_TAG, NO_PRECONDITIONS } from './sto
 import { toStoredChange } from './store/stored-change.ts';
 import { encodeStoredDocument, type StoredDocument, toStoredDocument } from './store/stored-document.ts';
 import type { TransactionRunner } from './transaction-runner.ts';
-import { authorizeBulkCreate, authorizeChange, authorizeCreate } from './write/authorize-write.ts';
-import type { JsonObject, WriteOrigin } from './write/build-document.ts';
+import type { JsonObject } from './write/build-document.ts';
 import type { DocumentChange } from './write/change-types.ts';
+import {
+  finalizeCreates,
+  finalizeDeletes,
+  finalizeUpdates,
+  toPipelineContext,
+  type WritePipelineContext,
+} from './write/write-pipeline.ts';
 import type { WriteContext, WriteScopes } from './write-context.ts';
 import type { WriteAction, WriteHooks } from './write-hooks.ts';
 
@@ -152,11 +150,9 @@ export class Collections {
     if (bodies.length > MAX_BULK_DOCUMENTS) {
       throw new MillraceError('too-many-documents', `${bodies.length} documents, ${MAX_BULK_DOCUMENTS} at most`);
     }
-    const hooked = this.#hooked(scope, name, write, write.within);
-    const documents =
-      hooked === null
-        ? await authorizeBulkCreate(scope, bodies, this.#origin(scope, write), newId)
-        : await runBulkCreateHooks(scope, bodies, hooked);
+    const atIndex = (error: unknown, _body: JsonObject, index: number) =>
+      error instanceof MillraceError ? error.at(`/${index}`) : error;
+    const documents = await finalizeCreates(scope, bodies, this.#pipeline(scope, name, write), atIndex);
     const [creator, created] = [quotaIdOf(scope.principal), { documents: documents.length }];
     await this.#deps.atomic.run(async (within) => {
       await this.#deps.quotas?.reserve(creator, write.request, created, within.holds);
@@ -237,12 +233,12 @@ export class Collections {
       const before = toStoredDocument(raw);
       if (write.preconditions !== NO_PRECONDITIONS)
         checkPreconditions(write.preconditions, await visibleDocumentTag(scope.reader, raw));
-      const hooked = this.#hooked(scope, name, write, within);
+      const pipeline = this.#pipeline(scope, name, write, within);
       // The hooks and the response must have seen what is deleted. A transaction also protects values that cannot be
       // compared.
-      if (hooked !== null && within === undefined && !isComparableDocument(raw)) return this.#deps.atomic.run(attempt);
-      if (hooked !== null) await runDeleteHooks([raw], hooked);
-      const isShown = hooked !== null && within === undefined;
+      const isShown = pipeline.hooks.length > 0 && within === undefined;
+      if (isShown && !isComparableDocument(raw)) return this.#deps.atomic.run(attempt);
+      await finalizeDeletes([{ raw }], pipeline);
       const mustStay = isShown || write.preconditions.ifMatch !== undefined || !isDatabaseFilterExact(scope);
       const unchanged = mustStay ? decodeExactDocumentMap(raw) : undefined;
       const stamp = stampFromPrincipal(scope, write.request);
@@ -274,16 +270,12 @@ export class Collections {
       // Only a conditional write needs the entity tag of what it replaces.
       if (write.preconditions !== NO_PRECONDITIONS)
         checkPreconditions(write.preconditions, await visibleDocumentTag(scope.reader, raw));
-      const hooked = this.#hooked(scope, name, write, within);
-      const next =
-        hooked === null
-          ? await authorizeChange(scope, change, old, this.#origin(scope, write))
-          : await runUpdateHooks(scope, change, raw, hooked);
-      const created = toStoredChange(raw, old, next, change.kind);
+      const [final] = await finalizeUpdates(scope, change, [{ raw, old }], this.#pipeline(scope, name, write, within));
+      const changed = toStoredChange(raw, old, onlyOne(final).next, change.kind);
       // Both states do not fit into one command: a transaction protects the state that was read instead.
-      if (within === undefined && created.bytes > MAX_COMPARED_BYTES) return this.#deps.atomic.run(attempt);
-      const replaced = await this.#deps.store.change(name, created, write.preconditions, within?.session);
-      return replaced ? created.result : undefined;
+      if (within === undefined && changed.bytes > MAX_COMPARED_BYTES) return this.#deps.atomic.run(attempt);
+      const replaced = await this.#deps.store.change(name, changed, write.preconditions, within?.session);
+      return replaced ? changed.result : undefined;
     };
     return this.#attempts.run(name, id, write, attempt);
   }
@@ -298,26 +290,43 @@ export class Collections {
     return this.#deps.now?.() ?? new Date();
   }
 
-  /** The document that a create stores; write hooks may change it first. */
-  #newDocument(scope: Scope<'create'>, name: CollectionName, body: JsonObject, write: WriteContext): Promise<Document> {
-    const hooked = this.#hooked(scope, name, write, write.within);
-    return hooked === null
-      ? authorizeCreate(scope, body, this.#origin(scope, write), newId)
-      : runCreateHooks(scope, body, hooked);
+  /** The document that a create stores. */
+  async #newDocument(
+    scope: Scope<'create'>,
+    name: CollectionName,
+    body: JsonObject,
+    write: WriteContext,
+  ): Promise<Document> {
+    const [document] = await finalizeCreates(scope, [body], this.#pipeline(scope, name, write));
+    return onlyOne(document);
   }
 
-  #hooked(
+  #pipeline(
     scope: Scope<WriteAction>,
     name: CollectionName,
-    write: WriteContext,
-    within?: OpenTransaction,
-  ): HookPipeline | null {
-    const hooks = this.#deps.hooks?.hooksFor(name, scope.action) ?? null;
-    if (hooks === null) return null;
-    return { hooks, collection: name, action: scope.action, origin: this.#origin(scope, write), within };
+    { request, within: own }: WriteContext,
+    within = own,
+  ): WritePipelineContext {
+    const origin = { principal: scope.principal, request, now: this.#now() };
+    return toPipelineContext(this.#deps.hooks, scope.action, name, origin, within);
   }
+}
 
-  #origin(scope: Scope, write: WriteContext): WriteOrigin {
-    return { principal: scope.principal, request: write.request, now: this.#now() };
+/** The result for a single write. */
+function onlyOne<T>(result: T | undefined): T {
+  if (result === undefined) throw new TypeError('The write has no result');
+  return result;
+}
+
+/**
+ * False for a document that the database cannot compare with what was read, because not all of it can be written back.
+ */
+function isComparableDocument(raw: Uint8Array): boolean {
+  try {
+    decodeExactDocumentMap(raw);
+    return true;
+  } catch (error) {
+    if (error instanceof MillraceError && error.code === 'unsupported-value') return false;
+    throw error;
   }
 }

@@ -1,6 +1,7 @@
 /**
  * Parses and authorizes writes. Each function parses a request, gets its Scope, and returns a write that can run alone,
- * with an idempotency key or inside a batch, by the same rules.
+ * with an idempotency key or inside a batch, by the same rules. The order of the checks matters: a client without
+ * rights cannot learn what exists.
  */
 import type { CollectionName } from '../../database/collection-names.ts';
 import { mapCooperatively } from '../../lib/concurrency/cooperative-yield.ts';
@@ -30,11 +31,14 @@ import {
 /** A parsed and authorized write that has not run yet. It may run again in a new transaction. */
 export type PreparedWrite = (within?: OpenTransaction) => Promise<WriteResponse>;
 
-/** One write request, alone or inside a batch. */
+/** One write request that names its operation by its method. */
 export interface WriteRequest extends RequestLike, CollectionRequest {
   readonly method: string;
   readonly params: { readonly collection: string; readonly id?: string };
 }
+
+/** What a write is read from. */
+type Request = RequestLike & CollectionRequest;
 
 export interface WriteDeps {
   readonly collections: Collections;
@@ -42,23 +46,32 @@ export interface WriteDeps {
   readonly policies: Policies;
 }
 
+/** The writes of a collection and of one document, by method. */
+const COLLECTION_WRITES = new Map([
+  ['DELETE', prepareRemoveMany],
+  ['PATCH', preparePatchMany],
+  ['POST', prepareCreate],
+]);
+const DOCUMENT_WRITES = new Map([
+  ['DELETE', prepareRemove],
+  ['PATCH', preparePatch],
+  ['PUT', prepareReplace],
+]);
+
 /**
- * Parses a write and gets its Scope. The order of the checks matters: a client without rights cannot learn what exists.
+ * Parses a write of a batch or a function, which no router has matched to its operation.
  * @throws MillraceError what is wrong with the request, `not-authenticated`, `forbidden`, `method-not-allowed`
  */
 export function prepareWrite(request: WriteRequest, deps: WriteDeps): PreparedWrite {
-  const { id } = request.params;
-  if (id === undefined) {
-    if (request.method === 'POST') return prepareCreate(request, deps);
-    if (request.method === 'PATCH') return preparePatchMany(request, deps);
-    if (request.method === 'DELETE') return prepareRemoveMany(request, deps);
-  } else {
-    if (request.method === 'PUT') return prepareReplace(request, id, deps);
-    if (request.method === 'PATCH') return preparePatch(request, id, deps);
-    if (request.method === 'DELETE') return prepareRemove(request, id, deps);
-  }
-  const allow = id === undefined ? 'DELETE, PATCH, POST' : 'DELETE, PATCH, PUT';
-  throw new MillraceError('method-not-allowed', `${request.method.slice(0, 80)} is not possible here`, {
+  const { method, params } = request;
+  const { id } = params;
+  const prepared =
+    id === undefined
+      ? COLLECTION_WRITES.get(method)?.(request, deps)
+      : DOCUMENT_WRITES.get(method)?.(request, id, deps);
+  if (prepared !== undefined) return prepared;
+  const allow = [...(id === undefined ? COLLECTION_WRITES : DOCUMENT_WRITES).keys()].join(', ');
+  throw new MillraceError('method-not-allowed', `${method.slice(0, 80)} is not possible here`, {
     hint: `Writes that this path supports: ${allow}`,
     headers: { allow },
   });
@@ -75,7 +88,8 @@ function discreetly(reader: Scope<'read'> | null, write: PreparedWrite): Prepare
   };
 }
 
-function prepareCreate(request: WriteRequest, deps: WriteDeps): PreparedWrite {
+/** @throws MillraceError what is wrong with the request, `not-authenticated`, `forbidden` */
+export function prepareCreate(request: Request, deps: WriteDeps): PreparedWrite {
   const { collections } = deps;
   parseQueryParameters(request, []);
   rejectPreconditions(request);
@@ -99,7 +113,8 @@ function prepareCreate(request: WriteRequest, deps: WriteDeps): PreparedWrite {
   });
 }
 
-function prepareReplace(request: WriteRequest, id: string, deps: WriteDeps): PreparedWrite {
+/** @throws MillraceError what is wrong with the request, `not-authenticated`, `forbidden` */
+export function prepareReplace(request: Request, id: string, deps: WriteDeps): PreparedWrite {
   const upsert = booleanParameter(parseQueryParameters(request, ['upsert']), 'upsert');
   requireMediaType(request, ['application/json']);
   const body = parseObjectBody(request);
@@ -112,7 +127,7 @@ function prepareReplace(request: WriteRequest, id: string, deps: WriteDeps): Pre
 }
 
 /** `If-None-Match: *` only creates; an upsert creates where that is allowed, and otherwise gives 404. */
-function enterReplace(request: WriteRequest, upsert: boolean, deps: WriteDeps): readonly [WriteScopes, CollectionName] {
+function enterReplace(request: Request, upsert: boolean, deps: WriteDeps): readonly [WriteScopes, CollectionName] {
   const { ifMatch, ifNoneMatch } = parsePreconditions(request.headers);
   if (ifNoneMatch === '*') {
     if (ifMatch !== undefined) throw contradiction();
@@ -129,7 +144,8 @@ function contradiction(): MillraceError {
   });
 }
 
-function preparePatch(request: WriteRequest, id: string, deps: WriteDeps): PreparedWrite {
+/** @throws MillraceError what is wrong with the request, `not-authenticated`, `forbidden` */
+export function preparePatch(request: Request, id: string, deps: WriteDeps): PreparedWrite {
   parseQueryParameters(request, []);
   const change = parsePatch(request);
   const [scope, name] = requireCollectionScope(deps.policies, request, 'update');
@@ -139,7 +155,8 @@ function preparePatch(request: WriteRequest, id: string, deps: WriteDeps): Prepa
   });
 }
 
-function prepareRemove(request: WriteRequest, id: string, deps: WriteDeps): PreparedWrite {
+/** @throws MillraceError what is wrong with the request, `not-authenticated`, `forbidden` */
+export function prepareRemove(request: Request, id: string, deps: WriteDeps): PreparedWrite {
   parseQueryParameters(request, []);
   const [scope, name] = requireCollectionScope(deps.policies, request, 'delete');
   return async (within) => {
@@ -148,7 +165,8 @@ function prepareRemove(request: WriteRequest, id: string, deps: WriteDeps): Prep
   };
 }
 
-function preparePatchMany(request: WriteRequest, deps: WriteDeps): PreparedWrite {
+/** @throws MillraceError what is wrong with the request, `not-authenticated`, `forbidden` */
+export function preparePatchMany(request: Request, deps: WriteDeps): PreparedWrite {
   const requested = parseBulkTarget(request);
   const change = parsePatch(request);
   const [scope, name] = requireCollectionScope(deps.policies, request, 'update');
@@ -158,7 +176,8 @@ function preparePatchMany(request: WriteRequest, deps: WriteDeps): PreparedWrite
   });
 }
 
-function prepareRemoveMany(request: WriteRequest, deps: WriteDeps): PreparedWrite {
+/** @throws MillraceError what is wrong with the request, `not-authenticated`, `forbidden` */
+export function prepareRemoveMany(request: Request, deps: WriteDeps): PreparedWrite {
   const requested = parseBulkTarget(request);
   const [scope, name] = requireCollectionScope(deps.policies, request, 'delete');
   return async (within) => {

@@ -4,9 +4,18 @@ import type { TransactionRunner } from '../transaction-runner.ts';
 import { type PreparedBatch, prepareBatch } from './batch.ts';
 import { BATCH_WRITE_OPERATION } from './batch-openapi.ts';
 import { addIndexFromPointer } from './batch-operations.ts';
+import type { CollectionRoute, DocumentRoute } from './collection-access.ts';
 import { DOCUMENT_WRITE_OPERATIONS } from './document-openapi.ts';
 import { type Idempotency, readIdempotencyKey } from './idempotency.ts';
-import { prepareWrite, type WriteDeps } from './write-operations.ts';
+import {
+  prepareCreate,
+  preparePatch,
+  preparePatchMany,
+  prepareRemove,
+  prepareRemoveMany,
+  prepareReplace,
+  type WriteDeps,
+} from './write-operations.ts';
 import { sendWriteResponse } from './write-response.ts';
 
 export interface WriteRoutesOptions extends WriteDeps {
@@ -14,18 +23,10 @@ export interface WriteRoutesOptions extends WriteDeps {
   readonly idempotency: Idempotency;
 }
 
-interface CollectionRoute {
-  Params: { collection: string };
-}
-
-interface DocumentRoute {
-  Params: { collection: string; id: string };
-}
-
 export async function writeRoutes(app: FastifyInstance, options: WriteRoutesOptions): Promise<void> {
   const { idempotency, policies } = options;
 
-  async function response(
+  async function respond(
     request: FastifyRequest,
     reply: FastifyReply,
     { collections, write }: PreparedBatch,
@@ -34,20 +35,27 @@ export async function writeRoutes(app: FastifyInstance, options: WriteRoutesOpti
     return sendWriteResponse(reply, key === null ? await write() : await idempotency.once(key, write));
   }
 
-  const write = (request: FastifyRequest<CollectionRoute> | FastifyRequest<DocumentRoute>, reply: FastifyReply) =>
-    response(request, reply, { collections: [request.params.collection], write: prepareWrite(request, options) });
+  const onCollection =
+    (prepare: typeof prepareCreate) => (request: FastifyRequest<CollectionRoute>, reply: FastifyReply) =>
+      respond(request, reply, { collections: [request.params.collection], write: prepare(request, options) });
+  const onDocument =
+    (prepare: typeof preparePatch) => (request: FastifyRequest<DocumentRoute>, reply: FastifyReply) => {
+      const { collection, id } = request.params;
+      return respond(request, reply, { collections: [collection], write: prepare(request, id, options) });
+    };
 
-  app.post<CollectionRoute>('/api/:collection', { config: DOCUMENT_WRITE_OPERATIONS.create }, write);
-  app.patch<CollectionRoute>('/api/:collection', { config: DOCUMENT_WRITE_OPERATIONS.patchMany }, write);
-  app.delete<CollectionRoute>('/api/:collection', { config: DOCUMENT_WRITE_OPERATIONS.removeMany }, write);
-  app.put<DocumentRoute>('/api/:collection/:id', { config: DOCUMENT_WRITE_OPERATIONS.replace }, write);
-  app.patch<DocumentRoute>('/api/:collection/:id', { config: DOCUMENT_WRITE_OPERATIONS.patch }, write);
-  app.delete<DocumentRoute>('/api/:collection/:id', { config: DOCUMENT_WRITE_OPERATIONS.remove }, write);
+  const { create, patchMany, removeMany, replace, patch, remove } = DOCUMENT_WRITE_OPERATIONS;
+  app.post<CollectionRoute>('/api/:collection', { config: create }, onCollection(prepareCreate));
+  app.patch<CollectionRoute>('/api/:collection', { config: patchMany }, onCollection(preparePatchMany));
+  app.delete<CollectionRoute>('/api/:collection', { config: removeMany }, onCollection(prepareRemoveMany));
+  app.put<DocumentRoute>('/api/:collection/:id', { config: replace }, onDocument(prepareReplace));
+  app.patch<DocumentRoute>('/api/:collection/:id', { config: patch }, onDocument(preparePatch));
+  app.delete<DocumentRoute>('/api/:collection/:id', { config: remove }, onDocument(prepareRemove));
 
   const refuse = (error: unknown) => {
     throw addIndexFromPointer(error);
   };
   app.post('/batch', { config: BATCH_WRITE_OPERATION, errorHandler: refuse }, (request, reply) =>
-    response(request, reply, prepareBatch(request, options)),
+    respond(request, reply, prepareBatch(request, options)),
   );
 }

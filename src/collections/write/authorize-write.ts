@@ -1,6 +1,6 @@
 /**
- * Computes the new state of a document from what the principal can read and from the values that policies set, and
- * rejects it where no policy allows all of it. It changes nothing itself. Every document write goes through here.
+ * Proposes the new state of a document from what the principal can read and from the values that policies set, and
+ * rejects it where no policy allows all of it. It changes nothing itself. write-pipeline.ts runs it for every write.
  */
 import type { Document, ObjectId } from 'mongodb';
 import { MillraceError } from '../../lib/errors.ts';
@@ -42,24 +42,20 @@ import {
 
 type Given = ReadonlyMap<string, unknown>;
 
-/** A document as a create would store it, before authorization. */
-export interface ProposedCreate {
-  /** Fields as sent, without those that policies set. */
-  readonly requested: JsonObject;
-  readonly document: Document;
-}
-
-/** A document as a change would leave it, before the new state is authorized. */
-export interface ProposedChange {
-  /** As stored, with exact types. */
-  readonly old: Document;
+/** A write as it would be stored, before its result is authorized. */
+export interface ProposedWrite {
+  /** The stored document with exact types; null for a creation. */
+  readonly old: Document | null;
   readonly next: Document;
+  /** Fields as sent for a creation, without those that policies set. */
+  readonly requested: JsonObject;
   readonly rights: Rights;
 }
 
 /** What a principal may do with a document in its current state. */
 interface Rights {
-  readonly grants: readonly Grant[];
+  /** The grants for the stored document; null for a creation. */
+  readonly grants: readonly Grant[] | null;
   readonly read: FieldTree;
   readonly write: FieldTree;
   /** Fields whose value policies set: the value that the client sends for them is ignored. */
@@ -67,41 +63,8 @@ interface Rights {
 }
 
 /**
- * The document that a create stores.
+ * The document that a create would store.
  * @param newId generates the id when the body has none
- * @throws MillraceError `forbidden`, `field-not-writable`, `invalid-id`, `unsupported-field-name`
- */
-export async function authorizeCreate(
-  scope: Scope<'create'>,
-  body: JsonObject,
-  origin: WriteOrigin,
-  newId: () => ObjectId,
-): Promise<Document> {
-  const { requested, document } = proposeCreate(scope, body, origin, newId);
-  judgeCreate(scope, requested, await grantsForDocumentAsync(scope, document));
-  return document;
-}
-
-/** The same for many, in order. An error includes the index of the failing document. */
-export async function authorizeBulkCreate(
-  scope: Scope<'create'>,
-  bodies: readonly JsonObject[],
-  origin: WriteOrigin,
-  newId: () => ObjectId,
-): Promise<readonly Document[]> {
-  const documents: Document[] = [];
-  for (const [index, body] of bodies.entries()) {
-    try {
-      documents.push(await authorizeCreate(scope, body, origin, newId));
-    } catch (error) {
-      throw error instanceof MillraceError ? error.at(`/${index}`) : error;
-    }
-  }
-  return documents;
-}
-
-/**
- * The first half of {@link authorizeCreate}: the document before authorization.
  * @throws MillraceError `invalid-id`, `unsupported-field-name`
  */
 export function proposeCreate(
@@ -109,112 +72,67 @@ export function proposeCreate(
   body: JsonObject,
   origin: WriteOrigin,
   newId: () => ObjectId,
-): ProposedCreate {
+): ProposedWrite {
   const given = policySetValues(scope.grants);
   const requested = given.size === 0 ? body : pickFields(body, (name) => !given.has(name));
-  const document = buildNewDocument(given.size === 0 ? body : { ...requested, ...valuesOf(given) }, origin, newId);
-  return { requested, document };
-}
-
-/** The proposal as if the client had sent these fields; its id and its `_meta` stay. */
-export function amendProposedCreate(
-  scope: Scope<'create'>,
-  { document }: ProposedCreate,
-  fields: JsonObject,
-): ProposedCreate {
-  const given = policySetValues(scope.grants);
-  const requested = pickFields(storableFields(fields), (name) => !given.has(name));
-  return { requested, document: replaceFieldsKeepMeta(document, { ...requested, ...valuesOf(given) }) };
+  const next = buildNewDocument(given.size === 0 ? body : { ...requested, ...valuesOf(given) }, origin, newId);
+  return { old: null, next, requested, rights: { grants: null, read: FULL_FIELD_TREE, write: FULL_FIELD_TREE, given } };
 }
 
 /**
- * The second half of {@link authorizeCreate}.
- * @throws MillraceError `forbidden`, `field-not-writable`
- */
-export async function authorizeProposedCreate(
-  scope: Scope<'create'>,
-  { requested, document }: ProposedCreate,
-): Promise<Document> {
-  judgeCreate(scope, requested, await grantsForDocumentAsync(scope, document));
-  return document;
-}
-
-function judgeCreate(scope: Scope<'create'>, requested: JsonObject, grants: readonly Grant[]): void {
-  if (grants.length === 0) throw notAllowed(scope);
-  requireWritableFields(storableFields(requested), writableFieldTree(grants));
-}
-
-/**
- * The document after a change.
+ * The document as a change would leave it. Checks whether the old state may be changed, and in these fields.
  * @param old as stored, with exact types
  * @throws MillraceError `forbidden`, `field-hidden`, `field-not-writable`, and what the change throws
  */
-export async function authorizeChange(
+export async function proposeUpdate(
   scope: Scope<'update'>,
   change: DocumentChange,
   old: Document,
   origin: WriteOrigin,
-): Promise<Document> {
-  const rights = await rightsTo(scope, old);
-  const next = computed(change, old, origin, rights);
-  judgeChange(scope, { old, next, rights }, await grantsForDocumentAsync(scope, next));
-  return next;
-}
-
-/**
- * The first half of {@link authorizeChange}: computes the changed document. It checks whether the old state may be
- * changed, and in these fields, but not whether the new state is allowed.
- * @throws MillraceError as `permittedChange`
- */
-export async function proposeChange(
-  scope: Scope<'update'>,
-  change: DocumentChange,
-  old: Document,
-  origin: WriteOrigin,
-): Promise<ProposedChange> {
-  const rights = await rightsTo(scope, old);
-  return { old, next: computed(change, old, origin, rights), rights };
-}
-
-/**
- * The proposal with these fields instead, as if a client that sees the whole document had sent them as a replacement. A
- * value keeps the stored type that it has in either state. A field that cannot be set keeps its value when it is left
- * out.
- * @throws MillraceError `field-not-writable`, `unsupported-field-name`
- */
-export function amendProposedChange({ old, next, rights }: ProposedChange, fields: JsonObject): ProposedChange {
-  const { write, given } = rights;
-  const without = (all: JsonObject) => pickFields(all, (name) => !given.has(name));
-  const proposed = visibleFields(next);
-  const rules = { read: FULL_FIELD_TREE, write, strict: false, keeper: new BsonTypePreserver() };
-  const requested = replaceFields(without(proposed), without(storableFields(fields)), rules);
-  const kept = new BsonTypePreserver().preserveFields(old, requested);
-  const set = pickFields(proposed, (name) => given.has(name));
-  return { old, next: replaceFieldsKeepMeta(next, restoreKeptFields(old, kept, set)), rights };
-}
-
-/**
- * The second half of {@link authorizeChange}.
- * @throws MillraceError `forbidden`, `field-not-writable`
- */
-export async function authorizeProposedChange(scope: Scope<'update'>, proposal: ProposedChange): Promise<Document> {
-  judgeChange(scope, proposal, await grantsForDocumentAsync(scope, proposal.next));
-  return proposal.next;
-}
-
-function judgeChange(scope: Scope<'update'>, { old, next, rights }: ProposedChange, after: readonly Grant[]): void {
-  const grants = grantsAllowingChange(rights.grants, after);
-  if (grants.length === 0) throw notAllowed(scope);
-  const forbidden = forbiddenField(old, next, writableFieldTree(grants), rights.given);
-  if (forbidden !== null) throw fieldNotWritable(splitPath(forbidden));
-}
-
-async function rightsTo(scope: Scope<'update'>, old: Document): Promise<Rights> {
+): Promise<ProposedWrite> {
   const grants = await grantsForDocumentAsync(scope, old);
   if (grants.length === 0) throw notAllowed(scope);
   const { reader } = scope;
   const read = (reader === null ? null : await visibleFieldTreeAsync(reader, old)) ?? SYSTEM_FIELDS_ONLY;
-  return { grants, read, write: writableFieldTree(grants), given: policySetValues(grants) };
+  const rights = { grants, read, write: writableFieldTree(grants), given: policySetValues(grants) };
+  return { old, next: computed(change, old, origin, rights), requested: {}, rights };
+}
+
+/**
+ * The proposal with these fields instead, as if the client had sent them: in a creation for all but id and `_meta`, in
+ * an update as a replacement by a client that sees the whole document. A value keeps the stored type that it has in
+ * either state. A field of an update that cannot be set keeps its value when it is left out.
+ * @throws MillraceError `field-not-writable`, `unsupported-field-name`
+ */
+export function amendProposedWrite({ old, next, rights }: ProposedWrite, fields: JsonObject): ProposedWrite {
+  const { write, given } = rights;
+  const without = (all: JsonObject) => pickFields(all, (name) => !given.has(name));
+  const sent = without(storableFields(fields));
+  if (old === null) {
+    return { old, next: replaceFieldsKeepMeta(next, { ...sent, ...valuesOf(given) }), requested: sent, rights };
+  }
+  const proposed = visibleFields(next);
+  const rules = { read: FULL_FIELD_TREE, write, strict: false, keeper: new BsonTypePreserver() };
+  const requested = replaceFields(without(proposed), sent, rules);
+  const kept = new BsonTypePreserver().preserveFields(old, requested);
+  const set = pickFields(proposed, (name) => given.has(name));
+  return { old, next: replaceFieldsKeepMeta(next, restoreKeptFields(old, kept, set)), requested, rights };
+}
+
+/**
+ * Checks that the policies allow the result of a write.
+ * @throws MillraceError `forbidden`, `field-not-writable`
+ */
+export async function authorizeWrite(
+  scope: Scope<'create' | 'update'>,
+  { old, next, requested, rights }: ProposedWrite,
+): Promise<void> {
+  const grants = grantsAllowingChange(rights.grants, await grantsForDocumentAsync(scope, next));
+  if (grants.length === 0) throw notAllowed(scope);
+  const write = writableFieldTree(grants);
+  if (old === null) return requireWritableFields(storableFields(requested), write);
+  const forbidden = forbiddenField(old, next, write, rights.given);
+  if (forbidden !== null) throw fieldNotWritable(splitPath(forbidden));
 }
 
 function computed(change: DocumentChange, old: Document, origin: WriteOrigin, rights: Rights): Document {
