@@ -22,15 +22,15 @@ import type { DocumentStore } from './store/store.ts';
 import { toStoredChange } from './store/stored-change.ts';
 import type { TransactionRunner } from './transaction-runner.ts';
 import type { DocumentChange } from './write/change-types.ts';
+import type { WriteContext } from './write-context.ts';
+import type { WriteHooks } from './write-hooks.ts';
 import {
   type AnnotateWriteError,
   finalizeDeletes,
   finalizeUpdates,
   type StoredState,
   toPipelineContext,
-} from './write/write-pipeline.ts';
-import type { WriteContext } from './write-context.ts';
-import type { WriteHooks } from './write-hooks.ts';
+} from './write-pipeline.ts';
 
 /** Documents that one transaction may change by filter. */
 const MAX_AFFECTED = 10_000;

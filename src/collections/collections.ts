@@ -28,15 +28,15 @@ import { encodeStoredDocument, type StoredDocument, toStoredDocument } from './s
 import type { TransactionRunner } from './transaction-runner.ts';
 import type { JsonObject } from './write/build-document.ts';
 import type { DocumentChange } from './write/change-types.ts';
+import type { WriteContext, WriteScopes } from './write-context.ts';
+import type { WriteAction, WriteHooks } from './write-hooks.ts';
 import {
   finalizeCreates,
   finalizeDeletes,
   finalizeUpdates,
   toPipelineContext,
   type WritePipelineContext,
-} from './write/write-pipeline.ts';
-import type { WriteContext, WriteScopes } from './write-context.ts';
-import type { WriteAction, WriteHooks } from './write-hooks.ts';
+} from './write-pipeline.ts';
 
 /** Size of both states of a document, old and new, that fit into one command of the database. */
 const MAX_COMPARED_BYTES = 15 * 1024 * 1024;

@@ -5,24 +5,24 @@
  */
 import { setImmediate as otherWork } from 'node:timers/promises';
 import type { Document } from 'mongodb';
-import { decodeExactDocument, encodeBsonDocument } from '../../database/bson/stored-document.ts';
-import type { CollectionName } from '../../database/collection-names.ts';
-import { newId } from '../../database/json/ids.ts';
-import { encodeDocumentJson } from '../../database/json/json.ts';
-import { MillraceError } from '../../lib/errors.ts';
-import type { Scope } from '../../policies/scope.ts';
-import { hidesFields } from '../../policies/scope-filter.ts';
-import type { OpenTransaction } from '../open-transaction.ts';
-import type { WriteAction, WriteHook, WriteHookContext, WriteHooks } from '../write-hooks.ts';
+import { decodeExactDocument, encodeBsonDocument } from '../database/bson/stored-document.ts';
+import type { CollectionName } from '../database/collection-names.ts';
+import { newId } from '../database/json/ids.ts';
+import { encodeDocumentJson } from '../database/json/json.ts';
+import { MillraceError } from '../lib/errors.ts';
+import type { Scope } from '../policies/scope.ts';
+import { hidesFields } from '../policies/scope-filter.ts';
+import type { OpenTransaction } from './open-transaction.ts';
 import {
   amendProposedWrite,
   authorizeWrite,
   type ProposedWrite,
   proposeCreate,
   proposeUpdate,
-} from './authorize-write.ts';
-import type { JsonObject, WriteOrigin } from './build-document.ts';
-import type { DocumentChange } from './change-types.ts';
+} from './write/authorize-write.ts';
+import type { JsonObject, WriteOrigin } from './write/build-document.ts';
+import type { DocumentChange } from './write/change-types.ts';
+import type { WriteAction, WriteHook, WriteHookContext, WriteHooks } from './write-hooks.ts';
 
 /** Writes per batch: a hook may need an operation or two for each, and its operations are limited. */
 const MAX_BATCH_WRITES = 100;
