@@ -22,6 +22,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   email: 3,
   policies: 3,
   quotas: 3,
+  queue: 3,
   collections: 4,
   files: 4,
   events: 4,
@@ -38,6 +39,7 @@ const NEIGHBOURS = new Set([
   'policies>auth', // a policy is about a principal
   'auth>email', // sign-ins send e-mails
   'email>auth', // an e-mail is sent to a user
+  'email>queue', // an e-mail waits in a queue
 ]);
 /** The routes of a feature, in its folder `http`, are a layer of their own above the features that serve documents. */
 const HTTP_FLOOR = 4.5;

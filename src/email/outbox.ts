@@ -7,12 +7,16 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { tooManyEmails } from '../auth/identity/auth-errors.ts';
 import { normalizeSignInName, type User } from '../auth/identity/user.ts';
+import { retryPause } from '../queue/retry-pause.ts';
+import { Worker } from '../queue/worker.ts';
 import { commonTemplateValues, type EmailTemplates } from './email-templates.ts';
 import { EMAIL_DEFINITIONS, type EmailKind, type EmailState } from './locales/email-types.ts';
 import { type LanguageName, parseLanguageTag } from './locales/locales.ts';
 import { EmailNotSent, type Mailer } from './mailer.ts';
 import type { EmailRow, OutboxStore } from './outbox-store.ts';
 
+/** All e-mails are one group of the queue. */
+const GROUP = 'emails';
 /** Maximum queued e-mails; more are rejected. */
 const MAX_WAITING = 5_000;
 /** Duration of a lease: longer than any mail server may take to respond. */
@@ -21,7 +25,7 @@ const LEASE_MS = 120_000;
 const AT_ONCE = 2;
 /** Pauses after failed attempts, in milliseconds. After the last one the letter has failed. */
 const PAUSES_MS = [10_000, 60_000, 300_000, 900_000, 3_600_000, 4 * 3_600_000] as const;
-/** Interval of the search for e-mails that a process has left behind. */
+/** Interval of the search for e-mails that another process has queued and not sent. */
 const LOOK_MS = 10_000;
 /**
  * Maximum random delay before the work for an e-mail. Otherwise the response to the next request would be a little later if the
@@ -85,15 +89,29 @@ export interface OutboxDeps {
 export class Outbox {
   readonly #deps: OutboxDeps;
   readonly #composers = new Map<EmailKind, EmailComposer>();
-  readonly #take = randomUUID();
-  readonly #end = new AbortController();
-  #takes = 0;
-  #again = false;
-  #running: Promise<void> | null = null;
-  #timer: NodeJS.Timeout | undefined;
+  /** Leased e-mails that a worker is about to send. */
+  readonly #leased: EmailRow[] = [];
+  readonly #worker: Worker<EmailRow>;
 
   constructor(deps: OutboxDeps) {
+    const { store, now, onError } = deps;
     this.#deps = deps;
+    this.#worker = new Worker({
+      now,
+      look: async (signal) => {
+        await pause(LATER_MS * Math.random(), undefined, { signal });
+        return { due: [GROUP], next: await store.nextDue(new Date(now())) };
+      },
+      room: () => AT_ONCE - this.#worker.running - this.#leased.length,
+      fetch: ([{ count } = { count: 0 }]) => this.#lease(count),
+      next: () => this.#leased.shift(),
+      handle: (row) => this.#send(row),
+      release: async () => {
+        for (const row of this.#leased.splice(0)) await store.release(row, new Date(now()));
+      },
+      maxLookMs: LOOK_MS,
+      onError,
+    });
   }
 
   /** Registers the composer of a type of e-mail. */
@@ -103,7 +121,7 @@ export class Outbox {
 
   /** Starts to send. All composers must be registered. */
   start(): void {
-    this.wake();
+    this.#worker.start();
   }
 
   /**
@@ -114,7 +132,7 @@ export class Outbox {
     const { store, now } = this.#deps;
     if (await store.areWaiting(MAX_WAITING)) throw tooManyEmails();
     const at = now();
-    await store.insert({
+    const row = {
       _id: id,
       kind,
       to: normalizeSignInName(to),
@@ -127,9 +145,11 @@ export class Outbox {
       dueAt: new Date(at),
       until: new Date(at + EMAIL_DEFINITIONS[kind].sendWithinMs),
       finishedAt: null,
-      take: null,
-    });
-    this.wake();
+      token: null,
+    } as const;
+    // An existing one with this id stays as it is.
+    await store.insert([row]);
+    this.#worker.wake();
   }
 
   /**
@@ -151,57 +171,30 @@ export class Outbox {
       attempts,
       error,
       createdAt: createdAt.toISOString(),
-      nextAttemptAt: state === 'pending' ? dueAt.toISOString() : null,
+      nextAttemptAt: dueAt?.toISOString() ?? null,
       finishedAt: finishedAt?.toISOString() ?? null,
     }));
   }
 
-  /** Looks for due e-mails. */
-  wake(): void {
-    this.#again = true;
-    if (this.#end.signal.aborted) return;
-    this.#running ??= this.#run().finally(() => {
-      this.#running = null;
-      if (this.#again) this.wake();
-    });
-  }
-
   /** Waits until every due e-mail was sent, or postponed. */
-  async settled(): Promise<void> {
-    while (this.#running !== null) await this.#running;
+  settled(): Promise<void> {
+    return this.#worker.idle();
   }
 
   /** Stops after the e-mails in progress. Queued ones are sent by another process, or after the next start. */
   async close(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#end.abort();
-    await this.#running;
+    await this.#worker.stop(LEASE_MS);
     this.#deps.mail.close();
   }
 
-  async #run(): Promise<void> {
-    clearTimeout(this.#timer);
-    await pause(LATER_MS * Math.random(), undefined, { signal: this.#end.signal }).catch(() => undefined);
-    this.#again = false;
-    try {
-      await Promise.all(Array.from({ length: AT_ONCE }, () => this.#work()));
-    } catch (error) {
-      this.#deps.onError(error);
-    }
-    if (this.#end.signal.aborted) return;
-    const next = await this.#deps.store.nextDue().catch(() => null);
-    const wait = next === null ? LOOK_MS : Math.min(LOOK_MS, Math.max(1, next.getTime() - this.#deps.now()));
-    this.#timer = setTimeout(() => this.wake(), wait).unref();
-  }
-
-  async #work(): Promise<void> {
+  async #lease(count: number): Promise<ReadonlyMap<string, number>> {
     const { store, now } = this.#deps;
-    while (!this.#end.signal.aborted) {
-      this.#takes += 1;
-      const row = await store.take(`${this.#take} ${this.#takes}`, new Date(now()), new Date(now() + LEASE_MS));
-      if (row === null) return;
-      await this.#send(row);
+    for (let found = 0; found < count; found += 1) {
+      const row = await store.lease(randomUUID(), new Date(now()), new Date(now() + LEASE_MS));
+      if (row === null) return new Map([[GROUP, found]]);
+      this.#leased.push(row);
     }
+    return new Map([[GROUP, count]]);
   }
 
   async #send(row: EmailRow): Promise<void> {
@@ -215,10 +208,11 @@ export class Outbox {
     } catch (error) {
       const reason = error instanceof EmailNotSent ? error.message : 'The e-mail could not be created';
       if (!(error instanceof EmailNotSent)) onError(error);
-      const next = PAUSES_MS[row.attempts - 1];
+      const next = retryPause(PAUSES_MS, row.attempts);
       const isFinal = error instanceof EmailNotSent && error.isFinal;
-      if (isFinal || next === undefined || now() + next >= row.until.getTime()) return await this.#fail(row, reason);
+      if (isFinal || next === null || now() + next >= row.until.getTime()) return await this.#fail(row, reason);
       await store.reschedule(row, reason, new Date(now() + next));
+      this.#worker.wakeAt(now() + next);
     }
   }
 

@@ -75,21 +75,23 @@ t.test('e-mails', async (t) => {
     const at = new Date();
     const { id } = await verifiedUser('rosa');
     await services.auth.outbox.settled();
-    await store.insert({
-      _id: 'left behind',
-      kind: 'verify-email',
-      to: 'rosa@left.example',
-      facts: { user: id, email: 'rosa@left.example' },
-      language: null,
-      state: 'pending',
-      attempts: 1,
-      error: null,
-      createdAt: at,
-      dueAt: new Date(at.getTime() + 120_000),
-      until: new Date(at.getTime() + 3_600_000),
-      finishedAt: null,
-      take: 'the dead process',
-    });
+    await store.insert([
+      {
+        _id: 'left behind',
+        kind: 'verify-email',
+        to: 'rosa@left.example',
+        facts: { user: id, email: 'rosa@left.example' },
+        language: null,
+        state: 'pending',
+        attempts: 1,
+        error: null,
+        createdAt: at,
+        dueAt: new Date(at.getTime() + 120_000),
+        until: new Date(at.getTime() + 3_600_000),
+        finishedAt: null,
+        token: 'the dead process',
+      },
+    ]);
     await sendAt(60_000);
     t.equal(mailbox.attempts('rosa@left.example'), 0, 'the process may live');
     await sendAt(121_000);

@@ -1,0 +1,122 @@
+/**
+ * The rows of one kind of job: a collection with a row for each, ended ones included until their retention is over. A
+ * row has a due time while its job is pending, and a token while a worker holds a lease. Whoever ends an attempt names
+ * the token, so a worker that lost its lease changes nothing.
+ */
+import type { Collection, Db, Document, Filter, IndexDescription, UpdateFilter, WriteConcernSettings } from 'mongodb';
+import { MONGO_ERROR_CODES, withTranslatedErrors } from '../database/errors.ts';
+
+export interface JobRow {
+  readonly _id: string;
+  /**
+   * When the next attempt is due; of a leased job, when the lease ends. Absent after the end of the job, while it waits
+   * for an earlier one of its FIFO group, and while a lease without an end lasts.
+   */
+  readonly dueAt?: Date;
+  /** A new value for each lease; null without one. */
+  readonly token?: string | null;
+}
+
+/** Only pending jobs have a due time. */
+export const DUE_FILTER = { dueAt: { $exists: true } } as const;
+/** The index of the next due time. */
+export const DUE_INDEX: IndexDescription = { key: { dueAt: 1 }, partialFilterExpression: DUE_FILTER };
+
+const MAJORITY = { w: 'majority' } as const;
+/** Rows of one reply; the driver's first batch is 101. */
+const BATCH_ROWS = 1_000;
+
+/** Some rows of a group. */
+export interface JobSearch {
+  readonly filter: Document;
+  readonly sort: Document;
+  readonly limit: number;
+}
+
+export class JobStore<Row extends JobRow> {
+  readonly rows: Collection<Row>;
+  readonly #log: Db;
+
+  constructor(log: Db, name: string) {
+    this.#log = log;
+    this.rows = log.collection<Row>(name);
+  }
+
+  /** Inserts jobs. @returns the indexes of those that already exist and stay unchanged */
+  insert(rows: readonly Row[]): Promise<ReadonlySet<number>> {
+    return this.insertInto(this.rows.collectionName, rows);
+  }
+
+  /** A plain command, because `insertMany` costs the process several times as much. */
+  protected async insertInto(collection: string, documents: readonly object[]): Promise<ReadonlySet<number>> {
+    if (documents.length === 0) return new Set();
+    const command = { insert: collection, documents, ordered: false, writeConcern: MAJORITY };
+    const reply = await withTranslatedErrors(() => this.#log.command(command));
+    if (reply['writeConcernError']) throw new Error(String(reply['writeConcernError'].errmsg));
+    const issues: readonly Document[] = reply['writeErrors'] ?? [];
+    const issue = issues.find(({ code }) => code !== MONGO_ERROR_CODES.duplicateKey);
+    if (issue !== undefined) throw new Error(`A job could not be stored: ${issue['errmsg']}`);
+    return new Set(issues.map(({ index }) => index));
+  }
+
+  /** The first rows of each search, by one command. */
+  async findEach<Found extends Document>(searches: readonly JobSearch[], projection: Document): Promise<Found[]> {
+    const [first, ...rest] = searches.map(({ filter, sort, limit }) => [
+      { $match: filter },
+      { $sort: sort },
+      { $limit: limit },
+      { $project: projection },
+    ]);
+    if (first === undefined) return [];
+    const coll = this.rows.collectionName;
+    const pipeline = [...first, ...rest.map((pipeline) => ({ $unionWith: { coll, pipeline } }))];
+    const options = { batchSize: BATCH_ROWS };
+    return await withTranslatedErrors(() => this.rows.aggregate<Found>(pipeline, options).toArray());
+  }
+
+  /** The earliest future due time, of leases too; null if there is none. */
+  async nextDue(now: Date): Promise<Date | null> {
+    const options = { sort: { dueAt: 1 }, projection: { dueAt: 1 } } as const;
+    const later: Document = { dueAt: { $gt: now } };
+    const row = await withTranslatedErrors(() => this.rows.findOne(later as Filter<Row>, options));
+    return row?.dueAt ?? null;
+  }
+
+  /**
+   * Leases the job that is due longest.
+   * @param which which jobs may be leased
+   * @param lease sets the token, and the end of the lease
+   * @param writeConcern by default that of the connection
+   * @returns the leased job; null if none is due
+   */
+  async leaseOne(
+    which: Document,
+    now: Date,
+    lease: Document,
+    writeConcern?: WriteConcernSettings,
+  ): Promise<Row | null> {
+    const filter: Document = { ...which, state: 'pending', dueAt: { $lte: now } };
+    const options = { sort: { dueAt: 1 }, returnDocument: 'after', ...(writeConcern && { writeConcern }) } as const;
+    return (await withTranslatedErrors(() =>
+      this.rows.findOneAndUpdate(filter as Filter<Row>, lease as UpdateFilter<Row>, options),
+    )) as Row | null;
+  }
+
+  /** Changes a job if the token still holds it. @returns whether it did */
+  async updateLeased({ _id, token }: Pick<Row, '_id' | 'token'>, change: Document): Promise<boolean> {
+    const filter: Document = { _id, token };
+    const { matchedCount } = await withTranslatedErrors(() =>
+      this.rows.updateOne(filter as Filter<Row>, change as UpdateFilter<Row>),
+    );
+    return matchedCount === 1;
+  }
+
+  /** Makes several updates by one plain command. @returns how many changed a job */
+  async updateEach(updates: readonly { readonly q: Document; readonly u: Document }[]): Promise<number> {
+    if (updates.length === 0) return 0;
+    const command = { update: this.rows.collectionName, updates, ordered: false, writeConcern: MAJORITY };
+    const reply = await withTranslatedErrors(() => this.#log.command(command));
+    if (reply['writeErrors'] || reply['writeConcernError']) throw new Error('Jobs could not be written');
+    return Number(reply['nModified']);
+  }
+}
