@@ -8,14 +8,14 @@ import type { ChangeStamp } from '../../database/system-collection.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import type { JobScheduler, NewJob } from '../calling/host/job-scheduler.ts';
 import { type ListedRun, MAX_STORED_TEXT_BYTES, newRunId } from '../runs/run-row.ts';
-import type { JobStore } from './running/job-store.ts';
 import { createPendingRun, functionActorId } from './running/queued-run.ts';
+import type { ScheduledJobStore } from './running/scheduled-job-store.ts';
 
 /** Maximum number of pending jobs per plugin. */
 const MOST_WAITING = 10_000;
 
 export interface JobsDeps {
-  readonly store: JobStore;
+  readonly store: ScheduledJobStore;
   readonly activity: AuditEvents;
   readonly now?: () => number;
 }

@@ -5,9 +5,9 @@ import { toRun } from '../runs/run-row.ts';
 import { Jobs } from './jobs.ts';
 import { FunctionQueue, type FunctionQueueDeps } from './queue.ts';
 import { QueueReruns } from './queue-reruns.ts';
-import { JobStore } from './running/job-store.ts';
 import { QueueStore } from './running/queue-store.ts';
 import { RunTransactions } from './running/run-transactions.ts';
+import { ScheduledJobStore } from './running/scheduled-job-store.ts';
 import { TriggerReplays, type TriggerReplaysDeps } from './trigger-replays.ts';
 
 export interface QueueServices {
@@ -38,7 +38,7 @@ export function openQueue(deps: OpenQueueDeps): QueueServices {
   });
   if (deps.runsFunctions) queue.start();
   return {
-    jobs: new Jobs({ store: new JobStore(mongo), activity }),
+    jobs: new Jobs({ store: new ScheduledJobStore(mongo), activity }),
     repeats: new QueueReruns({ store: new QueueStore(mongo), activity }),
     replays: new TriggerReplays({ ...deps, store: new QueueStore(mongo) }),
     close: async () => {

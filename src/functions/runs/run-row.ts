@@ -1,6 +1,7 @@
 /** A run as it is stored in `<db>_log.runs`, and as it is shown. Types and pure functions. */
 import { randomBytes } from 'node:crypto';
 import type { LogPosition } from '../../events/log/position.ts';
+import type { JobRow } from '../../queue/job-store.ts';
 import type { Run, RunDetails } from './run.ts';
 
 /** Name of the collection in `<db>_log`. */
@@ -11,8 +12,7 @@ export const MAX_STORED_TEXT_BYTES = 256 * 1024;
 
 const RETENTION_MS = 30 * 24 * 3_600_000;
 
-export interface RunRow extends Omit<Run, 'id' | 'restricted'>, RunDetails {
-  readonly _id: string;
+export interface RunRow extends JobRow, Omit<Run, 'id' | 'restricted'>, RunDetails {
   /** Absent in rows of earlier versions. */
   readonly restricted?: boolean;
   /** The number of triggers that led to it. */
@@ -23,12 +23,8 @@ export interface RunRow extends Omit<Run, 'id' | 'restricted'>, RunDetails {
   readonly line?: string;
   /** Of a cron job and of a job: the scheduled time. */
   readonly scheduledAt?: Date;
-  /** Of an unfinished queued run: when it is due. While it is running: when the lease of its process expires. */
-  readonly dueAt?: Date;
   /** How often an attempts was interrupted through no fault of the function; such attempts are not counted. */
   readonly interruptions?: number;
-  /** Lease token, new for each attempt: only its holder can end the run. Null while no process runs it. */
-  readonly token?: string | null;
   /** When it is deleted. Set for every ended run. */
   readonly expireAt?: Date;
 }

@@ -1,7 +1,7 @@
 /** Jobs: scheduled in the transaction of a run, run once at their time, listed and canceled, limited. */
 import t from 'tap';
 import { Jobs } from '../../../src/functions/queue/jobs.ts';
-import { JobStore } from '../../../src/functions/queue/running/job-store.ts';
+import { ScheduledJobStore } from '../../../src/functions/queue/running/scheduled-job-store.ts';
 import { runRequestId } from '../../../src/functions/runs/run.ts';
 import { jobOf } from '../../helpers/functions/plugins.ts';
 import { count, type Given, onEvents, queueFixture } from '../../helpers/functions/queue-fixture.ts';
@@ -10,7 +10,7 @@ t.setTimeout(120_000);
 const fixture = await queueFixture(t);
 const { app, services } = fixture;
 const jobs = new Jobs({
-  store: new JobStore(services.mongo),
+  store: new ScheduledJobStore(services.mongo),
   activity: services.auth.activity,
   now: () => fixture.clock.now,
 });

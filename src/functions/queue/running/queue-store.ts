@@ -2,20 +2,19 @@
  * The queued runs in `<db>_log.runs`: due runs, leases, and completion. A pending run has a due time, unless it waits
  * for an earlier run of its FIFO group; a running one has a token, and only the holder of the token can complete it.
  */
-import type { ClientSession, Collection, Document, Filter, IndexDescription, UpdateFilter } from 'mongodb';
+import type { ClientSession, Document, Filter, IndexDescription, UpdateFilter } from 'mongodb';
 import { withTranslatedErrors } from '../../../database/errors.ts';
 import type { Mongo } from '../../../database/mongo.ts';
-import { insertConsumerOutputs } from '../../../events/read/consumer.ts';
 import { ACCOUNT_EVENT_TYPES } from '../../../lib/event-types.ts';
+import { DUE_FILTER, DUE_INDEX, JobStore } from '../../../queue/job-store.ts';
 import type { RunError } from '../../runs/run.ts';
 import { RUNS_COLLECTION, type RunRow, runExpiry } from '../../runs/run-row.ts';
-import { JOB_INDEXES } from './job-store.ts';
+import { JOB_INDEXES } from './scheduled-job-store.ts';
 
 const INDEXES: readonly IndexDescription[] = [
   // Due runs by function.
-  { key: { plugin: 1, function: 1, dueAt: 1 }, partialFilterExpression: { dueAt: { $exists: true } } },
-  // The next due time of all functions.
-  { key: { dueAt: 1 }, partialFilterExpression: { dueAt: { $exists: true } } },
+  { key: { plugin: 1, function: 1, dueAt: 1 }, partialFilterExpression: DUE_FILTER },
+  DUE_INDEX,
   // The first run of a FIFO group. A run leaves the group when it has ended.
   { key: { line: 1, 'position.number': 1 }, partialFilterExpression: { line: { $exists: true } } },
   ...JOB_INDEXES,
@@ -28,7 +27,7 @@ const OF_USERS = `^\\{"id":"[\\d-]+","type":"(?:${ACCOUNT_EVENT_TYPES.map((type)
  * A lease that a crash of the database rolls back is taken again, so it need not wait for the other replica set
  * members.
  */
-const QUICK = { writeConcern: { w: 1 } } as const;
+const ONE_MEMBER = { w: 1 } as const;
 
 /** A function, as runs name it. */
 export interface FunctionRef {
@@ -52,12 +51,11 @@ export type AttemptFields = Pick<
   'durationMs' | 'cpuMs' | 'error' | 'logs' | 'operations' | 'result' | 'resultBytes'
 >;
 
-export class QueueStore {
-  readonly #runs: Collection<RunRow>;
+export class QueueStore extends JobStore<RunRow> {
   #prepared: Promise<void> | null = null;
 
   constructor({ log }: Pick<Mongo, 'log'>) {
-    this.#runs = log.collection<RunRow>(RUNS_COLLECTION);
+    super(log, RUNS_COLLECTION);
   }
 
   /** Creates the indexes, once. Called when a function needs the queue. */
@@ -70,91 +68,61 @@ export class QueueStore {
   }
 
   async #prepare(): Promise<void> {
-    await this.#runs.createIndexes([...INDEXES]);
+    await this.rows.createIndexes([...INDEXES]);
     // Earlier versions did not record whether a run is restricted.
     const former = { state: { $in: ['pending', 'running'] }, kind: 'trigger', restricted: { $exists: false } } as const;
     const restricted = { $regexMatch: { input: { $ifNull: ['$input', ''] }, regex: OF_USERS } };
-    await this.#runs.updateMany(former, [{ $set: { restricted } }]);
-  }
-
-  /** Inserts runs. A run whose id exists is left unchanged. */
-  async insert(rows: readonly RunRow[]): Promise<void> {
-    await withTranslatedErrors(() => insertConsumerOutputs(this.#runs, [...rows]));
+    await this.rows.updateMany(former, [{ $set: { restricted } }]);
   }
 
   /** Makes the first unfinished run of each FIFO group due, unless it has a due time already. */
   async releaseHeads(lines: readonly string[], now: Date): Promise<void> {
-    const [first, ...rest] = lines.map((line) => [
-      { $match: { line } },
-      { $sort: { 'position.number': 1 } },
-      { $limit: 1 },
-      { $project: { _id: 1 } },
-    ]);
-    if (first === undefined) return;
-    const pipeline = [...first, ...rest.map((one) => ({ $unionWith: { coll: RUNS_COLLECTION, pipeline: one } }))];
-    await this.#release(pipeline, now);
+    const heads = lines.map((line) => ({ filter: { line }, sort: { 'position.number': 1 }, limit: 1 }));
+    await this.#makeDue(await this.findEach<DueRun>(heads, { _id: 1 }), now);
   }
 
   /** The same for all FIFO groups, when a process starts to run the queue. */
   async releaseAllHeads(now: Date): Promise<void> {
-    await this.#release(
-      [
-        { $match: { line: { $exists: true } } },
-        { $sort: { line: 1, 'position.number': 1 } },
-        { $group: { _id: '$line', head: { $first: '$_id' } } },
-        { $project: { _id: '$head' } },
-      ],
-      now,
-    );
+    const heads = [
+      { $match: { line: { $exists: true } } },
+      { $sort: { line: 1, 'position.number': 1 } },
+      { $group: { _id: '$line', head: { $first: '$_id' } } },
+      { $project: { _id: '$head' } },
+    ];
+    const found = this.rows.aggregate<DueRun>(heads, { allowDiskUse: true });
+    await this.#makeDue(await withTranslatedErrors(() => found.toArray()), now);
   }
 
-  async #release(heads: readonly Document[], now: Date): Promise<void> {
-    await withTranslatedErrors(async () => {
-      const found = await this.#runs.aggregate<{ _id: string }>([...heads], { allowDiskUse: true }).toArray();
-      if (found.length === 0) return;
-      const held = { _id: { $in: found.map(({ _id }) => _id) }, state: 'pending', dueAt: { $exists: false } } as const;
-      await this.#runs.updateMany(held, { $set: { dueAt: now } }, QUICK);
-    });
+  async #makeDue(found: readonly Pick<DueRun, '_id'>[], now: Date): Promise<void> {
+    if (found.length === 0) return;
+    const held = { _id: { $in: found.map(({ _id }) => _id) }, state: 'pending', dueAt: { $exists: false } } as const;
+    await withTranslatedErrors(() =>
+      this.rows.updateMany(held, { $set: { dueAt: now } }, { writeConcern: ONE_MEMBER }),
+    );
   }
 
   /** The due runs of each function, the longest due first, up to a limit for each. */
-  async due(functions: readonly RunnableFunction[], now: Date, count: number): Promise<readonly DueRun[]> {
-    const [first, ...rest] = functions.map((name) => [
-      { $match: { ...runsFor(name), dueAt: { $lte: now } } },
-      { $sort: { dueAt: 1 } },
-      { $limit: count },
-      { $project: { plugin: 1, function: 1 } },
-    ]);
-    if (first === undefined) return [];
-    const pipeline = [...first, ...rest.map((one) => ({ $unionWith: { coll: RUNS_COLLECTION, pipeline: one } }))];
-    return await withTranslatedErrors(() => this.#runs.aggregate<DueRun>(pipeline).toArray());
-  }
-
-  /** The earliest future due time; null if there is none. */
-  async nextDue(now: Date): Promise<Date | null> {
-    const options = { sort: { dueAt: 1 }, projection: { dueAt: 1 } } as const;
-    const row = await withTranslatedErrors(() => this.#runs.findOne({ dueAt: { $gt: now } }, options));
-    return row?.dueAt ?? null;
+  due(functions: readonly RunnableFunction[], now: Date, limit: number): Promise<readonly DueRun[]> {
+    const filterOf = (fn: RunnableFunction) => ({ ...runsFor(fn), dueAt: { $lte: now } });
+    const searches = functions.map((fn) => ({ filter: filterOf(fn), sort: { dueAt: 1 }, limit }));
+    return this.findEach<DueRun>(searches, { plugin: 1, function: 1 });
   }
 
   /**
-   * Leases a due run.
-   * @returns the run with its attempt started; null if it is no longer due
+   * Leases a due run, and starts its attempt. The lease has no end: one process runs the queue, and the next one takes
+   * over what it finds running.
+   * @returns null if the run is no longer due
    */
-  async claim(id: string, token: string, fn: RunnableFunction, version: string, now: Date): Promise<RunRow | null> {
-    return await withTranslatedErrors(() =>
-      this.#runs.findOneAndUpdate(
-        { _id: id, ...runsFor(fn), state: 'pending', dueAt: { $lte: now } },
-        { $set: { state: 'running', token, version, startedAt: now }, $inc: { attempts: 1 }, $unset: { dueAt: '' } },
-        { returnDocument: 'after', ...QUICK },
-      ),
-    );
+  claim(id: string, token: string, fn: RunnableFunction, version: string, now: Date): Promise<RunRow | null> {
+    const $set = { state: 'running', token, version, startedAt: now };
+    const lease = { $set, $inc: { attempts: 1 }, $unset: { dueAt: '' } };
+    return this.leaseOne({ _id: id, ...runsFor(fn) }, now, lease, ONE_MEMBER);
   }
 
   /** Whether this token still holds the run. */
   async holdsLease(id: string, token: string): Promise<boolean> {
     return (
-      (await withTranslatedErrors(() => this.#runs.findOne({ _id: id, token }, { projection: { _id: 1 } }))) !== null
+      (await withTranslatedErrors(() => this.rows.findOne({ _id: id, token }, { projection: { _id: 1 } }))) !== null
     );
   }
 
@@ -163,7 +131,7 @@ export class QueueStore {
    * @returns false if another process has leased the run: then the transaction must not be committed
    */
   async succeed(session: ClientSession, id: string, token: string, fields: AttemptFields, now: Date): Promise<boolean> {
-    const { matchedCount } = await this.#runs.updateOne({ _id: id, token }, ended('succeeded', fields, now), {
+    const { matchedCount } = await this.rows.updateOne({ _id: id, token }, ended('succeeded', fields, now), {
       session,
     });
     return matchedCount === 1;
@@ -177,7 +145,7 @@ export class QueueStore {
   async fail(id: string, token: string, fields: AttemptFields, dueAt: Date | null, now: Date): Promise<boolean> {
     const change: UpdateFilter<RunRow> =
       dueAt === null ? ended('failed', fields, now) : { $set: { ...fields, state: 'pending', token: null, dueAt } };
-    return (await withTranslatedErrors(() => this.#runs.updateOne({ _id: id, token }, change))).matchedCount === 1;
+    return await this.updateLeased({ _id: id, token }, change);
   }
 
   /**
@@ -187,13 +155,13 @@ export class QueueStore {
   async releaseRun(id: string, token: string, dueAt: Date, isInterrupted: boolean): Promise<void> {
     const $inc = { attempts: -1, ...(isInterrupted ? { interruptions: 1 } : {}) };
     const change = { $set: { state: 'pending', token: null, dueAt }, $inc } as const;
-    await withTranslatedErrors(() => this.#runs.updateOne({ _id: id, token }, change));
+    await this.updateLeased({ _id: id, token }, change);
   }
 
   /** The running runs, except those of this process. */
   async findAbandoned(own: readonly string[]): Promise<readonly RunRow[]> {
     return await withTranslatedErrors(() =>
-      this.#runs.find({ state: 'running', token: { $nin: [null, ...own] } }).toArray(),
+      this.rows.find({ state: 'running', token: { $nin: [null, ...own] } }).toArray(),
     );
   }
 
@@ -204,10 +172,10 @@ export class QueueStore {
   async releaseNext(line: string, now: Date): Promise<boolean> {
     const waits = { $and: [{ $eq: ['$state', 'pending'] }, { $eq: [{ $type: '$dueAt' }, 'missing'] }] };
     const next = await withTranslatedErrors(() =>
-      this.#runs.findOneAndUpdate(
+      this.rows.findOneAndUpdate(
         { line },
         [{ $set: { dueAt: { $cond: [waits, now, { $ifNull: ['$dueAt', '$$REMOVE'] }] } } }],
-        { sort: { 'position.number': 1 }, projection: { _id: 1 }, ...QUICK },
+        { sort: { 'position.number': 1 }, projection: { _id: 1 }, writeConcern: ONE_MEMBER },
       ),
     );
     return next !== null;
@@ -233,8 +201,8 @@ export class QueueStore {
       $unset: { dueAt: '', line: '' },
     };
     return await withTranslatedErrors(async () => {
-      const lines = await this.#runs.distinct('line', abandoned);
-      await this.#runs.updateMany(abandoned, change);
+      const lines = await this.rows.distinct('line', abandoned);
+      await this.rows.updateMany(abandoned, change);
       return lines.flatMap((line) => line ?? []);
     });
   }
@@ -242,7 +210,7 @@ export class QueueStore {
   /** Whether a FIFO group has another unfinished run. */
   async isBusy(line: string, but: string): Promise<boolean> {
     const open = { line, _id: { $ne: but } } as const;
-    return (await withTranslatedErrors(() => this.#runs.findOne(open, { projection: { _id: 1 } }))) !== null;
+    return (await withTranslatedErrors(() => this.rows.findOne(open, { projection: { _id: 1 } }))) !== null;
   }
 }
 

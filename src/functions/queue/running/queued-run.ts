@@ -1,5 +1,6 @@
 /** The transitions of a queued run: planned, attempted, pending again. Pure. */
 import { createHash } from 'node:crypto';
+import { retryPause } from '../../../queue/retry-pause.ts';
 import type { PluginFunction } from '../../plugins/plugin.ts';
 import type { RunError } from '../../runs/run.ts';
 import { type RunRow, runExpiry, toStoredText } from '../../runs/run-row.ts';
@@ -70,8 +71,8 @@ export function createSkippedRun(planned: PlannedRun, error: RunError): RunRow {
 
 /** When a run is tried again of which so many attempts have failed; null after the last attempt. */
 export function nextAttemptAt(attempts: number, now: Date): Date | null {
-  const pause = PAUSES_MS[attempts - 1];
-  return pause === undefined ? null : new Date(now.getTime() + pause);
+  const pause = retryPause(PAUSES_MS, attempts);
+  return pause === null ? null : new Date(now.getTime() + pause);
 }
 
 /** The function of a run: `plugin/name`. */

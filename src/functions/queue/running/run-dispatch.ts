@@ -1,27 +1,22 @@
 /**
  * Runs what is due in the queue, in the one process that records: with limited concurrency, fairly between functions,
- * and one run of a FIFO group at a time. Pending runs stay in the database; only some ids are held in memory. Between
- * due times it sends no queries.
+ * and one run of a FIFO group at a time. Pending runs stay in the database; only some ids are held in memory.
  */
 import { randomUUID } from 'node:crypto';
-import { setTimeout as pause } from 'node:timers/promises';
+import { type GroupRequest, Worker } from '../../../queue/worker.ts';
 import type { ActivePlugins, PluginFunction } from '../../plugins/plugin.ts';
 import { type AttemptDeps, attemptRun } from './attempt.ts';
 import type { AttemptFinalizer } from './attempt-finalizer.ts';
 import type { QueueStore, RunnableFunction } from './queue-store.ts';
 import { functionIdOf, QUEUED_KINDS } from './queued-run.ts';
-import { RunSlots } from './run-slots.ts';
+import { type RunOutcome, RunSlots } from './run-slots.ts';
 
 /** Ids of due runs that are held for one function. */
 const WINDOW = 32;
-/** Minimum interval between queries for due runs, in milliseconds. */
+/** Minimum interval between queries for everything that is due, in milliseconds. */
 const LEAST_MS = 20;
-/** Retry delay after a database error. */
-const AGAIN_MS = 1_000;
 /** Grace period for running runs when the process ends. */
 const GRACE_MS = 3_000;
-/** The longest timer of Node. */
-const MOST_MS = 2 ** 31 - 1;
 
 export interface RunDispatchDeps extends Omit<AttemptDeps, 'store'> {
   readonly store: QueueStore;
@@ -31,42 +26,47 @@ export interface RunDispatchDeps extends Omit<AttemptDeps, 'store'> {
   readonly mayRun: () => boolean;
 }
 
+/** A run that was found due. */
+interface FoundRun {
+  readonly fn: PluginFunction;
+  readonly id: string;
+}
+
 export class RunDispatch {
   readonly #deps: RunDispatchDeps;
+  readonly #worker: Worker<FoundRun>;
   readonly #slots = new RunSlots();
   /** Ids of due runs, by function; the next function comes first. */
   readonly #window = new Map<string, string[]>();
-  /** Functions with more due runs than the window holds. */
-  readonly #stale = new Set<string>();
-  /** Tokens of the runs of this process, and their completion. */
-  readonly #underWay = new Map<string, Promise<void>>();
-  #turning: Promise<void> | null = null;
-  #again = false;
-  #timer: NodeJS.Timeout | undefined;
-  #timerAt = Number.POSITIVE_INFINITY;
-  #stopped = false;
+  /** Tokens of the runs of this process. */
+  readonly #tokens = new Set<string>();
 
   constructor(deps: RunDispatchDeps) {
     this.#deps = deps;
+    const { now, onError, mayRun } = deps;
+    this.#worker = new Worker({
+      now,
+      look: () => this.#look(),
+      room: (id) => (mayRun() && !this.#window.has(id) && this.#mayStart(id) ? WINDOW : 0),
+      fetch: (requests) => this.#find(requests),
+      next: () => (mayRun() ? this.#next() : undefined),
+      handle: (run) => this.#run(run),
+      minLookMs: LEAST_MS,
+      onError,
+    });
   }
 
   /** Tokens of the runs of this process. */
   get tokens(): readonly string[] {
-    return [...this.#underWay.keys()];
+    return [...this.#tokens];
   }
 
   /**
    * Starts no more runs, and gives running ones a grace period.
    * @returns whether all of them have ended
    */
-  async stop(): Promise<boolean> {
-    this.#stopped = true;
-    clearTimeout(this.#timer);
-    const end = new AbortController();
-    const grace = pause(GRACE_MS, undefined, { signal: end.signal }).catch(() => undefined);
-    await Promise.race([this.waitUntilIdle(), grace]);
-    end.abort();
-    return this.#underWay.size === 0;
+  stop(): Promise<boolean> {
+    return this.#worker.stop(GRACE_MS);
   }
 
   /**
@@ -74,145 +74,80 @@ export class RunDispatch {
    * started.
    */
   async runDue(functions?: Iterable<string>): Promise<void> {
-    if (this.#stopped || !this.#deps.mayRun()) return;
-    for (const id of functions ?? this.#activeNow().keys()) this.#stale.add(id);
-    if (functions === undefined) await this.#armNext();
-    await this.#turn();
-  }
-
-  /** Schedules a query for due runs. */
-  arm(at: Date): void {
-    if (this.#stopped || at.getTime() >= this.#timerAt) return;
-    clearTimeout(this.#timer);
-    this.#timerAt = at.getTime();
-    const wait = Math.min(MOST_MS, Math.max(LEAST_MS, this.#timerAt - this.#deps.now()));
-    this.#timer = setTimeout(() => {
-      this.#timerAt = Number.POSITIVE_INFINITY;
-      this.#looked(this.runDue());
-    }, wait);
-    this.#timer.unref();
+    if (!this.#deps.mayRun()) return;
+    // Without functions there is no call, and the worker sends no queries.
+    if (functions === undefined) this.#worker.start();
+    for (const id of functions ?? []) this.#worker.wakeGroup(id);
+    await this.#worker.polled();
   }
 
   /** Resolves when nothing is running. */
-  async waitUntilIdle(): Promise<void> {
-    for (;;) {
-      await this.#turning;
-      if (this.#underWay.size === 0) return;
-      await Promise.all(this.#underWay.values());
+  waitUntilIdle(): Promise<void> {
+    return this.#worker.idle();
+  }
+
+  async #look() {
+    const { active, store, now, mayRun } = this.#deps;
+    if (!mayRun()) return { due: [], next: null };
+    const due = QUEUED_KINDS.flatMap((kind) => active.ofKind(kind).map(({ id }) => id));
+    return { due, next: await store.nextDue(new Date(now())) };
+  }
+
+  /** An active function whose runs may run. */
+  #runnable(id: string): PluginFunction | undefined {
+    const fn = this.#deps.active.find(id);
+    return fn?.isQuarantined ? undefined : fn;
+  }
+
+  #mayStart(id: string): boolean {
+    return this.#runnable(id) !== undefined && this.#slots.mayBegin(id);
+  }
+
+  async #find(requests: readonly GroupRequest[]): Promise<ReadonlyMap<string, number>> {
+    const { store, now } = this.#deps;
+    const functions = requests.flatMap(({ group }) => this.#runnable(group) ?? []);
+    const found = await store.due(functions.map(toRunnableFunction), new Date(now()), WINDOW);
+    const byFunction = Map.groupBy(found, functionIdOf);
+    for (const [id, runs] of byFunction)
+      this.#window.set(
+        id,
+        Array.from(runs, ({ _id }) => _id),
+      );
+    return new Map(requests.map(({ group }) => [group, byFunction.get(group)?.length ?? 0]));
+  }
+
+  /** Takes a due run of the next function that may start one; the function then moves behind the others. */
+  #next(): FoundRun | undefined {
+    for (const [function_, ids] of this.#window) {
+      const fn = this.#runnable(function_);
+      const id = ids[0];
+      if (fn !== undefined && id !== undefined && !this.#slots.mayBegin(fn.id)) continue;
+      this.#window.delete(function_);
+      if (fn === undefined || id === undefined) continue;
+      if (ids.length > 1) this.#window.set(fn.id, ids.slice(1));
+      this.#slots.begin(fn.id);
+      return { fn, id };
     }
+    return undefined;
   }
 
-  #looked(looking: Promise<void>): void {
-    looking.catch((error: unknown) => {
-      this.#deps.onError(error);
-      this.arm(new Date(this.#deps.now() + AGAIN_MS));
-    });
-  }
-
-  async #armNext(): Promise<void> {
-    const next = await this.#deps.store.nextDue(new Date(this.#deps.now()));
-    if (next !== null) this.arm(next);
-  }
-
-  /** The functions whose runs may run. */
-  #activeNow(): ReadonlyMap<string, PluginFunction> {
-    const { active } = this.#deps;
-    const all = QUEUED_KINDS.flatMap((kind): readonly PluginFunction[] => active.ofKind(kind));
-    return new Map(all.filter((fn) => !fn.isQuarantined).map((fn) => [fn.id, fn]));
-  }
-
-  /** One pass at a time; another one if it was requested meanwhile. */
-  #turn(): Promise<void> {
-    this.#again = true;
-    this.#turning ??= this.#turns();
-    return this.#turning;
-  }
-
-  async #turns(): Promise<void> {
-    // The promise of this pass must be known before the pass can end.
-    await null;
-    try {
-      while (this.#again && !this.#stopped && this.#deps.mayRun()) {
-        this.#again = false;
-        const activeNow = this.#activeNow();
-        if (this.#slots.free > 0) await this.#refill(activeNow);
-        for (let fn = this.#next(activeNow); fn !== null; fn = this.#next(activeNow)) this.#begin(fn);
-      }
-    } finally {
-      this.#turning = null;
-    }
-  }
-
-  async #refill(activeNow: ReadonlyMap<string, PluginFunction>): Promise<void> {
-    const empty = [...this.#stale].filter((id) => !this.#window.has(id));
-    const requested = empty.flatMap((id) => activeNow.get(id) ?? []).filter(({ id }) => this.#slots.mayBegin(id));
-    if (requested.length === 0) return;
-    // Runs that become due from here on are reported again.
-    for (const { id } of requested) this.#stale.delete(id);
-    try {
-      const now = new Date(this.#deps.now());
-      const found = await this.#deps.store.due(requested.map(toRunnableFunction), now, WINDOW);
-      for (const [id, runs] of Map.groupBy(found, functionIdOf)) {
-        this.#window.set(
-          id,
-          runs.map(({ _id }) => _id),
-        );
-        if (runs.length >= WINDOW) this.#stale.add(id);
-      }
-    } catch (error) {
-      for (const { id } of requested) this.#stale.add(id);
-      throw error;
-    }
-  }
-
-  /** The next function with a due run and a free slot; it then moves behind the others. */
-  #next(activeNow: ReadonlyMap<string, PluginFunction>): PluginFunction | null {
-    for (const [id, runs] of this.#window) {
-      const fn = activeNow.get(id);
-      if (fn === undefined) {
-        this.#window.delete(id);
-        continue;
-      }
-      if (!this.#slots.mayBegin(id)) continue;
-      this.#window.delete(id);
-      this.#window.set(id, runs);
-      return fn;
-    }
-    return null;
-  }
-
-  #begin(fn: PluginFunction): void {
-    const runs = this.#window.get(fn.id) ?? [];
-    const id = runs.shift();
-    if (runs.length === 0) this.#window.delete(fn.id);
-    if (id === undefined) return;
-    const token = randomUUID();
-    this.#slots.begin(fn.id);
-    const running = this.#run(fn, id, token)
-      .then((course) => this.#slots.end(fn.id, course))
-      .catch((error: unknown) => {
-        this.#slots.end(fn.id, 'other');
-        this.#deps.onError(error);
-        // It may still be due.
-        this.#stale.add(fn.id);
-        this.arm(new Date(this.#deps.now() + AGAIN_MS));
-      })
-      .finally(() => {
-        this.#underWay.delete(token);
-        this.#looked(this.#turn());
-      });
-    this.#underWay.set(token, running);
-  }
-
-  async #run(fn: PluginFunction, id: string, token: string) {
+  async #run({ fn, id }: FoundRun): Promise<void> {
     const { store, aftermath, now } = this.#deps;
-    const run = await store.claim(id, token, toRunnableFunction(fn), fn.plugin.version, new Date(now()));
-    if (run === null) return 'other';
-    const end = await attemptRun(fn, run, token, this.#deps);
-    const { outcome: course, dueAt, hasNext } = await aftermath.of(run, token, end, this.#stopped);
-    if (hasNext) this.#stale.add(fn.id);
-    if (dueAt !== null) this.arm(dueAt);
-    return course;
+    const token = randomUUID();
+    this.#tokens.add(token);
+    let outcome: RunOutcome = 'other';
+    try {
+      const run = await store.claim(id, token, toRunnableFunction(fn), fn.plugin.version, new Date(now()));
+      if (run === null) return;
+      const end = await attemptRun(fn, run, token, this.#deps);
+      const next = await aftermath.of(run, token, end, this.#worker.stopped);
+      outcome = next.outcome;
+      if (next.hasNext) this.#worker.wakeGroup(fn.id);
+      if (next.dueAt !== null) this.#worker.wakeAt(next.dueAt.getTime());
+    } finally {
+      this.#tokens.delete(token);
+      this.#slots.end(fn.id, outcome);
+    }
   }
 }
 

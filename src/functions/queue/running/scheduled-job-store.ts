@@ -15,7 +15,7 @@ export const JOB_INDEXES: readonly IndexDescription[] = [
   { key: { plugin: 1, state: 1 }, partialFilterExpression: { kind: 'job' }, name: 'jobs of a plugin' },
 ];
 
-export class JobStore {
+export class ScheduledJobStore {
   readonly #runs: Collection<RunRow>;
 
   constructor({ log }: Pick<Mongo, 'log'>) {
