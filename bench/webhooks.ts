@@ -86,7 +86,7 @@ async function ours(): Promise<void> {
     await sender.submit(batch);
   }
   const pending = mongo.log.collection('webhook_deliveries');
-  const isLeft = () => pending.findOne({ due: { $exists: true } }, { projection: { _id: 1 } });
+  const isLeft = () => pending.findOne({ dueAt: { $exists: true } }, { projection: { _id: 1 } });
   // Seldom, because the query costs this process time, too.
   while ((await isLeft()) !== null) await pause(100);
 }

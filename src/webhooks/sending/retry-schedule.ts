@@ -1,4 +1,5 @@
 /** The retry schedules of failed deliveries. */
+import { retryPause } from '../../queue/retry-pause.ts';
 import type { RetryScheduleName } from '../endpoint/endpoint.ts';
 
 const SECOND = 1_000;
@@ -29,8 +30,7 @@ const REQUESTS_TO_WAIT: ReadonlySet<number> = new Set([429, 503]);
  * @param random from 0 to 1
  */
 export function retryDelayMs(schedule: RetryScheduleName, attempts: number, random: number): number | null {
-  const pause = PAUSES[schedule][attempts - 1];
-  return pause === undefined ? null : Math.round(pause * (1 - JITTER + 2 * JITTER * random));
+  return retryPause(PAUSES[schedule], attempts, JITTER, random);
 }
 
 /**

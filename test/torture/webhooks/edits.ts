@@ -44,15 +44,19 @@ export const MUTATIONS: Mutations = {
   'no-lease': [
     {
       file: STORE,
-      from: '{ endpoint: { $in: [...endpoints] }, due: { $lte: now } }',
-      to: '{ endpoint: { $in: [...endpoints] }, due: { $exists: true } }',
+      from: '{ endpoint: { $in: [...endpoints] }, dueAt: { $lte: now } }',
+      to: '{ endpoint: { $in: [...endpoints] }, dueAt: { $exists: true } }',
     },
     {
       file: STORE,
-      from: '{ $match: { endpoint, due: { $lte: now } } }',
-      to: '{ $match: { endpoint, due: { $exists: true } } }',
+      from: 'filter: { endpoint, dueAt: { $lte: now } },',
+      to: 'filter: { endpoint, dueAt: { $exists: true } },',
     },
-    { file: STORE, from: "due: { $exists: true }, $expr: { $lte: ['$due', now] } }", to: 'due: { $exists: true } }' },
+    {
+      file: STORE,
+      from: "dueAt: { $exists: true }, $expr: { $lte: ['$dueAt', now] } }",
+      to: 'dueAt: { $exists: true } }',
+    },
   ],
   /** An endpoint gets the body that was built for another one. */
   'foreign-body': [

@@ -1,5 +1,6 @@
 /** A delivery as stored and in responses. */
 import type { ObjectId } from 'mongodb';
+import type { JobRow } from '../../../queue/job-store.ts';
 import type { Attempt, AttemptTrigger, Delivery, DeliveryState } from '../sender.ts';
 
 /** Attempts stored for one delivery. */
@@ -28,9 +29,8 @@ export interface SvixMessageState {
   readonly seen?: string;
 }
 
-export interface DeliveryRow {
-  /** `<endpoint>:<event>` */
-  _id: string;
+/** Its id is `<endpoint>:<event>`. */
+export interface DeliveryRow extends JobRow {
   endpoint: string;
   event: string;
   type: string;
@@ -40,10 +40,7 @@ export interface DeliveryRow {
   /** Set if the deliveries of one document are ordered. */
   ordered?: true;
   state: DeliveryState;
-  /** Set while pending: when the next attempt is due, or when the lease of the process that holds it ends. */
-  due?: Date;
-  /** A new value for each lease; null without one. */
-  take: string | null;
+  token: string | null;
   /** Set while it waits for an earlier one of its document. */
   held?: true;
   /** Position in the schedule; for Svix, the number of failed submissions or polls. */
@@ -74,8 +71,8 @@ export interface ListedDelivery extends Omit<DeliveryRow, 'attempts' | 'body'> {
 }
 
 export function toDelivery(row: ListedDelivery): Delivery {
-  const { _id: id, endpoint, event, type, state, count, due, take, createdAt, finishedAt, attempts } = row;
-  const nextAttemptAt = state === 'pending' && take === null ? (due ?? null) : null;
+  const { _id: id, endpoint, event, type, state, count, dueAt, token, createdAt, finishedAt, attempts } = row;
+  const nextAttemptAt = state === 'pending' && token === null ? (dueAt ?? null) : null;
   const { at, status = null, error = null } = attempts.at(-1) ?? {};
   const last = at === undefined ? null : { at, status, error };
   return { id, endpoint, event, type, state, attempts: count, nextAttemptAt, createdAt, finishedAt, last };

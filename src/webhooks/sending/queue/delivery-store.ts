@@ -3,10 +3,11 @@
  * many. A lease is an update by the server's clock, so each delivery goes to one process only.
  */
 import { type Collection, type Document, ObjectId } from 'mongodb';
-import { MONGO_ERROR_CODES, withTranslatedErrors } from '../../../database/errors.ts';
+import { withTranslatedErrors } from '../../../database/errors.ts';
 import type { Mongo } from '../../../database/mongo.ts';
+import { DUE_FILTER, JobStore } from '../../../queue/job-store.ts';
 import type { AttemptTrigger } from '../sender.ts';
-import { DELIVERY_INDEXES, PENDING_FILTER } from './delivery-indexes.ts';
+import { DELIVERY_INDEXES } from './delivery-indexes.ts';
 import {
   type DeliveryRow,
   type DueDelivery,
@@ -15,10 +16,6 @@ import {
   type SvixMessageState,
 } from './delivery-row.ts';
 import { deliveryExpiry, FINISHED_RETENTION_MS, PENDING_RETENTION_MS } from './retention.ts';
-
-/** Rows of one reply; the driver's first batch is 101. */
-const BATCH_ROWS = 1_000;
-const MAJORITY = { w: 'majority' } as const;
 
 interface BodyRow {
   _id: ObjectId;
@@ -29,7 +26,7 @@ interface BodyRow {
 /** The result of an attempt, for the row. */
 export interface FinishedAttempt {
   readonly id: string;
-  readonly take: string;
+  readonly token: string;
   /** When it ended, for the end of the delivery. */
   readonly at: Date;
   /** New attempts, oldest first. Svix may have none yet, or several. */
@@ -39,7 +36,7 @@ export interface FinishedAttempt {
   /** What Svix reports; absent if unchanged, null if the delivery is to be submitted as if for the first time. */
   readonly handed?: SvixMessageState | null;
   /** When it is retried; null if it has ended. */
-  readonly due: Date | null;
+  readonly dueAt: Date | null;
   readonly state: 'pending' | 'succeeded' | 'failed';
 }
 
@@ -49,23 +46,22 @@ export interface OrderedDocument {
   readonly document: string;
 }
 
-export class DeliveryStore {
+export class DeliveryStore extends JobStore<DeliveryRow> {
   readonly #mongo: Pick<Mongo, 'log'>;
-  readonly #rows: Collection<DeliveryRow>;
   readonly #bodies: Collection<BodyRow>;
   readonly #offset: () => number;
 
   /** @param offset milliseconds by which the sender's clock is ahead of the server's; for tests */
   constructor(mongo: Pick<Mongo, 'log'>, offset: () => number) {
+    super(mongo.log, 'webhook_deliveries');
     this.#mongo = mongo;
-    this.#rows = mongo.log.collection<DeliveryRow>('webhook_deliveries');
     this.#bodies = mongo.log.collection<BodyRow>('webhook_bodies');
     this.#offset = offset;
   }
 
   async start(): Promise<void> {
     await withTranslatedErrors(async () => {
-      await this.#rows.createIndexes([...DELIVERY_INDEXES]);
+      await this.rows.createIndexes([...DELIVERY_INDEXES]);
       await this.#bodies.createIndex({ createdAt: 1 }, { expireAfterSeconds: PENDING_RETENTION_MS / 1_000 });
     });
   }
@@ -79,37 +75,20 @@ export class DeliveryStore {
   /** Stores bodies that several deliveries share. @returns their ids */
   async insertBodies(bodies: readonly string[], now: Date): Promise<readonly ObjectId[]> {
     const rows = bodies.map((body) => ({ _id: new ObjectId(), body, createdAt: now }));
-    if (rows.length > 0) await this.#insert('webhook_bodies', rows);
+    await this.insertInto('webhook_bodies', rows);
     return rows.map(({ _id }) => _id);
-  }
-
-  /** Inserts deliveries. @returns the indexes of those that already exist and stay unchanged */
-  async insert(rows: readonly DeliveryRow[]): Promise<ReadonlySet<number>> {
-    return new Set(await this.#insert('webhook_deliveries', rows));
-  }
-
-  /** A plain command, because `insertMany` costs the process several times as much. */
-  async #insert(name: string, documents: readonly Document[]): Promise<readonly number[]> {
-    const { log } = this.#mongo;
-    const command = { insert: name, documents, ordered: false, writeConcern: MAJORITY };
-    const reply = await withTranslatedErrors(() => log.command(command));
-    if (reply['writeConcernError']) throw new Error(String(reply['writeConcernError'].errmsg));
-    const issues: readonly Document[] = reply['writeErrors'] ?? [];
-    const issue = issues.find(({ code }) => code !== MONGO_ERROR_CODES.duplicateKey);
-    if (issue !== undefined) throw new Error(`A delivery could not be stored: ${issue['errmsg']}`);
-    return issues.map(({ index }) => index);
   }
 
   /** Makes ended deliveries due again with the body of a replay. Others stay unchanged. */
   async replay(rows: readonly DeliveryRow[]): Promise<void> {
     if (rows.length === 0) return;
-    const updates = rows.map(({ _id, due, body, bodyRef, ordered, expireAt }) => ({
+    const updates = rows.map(({ _id, dueAt, body, bodyRef, ordered, expireAt }) => ({
       updateOne: {
-        filter: { _id, due: { $exists: false } },
+        filter: { _id, dueAt: { $exists: false } },
         update: {
           $set: {
             ...again('replay'),
-            due,
+            dueAt,
             expireAt,
             ...(body === undefined ? { bodyRef } : { body }),
             ...(ordered === undefined ? {} : { ordered }),
@@ -119,54 +98,41 @@ export class DeliveryStore {
         } as Document,
       },
     }));
-    await withTranslatedErrors(() => this.#rows.bulkWrite(updates, { ordered: false }));
+    await withTranslatedErrors(() => this.rows.bulkWrite(updates, { ordered: false }));
   }
 
   /** Of these endpoints, those with due deliveries. */
   async dueEndpoints(endpoints: readonly string[], now: Date): Promise<readonly string[]> {
     return await withTranslatedErrors(() =>
-      this.#rows.distinct('endpoint', { endpoint: { $in: [...endpoints] }, due: { $lte: now } }),
+      this.rows.distinct('endpoint', { endpoint: { $in: [...endpoints] }, dueAt: { $lte: now } }),
     );
-  }
-
-  /** When the next delivery becomes due; null if there is none. */
-  async nextDue(now: Date): Promise<Date | null> {
-    const options = { sort: { due: 1 }, projection: { due: 1, _id: 0 } } as const;
-    const row = await withTranslatedErrors(() => this.#rows.findOne({ due: { $gt: now } }, options));
-    return row?.due ?? null;
   }
 
   /** Finds due deliveries, the longest due first, up to a limit for each endpoint. */
-  async findDue(
+  findDue(
     requested: readonly { readonly endpoint: string; readonly count: number }[],
     now: Date,
   ): Promise<DueDelivery[]> {
-    const [first, ...rest] = requested.map(({ endpoint, count }) => [
-      { $match: { endpoint, due: { $lte: now } } },
-      { $sort: { due: 1 } },
-      { $limit: count },
-      { $project: { attempts: 0 } },
-    ]);
-    if (first === undefined) return [];
-    const coll = this.#rows.collectionName;
-    const pipeline = [...first, ...rest.map((pipeline) => ({ $unionWith: { coll, pipeline } }))];
-    return await withTranslatedErrors(() =>
-      this.#rows.aggregate<DueDelivery>(pipeline, { batchSize: BATCH_ROWS }).toArray(),
-    );
+    const searches = requested.map(({ endpoint, count: limit }) => ({
+      filter: { endpoint, dueAt: { $lte: now } },
+      sort: { dueAt: 1 },
+      limit,
+    }));
+    return this.findEach<DueDelivery>(searches, { attempts: 0 });
   }
 
   /** Leases deliveries that are still due, for a time. @returns those that this call has leased */
-  async take(rows: readonly DueDelivery[], take: string, leaseMs: number): Promise<readonly DueDelivery[]> {
+  async lease(rows: readonly DueDelivery[], token: string, leaseMs: number): Promise<readonly DueDelivery[]> {
     if (rows.length === 0) return [];
     const _id = { $in: rows.map((row) => row._id) };
     const now = { $add: ['$$NOW', this.#offset()] };
     return await withTranslatedErrors(async () => {
-      const { modifiedCount } = await this.#rows.updateMany(
-        { _id, due: { $exists: true }, $expr: { $lte: ['$due', now] } },
-        [{ $set: { take: { $literal: take }, due: { $add: [now, leaseMs] } } }, { $unset: 'held' }],
+      const { modifiedCount } = await this.rows.updateMany(
+        { _id, dueAt: { $exists: true }, $expr: { $lte: ['$dueAt', now] } },
+        [{ $set: { token: { $literal: token }, dueAt: { $add: [now, leaseMs] } } }, { $unset: 'held' }],
       );
       if (modifiedCount === rows.length) return rows;
-      const mine = await this.#rows.find({ _id, take }, { projection: { _id: 1 } }).toArray();
+      const mine = await this.rows.find({ _id, token }, { projection: { _id: 1 } }).toArray();
       const ids = new Set(mine.map((row) => row._id));
       return rows.filter((row) => ids.has(row._id));
     });
@@ -181,75 +147,61 @@ export class DeliveryStore {
 
   /** Releases leased deliveries that were not attempted. */
   async releaseLease(
-    rows: readonly { readonly id: string; readonly take: string; readonly due: Date; readonly held: boolean }[],
+    rows: readonly { readonly id: string; readonly token: string; readonly dueAt: Date; readonly held: boolean }[],
   ): Promise<void> {
-    const updates = rows.map(({ id, take, due, held }) => ({
-      q: { _id: id, take, state: 'pending' },
-      u: { $set: { take: null, due, ...(held ? { held } : {}) } },
+    const updates = rows.map(({ id, token, dueAt, held }) => ({
+      q: { _id: id, token, state: 'pending' },
+      u: { $set: { token: null, dueAt, ...(held ? { held } : {}) } },
     }));
-    await this.#update(updates);
+    await this.updateEach(updates);
   }
 
   /** Records attempts, if this process still holds their leases. @returns how many were recorded */
   async finish(all: readonly FinishedAttempt[]): Promise<number> {
-    return await this.#update(
-      all.map(({ id, take, at, attempts, attempt, due, state, handed }) => {
+    return await this.updateEach(
+      all.map(({ id, token, at, attempts, attempt, dueAt, state, handed }) => {
         const kept = {
           $inc: { count: attempts.length, ...(handed === null ? { round: 1 } : {}) },
           $push: { attempts: { $each: attempts, $slice: -MAX_STORED_ATTEMPTS } },
         };
-        const set = { take: null, attempt, ...(handed ? { handed } : {}) };
+        const set = { token: null, attempt, ...(handed ? { handed } : {}) };
         const unset = handed === null ? { handed: '' } : {};
         // What was canceled meanwhile, because the endpoint was disabled, is not to be tried again.
-        if (due !== null) {
-          return { q: { _id: id, take, state: 'pending' }, u: { $set: { due, ...set }, $unset: unset, ...kept } };
+        if (dueAt !== null) {
+          return { q: { _id: id, token, state: 'pending' }, u: { $set: { dueAt, ...set }, $unset: unset, ...kept } };
         }
         const ended = { state, ...set, finishedAt: at, expireAt: deliveryExpiry(at.getTime(), FINISHED_RETENTION_MS) };
-        return { q: { _id: id, take }, u: { $set: ended, $unset: { due: '', ...unset }, ...kept } };
+        return { q: { _id: id, token }, u: { $set: ended, $unset: { dueAt: '', ...unset }, ...kept } };
       }),
     );
   }
 
-  async #update(updates: readonly Document[]): Promise<number> {
-    if (updates.length === 0) return 0;
-    const command = { update: this.#rows.collectionName, updates, ordered: false, writeConcern: MAJORITY };
-    const reply = await withTranslatedErrors(() => this.#mongo.log.command(command));
-    if (reply['writeErrors'] || reply['writeConcernError']) throw new Error('Deliveries could not be written');
-    return Number(reply['nModified']);
-  }
-
   /** The first pending delivery of each document. */
-  async firstPending(
+  firstPending(
     lines: readonly OrderedDocument[],
-  ): Promise<readonly Pick<DueDelivery, '_id' | 'endpoint' | 'document' | 'due'>[]> {
-    const [first, ...rest] = lines.map(({ endpoint, document }) => [
-      { $match: { endpoint, document, ordered: true, ...PENDING_FILTER } },
-      { $sort: { epoch: 1, number: 1 } },
-      { $limit: 1 },
-      { $project: { endpoint: 1, document: 1, due: 1 } },
-    ]);
-    if (first === undefined) return [];
-    const coll = this.#rows.collectionName;
-    const pipeline = [...first, ...rest.map((pipeline) => ({ $unionWith: { coll, pipeline } }))];
-    return await withTranslatedErrors(() =>
-      this.#rows.aggregate<DueDelivery>(pipeline, { batchSize: BATCH_ROWS }).toArray(),
-    );
+  ): Promise<readonly Pick<DueDelivery, '_id' | 'endpoint' | 'document' | 'dueAt'>[]> {
+    const searches = lines.map(({ endpoint, document }) => ({
+      filter: { endpoint, document, ordered: true, ...DUE_FILTER },
+      sort: { epoch: 1, number: 1 },
+      limit: 1,
+    }));
+    return this.findEach<DueDelivery>(searches, { endpoint: 1, document: 1, dueAt: 1 });
   }
 
   /** Makes deliveries due that wait for an earlier one of their document. */
   async release(ids: readonly string[], now: Date): Promise<void> {
     if (ids.length === 0) return;
     const held = { _id: { $in: [...ids] }, held: true } as const;
-    await withTranslatedErrors(() => this.#rows.updateMany(held, { $set: { due: now }, $unset: { held: '' } }));
+    await withTranslatedErrors(() => this.rows.updateMany(held, { $set: { dueAt: now }, $unset: { held: '' } }));
   }
 
   /** Cancels what is pending for an endpoint. A try that is under way is still recorded when it succeeds. */
   async discard(endpoint: string, now: Date): Promise<void> {
     const expireAt = deliveryExpiry(now.getTime(), FINISHED_RETENTION_MS);
     await withTranslatedErrors(() =>
-      this.#rows.updateMany(
-        { endpoint, ...PENDING_FILTER },
-        { $set: { state: 'canceled', finishedAt: now, expireAt }, $unset: { due: '', held: '' } },
+      this.rows.updateMany(
+        { endpoint, ...DUE_FILTER },
+        { $set: { state: 'canceled', finishedAt: now, expireAt }, $unset: { dueAt: '', held: '' } },
       ),
     );
   }
@@ -258,11 +210,11 @@ export class DeliveryStore {
   async resend(id: string, now: Date): Promise<boolean> {
     const set = { $set: again('resend', now), ...REPORTED_AGAIN };
     const { matchedCount } = await withTranslatedErrors(() =>
-      this.#rows.updateOne({ _id: id, $or: [{ due: { $exists: false } }, { take: null }] }, set),
+      this.rows.updateOne({ _id: id, $or: [{ dueAt: { $exists: false } }, { token: null }] }, set),
     );
     return (
       matchedCount === 1 ||
-      (await withTranslatedErrors(() => this.#rows.countDocuments({ _id: id }, { limit: 1 }))) === 1
+      (await withTranslatedErrors(() => this.rows.countDocuments({ _id: id }, { limit: 1 }))) === 1
     );
   }
 
@@ -280,16 +232,16 @@ export class DeliveryStore {
       ...types,
     } as Document;
     const set = { $set: again('recover', now), ...REPORTED_AGAIN };
-    return (await withTranslatedErrors(() => this.#rows.updateMany(which, set))).modifiedCount;
+    return (await withTranslatedErrors(() => this.rows.updateMany(which, set))).modifiedCount;
   }
 
   /** Pending deliveries by endpoint. */
   async pending(endpoints: readonly string[]): Promise<ReadonlyMap<string, number>> {
     const rows = await withTranslatedErrors(() =>
-      this.#rows
+      this.rows
         .aggregate<{ _id: string; count: number }>([
           // Answered from the index alone.
-          { $match: { endpoint: { $in: [...endpoints] }, due: { $gt: new Date(0) } } },
+          { $match: { endpoint: { $in: [...endpoints] }, dueAt: { $gt: new Date(0) } } },
           { $group: { _id: '$endpoint', count: { $sum: 1 } } },
         ])
         .toArray(),
@@ -302,7 +254,7 @@ export class DeliveryStore {
 const REPORTED_AGAIN = { $unset: { 'handed.since': '' }, $inc: { round: 1 } } as const;
 
 /** Makes a delivery pending again, with all its attempts available. */
-function again(trigger: AttemptTrigger, due?: Date): Partial<DeliveryRow> {
-  const set = { state: 'pending', take: null, attempt: 0, trigger, finishedAt: null } as const;
-  return due === undefined ? set : { ...set, due, expireAt: deliveryExpiry(due.getTime(), PENDING_RETENTION_MS) };
+function again(trigger: AttemptTrigger, dueAt?: Date): Partial<DeliveryRow> {
+  const set = { state: 'pending', token: null, attempt: 0, trigger, finishedAt: null } as const;
+  return dueAt === undefined ? set : { ...set, dueAt, expireAt: deliveryExpiry(dueAt.getTime(), PENDING_RETENTION_MS) };
 }

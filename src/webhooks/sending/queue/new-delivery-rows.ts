@@ -32,15 +32,15 @@ export function* splitIntoBatches(deliveries: readonly NewDelivery[]): Generator
 export interface DeliveryRowOptions {
   /** Milliseconds since 1970. */
   readonly now: number;
-  readonly due: Date;
-  readonly take: string | null;
+  readonly dueAt: Date;
+  readonly token: string | null;
   /** Undefined for an endpoint that this process does not know yet. */
   readonly target: EndpointTarget | undefined;
   /** A reference to a body that several deliveries share. */
   readonly ref: ObjectId | undefined;
 }
 
-export function toDeliveryRow(one: NewDelivery, { now, due, take, target, ref }: DeliveryRowOptions): DeliveryRow {
+export function toDeliveryRow(one: NewDelivery, { now, dueAt, token, target, ref }: DeliveryRowOptions): DeliveryRow {
   const { endpoint, event, type, position, document, body, trigger } = one;
   const createdAt = new Date(now);
   const row = {
@@ -61,7 +61,7 @@ export function toDeliveryRow(one: NewDelivery, { now, due, take, target, ref }:
   if (target?.enabled === false) {
     return {
       ...row,
-      take: null,
+      token: null,
       state: 'canceled',
       finishedAt: createdAt,
       expireAt: deliveryExpiry(now, FINISHED_RETENTION_MS),
@@ -69,5 +69,5 @@ export function toDeliveryRow(one: NewDelivery, { now, due, take, target, ref }:
   }
   const ordered = target?.ordering === 'document' && document !== null && trigger !== 'test';
   const expireAt = deliveryExpiry(now, PENDING_RETENTION_MS);
-  return { ...row, take, due, expireAt, state: 'pending', finishedAt: null, ...(ordered ? { ordered: true } : {}) };
+  return { ...row, token, dueAt, expireAt, state: 'pending', finishedAt: null, ...(ordered ? { ordered: true } : {}) };
 }

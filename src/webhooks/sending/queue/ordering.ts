@@ -19,7 +19,7 @@ type OrderingDeps = Pick<QueueContext, 'store' | 'clock' | 'endpoints'>;
  */
 export async function selectNextInOrder(
   taken: readonly DueDelivery[],
-  take: string,
+  token: string,
   { store, clock, endpoints }: OrderingDeps,
 ): Promise<{ readonly ready: readonly DueDelivery[]; readonly released: readonly string[] }> {
   const isOrdered = ({ endpoint, ordered }: DueDelivery) =>
@@ -34,8 +34,8 @@ export async function selectNextInOrder(
   const soonest = clock.now() + HELD_MS;
   await store.releaseLease(
     held.map((row) => {
-      const due = new Date(Math.max(soonest, heads.get(keyOf(row))?.due?.getTime() ?? 0));
-      return { id: row._id, take, due, held: true };
+      const dueAt = new Date(Math.max(soonest, heads.get(keyOf(row))?.dueAt?.getTime() ?? 0));
+      return { id: row._id, token, dueAt, held: true };
     }),
   );
   const away = new Set(held);

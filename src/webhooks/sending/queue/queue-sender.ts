@@ -1,11 +1,13 @@
 /**
  * The base of all senders: stores deliveries in MongoDB, leases due ones, passes them to its transport, and records the
- * results. A new delivery with a free slot is sent at once, from memory; all others are leased from the database. A
- * delivery whose process died before recording the result is sent again, with the same id.
+ * results. All processes send: each leases what it can send now. A new delivery with a free slot is sent at once, from
+ * memory; all others are leased from the database. A delivery whose process died before recording the result is sent
+ * again, with the same id.
  */
 import { randomUUID } from 'node:crypto';
 import type { Mongo } from '../../../database/mongo.ts';
 import type { LogCallback } from '../../../events/log/log-callback.ts';
+import { Worker } from '../../../queue/worker.ts';
 import type { EndpointTarget } from '../../endpoint/endpoint.ts';
 import { CircuitBreaker } from '../breaker.ts';
 import { EndpointConcurrency } from '../endpoint-concurrency.ts';
@@ -20,11 +22,12 @@ import type {
   SenderEvents,
   SenderState,
 } from '../sender.ts';
+import { DeliveryAttempts } from './delivery-attempts.ts';
 import { DeliveryListStore } from './delivery-list-store.ts';
 import type { DeliveryRow } from './delivery-row.ts';
 import { DeliveryStore } from './delivery-store.ts';
-import { DeliveryDispatcher } from './dispatcher.ts';
 import { type HealthRow, HealthStore } from './health-store.ts';
+import { findDueEndpoints, leasableCount, leaseDeliveries, opensAt, toLeasedDelivery } from './lease-deliveries.ts';
 import { splitIntoBatches, toDeliveryRow } from './new-delivery-rows.ts';
 import {
   type EndpointState,
@@ -47,13 +50,18 @@ export interface QueueSenderOptions {
 }
 
 const MAX_REMOVED = 1_000;
+/** Minimum interval between two looks for everything that is due, in milliseconds. */
+const LOOK_MS = 50;
+/** Time for active requests when the program ends, in milliseconds. */
+const STOP_MS = 5_000;
 
 export class QueueSender implements Sender {
   readonly #transport: Transport;
-  readonly #shared: QueueContext;
+  readonly #context: QueueContext;
   readonly #lists: DeliveryListStore;
   readonly #endpoints = new Map<string, EndpointState>();
-  readonly #dispatcher: DeliveryDispatcher;
+  readonly #worker: Worker<LeasedDelivery>;
+  readonly #attempts: DeliveryAttempts;
   /** Endpoints that were removed: what is submitted for them a moment later is canceled. */
   readonly #removed = new Set<string>();
   /** Health at the start, of endpoints that are not registered yet. */
@@ -69,22 +77,39 @@ export class QueueSender implements Sender {
     const slots = new EndpointConcurrency<LeasedDelivery>(limits.calls);
     this.#transport = transport;
     this.#lists = new DeliveryListStore(mongo);
-    this.#shared = { store, health, clock, endpoints: this.#endpoints, slots, limits };
-    this.#dispatcher = new DeliveryDispatcher({ ...this.#shared, transport, events, onLog });
+    const worker: Worker<LeasedDelivery> = new Worker({
+      now: () => clock.now(),
+      look: () => findDueEndpoints(context),
+      room: (endpoint, now) => leasableCount(context, endpoint, now),
+      opensAt: (endpoint) => opensAt(this.#endpoints.get(endpoint)),
+      fetch: (requests) => leaseDeliveries(context, requests),
+      next: (time) => (attempts.isFull ? undefined : slots.next(time)),
+      nextTime: () => slots.nextTime(),
+      handle: (one) => attempts.attempt(one),
+      release: () => attempts.release(slots.withdraw(() => true)),
+      minLookMs: LOOK_MS,
+      onError: (error) => onLog('warn', 'Deliveries could not be leased yet', { error: String(error) }),
+    });
+    const context: QueueContext = { store, health, clock, endpoints: this.#endpoints, slots, limits, worker };
+    const attempts = new DeliveryAttempts({ ...context, transport, events, onLog });
+    this.#context = context;
+    this.#worker = worker;
+    this.#attempts = attempts;
   }
 
   async start(): Promise<void> {
-    const { store, clock, health } = this.#shared;
+    const { store, clock, health } = this.#context;
     await store.start();
     await clock.refresh();
     this.#restored = new Map((await health.all()).map((row) => [row._id, row]));
     for (const [id, state] of this.#endpoints) this.#restore(id, state);
     await this.#transport.start();
-    this.#dispatcher.leaser.start();
+    this.#worker.start();
   }
 
   async stop(): Promise<void> {
-    await this.#dispatcher.stop();
+    await this.#worker.stop(STOP_MS);
+    await this.#attempts.stop();
     await this.#transport.stop();
   }
 
@@ -106,9 +131,9 @@ export class QueueSender implements Sender {
     if (before !== undefined && (before.url !== url || (enabled && !before.enabled))) {
       state.breaker.close();
       state.failingSince = null;
-      await this.#shared.health.reset(id);
+      await this.#context.health.reset(id);
     }
-    if (enabled) this.#dispatcher.leaser.wake();
+    if (enabled) this.#worker.wake();
     else await this.#discard(id);
   }
 
@@ -123,17 +148,17 @@ export class QueueSender implements Sender {
     this.#removed.add(id);
     this.#transport.removeEndpoint(id);
     await this.#discard(id);
-    await this.#shared.health.remove(id);
-    this.#shared.slots.forget(id);
+    await this.#context.health.remove(id);
+    this.#context.slots.forget(id);
   }
 
   async submit(deliveries: readonly NewDelivery[]): Promise<void> {
-    await this.#shared.clock.refresh();
+    await this.#context.clock.refresh();
     for (const batch of splitIntoBatches(deliveries)) await this.#submit(batch);
   }
 
   wake(): void {
-    this.#dispatcher.leaser.wake();
+    this.#worker.wake();
   }
 
   async deliveries(query: DeliveryQuery): Promise<DeliveryPage> {
@@ -149,26 +174,26 @@ export class QueueSender implements Sender {
   }
 
   async resend(id: string): Promise<Delivery | null> {
-    await this.#shared.clock.refresh();
-    if (!(await this.#shared.store.resend(id, new Date(this.#shared.clock.now())))) return null;
+    await this.#context.clock.refresh();
+    if (!(await this.#context.store.resend(id, new Date(this.#context.clock.now())))) return null;
     this.wake();
     return (await this.#lists.one(id))?.delivery ?? null;
   }
 
   async recover(endpoint: string, since: Date, but: readonly string[] = []): Promise<number> {
-    await this.#shared.clock.refresh();
-    const count = await this.#shared.store.recover(endpoint, since, but, new Date(this.#shared.clock.now()));
+    await this.#context.clock.refresh();
+    const count = await this.#context.store.recover(endpoint, since, but, new Date(this.#context.clock.now()));
     if (count > 0) this.wake();
     return count;
   }
 
   async health(endpoints: readonly string[]): Promise<ReadonlyMap<string, EndpointHealth>> {
     const [rows, pending] = await Promise.all([
-      this.#shared.health.of(endpoints),
-      this.#shared.store.pending(endpoints),
+      this.#context.health.of(endpoints),
+      this.#context.store.pending(endpoints),
     ]);
     const byId = new Map(rows.map((row) => [row._id, row]));
-    const now = this.#shared.clock.now();
+    const now = this.#context.clock.now();
     return new Map(
       endpoints.map((id) => [
         id,
@@ -186,26 +211,25 @@ export class QueueSender implements Sender {
   }
 
   async #discard(id: string): Promise<void> {
-    this.#dispatcher.leaser.forget(id);
-    this.#shared.slots.withdraw(({ endpoint }) => endpoint === id);
-    await this.#shared.store.discard(id, new Date(this.#shared.clock.now()));
+    this.#worker.forget(id);
+    this.#context.slots.withdraw(({ endpoint }) => endpoint === id);
+    await this.#context.store.discard(id, new Date(this.#context.clock.now()));
   }
 
   /** Stores deliveries. The insert also leases those with a free slot, which need not be read again. */
   async #submit(batch: readonly NewDelivery[]): Promise<void> {
-    const { clock, limits } = this.#shared;
-    const { leaser: taking } = this.#dispatcher;
-    const [now, take, until] = [clock.now(), randomUUID(), sendDeadline(limits)];
-    const rows = await this.#toRows(batch, take, now);
+    const { clock, limits, slots } = this.#context;
+    const [now, token, sendBefore] = [clock.now(), randomUUID(), sendDeadline(limits)];
+    const rows = await this.#toRows(batch, token, now);
     const known = await this.#insert(rows, now);
     for (const [index, row] of rows.entries()) {
       const body = batch[index]?.body ?? null;
       if (row.state !== 'pending') continue;
-      if (known.has(index)) taking.dueAt(row.trigger === 'replay' ? now : now + limits.leaseMs);
-      else if (row.take === null) taking.due(row.endpoint);
-      else taking.push({ row, body, take, notBefore: 0, sendBefore: until, probe: false });
+      if (known.has(index)) this.#worker.wakeAt(row.trigger === 'replay' ? now : now + limits.leaseMs);
+      else if (row.token === null) this.#worker.wakeGroup(row.endpoint);
+      else slots.push(toLeasedDelivery({ row, body, token, notBefore: 0, sendBefore, probe: false }));
     }
-    this.#dispatcher.send();
+    this.#worker.startJobs();
     for (const id of new Set(rows.map(({ endpoint }) => endpoint))) {
       // It was disabled or removed meanwhile, after its pending deliveries had been canceled.
       if (this.#removed.has(id) || this.#endpoints.get(id)?.target.enabled === false) await this.#discard(id);
@@ -215,8 +239,8 @@ export class QueueSender implements Sender {
   /**
    * The rows of deliveries, of which as many are leased as this process has slots for. A shared body is stored once.
    */
-  async #toRows(batch: readonly NewDelivery[], take: string, now: number): Promise<readonly DeliveryRow[]> {
-    const { store, limits } = this.#shared;
+  async #toRows(batch: readonly NewDelivery[], token: string, now: number): Promise<readonly DeliveryRow[]> {
+    const { store, limits } = this.#context;
     const counts = Map.groupBy(batch, ({ body }) => body);
     const shared = [...counts].filter(([, { length }]) => length > 1).map(([body]) => body);
     const refs = await store.insertBodies(shared, new Date(now));
@@ -228,8 +252,8 @@ export class QueueSender implements Sender {
       const left = room.get(one.endpoint) ?? (state === undefined ? 0 : this.#roomOf(state));
       const taken = one.trigger === 'test' ? target?.enabled === true : left > 0;
       room.set(one.endpoint, taken ? left - 1 : left);
-      const due = new Date(taken ? now + limits.leaseMs : now);
-      return toDeliveryRow(one, { now, due, take: taken ? take : null, target, ref: byBody.get(one.body) });
+      const dueAt = new Date(taken ? now + limits.leaseMs : now);
+      return toDeliveryRow(one, { now, dueAt, token: taken ? token : null, target, ref: byBody.get(one.body) });
     });
   }
 
@@ -238,23 +262,23 @@ export class QueueSender implements Sender {
    * @returns the indexes of those that existed already
    */
   async #insert(rows: readonly DeliveryRow[], now: number): Promise<ReadonlySet<number>> {
-    const { store, limits } = this.#shared;
+    const { store, limits } = this.#context;
     const known = await store.insert(rows).catch((error: unknown) => {
       // Some may be stored with a lease of this process.
-      this.#dispatcher.leaser.dueAt(now + limits.leaseMs);
+      this.#worker.wakeAt(now + limits.leaseMs);
       throw error;
     });
     const replayed = rows.filter((row, index) => row.trigger === 'replay' && known.has(index));
-    await store.replay(replayed.map((row) => ({ ...row, take: null, due: new Date(now) })));
+    await store.replay(replayed.map((row) => ({ ...row, token: null, dueAt: new Date(now) })));
     return known;
   }
 
   /** How many new deliveries of an endpoint may be leased at once: none that would overtake earlier ones. */
   #roomOf({ target, breaker, heldUntil }: EndpointState): number {
     const { id, enabled, ratePerSecond, ordering } = target;
-    const { ended, leaser: taking } = this.#dispatcher;
-    const free = enabled && ratePerSecond === null && ordering === 'none' && breaker.open === null && !ended;
-    return free && heldUntil <= this.#shared.clock.now() && !taking.isBehind(id) ? this.#shared.slots.room(id) : 0;
+    const free = enabled && ratePerSecond === null && ordering === 'none' && breaker.open === null;
+    const isOpen = free && heldUntil <= this.#context.clock.now() && !this.#worker.stopped;
+    return isOpen && !this.#worker.isBehind(id) ? this.#context.slots.room(id) : 0;
   }
 }
 

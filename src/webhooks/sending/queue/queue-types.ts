@@ -1,4 +1,5 @@
 /** Types that the parts of the queue share: leased deliveries, endpoint states, and the limits. */
+import type { Worker } from '../../../queue/worker.ts';
 import { type EndpointTarget, MAX_ENDPOINTS } from '../../endpoint/endpoint.ts';
 import type { CircuitBreaker } from '../breaker.ts';
 import type { ConcurrencyLimits, EndpointConcurrency, QueuedDelivery } from '../endpoint-concurrency.ts';
@@ -27,7 +28,7 @@ export interface LeasedDelivery extends QueuedDelivery {
   readonly row: DueDelivery;
   /** Null if it is no longer stored. */
   readonly body: string | null;
-  readonly take: string;
+  readonly token: string;
   /** After this monotonic time, in milliseconds, a request could outlast the lease. */
   readonly sendBefore: number;
   /** Whether it is the probe of a half-open breaker. */
@@ -52,6 +53,7 @@ export interface QueueContext {
   readonly endpoints: ReadonlyMap<string, EndpointState>;
   readonly slots: EndpointConcurrency<LeasedDelivery>;
   readonly limits: SenderLimits;
+  readonly worker: Worker<LeasedDelivery>;
 }
 
 /** The time until which a delivery leased now may be sent. */

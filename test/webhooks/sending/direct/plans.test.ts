@@ -30,8 +30,8 @@ t.test('the queries of the direct sender read only what they need', async (t) =>
     const rows = Array.from({ length: EACH }, (_, n) =>
       toDeliveryRow(newDelivery(target.id, n, { document: `todos/${n % 3}` }), {
         now: now + n,
-        due: new Date(now + n),
-        take: null,
+        dueAt: new Date(now + n),
+        token: null,
         target,
         ref: new ObjectId(),
       }),

@@ -231,7 +231,7 @@ t.test('an endpoint that Svix rejects shows why, waits without retries, and dela
   const rows = async () => (await sender.deliveries({ endpoint: bad.id, limit: 1_000 })).deliveries;
   await until(async () => (await rows()).every(({ nextAttemptAt }) => nextAttemptAt !== null), 'all are given back');
   const requested = [...svix.requested.values()].reduce((sum, count) => sum + count, 0);
-  const picks = t.capture(DeliveryStore.prototype, 'take', DeliveryStore.prototype.take);
+  const picks = t.capture(DeliveryStore.prototype, 'lease', DeliveryStore.prototype.lease);
   await sender.submit(newDeliveries(bad.id, 200, 201));
   sender.wake();
   await sender.submit([newDelivery(good.id, 2)]);

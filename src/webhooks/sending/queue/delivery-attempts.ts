@@ -1,10 +1,8 @@
-/** Sends leased deliveries, and decides what follows: for the delivery, its endpoint, and the next one in the queue. */
-import { setTimeout as pause } from 'node:timers/promises';
+/** Attempts leased deliveries, and decides what follows: for the delivery, its endpoint, and the next one in the queue. */
 import type { LogCallback } from '../../../events/log/log-callback.ts';
 import { retry } from '../../../lib/concurrency/retry.ts';
 import { GONE_STATUS } from '../attempt-outcome.ts';
 import type { Delivery, SenderEvents } from '../sender.ts';
-import { DeliveryLeaser } from './delivery-leaser.ts';
 import { toDelivery } from './delivery-row.ts';
 import { documentsWithOrderedDeliveries, releaseNextDeliveries } from './ordering.ts';
 import type { EndpointState, LeasedDelivery, QueueContext } from './queue-types.ts';
@@ -15,67 +13,38 @@ import type { Transport } from './transport.ts';
 const FAILING_MS = 120 * 3_600_000;
 /** Maximum results that wait to be recorded. */
 const MAX_UNRECORDED = 1_000;
-/** Time for active requests when the program ends, in milliseconds. */
-const STOP_MS = 5_000;
 /** How long reporting is retried while the database is unavailable, in milliseconds. */
 const REPORT = { limitMs: 30_000, delayMs: 100, maxDelayMs: 2_000, retryable: () => true } as const;
 
-export interface DeliveryDispatcherDeps extends QueueContext {
+export interface DeliveryAttemptsDeps extends QueueContext {
   readonly transport: Transport;
   readonly events: SenderEvents;
   readonly onLog: LogCallback;
 }
 
-export class DeliveryDispatcher {
-  readonly leaser: DeliveryLeaser;
-  readonly #deps: DeliveryDispatcherDeps;
-  readonly #finishing: ResultRecorder;
+export class DeliveryAttempts {
+  readonly #deps: DeliveryAttemptsDeps;
+  readonly #results: ResultRecorder;
   readonly #reports = new Set<Promise<void>>();
-  /** Runs at the next rate slot of an endpoint with a rate. */
-  #timer: NodeJS.Timeout | undefined;
-  #ended = false;
 
-  constructor(deps: DeliveryDispatcherDeps) {
+  constructor(deps: DeliveryAttemptsDeps) {
     this.#deps = deps;
-    this.leaser = new DeliveryLeaser({ ...deps, send: () => this.send() });
-    this.#finishing = new ResultRecorder({ ...deps, recorded: (results, lost) => this.#recorded(results, lost) });
+    this.#results = new ResultRecorder({ ...deps, recorded: (results, lost) => this.#recorded(results, lost) });
   }
 
-  /** Whether more deliveries may be leased. */
-  get ended(): boolean {
-    return this.#ended;
+  /** Whether so many results wait to be recorded that no attempt may start. */
+  get isFull(): boolean {
+    return this.#results.count >= MAX_UNRECORDED;
   }
 
+  /** Records the results of ended attempts. */
   async stop(): Promise<void> {
-    const { slots } = this.#deps;
-    this.#ended = true;
-    clearTimeout(this.#timer);
-    await this.leaser.stop();
-    await this.#giveBack(slots.withdraw(() => true));
-    const end = performance.now() + STOP_MS;
-    while (slots.underWay > 0 && performance.now() < end) await pause(10);
-    await this.#finishing.stop();
+    await this.#results.stop();
     await Promise.all(this.#reports);
   }
 
-  /** Sends queued deliveries while slots are free. */
-  send(): void {
-    const { slots } = this.#deps;
-    clearTimeout(this.#timer);
-    if (this.#ended) return;
-    // One time for all of this: the loop and the timer would both miss a rate slot that starts in between.
-    const now = performance.now();
-    while (this.#finishing.count < MAX_UNRECORDED) {
-      const one = slots.next(now);
-      if (one === undefined) break;
-      void this.#send(one);
-    }
-    this.leaser.refill();
-    const next = slots.nextTime();
-    if (next !== null && next > now) this.#timer = setTimeout(() => this.send(), next - now);
-  }
-
-  async #send(one: LeasedDelivery): Promise<void> {
+  /** Makes one attempt. Its result is recorded later, together with others. */
+  async attempt(one: LeasedDelivery): Promise<void> {
     const { endpoints, slots, clock, transport } = this.#deps;
     const state = endpoints.get(one.endpoint);
     const { trigger, _id: id } = one.row;
@@ -86,13 +55,13 @@ export class DeliveryDispatcher {
     const isLate = ({ sendBefore }: LeasedDelivery) => performance.now() > sendBefore;
     if (isLate(one)) {
       slots.end(one, null);
-      await this.#giveBack([one, ...slots.withdraw(isLate)]);
+      await this.release([one, ...slots.withdraw(isLate)]);
       return;
     }
     // The breaker has opened since the lease.
     if (state.breaker.open !== null && !one.probe && trigger !== 'test') {
       slots.end(one, null);
-      await this.#giveBack([one]);
+      await this.release([one]);
       return;
     }
     const {
@@ -104,35 +73,35 @@ export class DeliveryDispatcher {
     } = await transport.send(one, state.target, clock.now());
     slots.end(one, succeeded);
     const now = clock.now();
-    const due = outcome.state === 'pending' ? new Date(now + outcome.pauseMs) : null;
+    const dueAt = outcome.state === 'pending' ? new Date(now + outcome.pauseMs) : null;
     const at = kept.attempts.at(-1)?.at ?? new Date(now);
     const breaker = judged && succeeded !== null ? judge(state, one, succeeded, now) : null;
-    this.#finishing.add({ one, finished: { ...kept, id, take: one.take, at, due, state: outcome.state }, breaker });
+    this.#results.add({ one, finished: { ...kept, id, token: one.token, at, dueAt, state: outcome.state }, breaker });
     if (holdMs !== undefined) state.heldUntil = now + holdMs;
     if (holdMs !== undefined || (breaker !== null && breaker !== 'closed')) {
-      await this.#giveBack(slots.withdraw(({ endpoint }) => endpoint === one.endpoint));
+      await this.release(slots.withdraw(({ endpoint }) => endpoint === one.endpoint));
     }
-    this.send();
   }
 
   /** Releases leased deliveries that were not sent, so that they are due at once. */
-  async #giveBack(all: readonly LeasedDelivery[]): Promise<void> {
-    const { store, clock, limits, onLog } = this.#deps;
-    const due = new Date(clock.now());
+  async release(all: readonly LeasedDelivery[]): Promise<void> {
+    const { store, clock, limits, worker, onLog } = this.#deps;
+    const dueAt = new Date(clock.now());
     try {
-      await store.releaseLease(all.map(({ row, take }) => ({ id: row._id, take, due, held: false })));
+      await store.releaseLease(all.map(({ row, token }) => ({ id: row._id, token, dueAt, held: false })));
     } catch (error) {
       onLog('warn', 'Leases of deliveries could not be released', { error: String(error) });
-      this.leaser.dueAt(due.getTime() + limits.leaseMs);
+      worker.wakeAt(dueAt.getTime() + limits.leaseMs);
     }
-    for (const { endpoint } of all) this.leaser.due(endpoint);
+    for (const { endpoint } of all) worker.wakeGroup(endpoint);
   }
 
   #recorded(results: readonly DeliveryResult[], lost: number): void {
+    const { worker } = this.#deps;
     // Other processes hold them now, or their leases have ended.
-    if (lost > 0) this.leaser.wake();
-    for (const { finished } of results) if (finished.due !== null) this.leaser.dueAt(finished.due.getTime());
-    const steps = [() => this.#release(results), () => this.#reportDead(results), () => this.#disable(results)];
+    if (lost > 0) worker.wake();
+    for (const { finished } of results) if (finished.dueAt !== null) worker.wakeAt(finished.dueAt.getTime());
+    const steps = [() => this.#releaseNext(results), () => this.#reportDead(results), () => this.#disable(results)];
     for (const step of steps) {
       const report = retry(step, REPORT).catch((error: unknown) => {
         this.#deps.onLog('error', 'Results of deliveries could not be stored', { error: String(error) });
@@ -140,16 +109,16 @@ export class DeliveryDispatcher {
       this.#reports.add(report);
       void report.finally(() => this.#reports.delete(report));
     }
-    this.send();
+    worker.startJobs();
   }
 
-  async #release(results: readonly DeliveryResult[]): Promise<void> {
-    const ended = results.filter(({ one, finished }) => finished.due === null && one.row.ordered === true);
+  async #releaseNext(results: readonly DeliveryResult[]): Promise<void> {
+    const ended = results.filter(({ one, finished }) => finished.dueAt === null && one.row.ordered === true);
     const released = await releaseNextDeliveries(
       documentsWithOrderedDeliveries(ended.map(({ one }) => one.row)),
       this.#deps,
     );
-    for (const endpoint of released) this.leaser.due(endpoint);
+    for (const endpoint of released) this.#deps.worker.wakeGroup(endpoint);
   }
 
   async #reportDead(results: readonly DeliveryResult[]): Promise<void> {
