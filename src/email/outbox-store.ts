@@ -4,12 +4,12 @@
  */
 import { withTranslatedErrors } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
-import { DUE_INDEX, type JobRow, JobStore } from '../queue/job-store.ts';
+import { DUE_INDEX, EXPIRY_INDEX, type JobRow, JobStore } from '../queue/job-store.ts';
 import type { EmailKind, EmailState } from './locales/email-types.ts';
 import type { LanguageName } from './locales/locales.ts';
 
-/** How long rows are stored, in seconds. */
-const RETENTION_SECONDS = 7 * 24 * 3_600;
+/** How long rows are stored, in milliseconds. */
+export const EMAIL_RETENTION_MS = 7 * 24 * 3_600_000;
 
 export interface EmailRow extends JobRow {
   readonly kind: EmailKind;
@@ -38,11 +38,7 @@ export class OutboxStore extends JobStore<EmailRow> {
 
   async start(): Promise<void> {
     await withTranslatedErrors(() =>
-      this.rows.createIndexes([
-        DUE_INDEX,
-        { key: { to: 1, createdAt: 1 } },
-        { key: { createdAt: 1 }, expireAfterSeconds: RETENTION_SECONDS },
-      ]),
+      this.rows.createIndexes([DUE_INDEX, { key: { to: 1, createdAt: 1 } }, { key: { createdAt: -1 } }, EXPIRY_INDEX]),
     );
   }
 

@@ -13,7 +13,7 @@ import { commonTemplateValues, type EmailTemplates } from './email-templates.ts'
 import { EMAIL_DEFINITIONS, type EmailKind, type EmailState } from './locales/email-types.ts';
 import { type LanguageName, parseLanguageTag } from './locales/locales.ts';
 import { EmailNotSent, type Mailer } from './mailer.ts';
-import type { EmailRow, OutboxStore } from './outbox-store.ts';
+import { EMAIL_RETENTION_MS, type EmailRow, type OutboxStore } from './outbox-store.ts';
 
 /** All e-mails are one group of the queue. */
 const GROUP = 'emails';
@@ -146,6 +146,7 @@ export class Outbox {
       until: new Date(at + EMAIL_DEFINITIONS[kind].sendWithinMs),
       finishedAt: null,
       token: null,
+      expireAt: new Date(at + EMAIL_RETENTION_MS),
     } as const;
     // An existing one with this id stays as it is.
     await store.insert([row]);

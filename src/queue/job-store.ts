@@ -4,10 +4,22 @@
  * the token, so a worker that lost its lease changes nothing.
  */
 import type { Collection, Db, Document, Filter, IndexDescription, UpdateFilter, WriteConcernSettings } from 'mongodb';
-import { MONGO_ERROR_CODES, withTranslatedErrors } from '../database/errors.ts';
+import { withTranslatedErrors } from '../database/errors.ts';
+import { insertNew } from '../database/insert-new.ts';
+
+/**
+ * - `pending`: before its first or its next attempt, or under a lease that ends by itself
+ * - `running`: under a lease without an end
+ * - `failed`: after its last attempt
+ * - `canceled`: by a request, or because what it is for no longer exists
+ * - `skipped`: stored only to show that it does not run, and why
+ * - `rejected`: its function has rejected what it was called for
+ */
+export type JobState = 'pending' | 'running' | 'succeeded' | 'failed' | 'canceled' | 'skipped' | 'rejected';
 
 export interface JobRow {
   readonly _id: string;
+  readonly state: JobState;
   /**
    * When the next attempt is due; of a leased job, when the lease ends. Absent after the end of the job, while it waits
    * for an earlier one of its FIFO group, and while a lease without an end lasts.
@@ -15,14 +27,17 @@ export interface JobRow {
   readonly dueAt?: Date;
   /** A new value for each lease; null without one. */
   readonly token?: string | null;
+  /** When the row is deleted. */
+  readonly expireAt?: Date;
 }
 
 /** Only pending jobs have a due time. */
 export const DUE_FILTER = { dueAt: { $exists: true } } as const;
 /** The index of the next due time. */
 export const DUE_INDEX: IndexDescription = { key: { dueAt: 1 }, partialFilterExpression: DUE_FILTER };
+/** Deletes rows at the end of their retention. */
+export const EXPIRY_INDEX: IndexDescription = { key: { expireAt: 1 }, expireAfterSeconds: 0 };
 
-const MAJORITY = { w: 'majority' } as const;
 /** Rows of one reply; the driver's first batch is 101. */
 const BATCH_ROWS = 1_000;
 
@@ -35,28 +50,14 @@ export interface JobSearch {
 
 export class JobStore<Row extends JobRow> {
   readonly rows: Collection<Row>;
-  readonly #log: Db;
 
   constructor(log: Db, name: string) {
-    this.#log = log;
     this.rows = log.collection<Row>(name);
   }
 
   /** Inserts jobs. @returns the indexes of those that already exist and stay unchanged */
   insert(rows: readonly Row[]): Promise<ReadonlySet<number>> {
-    return this.insertInto(this.rows.collectionName, rows);
-  }
-
-  /** A plain command, because `insertMany` costs the process several times as much. */
-  protected async insertInto(collection: string, documents: readonly object[]): Promise<ReadonlySet<number>> {
-    if (documents.length === 0) return new Set();
-    const command = { insert: collection, documents, ordered: false, writeConcern: MAJORITY };
-    const reply = await withTranslatedErrors(() => this.#log.command(command));
-    if (reply['writeConcernError']) throw new Error(String(reply['writeConcernError'].errmsg));
-    const issues: readonly Document[] = reply['writeErrors'] ?? [];
-    const issue = issues.find(({ code }) => code !== MONGO_ERROR_CODES.duplicateKey);
-    if (issue !== undefined) throw new Error(`A job could not be stored: ${issue['errmsg']}`);
-    return new Set(issues.map(({ index }) => index));
+    return insertNew(this.rows, rows);
   }
 
   /** The first rows of each search, by one command. */
@@ -114,8 +115,8 @@ export class JobStore<Row extends JobRow> {
   /** Makes several updates by one plain command. @returns how many changed a job */
   async updateEach(updates: readonly { readonly q: Document; readonly u: Document }[]): Promise<number> {
     if (updates.length === 0) return 0;
-    const command = { update: this.rows.collectionName, updates, ordered: false, writeConcern: MAJORITY };
-    const reply = await withTranslatedErrors(() => this.#log.command(command));
+    const command = { update: this.rows.collectionName, updates, ordered: false, writeConcern: { w: 'majority' } };
+    const reply = await withTranslatedErrors(() => this.rows.db.command(command));
     if (reply['writeErrors'] || reply['writeConcernError']) throw new Error('Jobs could not be written');
     return Number(reply['nModified']);
   }

@@ -1,9 +1,9 @@
 /** The audit log in `<db>_log.audit`, which is retained longer than the event log. Only this folder calls it. */
 import type { Collection, Filter } from 'mongodb';
 import { withTranslatedErrors } from '../../database/errors.ts';
+import { insertNew } from '../../database/insert-new.ts';
 import type { Mongo } from '../../database/mongo.ts';
 import type { LogPosition } from '../log/position.ts';
-import { insertConsumerOutputs } from '../read/consumer.ts';
 
 const RETENTION_SECONDS = 400 * 24 * 3_600;
 
@@ -33,7 +33,7 @@ export class AuditStore {
   }
 
   async append(rows: readonly AuditRow[]): Promise<void> {
-    await insertConsumerOutputs(this.#rows, [...rows]);
+    await insertNew(this.#rows, rows);
   }
 
   /** Newest first, before a position. */

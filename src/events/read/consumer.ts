@@ -4,8 +4,7 @@
  * between, the second try finds the outputs. A row that keeps failing becomes a dead letter and can be replayed.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Collection, Db, Document } from 'mongodb';
-import { MONGO_ERROR_CODES } from '../../database/errors.ts';
+import type { Collection, Db } from 'mongodb';
 import type { EventLog } from '../log/event-log.ts';
 import type { LogCallback } from '../log/log-callback.ts';
 import type { LogRow } from '../log/log-row.ts';
@@ -60,23 +59,6 @@ export interface ConsumerOptions {
 /** The id of a consumer's output for an event: the same on every attempt. */
 export function consumerOutputId(consumer: string, row: LogPosition, target?: string): string {
   return `${consumer}:${formatPosition(row)}${target === undefined ? '' : `:${target}`}`;
-}
-
-/** Inserts outputs; an existing output counts as done. */
-export async function insertConsumerOutputs<T extends Document>(
-  collection: Collection<T>,
-  outputs: Document[],
-): Promise<void> {
-  if (outputs.length === 0) return;
-  const reply = await collection.db.command({
-    insert: collection.collectionName,
-    documents: outputs,
-    ordered: false,
-    writeConcern: { w: 'majority' },
-  });
-  const issue = reply['writeErrors']?.find((one: Document) => one['code'] !== MONGO_ERROR_CODES.duplicateKey);
-  if (issue) throw new Error(`An output could not be stored: ${issue.errmsg}`);
-  if (reply['writeConcernError']) throw new Error(String(reply['writeConcernError'].errmsg));
 }
 
 export class Consumer {

@@ -12,7 +12,8 @@ export const MAX_STORED_TEXT_BYTES = 256 * 1024;
 
 const RETENTION_MS = 30 * 24 * 3_600_000;
 
-export interface RunRow extends JobRow, Omit<Run, 'id' | 'restricted'>, RunDetails {
+/** Every ended run has an `expireAt`. */
+export interface RunRow extends JobRow, Omit<Run, 'id' | 'restricted' | 'state'>, RunDetails {
   /** Absent in rows of earlier versions. */
   readonly restricted?: boolean;
   /** The number of triggers that led to it. */
@@ -25,8 +26,6 @@ export interface RunRow extends JobRow, Omit<Run, 'id' | 'restricted'>, RunDetai
   readonly scheduledAt?: Date;
   /** How often an attempts was interrupted through no fault of the function; such attempts are not counted. */
   readonly interruptions?: number;
-  /** When it is deleted. Set for every ended run. */
-  readonly expireAt?: Date;
 }
 
 /** The fields that lists read. */

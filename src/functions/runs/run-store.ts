@@ -1,8 +1,10 @@
 /** Runs in `<db>_log.runs`: insert, list and find. */
 import type { Collection, Document, IndexDescription } from 'mongodb';
 import { NEWEST_FIRST, olderThanCursor, pageWithCursor } from '../../database/cursors/newest-first.ts';
-import { MONGO_ERROR_CODES, withTranslatedErrors } from '../../database/errors.ts';
+import { withTranslatedErrors } from '../../database/errors.ts';
+import { insertNew } from '../../database/insert-new.ts';
 import type { Mongo } from '../../database/mongo.ts';
+import { EXPIRY_INDEX } from '../../queue/job-store.ts';
 import type { Run, RunState } from './run.ts';
 import { type ListedRun, RUNS_COLLECTION, type RunRow, toRun } from './run-row.ts';
 
@@ -18,8 +20,7 @@ const INDEXES: readonly IndexDescription[] = [
   { key: { plugin: 1, function: 1, ...NEWEST_FIRST } },
   { key: { state: 1, ...NEWEST_FIRST } },
   { key: { event: 1 }, partialFilterExpression: { event: { $type: 'string' } } },
-  // The end of retention.
-  { key: { expireAt: 1 }, expireAfterSeconds: 0 },
+  EXPIRY_INDEX,
 ];
 
 export interface RunQuery {
@@ -40,11 +41,9 @@ export interface RunPage {
 }
 
 export class RunStore {
-  readonly #log: Mongo['log'];
   readonly #rows: Collection<RunRow>;
 
   constructor({ log }: Pick<Mongo, 'log'>) {
-    this.#log = log;
     this.#rows = log.collection<RunRow>(RUNS_COLLECTION);
   }
 
@@ -55,14 +54,7 @@ export class RunStore {
 
   /** Inserts runs. A run whose id exists is left unchanged. */
   async insert(documents: readonly RunRow[]): Promise<void> {
-    if (documents.length === 0) return;
-    // A raw command, because `insertMany` costs the process several times as much.
-    const reply = await withTranslatedErrors(() =>
-      this.#log.command({ insert: RUNS_COLLECTION, documents, ordered: false }),
-    );
-    const issues: readonly Document[] = reply['writeErrors'] ?? [];
-    const issue = issues.find(({ code }) => code !== MONGO_ERROR_CODES.duplicateKey);
-    if (issue !== undefined) throw new Error(`A run could not be stored: ${issue['errmsg']}`);
+    await insertNew(this.#rows, documents);
   }
 
   /**

@@ -1,9 +1,11 @@
 /** A process with one consumer, which writes an output for each insert; to be killed. */
+
+import { insertNew } from '../../../src/database/insert-new.ts';
 import { Lease, type LeaseOptions } from '../../../src/database/lease.ts';
 import { connectMongo } from '../../../src/database/mongo.ts';
 import { EventLog } from '../../../src/events/log/event-log.ts';
 import { LogTail } from '../../../src/events/log/log-tail.ts';
-import { Consumer, consumerOutputId, insertConsumerOutputs } from '../../../src/events/read/consumer.ts';
+import { Consumer, consumerOutputId } from '../../../src/events/read/consumer.ts';
 
 const [url = '', database = ''] = process.argv.slice(2);
 const mongo = await connectMongo({ url, database });
@@ -24,7 +26,7 @@ const consumer = new Consumer({
   handle: async (rows) => {
     for (let at = 0; at < rows.length; at += 7) {
       const some = rows.slice(at, at + 7).filter((row) => row.operation === 'insert' && row.collection === 'source');
-      await insertConsumerOutputs(
+      await insertNew(
         outputs,
         some.map((row) => ({ _id: consumerOutputId('torture', row), event: row.number })),
       );

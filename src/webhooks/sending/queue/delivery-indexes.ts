@@ -1,6 +1,6 @@
 /** The indexes of deliveries. Each delivery writes all of them, so each has a reason here. */
 import type { IndexDescription } from 'mongodb';
-import { DUE_FILTER, DUE_INDEX } from '../../../queue/job-store.ts';
+import { DUE_FILTER, DUE_INDEX, EXPIRY_INDEX } from '../../../queue/job-store.ts';
 
 export const DELIVERY_INDEXES: readonly IndexDescription[] = [
   // Due deliveries by endpoint.
@@ -16,6 +16,5 @@ export const DELIVERY_INDEXES: readonly IndexDescription[] = [
   { key: { endpoint: 1, createdAt: -1, _id: -1 } },
   { key: { state: 1, createdAt: -1, _id: -1 } },
   { key: { event: 1 } },
-  // The end of retention.
-  { key: { expireAt: 1 }, expireAfterSeconds: 0 },
+  EXPIRY_INDEX,
 ];

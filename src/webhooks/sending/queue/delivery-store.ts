@@ -4,6 +4,7 @@
  */
 import { type Collection, type Document, ObjectId } from 'mongodb';
 import { withTranslatedErrors } from '../../../database/errors.ts';
+import { insertNew } from '../../../database/insert-new.ts';
 import type { Mongo } from '../../../database/mongo.ts';
 import { DUE_FILTER, JobStore } from '../../../queue/job-store.ts';
 import type { AttemptTrigger } from '../sender.ts';
@@ -75,7 +76,7 @@ export class DeliveryStore extends JobStore<DeliveryRow> {
   /** Stores bodies that several deliveries share. @returns their ids */
   async insertBodies(bodies: readonly string[], now: Date): Promise<readonly ObjectId[]> {
     const rows = bodies.map((body) => ({ _id: new ObjectId(), body, createdAt: now }));
-    await this.insertInto('webhook_bodies', rows);
+    await insertNew(this.#bodies, rows);
     return rows.map(({ _id }) => _id);
   }
 

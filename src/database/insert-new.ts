@@ -1,0 +1,27 @@
+/** Inserts documents whose ids tell what they are for, so that a second insert of the same one changes nothing. */
+import type { Collection, Document } from 'mongodb';
+import { MONGO_ERROR_CODES, withTranslatedErrors } from './errors.ts';
+
+/**
+ * Inserts documents, acknowledged by a majority. A plain command, because `insertMany` costs the process several times
+ * as much.
+ * @returns the indexes of those that already exist and stay unchanged
+ */
+export async function insertNew<T extends Document>(
+  collection: Collection<T>,
+  documents: readonly object[],
+): Promise<ReadonlySet<number>> {
+  if (documents.length === 0) return new Set();
+  const command = {
+    insert: collection.collectionName,
+    documents,
+    ordered: false,
+    writeConcern: { w: 'majority' },
+  };
+  const reply = await withTranslatedErrors(() => collection.db.command(command));
+  if (reply['writeConcernError']) throw new Error(String(reply['writeConcernError'].errmsg));
+  const issues: readonly Document[] = reply['writeErrors'] ?? [];
+  const issue = issues.find(({ code }) => code !== MONGO_ERROR_CODES.duplicateKey);
+  if (issue !== undefined) throw new Error(`A document could not be stored: ${issue['errmsg']}`);
+  return new Set(issues.map(({ index }) => index));
+}
