@@ -4,7 +4,7 @@
  */
 import { withTranslatedErrors } from '../database/errors.ts';
 import type { Mongo } from '../database/mongo.ts';
-import { DUE_INDEX, EXPIRY_INDEX, type JobRow, JobStore } from '../queue/job-store.ts';
+import { DUE_INDEX, EXPIRY_INDEX, JobCollection, type JobRow } from '../queue/job-collection.ts';
 import type { EmailKind, EmailState } from './locales/email-types.ts';
 import type { LanguageName } from './locales/locales.ts';
 
@@ -31,7 +31,7 @@ export interface EmailRow extends JobRow {
   readonly finishedAt: Date | null;
 }
 
-export class OutboxStore extends JobStore<EmailRow> {
+export class OutboxStore extends JobCollection<EmailRow> {
   constructor({ log }: Pick<Mongo, 'log'>) {
     super(log, 'emails');
   }

@@ -98,12 +98,12 @@ export class Outbox {
     this.#deps = deps;
     this.#worker = new Worker({
       now,
-      look: async (signal) => {
+      findGroups: async (signal) => {
         await pause(LATER_MS * Math.random(), undefined, { signal });
         return { due: [GROUP], next: await store.nextDue(new Date(now())) };
       },
       room: () => AT_ONCE - this.#worker.running - this.#leased.length,
-      fetch: ([{ count } = { count: 0 }]) => this.#lease(count),
+      findJobs: ([{ count } = { count: 0 }]) => this.#lease(count),
       next: () => this.#leased.shift(),
       handle: (row) => this.#send(row),
       release: async () => {

@@ -23,14 +23,14 @@ export interface WorkerOptions<Job> {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** The groups with due jobs, and the next due time. */
-  readonly look: (signal: AbortSignal) => Promise<{ readonly due: Iterable<string>; readonly next: Date | null }>;
+  readonly findGroups: (signal: AbortSignal) => Promise<{ readonly due: Iterable<string>; readonly next: Date | null }>;
   /** How many jobs of a group can be fetched now. */
   readonly room: (group: string, now: number) => number;
   /**
    * Finds due jobs of groups, leases them if that is done here, and holds them for `next`.
    * @returns how many were found of each group that was searched
    */
-  readonly fetch: (requests: readonly GroupRequest[]) => Promise<ReadonlyMap<string, number>>;
+  readonly findJobs: (requests: readonly GroupRequest[]) => Promise<ReadonlyMap<string, number>>;
   /** Takes the next fetched job that may start; undefined if none may. @param time monotonic, in milliseconds */
   readonly next: (time: number) => Job | undefined;
   /** Runs one attempt of a job. */
@@ -187,14 +187,14 @@ export class Worker<Job> {
   }
 
   async #fetchAll(): Promise<void> {
-    const { now, fetch, onError } = this.#options;
+    const { now, findJobs, onError } = this.#options;
     try {
       while (!this.stopped) {
         if (this.#all) await this.#look();
         const requests = this.#requests(now());
         if (requests.length === 0) break;
         this.#dueMeanwhile.clear();
-        const found = await fetch(requests);
+        const found = await findJobs(requests);
         for (const { group, count } of requests) {
           const number = found.get(group);
           if (number === undefined) continue;
@@ -215,14 +215,14 @@ export class Worker<Job> {
   }
 
   async #look(): Promise<void> {
-    const { look, minLookMs = 0 } = this.#options;
+    const { findGroups, minLookMs = 0 } = this.#options;
     const { signal } = this.#end;
     const early = this.#lookedAt + minLookMs - performance.now();
     if (early > 0) await pause(early, undefined, { signal });
     this.#all = false;
     this.#lookedAt = performance.now();
     this.#nextDue = Number.POSITIVE_INFINITY;
-    const { due, next } = await look(signal);
+    const { due, next } = await findGroups(signal);
     for (const group of due) this.#due.add(group);
     this.#nextDue = Math.min(this.#nextDue, next?.getTime() ?? Number.POSITIVE_INFINITY);
   }

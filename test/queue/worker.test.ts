@@ -21,14 +21,14 @@ function scene(t: Test, more: Partial<WorkerOptions<Job>> = {}) {
   const isDue = ({ dueAt }: Job) => dueAt <= Date.now();
   const worker = new Worker<Job>({
     now: () => Date.now(),
-    look: async () => {
+    findGroups: async () => {
       counts.looks += 1;
       const next = stored.filter((job) => !isDue(job)).map(({ dueAt }) => dueAt);
       const due = new Set(stored.filter(isDue).map(({ group }) => group));
       return { due, next: next.length === 0 ? null : new Date(Math.min(...next)) };
     },
     room: (group) => 2 - held(group),
-    fetch: async (requests) => {
+    findJobs: async (requests) => {
       counts.fetches += 1;
       return new Map(
         requests.map(({ group, count }) => {
@@ -73,9 +73,9 @@ t.test('due jobs of every group start, as many as it has room for, and the next 
 t.test('a group that becomes due during a fetch is fetched again', async (t) => {
   const fetches: string[] = [];
   const { worker } = scene(t, {
-    look: async () => ({ due: ['a'], next: null }),
+    findGroups: async () => ({ due: ['a'], next: null }),
     // It reads an older state: without the job that is announced meanwhile.
-    fetch: async (requests) => {
+    findJobs: async (requests) => {
       fetches.push(...requests.map(({ group }) => group));
       if (fetches.length === 1) worker.wakeGroup('a');
       return new Map(requests.map(({ group }) => [group, 0]));
@@ -101,7 +101,7 @@ t.test('a job starts at its time, also if it was announced later', async (t) => 
 t.test('an error of the database is reported once, and the query is repeated', async (t) => {
   let failures = 3;
   const { worker, running, errors, add } = scene(t, {
-    look: async () => {
+    findGroups: async () => {
       failures -= 1;
       if (failures >= 0) throw new Error('away');
       return { due: ['a'], next: null };

@@ -1,7 +1,7 @@
 /** A run as it is stored in `<db>_log.runs`, and as it is shown. Types and pure functions. */
 import { randomBytes } from 'node:crypto';
 import type { LogPosition } from '../../events/log/position.ts';
-import type { JobRow } from '../../queue/job-store.ts';
+import type { JobRow } from '../../queue/job-collection.ts';
 import type { Run, RunDetails } from './run.ts';
 
 /** Name of the collection in `<db>_log`. */

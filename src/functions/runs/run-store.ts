@@ -4,7 +4,7 @@ import { NEWEST_FIRST, olderThanCursor, pageWithCursor } from '../../database/cu
 import { withTranslatedErrors } from '../../database/errors.ts';
 import { insertNew } from '../../database/insert-new.ts';
 import type { Mongo } from '../../database/mongo.ts';
-import { EXPIRY_INDEX } from '../../queue/job-store.ts';
+import { EXPIRY_INDEX } from '../../queue/job-collection.ts';
 import type { Run, RunState } from './run.ts';
 import { type ListedRun, RUNS_COLLECTION, type RunRow, toRun } from './run-row.ts';
 

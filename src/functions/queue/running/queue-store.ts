@@ -6,7 +6,7 @@ import type { ClientSession, Document, Filter, IndexDescription, UpdateFilter } 
 import { withTranslatedErrors } from '../../../database/errors.ts';
 import type { Mongo } from '../../../database/mongo.ts';
 import { ACCOUNT_EVENT_TYPES } from '../../../lib/event-types.ts';
-import { DUE_FILTER, DUE_INDEX, JobStore } from '../../../queue/job-store.ts';
+import { DUE_FILTER, DUE_INDEX, JobCollection } from '../../../queue/job-collection.ts';
 import type { RunError } from '../../runs/run.ts';
 import { RUNS_COLLECTION, type RunRow, runExpiry } from '../../runs/run-row.ts';
 import { JOB_INDEXES } from './scheduled-job-store.ts';
@@ -51,7 +51,7 @@ export type AttemptFields = Pick<
   'durationMs' | 'cpuMs' | 'error' | 'logs' | 'operations' | 'result' | 'resultBytes'
 >;
 
-export class QueueStore extends JobStore<RunRow> {
+export class QueueStore extends JobCollection<RunRow> {
   #prepared: Promise<void> | null = null;
 
   constructor({ log }: Pick<Mongo, 'log'>) {

@@ -46,9 +46,9 @@ export class RunDispatch {
     const { now, onError, mayRun } = deps;
     this.#worker = new Worker({
       now,
-      look: () => this.#look(),
+      findGroups: () => this.#findGroups(),
       room: (id) => (mayRun() && !this.#window.has(id) && this.#mayStart(id) ? WINDOW : 0),
-      fetch: (requests) => this.#find(requests),
+      findJobs: (requests) => this.#findJobs(requests),
       next: () => (mayRun() ? this.#next() : undefined),
       handle: (run) => this.#run(run),
       minLookMs: LEAST_MS,
@@ -86,7 +86,7 @@ export class RunDispatch {
     return this.#worker.idle();
   }
 
-  async #look() {
+  async #findGroups() {
     const { active, store, now, mayRun } = this.#deps;
     if (!mayRun()) return { due: [], next: null };
     const due = QUEUED_KINDS.flatMap((kind) => active.ofKind(kind).map(({ id }) => id));
@@ -103,7 +103,7 @@ export class RunDispatch {
     return this.#runnable(id) !== undefined && this.#slots.mayBegin(id);
   }
 
-  async #find(requests: readonly GroupRequest[]): Promise<ReadonlyMap<string, number>> {
+  async #findJobs(requests: readonly GroupRequest[]): Promise<ReadonlyMap<string, number>> {
     const { store, now } = this.#deps;
     const functions = requests.flatMap(({ group }) => this.#runnable(group) ?? []);
     const found = await store.due(functions.map(toRunnableFunction), new Date(now()), WINDOW);

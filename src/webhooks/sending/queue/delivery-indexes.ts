@@ -1,6 +1,6 @@
 /** The indexes of deliveries. Each delivery writes all of them, so each has a reason here. */
 import type { IndexDescription } from 'mongodb';
-import { DUE_FILTER, DUE_INDEX, EXPIRY_INDEX } from '../../../queue/job-store.ts';
+import { DUE_FILTER, DUE_INDEX, EXPIRY_INDEX } from '../../../queue/job-collection.ts';
 
 export const DELIVERY_INDEXES: readonly IndexDescription[] = [
   // Due deliveries by endpoint.

@@ -1,6 +1,6 @@
 /** A delivery as stored and in responses. */
 import type { ObjectId } from 'mongodb';
-import type { JobRow } from '../../../queue/job-store.ts';
+import type { JobRow } from '../../../queue/job-collection.ts';
 import type { Attempt, AttemptTrigger, Delivery, DeliveryState } from '../sender.ts';
 
 /** Attempts stored for one delivery. */

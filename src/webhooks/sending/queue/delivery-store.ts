@@ -6,7 +6,7 @@ import { type Collection, type Document, ObjectId } from 'mongodb';
 import { withTranslatedErrors } from '../../../database/errors.ts';
 import { insertNew } from '../../../database/insert-new.ts';
 import type { Mongo } from '../../../database/mongo.ts';
-import { DUE_FILTER, JobStore } from '../../../queue/job-store.ts';
+import { DUE_FILTER, JobCollection } from '../../../queue/job-collection.ts';
 import type { AttemptTrigger } from '../sender.ts';
 import { DELIVERY_INDEXES } from './delivery-indexes.ts';
 import {
@@ -47,7 +47,7 @@ export interface OrderedDocument {
   readonly document: string;
 }
 
-export class DeliveryStore extends JobStore<DeliveryRow> {
+export class DeliveryStore extends JobCollection<DeliveryRow> {
   readonly #mongo: Pick<Mongo, 'log'>;
   readonly #bodies: Collection<BodyRow>;
   readonly #offset: () => number;

@@ -79,10 +79,10 @@ export class QueueSender implements Sender {
     this.#lists = new DeliveryListStore(mongo);
     const worker: Worker<LeasedDelivery> = new Worker({
       now: () => clock.now(),
-      look: () => findDueEndpoints(context),
+      findGroups: () => findDueEndpoints(context),
       room: (endpoint, now) => leasableCount(context, endpoint, now),
       opensAt: (endpoint) => opensAt(this.#endpoints.get(endpoint)),
-      fetch: (requests) => leaseDeliveries(context, requests),
+      findJobs: (requests) => leaseDeliveries(context, requests),
       next: (time) => (attempts.isFull ? undefined : slots.next(time)),
       nextTime: () => slots.nextTime(),
       handle: (one) => attempts.attempt(one),

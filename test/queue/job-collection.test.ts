@@ -1,7 +1,7 @@
 /** The rows of jobs: inserted once, leased once, and changed only by the holder of the lease. */
 import t from 'tap';
 import { connectMongo } from '../../src/database/mongo.ts';
-import { DUE_INDEX, type JobRow, JobStore } from '../../src/queue/job-store.ts';
+import { DUE_INDEX, JobCollection, type JobRow } from '../../src/queue/job-collection.ts';
 import { testMongo } from '../helpers/mongo.ts';
 
 interface Row extends JobRow {
@@ -11,7 +11,7 @@ interface Row extends JobRow {
 t.test('jobs in the database', async (t) => {
   const mongo = await connectMongo(await testMongo(t));
   t.teardown(() => mongo.close());
-  const store = new JobStore<Row>(mongo.log, 'jobs');
+  const store = new JobCollection<Row>(mongo.log, 'jobs');
   await store.rows.createIndexes([DUE_INDEX]);
   const now = new Date();
   const at = (ms: number) => new Date(now.getTime() + ms);

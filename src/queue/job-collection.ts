@@ -48,7 +48,7 @@ export interface JobSearch {
   readonly limit: number;
 }
 
-export class JobStore<Row extends JobRow> {
+export class JobCollection<Row extends JobRow> {
   readonly rows: Collection<Row>;
 
   constructor(log: Db, name: string) {
