@@ -5,7 +5,6 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,6 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { MongoClient } from 'mongodb';
 import { type EmbeddedDatabase, startEmbeddedDatabase } from '../src/database/embedded/embedded.ts';
 import { findMongod } from '../src/database/embedded/find-mongod.ts';
+import { processorSeconds } from './processor-time.ts';
 import { TapLines, type Totals } from './tap-lines.ts';
 import { nameOf, type TestFiles, testFiles } from './test-files.ts';
 import { type FileResult, TestProgress } from './test-progress.ts';
@@ -31,8 +31,6 @@ const PROCESS = fileURLToPath(new URL('test-process.ts', import.meta.url));
  * and the young generation starts at its full size of 16 MB. Otherwise V8 collects a heap of 10 MB dozens of times.
  */
 const HEAP = ['--initial-old-space-size=300', '--min-semi-space-size=16'];
-/** The unit of proc(5), which is the same on all systems of Linux. */
-const TICKS_A_SECOND = 100;
 /**
  * Concurrent processes: for two processors twice as many, because a process waits for half of its time. Each has its
  * own database: a write wakes every change stream of its server. With 24 of them, an update costs the server three
@@ -51,7 +49,7 @@ const IN_MEMORY = '/dev/shm';
 const ENOUGH_MEMORY = 8 * 1024 ** 3;
 
 const running = new Set<ChildProcess>();
-/** The processor time of all files that have ended. */
+/** The processor time of all processes that have ended. */
 let usedSeconds = 0;
 let isStopped = false;
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -162,6 +160,7 @@ async function runFiles(files: readonly string[], url: string): Promise<FileResu
     passed: pass,
     seconds: (performance.now() - started) / 1000,
     cpuSeconds: await used,
+    files: tap.files,
     lines: isOk
       ? tap.skipped()
       : [`# ${file}`, ...tap.failures(), ...(signal === null ? [] : [`  ended by ${signal}`])],
@@ -171,21 +170,11 @@ async function runFiles(files: readonly string[], url: string): Promise<FileResu
 }
 
 /**
- * The processor time of the file that just ended, with the processes that it waited for, in seconds. The system adds it
- * here when a child has ended. Linux, proc(5); 0 elsewhere.
+ * The processor time of the process that just ended, with those that it waited for, in seconds. The system adds it
+ * here when a child has ended.
  */
 function newlyUsed(): number {
-  try {
-    const stat = readFileSync('/proc/self/stat', 'utf8');
-    const [user = 0, system = 0] = stat
-      .slice(stat.lastIndexOf(')') + 2)
-      .split(' ')
-      .slice(13, 15)
-      .map(Number);
-    const before = usedSeconds;
-    usedSeconds = (user + system) / TICKS_A_SECOND;
-    return usedSeconds - before;
-  } catch {
-    return 0;
-  }
+  const before = usedSeconds;
+  usedSeconds = processorSeconds().ofChildren;
+  return usedSeconds - before;
 }

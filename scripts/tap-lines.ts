@@ -3,6 +3,12 @@
  * one that failed; and its totals.
  */
 
+/** The processor time that a test file took, with its child processes, in seconds. */
+export interface FileCost {
+  readonly file: string;
+  readonly cpuSeconds: number;
+}
+
 export interface Totals {
   readonly pass: number;
   readonly fail: number;
@@ -15,6 +21,8 @@ const STORY_LINES = 5000;
 export class TapLines {
   /** tap's totals, once it has written them. A file that ended without them was cut off. */
   totals: Totals | null = null;
+  /** The files that have ended, with their processor time: a comment that test-process.ts writes after each. */
+  readonly files: FileCost[] = [];
   #lines: string[] = [];
 
   /** Processes the next line. Keeps it, except those of passed tests and those without meaning for a reader. */
@@ -22,6 +30,11 @@ export class TapLines {
     const totals = /^# \{ (total: .*) \}$/.exec(line)?.[1];
     if (totals !== undefined) {
       this.totals = parseTotals(totals);
+      return;
+    }
+    const [, seconds, file] = /^# processor ([\d.]+) s: (.*)$/.exec(line) ?? [];
+    if (file !== undefined) {
+      this.files.push({ file, cpuSeconds: Number(seconds) });
       return;
     }
     const ok = /^(\s*)ok \d+(?!.*# (?:SKIP|TODO)\b)(?:.* # time=)?/i.exec(line);

@@ -4,6 +4,8 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 
 /** The end of a test file's name. */
 const ENDING = '.test.ts';
+/** The end of the name of a file that belongs to the long profile; otherwise it runs only where it is named. */
+const LONG_ENDING = '.long.test.ts';
 
 /**
  * The slowest files; files of one entry share a process. One lane runs entries from the first on, one after the other,
@@ -117,5 +119,8 @@ function named(path: string): readonly string[] {
 }
 
 function testsIn(folder: string): readonly string[] {
-  return globSync(`**/*${ENDING}`, { cwd: folder }).map((path) => join(folder, path));
+  const isLong = process.env['MILLRACE_LONG'] === '1';
+  return globSync(`**/*${ENDING}`, { cwd: folder })
+    .filter((path) => isLong || !path.endsWith(LONG_ENDING))
+    .map((path) => join(folder, path));
 }

@@ -6,6 +6,7 @@
 import { registerHooks } from 'node:module';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { processorSeconds } from './processor-time.ts';
 import './stray-errors.ts';
 import type { TAP, Test } from 'tap';
 
@@ -48,6 +49,7 @@ Object.assign(process, { [Symbol.for(KEY)]: new Proxy(root, forwarded) });
 const endings: (() => Promise<void>)[] = [];
 Object.assign(process, { [Symbol.for('end-of-test-process')]: endings });
 
+let before = processorSeconds();
 for (const file of files) {
   const settings = { ...process.env };
   await root.test(file, { timeout: LIMIT_MS }, async (t) => {
@@ -55,6 +57,10 @@ for (const file of files) {
     await import(pathToFileURL(resolve(file)).href);
   });
   current = undefined;
+  const now = processorSeconds();
+  const seconds = now.own - before.own + now.ofChildren - before.ofChildren;
+  root.comment(`processor ${seconds.toFixed(1)} s: ${file}`);
+  before = now;
   for (const name of Object.keys(process.env)) if (!(name in settings)) delete process.env[name];
   Object.assign(process.env, settings);
 }

@@ -1,9 +1,10 @@
 /**
  * The progress of a test run: one line for each process that ended, with their number and the elapsed time; at a
  * terminal also one line below that changes, with what runs; in a log a line about that now and then. At the end the
- * slowest. run-tests.ts runs the processes.
+ * slowest, and the files that took most of the processor. run-tests.ts runs the processes.
  */
 import type { Screen } from './progress.ts';
+import type { FileCost } from './tap-lines.ts';
 
 /** How one process ended, with one test file or a few. */
 export interface FileResult {
@@ -14,6 +15,8 @@ export interface FileResult {
   readonly seconds: number;
   /** Its processor time, and that of its child processes, without the MongoDB of all files. */
   readonly cpuSeconds: number;
+  /** Its test files. */
+  readonly files: readonly FileCost[];
   /** Further output: the failures, or what was skipped. */
   readonly lines: readonly string[];
 }
@@ -21,6 +24,7 @@ export interface FileResult {
 /** A log gets a line about what runs when nothing was written for this time, in milliseconds. */
 const QUIET_MS = 30_000;
 const SLOWEST = 10;
+const COSTLIEST = 30;
 
 export class TestProgress {
   readonly #screen: Screen;
@@ -63,12 +67,28 @@ export class TestProgress {
     else if (this.#now() - this.#written >= QUIET_MS) this.#write([`… ${this.#count()}  ${this.#runs()}`]);
   }
 
-  /** The last lines: the slowest files, the slowest first. Empty if only one file ran. */
+  /** The last lines: the slowest processes, and the files that took most of the processor. Empty if only one file ran. */
   close(): void {
     const slowest = this.#ended.toSorted((a, b) => b.seconds - a.seconds).slice(0, SLOWEST);
-    const lines = slowest.map(({ file, seconds }) => `${seconds.toFixed(1).padStart(7)} s  ${file}`);
-    const heading = `The slowest of ${this.#ended.length} processes in ${this.#clock()}:`;
-    this.#write(this.#ended.length < 2 ? [] : [heading, ...lines], false);
+    const files = this.#ended.flatMap(({ files }) => files).sort((a, b) => b.cpuSeconds - a.cpuSeconds);
+    const list = (heading: string, all: readonly { readonly file: string }[], text: readonly string[]) =>
+      all.length < 2 ? [] : [heading, ...text];
+    const line = (seconds: number, file: string) => `${seconds.toFixed(1).padStart(7)} s  ${file}`;
+    this.#write(
+      [
+        ...list(
+          `The slowest of ${this.#ended.length} processes in ${this.#clock()}:`,
+          this.#ended,
+          slowest.map(({ file, seconds }) => line(seconds, file)),
+        ),
+        ...list(
+          'The files that took most of the processor:',
+          files,
+          files.slice(0, COSTLIEST).map(({ file, cpuSeconds }) => line(cpuSeconds, file)),
+        ),
+      ],
+      false,
+    );
   }
 
   #write(lines: readonly string[], isMore = true): void {

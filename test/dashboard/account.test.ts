@@ -3,7 +3,6 @@ import { readFile } from 'node:fs/promises';
 import t from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
 import { dashboardPage } from '../helpers/dashboard/dashboard-page.ts';
-import { signInAt } from '../helpers/dashboard/sign-in.ts';
 import { codeNow, wrongCode } from '../helpers/mfa/authenticator.ts';
 import { testBrowser, whyNoBrowser } from '../helpers/programs/browser.ts';
 import { ask, PASSWORD, signInAdmin } from '../helpers/users.ts';
@@ -14,7 +13,7 @@ t.test('an administrator sets up a second factor and proves to be fresh', option
   const { app, services } = await buildTestApp(t, { MILLRACE_MODE: 'production', MILLRACE_ADMIN_MFA: 'required' });
   const origin = await app.listen({ host: '127.0.0.1', port: 0 });
   const owner = await signInAdmin(app, services);
-  const { page, complaints, open, go, picture, violations } = await dashboardPage(t, await testBrowser(t), origin, {
+  const { page, complaints, enter, go, picture, violations } = await dashboardPage(t, await testBrowser(t), origin, {
     permissions: ['clipboard-read', 'clipboard-write'],
   });
   const { log } = services.mongo;
@@ -32,8 +31,7 @@ t.test('an administrator sets up a second factor and proves to be fresh', option
   let codes: string[] = [];
 
   await t.test('which is asked of each administrator, and every page leads to it', async (t) => {
-    await open('/users');
-    await signInAt(page, 'owner@example.org');
+    await enter('/users', 'owner@example.org');
     await page.getByRole('link', { name: 'Set up your second factor' }).first().click();
     await page.getByRole('heading', { name: 'Your account', level: 1 }).waitFor();
     const secret = await begin();

@@ -3,7 +3,6 @@ import t from 'tap';
 import { SEED_SETS } from '../../scripts/seed-sets.ts';
 import { dashboardPage } from '../helpers/dashboard/dashboard-page.ts';
 import { filmDesk } from '../helpers/dashboard/films.ts';
-import { signInAt } from '../helpers/dashboard/sign-in.ts';
 import { writeToGrid } from '../helpers/dashboard/write-to-grid.ts';
 import { inPage, whyNoBrowser } from '../helpers/programs/browser.ts';
 import { ask, signInAdmin } from '../helpers/users.ts';
@@ -181,8 +180,7 @@ t.test('collections and their documents', options, async (t) => {
       viewport: { width: 390, height: 800 },
       colorScheme: 'dark',
     });
-    await phone.open('/data');
-    await signInAt(phone.page, 'viewer@example.org');
+    await phone.enter('/data', 'viewer@example.org');
     await phone.page.getByRole('link', { name: 'movies' }).waitFor();
     t.equal(await phone.page.getByRole('button', { name: 'New collection' }).isDisabled(), true);
     t.equal(await phone.page.evaluate('document.documentElement.scrollWidth'), 390);

@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto';
 import t from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
 import { dashboardPage } from '../helpers/dashboard/dashboard-page.ts';
-import { signInAt } from '../helpers/dashboard/sign-in.ts';
 import { testBrowser, whyNoBrowser } from '../helpers/programs/browser.ts';
 import { until } from '../helpers/until.ts';
 import { ask, signInAdmin } from '../helpers/users.ts';
@@ -30,14 +29,13 @@ t.test('events', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t) 
   for (let n = 1; n <= 3; n += 1) await write('POST /api/orders', { id: `o${n}`, status: 'new', n });
   await write('POST /api/todos', { id: 'milk', title: 'Buy milk' });
 
-  const { page, complaints, open, go, picture, violations } = await dashboardPage(t, browser, origin);
+  const { page, complaints, enter, go, picture, violations } = await dashboardPage(t, browser, origin);
   /** The rows, which are found by the word on their button. */
   const rows = page.getByRole('table', { name: 'Events' }).getByRole('row');
   const row = (type: string, id: string) => rows.filter({ hasText: type }).filter({ hasText: id });
   const seen = async () => (await rows.locator('td:nth-child(3)').allTextContents()).join();
 
-  await open('/events?types=orders.*,todos.*');
-  await signInAt(page, 'owner@example.org');
+  await enter('/events?types=orders.*,todos.*', 'owner@example.org');
 
   await t.test('shows what was, and follows what comes', async (t) => {
     await row('todos.created', 'milk').waitFor();
@@ -157,8 +155,7 @@ t.test('events', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t) 
       viewport: { width: 390, height: 800 },
       colorScheme: 'dark',
     });
-    await phone.open('/events?types=orders.*');
-    await signInAt(phone.page, 'viewer@example.org');
+    await phone.enter('/events?types=orders.*', 'viewer@example.org');
     await phone.page.getByRole('table', { name: 'Events' }).waitFor();
     t.ok(await phone.page.getByRole('button', { name: 'Replay events' }).isDisabled());
     t.equal(await phone.page.evaluate('document.documentElement.scrollWidth'), 390, 'nothing is wider than a phone');

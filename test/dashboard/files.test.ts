@@ -2,7 +2,6 @@
 import t from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
 import { dashboardPage } from '../helpers/dashboard/dashboard-page.ts';
-import { signInAt } from '../helpers/dashboard/sign-in.ts';
 import { inPage, testBrowser, whyNoBrowser } from '../helpers/programs/browser.ts';
 import { ask, signInAdmin } from '../helpers/users.ts';
 
@@ -43,10 +42,9 @@ t.test('files', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t) =
     return await fetch(`${origin}/files`, { method: 'POST', headers, body });
   };
 
-  const { page, complaints, open, go, picture, violations } = await dashboardPage(t, browser, origin);
+  const { page, complaints, enter, go, picture, violations } = await dashboardPage(t, browser, origin);
   const card = (name: string) => page.getByRole('button', { name, exact: true });
-  await open('/files');
-  await signInAt(page, 'owner@example.org');
+  await enter('/files', 'owner@example.org');
 
   await t.test('teaches how the first one comes', async (t) => {
     await page.getByText('No files yet').waitFor();
@@ -154,8 +152,7 @@ t.test('files', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t) =
       viewport: { width: 390, height: 800 },
       colorScheme: 'dark',
     });
-    await phone.open('/files');
-    await signInAt(phone.page, 'viewer@example.org');
+    await phone.enter('/files', 'viewer@example.org');
     await phone.page.getByRole('heading', { name: '4 files' }).waitFor();
     t.ok(await phone.page.getByRole('button', { name: 'Upload' }).isDisabled());
     t.equal(await phone.page.evaluate('document.documentElement.scrollWidth'), 390, 'nothing is wider than a phone');

@@ -6,7 +6,7 @@ import t from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
 import { dashboardPage } from '../helpers/dashboard/dashboard-page.ts';
 import { testBrowser, whyNoBrowser } from '../helpers/programs/browser.ts';
-import { ask, PASSWORD, signInAdmin } from '../helpers/users.ts';
+import { ask, signInAdmin } from '../helpers/users.ts';
 
 const options = { skip: whyNoBrowser() ?? false, timeout: 120_000 };
 
@@ -33,12 +33,7 @@ t.test('plugins are made, changed, tried and called, and their runs are followed
   const owner = await signInAdmin(app, services);
   const viewer = await signInAdmin(app, services, ['viewer']);
   const browser = await testBrowser(t);
-  const { page, complaints, open, go, picture, violations } = await dashboardPage(t, browser, origin);
-  const signIn = async (email: string, on = page) => {
-    await on.getByLabel('User name or e-mail address').fill(email);
-    await on.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
-    await on.keyboard.press('Enter');
-  };
+  const { page, complaints, open, enter, go, picture, violations } = await dashboardPage(t, browser, origin);
   /** Replaces the text of an editor. */
   const write = async (label: string, text: string) => {
     await page.getByRole('textbox', { name: label, exact: true }).click();
@@ -55,8 +50,7 @@ t.test('plugins are made, changed, tried and called, and their runs are followed
     await page.getByRole('heading', { name, level: 2 }).waitFor();
   };
 
-  await open('/functions');
-  await signIn('owner@example.org');
+  await enter('/functions', 'owner@example.org');
   await page.getByRole('link', { name: 'ready' }).waitFor();
 
   // An endpoint from a template, which is called at once.
@@ -208,8 +202,7 @@ t.test('plugins are made, changed, tried and called, and their runs are followed
     viewport: { width: 390, height: 800 },
     colorScheme: 'dark',
   });
-  await phone.open('/functions/hello?tab=code');
-  await signIn('viewer@example.org', phone.page);
+  await phone.enter('/functions/hello?tab=code', 'viewer@example.org');
   await phone.page.getByText('Read only', { exact: true }).waitFor();
   await phone.page.getByRole('textbox', { name: 'greet.ts' }).waitFor();
   t.ok(await phone.page.getByRole('button', { name: 'Delete' }).isDisabled());

@@ -6,7 +6,6 @@ import type { Page } from 'playwright-core';
 import t from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
 import { dashboardPage } from '../helpers/dashboard/dashboard-page.ts';
-import { signInAt } from '../helpers/dashboard/sign-in.ts';
 import { testBrowser, whyNoBrowser } from '../helpers/programs/browser.ts';
 import { startOpenIdProvider } from '../helpers/providers/openid-provider.ts';
 import { until } from '../helpers/until.ts';
@@ -28,7 +27,7 @@ t.test('from an empty server to an application, in the browser alone', options, 
   acme.people.set('grace', { email: 'grace@example.org', email_verified: true });
   const receiver = await startReceiver(t);
   const browser = await testBrowser(t);
-  const { page, complaints, open, picture } = await dashboardPage(t, browser, origin);
+  const { page, complaints, enter, picture } = await dashboardPage(t, browser, origin);
   page.context().setDefaultTimeout(15_000);
   const button = (name: string) => page.getByRole('button', { name, exact: true });
   const go = async (name: string) => {
@@ -36,12 +35,10 @@ t.test('from an empty server to an application, in the browser alone', options, 
     await page.getByRole('heading', { name, level: 1 }).waitFor();
   };
 
-  await open('/data');
-  await signInAt(page, 'owner@example.org');
+  await enter('/data', 'owner@example.org');
   // In a window of its own: a tab behind another one is drawn once a second, and each click waits for two frames.
-  const { page: second, open: openSecond } = await dashboardPage(t, browser, origin);
-  await openSecond('/events');
-  await signInAt(second, 'owner@example.org');
+  const { page: second, enter: enterSecond } = await dashboardPage(t, browser, origin);
+  await enterSecond('/events', 'owner@example.org');
   await second.getByRole('table', { name: 'Events' }).waitFor();
   /** The second page shows the event, by itself. */
   const seen = async (...texts: readonly string[]) => {

@@ -7,7 +7,6 @@ import { promisify } from 'node:util';
 import t from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
 import { dashboardPage } from '../helpers/dashboard/dashboard-page.ts';
-import { signInAt } from '../helpers/dashboard/sign-in.ts';
 import { emptyFolder } from '../helpers/functions/plugin-fixture.ts';
 import { testBrowser, whyNoBrowser } from '../helpers/programs/browser.ts';
 import { until } from '../helpers/until.ts';
@@ -28,11 +27,10 @@ t.test('overview', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t
   const browser = await testBrowser(t);
   const receiver = await startReceiver(t);
   receiver.response = () => 500;
-  const { page, complaints, open, go, picture, violations } = await dashboardPage(t, browser, origin);
+  const { page, complaints, enter, go, picture, violations } = await dashboardPage(t, browser, origin);
   const advice = page.getByRole('list', { name: 'Needs attention' });
 
-  await open('/');
-  await signInAt(page, 'owner@example.org');
+  await enter('/', 'owner@example.org');
 
   await t.test('teaches how the first document comes, and shows its event', async (t) => {
     const part = page.locator('section', { has: page.getByRole('heading', { name: 'Create your first document' }) });
@@ -139,8 +137,7 @@ t.test('overview', { skip: whyNoBrowser() ?? false, timeout: 120_000 }, async (t
       viewport: { width: 390, height: 800 },
       colorScheme: 'dark',
     });
-    await phone.open('/');
-    await signInAt(phone.page, 'viewer@example.org');
+    await phone.enter('/', 'viewer@example.org');
     await phone.page.getByRole('link', { name: '1 endpoint failing.' }).waitFor();
     await phone.page.getByRole('row', { name: /todos.updated milk/ }).waitFor();
     t.equal(await phone.page.getByText('MILLRACE_PUBLIC_URL').count(), 0);

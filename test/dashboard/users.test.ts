@@ -1,5 +1,4 @@
 /** The pages Users and Keys in Chromium: made, changed and ended there, followed live, and closed to those who may not. */
-import type { Page } from 'playwright-core';
 import t from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
 import { dashboardPage } from '../helpers/dashboard/dashboard-page.ts';
@@ -11,25 +10,18 @@ import { ask, PASSWORD, signIn, signInAdmin, toUser } from '../helpers/users.ts'
 const MARKUP = '<img src=x onerror=alert(1)>';
 const options = { skip: whyNoBrowser() ?? false, timeout: 120_000 };
 
-async function enter(page: Page, name: string): Promise<void> {
-  await page.getByLabel('User name or e-mail address').fill(name);
-  await page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
-  await page.keyboard.press('Enter');
-}
-
 t.test('accounts and keys in the dashboard', options, async (t) => {
   const { app, services } = await buildTestApp(t, { MILLRACE_MODE: 'production' });
   const origin = await app.listen({ host: '127.0.0.1', port: 0 });
   const owner = await signInAdmin(app, services);
   await signInAdmin(app, services, ['viewer']);
   const browser = await testBrowser(t);
-  const { page, complaints, open, go, picture, violations } = await dashboardPage(t, browser, origin);
+  const { page, complaints, enter, go, picture, violations } = await dashboardPage(t, browser, origin);
   page.setDefaultTimeout(10_000);
   const dialog = (name: string | RegExp) => page.getByRole('dialog', { name });
 
   await t.test('an administrator makes an account, changes it, ends its sessions and deletes it', async (t) => {
-    await open('/users');
-    await enter(page, 'owner@example.org');
+    await enter('/users', 'owner@example.org');
     await page.getByRole('heading', { name: 'Users', level: 1 }).waitFor();
     await page.getByRole('button', { name: 'New user' }).click();
     const form = dialog('New user');
@@ -154,8 +146,7 @@ t.test('accounts and keys in the dashboard', options, async (t) => {
   await t.test('a viewer sees neither, on a phone in the dark', async (t) => {
     const phone = { viewport: { width: 390, height: 800 }, colorScheme: 'dark' } as const;
     const other = await dashboardPage(t, browser, origin, phone);
-    await other.open('/users');
-    await enter(other.page, 'viewer@example.org');
+    await other.enter('/users', 'viewer@example.org');
     await other.page.getByText('This page requires the role owner or manager').waitFor();
     t.equal(await other.page.getByRole('button', { name: 'New user' }).count(), 0);
     await other.go('/keys');
@@ -168,8 +159,7 @@ t.test('accounts and keys in the dashboard', options, async (t) => {
   await t.test('an administrator sees both on a phone in the dark', async (t) => {
     const phone = { viewport: { width: 390, height: 800 }, colorScheme: 'dark' } as const;
     const own = await dashboardPage(t, browser, origin, phone);
-    await own.open('/users');
-    await enter(own.page, 'owner@example.org');
+    await own.enter('/users', 'owner@example.org');
     await own.page.getByRole('heading', { name: 'Users', level: 1 }).waitFor();
     for (const path of ['/users', '/keys', `/users?user=${owner.id}`]) {
       await own.go(path);

@@ -7,6 +7,7 @@ import t from 'tap';
 import { startEmbeddedDatabase } from '../../src/database/embedded/embedded.ts';
 import { waitForProcessExit } from '../../src/database/embedded/process-info.ts';
 import { dataFolder, type EmbeddedProgram, startProgram } from '../helpers/database/embedded-program.ts';
+import { onlyLong } from '../helpers/long-profile.ts';
 
 /** Writes one acknowledged document, which a restart must keep. */
 async function write(url: string): Promise<void> {
@@ -34,7 +35,7 @@ t.test('a killed program takes its MongoDB with it', async (t) => {
   t.ok(await waitForProcessExit(program.watchdog, 1000), 'the watchdog has ended');
 });
 
-/** Each way to be killed, and whether a start right after it must find an earlier write. */
+/** Each way to be killed. That of the program alone, whose watchdog ends MongoDB, is tested above. */
 const ENDS: Readonly<Record<string, (program: EmbeddedProgram) => void>> = {
   'the program': ({ child }) => child.kill('SIGKILL'),
   'MongoDB and the program': ({ child, mongod }) => {
@@ -53,7 +54,8 @@ const ENDS: Readonly<Record<string, (program: EmbeddedProgram) => void>> = {
 };
 
 for (const [who, end] of Object.entries(ENDS)) {
-  t.test(`the next start works at once after kill -9 of ${who}`, async (t) => {
+  const options = who === 'the program' || who === 'MongoDB and the program' ? onlyLong : {};
+  t.test(`the next start works at once after kill -9 of ${who}`, options, async (t) => {
     const folder = await dataFolder(t);
     const program = await startProgram(t, folder);
     await write(program.url);

@@ -17,6 +17,7 @@ import { findMongod } from '../../src/database/embedded/find-mongod.ts';
 import { spawnMongod } from '../../src/database/embedded/mongod.ts';
 import { findFreePort } from '../../src/database/embedded/port.ts';
 import { dataFolder } from '../helpers/database/embedded-program.ts';
+import { isLong, onlyLong } from '../helpers/long-profile.ts';
 import { gone } from '../helpers/programs/millrace.ts';
 import { until } from '../helpers/until.ts';
 
@@ -109,18 +110,18 @@ t.test('a folder from before authentication is upgraded with its data', async (t
 
 /**
  * Each kill leaves its folder to the next start, which is killed one step further. The long profile repairs each kill
- * by itself.
+ * by itself, and kills take-overs, too.
  */
-const KILLS =
-  process.env['MILLRACE_LONG'] === '1' ? Object.entries(STEPS).map((step) => [step]) : [Object.entries(STEPS)];
+const KILLS = isLong ? Object.entries(STEPS).map((step) => [step]) : [Object.entries(STEPS)];
 
 for (const steps of KILLS) {
   for (const [title, before] of [
     ['first start', null],
     ['take-over', old],
   ] as const) {
+    const options = before === null ? {} : onlyLong;
     const when = steps.map(([step]) => step).join(', then when ');
-    t.test(`the next start repairs a ${title} that is killed when ${when}`, async (t) => {
+    t.test(`the next start repairs a ${title} that is killed when ${when}`, options, async (t) => {
       const folder = await dataFolder(t);
       if (before !== null) await cp(before, folder, { recursive: true, filter: (name) => !name.endsWith('.lock') });
       for (const [step, isDone] of steps) {

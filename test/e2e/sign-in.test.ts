@@ -6,6 +6,7 @@
 import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
+import { isLong, onlyLong } from '../helpers/long-profile.ts';
 import { startTlsProxy } from '../helpers/network/tls-proxy.ts';
 import { testBrowser, whyNoBrowser } from '../helpers/programs/browser.ts';
 import { startApple } from '../helpers/providers/apple.ts';
@@ -31,7 +32,8 @@ t.test('signing in by OpenID Connect in a browser', options, async (t) => {
   });
 });
 
-t.test('signing in by OAuth 2 in a browser', options, async (t) => {
+// Its way in the browser is that of OpenID Connect; test/auth/oauth signs in by each kind without a browser.
+t.test('signing in by OAuth 2 in a browser', { ...options, ...(isLong ? {} : onlyLong) }, async (t) => {
   const fixture = await start(t);
   const { clientId, clientSecret, endpoints, users } = await startGitHub(t);
   const emails = [

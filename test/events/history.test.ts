@@ -54,8 +54,10 @@ t.test('the oplog is overwritten while no process records: one gap, and recordin
   await refused(t, second, `1-${newest?.number}`);
 });
 
+/** One for the tests that can share it: each has databases of its own. */
+const set = await testReplicaSet(t);
+
 t.test('a log moved to another replica set begins a new epoch', async (t) => {
-  const set = await testReplicaSet(t);
   const fixture = await eventFixture(t, set.url);
   const first = await fixture.node();
   await put(fixture, 'a');
@@ -77,7 +79,6 @@ t.test('a log moved to another replica set begins a new epoch', async (t) => {
 });
 
 t.test('a log restored to an older state under a running process begins a new epoch', async (t) => {
-  const set = await testReplicaSet(t);
   const fixture = await eventFixture(t, set.url);
   const node = await fixture.node();
   for (const id of ['a', 'b', 'c']) await put(fixture, id);
@@ -98,7 +99,6 @@ t.test('a log restored to an older state under a running process begins a new ep
 });
 
 t.test('a dropped log starts again with an unused epoch', async (t) => {
-  const set = await testReplicaSet(t);
   const fixture = await eventFixture(t, set.url);
   const first = await fixture.node();
   await put(fixture, 'a');
@@ -114,7 +114,6 @@ t.test('a dropped log starts again with an unused epoch', async (t) => {
 });
 
 t.test('a log dropped with its database under a running process starts again', async (t) => {
-  const set = await testReplicaSet(t);
   const fixture = await eventFixture(t, set.url);
   const node = await fixture.node();
   await put(fixture, 'a');
@@ -127,7 +126,6 @@ t.test('a log dropped with its database under a running process starts again', a
 });
 
 t.test('a log collection dropped under a running process is created again with its options', async (t) => {
-  const set = await testReplicaSet(t);
   const fixture = await eventFixture(t, set.url);
   const node = await fixture.node();
   const reader = await fixture.node({ records: false });
@@ -146,7 +144,6 @@ t.test('a log collection dropped under a running process is created again with i
 });
 
 t.test('data restored without its log begins with an epoch that no earlier log reached', async (t) => {
-  const set = await testReplicaSet(t);
   const fixture = await eventFixture(t, set.url);
   const first = await fixture.node();
   t.equal(first.tail.position.epoch, 1, 'an empty database begins with the first');
@@ -170,7 +167,6 @@ t.test('data restored without its log begins with an epoch that no earlier log r
 });
 
 t.test('data restored in place is recorded as changes, and positions stay valid', async (t) => {
-  const set = await testReplicaSet(t);
   const fixture = await eventFixture(t, set.url);
   const first = await fixture.node();
   for (const id of ['a', 'b']) await put(fixture, id);

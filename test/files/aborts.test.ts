@@ -10,20 +10,20 @@ import t, { type Test } from 'tap';
 import { buildTestApp } from '../helpers/app.ts';
 import { s3Client, testS3, whyNoS3 } from '../helpers/files/s3.ts';
 import { sha256Of, streamDownload, streamUpload } from '../helpers/files/stream-upload.ts';
+import { isLong } from '../helpers/long-profile.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { breakable } from '../helpers/network/breakable.ts';
 import { startProgram } from '../helpers/programs/program.ts';
 
-const LONG = process.env['MILLRACE_LONG'] === '1';
 const SEED = Number(process.env['MILLRACE_SEED'] ?? 20_260_101);
-const CUTS = LONG ? 20 : 4;
-const LIMITS = LONG ? 6 : 2;
-const FAILURES = LONG ? 8 : 2;
-const KILLS = LONG ? 8 : 1;
+const CUTS = isLong ? 20 : 4;
+const LIMITS = isLong ? 6 : 2;
+const FAILURES = isLong ? 8 : 2;
+const KILLS = isLong ? 8 : 1;
 const UPLOADS_PER_KILL = 2;
-const MAX_BYTES = 12_000_000;
+const MAX_BYTES = isLong ? 12_000_000 : 6_000_000;
 
-t.setTimeout(LONG ? 1_200_000 : 180_000);
+t.setTimeout(isLong ? 1_200_000 : 180_000);
 t.comment(`seed ${SEED}`);
 // Process starts and store failures wait more than they compute.
 t.jobs = 2;

@@ -10,6 +10,7 @@ import t, { type Test } from 'tap';
 import { findDataFolderHolder } from '../../src/database/embedded/data-dir-lock.ts';
 import { findFreePort } from '../../src/database/embedded/port.ts';
 import { dataFolder } from '../helpers/database/embedded-program.ts';
+import { onlyLong } from '../helpers/long-profile.ts';
 import { testMongo } from '../helpers/mongo.ts';
 import { withoutSettings } from '../helpers/programs/millrace.ts';
 
@@ -93,7 +94,7 @@ t.test('a port that is taken is one clear line', async (t) => {
   t.match(program.output(), new RegExp(`PORT=${port}: another program listens there`));
 });
 
-t.test('so is an address that is not of this machine', async (t) => {
+t.test('so is an address that is not of this machine', onlyLong, async (t) => {
   // TEST-NET-1 (RFC 5737) is nobody's.
   const settings = { HOST: '192.0.2.1', MILLRACE_MODE: 'production', ...(await inTestMongo(t)) };
   const program = start(t, NODE, [START], settings);
@@ -127,7 +128,9 @@ t.test('SIGINT ends the program and its MongoDB cleanly', async (t) => {
 });
 
 for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-  t.test(`${signal} to npm ends the program`, async (t) => {
+  // SIGTERM takes the way of npx below, without a shell.
+  const options = signal === 'SIGTERM' ? onlyLong : {};
+  t.test(`${signal} to npm ends the program`, options, async (t) => {
     const port = await findFreePort();
     const program = start(t, 'npm', ['start'], { PORT: String(port), ...(await inTestMongo(t)) });
     await serving(program, port);

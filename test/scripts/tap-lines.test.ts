@@ -48,6 +48,11 @@ function fed(stream: string): TapLines {
   return lines;
 }
 
+t.test('the processor time of each file is kept apart', async (t) => {
+  const { files } = fed('# processor 1.5 s: test/a.test.ts\n');
+  t.strictSame(files, [{ file: 'test/a.test.ts', cpuSeconds: 1.5 }]);
+});
+
 t.test('of a good file it is notified what it skips, wherever that stands', async (t) => {
   t.strictSame(fed(GOOD).skipped(), ['        ok 1 - later # SKIP no network', 'ok 2 - two # SKIP later']);
 });

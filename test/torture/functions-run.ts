@@ -48,10 +48,10 @@ export interface FunctionTorture {
 export const SHORT: FunctionTorture = {
   seed: 1,
   mutation: 'none',
-  writes: 120,
+  writes: 60,
   rate: 30,
   kills: 1,
-  runnerKills: 2,
+  runnerKills: 1,
   freezes: 1,
   longestFreezeMs: 6_500,
   restarts: 1,

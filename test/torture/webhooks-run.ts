@@ -14,6 +14,7 @@ import { connectMongo, type Mongo } from '../../src/database/mongo.ts';
 import { toEvent } from '../../src/events/log/event.ts';
 import { EventLog } from '../../src/events/log/event-log.ts';
 import { type ReplicaSet, startReplicaSet } from '../helpers/database/replica-set.ts';
+import { isLong } from '../helpers/long-profile.ts';
 import { type Program, startMillrace } from '../helpers/programs/millrace.ts';
 import { Random } from '../helpers/random.ts';
 import { until } from '../helpers/until.ts';
@@ -45,17 +46,15 @@ export interface WebhookTorture {
   readonly settleMs: number;
 }
 
-const MORE = process.env['MILLRACE_LONG'] === '1';
-
 /** MILLRACE_LONG=1 makes it larger. */
 export const SHORT: WebhookTorture = {
   seed: 1,
   mutation: 'none',
   sender: 'direct',
-  servers: 3,
-  writes: MORE ? 300 : 120,
+  servers: isLong ? 3 : 2,
+  writes: isLong ? 300 : 60,
   rate: 40,
-  kills: 2,
+  kills: isLong ? 2 : 1,
   restarts: 1,
   breathMs: 400,
   settleMs: 120_000,
@@ -65,8 +64,8 @@ export const SHORT: WebhookTorture = {
 export const SHORT_SVIX: WebhookTorture = {
   ...SHORT,
   sender: 'svix',
-  servers: MORE ? 3 : 2,
-  writes: MORE ? 120 : 60,
+  servers: 2,
+  writes: 60,
   kills: 1,
   restarts: 0,
 };

@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import t from 'tap';
+import { onlyLong } from '../helpers/long-profile.ts';
 import { runSeed } from '../helpers/random.ts';
 import { EDITS } from './webhooks/edits.ts';
 import { SHORT, SHORT_SVIX, tortureWebhooks } from './webhooks-run.ts';
@@ -17,10 +18,11 @@ t.test('every event arrives, redacted correctly, whatever is killed', async (t) 
   t.strictSame(issues, []);
   t.strictSame([deeds.kills, deeds.restarts], [SHORT.kills, SHORT.restarts]);
   t.ok(figures.acknowledged >= SHORT.writes);
-  t.ok(figures.failed > 20, 'receivers failed');
+  t.ok(figures.failed > 10, 'receivers failed');
 });
 
-t.test('every event arrives through a Svix that dies at random', async (t) => {
+// A Svix that fails, loses and repeats: test/webhooks/sending/svix-sender.test.ts.
+t.test('every event arrives through a Svix that dies at random', onlyLong, async (t) => {
   const seed = runSeed();
   t.comment(`MILLRACE_SEED=${seed}`);
   const { issues, deeds, ...figures } = await tortureWebhooks({ ...SHORT_SVIX, seed });

@@ -2,7 +2,6 @@
 import t from 'tap';
 import { buildTestApp } from '../../helpers/app.ts';
 import { dashboardPage } from '../../helpers/dashboard/dashboard-page.ts';
-import { signInAt } from '../../helpers/dashboard/sign-in.ts';
 import { testBrowser, whyNoBrowser } from '../../helpers/programs/browser.ts';
 import { ask, signInAdmin } from '../../helpers/users.ts';
 
@@ -17,11 +16,10 @@ t.test('a service is let in, and its hooks are seen and removed', options, async
   const { id, key } = (await ask(app, 'POST /admin/keys', { name: 'zapier' }, owner)).json();
   const service = { headers: { authorization: `Bearer ${key}` } };
   const browser = await testBrowser(t);
-  const { page, complaints, open, picture, violations } = await dashboardPage(t, browser, origin);
+  const { page, complaints, enter, picture, violations } = await dashboardPage(t, browser, origin);
   const hook = { targetUrl: 'https://hooks.example.invalid/1', event: 'orders.created', filter: { total: 1 } };
 
-  await open('/integrations');
-  await signInAt(page, 'owner@example.org');
+  await enter('/integrations', 'owner@example.org');
   await page.getByText('None yet.').waitFor();
   await page.getByText('The service cannot reach this URL').waitFor();
   t.equal(await page.getByLabel('the URL', { exact: true }).textContent(), origin);
@@ -103,8 +101,7 @@ t.test('a service is let in, and its hooks are seen and removed', options, async
     viewport: { width: 390, height: 800 },
     colorScheme: 'dark',
   });
-  await phone.open('/integrations?service=other');
-  await signInAt(phone.page, 'viewer@example.org');
+  await phone.enter('/integrations?service=other', 'viewer@example.org');
   const remove = { name: `Remove the hook to ${hook.targetUrl}` };
   await phone.page.getByRole('button', remove).waitFor();
   t.ok(await phone.page.getByRole('button', remove).isDisabled());

@@ -3,7 +3,7 @@ import t from 'tap';
 import { buildTestApp } from '../../helpers/app.ts';
 import { dashboardPage } from '../../helpers/dashboard/dashboard-page.ts';
 import { testBrowser, whyNoBrowser } from '../../helpers/programs/browser.ts';
-import { ask, PASSWORD, signInAdmin } from '../../helpers/users.ts';
+import { ask, signInAdmin } from '../../helpers/users.ts';
 import { startReceiver } from '../../helpers/webhooks/receiver.ts';
 
 const options = { skip: whyNoBrowser() ?? false, timeout: 120_000 };
@@ -18,15 +18,9 @@ t.test('endpoints are made, tried, changed and looked at, live', options, async 
   const viewer = await signInAdmin(app, services, ['viewer']);
   const receiver = await startReceiver(t);
   const browser = await testBrowser(t);
-  const { page, complaints, open, picture, violations } = await dashboardPage(t, browser, origin);
-  const signIn = async (email: string, on = page) => {
-    await on.getByLabel('User name or e-mail address').fill(email);
-    await on.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
-    await on.keyboard.press('Enter');
-  };
+  const { page, complaints, open, enter, picture, violations } = await dashboardPage(t, browser, origin);
 
-  await open('/webhooks');
-  await signIn('owner@example.org');
+  await enter('/webhooks', 'owner@example.org');
   await page.getByText('No endpoints yet').waitFor();
 
   // Made in the page; its secret is shown once.
@@ -137,8 +131,7 @@ t.test('endpoints are made, tried, changed and looked at, live', options, async 
     viewport: { width: 390, height: 800 },
     colorScheme: 'dark',
   });
-  await phone.open(`/webhooks?endpoint=${endpoint.id}`);
-  await signIn('viewer@example.org', phone.page);
+  await phone.enter(`/webhooks?endpoint=${endpoint.id}`, 'viewer@example.org');
   await phone.page.getByRole('row').filter({ hasText: 'orders.created' }).first().waitFor();
   for (const name of ['New endpoint', 'Edit', 'Rotate secret', 'Delete']) {
     t.ok(await phone.page.getByRole('button', { name }).isDisabled(), name);

@@ -5,6 +5,8 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
+import { isLong } from '../../helpers/long-profile.ts';
+import { runSeed } from '../../helpers/random.ts';
 import { until } from '../../helpers/until.ts';
 import { PASSWORD } from '../../helpers/users.ts';
 import { BREATH_MS, startAttackedServer, TIMEOUT_MS } from './attacked-server.ts';
@@ -44,6 +46,14 @@ const REMEMBERS = `
   };`;
 const FRESH = [1, 0, null, null, null, '', 'undefined', null];
 
+/**
+ * Each run attacks with a third of the programs, by its seed, and the long profile with all of them: escapes.test.ts and
+ * hostile.test.ts run each of them without a server in every run.
+ */
+const seed = runSeed();
+t.comment(`MILLRACE_SEED=${seed}`);
+const isTaken = (index: number) => isLong || (index + seed) % 3 === 0;
+
 t.setTimeout(180_000);
 t.test('Attacks over HTTP fail.', async (t) => {
   const server = await startAttackedServer(t, { TEST_OF_ESCAPES: IN_ENVIRONMENT });
@@ -70,6 +80,7 @@ t.test('Attacks over HTTP fail.', async (t) => {
 
   const kept: string[] = [];
   for (const [index, name] of Object.keys(ESCAPES).entries()) {
+    if (!isTaken(index)) continue;
     await t.test(name, async (t) => {
       const [response] = await Promise.all([request(`POST /fn/escapes/${index}`, {}), neighbour(t, 'during')]);
       await neighbour(t, 'afterwards');
@@ -87,6 +98,7 @@ t.test('Attacks over HTTP fail.', async (t) => {
     return { name, code, ends, timeoutMs: isTimed(ends) ? SHORT_MS : TIMEOUT_MS };
   });
   for (const [index, { name, code, ends, timeoutMs }] of hostile.entries()) {
+    if (!isTaken(index)) continue;
     // Each in its own plugin: effects of one are not attributed to another.
     await store(`hostile${index}`, [{ code, timeoutMs }]);
     await t.test(name, async (t) => {
@@ -120,7 +132,7 @@ t.test('Attacks over HTTP fail.', async (t) => {
   healthy(t, 'beside the hostile programs');
 
   await t.test('The stored runs of the attempts reveal nothing of the server.', async (t) => {
-    t.ok(kept.length > 5, `${kept.length} runs are stored: those that failed or logged something`);
+    t.ok(kept.length > 1, `${kept.length} runs are stored: those that failed or logged something`);
     for (const id of kept) {
       const run = () => request(`GET /admin/runs/${id}`, undefined, owner);
       await until(async () => (await run()).status === 200, 'the run is stored');

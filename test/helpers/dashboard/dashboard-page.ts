@@ -8,7 +8,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import type { Test } from 'tap';
+import { isLong } from '../long-profile.ts';
 import { inPage } from '../programs/browser.ts';
+import { PASSWORD } from '../users.ts';
 
 const SCREENSHOTS = fileURLToPath(new URL('../../../dashboard/screenshots/', import.meta.url));
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -72,6 +74,11 @@ export interface DashboardPage {
   /** Opens a route of the dashboard: `/data/movies?sort=-year`. */
   open(path: string): Promise<void>;
   /**
+   * Opens a route as a user or administrator. Signed in by the session's cookie: `sign-in.ts` fills the form.
+   * @param name the user name or e-mail address
+   */
+  enter(path: string, name: string): Promise<void>;
+  /**
    * Goes to another route of the dashboard as its links do, once it is loaded and signed in, without loading and
    * compiling the scripts again. Via an empty route: open views are discarded. Data that was requested in the last ten
    * seconds may come from the cache: after a change by another client, `open` the route.
@@ -83,8 +90,9 @@ export interface DashboardPage {
   picture(name: string): Promise<void>;
   /**
    * Violations that axe-core finds, one line each.
-   * @param where only within these elements, if there are any; otherwise on the whole page. By default, the open
-   * dialogs
+   * @param where only within these elements, if there are any; otherwise on the whole page. Without it, the open
+   * dialogs, and only with MILLRACE_LONG=1, because it takes half a second: in every run security.test.ts looks at each
+   * page, and phone/phone.test.ts at each drawer and dialog
    * @param rules those that only colors can violate, or all
    */
   violations(where?: string, rules?: 'all' | 'colours'): Promise<readonly string[]>;
@@ -129,6 +137,13 @@ export async function dashboardPage(
     open: async (path) => {
       await page.goto(`${origin}/dashboard${path}`);
     },
+    enter: async (path, name) => {
+      const data = { username: name, password: PASSWORD };
+      const response = await context.request.post(`${origin}/dashboard/session`, { headers: { origin }, data });
+      if (!response.ok()) throw new Error(`The sign-in of ${name} got status ${response.status()}`);
+      await page.goto(`${origin}/dashboard${path}`);
+      await page.getByRole('button', { name: `Account of ${name}` }).waitFor();
+    },
     go: async (path) => {
       const nowhere = page.getByRole('heading', { name: 'Page not found' });
       await inPage(page, GO, '/nowhere');
@@ -141,16 +156,17 @@ export async function dashboardPage(
       await inPage(page, DRAWN, colorScheme);
     },
     picture: async (name) => {
-      if (process.env['MILLRACE_LONG'] !== '1') return;
+      if (!isLong) return;
       mkdirSync(SCREENSHOTS, { recursive: true });
       await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage: true, animations: 'disabled' });
     },
     sideways: () => page.evaluate<readonly string[]>(SIDEWAYS),
     cut: () => page.evaluate<readonly string[]>(CUT),
-    violations: async (where = OPEN_DIALOGS, rules = 'all') => {
+    violations: async (where, rules = 'all') => {
+      if (where === undefined && !isLong) return [];
       if (!(await page.evaluate('"axe" in globalThis'))) await page.evaluate(AXE);
       const runOnly = rules === 'all' ? AXE_RULES : { type: 'rule', values: ['color-contrast'] };
-      const { violations } = await inPage<AxeResult>(page, AXE_RUN, where, runOnly);
+      const { violations } = await inPage<AxeResult>(page, AXE_RUN, where ?? OPEN_DIALOGS, runOnly);
       return violations.map(
         ({ id, help, nodes }) =>
           `${id}: ${help}\n${nodes.map((node) => `${node.html} ${node.failureSummary}`).join('\n')}`,

@@ -8,7 +8,6 @@ import { buildTestApp } from '../app.ts';
 import { testBrowser } from '../programs/browser.ts';
 import { type Account, signInAdmin } from '../users.ts';
 import { type DashboardPage, dashboardPage } from './dashboard-page.ts';
-import { signInAt } from './sign-in.ts';
 
 interface FilmDesk extends DashboardPage {
   readonly app: FastifyInstance;
@@ -42,7 +41,6 @@ export async function filmDesk(t: Test): Promise<FilmDesk> {
   await fill('movies', films);
   const browser = await testBrowser(t);
   const desk = await dashboardPage(t, browser, origin);
-  await desk.open('/data');
-  await signInAt(desk.page, 'owner@example.org');
+  await desk.enter('/data', 'owner@example.org');
   return { ...desk, app, services, origin, browser, owner, films, fill };
 }

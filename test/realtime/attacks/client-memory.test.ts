@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { WebSocket } from 'ws';
+import { onlyLong } from '../../helpers/long-profile.ts';
 import { type Attacked, type Figures, startAttacked } from '../../helpers/programs/neighbour.ts';
 
 const MEMORY = 300 * 1024 * 1024;
@@ -71,19 +72,24 @@ t.test('unread snapshots do not exhaust memory', { timeout: 120_000 }, async (t)
   judge(t, figures);
 });
 
-t.test('changes of large documents under many ids do not exhaust memory', { timeout: 120_000 }, async (t) => {
-  const attacked = await startAttacked(t);
-  const figures = await attacked.during(async () => {
-    const lines = await sockets(attacked);
-    await flood(lines, 100, (line, n) => ({ type: 'subscribe', id: `s${line}-${n}`, collection: 'wide' }));
-    for (const line of lines) line.pause();
-    for (let n = 0; n < 10; n++) await attacked.request('POST', '/api/wide', { n, text: text(800_000) });
-    await pause(2_000);
-  });
-  judge(t, figures);
-});
+// Their bytes are counted in client-memory-bytes.test.ts.
+t.test(
+  'changes of large documents under many ids do not exhaust memory',
+  { timeout: 120_000, ...onlyLong },
+  async (t) => {
+    const attacked = await startAttacked(t);
+    const figures = await attacked.during(async () => {
+      const lines = await sockets(attacked);
+      await flood(lines, 100, (line, n) => ({ type: 'subscribe', id: `s${line}-${n}`, collection: 'wide' }));
+      for (const line of lines) line.pause();
+      for (let n = 0; n < 10; n++) await attacked.request('POST', '/api/wide', { n, text: text(800_000) });
+      await pause(2_000);
+    });
+    judge(t, figures);
+  },
+);
 
-t.test('large queries', { timeout: 120_000 }, async (t) => {
+t.test('large queries', { timeout: 120_000, ...onlyLong }, async (t) => {
   const attacked = await startAttacked(t);
   const figures = await attacked.during(async () => {
     const lines = await sockets(attacked);

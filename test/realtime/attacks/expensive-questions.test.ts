@@ -1,5 +1,5 @@
 /**
- * Ten sockets with the most expensive queries that a connection may have, polls with filters, and writes of 200 KB:
+ * Ten sockets with the most expensive queries that a connection may have (all 24 of them with MILLRACE_LONG=1), polls with filters, and writes of 200 KB:
  * another client is served in between, and every query gets its results. Figures are printed; the limits hold on a busy
  * machine, too.
  */
@@ -8,14 +8,15 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import t from 'tap';
 import { type Frame, openSocket, type TestSocket } from '../../helpers/live/socket.ts';
+import { isLong } from '../../helpers/long-profile.ts';
 import { testMongo } from '../../helpers/mongo.ts';
 import type { Hold } from '../../helpers/programs/loop-holds.ts';
 import { startProgram } from '../../helpers/programs/program.ts';
 import { until } from '../../helpers/until.ts';
 
 const SOCKETS = 10;
-const QUERIES = 24;
-const WRITES = 6;
+const QUERIES = isLong ? 24 : 12;
+const WRITES = isLong ? 6 : 3;
 /** Longest time that the program may block its event loop, in milliseconds of CPU: the maximum wait of others. */
 const MOST_MS = 200;
 
