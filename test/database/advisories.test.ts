@@ -2,7 +2,7 @@
 import t from 'tap';
 import { databaseWarnings } from '../../src/database/version-warnings.ts';
 import { dataFolder } from '../helpers/database/embedded-program.ts';
-import { testMongo } from '../helpers/mongo.ts';
+import { testReplicaSet } from '../helpers/database/replica-set.ts';
 import { startMillrace } from '../helpers/programs/millrace.ts';
 import { until } from '../helpers/until.ts';
 
@@ -40,8 +40,8 @@ t.test('the embedded database is reported in production, one without authenticat
 
 // That it is silent about a database with authentication: test/e2e/production.test.ts.
 t.test('the program warns at its start', async (t) => {
-  const { url, database } = await testMongo(t);
-  const env = { MONGODB_URL: url, MILLRACE_DB: database, MILLRACE_MODE: 'production' };
+  const { url } = await testReplicaSet(t);
+  const env = { MONGODB_URL: url, MILLRACE_MODE: 'production' };
   const open = await startMillrace(t, { folder: await dataFolder(t), env });
   await until(() => OPEN.test(open.output()), 'it warns of missing authentication');
   t.match(open.output(), /MongoDB 6\.\d+\.\d+ has known vulnerabilities/);
