@@ -17,7 +17,7 @@ const MOST_BYTES = 300 * MIB;
 /** A machine under load delays everything; the cost of the attacks on a quiet one is in the comments. Before: 46 s. */
 const MOST_WAIT_MS = 4_000;
 const SOCKETS = 10;
-const SUBSCRIPTIONS = runCount(40, 100);
+const SUBSCRIPTIONS = runCount(80, 100);
 const DOCUMENTS = runCount(1_000, 4_000);
 const DOCUMENT_BYTES = 20_000;
 const FIRST = '1-1';
