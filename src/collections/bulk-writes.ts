@@ -3,6 +3,7 @@
  * many documents may be affected, and this file bounds that number.
  */
 import { setImmediate as otherWork } from 'node:timers/promises';
+import type { Document } from 'mongodb';
 import { stampFromPrincipal } from '../auth/identity/principal.ts';
 import { decodeDocument, decodeDocumentId } from '../database/bson/stored-document.ts';
 import type { CollectionName } from '../database/collection-names.ts';
@@ -10,14 +11,23 @@ import { duplicateKey, translateError } from '../database/errors.ts';
 import { idText } from '../database/json/ids.ts';
 import { mapCooperatively, runCooperatively } from '../lib/concurrency/cooperative-yield.ts';
 import { MillraceError } from '../lib/errors.ts';
+import { principalBindings } from '../policies/bindings.ts';
 import type { Scope } from '../policies/scope.ts';
-import { grantsForDocumentAsync } from '../policies/scope-filter.ts';
-import type { DocumentMatcher } from '../query/evaluate/match.ts';
-import type { UnboundFilter } from '../query/filter.ts';
+import {
+  combineScopeFilters,
+  fieldHidden,
+  grantsForDocumentAsync,
+  isDatabaseFilterExact,
+  isInScope,
+  requireReadablePaths,
+} from '../policies/scope-filter.ts';
+import { bindVariables } from '../query/evaluate/bind-variables.ts';
+import { compileMatcher, type DocumentMatcher } from '../query/evaluate/match.ts';
+import { isServerMatchReliable } from '../query/evaluate/regex-reliability.ts';
+import { type Filter, pathsInFilter, type UnboundFilter } from '../query/filter.ts';
 import type { CollectionRegistry } from './collection-registry.ts';
 import { collectionNotAvailable, duplicateKeyError } from './document-errors.ts';
 import type { OpenTransaction } from './open-transaction.ts';
-import { bulkWriteFilter, compileBulkWriteMatcher } from './read/list-query.ts';
 import type { DocumentStore } from './store/store.ts';
 import { toStoredChange } from './store/stored-change.ts';
 import type { TransactionRunner } from './transaction-runner.ts';
@@ -191,6 +201,45 @@ export class BulkWrites {
   #now(): Date {
     return this.#deps.now?.() ?? new Date();
   }
+}
+
+/** The filter of a query, with the principal's values for its variables. */
+function boundFilter({ principal }: Scope, { filter }: Pick<BulkTarget, 'filter'>, now: Date): Filter {
+  return bindVariables(filter, principalBindings(principal, now)).filter;
+}
+
+/**
+ * The filter of a write. It may use readable fields only, and is combined with the filter of readable documents: the
+ * number of affected documents would reveal something about the others. A filter by id alone is exempt, because the
+ * client knows that id.
+ * @throws MillraceError `field-hidden`
+ */
+function bulkWriteFilter(scope: Scope<'update' | 'delete'>, query: Pick<BulkTarget, 'filter'>, now: Date): Document {
+  const requested = boundFilter(scope, query, now);
+  const { reader } = scope;
+  const [path, ...others] = [...pathsInFilter(query.filter)].filter((one) => one !== '_id');
+  if (path === undefined) return combineScopeFilters(requested, scope);
+  if (reader === null) throw fieldHidden(path);
+  requireReadablePaths(reader, [path, ...others]);
+  return combineScopeFilters(requested, reader, scope);
+}
+
+/**
+ * The filter of {@link bulkWriteFilter} as a test in memory, for writes where the database may have returned too many
+ * documents; null where the database's result is certain.
+ */
+function compileBulkWriteMatcher(
+  scope: Scope<'update' | 'delete'>,
+  query: Pick<BulkTarget, 'filter'>,
+  now: Date,
+): DocumentMatcher | null {
+  const requested = boundFilter(scope, query, now);
+  const { reader } = scope;
+  const readers = reader === null || [...pathsInFilter(query.filter)].every((path) => path === '_id') ? [] : [reader];
+  const scopes = [scope, ...readers];
+  if (isServerMatchReliable(requested) && scopes.every(isDatabaseFilterExact)) return null;
+  const match = compileMatcher(requested);
+  return (document) => match(document) && scopes.every((one) => isInScope(one, document));
 }
 
 function tooLarge(): MillraceError {

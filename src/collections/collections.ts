@@ -14,13 +14,15 @@ import type { Scope } from '../policies/scope.ts';
 import { includesAllDocuments, isDatabaseFilterExact, toDatabaseFilter } from '../policies/scope-filter.ts';
 import type { Query } from '../query/parse/query.ts';
 import type { Quotas } from '../quotas/quotas.ts';
+import type { CollectionRegistry } from './collection-registry.ts';
 import { collectionNotAvailable, documentTooBusy, duplicateKeyError } from './document-errors.ts';
 import { DocumentLookup } from './document-lookup.ts';
-import { type HintedList, ListsWithHints, type ListsWithHintsDeps, type PlainListOptions } from './hinted-list.ts';
 import type { OpenTransaction } from './open-transaction.ts';
 import { MAX_WRITE_ATTEMPTS, OptimisticRetry } from './optimistic-retry.ts';
 import { visibleDocument, visibleDocumentTag } from './read/document-view.ts';
 import { type ExpandDocuments, ExpansionBudget, type ExpansionOptions, expandDocumentBatch } from './read/expansion.ts';
+import { type ListedQuery, ListHints, type ListHintsDeps } from './read/hints.ts';
+import { type DocumentList, type ListDeps, readList } from './read/list.ts';
 import { type DocumentSample, hasReadableDocumentWithId, type SampleSize, sampleDocuments } from './read/sampling.ts';
 import { checkPreconditions, HIDDEN_DOCUMENT_TAG, NO_PRECONDITIONS } from './store/preconditions.ts';
 import { toStoredChange } from './store/stored-change.ts';
@@ -43,7 +45,8 @@ const MAX_COMPARED_BYTES = 15 * 1024 * 1024;
 /** Documents of one bulk create. */
 export const MAX_BULK_DOCUMENTS = 1_000;
 
-export interface CollectionsDeps extends ListsWithHintsDeps {
+export interface CollectionsDeps extends ListDeps, ListHintsDeps {
+  readonly registry: CollectionRegistry;
   readonly atomic: TransactionRunner;
   /** Bytes that `expand` may add to one response. */
   readonly expandBytes: number;
@@ -56,7 +59,7 @@ export interface CollectionsDeps extends ListsWithHintsDeps {
 
 export class Collections {
   readonly #deps: CollectionsDeps;
-  readonly #lists: ListsWithHints;
+  readonly #hints: ListHints;
   readonly #lookup: DocumentLookup;
   readonly #attempts = new OptimisticRetry();
   /** Reads of referenced documents. */
@@ -64,17 +67,32 @@ export class Collections {
 
   constructor(deps: CollectionsDeps) {
     this.#deps = deps;
-    this.#lists = new ListsWithHints(deps);
+    this.#hints = new ListHints(deps);
     this.#lookup = new DocumentLookup(deps.store, deps.registry);
   }
 
   /**
    * The documents that match a query, after the first batch has been read.
-   * @param plain for a reader without hints: the transaction whose writes it must see, or null
-   * @throws MillraceError `resource-not-available` when the collection was never created
+   * @param within the transaction whose writes it must see, if any
+   * @throws MillraceError `resource-not-available` when the collection was never created, and those of {@link readList}
    */
-  list(scope: Scope<'read'>, name: CollectionName, query: Query, plain?: PlainListOptions): Promise<HintedList> {
-    return this.#lists.list(scope, name, query, this.#now(), plain);
+  async list(
+    scope: Scope<'read'>,
+    name: CollectionName,
+    query: Query,
+    within?: OpenTransaction,
+  ): Promise<DocumentList> {
+    const { store, registry } = this.#deps;
+    const reads = within && store.within(within.session);
+    const list = await readList({ scope, name, query, now: this.#now(), within: reads }, this.#deps);
+    const isCertain = list.documents.length > 0 || within?.created.has(name) === true;
+    if (!isCertain && !(await registry.exists(name))) throw collectionNotAvailable(name);
+    return list;
+  }
+
+  /** Sentences about a list that is probably not the intended one. They are for people, and cost additional reads. */
+  listHints(listed: ListedQuery): Promise<readonly string[]> {
+    return this.#hints.of(listed, this.#now());
   }
 
   /**

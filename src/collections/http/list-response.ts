@@ -3,7 +3,6 @@ import { Readable } from 'node:stream';
 import { setImmediate as otherWork } from 'node:timers/promises';
 import type { FastifyReply } from 'fastify';
 import { encodeListJson, JsonListEncoder } from '../../database/json/json.ts';
-import type { ClosableIterator } from '../../lib/concurrency/closable-iterator.ts';
 import {
   CHUNK_BYTES,
   limitChunks,
@@ -11,10 +10,11 @@ import {
   prepareBody,
   splitIntoChunks,
 } from '../../lib/streaming/chunks.ts';
-import type { StreamedResponse } from '../../policies/revalidation/streamed-responses.ts';
+import type { InitialRights } from '../../policies/revalidation/revalidation.ts';
+import type { StreamedResponse, StreamedResponses } from '../../policies/revalidation/streamed-responses.ts';
 import { pageLinks } from '../../query/page/page-links.ts';
-import type { HintedList } from '../hinted-list.ts';
 import type { ExpandDocuments } from '../read/expansion.ts';
+import type { DocumentList } from '../read/list.ts';
 import { JSON_CONTENT_TYPE } from './write-response.ts';
 
 /** Memory of an unlimited list: its batches have about this size. */
@@ -29,32 +29,41 @@ export function sendHeadResponse(reply: FastifyReply): FastifyReply {
   return reply.send(Readable.from([]));
 }
 
+/** What a long response needs: it holds memory, and continues only while its rights hold. */
+export interface StreamingOptions {
+  readonly streamedResponses: StreamedResponses;
+  /** The rights that it begins with; null if they cannot be revoked. */
+  readonly rights: InitialRights | null;
+}
+
 /**
  * Starts a streamed response that holds this many bytes in memory until its end.
  * @throws MillraceError `client-memory-exceeded`, `overloaded`
  */
-export type StartStreamedResponse = (bytes: number) => StreamedResponse;
+function beginStream(reply: FastifyReply, streaming: StreamingOptions, bytes: number): StreamedResponse {
+  return streaming.streamedResponses.begin(reply.request, reply.raw, streaming.rights, bytes);
+}
 
 /**
  * Sends JSON that is complete in memory.
- * @throws MillraceError as `begin`
+ * @throws MillraceError `client-memory-exceeded`, `overloaded`
  */
-export function sendJson(reply: FastifyReply, body: Buffer, begin: StartStreamedResponse): FastifyReply {
+export function sendJson(reply: FastifyReply, body: Buffer, streaming: StreamingOptions): FastifyReply {
   reply.type(JSON_CONTENT_TYPE);
   if (body.length <= MAX_UNSTREAMED_BYTES || reply.request.method === 'HEAD') return reply.send(body);
   // In several pieces: a single one would not show how fast the client reads.
-  const pieces = begin(body.length).allowed(splitIntoChunks(body));
+  const pieces = beginStream(reply, streaming, body.length).allowed(splitIntoChunks(body));
   return reply.header('content-length', body.length).send(Readable.from(pieces, { objectMode: false }));
 }
 
-export interface ListResponseOptions {
+export interface ListResponseOptions extends StreamingOptions {
+  readonly hints: readonly string[];
   /** Whether `_meta` is included. */
   readonly meta: boolean;
   /** Adds expanded documents; without it the codec writes the documents directly. */
-  readonly expand?: ExpandDocuments;
+  readonly expand: ExpandDocuments | null;
   /** Maximum bytes of the whole response. */
   readonly most: number;
-  readonly begin: StartStreamedResponse;
 }
 
 /**
@@ -64,27 +73,27 @@ export interface ListResponseOptions {
  */
 export function sendList(
   reply: FastifyReply,
-  list: HintedList,
-  shape: ListResponseOptions,
+  list: DocumentList,
+  options: ListResponseOptions,
 ): FastifyReply | Promise<FastifyReply> {
-  describe(reply, list);
-  const { documents } = list;
-  const { meta, expand } = shape;
-  if (!('next' in documents) && expand === undefined && byteLength(documents) <= MAX_UNSTREAMED_BYTES) {
+  describe(reply, list, options.hints);
+  const { documents, rest } = list;
+  const { meta, expand } = options;
+  const bytes = byteLength(documents);
+  if (rest === null && expand === null && bytes <= MAX_UNSTREAMED_BYTES) {
     // A small page is sent as one piece: a stream would cost more than the rest of the request.
-    return sendJson(reply, encodeListJson(documents, { meta }), shape.begin);
+    return sendJson(reply, encodeListJson(documents, { meta }), options);
   }
-  const batches = 'next' in documents ? documents : inOne(documents);
-  const size = new HeldBytes('next' in documents ? LIST_BYTES : byteLength(documents));
   if (reply.request.method === 'HEAD') {
     // Fastify would read the whole list only to discard it.
-    close(batches);
+    close(list);
     return sendHeadResponse(reply.type(JSON_CONTENT_TYPE));
   }
-  const measured = size.measured(batches);
+  const size = new HeldBytes(rest === null ? bytes : LIST_BYTES);
+  const batches = size.measured(list);
   const hold = (bytes: number) => size.found(bytes);
-  const chunks = expand === undefined ? encoded(measured, meta) : expanded(measured, (batch) => expand(batch, hold));
-  return sendChunks(reply, batches, limitChunks(chunks, shape.most), { size, begin: shape.begin });
+  const chunks = expand === null ? encoded(batches, meta) : expanded(batches, (batch) => expand(batch, hold));
+  return sendChunks(reply, list, limitChunks(chunks, options.most), size, options);
 }
 
 /**
@@ -93,21 +102,22 @@ export function sendList(
  */
 async function sendChunks(
   reply: FastifyReply,
-  batches: ClosableIterator<readonly Uint8Array[]>,
+  list: DocumentList,
   chunks: AsyncGenerator<Buffer>,
-  { size, begin }: { readonly size: HeldBytes; readonly begin: StartStreamedResponse },
+  size: HeldBytes,
+  streaming: StreamingOptions,
 ): Promise<FastifyReply> {
   try {
     const body = await prepareBody(chunks);
-    if ('whole' in body) return sendJson(reply, body.whole, begin);
-    const response = begin(size.bytes);
+    if ('whole' in body) return sendJson(reply, body.whole, streaming);
+    const response = beginStream(reply, streaming, size.bytes);
     size.report(response);
     const stream = Readable.from(response.allowed(body.chunks), { objectMode: false });
     // The client may disconnect before the first chunk is requested: then the generator never runs and closes nothing.
-    stream.once('close', () => close(batches));
+    stream.once('close', () => close(list));
     return reply.type(JSON_CONTENT_TYPE).send(stream);
   } catch (error) {
-    close(batches);
+    close(list);
     throw error;
   }
 }
@@ -141,13 +151,19 @@ class HeldBytes {
     this.#response?.resize(this.bytes);
   }
 
-  /** The same batches, each counted before it is sent. */
-  async *measured(batches: ClosableIterator<readonly Uint8Array[]>): AsyncGenerator<readonly Uint8Array[]> {
-    for await (const batch of batches) {
-      this.#batch = Math.max(this.#least, byteLength(batch));
-      this.#response?.resize(this.bytes);
+  /** The batches of a list, each counted before it is sent. */
+  async *measured({ documents, rest }: DocumentList): AsyncGenerator<readonly Uint8Array[]> {
+    this.#count(documents);
+    yield documents;
+    for await (const batch of rest ?? []) {
+      this.#count(batch);
       yield batch;
     }
+  }
+
+  #count(batch: readonly Uint8Array[]): void {
+    this.#batch = Math.max(this.#least, byteLength(batch));
+    this.#response?.resize(this.bytes);
   }
 }
 
@@ -155,16 +171,12 @@ function byteLength(documents: readonly Uint8Array[]): number {
   return documents.reduce((sum, { length }) => sum + length, 0);
 }
 
-async function* inOne<T>(batch: readonly T[]): AsyncGenerator<readonly T[]> {
-  yield batch;
-}
-
 /** Closes the cursor of a list. If that fails now, the database closes it later. */
-function close(batches: ClosableIterator<readonly Uint8Array[]>): void {
-  batches.return(undefined).catch(() => undefined);
+function close({ rest }: DocumentList): void {
+  rest?.return(undefined).catch(() => undefined);
 }
 
-function describe(reply: FastifyReply, { next, prev, count, hints }: HintedList): void {
+function describe(reply: FastifyReply, { next, prev, count }: DocumentList, hints: readonly string[]): void {
   if (hints.length > 0) reply.header('millrace-hint', inAscii(hints.join(' ')));
   if (count !== null) reply.header('millrace-count', count.value).header('millrace-count-kind', count.kind);
   if (next !== null) reply.header('millrace-next', next);

@@ -5,6 +5,7 @@ import type { CollectionName } from '../../database/collection-names.ts';
 import { encodeDocumentJson } from '../../database/json/json.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import { parseQueryParameters, queryString, requireMediaType } from '../../lib/request.ts';
+import type { Policies } from '../../policies/policies.ts';
 import type { InitialRights } from '../../policies/revalidation/revalidation.ts';
 import type { Scope } from '../../policies/scope.ts';
 import { requireReadablePaths } from '../../policies/scope-filter.ts';
@@ -24,7 +25,7 @@ import {
   requireLiveAccess,
 } from './collection-access.ts';
 import { DOCUMENT_READ_OPERATIONS } from './document-openapi.ts';
-import { type StartStreamedResponse, sendHeadResponse, sendJson, sendList } from './list-response.ts';
+import { sendHeadResponse, sendJson, sendList } from './list-response.ts';
 import { parseObjectBody } from './request-body.ts';
 
 const STREAM_TYPE = 'text/event-stream';
@@ -37,55 +38,23 @@ const PLAIN = parseQuery([]);
 export async function readRoutes(app: FastifyInstance, options: CollectionRoutesOptions): Promise<void> {
   const { collections, policies, streamedResponses, listBytes, position, live } = options;
 
-  function expansions(request: FastifyRequest, scope: Scope<'read'>, query: Query): PermittedExpansion[] {
-    requireReadablePaths(
-      scope,
-      query.expand.map(({ path }) => path),
-    );
-    return toPermittedExpansions(query.expand, (name) => policies.find(request.principal, 'read', name));
-  }
-
-  async function responseList(
+  async function listDocuments(
     request: FastifyRequest<CollectionRoute>,
     reply: FastifyReply,
     requested: Query,
   ): Promise<FastifyReply> {
     const query = { ...requested, fields: withWholeMeta(requested.fields) };
     const [scope, name] = requireCollectionScope(policies, request, 'read');
-    const required = expansions(request, scope, query);
-    const begin = beginning(request, reply, scope, required, name);
+    const expansions = permittedExpansions(policies, request, scope, query);
+    const rights = initialRights(policies, request, scope, name, expansions);
     reply.header('millrace-position', position());
+    const begun = performance.now();
     const list = await collections.list(scope, name, query);
+    const hints = await collections.listHints({ scope, name, query, list, tookMs: performance.now() - begun });
     const meta = includesMeta(query.fields);
-    const shape = { meta, most: listBytes, begin };
-    if (required.length === 0) return sendList(reply, list, shape);
-    const expand = collections.expander({ expansions: required, fields: toCut(query), meta }, clientKey(request));
-    return sendList(reply, list, { ...shape, expand });
-  }
-
-  /** How a streamed response starts with the rights that were just checked. */
-  function beginning(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    scope: Scope<'read'>,
-    requested: readonly PermittedExpansion[],
-    resource: CollectionName,
-  ): StartStreamedResponse {
-    const { principal, asker, as, headers } = request;
-    const { generation } = policies;
-    return (bytes) => {
-      const resources = [resource, ...requested.map(({ collection }) => collection)];
-      const grants: InitialRights = {
-        principal,
-        asker,
-        as,
-        authorization: headers.authorization,
-        generation,
-        scopes: [scope, ...requested.map((expansion) => expansion.scope)],
-        renewScopes: (now) => resources.map((one) => policies.find(now, 'read', one)),
-      };
-      return streamedResponses.begin(request, reply.raw, grants, bytes);
-    };
+    const shape = { expansions, fields: toCut(query), meta };
+    const expand = expansions.length === 0 ? null : collections.expander(shape, clientKey(request));
+    return sendList(reply, list, { hints, meta, expand, most: listBytes, streamedResponses, rights });
   }
 
   app.get<CollectionRoute>(
@@ -93,7 +62,7 @@ export async function readRoutes(app: FastifyInstance, options: CollectionRoutes
     { config: { ...DOCUMENT_READ_OPERATIONS.list, streams: true } },
     async (request, reply) => {
       const found = readParameters(queryString(request));
-      if (!requestsForStream(request)) return responseList(request, reply, parseQuery(found));
+      if (!requestsForStream(request)) return listDocuments(request, reply, parseQuery(found));
       return live(request, reply, found, requireLiveAccess(policies, request));
     },
   );
@@ -104,7 +73,7 @@ export async function readRoutes(app: FastifyInstance, options: CollectionRoutes
     async (request, reply) => {
       parseQueryParameters(request, []);
       requireMediaType(request, ['application/json']);
-      return responseList(request, reply, parseQueryJson(parseObjectBody(request)));
+      return listDocuments(request, reply, parseQueryJson(parseObjectBody(request)));
     },
   );
 
@@ -112,29 +81,59 @@ export async function readRoutes(app: FastifyInstance, options: CollectionRoutes
     const { fields: requested, ...query } = parseShowing(queryString(request));
     const fields = withWholeMeta(requested);
     const [scope, name] = requireCollectionScope(policies, request, 'read');
-    const required = expansions(request, scope, { ...query, fields });
+    const expansions = permittedExpansions(policies, request, scope, { ...query, fields });
     requireVisibleFields(scope, fields);
     const found = await collections.get(scope, name, request.params.id);
     reply.header('etag', found.etag);
     const { ifNoneMatch } = parsePreconditions(request.headers);
     // The tag covers the document alone. Expanded documents may have changed by now, and browsers send `If-None-Match`
     // by themselves; so the response to a request with expansions is never 304.
-    if (required.length === 0 && matchesIfNoneMatch(ifNoneMatch, found.etag)) {
+    if (expansions.length === 0 && matchesIfNoneMatch(ifNoneMatch, found.etag)) {
       reply.code(304);
       return request.method === 'HEAD' ? sendHeadResponse(reply) : reply.send();
     }
     const meta = includesMeta(fields);
-    const begin = beginning(request, reply, scope, required, name);
-    if (required.length === 0)
-      return sendJson(reply, encodeDocumentJson(selectStoredFields(found.raw, fields), { meta }), begin);
-    const { value } = await collections
-      .expander(
-        { expansions: required, fields, meta },
-        clientKey(request),
-      )([found.raw])
-      .next();
-    return sendJson(reply, Buffer.concat(value ?? []), begin);
+    const streaming = { streamedResponses, rights: initialRights(policies, request, scope, name, expansions) };
+    if (expansions.length === 0)
+      return sendJson(reply, encodeDocumentJson(selectStoredFields(found.raw, fields), { meta }), streaming);
+    const expand = collections.expander({ expansions, fields, meta }, clientKey(request));
+    const { value } = await expand([found.raw]).next();
+    return sendJson(reply, Buffer.concat(value ?? []), streaming);
   });
+}
+
+/** The expansions of a query, each as far as the reader may read the other collection. */
+function permittedExpansions(
+  policies: Policies,
+  { principal }: FastifyRequest,
+  scope: Scope<'read'>,
+  { expand }: Query,
+): PermittedExpansion[] {
+  requireReadablePaths(
+    scope,
+    expand.map(({ path }) => path),
+  );
+  return toPermittedExpansions(expand, (name) => policies.find(principal, 'read', name));
+}
+
+/** The rights that were just checked: a streamed response continues while they hold. */
+function initialRights(
+  policies: Policies,
+  { principal, asker, as, headers }: FastifyRequest,
+  scope: Scope<'read'>,
+  name: CollectionName,
+  expansions: readonly PermittedExpansion[],
+): InitialRights {
+  const resources = [name, ...expansions.map(({ collection }) => collection)];
+  return {
+    principal,
+    asker,
+    as,
+    authorization: headers.authorization,
+    generation: policies.generation,
+    scopes: [scope, ...expansions.map((expansion) => expansion.scope)],
+    renewScopes: (now) => resources.map((one) => policies.find(now, 'read', one)),
+  };
 }
 
 function clientKey({ asker, ip }: FastifyRequest): string {

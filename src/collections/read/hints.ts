@@ -4,18 +4,24 @@
  */
 import { decodeDocument } from '../../database/bson/stored-document.ts';
 import type { CollectionName } from '../../database/collection-names.ts';
+import { FIRST_BATCH } from '../../database/cursors/open-cursor.ts';
 import { nearestName } from '../../lib/did-you-mean.ts';
 import { principalBindings } from '../../policies/bindings.ts';
 import type { Scope } from '../../policies/scope.ts';
+import { combineScopeFilters } from '../../policies/scope-filter.ts';
 import { bindVariables } from '../../query/evaluate/bind-variables.ts';
 import { requiredPaths } from '../../query/evaluate/required-paths.ts';
 import { clientPath, META_FIELDS } from '../../query/field-paths.ts';
+import { pathsInFilter } from '../../query/filter.ts';
 import { foreignConditionHint, foreignParameterHint } from '../../query/parse/foreign-syntax-hints.ts';
 import { missingDollarHints } from '../../query/parse/missing-dollar.ts';
 import { RESERVED_PARAMETERS } from '../../query/parse/parse-query.ts';
 import type { Query } from '../../query/parse/query.ts';
+import type { MissingIndexHints } from '../store/missing-index-hints.ts';
+import type { DocumentStore } from '../store/store.ts';
+import { type DocumentList, MAX_CHECKED_DOCUMENTS } from './list.ts';
 import { findLostPluses, invalidTimeHints } from './plus-sign-hints.ts';
-import type { FieldSample, SampledFields } from './sampled-fields.ts';
+import { type FieldSample, SampledFields } from './sampled-fields.ts';
 import { findTimeComparisons, timeOffsetHints } from './time-offset-hints.ts';
 import { foreignNotationHints, valueTypeHints } from './value-hints.ts';
 
@@ -28,8 +34,73 @@ const MAX_NAME = 80;
 
 const META_NAMES = META_FIELDS.map((field) => `_meta.${field}`);
 
+export interface ListHintsDeps {
+  readonly store: DocumentStore;
+  readonly missingIndexes: MissingIndexHints;
+  /** Milliseconds from which a list counts as slow. */
+  readonly slowQueryMs: number;
+}
+
+/** A list of which the first documents have been read. */
+export interface ListedQuery {
+  readonly scope: Scope<'read'>;
+  readonly name: CollectionName;
+  readonly query: Query;
+  readonly list: DocumentList;
+  /** How long reading took. */
+  readonly tookMs: number;
+}
+
+export class ListHints {
+  readonly #deps: ListHintsDeps;
+  readonly #fields: SampledFields;
+
+  constructor(deps: ListHintsDeps) {
+    this.#deps = deps;
+    this.#fields = new SampledFields(deps.store);
+  }
+
+  /** Sentences about a list that is probably not the intended one. */
+  async of(listed: ListedQuery, now: Date): Promise<readonly string[]> {
+    const { scope, name, query, tookMs } = listed;
+    const { documents, next, unsorted } = listed.list;
+    const isEmpty = documents.length === 0;
+    const hints: string[] = [];
+    if (isEmpty && next === null) hints.push(...(await emptyListHints(this.#fields, scope, name, query, now)));
+    if (!isEmpty) hints.push(...nonEmptyListHints(query, documents));
+    const lacking = [...unsorted, ...this.#unshown(scope, name, query, documents)];
+    if (lacking.length > 0) hints.push(...(await missingFieldHints(this.#fields, scope, name, lacking)));
+    // A field that no document has needs no index.
+    if (hints.length > 0 || tookMs <= this.#deps.slowQueryMs) return hints;
+    const { sort, skip, limit } = query;
+    const requested = bindVariables(query.filter, principalBindings(scope.principal, now)).filter;
+    const granted = [...scope.grants.map(({ filter }) => filter), scope.denied];
+    const paths = new Set([requested, ...granted].flatMap((filter) => [...pathsInFilter(filter)]));
+    const filter = combineScopeFilters(requested, scope);
+    const goesOn = limit === null && documents.length >= FIRST_BATCH;
+    const slow = { name, requested, filter, paths, sort, skip, limit, found: goesOn ? null : documents.length, tookMs };
+    return this.#deps.missingIndexes.hints(slow);
+  }
+
+  /** The stored paths of requested fields that the first documents of a list lack. */
+  #unshown(
+    scope: Scope<'read'>,
+    name: CollectionName,
+    { fields, expand }: Query,
+    documents: readonly Uint8Array[],
+  ): readonly string[] {
+    const shown = fields?.mode === 'include' ? fields.paths : [];
+    const requested = new Set([...shown, ...expand.map(({ path }) => path)].filter((path) => !path.startsWith('_')));
+    if (requested.size === 0 || documents.length === 0) return [];
+    const unknown = this.#fields.unknownFields(scope, name, [...requested]);
+    return unknown.length === 0
+      ? []
+      : this.#fields.rememberFields(scope, name, unknown, documents.slice(0, MAX_CHECKED_DOCUMENTS));
+  }
+}
+
 /** Why a list without documents may be empty. Pages after the first get no hint: there a list may just end. */
-export async function emptyListHints(
+async function emptyListHints(
   fields: SampledFields,
   scope: Scope<'read'>,
   name: CollectionName,
@@ -57,7 +128,7 @@ export async function emptyListHints(
  * Why a list with documents may differ from the intended one.
  * @param documents the first ones of the list
  */
-export function nonEmptyListHints({ filter }: Query, documents: readonly Uint8Array[]): readonly string[] {
+function nonEmptyListHints({ filter }: Query, documents: readonly Uint8Array[]): readonly string[] {
   const times = findTimeComparisons(filter);
   const offsets =
     times.length === 0 ? [] : timeOffsetHints(times, documents.slice(0, MAX_COMPARED).map(decodeDocument));
@@ -65,7 +136,7 @@ export function nonEmptyListHints({ filter }: Query, documents: readonly Uint8Ar
 }
 
 /** @param paths stored paths of requested fields that no document of the list has */
-export async function missingFieldHints(
+async function missingFieldHints(
   fields: SampledFields,
   scope: Scope<'read'>,
   name: CollectionName,

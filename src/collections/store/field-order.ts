@@ -6,7 +6,13 @@
 import type { Document } from 'mongodb';
 import type { OrderedDocument } from '../../database/bson/stored-document.ts';
 import { isPlainObject } from '../../lib/plain-object.ts';
-import type { DocumentReplacement } from './coalesced-operations.ts';
+
+/** A new state for a document that is still exactly what was read. */
+export interface DocumentReplacement {
+  readonly id: unknown;
+  readonly old: Document | OrderedDocument;
+  readonly next: Document | OrderedDocument;
+}
 
 /** Clients always see it last, wherever it is stored. */
 const META = '_meta';

@@ -1,8 +1,11 @@
 /**
- * One function per database operation on users' collections: raw BSON in reads, compare-and-replace for every change. Only the collections folder calls this one.
+ * One function per database operation on users' collections: raw BSON in reads, compare-and-replace for every change.
+ * Reads by id, pages, single creates and changes of many requests share database calls, because the driver's cost per
+ * call is several times that of the HTTP request around it. Each request is authorized separately: reads are grouped by
+ * the filter of their Scope, pages by their whole query, and a write was checked before.
  */
 import type { ClientSession, Document, Filter } from 'mongodb';
-import { MongoBulkWriteError, MongoServerError, ObjectId } from 'mongodb';
+import { MongoBulkWriteError, ObjectId } from 'mongodb';
 import { decodeNamedFields } from '../../database/bson/partial-decode.ts';
 import { decodeDocumentId, type OrderedDocument } from '../../database/bson/stored-document.ts';
 import type { CollectionName } from '../../database/collection-names.ts';
@@ -10,26 +13,20 @@ import { requireRawBson } from '../../database/cursors/cursor-reply.ts';
 import {
   type FirstBatch,
   findFirstBatch,
+  findOptionsKey,
   findRaw,
   findRawBatches,
   type RawFindOptions,
   readFirstBatch,
 } from '../../database/cursors/find-raw.ts';
-import {
-  bulkWriteErrors,
-  MONGO_ERROR_CODES,
-  mongoErrorCode,
-  translateError,
-  withTranslatedErrors,
-} from '../../database/errors.ts';
+import { translateError, withTranslatedErrors } from '../../database/errors.ts';
 import type { Mongo } from '../../database/mongo.ts';
 import type { RequestStamp } from '../../database/system-collection.ts';
-import { CoalescedOperations, type DocumentReplacement } from './coalesced-operations.ts';
+import { RequestCoalescer } from '../../lib/concurrency/coalescer.ts';
 import {
   combineFilters,
   hasFieldsBesidesId,
   idFilter,
-  replaceUnlessChanged,
   sessionOption,
   toDeletionStamp,
   toLockOperations,
@@ -39,26 +36,57 @@ import {
 import { type DocumentReader, READ_BATCH_SIZE, type ReadOptions } from './document-reader.ts';
 import { needsFullReplacement } from './field-order.ts';
 import { NO_PRECONDITIONS, type Preconditions } from './preconditions.ts';
+import {
+  findByIds,
+  findEach,
+  type Insert,
+  insertEach,
+  type ReadById,
+  type Replacement,
+  replaceEach,
+  replaceOne,
+} from './shared-calls.ts';
 import type { StoredChange } from './stored-change.ts';
 import { TransactionReader } from './transaction-reader.ts';
 import { addViolatedIndexKeys, withViolatedIndex } from './violated-index.ts';
 
 const SIZE = Buffer.from('bytes');
+/** Bounds of one shared call: a larger one would delay other requests. */
+const SHARED_READS = { count: 256, bytes: 0, bytesOf: () => 0 };
+const SHARED_WRITES = {
+  count: 256,
+  bytes: 4 * 1024 * 1024,
+  bytesOf: ({ bytes }: { readonly bytes: number }) => bytes,
+};
 
 export class DocumentStore implements DocumentReader {
   readonly #mongo: Mongo;
   readonly #queryTimeoutMs: number;
-  readonly #shared: CoalescedOperations;
+  readonly #reads: RequestCoalescer<ReadById, Buffer | null>;
+  readonly #pages: RequestCoalescer<{ readonly name: CollectionName; readonly find: RawFindOptions }, FirstBatch>;
+  readonly #inserts: RequestCoalescer<Insert, true>;
+  readonly #replacements: RequestCoalescer<Replacement, boolean>;
+  /** Numbers the filter objects: requests share a read only when they have the same filter object. */
+  readonly #filters = new WeakMap<object, number>();
+  #filterCount = 0;
 
   constructor(mongo: Mongo, queryTimeoutMs: number) {
     this.#mongo = mongo;
     this.#queryTimeoutMs = queryTimeoutMs;
-    this.#shared = new CoalescedOperations({
-      findMany: (name, ids, filter) => this.#findMany(name, ids, filter),
-      findFirst: (name, find) => findFirstBatch(this.#mongo.data, name, find),
-      insertEach: (name, documents) => this.#insertEach(name, documents),
-      replaceEach: (name, changes) => this.#replaceEach(name, changes),
-    });
+    this.#reads = new RequestCoalescer((_key, reads) => findEach(mongo.data, reads, queryTimeoutMs), SHARED_READS);
+    this.#pages = new RequestCoalescer(async (_key, pages) => {
+      const [first] = pages;
+      const found = first === undefined ? null : await findFirstBatch(mongo.data, first.name, first.find);
+      return found === null ? [] : pages.map(() => found);
+    }, SHARED_READS);
+    this.#inserts = new RequestCoalescer<Insert, true>(
+      (_key, inserts) => insertEach(mongo.data, inserts),
+      SHARED_WRITES,
+    );
+    this.#replacements = new RequestCoalescer<Replacement, boolean>(
+      (_key, changes) => replaceEach(mongo.data, changes),
+      SHARED_WRITES,
+    );
   }
 
   async *list(name: CollectionName, filter: Filter<Document>, options: ReadOptions): AsyncGenerator<readonly Buffer[]> {
@@ -79,7 +107,9 @@ export class DocumentStore implements DocumentReader {
     filter: Filter<Document>,
     options: ReadOptions & { readonly limit: number },
   ): Promise<FirstBatch> {
-    return withTranslatedErrors(() => this.#shared.page(name, { filter, batchSize: options.limit, ...options }));
+    const find = { filter, batchSize: options.limit, ...options };
+    // Equal queries that arrive while one runs share the next result.
+    return withTranslatedErrors(() => this.#pages.submit(`${name}/${findOptionsKey(find)}`, { name, find }));
   }
 
   aggregate(name: CollectionName, stages: Document[], limit: number, timeoutMs: number): Promise<FirstBatch> {
@@ -95,7 +125,9 @@ export class DocumentStore implements DocumentReader {
 
   /** The documents with these ids that match the filter, in any order, as many as one reply holds. */
   findMany(name: CollectionName, ids: readonly unknown[], filter: Filter<Document>): Promise<FirstBatch> {
-    return withTranslatedErrors(() => findFirstBatch(this.#mongo.data, name, this.#byIds(ids, filter)));
+    return withTranslatedErrors(() =>
+      findFirstBatch(this.#mongo.data, name, findByIds(ids, filter, this.#queryTimeoutMs)),
+    );
   }
 
   /** The document with exactly this `_id`, or null. Ids of the usual types share a call with other requests. */
@@ -106,7 +138,9 @@ export class DocumentStore implements DocumentReader {
     session?: ClientSession,
   ): Promise<Buffer | null> {
     if (session === undefined && (typeof id === 'string' || id instanceof ObjectId)) {
-      return withTranslatedErrors(() => this.#shared.find(name, id, filter));
+      const number = this.#filters.get(filter) ?? ++this.#filterCount;
+      this.#filters.set(filter, number);
+      return withTranslatedErrors(() => this.#reads.submit(`${name}/${number}`, { name, id, filter }));
     }
     const [found] = await withTranslatedErrors(() => this.#findMany(name, [id], filter, session));
     return found ?? null;
@@ -119,7 +153,9 @@ export class DocumentStore implements DocumentReader {
   async insert(name: CollectionName, document: Document, bytes: number, session?: ClientSession): Promise<void> {
     const collection = this.#mongo.data.collection(name);
     await withViolatedIndex<unknown>(collection, () =>
-      session === undefined ? this.#shared.insert(name, document, bytes) : collection.insertOne(document, { session }),
+      session === undefined
+        ? this.#inserts.submit(name, { name, document, bytes })
+        : collection.insertOne(document, { session }),
     );
   }
 
@@ -159,7 +195,9 @@ export class DocumentStore implements DocumentReader {
     const whole = needsFullReplacement(change);
     const isShared = hasFieldsBesidesId(change.old) && !whole;
     return withViolatedIndex(this.#mongo.data.collection(name), () =>
-      isShared ? this.#shared.replace(name, change, change.bytes) : this.#replaceOne(name, change, whole),
+      isShared
+        ? this.#replacements.submit(name, { name, change, bytes: change.bytes })
+        : replaceOne(this.#mongo.data, { name, change }, whole),
     );
   }
 
@@ -242,69 +280,8 @@ export class DocumentStore implements DocumentReader {
     filter: Filter<Document>,
     session?: ClientSession,
   ): Promise<readonly Buffer[]> {
-    const find = this.#byIds(ids, filter);
+    const find = findByIds(ids, filter, this.#queryTimeoutMs);
     if (session === undefined) return findRaw(this.#mongo.data, name, find);
     return this.within(session).all(name, find.filter, find.batchSize);
-  }
-
-  #byIds(ids: readonly unknown[], filter: Filter<Document>): RawFindOptions {
-    const requested = combineFilters(idFilter(ids.length === 1 ? ids[0] : { $in: ids }), filter);
-    return { filter: requested, batchSize: ids.length + 1, maxTimeMS: this.#queryTimeoutMs };
-  }
-
-  /** A single document uses a command of its own, which costs the driver a fifth less than a batch of one. */
-  async #insertEach(name: CollectionName, documents: readonly Document[]): Promise<readonly (true | Error)[]> {
-    const outcomes: (true | Error)[] = documents.map(() => true);
-    const collection = this.#mongo.data.collection(name);
-    const [only, ...others] = documents;
-    if (only !== undefined && others.length === 0) {
-      await collection.insertOne(only);
-      return outcomes;
-    }
-    try {
-      await collection.insertMany([...documents], { ordered: false });
-    } catch (error) {
-      const failed = bulkWriteErrors(error);
-      await addViolatedIndexKeys(collection, failed);
-      for (const { index, err } of failed) outcomes[index] = new MongoServerError({ ...err, message: err.errmsg });
-    }
-    return outcomes;
-  }
-
-  /** The filter has the id alone: an additional condition costs the server a tenth of a replacement. */
-  async #replaceOne(name: CollectionName, { id, old, next }: DocumentReplacement, whole: boolean): Promise<boolean> {
-    const collection = this.#mongo.data.collection(name);
-    try {
-      const result = whole
-        ? await collection.replaceOne({ ...idFilter(id), ...unchangedFilter(old) }, next)
-        : await collection.updateOne(idFilter(id), [{ $replaceWith: replaceUnlessChanged(old, next) }]);
-      return result.matchedCount === 1;
-    } catch (error) {
-      if (mongoErrorCode(error) === MONGO_ERROR_CODES.conversionFailure) return false;
-      throw error;
-    }
-  }
-
-  async #replaceEach(
-    name: CollectionName,
-    changes: readonly DocumentReplacement[],
-  ): Promise<readonly (boolean | Error)[]> {
-    const [only, ...others] = changes;
-    if (only !== undefined && others.length === 0) return [await this.#replaceOne(name, only, false)];
-    const outcomes: (boolean | Error)[] = changes.map(() => true);
-    const collection = this.#mongo.data.collection(name);
-    const operations = changes.map(({ id, old, next }) => ({
-      updateOne: { filter: idFilter(id), update: [{ $replaceWith: replaceUnlessChanged(old, next) }], upsert: true },
-    }));
-    try {
-      await collection.bulkWrite(operations, { ordered: false });
-    } catch (error) {
-      const failed = bulkWriteErrors(error);
-      const others = failed.filter(({ code }) => code !== MONGO_ERROR_CODES.conversionFailure);
-      await addViolatedIndexKeys(collection, others);
-      for (const { index } of failed) outcomes[index] = false;
-      for (const { index, err } of others) outcomes[index] = new MongoServerError({ ...err, message: err.errmsg });
-    }
-    return outcomes;
   }
 }

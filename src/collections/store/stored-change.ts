@@ -13,7 +13,7 @@ import {
 } from '../../database/bson/stored-document.ts';
 import { SERVER_FIELDS } from '../../lib/server-fields.ts';
 import type { DocumentChange } from '../write/change-types.ts';
-import type { DocumentReplacement } from './coalesced-operations.ts';
+import type { DocumentReplacement } from './field-order.ts';
 import { encodeStoredDocument, type StoredDocument, toStoredDocument } from './stored-document.ts';
 
 export interface StoredChange extends DocumentReplacement {

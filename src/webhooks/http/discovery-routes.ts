@@ -140,8 +140,7 @@ export async function discoveryRoutes(app: FastifyInstance, options: DiscoveryRo
       ['sort', '-id'],
       ['limit', String(limit)],
     ]);
-    const { documents } = await collections.list(scope, collection, newest, { within: null });
-    if ('next' in documents) throw new TypeError('A page was requested');
+    const { documents } = await collections.list(scope, collection, newest);
     return createSampleEvents(documents, { collection, type, publicUrl, now: new Date() });
   }
 

@@ -40,17 +40,22 @@ t.test('stalled readers', async (t) => {
           open--;
         }
       }
-      const list = { documents: batches(), next: null, prev: null, count: null, unsorted: [], hints: [] };
+      const list = { documents: [], rest: batches(), next: null, prev: null, count: null, unsorted: [] };
       const windowMs = Number(request.params.stalledMs);
       const openResponses = new OpenResponses({
         budget: new ByteBudget(ROOM),
         pace: { windowMs, windowBytes: 10_240 },
       });
       const policies = new Policies('development');
-      const responses = new StreamedResponses({ authenticator: NOBODY, policies, impersonation: ALONE, openResponses });
-      const requested = { asker: ANONYMOUS, ip: '127.0.0.1' };
-      const begin = (bytes: number) => responses.begin(requested, reply.raw, null, bytes);
-      return sendList(reply, list, { meta: true, most: 1e12, begin });
+      const streamedResponses = new StreamedResponses({
+        authenticator: NOBODY,
+        policies,
+        impersonation: ALONE,
+        openResponses,
+      });
+      request.asker = ANONYMOUS;
+      const options = { hints: [], meta: true, expand: null, most: 1e12, streamedResponses, rights: null };
+      return sendList(reply, list, options);
     },
   );
   const url = await app.listen({ host: '127.0.0.1', port: 0 });

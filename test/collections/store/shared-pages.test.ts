@@ -1,13 +1,10 @@
 /** Pages that share database calls: only equal queries do, and no response is older than its request. */
 import type { Document } from 'mongodb';
 import t from 'tap';
-import {
-  type CoalescedDatabaseCalls,
-  CoalescedOperations,
-} from '../../../src/collections/store/coalesced-operations.ts';
+import { DocumentStore } from '../../../src/collections/store/store.ts';
 import { decodeDocument } from '../../../src/database/bson/stored-document.ts';
 import { parseCollectionName } from '../../../src/database/collection-names.ts';
-import { type FirstBatch, findFirstBatch } from '../../../src/database/cursors/find-raw.ts';
+import type { FirstBatch } from '../../../src/database/cursors/find-raw.ts';
 import { buildTestApp } from '../../helpers/app.ts';
 
 const THINGS = parseCollectionName('things');
@@ -18,18 +15,17 @@ t.test('pages of equal queries share calls', async (t) => {
   await things.insertMany(['a', 'b', 'c'].map((_id, n) => ({ _id, n, kind: n % 2 })));
   const requested: Document[] = [];
   let issue: Error | null = null;
-  /** The calls of the store; only the one of pages is implemented. */
-  const calls = {
-    findFirst: async (name, find) => {
-      requested.push(find.filter);
-      if (issue !== null) throw issue;
-      return findFirstBatch(services.mongo.data, name, find);
-    },
-  } as Partial<CoalescedDatabaseCalls> as CoalescedDatabaseCalls;
-  const shared = new CoalescedOperations(calls);
+  /** The database, with its queries recorded. */
+  const data: typeof services.mongo.data = Object.create(services.mongo.data);
+  data.command = async (command: Document, options) => {
+    if (command['find'] === 'things') requested.push(command['filter']);
+    if (issue !== null) throw issue;
+    return services.mongo.data.command(command, options);
+  };
+  const store = new DocumentStore({ ...services.mongo, data }, 5_000);
   const page = (filter: Document, projection?: ReadonlyMap<string, 0 | 1>) => {
     const shown = projection === undefined ? {} : { projection };
-    return shared.page(THINGS, { filter, ...shown, sort: new Map([['_id', 1]]), batchSize: 10, maxTimeMS: 5_000 });
+    return store.page(THINGS, filter, { ...shown, sort: new Map([['_id', 1]]), limit: 10, maxTimeMS: 5_000 });
   };
   const idsIn = ({ documents }: FirstBatch) => documents.map((raw) => String(decodeDocument(raw)['_id'])).join();
 

@@ -31,7 +31,6 @@ type Documents = Extract<keyof HostArguments, `documents.${string}`> | 'batch';
 export function documentActions(deps: DocumentDeps, acting: ActionContext): HostActions<Documents> {
   const { collections, policies } = deps;
   const { within } = acting;
-  const plain = { within };
   const inside = within ?? undefined;
 
   const onCollection = (argument: OperationArgument): CollectionRequest => ({
@@ -44,8 +43,8 @@ export function documentActions(deps: DocumentDeps, acting: ActionContext): Host
     const requested = parseQueryJson({ limit: PAGE, ...Object.fromEntries(given) });
     const query = { ...requested, fields: withWholeMeta(requested.fields) };
     const [scope, name] = requireCollectionScope(policies, onCollection(argument), 'read');
-    const { documents, next } = await collections.list(scope, name, query, plain);
-    if ('next' in documents) throw new TypeError('The page is a stream');
+    const { documents, rest, next } = await collections.list(scope, name, query, inside);
+    if (rest !== null) throw new TypeError('The page is a stream');
     if (documents.reduce((sum, { length }) => sum + length, 0) > MAX_STORED_BYTES) {
       throw functionLimitError('The documents are too large together; request fewer documents or fields');
     }
@@ -62,7 +61,7 @@ export function documentActions(deps: DocumentDeps, acting: ActionContext): Host
     const { filter = {} } = argument.fields;
     const query = parseQueryJson({ filter, limit: 0, count: 'exact' });
     const [scope, name] = requireCollectionScope(policies, onCollection(argument), 'read');
-    return String((await collections.list(scope, name, query, plain)).count?.value ?? 0);
+    return String((await collections.list(scope, name, query, inside)).count?.value ?? 0);
   }
 
   async function write(request: Omit<WriteRequest, 'id' | 'url' | 'principal'>): Promise<string> {
