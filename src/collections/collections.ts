@@ -25,7 +25,7 @@ import { type ListedQuery, ListHints, type ListHintsDeps } from './read/hints.ts
 import { type DocumentList, type ListDeps, readList } from './read/list.ts';
 import { type DocumentSample, hasReadableDocumentWithId, type SampleSize, sampleDocuments } from './read/sampling.ts';
 import { checkPreconditions, HIDDEN_DOCUMENT_TAG, NO_PRECONDITIONS } from './store/preconditions.ts';
-import { toStoredChange } from './store/stored-change.ts';
+import { isComparableDocument, toStoredChange } from './store/stored-change.ts';
 import { encodeStoredDocument, type StoredDocument, toStoredDocument } from './store/stored-document.ts';
 import type { TransactionRunner } from './transaction-runner.ts';
 import type { JsonObject } from './write/build-document.ts';
@@ -334,17 +334,4 @@ export class Collections {
 function onlyOne<T>(result: T | undefined): T {
   if (result === undefined) throw new TypeError('The write has no result');
   return result;
-}
-
-/**
- * False for a document that the database cannot compare with what was read, because not all of it can be written back.
- */
-function isComparableDocument(raw: Uint8Array): boolean {
-  try {
-    decodeExactDocumentMap(raw);
-    return true;
-  } catch (error) {
-    if (error instanceof MillraceError && error.code === 'unsupported-value') return false;
-    throw error;
-  }
 }

@@ -11,6 +11,7 @@ import {
   reorderFields,
   withStoredFieldOrder,
 } from '../../database/bson/stored-document.ts';
+import { MillraceError } from '../../lib/errors.ts';
 import { SERVER_FIELDS } from '../../lib/server-fields.ts';
 import type { DocumentChange } from '../write/change-types.ts';
 import type { DocumentReplacement } from './field-order.ts';
@@ -52,4 +53,17 @@ export function toStoredChange(
 /** Compared as bytes: a value of another BSON type, or another order of fields, is a change. */
 function sameVisible(one: Uint8Array, other: Uint8Array): boolean {
   return haveSameFields(asBuffer(one), asBuffer(other), SERVER_FIELDS);
+}
+
+/**
+ * False for a document that the database cannot compare with what was read, because not all of it can be written back.
+ */
+export function isComparableDocument(raw: Uint8Array): boolean {
+  try {
+    decodeExactDocumentMap(raw);
+    return true;
+  } catch (error) {
+    if (error instanceof MillraceError && error.code === 'unsupported-value') return false;
+    throw error;
+  }
 }
