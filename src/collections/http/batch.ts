@@ -2,16 +2,86 @@
  * Several writes in one transaction, in order: all or none, including collections that they create. Each follows the
  * rules of a single write.
  */
+
+import Type from 'typebox';
 import type { Principal } from '../../auth/identity/principal.ts';
 import { MillraceError } from '../../lib/errors.ts';
 import { parseQueryParameters, type RequestLike, requireMediaType } from '../../lib/request.ts';
+import { declareOperation, jsonBody } from '../../openapi/operation.ts';
+import { namedSchema } from '../../openapi/schema.ts';
 import { isAccessDenied } from '../document-errors.ts';
 import type { OpenTransaction } from '../open-transaction.ts';
 import type { TransactionRunner } from '../transaction-runner.ts';
-import { addOperationIndex, type BatchOperation, parseBatch, resolveRefs } from './batch-operations.ts';
+import {
+  addOperationIndex,
+  BATCH_REF_PATTERN,
+  type BatchOperation,
+  MAX_BATCH_OPERATIONS,
+  parseBatch,
+  resolveRefs,
+} from './batch-operations.ts';
+import { BULK_WRITE_ERRORS, DOCUMENT_NOT_FOUND_ERRORS, IDEMPOTENCY_KEY_HEADER } from './document-openapi.ts';
 import { parseObjectBody, rejectPreconditions } from './request-body.ts';
 import { type PreparedWrite, prepareWrite, type WriteDeps } from './write-operations.ts';
 import type { WriteResponse } from './write-response.ts';
+
+const OPERATION = Type.Object(
+  {
+    method: Type.Unsafe<string>({ enum: ['POST', 'PUT', 'PATCH', 'DELETE'] }),
+    path: Type.String({
+      description: '/api/{collection} or /api/{collection}/{id}; `$x.id` refers to an earlier document.',
+    }),
+    body: Type.Optional(Type.Unknown()),
+    headers: Type.Optional(Type.Record(Type.String(), Type.String())),
+    ref: Type.Optional(Type.String({ pattern: BATCH_REF_PATTERN.source })),
+  },
+  { additionalProperties: false },
+);
+
+const BATCH = namedSchema(
+  'Batch',
+  Type.Object(
+    { operations: Type.Array(OPERATION, { minItems: 1, maxItems: MAX_BATCH_OPERATIONS }) },
+    { additionalProperties: false },
+  ),
+);
+
+const RESULT = namedSchema(
+  'BatchResult',
+  Type.Object({
+    results: Type.Array(
+      Type.Object({
+        status: Type.Integer(),
+        headers: Type.Record(Type.String(), Type.String()),
+        body: Type.Optional(Type.Unknown()),
+      }),
+    ),
+  }),
+);
+
+export const BATCH_WRITE_OPERATION = declareOperation({
+  id: 'writeBatch',
+  tag: 'documents',
+  summary: 'Write many documents, all or none',
+  parameters: [IDEMPOTENCY_KEY_HEADER],
+  body: jsonBody(BATCH),
+  responses: {
+    200: { description: 'The results in order.', schema: RESULT, headers: ['Idempotency-Replayed'] },
+  },
+  errors: [
+    ...DOCUMENT_NOT_FOUND_ERRORS,
+    ...BULK_WRITE_ERRORS,
+    'too-many-operations',
+    'too-many-documents',
+    'invalid-id',
+    'id-exists',
+    'invalid-patch',
+    'patch-test-failed',
+    'precondition-failed',
+    'quota-exceeded',
+    'method-not-allowed',
+  ],
+});
 
 /** Bytes of all results together. */
 const MAX_RESULT_BYTES = 32 * 1024 * 1024;

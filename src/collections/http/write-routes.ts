@@ -1,8 +1,7 @@
 /** Write routes: single documents, many at once, and batches, each with or without an idempotency key (docs/api.md). */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { TransactionRunner } from '../transaction-runner.ts';
-import { type PreparedBatch, prepareBatch } from './batch.ts';
-import { BATCH_WRITE_OPERATION } from './batch-openapi.ts';
+import { BATCH_WRITE_OPERATION, type PreparedBatch, prepareBatch } from './batch.ts';
 import { addIndexFromPointer } from './batch-operations.ts';
 import type { CollectionRoute, DocumentRoute } from './collection-access.ts';
 import { DOCUMENT_WRITE_OPERATIONS } from './document-openapi.ts';
