@@ -1,5 +1,5 @@
 /**
- * The torture test of functions: three servers on a real replica set, writers through them and foreign ones, a plugin
+ * The torture test of functions: servers on a real replica set, writers through them and foreign ones, a plugin
  * with triggers, a cron job and jobs, and a nemesis that kills and freezes servers, kills the processes that run the
  * code, and restarts the database; then the checker's verdict. `node test/torture/functions-run.ts --profile=long
  * --seed=7`; `--mutation=effects-apart` (functions/edits.ts has more) must end red.
@@ -30,6 +30,8 @@ import { TODOS, Writers } from './webhooks/writers.ts';
 export interface FunctionTorture {
   readonly seed: number;
   readonly mutation: string;
+  /** Processes that serve the same database. */
+  readonly servers: number;
   /** Minimum acknowledged writes, even if the nemesis is done. */
   readonly writes: number;
   /** Writes per second. */
@@ -48,6 +50,7 @@ export interface FunctionTorture {
 export const SHORT: FunctionTorture = {
   seed: 1,
   mutation: 'none',
+  servers: 2,
   writes: 60,
   rate: 30,
   kills: 1,
@@ -61,6 +64,7 @@ export const SHORT: FunctionTorture = {
 
 export const LONG: FunctionTorture = {
   ...SHORT,
+  servers: 3,
   writes: 5_000,
   rate: 40,
   kills: 20,
@@ -72,7 +76,6 @@ export const LONG: FunctionTorture = {
   settleMs: 240_000,
 };
 
-const SERVERS = 3;
 const READY_MS = 120_000;
 
 export interface FunctionTortureEnd extends FunctionVerdict {
@@ -97,7 +100,7 @@ export async function tortureFunctions(options: FunctionTorture): Promise<Functi
     const env = { MONGODB_URL: set.url, MILLRACE_DB: database, MILLRACE_PLUGINS_DIR: writePlugin(folder) };
     const start = (index: number) =>
       startMillrace(t, { folder: join(folder, String(index)), env, nodeWords: nodeWords(options.mutation) });
-    const programs = await Promise.all(Array.from({ length: SERVERS }, (_, index) => start(index)));
+    const programs = await Promise.all(Array.from({ length: options.servers }, (_, index) => start(index)));
     const mongo = await connectMongo({ url: set.url, database });
     teardown(() => mongo.close());
     const log = new EventLog(mongo.log, database);

@@ -44,8 +44,8 @@ export const SHORT: Torture = {
   members: 1,
   mutation: 'none',
   lease: true,
-  kills: 1,
-  freezes: 1,
+  kills: 2,
+  freezes: 2,
   longestFreezeMs: 3000,
   restarts: 1,
   primaryKills: 0,
@@ -53,7 +53,7 @@ export const SHORT: Torture = {
   breathMs: 700,
   rate: 200,
   nodeRate: 30,
-  events: 600,
+  events: 1200,
   keepMs: 0,
 };
 

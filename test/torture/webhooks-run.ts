@@ -70,7 +70,15 @@ export const SHORT_SVIX: WebhookTorture = {
   restarts: 0,
 };
 
-export const LONG: WebhookTorture = { ...SHORT, writes: 10_000, rate: 60, kills: 20, restarts: 4, breathMs: 3_000 };
+export const LONG: WebhookTorture = {
+  ...SHORT,
+  servers: 3,
+  writes: 10_000,
+  rate: 60,
+  kills: 20,
+  restarts: 4,
+  breathMs: 3_000,
+};
 
 const SETTLE_MS = 120_000;
 /** Beyond this, a response that was sent before a kill has surely been recorded, in milliseconds. */
