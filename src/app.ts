@@ -2,9 +2,7 @@
  * Registers every context of the HTTP server, in order. The context of a route decides whether it needs a credential,
  * never a test of its URL: routes under `api` are authenticated, routes under `open` are not.
  */
-import { randomBytes } from 'node:crypto';
-import type { Server } from 'node:http';
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, LogController } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { apiKeyRoutes } from './auth/http/api-key-routes.ts';
 import { currentUserRoutes } from './auth/http/current-user-routes.ts';
@@ -29,7 +27,6 @@ import { readRoutes } from './collections/http/read-routes.ts';
 import { writeRoutes } from './collections/http/write-routes.ts';
 import { CollectionList } from './collections/schema/collection-list.ts';
 import { CollectionSchemas } from './collections/schema/collection-schemas.ts';
-import type { ServerConfig } from './config/config.ts';
 import { dashboardRoutes } from './dashboard/page-routes.ts';
 import { sessionRoutes } from './dashboard/session-routes.ts';
 import { emailRoutes } from './email/http/email-routes.ts';
@@ -52,17 +49,16 @@ import { rateLimit } from './http/access/rate-limit.ts';
 import { readOnlyKeys } from './http/access/read-only-keys.ts';
 import { requireAdminMfa } from './http/access/require-admin-mfa.ts';
 import { streamTickets } from './http/access/stream-tickets.ts';
-import { responseBasePath, withoutBasePath } from './http/base-path.ts';
+import { responseBasePath } from './http/base-path.ts';
 import { formBodies } from './http/bodies/form-bodies.ts';
 import { functionCallBodies } from './http/bodies/function-call-bodies.ts';
 import { jsonBodies } from './http/bodies/json-bodies.ts';
 import { cacheHeaders } from './http/cache-headers.ts';
-import { createClientErrorHandler } from './http/client-error-handler.ts';
-import { cors, createOriginMatcher } from './http/cors.ts';
+import { cors } from './http/cors.ts';
 import { developmentGuard } from './http/development-guard.ts';
 import { docsRoutes } from './http/docs/docs-routes.ts';
 import { drainConnections } from './http/draining.ts';
-import { createInvalidUrlHandler, errorHandling } from './http/errors.ts';
+import { errorHandling } from './http/errors.ts';
 import { exampleRoutes } from './http/example-routes.ts';
 import { healthRoutes } from './http/health.ts';
 import { methodNotAllowed } from './http/method-not-allowed.ts';
@@ -71,13 +67,8 @@ import { OpenApiDocuments, openApiRoutes } from './http/openapi/documented-route
 import type { DeclaredRoute } from './http/openapi/openapi.ts';
 import { publicHost } from './http/public-host.ts';
 import { requestLog } from './http/request-log.ts';
-import {
-  isWebSocketUpgrade,
-  MAX_REQUEST_HEAD_BYTES,
-  requestHeadLimit,
-  requestProtection,
-  trustedProxies,
-} from './http/request-protection.ts';
+import { requestHeadLimit, requestProtection } from './http/request-protection.ts';
+import { createHttpServer } from './http/server.ts';
 import { effectiveSettingsRoutes } from './http/settings/settings-routes.ts';
 import { adminStatusRoutes } from './http/status-routes.ts';
 import { policyRoutes } from './policies/http/policy-routes.ts';
@@ -91,18 +82,19 @@ import { endpointRoutes } from './webhooks/http/endpoint-routes.ts';
 import { restHookRoutes } from './webhooks/http/hook-routes.ts';
 
 const PLUGIN_BODY_BYTES = 3 * 1_048_576;
-/**
- * The parser accepts larger heads than the server, so that the server can reject them as requests with a known origin.
- * It is less than Node reads at once (64 KiB), so that the beginning of a head that the parser rejects is known, too.
- */
-const PARSED_HEAD_BYTES = 3 * MAX_REQUEST_HEAD_BYTES;
-/** Ids have up to 128 characters, and each may be percent-encoded as three. */
-const MAX_PARAMETER_LENGTH = 512;
 
-/** Builds the HTTP server around the services; it does not listen yet. */
+/** Builds the HTTP server around the services; it does not listen yet. Each call lists what its routes use. */
 export async function buildApp(services: Services, log: Logger): Promise<FastifyInstance> {
+  const { auth, byProviders, events, functions, policies, realtime, redirects, registry, webhooks } = services;
+  const { collections, streamedResponses } = services;
+  const { providerSignIn, providerLogOut, codes, claimRenewals } = byProviders;
+  const { authenticator, signIn, recovery, sessions, users, factors, factorSignIn, passkeys, passkeySignIn } = auth;
+  const { magicLinkSignIn, reauthentication, firstAdmin, keys } = auth;
   const config = services.config.server;
-  const app = createServer(config, log);
+  const { mode, publicUrl } = config;
+  const { listBytes } = services.config.collections;
+  const position = () => events.feed.position;
+  const app = createHttpServer(config, log);
   const routes: DeclaredRoute[] = [];
 
   app.decorate('basePath', config.basePath);
@@ -120,13 +112,10 @@ export async function buildApp(services: Services, log: Logger): Promise<Fastify
   await app.register(rejectImpersonatedWrites);
 
   await app.register(async function open(context) {
-    const details = async () => ({ events: await services.events.inShort() });
-    await context.register(healthRoutes, {
-      ...services,
-      ...(services.config.mode === 'development' ? { details } : {}),
-    });
-    await context.register(hostedPageRoutes, services);
-    if (services.config.mode === 'development') await context.register(exampleRoutes);
+    const details = async () => ({ events: await events.inShort() });
+    await context.register(healthRoutes, { ready: services.ready, ...(mode === 'development' && { details }) });
+    await context.register(hostedPageRoutes, { redirects });
+    if (mode === 'development') await context.register(exampleRoutes);
   });
 
   await app.register(async function docs(context) {
@@ -137,170 +126,195 @@ export async function buildApp(services: Services, log: Logger): Promise<Fastify
 
   await app.register(async function dashboard(context) {
     await context.register(dashboardRoutes);
-    await context.register(async function sessions(context) {
+    await context.register(async function dashboardSessions(context) {
       await context.register(anonymousAccess);
       await context.register(rateLimit, { requestRate: new RequestRateLimiter(config.rate) });
       await context.register(jsonBodies, { config });
       await context.register(sessionRoutes, {
-        ...services.byProviders,
-        ...services.auth,
-        ...services,
         config,
+        policies,
+        signIn,
+        factorSignIn,
+        passkeySignIn,
+        magicLinkSignIn,
+        sessions,
+        firstAdmin,
+        codes,
+        claimRenewals,
         version: VERSION,
       });
     });
   });
 
-  await app.register(async function signIn(context) {
+  await app.register(async function signingIn(context) {
     await context.register(anonymousAccess);
     await context.register(rateLimit, { requestRate: new RequestRateLimiter(config.rate) });
     await context.register(async function credentials(context) {
       await context.register(jsonBodies, { config });
-      await context.register(factorLoginRoutes, services.auth);
-      await context.register(passkeyLoginRoutes, services.auth);
+      await context.register(factorLoginRoutes, { factorSignIn });
+      await context.register(passkeyLoginRoutes, { passkeys, passkeySignIn });
       const { base } = services.config.auth;
-      await context.register(magicLinkRoutes, { ...services, ...services.auth, ...config, base });
-      await context.register(signInRoutes, { ...services.byProviders, ...services.auth, publicUrl: config.publicUrl });
+      await context.register(magicLinkRoutes, { magicLinkSignIn, redirects, mode, publicUrl, base });
+      await context.register(signInRoutes, {
+        signIn,
+        recovery,
+        emailProof: auth.emailProof,
+        authenticator,
+        magicLinkSignIn,
+        firstAdmin,
+        signingKeys: auth.signingKeys,
+        providerSignIn,
+        codes,
+        claimRenewals,
+        publicUrl,
+      });
     });
     await context.register(async function providers(context) {
       await context.register(formBodies, { config });
-      await context.register(providerSignInRoutes, { ...services.byProviders, publicUrl: config.publicUrl });
+      await context.register(providerSignInRoutes, { providerSignIn, providerLogOut, publicUrl });
     });
   });
 
   await app.register(async function api(context) {
     const badCredentials = new BadCredentialThrottle(config.rate.anonymous);
-    const isForeign = (request: FastifyRequest) => usesCustomAuthorization(services.functions.endpoints, request);
-    await context.register(authentication, { ...services.auth, badCredentials, isForeign });
-    await context.register(streamTickets, { ...services.auth, badCredentials });
+    const isForeign = (request: FastifyRequest) => usesCustomAuthorization(functions.endpoints, request);
+    await context.register(authentication, { authenticator, badCredentials, isForeign });
+    await context.register(streamTickets, { authenticator, badCredentials });
     await context.register(requireAdminMfa);
     await context.register(readOnlyKeys);
-    await context.register(rateLimit, services);
-    await context.register(impersonationHeader, services);
-    await context.register(explainPolicies, services);
+    await context.register(rateLimit, { requestRate: services.requestRate });
+    await context.register(impersonationHeader, { impersonation: services.impersonation });
+    await context.register(explainPolicies, { policies });
     await context.register(cacheHeaders);
     await context.register(async function documents(context) {
       await context.register(jsonBodies, { config });
       await context.register(readRoutes, {
         prefix: '/api',
-        ...services,
-        listBytes: services.config.collections.listBytes,
-        position: () => services.events.feed.position,
-        live: createListStreamHandler(services.realtime),
+        collections,
+        policies,
+        streamedResponses,
+        listBytes,
+        position,
+        live: createListStreamHandler(realtime),
       });
-      await context.register(writeRoutes, services);
-      await context.register(collectionAdminRoutes, services);
-      await context.register(collectionIndexRoutes, services);
-      await context.register(policyRoutes, services);
-      const subscriptions = () => services.realtime.open();
-      await context.register(policyPreviewRoutes, { ...services, ...services.auth, mode: config.mode, subscriptions });
-      await context.register(signedUrlRoutes, { ...services, publicUrl: config.publicUrl });
-      const position = () => services.events.feed.position;
-      await context.register(endpointRoutes, { ...services, ...services.auth, mode: config.mode, position });
-      await context.register(deliveryRoutes, { ...services, ...services.auth, mode: config.mode, position });
-      await context.register(restHookRoutes, { ...services, ...services.auth, mode: config.mode });
-      const described = new CollectionSchemas(services);
-      await context.register(discoveryRoutes, { ...services, described, publicUrl: config.publicUrl });
-      await context.register(runRoutes, services);
+      const { byFilter, atomic, idempotency } = services;
+      await context.register(writeRoutes, { collections, byFilter, policies, atomic, idempotency });
+      await context.register(collectionAdminRoutes, { policies, catalogue: services.catalogue });
+      await context.register(collectionIndexRoutes, { policies, indexes: services.indexes });
+      const { policyRegistry } = services;
+      await context.register(policyRoutes, { policies, policyRegistry });
+      const subscriptions = () => realtime.open();
+      const { tail } = events;
+      await context.register(policyPreviewRoutes, {
+        policies,
+        policyRegistry,
+        mode,
+        authenticator,
+        tail,
+        subscriptions,
+      });
+      await context.register(signedUrlRoutes, { files: services.files, policies, publicUrl });
+      const { endpoints, sender, samples, replays, maySendUserEvents } = webhooks;
+      await context.register(endpointRoutes, {
+        authenticator,
+        policies,
+        endpoints,
+        sender,
+        samples,
+        replays,
+        maySendUserEvents,
+        mode,
+        position,
+      });
+      await context.register(deliveryRoutes, { policies, endpoints, sender, mode });
+      await context.register(restHookRoutes, { authenticator, policies, endpoints, mode });
+      const described = new CollectionSchemas({ collections, registry, policies });
+      await context.register(discoveryRoutes, { policies, collections, registry, described, samples, publicUrl });
+      const { runs, repeats } = functions;
+      await context.register(runRoutes, { policies, streamedResponses, runs, repeats });
     });
     await context.register(async function calls(context) {
       await context.register(functionCallBodies, { config, maxBytes: MAX_REQUEST_BODY_BYTES });
-      await context.register(callRoutes, { ...services, mode: config.mode });
+      await context.register(callRoutes, { policies, streamedResponses, mode, endpoints: functions.endpoints });
     });
     await context.register(async function plugins(context) {
       // Scripts of a megabyte are longer as JSON.
       await context.register(jsonBodies, {
         config: { ...config, bodyBytes: Math.max(config.bodyBytes, PLUGIN_BODY_BYTES) },
       });
-      await context.register(pluginRoutes, { ...services, ...services.functions.plugins });
-      await context.register(jobRoutes, services);
-      await context.register(dryRunRoutes, { ...services, ...services.functions, ...services.functions.plugins });
+      const { plugins, shown, drafts } = functions.plugins;
+      await context.register(pluginRoutes, { policies, plugins, shown });
+      await context.register(jobRoutes, { policies, jobs: functions.queue.jobs });
+      await context.register(dryRunRoutes, { policies, drafts, tryOut: functions.tryOut });
     });
     await context.register(async function accounts(context) {
       await context.register(jsonBodies, { config });
-      await context.register(currentUserRoutes, services.auth);
-      await context.register(factorRoutes, services.auth);
-      await context.register(passkeyRoutes, services.auth);
+      await context.register(currentUserRoutes, { authenticator, signIn, recovery, sessions, users, factors, keys });
+      await context.register(factorRoutes, { factors, users, reauthentication });
+      await context.register(passkeyRoutes, { passkeys, users, reauthentication });
       await context.register(identityRoutes, {
-        ...services.byProviders,
-        ...services.auth,
-        publicUrl: config.publicUrl,
+        providerSignIn,
+        codes,
+        providerLogOut,
+        identities: auth.identities,
+        users,
+        reauthentication,
+        publicUrl,
       });
-      await context.register(userRoutes, { ...services, users: new ManagedUsers(services.auth) });
-      await context.register(apiKeyRoutes, { ...services, ...services.auth, keys: new ManagedApiKeys(services.auth) });
-      await context.register(providerRoutes, { ...services, base: services.config.auth.base });
-      await context.register(settingsRoutes, services);
+      const managedUsers = new ManagedUsers({ users, sessions, factors, passkeys, reauthentication });
+      await context.register(userRoutes, { policies, users: managedUsers });
+      await context.register(apiKeyRoutes, { policies, keys: new ManagedApiKeys({ keys }), reauthentication });
+      const { providers, egress } = services;
+      await context.register(providerRoutes, { policies, providers, egress, base: services.config.auth.base });
+      await context.register(settingsRoutes, { policies, redirects });
+      const { emailTemplates, testEmail, outbox } = auth;
       await context.register(effectiveSettingsRoutes, {
-        policies: services.policies,
+        policies,
         config: services.config,
-        server: {
-          version: VERSION,
-          databaseVersion: services.mongo.version,
-          mailTransport: services.auth.testEmail.way,
-        },
+        server: { version: VERSION, databaseVersion: services.mongo.version, mailTransport: testEmail.way },
       });
-      await context.register(emailRoutes, { ...services, ...services.auth });
-      await context.register(auditRoutes, services);
+      await context.register(emailRoutes, {
+        policies,
+        users,
+        emailTemplates,
+        testEmail,
+        outbox,
+        reauthentication,
+        config: services.config,
+      });
+      await context.register(auditRoutes, { policies, audit: services.audit });
     });
     const onError = (err: unknown, collection: string) =>
       log.error({ err, collection }, 'The schema of a collection cannot be inferred');
-    const seen = new CollectionList({ ...services, onError });
+    const seen = new CollectionList({ collections, registry, policies, onError });
     const openApi = new OpenApiDocuments({
       seen,
       routes,
-      endpoints: services.functions.reported,
+      endpoints: functions.reported,
       version: VERSION,
       basePath: config.basePath,
     });
-    await context.register(openApiRoutes, { ...services, openApi });
-    await context.register(typingsRoutes, { ...services, seen });
-    await context.register(eventRoutes, { ...services, ...services.auth });
-    await context.register(realtimeRoutes, { ...services, config });
-    await context.register(adminStatusRoutes, services);
+    await context.register(openApiRoutes, { policies, openApi });
+    await context.register(typingsRoutes, { policies, seen });
+    await context.register(eventRoutes, { policies, authenticator, impersonation: services.impersonation, events });
+    await context.register(realtimeRoutes, { realtime, config });
+    await context.register(adminStatusRoutes, {
+      policies,
+      events,
+      runs: functions.runs,
+      realtime,
+      sender: webhooks.sender,
+      space: services.space,
+    });
     await context.register(fileRoutes, {
-      ...services,
-      publicUrl: config.publicUrl,
-      listBytes: services.config.collections.listBytes,
-      position: () => services.events.feed.position,
+      files: services.files,
+      policies,
+      streamedResponses,
+      listBytes,
+      publicUrl,
+      position,
     });
   });
 
   return app;
-}
-
-function createServer(config: ServerConfig, log: FastifyBaseLogger): FastifyInstance {
-  const nextId = requestIds();
-  const allows = createOriginMatcher(config);
-  return Fastify<Server>({
-    loggerInstance: log,
-    logController: new LogController({ disableRequestLogging: true }),
-    // Each log line has the request id, so no logger has to be created for each request.
-    childLoggerFactory: (logger) => logger,
-    genReqId: nextId,
-    trustProxy: trustedProxies(config.trustProxy),
-    bodyLimit: config.bodyBytes,
-    keepAliveTimeout: config.idleTimeoutMs,
-    requestTimeout: 0,
-    return503OnClosing: false,
-    ...(config.basePath !== '' && { rewriteUrl: ({ url = '/' }) => withoutBasePath(url, config.basePath) }),
-    http: {
-      maxHeaderSize: PARSED_HEAD_BYTES,
-      requireHostHeader: false,
-      headersTimeout: config.headerTimeoutMs,
-      connectionsCheckingInterval: 1_000,
-      // Node passes on an upgrade without its body, so only requests for a WebSocket may be upgrades.
-      shouldUpgradeCallback: ({ headers }) => isWebSocketUpgrade(headers),
-    },
-    routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
-    ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allErrors: false } },
-    clientErrorHandler: createClientErrorHandler(nextId, allows),
-    frameworkErrors: createInvalidUrlHandler(allows),
-  });
-}
-
-/** `req_` and a number, unique across processes and cheap within one. */
-function requestIds(): () => string {
-  const prefix = `req_${randomBytes(8).toString('base64url')}`;
-  let count = 0;
-  return () => `${prefix}${(++count).toString(36)}`;
 }

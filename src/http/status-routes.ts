@@ -76,20 +76,20 @@ export interface AdminStatusRoutesOptions {
     /** The status of the event log. */
     readonly state: (scope: Scope<'read', '_admin'>) => Promise<object>;
   };
-  readonly functions: { readonly runs: { readonly dropped: () => number } };
+  readonly runs: { readonly dropped: () => number };
   readonly realtime: { readonly connections: number };
   readonly space?: { readonly state: object } | undefined;
-  readonly webhooks: { readonly sender: { readonly state: () => object } };
+  readonly sender: { readonly state: () => object };
 }
 
 export async function adminStatusRoutes(app: FastifyInstance, options: AdminStatusRoutesOptions): Promise<void> {
-  const { policies, events, functions, realtime, webhooks, space } = options;
+  const { policies, events, runs, realtime, sender, space } = options;
   const enter = createAdminScopeGuard(policies, '_admin');
 
   app.get('/admin/status', { config: OPERATION }, async (request) => ({
     events: await events.state(enter(request, 'read')),
-    functions: { droppedRuns: functions.runs.dropped() },
-    webhooks: { sender: webhooks.sender.state() },
+    functions: { droppedRuns: runs.dropped() },
+    webhooks: { sender: sender.state() },
     realtime: { connections: realtime.connections },
     disk: space?.state ?? null,
   }));

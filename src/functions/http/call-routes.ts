@@ -26,12 +26,12 @@ export interface CallRoutesOptions {
   readonly policies: Policies;
   readonly streamedResponses: StreamedResponses;
   readonly mode: ServerMode;
-  readonly functions: { readonly endpoints: EndpointCalls };
+  readonly endpoints: EndpointCalls;
 }
 
 export async function callRoutes(
   app: FastifyInstance,
-  { policies, streamedResponses, mode, functions: { endpoints } }: CallRoutesOptions,
+  { policies, streamedResponses, mode, endpoints }: CallRoutesOptions,
 ): Promise<void> {
   /** @throws MillraceError `not-authenticated`, `forbidden` as without any policy */
   const requireMay = ({ principal }: FastifyRequest, method: string, fn: Endpoint) => {

@@ -13,16 +13,14 @@ const DEFAULT_JOBS_PER_PAGE = 100;
 
 export interface JobRoutesOptions {
   readonly policies: Policies;
-  readonly functions: { readonly queue: { readonly jobs: Jobs } };
+  readonly jobs: Jobs;
 }
 
 interface OnJob {
   Params: { id: string };
 }
 
-export async function jobRoutes(app: FastifyInstance, { policies, functions }: JobRoutesOptions): Promise<void> {
-  const { jobs } = functions.queue;
-
+export async function jobRoutes(app: FastifyInstance, { policies, jobs }: JobRoutesOptions): Promise<void> {
   app.get(URL, { config: OPERATIONS.list }, async (request, reply) => {
     policies.scope(request.principal, 'read', '_admin');
     const { limit, cursor } = parseJobQuery(request);

@@ -9,10 +9,10 @@ import type { Policies } from '../../policies/policies.ts';
 import type { StreamedResponses } from '../../policies/revalidation/streamed-responses.ts';
 import { pageLinks } from '../../query/page/page-links.ts';
 import type { FunctionReruns } from '../function-reruns.ts';
-import type { RunServices } from '../runs/open-runs.ts';
+import type { LiveRuns } from '../runs/live-runs.ts';
 import { RUN_STATES, type Run, type RunDetails, withoutUserData } from '../runs/run.ts';
 import { type RunRow, toRun, toRunDetails } from '../runs/run-row.ts';
-import type { RunQuery } from '../runs/run-store.ts';
+import type { RunQuery, RunStore } from '../runs/run-store.ts';
 import { MAX_RUNS_PER_PAGE, RUN_OPERATIONS as OPERATIONS } from './run-openapi.ts';
 import { TRIGGER_REPLAY_BODY } from './run-schemas.ts';
 import { sendRunStream } from './run-stream.ts';
@@ -26,10 +26,8 @@ const PARAMETERS = ['plugin', 'functionName', 'state', 'eventId', 'limit', 'curs
 export interface RunRoutesOptions {
   readonly policies: Policies;
   readonly streamedResponses: StreamedResponses;
-  readonly functions: {
-    readonly runs: RunServices;
-    readonly repeats: FunctionReruns;
-  };
+  readonly runs: { readonly store: RunStore; readonly live: LiveRuns };
+  readonly repeats: FunctionReruns;
 }
 
 interface OnRun {
@@ -41,8 +39,7 @@ interface OnFunction {
 }
 
 export async function runRoutes(app: FastifyInstance, options: RunRoutesOptions): Promise<void> {
-  const { policies, streamedResponses, functions } = options;
-  const { runs, repeats } = functions;
+  const { policies, streamedResponses, runs, repeats } = options;
   const closing = new AbortController();
   app.addHook('preClose', async () => closing.abort());
 

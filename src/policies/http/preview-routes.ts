@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Authenticator } from '../../auth/authenticator.ts';
 import type { ServerMode } from '../../config/config.ts';
 import { isCollectionName } from '../../database/collection-names.ts';
-import type { EventServices } from '../../events/open-events.ts';
+import type { LogTail } from '../../events/log/log-tail.ts';
 import { validateBody } from '../../lib/parse-body.ts';
 import { requireMediaType } from '../../lib/request.ts';
 import { Policies } from '../policies.ts';
@@ -28,13 +28,13 @@ export interface PolicyPreviewRoutesOptions {
   readonly policyRegistry: PolicyRegistry;
   readonly mode: ServerMode;
   readonly authenticator: Pick<Authenticator, 'principalFor'>;
-  readonly events: Pick<EventServices, 'tail'>;
+  readonly tail: LogTail;
   /** The subscriptions that are open in this process. */
   readonly subscriptions: () => Iterable<OpenSubscription>;
 }
 
 export async function policyPreviewRoutes(app: FastifyInstance, options: PolicyPreviewRoutesOptions): Promise<void> {
-  const { policies, policyRegistry, mode, authenticator, events, subscriptions } = options;
+  const { policies, policyRegistry, mode, authenticator, tail, subscriptions } = options;
   const enter = createAdminScopeGuard(policies, '_admin');
 
   app.post('/admin/policies/preview', { config: POLICY_PREVIEW_OPERATION }, async (request) => {
@@ -46,7 +46,7 @@ export async function policyPreviewRoutes(app: FastifyInstance, options: PolicyP
     const at = new Date();
     const sides = { now: activeNow(now, mode, at), next: activeNow(next, mode, at) };
     const begun = performance.now();
-    const newest = await newestEvents(events.tail, begun + MAX_MS);
+    const newest = await newestEvents(tail, begun + MAX_MS);
     const open = [...subscriptions()];
     const sources = {
       drafted: [now, next].flatMap((set) => set.policies.filter((one) => one.id === id)),

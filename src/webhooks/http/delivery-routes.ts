@@ -16,9 +16,10 @@ import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE } from './webhook-schemas.ts';
 const URL = '/webhooks/deliveries';
 const PARAMETERS = ['endpoint', 'state', 'eventType', 'eventId', 'limit', 'cursor'];
 
-export async function deliveryRoutes(app: FastifyInstance, options: WebhookRoutesOptions): Promise<void> {
-  const { policies, mode } = options;
-  const { endpoints, sender } = options.webhooks;
+export type DeliveryRoutesOptions = Pick<WebhookRoutesOptions, 'policies' | 'endpoints' | 'sender' | 'mode'>;
+
+export async function deliveryRoutes(app: FastifyInstance, options: DeliveryRoutesOptions): Promise<void> {
+  const { policies, endpoints, sender, mode } = options;
 
   /** Rejects a delivery that does not exist or belongs to another principal's endpoint. */
   const requireScopeFilter = async (id: string, of: Creator | null) => {

@@ -115,14 +115,13 @@ export interface DiscoveryRoutesOptions {
   readonly collections: Pick<Collections, 'list'>;
   readonly registry: Pick<CollectionRegistry, 'exists'>;
   readonly described: CollectionSchemas;
-  readonly webhooks: { readonly samples: Pick<EventSamples, 'newestOf'> };
+  readonly samples: Pick<EventSamples, 'newestOf'>;
   /** The public URL of this server; undefined if unknown. */
   readonly publicUrl: string | undefined;
 }
 
 export async function discoveryRoutes(app: FastifyInstance, options: DiscoveryRoutesOptions): Promise<void> {
-  const { policies, collections, registry, described, publicUrl } = options;
-  const { samples } = options.webhooks;
+  const { policies, collections, registry, described, samples, publicUrl } = options;
 
   app.get('/api', { config: OPERATIONS.list }, async (request) => {
     parseQueryParameters(request, []);

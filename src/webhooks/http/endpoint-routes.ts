@@ -22,19 +22,15 @@ import { changesDeliveryRouting, mayReadUsers, userEventsForbidden } from './use
 import { authorizeWebhookRequest, confirmPrincipal } from './webhook-access.ts';
 import { RECOVER_BODY, REPLAY_BODY, ROTATE_SECRET_BODY, TEST_ENDPOINT_BODY } from './webhook-schemas.ts';
 
-export interface WebhookRouteServices {
+export interface WebhookRoutesOptions {
+  readonly authenticator: Pick<Authenticator, 'refreshIgnoringExpiry'>;
+  readonly policies: Policies;
   readonly endpoints: Endpoints;
   readonly sender: Sender;
   readonly samples: Pick<EventSamples, 'newest' | 'newestOf'>;
   readonly replays: Pick<WebhookReplays, 'begin' | 'find'>;
   /** Whether endpoints of a principal may have received user events. */
   readonly maySendUserEvents: (creator: Creator) => Promise<boolean>;
-}
-
-export interface WebhookRoutesOptions {
-  readonly authenticator: Pick<Authenticator, 'refreshIgnoringExpiry'>;
-  readonly policies: Policies;
-  readonly webhooks: WebhookRouteServices;
   readonly mode: ServerMode;
   /** The end of the log, as `<epoch>-<number>`. */
   readonly position: () => string;
@@ -57,8 +53,7 @@ const UNTRIED: EndpointHealth = {
 };
 
 export async function endpointRoutes(app: FastifyInstance, options: WebhookRoutesOptions): Promise<void> {
-  const { authenticator, policies, mode, position } = options;
-  const { endpoints, sender, samples, replays, maySendUserEvents } = options.webhooks;
+  const { authenticator, policies, endpoints, sender, samples, replays, maySendUserEvents, mode, position } = options;
   const enter = (request: FastifyRequest, action: ResourceAction) => {
     parseQueryParameters(request, []);
     return authorizeWebhookRequest(policies, mode, request, action);

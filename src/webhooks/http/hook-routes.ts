@@ -109,13 +109,12 @@ const OPERATIONS = {
 export interface RestHookRoutesOptions {
   readonly authenticator: Pick<Authenticator, 'refreshIgnoringExpiry'>;
   readonly policies: Policies;
-  readonly webhooks: { readonly endpoints: Endpoints };
+  readonly endpoints: Endpoints;
   readonly mode: ServerMode;
 }
 
 export async function restHookRoutes(app: FastifyInstance, options: RestHookRoutesOptions): Promise<void> {
-  const { authenticator, policies, mode } = options;
-  const { endpoints } = options.webhooks;
+  const { authenticator, policies, endpoints, mode } = options;
   const enter = (request: FastifyRequest, action: ResourceAction) => {
     parseQueryParameters(request, []);
     return authorizeWebhookRequest(policies, mode, request, action);
